@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backends are shared objects (libmeshwright_cpu.so, _mpi, _cuda, _nccl) that the program opens when it
+// needs them, so that planning links neither CUDA nor MPI. Each exports one C function,
+// `meshwright_module`, that returns its Module.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/backends/compute.h"
+
+namespace meshwright::calibrate {
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  [[nodiscard]] virtual std::string name() const = 0;       // "cpu"
+  [[nodiscard]] virtual std::string libraries() const = 0;  // "oneDNN 2.6.3", for --version
+  // Empty when the device can be used, else one sentence that says why not (no driver, no device).
+  [[nodiscard]] virtual std::string unavailable() const = 0;
+  // A compute module's device for this rank; null from a communication module.
+  [[nodiscard]] virtual std::unique_ptr<Compute> make_compute(int local_rank) = 0;
+  // A communication module's world; initialises the library on the first call. Null from a compute module.
+  [[nodiscard]] virtual std::unique_ptr<Communicator> make_world(Compute& compute) = 0;
+};
+
+// The names of the backends that were built, in the order cpu, mpi, cuda, nccl (a generated source).
+const std::vector<std::string>& built_modules();
+
+// Opens a module. Looks beside the program, in ../lib/meshwright, and in MESHWRIGHT_MODULE_PATH.
+// Throws SystemError that names the file and the loader's message. The module stays open.
+Module& open_module(const std::string& name);
+
+}  // namespace meshwright::calibrate

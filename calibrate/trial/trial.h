@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real transformer training step under a layout, on real ranks: tensor-, pipeline- and data-parallel,
+// with the collectives where Megatron-LM has them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/backends/compute.h"
+#include "sim/observation.h"
+
+namespace meshwright::calibrate {
+
+struct TrialOptions {
+  int warmup_steps = 2;
+  int steps = 5;
+  double learning_rate = 1e-3;
+  std::uint64_t seed = 1234;   // of weights and tokens; the same weights for every layout
+  double time_limit_seconds = 60.0;  // stop early (all ranks together) once steps have taken this long
+};
+
+// What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than there are,
+// else the same tensor size (or the largest that fits) with pipeline and data sizes cut down, and as many
+// layers as a stage holds. `not_run` says in words what was left out.
+struct RunnableLayout {
+  Layout layout;
+  int num_layers = 0;
+  int global_batch_size = 0;
+  std::vector<std::string> not_run;  // empty: everything is run
+};
+RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks);
+
+// Why the trial cannot run this model or layout at all; empty when it can.
+std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout);
+
+// Collective over `world`: every rank calls it. Rank 0's return value is complete.
+Observation run_trial(const Model& model, const Job& job, const Layout& layout, Compute& compute,
+                      Communicator& world, const TrialOptions& options);
+
+}  // namespace meshwright::calibrate

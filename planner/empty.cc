@@ -1,0 +1,1 @@
+// removed once this room has a source

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted beside measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/estimate.h"
+#include "sim/observation.h"
+
+namespace meshwright::planner {
+
+struct TermComparison {
+  TermKind kind = TermKind::forward_compute;
+  Seconds predicted, measured;
+};
+
+struct LayoutComparison {
+  Observation observation;
+  Estimate predicted;          // of what was run (run_layout, run_layers), on as many devices
+  double error = 0.0;          // predicted / measured - 1
+  bool inside_interval = false;
+  double memory_error = 0.0;   // predicted / measured peak memory - 1
+  std::vector<TermComparison> terms;
+};
+
+struct Validation {
+  std::vector<LayoutComparison> layouts;
+  std::vector<std::string> skipped;      // observations that failed, and why
+  double median_absolute_error = 0.0;
+  double worst_absolute_error = 0.0;
+  double kendall_tau = 0.0;              // rank agreement, when three or more layouts were run; else 0
+  double interval_coverage = 0.0;        // share of layouts measured inside their interval
+};
+
+Validation validate(const Model& model, const Cluster& cluster, const Job& job,
+                    const std::vector<Observation>& observations);
+
+// Kendall's tau-b of two equally long series.
+double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace meshwright::planner

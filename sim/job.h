@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of the cluster: sequence length, batch, number formats, optimizer, tokens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/units.h"
+
+namespace meshwright {
+
+enum class Precision { fp32, tf32, fp16, bf16, fp8 };
+enum class Optimizer { adam, sgd };
+enum class AttentionKernel {
+  flash,    // scores never reach memory; FlashAttention, cuDNN
+  unfused,  // batched GEMM, softmax, batched GEMM, as Megatron's core attention without a fused kernel
+};
+
+// Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 stores activations in bf16
+// between operators (Transformer Engine) and is 1 byte inside GEMM operands.
+constexpr double bytes_per_element(Precision p) {
+  return p == Precision::fp32 || p == Precision::tf32 ? 4.0 : p == Precision::fp8 ? 1.0 : 2.0;
+}
+
+struct Job {
+  std::string name = "default";
+  int seq_length = 4096;
+  int global_batch_size = 512;                       // sequences a step
+  Precision precision = Precision::bf16;             // of GEMM operands
+  Precision gradient_precision = Precision::fp32;    // main gradients, and their reduction
+  Precision exp_avg_precision = Precision::fp32;     // Adam's first moment
+  Precision exp_avg_sq_precision = Precision::fp32;  // Adam's second moment
+  Optimizer optimizer = Optimizer::adam;
+  AttentionKernel attention_kernel = AttentionKernel::flash;
+  bool dropout = false;                  // attention and hidden dropout masks are kept
+  bool causal = true;                    // fused kernels skip the masked half
+  int make_vocab_size_divisible_by = 128;
+  double train_tokens = 0.0;             // 0: not stated
+
+  bool operator==(const Job&) const = default;
+};
+
+// Bytes of one activation as it is stored between operators and sent between ranks.
+constexpr double activation_bytes(Precision p) { return p == Precision::fp8 ? 2.0 : bytes_per_element(p); }
+// Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights).
+constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
+// fp32 master weights exist beside 16-bit ones.
+constexpr bool has_master_weights(Precision p) { return p != Precision::fp32 && p != Precision::tf32; }
+
+}  // namespace meshwright

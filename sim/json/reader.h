@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads one JSON object field by field, with an error that names file, JSON pointer, value and what is
+// allowed. finish() refuses keys that nobody asked for and names the nearest known one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/error.h"
+
+namespace meshwright {
+
+struct IntRange {
+  std::int64_t low = 1;
+  std::int64_t high = 1'000'000'000;
+};
+struct NumberRange {
+  double low = 0.0;
+  double high = 1e300;
+  bool low_excluded = false;
+};
+
+template <typename Enum>
+struct EnumName {
+  Enum value;
+  std::string_view name;
+};
+
+class ObjectReader {
+ public:
+  // `file` names the source in messages. Throws InputError when `json` is no object.
+  ObjectReader(const nlohmann::json& json, std::string file, std::string pointer = "");
+
+  [[nodiscard]] bool has(std::string_view key) const;  // present and not null; marks the key as known
+  [[nodiscard]] const nlohmann::json& member(std::string_view key);  // required, any type
+
+  int required_int(std::string_view key, IntRange range = {});
+  int optional_int(std::string_view key, int otherwise, IntRange range = {});
+  double required_number(std::string_view key, NumberRange range = {});
+  double optional_number(std::string_view key, double otherwise, NumberRange range = {});
+  bool optional_bool(std::string_view key, bool otherwise);
+  std::string required_string(std::string_view key);
+  std::string optional_string(std::string_view key, std::string otherwise);
+  ObjectReader required_object(std::string_view key);
+  const nlohmann::json& required_array(std::string_view key);
+
+  template <typename Enum, typename Names>
+  Enum optional_enum(std::string_view key, Enum otherwise, const Names& names) {
+    if (!has(key)) return otherwise;
+    const std::string text = required_string(key);
+    std::vector<std::string_view> allowed;
+    for (const auto& entry : names) {
+      if (entry.name == text) return entry.value;
+      allowed.push_back(entry.name);
+    }
+    fail_choice(key, text, allowed);
+  }
+
+  // Refuses keys that were never asked for. `ignored` are allowed and unread.
+  void finish(std::initializer_list<std::string_view> ignored = {}) const;
+
+  [[noreturn]] void fail(std::string_view key, const std::string& what, std::string hint = "") const;
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::string pointer_to(std::string_view key) const;
+
+ private:
+  const nlohmann::json* find(std::string_view key);
+  const nlohmann::json& require(std::string_view key);
+  [[noreturn]] void fail_choice(std::string_view key, const std::string& value,
+                                const std::vector<std::string_view>& allowed) const;
+
+  const nlohmann::json* json_;
+  std::string file_;
+  std::string pointer_;
+  mutable std::vector<std::string> known_;
+};
+
+// The member of `candidates` nearest to `word` by edit distance, or empty when none is near.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace meshwright

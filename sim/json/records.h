@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of sim as JSON and back. Inputs carry the unit in the key (memory_gib, latency_us);
+// outputs are in base units (_bytes, _seconds). Reading refuses unknown keys.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/estimate.h"
+#include "sim/hardware/cluster.h"
+#include "sim/job.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+#include "sim/observation.h"
+
+namespace meshwright {
+
+using Json = nlohmann::ordered_json;
+
+// `file` and `pointer` name the place in messages. All throw InputError.
+Model model_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+Layout layout_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+Device device_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+Cluster cluster_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+Observation observation_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+
+Json to_json(const Model& model);
+Json to_json(const Job& job);
+Json to_json(const Layout& layout);
+Json to_json(const Device& device);
+Json to_json(const Cluster& cluster);
+Json to_json(const StageMemory& memory);
+Json to_json(const Transfer& transfer);
+Json to_json(const Volume& volume);
+Json to_json(const PublishedOrders& orders);
+Json to_json(const Estimate& estimate);
+Json to_json(const Observation& observation);
+Json to_json(const Violation& violation, const Model& model, const Job& job, const Layout& layout);
+
+// "tp=8,pp=4,dp=16,sp,mbs=2,zero=1,recompute=selective" or the long field names. Throws InputError.
+Layout layout_from_text(const std::string& text);
+
+}  // namespace meshwright

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// One way to spread a model over ranks. Plain values, so that millions can be enumerated.
+// Field names are Megatron-LM's without `_model`. Defaults are one rank and nothing special.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace meshwright {
+
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe };
+enum class RecomputeGranularity { none, selective, full };
+enum class RecomputeMethod { uniform, block };
+enum class ContextParallelAlgorithm { p2p, all_gather, a2a, a2a_p2p };  // cp_comm_type
+
+// Modules that selective recompute can run again (Megatron --recompute-modules), as bits.
+enum RecomputeModule : std::uint8_t {
+  kRecomputeCoreAttention = 1,  // core_attn
+  kRecomputeLayerNorm = 2,      // layernorm
+  kRecomputeMlpActivation = 4,  // the MLP's activation function (moe_act for experts)
+  kRecomputeMlp = 8,            // mlp, moe
+  kRecomputeMlaUpProjection = 16,  // mla_up_proj
+};
+
+enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
+
+struct Layout {
+  int tensor_parallel_size = 1;
+  int pipeline_parallel_size = 1;
+  int virtual_pipeline_parallel_size = 1;  // model chunks a stage
+  int data_parallel_size = 1;
+  int context_parallel_size = 1;
+  int expert_parallel_size = 1;
+  int expert_tensor_parallel_size = 0;  // 0: same as tensor_parallel_size
+  bool sequence_parallel = false;
+
+  int micro_batch_size = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int num_layers_in_first_pipeline_stage = 0;  // 0: even split
+  int num_layers_in_last_pipeline_stage = 0;
+  bool scatter_gather_p2p = false;  // send 1/t across, all-gather inside (Narayanan 2021, 4.1)
+
+  int zero_stage = 0;        // 0..3; 1 is Megatron's distributed optimizer
+  int zero_shard_size = 0;   // ranks that share one copy (hybrid sharding); 0: all data ranks
+
+  RecomputeGranularity recompute_granularity = RecomputeGranularity::none;
+  RecomputeMethod recompute_method = RecomputeMethod::uniform;
+  int recompute_num_layers = 0;  // full: layers of each stage that are recomputed; 0: all
+  std::uint8_t recompute_modules = kRecomputeCoreAttention;  // selective
+
+  ContextParallelAlgorithm cp_comm_type = ContextParallelAlgorithm::p2p;
+  int hierarchical_context_parallel_size = 0;  // a2a group inside a2a_p2p
+
+  bool overlap_grad_reduce = false;
+  bool overlap_param_gather = false;
+  bool tp_comm_overlap = false;
+  bool overlap_p2p_comm = false;
+
+  bool optimizer_offload = false;         // optimizer states and step on the host
+  int cpu_offloading_num_layers = 0;      // layers a stage whose activations go to the host
+
+  // Innermost (fastest varying rank) first; Megatron's default order tp-cp-ep-dp-pp.
+  std::array<Axis, 5> rank_order{Axis::tensor, Axis::context, Axis::expert, Axis::data,
+                                 Axis::pipeline};
+
+  bool operator==(const Layout&) const = default;
+};
+
+// Ranks a layout occupies: tensor x pipeline x data x context (Megatron arguments.py; the expert mesh
+// lies over the same ranks and does not multiply).
+constexpr int world_size(const Layout& l) {
+  return l.tensor_parallel_size * l.pipeline_parallel_size * l.data_parallel_size * l.context_parallel_size;
+}
+constexpr int expert_tensor_size(const Layout& l) {
+  return l.expert_tensor_parallel_size == 0 ? l.tensor_parallel_size : l.expert_tensor_parallel_size;
+}
+// Data-parallel size of the expert parameters: world / (etp x ep x pp) (Megatron parallel_state.py).
+constexpr int expert_data_parallel_size(const Layout& l) {
+  return l.tensor_parallel_size * l.data_parallel_size * l.context_parallel_size /
+         (expert_tensor_size(l) * l.expert_parallel_size);
+}
+// Ranks over which dense gradients are reduced: data x context.
+constexpr int gradient_group_size(const Layout& l) { return l.data_parallel_size * l.context_parallel_size; }
+// Ranks that share one copy of ZeRO-sharded state.
+constexpr int zero_shard_group_size(const Layout& l) {
+  return l.zero_shard_size == 0 ? gradient_group_size(l) : l.zero_shard_size;
+}
+// Micro-batches a step that each pipeline works through.
+constexpr int num_micro_batches(int global_batch_size, const Layout& l) {
+  return global_batch_size / (l.micro_batch_size * l.data_parallel_size);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transformer: what is trained, independent of any layout. Field names are Megatron-LM's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace meshwright {
+
+enum class Normalization { none, layer_norm, rms_norm };
+enum class PositionEmbedding { none, learned, rope, alibi };
+enum class Activation { relu, gelu, swiglu, geglu };
+
+// Gated activations have two input matrices (gate and up).
+constexpr bool is_gated(Activation a) { return a == Activation::swiglu || a == Activation::geglu; }
+
+struct MixtureOfExperts {
+  int num_moe_experts = 0;
+  int moe_router_topk = 0;
+  int moe_ffn_hidden_size = 0;
+  int moe_shared_expert_intermediate_size = 0;  // 0: no shared expert
+  int num_first_dense_layers = 0;               // layers before the first expert layer
+  int moe_layer_interval = 1;                   // every n-th layer after those is an expert layer
+  double moe_expert_capacity_factor = 0.0;      // 0: dropless
+  bool moe_expert_bias = false;                 // biases in the experts' linears (gpt-oss)
+  bool moe_router_bias = false;                 // one number an expert, trained or balanced
+  bool operator==(const MixtureOfExperts&) const = default;
+};
+
+// Multi-latent attention (DeepSeek-V2, arXiv 2405.04434).
+struct LatentAttention {
+  int q_lora_rank = 0;  // 0: the query is projected directly
+  int kv_lora_rank = 0;
+  int qk_head_dim = 0;
+  int qk_pos_emb_head_dim = 0;
+  int v_head_dim = 0;
+  bool operator==(const LatentAttention&) const = default;
+};
+
+struct Model {
+  std::string name;
+  int num_layers = 0;
+  int hidden_size = 0;
+  int ffn_hidden_size = 0;
+  int num_attention_heads = 0;  // 0: no attention (a plain multi-layer perceptron)
+  int num_query_groups = 0;     // key-value heads: heads for MHA, 1 for MQA
+  int kv_channels = 0;          // width of one head
+  int vocab_size = 0;           // 0: no embedding and no language-model head
+  int max_position_embeddings = 0;  // rows of the learned position table
+
+  Activation activation = Activation::gelu;
+  Normalization normalization = Normalization::layer_norm;
+  PositionEmbedding position_embedding = PositionEmbedding::learned;
+  bool add_bias_linear = true;   // biases in every linear
+  bool add_qkv_bias = false;     // biases in the qkv linear only (Qwen2)
+  bool qk_layernorm = false;     // a norm over each head's query and key (Qwen3)
+  bool post_layer_norms = false;  // a second norm after attention and after MLP (Gemma 2)
+  bool embedding_layer_norm = false;        // BLOOM
+  bool parallel_attention_mlp = false;      // both read the layer's input (NeoX, Falcon)
+  bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
+  bool attention_sinks = false;             // one learned logit a head (gpt-oss)
+  bool tied_embeddings = true;   // the head uses the embedding's matrix
+  int sliding_window = 0;        // 0: every layer attends to all positions
+  int sliding_window_interval = 1;  // of n layers, n-1 use the window and one is full; 1: all do
+  int mtp_num_layers = 0;        // multi-token-prediction layers (DeepSeek-V3)
+
+  std::optional<MixtureOfExperts> moe;
+  std::optional<LatentAttention> mla;
+
+  bool operator==(const Model&) const = default;
+};
+
+// What distinguishes one layer of a model from another.
+struct LayerKind {
+  bool mixture_of_experts = false;
+  bool sliding_window = false;
+  bool operator==(const LayerKind&) const = default;
+};
+
+// The kind of layer `index`, 0 <= index < num_layers.
+LayerKind layer_kind(const Model& model, int index);
+
+// Width of the query projection's output: heads x head width (MLA: heads x (qk + rope)).
+std::int64_t query_size(const Model& model);
+// Width of the key projection's output, all groups.
+std::int64_t key_size(const Model& model);
+// Width of the attention output before its projection: heads x value head width.
+std::int64_t attention_output_size(const Model& model);
+
+}  // namespace meshwright
