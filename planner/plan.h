@@ -16,9 +16,10 @@ namespace meshwright::planner {
 struct Rejection {
   Rule rule = Rule::memory_capacity;
   std::int64_t count = 0;
-  Infeasible nearest;           // the one that missed by least, relative to what was needed
-  std::string sentence;         // that one's numbers in words
-  std::string smallest_change;  // the smallest single change that would admit it; empty if none is known
+  Infeasible nearest;    // the one that missed by least, relative to what was needed
+  std::string sentence;  // that one's numbers in words
+  std::string
+      smallest_change;  // the smallest single change that would admit it; empty if none is known
 };
 
 struct SearchStatistics {
@@ -29,13 +30,13 @@ struct SearchStatistics {
 
 struct Plan {
   Model model;
-  Cluster cluster;              // scaled to the GPUs that were asked for
+  Cluster cluster;  // scaled to the GPUs that were asked for
   Job job;
-  std::vector<Estimate> ranked;         // fastest first
-  std::vector<std::size_t> pareto;      // indices into ranked: no other is faster and smaller
-  std::vector<Rejection> rejections;    // most frequent first
+  std::vector<Estimate> ranked;       // fastest first
+  std::vector<std::size_t> pareto;    // indices into ranked: no other is faster and smaller
+  std::vector<Rejection> rejections;  // most frequent first
   SearchStatistics statistics;
-  std::vector<std::string> notes;       // assumptions worth a reader's eye
+  std::vector<std::string> notes;  // assumptions worth a reader's eye
 };
 
 }  // namespace meshwright::planner

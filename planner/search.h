@@ -8,7 +8,8 @@
 
 namespace meshwright::planner {
 
-// Values to try on each axis; an empty list means "all that can make sense for this model and GPU count".
+// Values to try on each axis; an empty list means "all that can make sense for this model and GPU
+// count".
 struct SearchSpace {
   std::vector<int> tensor_parallel_sizes;
   std::vector<int> pipeline_parallel_sizes;
@@ -19,17 +20,18 @@ struct SearchSpace {
   std::vector<int> zero_stages;
   std::vector<bool> sequence_parallel;
   std::vector<RecomputeGranularity> recompute;
-  std::vector<PipelineSchedule> schedules;           // empty: 1f1b (interleaved when virtual > 1)
-  bool overlap_grad_reduce = true;  // and parameter gather, where legal
+  std::vector<PipelineSchedule> schedules;  // empty: 1f1b (interleaved when virtual > 1)
+  bool overlap_grad_reduce = true;          // and parameter gather, where legal
 };
 
 struct SearchOptions {
   SearchSpace space;
-  int top = 10;              // ranked layouts to keep
+  int top = 10;                  // ranked layouts to keep
   double memory_headroom = 0.0;  // share of the device's memory to leave free
 };
 
 // Deterministic: the same arguments give the same plan, ties broken by the order of enumeration.
-Plan search(const Model& model, const Cluster& cluster, const Job& job, const SearchOptions& options);
+Plan search(const Model& model, const Cluster& cluster, const Job& job,
+            const SearchOptions& options);
 
 }  // namespace meshwright::planner

@@ -17,20 +17,20 @@ struct TermComparison {
 
 struct LayoutComparison {
   Observation observation;
-  Estimate predicted;          // of what was run (run_layout, run_layers), on as many devices
-  double error = 0.0;          // predicted / measured - 1
+  Estimate predicted;  // of what was run (run_layout, run_layers), on as many devices
+  double error = 0.0;  // predicted / measured - 1
   bool inside_interval = false;
-  double memory_error = 0.0;   // predicted / measured peak memory - 1
+  double memory_error = 0.0;  // predicted / measured peak memory - 1
   std::vector<TermComparison> terms;
 };
 
 struct Validation {
   std::vector<LayoutComparison> layouts;
-  std::vector<std::string> skipped;      // observations that failed, and why
+  std::vector<std::string> skipped;  // observations that failed, and why
   double median_absolute_error = 0.0;
   double worst_absolute_error = 0.0;
-  double kendall_tau = 0.0;              // rank agreement, when three or more layouts were run; else 0
-  double interval_coverage = 0.0;        // share of layouts measured inside their interval
+  double kendall_tau = 0.0;        // rank agreement, when three or more layouts were run; else 0
+  double interval_coverage = 0.0;  // share of layouts measured inside their interval
 };
 
 Validation validate(const Model& model, const Cluster& cluster, const Job& job,

@@ -30,7 +30,7 @@ enum class TermKind {
   pipeline_bubble,
   data_parallel_communication,  // what is not hidden
   optimizer,
-  host,                         // the host could not launch fast enough
+  host,  // the host could not launch fast enough
   offload,
 };
 inline constexpr int kNumTerms = static_cast<int>(TermKind::offload) + 1;
@@ -45,11 +45,12 @@ struct Estimate {
   Seconds step_time;
   Seconds step_time_low, step_time_high;  // nominal 90 % interval
   std::array<Term, kNumTerms> terms{};
-  std::vector<StageMemory> memory;        // per pipeline stage
+  std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;
   Provenance provenance = Provenance::measured;  // the weakest of all terms that matter
   double tokens_per_second_per_gpu = 0;
-  double model_flops_utilization = 0;  // of the device's peak for the job's precision; causal attention half
+  double model_flops_utilization =
+      0;  // of the device's peak for the job's precision; causal attention half
   [[nodiscard]] Bytes peak_memory() const;
 };
 

@@ -13,11 +13,12 @@ enum class Precision { fp32, tf32, fp16, bf16, fp8 };
 enum class Optimizer { adam, sgd };
 enum class AttentionKernel {
   flash,    // scores never reach memory; FlashAttention, cuDNN
-  unfused,  // batched GEMM, softmax, batched GEMM, as Megatron's core attention without a fused kernel
+  unfused,  // batched GEMM, softmax, batched GEMM, as Megatron's core attention without a fused
+            // kernel
 };
 
-// Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 stores activations in bf16
-// between operators (Transformer Engine) and is 1 byte inside GEMM operands.
+// Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 stores activations in
+// bf16 between operators (Transformer Engine) and is 1 byte inside GEMM operands.
 constexpr double bytes_per_element(Precision p) {
   return p == Precision::fp32 || p == Precision::tf32 ? 4.0 : p == Precision::fp8 ? 1.0 : 2.0;
 }
@@ -32,19 +33,23 @@ struct Job {
   Precision exp_avg_sq_precision = Precision::fp32;  // Adam's second moment
   Optimizer optimizer = Optimizer::adam;
   AttentionKernel attention_kernel = AttentionKernel::flash;
-  bool dropout = false;                  // attention and hidden dropout masks are kept
-  bool causal = true;                    // fused kernels skip the masked half
+  bool dropout = false;  // attention and hidden dropout masks are kept
+  bool causal = true;    // fused kernels skip the masked half
   int make_vocab_size_divisible_by = 128;
-  double train_tokens = 0.0;             // 0: not stated
+  double train_tokens = 0.0;  // 0: not stated
 
   bool operator==(const Job&) const = default;
 };
 
 // Bytes of one activation as it is stored between operators and sent between ranks.
-constexpr double activation_bytes(Precision p) { return p == Precision::fp8 ? 2.0 : bytes_per_element(p); }
+constexpr double activation_bytes(Precision p) {
+  return p == Precision::fp8 ? 2.0 : bytes_per_element(p);
+}
 // Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
 // fp32 master weights exist beside 16-bit ones.
-constexpr bool has_master_weights(Precision p) { return p != Precision::fp32 && p != Precision::tf32; }
+constexpr bool has_master_weights(Precision p) {
+  return p != Precision::fp32 && p != Precision::tf32;
+}
 
 }  // namespace meshwright

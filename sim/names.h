@@ -16,9 +16,9 @@
 
 namespace meshwright {
 
-inline constexpr std::array kNormalizationNames{
-    EnumName{Normalization::none, "none"}, EnumName{Normalization::layer_norm, "layer_norm"},
-    EnumName{Normalization::rms_norm, "rms_norm"}};
+inline constexpr std::array kNormalizationNames{EnumName{Normalization::none, "none"},
+                                                EnumName{Normalization::layer_norm, "layer_norm"},
+                                                EnumName{Normalization::rms_norm, "rms_norm"}};
 inline constexpr std::array kPositionEmbeddingNames{
     EnumName{PositionEmbedding::none, "none"}, EnumName{PositionEmbedding::learned, "learned"},
     EnumName{PositionEmbedding::rope, "rope"}, EnumName{PositionEmbedding::alibi, "alibi"}};
@@ -34,10 +34,13 @@ inline constexpr std::array kOptimizerNames{EnumName{Optimizer::adam, "adam"},
 inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flash, "flash"},
                                                   EnumName{AttentionKernel::unfused, "unfused"}};
 inline constexpr std::array kPipelineScheduleNames{
-    EnumName{PipelineSchedule::gpipe, "gpipe"}, EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
+    EnumName{PipelineSchedule::gpipe, "gpipe"},
+    EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
     EnumName{PipelineSchedule::interleaved, "interleaved"},
-    EnumName{PipelineSchedule::zb_h1, "zb_h1"}, EnumName{PipelineSchedule::zb_h2, "zb_h2"},
-    EnumName{PipelineSchedule::zb_v, "zb_v"}, EnumName{PipelineSchedule::dualpipe, "dualpipe"}};
+    EnumName{PipelineSchedule::zb_h1, "zb_h1"},
+    EnumName{PipelineSchedule::zb_h2, "zb_h2"},
+    EnumName{PipelineSchedule::zb_v, "zb_v"},
+    EnumName{PipelineSchedule::dualpipe, "dualpipe"}};
 inline constexpr std::array kRecomputeGranularityNames{
     EnumName{RecomputeGranularity::none, "none"},
     EnumName{RecomputeGranularity::selective, "selective"},
@@ -56,24 +59,30 @@ inline constexpr std::array kContextParallelAlgorithmNames{
 inline constexpr std::array kAxisNames{EnumName{Axis::tensor, "tp"}, EnumName{Axis::context, "cp"},
                                        EnumName{Axis::expert, "ep"}, EnumName{Axis::data, "dp"},
                                        EnumName{Axis::pipeline, "pp"}};
-inline constexpr std::array kProvenanceNames{
-    EnumName{Provenance::measured, "measured"}, EnumName{Provenance::interpolated, "interpolated"},
-    EnumName{Provenance::fitted, "fitted"}, EnumName{Provenance::extrapolated, "extrapolated"},
-    EnumName{Provenance::datasheet, "datasheet"}, EnumName{Provenance::assumed, "assumed"}};
-inline constexpr std::array kCollectiveNames{
-    EnumName{Collective::all_reduce, "all_reduce"}, EnumName{Collective::all_gather, "all_gather"},
-    EnumName{Collective::reduce_scatter, "reduce_scatter"},
-    EnumName{Collective::all_to_all, "all_to_all"}, EnumName{Collective::broadcast, "broadcast"},
-    EnumName{Collective::send_recv, "send_recv"}};
+inline constexpr std::array kProvenanceNames{EnumName{Provenance::measured, "measured"},
+                                             EnumName{Provenance::interpolated, "interpolated"},
+                                             EnumName{Provenance::fitted, "fitted"},
+                                             EnumName{Provenance::extrapolated, "extrapolated"},
+                                             EnumName{Provenance::datasheet, "datasheet"},
+                                             EnumName{Provenance::assumed, "assumed"}};
+inline constexpr std::array kCollectiveNames{EnumName{Collective::all_reduce, "all_reduce"},
+                                             EnumName{Collective::all_gather, "all_gather"},
+                                             EnumName{Collective::reduce_scatter, "reduce_scatter"},
+                                             EnumName{Collective::all_to_all, "all_to_all"},
+                                             EnumName{Collective::broadcast, "broadcast"},
+                                             EnumName{Collective::send_recv, "send_recv"}};
 inline constexpr std::array kTierNames{EnumName{Tier::self, "self"},
                                        EnumName{Tier::intra_node, "intra_node"},
                                        EnumName{Tier::inter_node, "inter_node"}};
-inline constexpr std::array kGroupNames{
-    EnumName{Group::tensor, "tensor"}, EnumName{Group::context, "context"},
-    EnumName{Group::data, "data"}, EnumName{Group::pipeline, "pipeline"},
-    EnumName{Group::expert, "expert"}, EnumName{Group::expert_tensor, "expert_tensor"},
-    EnumName{Group::expert_data, "expert_data"}, EnumName{Group::embedding, "embedding"},
-    EnumName{Group::model, "model"}};
+inline constexpr std::array kGroupNames{EnumName{Group::tensor, "tensor"},
+                                        EnumName{Group::context, "context"},
+                                        EnumName{Group::data, "data"},
+                                        EnumName{Group::pipeline, "pipeline"},
+                                        EnumName{Group::expert, "expert"},
+                                        EnumName{Group::expert_tensor, "expert_tensor"},
+                                        EnumName{Group::expert_data, "expert_data"},
+                                        EnumName{Group::embedding, "embedding"},
+                                        EnumName{Group::model, "model"}};
 inline constexpr std::array kPhaseNames{
     EnumName{Phase::forward, "forward"}, EnumName{Phase::backward, "backward"},
     EnumName{Phase::recompute, "recompute"}, EnumName{Phase::step, "step"}};
@@ -101,16 +110,24 @@ constexpr std::string_view name_in(const std::array<EnumName<Enum>, N>& names, E
 }
 
 constexpr std::string_view name_of(Normalization v) { return name_in(kNormalizationNames, v); }
-constexpr std::string_view name_of(PositionEmbedding v) { return name_in(kPositionEmbeddingNames, v); }
+constexpr std::string_view name_of(PositionEmbedding v) {
+  return name_in(kPositionEmbeddingNames, v);
+}
 constexpr std::string_view name_of(Activation v) { return name_in(kActivationNames, v); }
 constexpr std::string_view name_of(Precision v) { return name_in(kPrecisionNames, v); }
 constexpr std::string_view name_of(Optimizer v) { return name_in(kOptimizerNames, v); }
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
-constexpr std::string_view name_of(PipelineSchedule v) { return name_in(kPipelineScheduleNames, v); }
-constexpr std::string_view name_of(RecomputeGranularity v) { return name_in(kRecomputeGranularityNames, v); }
+constexpr std::string_view name_of(PipelineSchedule v) {
+  return name_in(kPipelineScheduleNames, v);
+}
+constexpr std::string_view name_of(RecomputeGranularity v) {
+  return name_in(kRecomputeGranularityNames, v);
+}
 constexpr std::string_view name_of(RecomputeMethod v) { return name_in(kRecomputeMethodNames, v); }
 constexpr std::string_view name_of(RecomputeModule v) { return name_in(kRecomputeModuleNames, v); }
-constexpr std::string_view name_of(ContextParallelAlgorithm v) { return name_in(kContextParallelAlgorithmNames, v); }
+constexpr std::string_view name_of(ContextParallelAlgorithm v) {
+  return name_in(kContextParallelAlgorithmNames, v);
+}
 constexpr std::string_view name_of(Axis v) { return name_in(kAxisNames, v); }
 constexpr std::string_view name_of(Provenance v) { return name_in(kProvenanceNames, v); }
 constexpr std::string_view name_of(Collective v) { return name_in(kCollectiveNames, v); }
@@ -119,7 +136,8 @@ constexpr std::string_view name_of(Group v) { return name_in(kGroupNames, v); }
 constexpr std::string_view name_of(Phase v) { return name_in(kPhaseNames, v); }
 constexpr std::string_view name_of(TermKind v) { return name_in(kTermNames, v); }
 
-// "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective": the sizes that are not 1 and the switches that are on.
+// "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective": the sizes that are not 1 and the switches that
+// are on.
 std::string short_name(const Layout& layout);
 
 }  // namespace meshwright

@@ -13,7 +13,8 @@ namespace meshwright {
 
 struct ObservedTerm {
   TermKind kind = TermKind::forward_compute;
-  Seconds time;  // median over steps, slowest rank; waiting inside collectives is pipeline_bubble or its own term
+  Seconds time;  // median over steps, slowest rank; waiting inside collectives is pipeline_bubble
+                 // or its own term
 };
 
 struct Observation {
@@ -27,11 +28,12 @@ struct Observation {
   Seconds step_time;                 // median over steps of the slowest rank
   Seconds step_time_p10, step_time_p90, step_time_min;
   std::vector<ObservedTerm> terms;
-  std::vector<Transfer> counted;     // bytes that the ranks themselves counted (rank 0's view), by collective
-  Bytes peak_memory;                 // largest rank
-  double loss = 0.0;                 // after the last step
-  std::string device;                // "cpu", "cuda"
-  std::string failure;               // empty, or why the run ended early
+  std::vector<Transfer>
+      counted;          // bytes that the ranks themselves counted (rank 0's view), by collective
+  Bytes peak_memory;    // largest rank
+  double loss = 0.0;    // after the last step
+  std::string device;   // "cpu", "cuda"
+  std::string failure;  // empty, or why the run ended early
 };
 
 }  // namespace meshwright

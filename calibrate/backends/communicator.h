@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the calibrator and the trial ask of a network: a group of ranks and its collectives.
 //
-// Buffers are device pointers of the compute backend that the communicator belongs to (cpu with mpi, cuda
-// with nccl). Counts are elements of fp32. Calls block until the buffers may be reused, unless they say so.
+// Buffers are device pointers of the compute backend that the communicator belongs to (cpu with
+// mpi, cuda with nccl). Counts are elements of fp32. Calls block until the buffers may be reused,
+// unless they say so.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,8 @@ class Communicator {
   // Host-side values, for clocks and decisions; small.
   virtual void host_broadcast(void* data, std::size_t bytes, int root) = 0;
   virtual double host_max(double value) = 0;
-  virtual void host_gather(const void* in, void* out, std::size_t bytes_per_rank) = 0;  // to every rank
+  virtual void host_gather(const void* in, void* out,
+                           std::size_t bytes_per_rank) = 0;  // to every rank
 
   // Ends every rank of the job, now, with this exit code.
   [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calibrator and the trial ask of a device: memory, GEMMs and a transformer's other kernels.
+// What the calibrator and the trial ask of a device: memory, GEMMs and a transformer's other
+// kernels.
 //
-// Pointers are device pointers of this backend. Matrices are row-major. Unless a Precision is given,
-// numbers are fp32. Calls are asynchronous where the device is; synchronize() waits.
+// Pointers are device pointers of this backend. Matrices are row-major. Unless a Precision is
+// given, numbers are fp32. Calls are asynchronous where the device is; synchronize() waits.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +18,12 @@
 namespace meshwright::calibrate {
 
 struct DeviceDescription {
-  std::string kind;   // "cpu", "cuda"
-  std::string name;   // the device's own name
-  Bytes memory;       // usable by one rank
+  std::string kind;  // "cpu", "cuda"
+  std::string name;  // the device's own name
+  Bytes memory;      // usable by one rank
   int num_multiprocessors = 1;
-  std::vector<std::pair<std::string, std::string>> details;  // driver, libraries, clocks, instruction sets
+  std::vector<std::pair<std::string, std::string>>
+      details;  // driver, libraries, clocks, instruction sets
 };
 
 // c[i] = alpha * op(a[i]) * op(b[i]) + beta * c[i], for i < batch, strides in elements.
@@ -64,65 +66,78 @@ class Compute {
   // fp32 values to `precision`, for bf16/fp16 operands.
   virtual void convert(void* to, Precision precision, const float* from, std::int64_t count) = 0;
 
-  // y = (x - mean) * rstd * gamma + beta, a row at a time; mean and rstd (rows) are kept for backward.
-  virtual void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y, float* mean,
-                                  float* rstd, std::int64_t rows, std::int64_t cols) = 0;
+  // y = (x - mean) * rstd * gamma + beta, a row at a time; mean and rstd (rows) are kept for
+  // backward.
+  virtual void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
+                                  float* mean, float* rstd, std::int64_t rows,
+                                  std::int64_t cols) = 0;
   // dx = gradient (overwritten); dgamma, dbeta are added to.
-  virtual void layer_norm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
-                                   const float* rstd, float* dx, float* dgamma, float* dbeta, std::int64_t rows,
-                                   std::int64_t cols) = 0;
+  virtual void layer_norm_backward(const float* dy, const float* x, const float* gamma,
+                                   const float* mean, const float* rstd, float* dx, float* dgamma,
+                                   float* dbeta, std::int64_t rows, std::int64_t cols) = 0;
 
-  // y = gelu(x + bias), bias (cols) may be null; tanh approximation as Megatron's fused kernel. ReLU likewise.
-  virtual void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows, std::int64_t cols) = 0;
+  // y = gelu(x + bias), bias (cols) may be null; tanh approximation as Megatron's fused kernel.
+  // ReLU likewise.
+  virtual void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                 std::int64_t cols) = 0;
   // dx = dy * gelu'(x + bias); dbias (cols, may be null) is added to.
-  virtual void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
-                                  std::int64_t rows, std::int64_t cols) = 0;
-  virtual void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows, std::int64_t cols) = 0;
-  virtual void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
-                                  std::int64_t rows, std::int64_t cols) = 0;
+  virtual void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                  float* dbias, std::int64_t rows, std::int64_t cols) = 0;
+  virtual void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                 std::int64_t cols) = 0;
+  virtual void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                  float* dbias, std::int64_t rows, std::int64_t cols) = 0;
 
   // y += bias, a row at a time.
   virtual void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) = 0;
   // dbias += column sums of dy.
-  virtual void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) = 0;
+  virtual void bias_backward(const float* dy, float* dbias, std::int64_t rows,
+                             std::int64_t cols) = 0;
   // y = a + b (y may be a or b).
   virtual void add(const float* a, const float* b, float* y, std::int64_t count) = 0;
 
-  // Rows of `matrices` square score matrices (positions x positions): y = softmax(scale * x) with position
-  // j > i masked (causal). In place allowed.
+  // Rows of `matrices` square score matrices (positions x positions): y = softmax(scale * x) with
+  // position j > i masked (causal). In place allowed.
   virtual void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
                                       std::int64_t positions) = 0;
   // dx = scale * y * (dy - sum(dy * y)). In place on dy allowed.
-  virtual void softmax_backward(const float* dy, const float* y, float* dx, float scale, std::int64_t matrices,
-                                std::int64_t positions) = 0;
+  virtual void softmax_backward(const float* dy, const float* y, float* dx, float scale,
+                                std::int64_t matrices, std::int64_t positions) = 0;
 
   // (positions, batch, 3 or 1 blocks x heads x width) <-> (block, batch, heads, positions, width):
-  // to_heads splits a fused qkv (blocks = 3) into q, k, v; from_heads is its inverse (blocks = 1 for the
-  // attention output).
-  virtual void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch, std::int64_t blocks,
-                        std::int64_t heads, std::int64_t width) = 0;
-  virtual void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch, std::int64_t blocks,
-                          std::int64_t heads, std::int64_t width) = 0;
+  // to_heads splits a fused qkv (blocks = 3) into q, k, v; from_heads is its inverse (blocks = 1
+  // for the attention output).
+  virtual void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                        std::int64_t blocks, std::int64_t heads, std::int64_t width) = 0;
+  virtual void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                          std::int64_t blocks, std::int64_t heads, std::int64_t width) = 0;
 
-  // y[i] = table[tokens[i] - first] where first <= tokens[i] < first + rows, else 0 (vocabulary-parallel).
-  virtual void embedding_forward(const std::int32_t* tokens, const float* table, float* y, std::int64_t count,
-                                 std::int64_t first, std::int64_t rows, std::int64_t cols) = 0;
-  virtual void embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable, std::int64_t count,
-                                  std::int64_t first, std::int64_t rows, std::int64_t cols) = 0;
+  // y[i] = table[tokens[i] - first] where first <= tokens[i] < first + rows, else 0
+  // (vocabulary-parallel).
+  virtual void embedding_forward(const std::int32_t* tokens, const float* table, float* y,
+                                 std::int64_t count, std::int64_t first, std::int64_t rows,
+                                 std::int64_t cols) = 0;
+  virtual void embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable,
+                                  std::int64_t count, std::int64_t first, std::int64_t rows,
+                                  std::int64_t cols) = 0;
 
-  // Vocabulary-parallel cross-entropy in three passes over this rank's logits (rows x cols, columns are the
-  // vocabulary entries first..first+cols-1); between them the caller all-reduces (max, then sum).
-  virtual void row_max(const float* logits, float* maximum, std::int64_t rows, std::int64_t cols) = 0;
-  // logits becomes exp(logits - maximum); sum_exp (rows) its row sums; target (rows) logit - maximum of the
-  // target where this rank holds it, else 0.
-  virtual void exp_and_target(float* logits, const float* maximum, const std::int32_t* targets, float* sum_exp,
-                              float* target, std::int64_t rows, std::int64_t cols, std::int64_t first) = 0;
+  // Vocabulary-parallel cross-entropy in three passes over this rank's logits (rows x cols, columns
+  // are the vocabulary entries first..first+cols-1); between them the caller all-reduces (max, then
+  // sum).
+  virtual void row_max(const float* logits, float* maximum, std::int64_t rows,
+                       std::int64_t cols) = 0;
+  // logits becomes exp(logits - maximum); sum_exp (rows) its row sums; target (rows) logit -
+  // maximum of the target where this rank holds it, else 0.
+  virtual void exp_and_target(float* logits, const float* maximum, const std::int32_t* targets,
+                              float* sum_exp, float* target, std::int64_t rows, std::int64_t cols,
+                              std::int64_t first) = 0;
   // logits (now exp) becomes scale * (softmax - one_hot(target)).
-  virtual void cross_entropy_backward(float* logits, const float* sum_exp, const std::int32_t* targets, float scale,
-                                      std::int64_t rows, std::int64_t cols, std::int64_t first) = 0;
+  virtual void cross_entropy_backward(float* logits, const float* sum_exp,
+                                      const std::int32_t* targets, float scale, std::int64_t rows,
+                                      std::int64_t cols, std::int64_t first) = 0;
 
-  virtual void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq, std::int64_t count,
-                    const AdamStep& step) = 0;
+  virtual void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+                    std::int64_t count, const AdamStep& step) = 0;
 };
 
 }  // namespace meshwright::calibrate

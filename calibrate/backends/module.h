@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends are shared objects (libmeshwright_cpu.so, _mpi, _cuda, _nccl) that the program opens when it
-// needs them, so that planning links neither CUDA nor MPI. Each exports one C function,
+// Backends are shared objects (libmeshwright_cpu.so, _mpi, _cuda, _nccl) that the program opens
+// when it needs them, so that planning links neither CUDA nor MPI. Each exports one C function,
 // `meshwright_module`, that returns its Module.
 #pragma once
 
@@ -22,11 +22,13 @@ class Module {
   [[nodiscard]] virtual std::string unavailable() const = 0;
   // A compute module's device for this rank; null from a communication module.
   [[nodiscard]] virtual std::unique_ptr<Compute> make_compute(int local_rank) = 0;
-  // A communication module's world; initialises the library on the first call. Null from a compute module.
+  // A communication module's world; initialises the library on the first call. Null from a compute
+  // module.
   [[nodiscard]] virtual std::unique_ptr<Communicator> make_world(Compute& compute) = 0;
 };
 
-// The names of the backends that were built, in the order cpu, mpi, cuda, nccl (a generated source).
+// The names of the backends that were built, in the order cpu, mpi, cuda, nccl (a generated
+// source).
 const std::vector<std::string>& built_modules();
 
 // Opens a module. Looks beside the program, in ../lib/meshwright, and in MESHWRIGHT_MODULE_PATH.

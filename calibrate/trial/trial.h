@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real transformer training step under a layout, on real ranks: tensor-, pipeline- and data-parallel,
-// with the collectives where Megatron-LM has them.
+// A real transformer training step under a layout, on real ranks: tensor-, pipeline- and
+// data-parallel, with the collectives where Megatron-LM has them.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,14 @@ struct TrialOptions {
   int warmup_steps = 2;
   int steps = 5;
   double learning_rate = 1e-3;
-  std::uint64_t seed = 1234;   // of weights and tokens; the same weights for every layout
-  double time_limit_seconds = 60.0;  // stop early (all ranks together) once steps have taken this long
+  std::uint64_t seed = 1234;  // of weights and tokens; the same weights for every layout
+  double time_limit_seconds =
+      60.0;  // stop early (all ranks together) once steps have taken this long
 };
 
-// What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than there are,
-// else the same tensor size (or the largest that fits) with pipeline and data sizes cut down, and as many
-// layers as a stage holds. `not_run` says in words what was left out.
+// What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
+// there are, else the same tensor size (or the largest that fits) with pipeline and data sizes cut
+// down, and as many layers as a stage holds. `not_run` says in words what was left out.
 struct RunnableLayout {
   Layout layout;
   int num_layers = 0;

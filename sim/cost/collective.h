@@ -12,10 +12,11 @@ namespace meshwright {
 double bus_factor(Collective collective, int group_size);
 
 // One call. Where the link has a measured curve for this collective: monotone log-log interpolation
-// between its points, constant below the first, constant algorithm bandwidth above the last; over other
-// group sizes scaled by ring steps (labelled extrapolated). Otherwise latency per step + bytes /
-// (bandwidth * fraction): ring inside a node, hierarchical (reduce-scatter inside, all-reduce across,
-// all-gather inside) over nodes; NICs shared by groups_per_node groups.
-Cost collective_cost(Collective collective, Bytes payload, const Placement& placement, const Cluster& cluster);
+// between its points, constant below the first, constant algorithm bandwidth above the last; over
+// other group sizes scaled by ring steps (labelled extrapolated). Otherwise latency per step +
+// bytes / (bandwidth * fraction): ring inside a node, hierarchical (reduce-scatter inside,
+// all-reduce across, all-gather inside) over nodes; NICs shared by groups_per_node groups.
+Cost collective_cost(Collective collective, Bytes payload, const Placement& placement,
+                     const Cluster& cluster);
 
 }  // namespace meshwright

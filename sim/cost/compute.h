@@ -12,8 +12,8 @@ struct GemmShape {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
 };
 constexpr Flops gemm_flops(GemmShape s) {
-  return flops(2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
-               static_cast<double>(s.k));
+  return flops(2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) *
+               static_cast<double>(s.n) * static_cast<double>(s.k));
 }
 
 // Share of the tiles' area that is useful (NVIDIA Matrix Multiplication Background, 3.1).
@@ -21,8 +21,8 @@ double tile_efficiency(std::int64_t m, std::int64_t n, int tile_m, int tile_n);
 // tiles / (waves * multiprocessors) (ibid., 3.2).
 double wave_efficiency(std::int64_t tiles, int multiprocessors);
 
-// One GEMM. A measured point of the same shape is used as it is; between measured points the rate is
-// interpolated over log m, log n, log k; else the model of GemmModel.
+// One GEMM. A measured point of the same shape is used as it is; between measured points the rate
+// is interpolated over log m, log n, log k; else the model of GemmModel.
 Cost gemm_cost(GemmShape shape, Precision precision, const Device& device);
 // A memory-bound kernel that moves `traffic` bytes.
 Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device);

@@ -22,16 +22,16 @@ namespace meshwright {
 enum class Phase { forward, backward, recompute, step };
 
 struct Transfer {
-  std::string_view name;     // "attention output all-reduce"
+  std::string_view name;  // "attention output all-reduce"
   Group group = Group::tensor;
   Collective collective = Collective::all_reduce;
   Phase phase = Phase::forward;
   int group_size = 1;
-  double times_per_step = 0;  // calls by one rank of this stage
-  Bytes payload;              // of one call
-  bool overlappable = false;  // the layout's overlap switches allow computing meanwhile
-  std::string_view formula;   // payload in the field's letters: "b*s*h*w/c"
-  [[nodiscard]] Bytes sent() const;         // by one rank, one call, bandwidth-optimal algorithm
+  double times_per_step = 0;         // calls by one rank of this stage
+  Bytes payload;                     // of one call
+  bool overlappable = false;         // the layout's overlap switches allow computing meanwhile
+  std::string_view formula;          // payload in the field's letters: "b*s*h*w/c"
+  [[nodiscard]] Bytes sent() const;  // by one rank, one call, bandwidth-optimal algorithm
   [[nodiscard]] Bytes sent_per_step() const { return sent() * times_per_step; }
   [[nodiscard]] Bytes payload_per_step() const { return payload * times_per_step; }
 };
@@ -53,19 +53,21 @@ struct Volume {
 
 // The ledger of one stage. Calls of the tensor, context and expert groups are per micro-batch times
 // the micro-batches of a step.
-StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout, const Stage& stage,
-                         int stage_index);
+StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, int stage_index);
 Volume volume(const Model& model, const Job& job, const Layout& layout);
 
 // What no algorithm can go below: each rank sends at least (n-1)/n of the payload for all-gather,
-// reduce-scatter and all-to-all, 2(n-1)/n for all-reduce, or (n-1)/n... with in-network reduction S.
+// reduce-scatter and all-to-all, 2(n-1)/n for all-reduce, or (n-1)/n... with in-network reduction
+// S.
 Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction);
 
-// The three published orders, as elements moved per batch, and the exact bytes of this layout beside.
+// The three published orders, as elements moved per batch, and the exact bytes of this layout
+// beside.
 struct PublishedOrders {
-  double data_parallel = 0;      // h^2 * l
-  double pipeline_parallel = 0;  // b * s * h * l / k, k = layers of a stage
-  double tensor_parallel = 0;    // b * s * h * l
+  double data_parallel = 0;                        // h^2 * l
+  double pipeline_parallel = 0;                    // b * s * h * l / k, k = layers of a stage
+  double tensor_parallel = 0;                      // b * s * h * l
   Bytes data_exact, pipeline_exact, tensor_exact;  // sent per rank and step
   bool tensor_exceeds_data = false;  // "TP > DP > PP" holds for this model, batch and layout
   bool data_exceeds_pipeline = false;

@@ -17,8 +17,8 @@ enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, broa
 enum class Tier { self, intra_node, inter_node };
 
 struct CollectivePoint {
-  Bytes payload;                 // size of the whole array, as nccl-tests counts it
-  Seconds time;                  // median of the slowest rank
+  Bytes payload;  // size of the whole array, as nccl-tests counts it
+  Seconds time;   // median of the slowest rank
   double relative_spread = 0.0;
 };
 
@@ -30,12 +30,13 @@ struct CollectiveCurve {
 };
 
 struct Link {
-  std::string name;                // "NVLink 4", "InfiniBand NDR", "shared memory"
-  BytesPerSecond bandwidth;        // per device and direction; inter-node: NIC share of one device
-  double bandwidth_fraction = 0.8; // of it, reached by large collectives
-  double sharp_bandwidth_fraction = 0.0;  // all-reduce busbw / bandwidth with in-switch reduction; 0: none
-  int sharp_min_group = 0;         // smallest group that uses it
-  Seconds latency;                 // one hop, including the software above it
+  std::string name;                 // "NVLink 4", "InfiniBand NDR", "shared memory"
+  BytesPerSecond bandwidth;         // per device and direction; inter-node: NIC share of one device
+  double bandwidth_fraction = 0.8;  // of it, reached by large collectives
+  double sharp_bandwidth_fraction =
+      0.0;                  // all-reduce busbw / bandwidth with in-switch reduction; 0: none
+  int sharp_min_group = 0;  // smallest group that uses it
+  Seconds latency;          // one hop, including the software above it
   Provenance provenance = Provenance::datasheet;
   double relative_spread = 0.15;
   std::vector<CollectiveCurve> curves;  // measured; override the link model near themselves
@@ -49,9 +50,9 @@ struct Cluster {
   int num_nodes = 1;
   Link intra_node;
   Link inter_node;
-  int nics_per_node = 0;           // 0: one per device
+  int nics_per_node = 0;  // 0: one per device
   double spine_oversubscription = 1.0;
-  double price_per_gpu_hour = 0.0; // 0: not stated
+  double price_per_gpu_hour = 0.0;  // 0: not stated
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
 };

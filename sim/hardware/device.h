@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One accelerator (or one CPU core): how fast it multiplies, moves and launches, and where each number
-// came from.
+// One accelerator (or one CPU core): how fast it multiplies, moves and launches, and where each
+// number came from.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,17 @@ struct GemmPoint {
   double relative_spread = 0.0;  // (p90 - p10) / (2.563 * median): a standard deviation if normal
 };
 
-// How one number format multiplies. time = launch + max(tile-and-wave-quantised FLOPs / sustained rate,
-// bytes / memory bandwidth); measured points override it near themselves.
+// How one number format multiplies. time = launch + max(tile-and-wave-quantised FLOPs / sustained
+// rate, bytes / memory bandwidth); measured points override it near themselves.
 struct GemmModel {
   Precision precision = Precision::bf16;
-  FlopsPerSecond peak;                 // dense, datasheet
-  double sustained_fraction = 1.0;     // of peak, for large shapes
-  int tile_m = 128, tile_n = 128;      // output tile of one multiprocessor
-  double ramp_k = 0.0;                 // prologue and epilogue of a tile, in units of k
-  double relative_spread = 0.1;        // residual of the fit
+  FlopsPerSecond peak;              // dense, datasheet
+  double sustained_fraction = 1.0;  // of peak, for large shapes
+  int tile_m = 128, tile_n = 128;   // output tile of one multiprocessor
+  double ramp_k = 0.0;              // prologue and epilogue of a tile, in units of k
+  double relative_spread = 0.1;     // residual of the fit
   Provenance provenance = Provenance::datasheet;
-  std::vector<GemmPoint> points;       // sorted by (m, n, k)
+  std::vector<GemmPoint> points;  // sorted by (m, n, k)
 };
 
 // A memory-bound kernel: time = launch + bytes / rate. Names: sim/model/operators.h.
@@ -53,26 +53,26 @@ struct KernelRate {
 // Fused attention: time = launch + FLOPs / (fraction * peak of the precision).
 struct AttentionRate {
   int head_dim = 128;
-  double forward_fraction = 0.5;   // of the GEMM peak
+  double forward_fraction = 0.5;  // of the GEMM peak
   double backward_fraction = 0.4;
   Provenance provenance = Provenance::datasheet;
 };
 
 struct Device {
   std::string name;
-  std::string source;              // datasheet or measurement, with date
-  int num_multiprocessors = 1;     // SMs; 1 for a CPU core
+  std::string source;           // datasheet or measurement, with date
+  int num_multiprocessors = 1;  // SMs; 1 for a CPU core
   Bytes memory;
   BytesPerSecond memory_bandwidth;
   double memory_bandwidth_fraction = 0.8;  // of the datasheet's, reached by streaming kernels
   Provenance memory_provenance = Provenance::datasheet;
-  Seconds kernel_launch;           // device-side cost of one more kernel
-  Seconds host_launch;             // host time to submit one kernel; wins when larger than the kernel
-  BytesPerSecond host_link;        // device to host memory, per direction
+  Seconds kernel_launch;     // device-side cost of one more kernel
+  Seconds host_launch;       // host time to submit one kernel; wins when larger than the kernel
+  BytesPerSecond host_link;  // device to host memory, per direction
   std::vector<GemmModel> gemm;
   std::vector<AttentionRate> attention;
   std::vector<KernelRate> kernels;
-  double power_watts = 0.0;        // 0: not stated
+  double power_watts = 0.0;  // 0: not stated
 };
 
 }  // namespace meshwright

@@ -2,8 +2,8 @@
 // Where the ranks of one group sit: how many share a node, and how many nodes the group spans.
 //
 // Ranks are numbered with the layout's rank_order, innermost axis fastest, and fill nodes in order
-// (Megatron parallel_state.py). A group along an axis of size n and stride s (the product of the sizes
-// of the axes inside it) has its ranks s apart.
+// (Megatron parallel_state.py). A group along an axis of size n and stride s (the product of the
+// sizes of the axes inside it) has its ranks s apart.
 #pragma once
 
 #include "sim/hardware/cluster.h"
@@ -24,13 +24,13 @@ struct Placement {
 enum class Group {
   tensor,
   context,
-  data,             // gradients: data x context ranks
-  pipeline,         // neighbours of a pipeline; group_size 2
-  expert,           // all-to-all of tokens
+  data,      // gradients: data x context ranks
+  pipeline,  // neighbours of a pipeline; group_size 2
+  expert,    // all-to-all of tokens
   expert_tensor,
-  expert_data,      // gradients of expert parameters
-  embedding,        // first and last stage of a pipeline; group_size 2
-  model,            // tensor x pipeline: norms and flags
+  expert_data,  // gradients of expert parameters
+  embedding,    // first and last stage of a pipeline; group_size 2
+  model,        // tensor x pipeline: norms and flags
 };
 
 Placement place(Group group, const Layout& layout, const Cluster& cluster);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster as a graph of devices, switches and NICs, and the bottleneck between any set of devices.
+// The cluster as a graph of devices, switches and NICs, and the bottleneck between any set of
+// devices.
 //
-// Vertices: devices, an NVSwitch (or PCIe root, or shared memory) a node, NICs, leaf switches, a spine.
-// Edges carry bandwidth and latency. Boost.Graph does the widest-path search; it stays in the source.
+// Vertices: devices, an NVSwitch (or PCIe root, or shared memory) a node, NICs, leaf switches, a
+// spine. Edges carry bandwidth and latency. Boost.Graph does the widest-path search; it stays in
+// the source.
 #pragma once
 
 #include <memory>
@@ -35,7 +37,8 @@ class Topology {
   [[nodiscard]] Path widest_path(int from, int to) const;
   // The narrowest widest-path between consecutive members: what a ring over them is limited by.
   [[nodiscard]] Path ring_bottleneck(std::span<const int> devices) const;
-  // Bandwidth between the two halves of the devices (lower-numbered and higher-numbered): maximum flow.
+  // Bandwidth between the two halves of the devices (lower-numbered and higher-numbered): maximum
+  // flow.
   [[nodiscard]] BytesPerSecond bisection_bandwidth() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one JSON object field by field, with an error that names file, JSON pointer, value and what is
-// allowed. finish() refuses keys that nobody asked for and names the nearest known one.
+// Reads one JSON object field by field, with an error that names file, JSON pointer, value and what
+// is allowed. finish() refuses keys that nobody asked for and names the nearest known one.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class ObjectReader {
   // `file` names the source in messages. Throws InputError when `json` is no object.
   ObjectReader(const nlohmann::json& json, std::string file, std::string pointer = "");
 
-  [[nodiscard]] bool has(std::string_view key) const;  // present and not null; marks the key as known
+  [[nodiscard]] bool has(
+      std::string_view key) const;  // present and not null; marks the key as known
   [[nodiscard]] const nlohmann::json& member(std::string_view key);  // required, any type
 
   int required_int(std::string_view key, IntRange range = {});
@@ -64,7 +65,8 @@ class ObjectReader {
   // Refuses keys that were never asked for. `ignored` are allowed and unread.
   void finish(std::initializer_list<std::string_view> ignored = {}) const;
 
-  [[noreturn]] void fail(std::string_view key, const std::string& what, std::string hint = "") const;
+  [[noreturn]] void fail(std::string_view key, const std::string& what,
+                         std::string hint = "") const;
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] std::string pointer_to(std::string_view key) const;
 

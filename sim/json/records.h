@@ -18,12 +18,18 @@ namespace meshwright {
 using Json = nlohmann::ordered_json;
 
 // `file` and `pointer` name the place in messages. All throw InputError.
-Model model_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
-Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
-Layout layout_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
-Device device_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
-Cluster cluster_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
-Observation observation_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer = "");
+Model model_from_json(const nlohmann::json& json, const std::string& file,
+                      const std::string& pointer = "");
+Job job_from_json(const nlohmann::json& json, const std::string& file,
+                  const std::string& pointer = "");
+Layout layout_from_json(const nlohmann::json& json, const std::string& file,
+                        const std::string& pointer = "");
+Device device_from_json(const nlohmann::json& json, const std::string& file,
+                        const std::string& pointer = "");
+Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
+                          const std::string& pointer = "");
+Observation observation_from_json(const nlohmann::json& json, const std::string& file,
+                                  const std::string& pointer = "");
 
 Json to_json(const Model& model);
 Json to_json(const Job& job);

@@ -15,10 +15,10 @@ enum class ContextParallelAlgorithm { p2p, all_gather, a2a, a2a_p2p };  // cp_co
 
 // Modules that selective recompute can run again (Megatron --recompute-modules), as bits.
 enum RecomputeModule : std::uint8_t {
-  kRecomputeCoreAttention = 1,  // core_attn
-  kRecomputeLayerNorm = 2,      // layernorm
-  kRecomputeMlpActivation = 4,  // the MLP's activation function (moe_act for experts)
-  kRecomputeMlp = 8,            // mlp, moe
+  kRecomputeCoreAttention = 1,     // core_attn
+  kRecomputeLayerNorm = 2,         // layernorm
+  kRecomputeMlpActivation = 4,     // the MLP's activation function (moe_act for experts)
+  kRecomputeMlp = 8,               // mlp, moe
   kRecomputeMlaUpProjection = 16,  // mla_up_proj
 };
 
@@ -40,8 +40,8 @@ struct Layout {
   int num_layers_in_last_pipeline_stage = 0;
   bool scatter_gather_p2p = false;  // send 1/t across, all-gather inside (Narayanan 2021, 4.1)
 
-  int zero_stage = 0;        // 0..3; 1 is Megatron's distributed optimizer
-  int zero_shard_size = 0;   // ranks that share one copy (hybrid sharding); 0: all data ranks
+  int zero_stage = 0;       // 0..3; 1 is Megatron's distributed optimizer
+  int zero_shard_size = 0;  // ranks that share one copy (hybrid sharding); 0: all data ranks
 
   RecomputeGranularity recompute_granularity = RecomputeGranularity::none;
   RecomputeMethod recompute_method = RecomputeMethod::uniform;
@@ -56,8 +56,8 @@ struct Layout {
   bool tp_comm_overlap = false;
   bool overlap_p2p_comm = false;
 
-  bool optimizer_offload = false;         // optimizer states and step on the host
-  int cpu_offloading_num_layers = 0;      // layers a stage whose activations go to the host
+  bool optimizer_offload = false;     // optimizer states and step on the host
+  int cpu_offloading_num_layers = 0;  // layers a stage whose activations go to the host
 
   // Innermost (fastest varying rank) first; Megatron's default order tp-cp-ep-dp-pp.
   std::array<Axis, 5> rank_order{Axis::tensor, Axis::context, Axis::expert, Axis::data,
@@ -66,21 +66,26 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// Ranks a layout occupies: tensor x pipeline x data x context (Megatron arguments.py; the expert mesh
-// lies over the same ranks and does not multiply).
+// Ranks a layout occupies: tensor x pipeline x data x context (Megatron arguments.py; the expert
+// mesh lies over the same ranks and does not multiply).
 constexpr int world_size(const Layout& l) {
-  return l.tensor_parallel_size * l.pipeline_parallel_size * l.data_parallel_size * l.context_parallel_size;
+  return l.tensor_parallel_size * l.pipeline_parallel_size * l.data_parallel_size *
+         l.context_parallel_size;
 }
 constexpr int expert_tensor_size(const Layout& l) {
-  return l.expert_tensor_parallel_size == 0 ? l.tensor_parallel_size : l.expert_tensor_parallel_size;
+  return l.expert_tensor_parallel_size == 0 ? l.tensor_parallel_size
+                                            : l.expert_tensor_parallel_size;
 }
-// Data-parallel size of the expert parameters: world / (etp x ep x pp) (Megatron parallel_state.py).
+// Data-parallel size of the expert parameters: world / (etp x ep x pp) (Megatron
+// parallel_state.py).
 constexpr int expert_data_parallel_size(const Layout& l) {
   return l.tensor_parallel_size * l.data_parallel_size * l.context_parallel_size /
          (expert_tensor_size(l) * l.expert_parallel_size);
 }
 // Ranks over which dense gradients are reduced: data x context.
-constexpr int gradient_group_size(const Layout& l) { return l.data_parallel_size * l.context_parallel_size; }
+constexpr int gradient_group_size(const Layout& l) {
+  return l.data_parallel_size * l.context_parallel_size;
+}
 // Ranks that share one copy of ZeRO-sharded state.
 constexpr int zero_shard_group_size(const Layout& l) {
   return l.zero_shard_size == 0 ? gradient_group_size(l) : l.zero_shard_size;

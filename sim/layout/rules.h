@@ -63,15 +63,18 @@ const RuleText& rule_text(Rule rule);
 
 struct Violation {
   Rule rule;
-  double needed = 0;     // in the rule's unit (a count, or bytes for memory_capacity)
+  double needed = 0;  // in the rule's unit (a count, or bytes for memory_capacity)
   double available = 0;
 };
 
 // The first violated rule in the order of the enumeration, or nothing. gpus = 0: any world size.
 // Never allocates and never throws. memory_capacity is not checked here (estimate does).
-std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout, int gpus);
+std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
+                                      int gpus);
 
-// A sentence with the numbers of this violation, e.g. "64 attention heads do not divide by tensor size 3".
-std::string describe(const Violation& violation, const Model& model, const Job& job, const Layout& layout);
+// A sentence with the numbers of this violation, e.g. "64 attention heads do not divide by tensor
+// size 3".
+std::string describe(const Violation& violation, const Model& model, const Job& job,
+                     const Layout& layout);
 
 }  // namespace meshwright

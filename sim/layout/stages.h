@@ -9,7 +9,8 @@
 
 namespace meshwright {
 
-// One model chunk: a run of consecutive layers. A stage holds virtual_pipeline_parallel_size of them.
+// One model chunk: a run of consecutive layers. A stage holds virtual_pipeline_parallel_size of
+// them.
 struct Chunk {
   int first_layer = 0;
   int num_layers = 0;

@@ -43,27 +43,27 @@ struct Model {
   int num_layers = 0;
   int hidden_size = 0;
   int ffn_hidden_size = 0;
-  int num_attention_heads = 0;  // 0: no attention (a plain multi-layer perceptron)
-  int num_query_groups = 0;     // key-value heads: heads for MHA, 1 for MQA
-  int kv_channels = 0;          // width of one head
-  int vocab_size = 0;           // 0: no embedding and no language-model head
+  int num_attention_heads = 0;      // 0: no attention (a plain multi-layer perceptron)
+  int num_query_groups = 0;         // key-value heads: heads for MHA, 1 for MQA
+  int kv_channels = 0;              // width of one head
+  int vocab_size = 0;               // 0: no embedding and no language-model head
   int max_position_embeddings = 0;  // rows of the learned position table
 
   Activation activation = Activation::gelu;
   Normalization normalization = Normalization::layer_norm;
   PositionEmbedding position_embedding = PositionEmbedding::learned;
-  bool add_bias_linear = true;   // biases in every linear
-  bool add_qkv_bias = false;     // biases in the qkv linear only (Qwen2)
-  bool qk_layernorm = false;     // a norm over each head's query and key (Qwen3)
-  bool post_layer_norms = false;  // a second norm after attention and after MLP (Gemma 2)
+  bool add_bias_linear = true;              // biases in every linear
+  bool add_qkv_bias = false;                // biases in the qkv linear only (Qwen2)
+  bool qk_layernorm = false;                // a norm over each head's query and key (Qwen3)
+  bool post_layer_norms = false;            // a second norm after attention and after MLP (Gemma 2)
   bool embedding_layer_norm = false;        // BLOOM
   bool parallel_attention_mlp = false;      // both read the layer's input (NeoX, Falcon)
   bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
   bool attention_sinks = false;             // one learned logit a head (gpt-oss)
-  bool tied_embeddings = true;   // the head uses the embedding's matrix
-  int sliding_window = 0;        // 0: every layer attends to all positions
+  bool tied_embeddings = true;              // the head uses the embedding's matrix
+  int sliding_window = 0;                   // 0: every layer attends to all positions
   int sliding_window_interval = 1;  // of n layers, n-1 use the window and one is full; 1: all do
-  int mtp_num_layers = 0;        // multi-token-prediction layers (DeepSeek-V3)
+  int mtp_num_layers = 0;           // multi-token-prediction layers (DeepSeek-V3)
 
   std::optional<MixtureOfExperts> moe;
   std::optional<LatentAttention> mla;

@@ -2,9 +2,9 @@
 // A transformer as the operators that one rank runs for one micro-batch, with their shapes, FLOPs,
 // memory traffic and the activation bytes that they keep for backward.
 //
-// A GEMM is batch x (m x k)(k x n): 2*batch*m*n*k FLOPs forward; backward runs two more, for the input
-// (m x n)(n x k) and for the weight (k x m)(m x n). Layer formulas: Megatron-LM's modules; activation
-// bytes: Korthikanti 2022 (arXiv 2205.05198), section 4, operator by operator.
+// A GEMM is batch x (m x k)(k x n): 2*batch*m*n*k FLOPs forward; backward runs two more, for the
+// input (m x n)(n x k) and for the weight (k x m)(m x n). Layer formulas: Megatron-LM's modules;
+// activation bytes: Korthikanti 2022 (arXiv 2205.05198), section 4, operator by operator.
 #pragma once
 
 #include <string_view>
@@ -26,16 +26,28 @@ inline constexpr std::string_view kLayerNorm = "layer_norm";
 inline constexpr std::string_view kRmsNorm = "rms_norm";
 inline constexpr std::string_view kActivation = "activation";  // gelu, relu, swiglu, geglu
 inline constexpr std::string_view kSoftmax = "softmax";
-inline constexpr std::string_view kAdd = "add";                // residual, bias
+inline constexpr std::string_view kAdd = "add";  // residual, bias
 inline constexpr std::string_view kRotary = "rotary";
 inline constexpr std::string_view kEmbedding = "embedding";
 inline constexpr std::string_view kCrossEntropy = "cross_entropy";
 inline constexpr std::string_view kAdam = "adam";
-inline constexpr std::string_view kTranspose = "transpose";    // heads to and from batch, token permutation
+inline constexpr std::string_view kTranspose =
+    "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
 
 // The part of a layer that an operator belongs to; selective recompute works on these.
-enum class Module { embedding, layer_norm, attention_linear, core_attention, mla_up_projection, mlp, mlp_activation, router, residual, head };
+enum class Module {
+  embedding,
+  layer_norm,
+  attention_linear,
+  core_attention,
+  mla_up_projection,
+  mlp,
+  mlp_activation,
+  router,
+  residual,
+  head
+};
 
 struct Operator {
   std::string_view name;  // "attention.qkv"; unique in a layer
@@ -51,19 +63,20 @@ struct Operator {
 
   Flops forward_flops;
   Flops backward_flops;
-  Bytes forward_bytes;   // read + written, forward
+  Bytes forward_bytes;  // read + written, forward
   Bytes backward_bytes;
-  Bytes saved;           // kept from forward to backward
+  Bytes saved;  // kept from forward to backward
 };
 
 // One layer on one rank, forward order.
-std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Job& job, const Layout& layout);
+std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Job& job,
+                                      const Layout& layout);
 // Token (and position) embedding on the first stage.
 std::vector<Operator> embedding_operators(const Model& model, const Job& job, const Layout& layout);
 // Final norm, logits, cross-entropy on the last stage.
 std::vector<Operator> head_operators(const Model& model, const Job& job, const Layout& layout);
-// What a multi-token-prediction layer adds to its transformer layer (two norms, the 2h -> h projection);
-// its logits are head_operators once more.
+// What a multi-token-prediction layer adds to its transformer layer (two norms, the 2h -> h
+// projection); its logits are head_operators once more.
 std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout);
 
 // Whether full or selective recompute runs this operator again in backward.

@@ -8,10 +8,10 @@
 
 namespace meshwright {
 
-// Parameters of one layer, split by how tensor parallelism treats them: `sharded` are divided by the
-// tensor size (column- and row-parallel linears and the biases of column-parallel ones), `replicated`
-// are held whole by each tensor rank (norms, biases of row-parallel linears, router, MLA's down
-// projections), `expert` are divided by expert x expert-tensor size.
+// Parameters of one layer, split by how tensor parallelism treats them: `sharded` are divided by
+// the tensor size (column- and row-parallel linears and the biases of column-parallel ones),
+// `replicated` are held whole by each tensor rank (norms, biases of row-parallel linears, router,
+// MLA's down projections), `expert` are divided by expert x expert-tensor size.
 struct LayerParameters {
   std::int64_t sharded = 0;
   std::int64_t replicated = 0;
@@ -28,7 +28,8 @@ std::int64_t head_parameters(const Model& model, std::int64_t vocab_rows);
 // One multi-token-prediction layer: two norms, the projection 2h -> h, one transformer layer.
 LayerParameters mtp_layer_parameters(const Model& model);
 
-// All parameters of the published checkpoint: no vocabulary padding, multi-token prediction left out.
+// All parameters of the published checkpoint: no vocabulary padding, multi-token prediction left
+// out.
 std::int64_t total_parameters(const Model& model);
 // Parameters that one token passes through (experts: top-k of them), both embeddings counted.
 std::int64_t active_parameters(const Model& model);

@@ -14,7 +14,9 @@ static_assert(std::is_same_v<decltype(gigabytes_per_second(1) * seconds(1)), Byt
 static_assert(!std::is_convertible_v<double, Bytes>);
 
 template <typename A, typename B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 static_assert(Addable<Bytes, Bytes>);
 static_assert(!Addable<Bytes, Seconds>);
 
