@@ -63,9 +63,12 @@ struct Operator {
 
   Flops forward_flops;
   Flops backward_flops;
-  Bytes forward_bytes;  // read + written, forward
-  Bytes backward_bytes;
-  Bytes saved;  // kept from forward to backward
+  Bytes forward_bytes;   // read + written, forward
+  Bytes backward_bytes;  // read + written, backward; a GEMM's two products together
+  // Kept from forward to backward, counted where it is produced, so that running the operator again
+  // frees it. Two exceptions: the attention output counts with the projection, which keeps it as
+  // its input, and a layer's input counts with the residual that ends the layer before.
+  Bytes saved;
 };
 
 // One layer on one rank, forward order.
