@@ -31,7 +31,7 @@ class Module {
 // source).
 const std::vector<std::string>& built_modules();
 
-// Opens a module. Looks beside the program, in ../lib/meshwright, and in MESHWRIGHT_MODULE_PATH.
+// Opens a module. Looks in MESHWRIGHT_MODULE_PATH, beside the program, and in ../lib/meshwright.
 // Throws SystemError that names the file and the loader's message. The module stays open.
 Module& open_module(const std::string& name);
 

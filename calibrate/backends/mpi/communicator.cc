@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/mpi/communicator.h"
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+#include "calibrate/backends/mpi/check.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// MPI counts are int (before MPI 4).
+int mpi_count(std::int64_t count, const char* call) {
+  if (count >= 0 && count <= INT_MAX) return static_cast<int>(count);
+  throw SystemError(fmt::format("{}: {} elements in one call, MPI allows {}", call, count, INT_MAX),
+                    "use a smaller micro-batch or a larger tensor-parallel size");
+}
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm communicator) : communicator_(communicator) {
+  check_mpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) return;
+  if (!sends_.empty()) {
+    MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
+  }
+  MPI_Comm_free(&communicator_);
+}
+
+std::string MpiCommunicator::host() const {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
+  return {name.data(), static_cast<std::size_t>(length)};
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(communicator_, color, key, &part), "MPI_Comm_split");
+  return std::make_unique<MpiCommunicator>(part);
+}
+
+void MpiCommunicator::barrier() { check_mpi(MPI_Barrier(communicator_), "MPI_Barrier"); }
+
+void MpiCommunicator::all_reduce(float* data, std::int64_t count, Reduction op) {
+  const int n = mpi_count(count, "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, n, MPI_FLOAT,
+                          op == Reduction::sum ? MPI_SUM : MPI_MAX, communicator_),
+            "MPI_Allreduce");
+}
+
+void MpiCommunicator::all_gather(const float* in, float* out, std::int64_t count_per_rank) {
+  const int n = mpi_count(count_per_rank, "MPI_Allgather");
+  check_mpi(MPI_Allgather(in, n, MPI_FLOAT, out, n, MPI_FLOAT, communicator_), "MPI_Allgather");
+}
+
+void MpiCommunicator::reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) {
+  const int n = mpi_count(count_per_rank, "MPI_Reduce_scatter_block");
+  check_mpi(MPI_Reduce_scatter_block(in, out, n, MPI_FLOAT, MPI_SUM, communicator_),
+            "MPI_Reduce_scatter_block");
+}
+
+void MpiCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
+  const int n = mpi_count(count_per_rank, "MPI_Alltoall");
+  check_mpi(MPI_Alltoall(in, n, MPI_FLOAT, out, n, MPI_FLOAT, communicator_), "MPI_Alltoall");
+}
+
+void MpiCommunicator::broadcast(float* data, std::int64_t count, int root) {
+  const int n = mpi_count(count, "MPI_Bcast");
+  check_mpi(MPI_Bcast(data, n, MPI_FLOAT, root, communicator_), "MPI_Bcast");
+}
+
+void MpiCommunicator::send(const float* data, std::int64_t count, int to) {
+  const int n = mpi_count(count, "MPI_Isend");
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Isend(data, n, MPI_FLOAT, to, 0, communicator_, &request), "MPI_Isend");
+  sends_.push_back(request);
+}
+
+void MpiCommunicator::receive(float* data, std::int64_t count, int from) {
+  const int n = mpi_count(count, "MPI_Recv");
+  check_mpi(MPI_Recv(data, n, MPI_FLOAT, from, 0, communicator_, MPI_STATUS_IGNORE), "MPI_Recv");
+}
+
+void MpiCommunicator::wait_sends() {
+  const int n = static_cast<int>(sends_.size());
+  check_mpi(MPI_Waitall(n, sends_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  sends_.clear();
+}
+
+void MpiCommunicator::host_broadcast(void* data, std::size_t bytes, int root) {
+  const int n = mpi_count(static_cast<std::int64_t>(bytes), "MPI_Bcast");
+  check_mpi(MPI_Bcast(data, n, MPI_BYTE, root, communicator_), "MPI_Bcast");
+}
+
+double MpiCommunicator::host_max(double value) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, communicator_),
+            "MPI_Allreduce");
+  return value;
+}
+
+void MpiCommunicator::host_gather(const void* in, void* out, std::size_t bytes_per_rank) {
+  const int n = mpi_count(static_cast<std::int64_t>(bytes_per_rank), "MPI_Allgather");
+  check_mpi(MPI_Allgather(in, n, MPI_BYTE, out, n, MPI_BYTE, communicator_), "MPI_Allgather");
+}
+
+void MpiCommunicator::abort(int exit_code) {
+  MPI_Abort(communicator_, exit_code);
+  std::_Exit(exit_code);
+}
+
+}  // namespace meshwright::calibrate

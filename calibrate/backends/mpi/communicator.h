@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group of MPI ranks. Owns its MPI_Comm; buffers are host memory.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+
+namespace meshwright::calibrate {
+
+class MpiCommunicator : public Communicator {
+ public:
+  // Takes `communicator` over and frees it at the end.
+  explicit MpiCommunicator(MPI_Comm communicator);
+  ~MpiCommunicator() override;
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] std::string host() const override;
+  [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override;
+
+  void barrier() override;
+  void all_reduce(float* data, std::int64_t count, Reduction op) override;
+  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override;
+  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override;
+  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override;
+  void broadcast(float* data, std::int64_t count, int root) override;
+
+  void send(const float* data, std::int64_t count, int to) override;
+  void receive(float* data, std::int64_t count, int from) override;
+  void wait_sends() override;
+
+  void host_broadcast(void* data, std::size_t bytes, int root) override;
+  double host_max(double value) override;
+  void host_gather(const void* in, void* out, std::size_t bytes_per_rank) override;
+
+  [[noreturn]] void abort(int exit_code) override;
+
+ private:
+  MPI_Comm communicator_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::vector<MPI_Request> sends_;
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts this program again as the ranks of one job, under mpirun, and says how that ended.
+//
+// No shell is involved. stdout and stderr of the ranks are passed through. When a rank dies the
+// others are ended too, within kGraceSeconds; an interrupt ends them all.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace meshwright::calibrate {
+
+inline constexpr double kGraceSeconds = 8.0;  // from the first sign of a dead rank to SIGKILL
+
+struct LaunchOptions {
+  std::vector<std::string> mpirun_arguments;  // added after ours: hosts, mca parameters
+  std::vector<std::pair<std::string, std::string>> environment;  // added for the ranks
+  double time_limit_seconds = 0.0;                               // 0: none
+};
+
+struct LaunchOutcome {
+  int exit_code = 0;  // mpirun's: the first failing rank's, 128 + signal where a signal ended it
+  int rank = -1;      // the rank that ended the job; -1: none, or unknown
+  std::string host;
+  std::string cause;  // one sentence; empty when every rank ended well
+  [[nodiscard]] bool ok() const { return exit_code == 0 && cause.empty(); }
+};
+
+// Physical cores that this process may use; hyper-threads count once. At least 1.
+int usable_cores();
+
+// The whole command line, and what is special in the environment. Pure, for tests.
+std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,
+                                        const std::vector<std::string>& program,
+                                        const LaunchOptions& options);
+
+// Runs `program` (path and arguments) as `ranks` ranks and waits. Throws SystemError when mpirun is
+// not on PATH or cannot be started.
+LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
+                           const LaunchOptions& options = {});
+
+// The running program's own path, for launch_ranks.
+std::string program_path();
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rank ended a job, where, and why: read from what mpirun prints on stderr (Open MPI 4 and 5)
+// and from the line that one of our own ranks prints before it gives up.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace meshwright::calibrate {
+
+struct RankFailure {
+  int rank = -1;      // -1: mpirun did not say
+  std::string host;   // empty: mpirun did not say
+  std::string cause;  // a sentence without rank and host; empty: no failure was seen
+};
+
+// What a rank prints on stderr before it aborts the job: "meshwright: rank 1 on node7: cause".
+std::string rank_failure_line(int rank, const std::string& host, const std::string& cause);
+
+// Takes stderr line by line. What a rank itself said wins over what mpirun saw of it, and the first
+// rank over those that it took down.
+class RankFailureReader {
+ public:
+  void read_line(std::string_view line);
+  [[nodiscard]] const RankFailure& failure() const { return failure_; }
+
+ private:
+  void read_rank_line(std::string_view line);
+  void read_mpirun_line(std::string_view line);
+
+  RankFailure failure_;
+  bool from_rank_ = false;
+  bool exit_code_follows_ = false;
+};
+
+}  // namespace meshwright::calibrate
