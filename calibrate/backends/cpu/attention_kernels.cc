@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "calibrate/backends/cpu/fast_math.h"
+#include "calibrate/backends/cpu/kernels.h"
+
+namespace meshwright::calibrate::cpu {
+namespace {
+
+// y[0..valid) = softmax(scale * x[0..valid)), the rest 0.
+void softmax_row(const float* x, float* y, float scale, std::int64_t valid, std::int64_t cols) {
+  float maximum = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : maximum)
+  for (std::int64_t j = 0; j < valid; ++j) maximum = std::max(maximum, scale * x[j]);
+  float sum = 0.0F;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < valid; ++j) {
+    const float e = fast_exp(scale * x[j] - maximum);
+    y[j] = e;
+    sum += e;
+  }
+  const float inverse = 1.0F / sum;
+#pragma omp simd
+  for (std::int64_t j = 0; j < valid; ++j) y[j] *= inverse;
+  std::fill(y + valid, y + cols, 0.0F);
+}
+
+// Calls move(index in (positions, batch, blocks, heads), index in (blocks, batch, heads,
+// positions)) for each head row of `width` numbers.
+template <typename Move>
+void for_each_head_row(std::int64_t positions, std::int64_t batch, std::int64_t blocks,
+                       std::int64_t heads, const Move& move) {
+  const std::int64_t tokens = positions * batch;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    const std::int64_t s = token / batch;
+    const std::int64_t b = token % batch;
+    for (std::int64_t row = 0; row < blocks * heads; ++row) {
+      const std::int64_t block = row / heads;
+      const std::int64_t head = row % heads;
+      move(token * blocks * heads + row, ((block * batch + b) * heads + head) * positions + s);
+    }
+  }
+}
+
+}  // namespace
+
+void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
+                            std::int64_t positions) {
+  for (std::int64_t row = 0; row < matrices * positions; ++row) {
+    softmax_row(x + row * positions, y + row * positions, scale, row % positions + 1, positions);
+  }
+}
+
+void softmax_backward(const float* dy, const float* y, float* dx, float scale,
+                      std::int64_t matrices, std::int64_t positions) {
+  for (std::int64_t row = 0; row < matrices * positions; ++row) {
+    const std::int64_t offset = row * positions;
+    float sum = 0.0F;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < positions; ++j) sum += dy[offset + j] * y[offset + j];
+#pragma omp simd
+    for (std::int64_t j = 0; j < positions; ++j) {
+      dx[offset + j] = scale * y[offset + j] * (dy[offset + j] - sum);
+    }
+  }
+}
+
+void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+              std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+  const std::size_t row_bytes = static_cast<std::size_t>(width) * sizeof(float);
+  for_each_head_row(positions, batch, blocks, heads, [&](std::int64_t token, std::int64_t head) {
+    std::memcpy(y + head * width, x + token * width, row_bytes);
+  });
+}
+
+void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+  const std::size_t row_bytes = static_cast<std::size_t>(width) * sizeof(float);
+  for_each_head_row(positions, batch, blocks, heads, [&](std::int64_t token, std::int64_t head) {
+    std::memcpy(y + token * width, x + head * width, row_bytes);
+  });
+}
+
+}  // namespace meshwright::calibrate::cpu

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/cpu/compute_cpu.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "calibrate/backends/cpu/gemm.h"
+#include "calibrate/backends/cpu/kernels.h"
+#include "sim/error.h"
+
+namespace meshwright::calibrate::cpu {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+
+// The value of the first line "key : value" of /proc/cpuinfo; empty where there is none.
+std::string cpuinfo(const std::string& key) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
+    return colon + 2 <= line.size() ? line.substr(colon + 2) : "";
+  }
+  return "";
+}
+
+// Of the machine, not of this process: MPI may have bound it to one.
+int machine_cores() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
+
+double machine_memory() {
+  double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  std::ifstream limit("/sys/fs/cgroup/memory.max");  // "max" when there is none
+  double value = 0.0;
+  if (limit >> value) memory = std::min(memory, value);
+  return memory;
+}
+
+// Of the machine's instruction sets, those that decide how fast GEMMs are.
+std::string instruction_sets() {
+  const std::string flags = fmt::format(" {} ", cpuinfo("flags"));
+  std::vector<std::string> found;
+  for (const char* set : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"}) {
+    if (flags.find(fmt::format(" {} ", set)) != std::string::npos) found.emplace_back(set);
+  }
+  return fmt::format("{}", fmt::join(found, " "));
+}
+
+class CpuCompute final : public Compute {
+ public:
+  [[nodiscard]] DeviceDescription describe() const override {
+    DeviceDescription d;
+    d.kind = "cpu";
+    const std::string name = cpuinfo("model name");
+    d.name = name.empty() ? "CPU core" : name + ", one core";
+    d.memory = bytes(machine_memory() / machine_cores());
+    d.details = {{"gemm_library", gemm_library()},
+                 {"instruction_sets", instruction_sets()},
+                 {"cores", std::to_string(machine_cores())}};
+    return d;
+  }
+  [[nodiscard]] bool supports(Precision precision) const override {
+    return gemm_->supports(precision);
+  }
+
+  void* allocate(std::size_t size) override {
+    const std::size_t rounded = (std::max<std::size_t>(size, 1) + kAlignment - 1) / kAlignment;
+    void* pointer = std::aligned_alloc(kAlignment, rounded * kAlignment);
+    if (pointer == nullptr) {
+      throw SystemError(fmt::format("cannot allocate {:.2f} GiB of memory",
+                                    in_gibibytes(bytes(static_cast<double>(size)))));
+    }
+    return pointer;
+  }
+  void release(void* pointer) override { std::free(pointer); }
+  void upload(void* device, const void* host, std::size_t size) override {
+    copy(device, host, size);
+  }
+  void download(void* host, const void* device, std::size_t size) override {
+    copy(host, device, size);
+  }
+  void copy(void* to, const void* from, std::size_t size) override {
+    if (size > 0) std::memcpy(to, from, size);
+  }
+  void fill_zero(void* device, std::size_t size) override {
+    if (size > 0) std::memset(device, 0, size);
+  }
+  void synchronize() override {}
+
+  void gemm(const GemmCall& call) override { gemm_->run(call); }
+  void convert(void* to, Precision precision, const float* from, std::int64_t count) override {
+    if (precision == Precision::fp32) return copy(to, from, static_cast<std::size_t>(count) * 4);
+    invariant(precision == Precision::bf16, "the cpu backend converts to fp32 and bf16 only");
+    to_bf16(static_cast<std::uint16_t*>(to), from, count);
+  }
+
+  void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
+                          float* mean, float* rstd, std::int64_t rows, std::int64_t cols) override {
+    cpu::layer_norm_forward(x, gamma, beta, y, mean, rstd, rows, cols);
+  }
+  void layer_norm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
+                           const float* rstd, float* dx, float* dgamma, float* dbeta,
+                           std::int64_t rows, std::int64_t cols) override {
+    cpu::layer_norm_backward(dy, x, gamma, mean, rstd, dx, dgamma, dbeta, rows, cols);
+  }
+  void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                         std::int64_t cols) override {
+    cpu::bias_gelu_forward(x, bias, y, rows, cols);
+  }
+  void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cpu::bias_gelu_backward(dy, x, bias, dx, dbias, rows, cols);
+  }
+  void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                         std::int64_t cols) override {
+    cpu::bias_relu_forward(x, bias, y, rows, cols);
+  }
+  void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cpu::bias_relu_backward(dy, x, bias, dx, dbias, rows, cols);
+  }
+  void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) override {
+    cpu::add_bias(y, bias, rows, cols);
+  }
+  void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cpu::bias_backward(dy, dbias, rows, cols);
+  }
+  void add(const float* a, const float* b, float* y, std::int64_t count) override {
+    cpu::add(a, b, y, count);
+  }
+  void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
+                              std::int64_t positions) override {
+    cpu::causal_softmax_forward(x, y, scale, matrices, positions);
+  }
+  void softmax_backward(const float* dy, const float* y, float* dx, float scale,
+                        std::int64_t matrices, std::int64_t positions) override {
+    cpu::softmax_backward(dy, y, dx, scale, matrices, positions);
+  }
+  void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                std::int64_t blocks, std::int64_t heads, std::int64_t width) override {
+    cpu::to_heads(x, y, positions, batch, blocks, heads, width);
+  }
+  void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                  std::int64_t blocks, std::int64_t heads, std::int64_t width) override {
+    cpu::from_heads(x, y, positions, batch, blocks, heads, width);
+  }
+  void embedding_forward(const std::int32_t* tokens, const float* table, float* y,
+                         std::int64_t count, std::int64_t first, std::int64_t rows,
+                         std::int64_t cols) override {
+    cpu::embedding_forward(tokens, table, y, count, first, rows, cols);
+  }
+  void embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable,
+                          std::int64_t count, std::int64_t first, std::int64_t rows,
+                          std::int64_t cols) override {
+    cpu::embedding_backward(tokens, dy, dtable, count, first, rows, cols);
+  }
+  void row_max(const float* logits, float* maximum, std::int64_t rows, std::int64_t cols) override {
+    cpu::row_max(logits, maximum, rows, cols);
+  }
+  void exp_and_target(float* logits, const float* maximum, const std::int32_t* targets,
+                      float* sum_exp, float* target, std::int64_t rows, std::int64_t cols,
+                      std::int64_t first) override {
+    cpu::exp_and_target(logits, maximum, targets, sum_exp, target, rows, cols, first);
+  }
+  void cross_entropy_backward(float* logits, const float* sum_exp, const std::int32_t* targets,
+                              float scale, std::int64_t rows, std::int64_t cols,
+                              std::int64_t first) override {
+    cpu::cross_entropy_backward(logits, sum_exp, targets, scale, rows, cols, first);
+  }
+  void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+            std::int64_t count, const AdamStep& step) override {
+    cpu::adam(weight, gradient, exp_avg, exp_avg_sq, count, step);
+  }
+
+ private:
+  std::unique_ptr<Gemm> gemm_ = make_gemm();
+};
+
+}  // namespace
+
+std::unique_ptr<Compute> make_compute() { return std::make_unique<CpuCompute>(); }
+std::string libraries() { return gemm_library(); }
+
+}  // namespace meshwright::calibrate::cpu

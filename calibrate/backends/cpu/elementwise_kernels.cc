@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations, biases, sums, number formats and the optimizer.
+#include <bit>
+#include <cmath>
+
+#include "calibrate/backends/cpu/fast_math.h"
+#include "calibrate/backends/cpu/kernels.h"
+
+namespace meshwright::calibrate::cpu {
+namespace {
+
+// gelu(v) ~ v/2 (1 + tanh u), u = sqrt(2/pi) (v + 0.044715 v^3) (Hendrycks 2016, arXiv 1606.08415);
+// (1 + tanh u)/2 is the logistic function of 2u.
+constexpr float kTwoSqrtTwoOverPi = 1.59576912F;
+constexpr float kCubic = 0.044715F;
+
+inline float gelu(float v) {
+  return v * fast_logistic(kTwoSqrtTwoOverPi * v * (1.0F + kCubic * v * v));
+}
+
+inline float gelu_derivative(float v) {
+  const float s = fast_logistic(kTwoSqrtTwoOverPi * v * (1.0F + kCubic * v * v));
+  return s + v * s * (1.0F - s) * kTwoSqrtTwoOverPi * (1.0F + 3.0F * kCubic * v * v);
+}
+
+inline float relu(float v) { return v > 0.0F ? v : 0.0F; }
+inline float relu_derivative(float v) { return v > 0.0F ? 1.0F : 0.0F; }
+
+template <float (*F)(float)>
+void bias_activation_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                             std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
+    if (bias == nullptr) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < cols; ++j) y[j] = F(x[j]);
+    } else {
+#pragma omp simd
+      for (std::int64_t j = 0; j < cols; ++j) y[j] = F(x[j] + bias[j]);
+    }
+  }
+}
+
+template <float (*Derivative)(float)>
+void bias_activation_backward(const float* dy, const float* x, const float* bias, float* dx,
+                              float* dbias, std::int64_t rows, std::int64_t cols) {
+  const float* first_dx = dx;
+  for (std::int64_t i = 0; i < rows; ++i, dy += cols, x += cols, dx += cols) {
+    if (bias == nullptr) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < cols; ++j) dx[j] = dy[j] * Derivative(x[j]);
+    } else {
+#pragma omp simd
+      for (std::int64_t j = 0; j < cols; ++j) dx[j] = dy[j] * Derivative(x[j] + bias[j]);
+    }
+  }
+  if (dbias != nullptr) bias_backward(first_dx, dbias, rows, cols);
+}
+
+}  // namespace
+
+void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                       std::int64_t cols) {
+  bias_activation_forward<gelu>(x, bias, y, rows, cols);
+}
+
+void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+                        std::int64_t rows, std::int64_t cols) {
+  bias_activation_backward<gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                       std::int64_t cols) {
+  bias_activation_forward<relu>(x, bias, y, rows, cols);
+}
+
+void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+                        std::int64_t rows, std::int64_t cols) {
+  bias_activation_backward<relu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, y += cols) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < cols; ++j) y[j] += bias[j];
+  }
+}
+
+void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, dy += cols) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < cols; ++j) dbias[j] += dy[j];
+  }
+}
+
+void add(const float* a, const float* b, float* y, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
+}
+
+// Round to nearest, ties to even: bf16 is the upper half of fp32. Not a number keeps its top bits
+// and a set quiet bit, so that the rounding cannot make it infinite.
+void to_bf16(std::uint16_t* to, const float* from, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(from[i]);
+    const std::uint32_t rounded = bits + 0x7FFFU + ((bits >> 16U) & 1U);
+    const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+    to[i] = static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16U);
+  }
+}
+
+// Adam (Kingma 2014, arXiv 1412.6980, algorithm 1) with decoupled weight decay (1711.05101).
+void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+          std::int64_t count, const AdamStep& step) {
+  const auto t = static_cast<double>(step.step);
+  const auto scale = static_cast<float>(step.learning_rate / (1.0 - std::pow(step.beta1, t)));
+  const auto correction = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(step.beta2, t)));
+  const float decay = 1.0F - step.learning_rate * step.weight_decay;
+  const AdamStep s = step;
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float g = gradient[i];
+    const float m = s.beta1 * exp_avg[i] + (1.0F - s.beta1) * g;
+    const float v = s.beta2 * exp_avg_sq[i] + (1.0F - s.beta2) * g * g;
+    exp_avg[i] = m;
+    exp_avg_sq[i] = v;
+    weight[i] = decay * weight[i] - scale * m / (std::sqrt(v) * correction + s.epsilon);
+  }
+}
+
+}  // namespace meshwright::calibrate::cpu

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/values.h"
+
+namespace meshwright::calibrate::cpu {
+namespace {
+
+constexpr std::int64_t kMatrices = 2;
+constexpr std::int64_t kPositions = 19;
+constexpr auto kCount = static_cast<std::size_t>(kMatrices * kPositions * kPositions);
+constexpr float kScale = 0.25F;
+
+// softmax(scale * x) of the first `valid` numbers.
+std::vector<double> reference(const float* x, std::int64_t valid) {
+  std::vector<double> y(static_cast<std::size_t>(kPositions), 0.0);
+  double sum = 0.0;
+  for (std::int64_t j = 0; j < valid; ++j) sum += std::exp(static_cast<double>(kScale) * x[j]);
+  for (std::int64_t j = 0; j < valid; ++j) {
+    y[static_cast<std::size_t>(j)] = std::exp(static_cast<double>(kScale) * x[j]) / sum;
+  }
+  return y;
+}
+
+TEST(AttentionKernels, SoftmaxMasksTheFutureAndEqualsTheDefinition) {
+  const auto x = values(kMatrices * kPositions * kPositions, 1, 8.0F);
+  std::vector<float> y = x;  // in place
+  causal_softmax_forward(y.data(), y.data(), kScale, kMatrices, kPositions);
+  for (std::int64_t row = 0; row < kMatrices * kPositions; ++row) {
+    const auto expected = reference(x.data() + row * kPositions, row % kPositions + 1);
+    for (std::int64_t j = 0; j < kPositions; ++j) {
+      ASSERT_NEAR(y[static_cast<std::size_t>(row * kPositions + j)],
+                  expected[static_cast<std::size_t>(j)], 1e-6);
+    }
+  }
+}
+
+TEST(AttentionKernels, SoftmaxDoesNotOverflowOnLargeScores) {
+  std::vector<float> y{0, 0, 1e6F, 1e6F};
+  causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2);
+  EXPECT_EQ(y, (std::vector<float>{1, 0, 0.5F, 0.5F}));
+}
+
+TEST(AttentionKernels, SoftmaxBackwardEqualsCentralDifferences) {
+  const auto x = values(kMatrices * kPositions * kPositions, 1, 4.0F);
+  const auto dy = values(kMatrices * kPositions * kPositions, 2);
+  std::vector<float> y(kCount), dx = dy;  // in place
+  causal_softmax_forward(x.data(), y.data(), kScale, kMatrices, kPositions);
+  softmax_backward(dx.data(), y.data(), dx.data(), kScale, kMatrices, kPositions);
+  constexpr float kStep = 1.0F / 128.0F;  // a power of two, so that x +- step is exact
+  for (const std::int64_t row : {std::int64_t{0}, std::int64_t{7}, 2 * kPositions - 1}) {
+    const std::int64_t valid = row % kPositions + 1;
+    for (std::int64_t j = 0; j < kPositions; ++j) {
+      std::vector<float> up(x.begin() + row * kPositions, x.begin() + (row + 1) * kPositions);
+      auto down = up;
+      up[static_cast<std::size_t>(j)] += kStep;
+      down[static_cast<std::size_t>(j)] -= kStep;
+      const auto y_up = reference(up.data(), valid);
+      const auto y_down = reference(down.data(), valid);
+      double expected = 0.0;
+      for (std::size_t l = 0; l < y_up.size(); ++l) {
+        expected += static_cast<double>(dy[static_cast<std::size_t>(row * kPositions) + l]) *
+                    (y_up[l] - y_down[l]) / (2.0 * kStep);
+      }
+      ASSERT_NEAR(dx[static_cast<std::size_t>(row * kPositions + j)], expected, 1e-5);
+    }
+  }
+}
+
+TEST(AttentionKernels, ToHeadsSplitsAFusedQkvAndFromHeadsPutsItBack) {
+  constexpr std::int64_t kS = 3, kB = 2, kBlocks = 3, kHeads = 2, kWidth = 4;
+  std::vector<float> x(static_cast<std::size_t>(kS * kB * kBlocks * kHeads * kWidth));
+  std::iota(x.begin(), x.end(), 0.0F);
+  std::vector<float> heads(x.size()), back(x.size());
+  to_heads(x.data(), heads.data(), kS, kB, kBlocks, kHeads, kWidth);
+  // Position 2 of sequence 1, block v (2), head 0, number 3: token 2*2+1 = 5 starts at
+  // 5 * 3*2*4 = 120; inside it (2*2 + 0)*4 + 3 = 19. By heads: block 2, sequence 1, head 0 is
+  // matrix (2*2 + 1)*2 + 0 = 10 of 3 x 4 numbers: 10*12 + 2*4 + 3 = 131.
+  EXPECT_EQ(heads[131], x[139]);
+  from_heads(heads.data(), back.data(), kS, kB, kBlocks, kHeads, kWidth);
+  EXPECT_EQ(back, x);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate::cpu

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/values.h"
+
+namespace meshwright::calibrate::cpu {
+namespace {
+
+constexpr std::int64_t kRows = 4;
+constexpr std::int64_t kCols = 21;
+constexpr auto kCount = static_cast<std::size_t>(kRows * kCols);
+
+double gelu(double v) {
+  const double u = std::sqrt(2.0 / std::acos(-1.0)) * (v + 0.044715 * v * v * v);
+  return 0.5 * v * (1.0 + std::tanh(u));
+}
+double relu(double v) { return std::max(v, 0.0); }
+
+using Forward = void (*)(const float*, const float*, float*, std::int64_t, std::int64_t);
+using Backward = void (*)(const float*, const float*, const float*, float*, float*, std::int64_t,
+                          std::int64_t);
+
+void expect_activation(double (*exact)(double), Forward forward, Backward backward) {
+  const auto x = values(kRows * kCols, 1, 4.0F), bias = values(kCols, 2),
+             dy = values(kRows * kCols, 3);
+  std::vector<float> y(kCount), dx(kCount), dbias(kCols, 0.5F);
+  std::vector<double> expected_dbias(kCols, 0.5);
+  forward(x.data(), bias.data(), y.data(), kRows, kCols);
+  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kRows, kCols);
+  constexpr double kStep = 1e-5;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const double v = static_cast<double>(x[i]) + static_cast<double>(bias[i % kCols]);
+    const double slope = (exact(v + kStep) - exact(v - kStep)) / (2 * kStep);
+    ASSERT_NEAR(y[i], exact(v), 3e-6) << v;
+    ASSERT_NEAR(dx[i], dy[i] * slope, 3e-6) << v;
+    expected_dbias[i % kCols] += dy[i] * slope;
+  }
+  for (std::size_t j = 0; j < dbias.size(); ++j) EXPECT_NEAR(dbias[j], expected_dbias[j], 1e-5);
+
+  forward(x.data(), nullptr, y.data(), kRows, kCols);
+  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kRows, kCols);
+  EXPECT_NEAR(y[5], exact(x[5]), 3e-6);
+}
+
+TEST(ElementwiseKernels, GeluAndItsSlopeAreTheTanhApproximation) {
+  expect_activation(gelu, bias_gelu_forward, bias_gelu_backward);
+}
+
+TEST(ElementwiseKernels, ReluAndItsSlope) {
+  expect_activation(relu, bias_relu_forward, bias_relu_backward);
+}
+
+TEST(ElementwiseKernels, BiasIsAddedToEveryRowAndItsGradientIsTheColumnSum) {
+  std::vector<float> y{1, 2, 3, 4, 5, 6};
+  const std::vector<float> bias{10, 20, 30};
+  add_bias(y.data(), bias.data(), 2, 3);
+  EXPECT_EQ(y, (std::vector<float>{11, 22, 33, 14, 25, 36}));
+  std::vector<float> dbias{1, 1, 1};
+  bias_backward(y.data(), dbias.data(), 2, 3);
+  EXPECT_EQ(dbias, (std::vector<float>{26, 48, 70}));  // 1 + 11 + 14, 1 + 22 + 25, 1 + 33 + 36
+}
+
+TEST(ElementwiseKernels, AddMayWriteOverAnOperand) {
+  std::vector<float> a{1, 2, 3};
+  const std::vector<float> b{4, 5, 6};
+  add(a.data(), b.data(), a.data(), 3);
+  EXPECT_EQ(a, (std::vector<float>{5, 7, 9}));
+}
+
+TEST(ElementwiseKernels, Bf16RoundsToNearestEvenAndKeepsInfinityAndNan) {
+  // 1 + 2^-8 lies half-way between 1 (0x3F80, even) and 1 + 2^-7 (0x3F81); 1 + 3 * 2^-8 half-way
+  // between 0x3F81 and 0x3F82 (even).
+  const std::vector<float> in{1.0F,
+                              1.00390625F,
+                              1.01171875F,
+                              -2.0F,
+                              std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()};
+  std::vector<std::uint16_t> out(in.size());
+  to_bf16(out.data(), in.data(), static_cast<std::int64_t>(in.size()));
+  EXPECT_EQ(out[0], 0x3F80);
+  EXPECT_EQ(out[1], 0x3F80);
+  EXPECT_EQ(out[2], 0x3F82);
+  EXPECT_EQ(out[3], 0xC000);
+  EXPECT_EQ(out[4], 0x7F80);
+  EXPECT_GT(out[5] & 0x7FFF, 0x7F80);
+}
+
+// Algorithm 1 of the Adam paper, step 1 from zero moments: the bias corrections cancel the factors
+// 1 - beta, so the step is lr * g / (|g| + epsilon), 0.01 against the gradient's sign.
+TEST(ElementwiseKernels, FirstAdamStepIsTheLearningRateAgainstTheSignOfTheGradient) {
+  std::vector<float> w{1.0F, 1.0F}, m(2), v(2);
+  const std::vector<float> g{0.5F, -3.0F};
+  AdamStep step;
+  step.learning_rate = 0.01F;
+  adam(w.data(), g.data(), m.data(), v.data(), 2, step);
+  EXPECT_NEAR(w[0], 0.99, 1e-6);
+  EXPECT_NEAR(w[1], 1.01, 1e-6);
+  EXPECT_NEAR(m[1], -0.3, 1e-6);   // 0.1 * -3
+  EXPECT_NEAR(v[1], 0.009, 1e-6);  // 0.001 * 9; in fp32 1 - 0.999 is 0.00100005
+}
+
+TEST(ElementwiseKernels, LaterAdamStepsEqualTheAlgorithmInDoublePrecision) {
+  std::vector<float> w{0.3F}, m(1), v(1);
+  double wd = w[0], md = 0.0, vd = 0.0;
+  AdamStep step;
+  step.weight_decay = 0.1F;
+  for (step.step = 1; step.step <= 5; ++step.step) {
+    const std::vector<float> g{0.2F * static_cast<float>(step.step) - 0.5F};
+    adam(w.data(), g.data(), m.data(), v.data(), 1, step);
+    const double gd = g[0];
+    md = 0.9 * md + 0.1 * gd;
+    vd = 0.999 * vd + 0.001 * gd * gd;
+    const double m_hat = md / (1 - std::pow(0.9, step.step));
+    const double v_hat = vd / (1 - std::pow(0.999, step.step));
+    wd = wd * (1 - 1e-3 * 0.1) - 1e-3 * m_hat / (std::sqrt(v_hat) + 1e-8);
+  }
+  EXPECT_NEAR(w[0], wd, 1e-6);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate::cpu
