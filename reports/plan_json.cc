@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/plan_json.h"
+
+#include <fmt/format.h>
+
+#include "reports/search_json.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::reports {
+namespace {
+
+Json rejection_to_json(const planner::Rejection& rejection) {
+  return {{"rule", rule_text(rejection.rule).name},
+          {"count", rejection.count},
+          {"requirement", rule_text(rejection.rule).requirement},
+          {"needed", rejection.nearest.violation.needed},
+          {"available", rejection.nearest.violation.available},
+          {"sentence", rejection.sentence},
+          {"smallest_change", rejection.smallest_change},
+          {"example", to_json(rejection.nearest.layout)}};
+}
+
+Rule read_rule(ObjectReader& reader) {
+  const std::string name = reader.required_string("rule");
+  std::vector<std::string> known;
+  for (const RuleText& text : all_rules()) {
+    if (text.name == name) return text.rule;
+    known.emplace_back(text.name);
+  }
+  const std::string near = nearest(name, known);
+  reader.fail("rule", fmt::format("unknown rule \"{}\"", name),
+              near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+}
+
+planner::Rejection read_rejection(ObjectReader reader) {
+  planner::Rejection rejection;
+  rejection.rule = read_rule(reader);
+  rejection.count = static_cast<std::int64_t>(reader.required_number("count"));
+  rejection.sentence = reader.optional_string("sentence", "");
+  rejection.smallest_change = reader.optional_string("smallest_change", "");
+  rejection.nearest.violation = {
+      .rule = rejection.rule,
+      .needed = reader.optional_number("needed", 0.0, {.low = -1e300}),
+      .available = reader.optional_number("available", 0.0, {.low = -1e300})};
+  rejection.nearest.layout =
+      layout_from_json(reader.member("example"), reader.file(), reader.pointer_to("example"));
+  reader.finish({"requirement"});
+  return rejection;
+}
+
+std::vector<Layout> read_layouts(ObjectReader& reader) {
+  std::vector<Layout> layouts;
+  const nlohmann::json& ranked = reader.required_array("ranked");
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    const std::string pointer = fmt::format("{}/{}", reader.pointer_to("ranked"), i);
+    ObjectReader estimate(ranked[i], reader.file(), pointer);
+    layouts.push_back(
+        layout_from_json(estimate.member("layout"), reader.file(), pointer + "/layout"));
+  }
+  return layouts;
+}
+
+std::vector<std::size_t> read_pareto(ObjectReader& reader, std::size_t num_layouts) {
+  std::vector<std::size_t> pareto;
+  if (!reader.has("pareto")) return pareto;
+  for (const nlohmann::json& index : reader.required_array("pareto")) {
+    if (!index.is_number_unsigned() || index.get<std::size_t>() >= num_layouts) {
+      reader.fail("pareto", "must hold places in \"ranked\", counted from 0");
+    }
+    pareto.push_back(index.get<std::size_t>());
+  }
+  return pareto;
+}
+
+std::vector<std::string> read_strings(ObjectReader& reader, std::string_view key) {
+  std::vector<std::string> texts;
+  if (!reader.has(key)) return texts;
+  for (const nlohmann::json& text : reader.required_array(key)) {
+    if (!text.is_string()) reader.fail(key, "must be an array of strings");
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+planner::SearchStatistics read_statistics(ObjectReader reader) {
+  const auto count = [&](std::string_view key) {
+    return static_cast<std::int64_t>(reader.optional_number(key, 0.0));
+  };
+  return {.enumerated = count("enumerated"), .legal = count("legal"), .fitting = count("fitting")};
+}
+
+}  // namespace
+
+Json plan_to_json(const planner::Plan& plan, const Origin& origin,
+                  const planner::SearchOptions& search) {
+  Json json = artefact(kPlanSchema, origin);
+  json["search"] = search_options_to_json(search);
+  json["model"] = to_json(plan.model);
+  json["cluster"] = to_json(plan.cluster);
+  json["job"] = to_json(plan.job);
+  json["ranked"] = Json::array();
+  for (const Estimate& estimate : plan.ranked) json["ranked"].push_back(to_json(estimate));
+  json["pareto"] = plan.pareto;
+  json["rejections"] = Json::array();
+  for (const planner::Rejection& rejection : plan.rejections) {
+    json["rejections"].push_back(rejection_to_json(rejection));
+  }
+  json["statistics"] = {{"enumerated", plan.statistics.enumerated},
+                        {"legal", plan.statistics.legal},
+                        {"fitting", plan.statistics.fitting}};
+  json["notes"] = plan.notes;
+  return json;
+}
+
+PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
+  require_schema(json, file, kPlanSchema);
+  ObjectReader reader(json, file);
+  PlanFile plan;
+  plan.origin = origin_from_json(json, file);
+  if (reader.has("search")) {
+    plan.search = search_options_from_json(reader.member("search"), file, "/search");
+  }
+  plan.model = model_from_json(reader.member("model"), file, "/model");
+  plan.cluster = cluster_from_json(reader.member("cluster"), file, "/cluster");
+  plan.job = job_from_json(reader.member("job"), file, "/job");
+  plan.layouts = read_layouts(reader);
+  plan.pareto = read_pareto(reader, plan.layouts.size());
+  if (reader.has("rejections")) {
+    const nlohmann::json& rejections = reader.required_array("rejections");
+    for (std::size_t i = 0; i < rejections.size(); ++i) {
+      plan.rejections.push_back(
+          read_rejection({rejections[i], file, fmt::format("/rejections/{}", i)}));
+    }
+  }
+  if (reader.has("statistics"))
+    plan.statistics = read_statistics(reader.required_object("statistics"));
+  plan.notes = read_strings(reader, "notes");
+  reader.finish({"schema", "tool_version", "command", "inputs"});
+  return plan;
+}
+
+planner::Plan recomputed(const PlanFile& file_plan, const std::string& file) {
+  planner::Plan plan;
+  plan.model = file_plan.model;
+  plan.cluster = file_plan.cluster;
+  plan.job = file_plan.job;
+  plan.pareto = file_plan.pareto;
+  plan.rejections = file_plan.rejections;
+  plan.statistics = file_plan.statistics;
+  plan.notes = file_plan.notes;
+  for (std::size_t i = 0; i < file_plan.layouts.size(); ++i) {
+    const Layout& layout = file_plan.layouts[i];
+    Outcome outcome = estimate(plan.model, plan.cluster, plan.job, layout);
+    if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
+      throw InputError(file, fmt::format("/ranked/{}/layout", i),
+                       "does not run with this program: " +
+                           describe(infeasible->violation, plan.model, plan.job, layout),
+                       "make the plan again with meshwright plan");
+    }
+    plan.ranked.push_back(std::get<Estimate>(std::move(outcome)));
+  }
+  return plan;
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as a file (schema "meshwright.plan/1") and back. Deterministic: no clock, no host.
+//
+// Reading gives layouts, not estimates: whoever needs numbers computes them again with estimate(),
+// so that they are never older than the program that shows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/plan.h"
+#include "planner/search.h"
+#include "reports/origin_json.h"
+#include "sim/json/records.h"
+
+namespace meshwright::reports {
+
+inline constexpr std::string_view kPlanSchema = "meshwright.plan/1";
+
+struct PlanFile {
+  Origin origin;
+  planner::SearchOptions search;  // what was looked at; defaults when the file does not say
+  Model model;
+  Cluster cluster;  // scaled to the GPUs that were asked for
+  Job job;
+  std::vector<Layout> layouts;      // fastest first
+  std::vector<std::size_t> pareto;  // indices into layouts
+  std::vector<planner::Rejection> rejections;
+  planner::SearchStatistics statistics;
+  std::vector<std::string> notes;
+};
+
+Json plan_to_json(const planner::Plan& plan, const Origin& origin,
+                  const planner::SearchOptions& search = {});
+// Throws InputError.
+PlanFile plan_from_json(const nlohmann::json& json, const std::string& file);
+
+// The plan with every estimate computed again. Throws InputError when a layout no longer fits,
+// which means that the file was edited or made by a program with other formulas.
+planner::Plan recomputed(const PlanFile& plan, const std::string& file);
+
+}  // namespace meshwright::reports

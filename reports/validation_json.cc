@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/validation_json.h"
+
+#include "sim/names.h"
+
+namespace meshwright::reports {
+namespace {
+
+Json to_json(const planner::LayoutComparison& comparison) {
+  Json terms = Json::array();
+  for (const planner::TermComparison& term : comparison.terms) {
+    terms.push_back({{"kind", name_of(term.kind)},
+                     {"predicted_seconds", term.predicted.value()},
+                     {"measured_seconds", term.measured.value()}});
+  }
+  return {{"layout", meshwright::to_json(comparison.observation.layout)},
+          {"name", short_name(comparison.observation.layout)},
+          {"run_name", short_name(comparison.observation.run_layout)},
+          {"predicted_seconds", comparison.predicted.step_time.value()},
+          {"predicted_low_seconds", comparison.predicted.step_time_low.value()},
+          {"predicted_high_seconds", comparison.predicted.step_time_high.value()},
+          {"measured_seconds", comparison.observation.step_time.value()},
+          {"error", comparison.error},
+          {"inside_interval", comparison.inside_interval},
+          {"memory_error", comparison.memory_error},
+          {"terms", std::move(terms)},
+          {"observation", meshwright::to_json(comparison.observation)},
+          {"predicted", meshwright::to_json(comparison.predicted)}};
+}
+
+void add(Json& json, const planner::Validation& validation) {
+  json["median_absolute_error"] = validation.median_absolute_error;
+  json["worst_absolute_error"] = validation.worst_absolute_error;
+  json["kendall_tau"] = validation.kendall_tau;
+  json["interval_coverage"] = validation.interval_coverage;
+  json["skipped"] = validation.skipped;
+  json["layouts"] = Json::array();
+  for (const planner::LayoutComparison& comparison : validation.layouts) {
+    json["layouts"].push_back(to_json(comparison));
+  }
+}
+
+}  // namespace
+
+Json validation_to_json(const planner::Validation& validation) {
+  Json json = Json::object();
+  add(json, validation);
+  return json;
+}
+
+Json validation_to_json(const planner::Validation& validation, const Origin& origin) {
+  Json json = artefact(kValidationSchema, origin);
+  add(json, validation);
+  return json;
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/plan_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan_fixture.h"
+#include "sim/error.h"
+
+namespace meshwright::reports {
+namespace {
+
+nlohmann::json sample_json() {
+  planner::SearchOptions search;
+  search.top = 3;
+  search.memory_headroom = 0.05;
+  search.space.tensor_parallel_sizes = {1, 2, 4};
+  search.space.sequence_parallel = {true};
+  search.space.recompute = {RecomputeGranularity::selective};
+  search.space.schedules = {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1};
+  return nlohmann::json::parse(plan_to_json(sample_plan(), sample_origin(), search).dump());
+}
+
+TEST(PlanJson, GivesBackWhatItWasMadeFrom) {
+  const planner::Plan plan = sample_plan();
+  const PlanFile read = plan_from_json(sample_json(), "plan.json");
+  EXPECT_EQ(read.model, plan.model);
+  EXPECT_EQ(read.job, plan.job);
+  EXPECT_EQ(read.cluster.num_gpus(), 16);
+  ASSERT_EQ(read.layouts.size(), 2U);
+  EXPECT_EQ(read.layouts[0], plan.ranked[0].layout);
+  EXPECT_EQ(read.layouts[1], plan.ranked[1].layout);
+  EXPECT_EQ(read.pareto, plan.pareto);
+  ASSERT_EQ(read.rejections.size(), 1U);
+  EXPECT_EQ(read.rejections[0].rule, Rule::memory_capacity);
+  EXPECT_EQ(read.rejections[0].count, 12);
+  EXPECT_EQ(read.rejections[0].nearest.layout, plan.rejections[0].nearest.layout);
+  EXPECT_EQ(read.rejections[0].nearest.violation.needed, gibibytes(96).value());
+  EXPECT_EQ(read.rejections[0].sentence, "needs 96 GiB of 80 GiB");
+  EXPECT_EQ(read.statistics.fitting, 28);
+  EXPECT_EQ(read.notes, plan.notes);
+  EXPECT_EQ(read.origin.inputs.size(), 2U);
+}
+
+TEST(PlanJson, RemembersWhatTheSearchLookedAt) {
+  const PlanFile read = plan_from_json(sample_json(), "plan.json");
+  EXPECT_EQ(read.search.top, 3);
+  EXPECT_EQ(read.search.memory_headroom, 0.05);
+  EXPECT_THAT(read.search.space.tensor_parallel_sizes, testing::ElementsAre(1, 2, 4));
+  EXPECT_THAT(read.search.space.sequence_parallel, testing::ElementsAre(true));
+  EXPECT_THAT(read.search.space.recompute, testing::ElementsAre(RecomputeGranularity::selective));
+  EXPECT_THAT(read.search.space.schedules,
+              testing::ElementsAre(PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1));
+}
+
+TEST(PlanJson, IsTheSameTextEveryTime) {
+  const std::string text = plan_to_json(sample_plan(), sample_origin()).dump();
+  EXPECT_EQ(plan_to_json(sample_plan(), sample_origin()).dump(), text);
+  const PlanFile read = plan_from_json(nlohmann::json::parse(text), "plan.json");
+  EXPECT_EQ(to_json(read.cluster).dump(), to_json(sample_cluster()).dump());
+}
+
+TEST(PlanJson, OpensWithSchemaVersionCommandAndInputs) {
+  const Json json = plan_to_json(sample_plan(), sample_origin());
+  EXPECT_EQ(json["schema"], "meshwright.plan/1");
+  EXPECT_EQ(json["tool_version"], "0.1.0");
+  EXPECT_EQ(json["inputs"][0]["sha256"], std::string(64, 'a'));
+}
+
+std::string error_of(const nlohmann::json& json) {
+  try {
+    plan_from_json(json, "plan.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PlanJson, RefusesAnotherKindOfFileByName) {
+  EXPECT_THAT(error_of({{"schema", "meshwright.profile/1"}}),
+              testing::AllOf(testing::HasSubstr("plan.json: /schema"),
+                             testing::HasSubstr("meshwright.profile/1")));
+}
+
+TEST(PlanJson, NamesThePlaceOfAnUnknownRule) {
+  nlohmann::json json = sample_json();
+  json["rejections"][0]["rule"] = "memory_capacities";
+  EXPECT_THAT(error_of(json), testing::HasSubstr("/rejections/0/rule"));
+}
+
+TEST(PlanJson, RefusesAParetoIndexBeyondTheRanking) {
+  nlohmann::json json = sample_json();
+  json["pareto"] = {7};
+  EXPECT_THAT(error_of(json), testing::HasSubstr("/pareto"));
+}
+
+TEST(PlanJson, RefusesUnknownKeys) {
+  nlohmann::json json = sample_json();
+  json["rankd"] = 1;
+  EXPECT_THAT(error_of(json), testing::HasSubstr("rankd"));
+}
+
+}  // namespace
+}  // namespace meshwright::reports
