@@ -3,13 +3,12 @@
 // reason why not.
 #pragma once
 
-#include <array>
-#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "sim/cost/memory.h"
 #include "sim/cost/volume.h"
+#include "sim/evaluate.h"
 #include "sim/hardware/cluster.h"
 #include "sim/job.h"
 #include "sim/layout/layout.h"
@@ -18,33 +17,11 @@
 
 namespace meshwright {
 
-// The parts of a step; they add up to it.
-enum class TermKind {
-  forward_compute,
-  backward_compute,
-  recompute,
-  tensor_parallel_communication,
-  context_parallel_communication,
-  expert_parallel_communication,
-  pipeline_communication,
-  pipeline_bubble,
-  data_parallel_communication,  // what is not hidden
-  optimizer,
-  host,  // the host could not launch fast enough
-  offload,
-};
-inline constexpr int kNumTerms = static_cast<int>(TermKind::offload) + 1;
-
-struct Term {
-  TermKind kind = TermKind::forward_compute;
-  Cost cost;
-};
-
 struct Estimate {
   Layout layout;
   Seconds step_time;
   Seconds step_time_low, step_time_high;  // nominal 90 % interval
-  std::array<Term, kNumTerms> terms{};
+  Terms terms{};
   std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;
   Provenance provenance = Provenance::measured;  // the weakest of all terms that matter
@@ -61,6 +38,11 @@ struct Infeasible {
 };
 
 using Outcome = std::variant<Estimate, Infeasible>;
+
+// What an evaluation of a feasible layout found, with memory per stage, the ledger and the
+// interval.
+Estimate described(const Evaluation& evaluation, const Model& model, const Cluster& cluster,
+                   const Job& job, const Layout& layout);
 
 // Deterministic and pure. Checks the rules, then memory, then computes time and volume.
 Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout);

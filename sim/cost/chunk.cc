@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cost/chunk.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/cost/collective.h"
+#include "sim/hardware/placement.h"
+
+namespace meshwright {
+namespace {
+
+// Kernels that a phase launches and the compute they do.
+struct Work {
+  Cost forward, backward_input, backward_weight, recompute;
+  double forward_kernels = 0, backward_kernels = 0;
+};
+
+void add_operator(Work& work, const Operator& op, bool recomputed, double times,
+                  Precision precision, const Device& device) {
+  const auto scaled = [times](Cost cost) {
+    cost.time *= times;
+    return cost;
+  };
+  const Cost forward = scaled(forward_cost(op, precision, device));
+  const BackwardCost backward = backward_cost(op, precision, device);
+  work.forward = work.forward + forward;
+  work.backward_input = work.backward_input + scaled(backward.input);
+  if (op.has_weight) work.backward_weight = work.backward_weight + scaled(backward.weight);
+  work.forward_kernels += times;
+  work.backward_kernels += times * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
+  if (recomputed) {
+    work.recompute = work.recompute + forward;
+    work.backward_kernels += times;
+  }
+}
+
+void add_operators(Work& work, const std::vector<Operator>& ops, double times,
+                   double recomputed_times, const Job& job, const Layout& layout,
+                   const Device& device) {
+  for (const Operator& op : ops) {
+    if (recomputed_times > 0) add_operator(work, op, true, recomputed_times, job.precision, device);
+    if (times > recomputed_times) {
+      add_operator(work, op, is_recomputed(op, layout, false), times - recomputed_times,
+                   job.precision, device);
+    }
+  }
+}
+
+constexpr int kLayerKinds = 4;
+int kind_index(LayerKind kind) {
+  return (kind.mixture_of_experts ? 2 : 0) + (kind.sliding_window ? 1 : 0);
+}
+
+Work chunk_work(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout,
+                const Chunk& chunk, int stage_layers) {
+  Work work;
+  std::array<int, kLayerKinds> count{};
+  std::array<LayerKind, kLayerKinds> kinds{};
+  for (int i = chunk.first_layer; i < chunk.first_layer + chunk.num_layers; ++i) {
+    const LayerKind kind = layer_kind(model, i);
+    kinds[static_cast<std::size_t>(kind_index(kind))] = kind;
+    ++count[static_cast<std::size_t>(kind_index(kind))];
+  }
+  // Recomputed layers are spread evenly over a stage's layers.
+  const double recomputed_share =
+      stage_layers == 0
+          ? 0.0
+          : static_cast<double>(fully_recomputed_layers(layout, stage_layers)) / stage_layers;
+  const Device& device = cluster.device;
+  for (std::size_t i = 0; i < kLayerKinds; ++i) {
+    if (count[i] == 0) continue;
+    add_operators(work, layer_operators(model, kinds[i], job, layout), count[i],
+                  count[i] * recomputed_share, job, layout, device);
+  }
+  if (chunk.embedding)
+    add_operators(work, embedding_operators(model, job, layout), 1, 0, job, layout, device);
+  if (chunk.head) {
+    add_operators(work, head_operators(model, job, layout), 1 + model.mtp_num_layers, 0, job,
+                  layout, device);
+    if (model.mtp_num_layers > 0) {
+      const LayerKind last = layer_kind(model, model.num_layers - 1);
+      add_operators(work, layer_operators(model, last, job, layout), model.mtp_num_layers, 0, job,
+                    layout, device);
+      add_operators(work, mtp_operators(model, job, layout), model.mtp_num_layers, 0, job, layout,
+                    device);
+    }
+  }
+  return work;
+}
+
+Cost* axis_of(CommunicationCost& cost, Group group) {
+  switch (group) {
+    case Group::tensor:
+    case Group::expert_tensor:
+      return &cost.tensor;
+    case Group::context:
+      return &cost.context;
+    case Group::expert:
+      return &cost.expert;
+    default:
+      return nullptr;  // pipeline and once-a-step traffic is not a chunk's
+  }
+}
+
+struct Communication {
+  CommunicationCost exposed[2];  // forward, backward
+  CommunicationCost hidden[2];
+  double calls[2] = {0, 0};
+};
+
+Communication chunk_communication(const Model& model, const Cluster& cluster, const Job& job,
+                                  const Layout& layout, const Chunk& chunk) {
+  Stage alone;
+  alone.chunks.push_back(chunk);
+  Communication sum;
+  const double micro_batches = num_micro_batches(job.global_batch_size, layout);
+  for (const Transfer& transfer : stage_volume(model, job, layout, alone, 0).transfers) {
+    if (transfer.phase == Phase::step) continue;
+    const int phase = transfer.phase == Phase::forward ? 0 : 1;
+    Cost* axis =
+        axis_of(transfer.overlappable ? sum.hidden[phase] : sum.exposed[phase], transfer.group);
+    if (axis == nullptr) continue;
+    const double times = transfer.times_per_step / micro_batches;
+    Cost cost = collective_cost(transfer.collective, transfer.payload,
+                                place(transfer.group, layout, cluster), cluster);
+    cost.time *= times;
+    *axis = *axis + cost;
+    sum.calls[phase] += times;
+  }
+  return sum;
+}
+
+// Each axis's hidden communication, in turn, against the compute that is left to hide behind.
+void expose(CommunicationCost& exposed, const CommunicationCost& hidden, Seconds compute) {
+  const auto add = [&compute](Cost& to, Cost from) {
+    if (from.time == seconds(0)) return;
+    const Seconds communication = from.time;
+    from.time = exposed_time(communication, compute);
+    compute -= std::min(compute, communication);
+    to = to + from;
+  };
+  add(exposed.tensor, hidden.tensor);
+  add(exposed.context, hidden.context);
+  add(exposed.expert, hidden.expert);
+}
+
+}  // namespace
+
+Seconds exposed_time(Seconds communication, Seconds compute) {
+  const Seconds beside = std::min(communication, compute);
+  return communication - beside + kOverlapSlowdown * beside;
+}
+
+ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
+                     const Layout& layout, const Chunk& chunk, int stage_layers) {
+  const Work work = chunk_work(model, cluster, job, layout, chunk, stage_layers);
+  Communication communication = chunk_communication(model, cluster, job, layout, chunk);
+  ChunkCost cost;
+  cost.forward = work.forward;
+  cost.backward_input = work.backward_input;
+  cost.backward_weight = work.backward_weight;
+  cost.recompute = work.recompute;
+  expose(communication.exposed[0], communication.hidden[0], work.forward.time);
+  expose(communication.exposed[1], communication.hidden[1],
+         work.backward_input.time + work.backward_weight.time);
+  cost.forward_communication = communication.exposed[0];
+  cost.backward_communication = communication.exposed[1];
+  // When the host cannot launch as fast as the device works, its time wins.
+  const Seconds launch = cluster.device.host_launch;
+  const Seconds forward_host = launch * (work.forward_kernels + communication.calls[0]);
+  const Seconds backward_host = launch * (work.backward_kernels + communication.calls[1]);
+  cost.host = std::max(seconds(0), forward_host - cost.forward_time()) +
+              std::max(seconds(0), backward_host - cost.backward_time());
+  return cost;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/model/operators.h"
+
+namespace meshwright {
+namespace {
+
+constexpr double kNinetyPercent =
+    1.645;  // two-sided 90 % interval of a normal, in standard deviations
+constexpr double kTermThatMatters =
+    0.01;  // share of the step below which a term's provenance is not asked
+
+FlopsPerSecond peak_rate(const Device& device, Precision precision) {
+  for (const GemmModel& gemm : device.gemm) {
+    if (gemm.precision == precision) return gemm.peak;
+  }
+  return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
+}
+
+// Terms err independently of each other; inside a term errors are shared.
+void fill_interval(Estimate& estimate) {
+  double variance = 0.0;
+  for (const Term& term : estimate.terms) {
+    const double deviation = term.cost.relative_spread * term.cost.time.value();
+    variance += deviation * deviation;
+    if (term.cost.time > estimate.step_time * kTermThatMatters) {
+      estimate.provenance = weakest(estimate.provenance, term.cost.provenance);
+    }
+  }
+  const Seconds half = seconds(kNinetyPercent * std::sqrt(variance));
+  estimate.step_time_low = std::max(seconds(0), estimate.step_time - half);
+  estimate.step_time_high = estimate.step_time + half;
+}
+
+}  // namespace
+
+Bytes Estimate::peak_memory() const {
+  Bytes peak;
+  for (const StageMemory& stage : memory) peak = std::max(peak, stage.total());
+  return peak;
+}
+
+Estimate described(const Evaluation& evaluation, const Model& model, const Cluster& cluster,
+                   const Job& job, const Layout& layout) {
+  Estimate estimate;
+  estimate.layout = layout;
+  estimate.step_time = evaluation.step_time;
+  estimate.terms = evaluation.terms;
+  const std::vector<Stage> stages = pipeline_stages(model, layout);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    estimate.memory.push_back(stage_memory(model, job, layout, stages[i], static_cast<int>(i)));
+    estimate.memory.back().reserve = allocator_reserve(cluster.device, layout);
+  }
+  estimate.volume = volume(model, job, layout);
+  fill_interval(estimate);
+  const double gpus = world_size(layout);
+  const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
+  estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;
+  const FlopsPerSecond peak = peak_rate(cluster.device, job.precision);
+  if (peak.value() > 0) {
+    estimate.model_flops_utilization =
+        model_flops(model, job, true) / (estimate.step_time * peak) / gpus;
+  }
+  return estimate;
+}
+
+Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout) {
+  CostTable table(model, cluster, job);
+  const Evaluation evaluation = evaluate(table, layout);
+  if (evaluation.violation) return Infeasible{layout, *evaluation.violation};
+  return described(evaluation, model, cluster, job, layout);
+}
+
+}  // namespace meshwright

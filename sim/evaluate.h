@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of one layout without its words: what a search needs, cheaply. estimate() is built on
+// it, so both agree to the last bit.
+//
+// Step = pipeline (slowest stage x micro-batches + fill and drain) + what of the data-parallel
+// communication is not hidden + optimizer + host + offload.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "sim/cost/chunk.h"
+#include "sim/cost/memory.h"
+#include "sim/hardware/cluster.h"
+#include "sim/job.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/rules.h"
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+// The parts of a step; they add up to it.
+enum class TermKind {
+  forward_compute,
+  backward_compute,
+  recompute,
+  tensor_parallel_communication,
+  context_parallel_communication,
+  expert_parallel_communication,
+  pipeline_communication,
+  pipeline_bubble,
+  data_parallel_communication,  // what is not hidden
+  optimizer,
+  host,  // the host could not launch fast enough
+  offload,
+};
+inline constexpr int kNumTerms = static_cast<int>(TermKind::offload) + 1;
+
+struct Term {
+  TermKind kind = TermKind::forward_compute;
+  Cost cost;
+};
+using Terms = std::array<Term, kNumTerms>;
+
+struct Evaluation {
+  std::optional<Violation> violation;  // when set, nothing below is (memory: peak_memory is)
+  Seconds step_time;
+  Terms terms{};
+  Bytes peak_memory;
+  int peak_stage = 0;
+};
+
+// Remembers what depends on few of a layout's sizes: the cost of a chunk on tp, cp, ep, micro-batch
+// and recompute, not on dp. One a thread; for one model, cluster and job.
+class CostTable {
+ public:
+  CostTable(const Model& model, const Cluster& cluster, const Job& job);
+  ~CostTable();
+  CostTable(CostTable&&) noexcept;
+  CostTable& operator=(CostTable&&) noexcept;
+
+  const ChunkCost& chunk(const Layout& layout, const Chunk& chunk, int stage_layers);
+  [[nodiscard]] const Model& model() const;
+  [[nodiscard]] const Cluster& cluster() const;
+  [[nodiscard]] const Job& job() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Rules, then memory, then time.
+Evaluation evaluate(CostTable& table, const Layout& layout);
+
+}  // namespace meshwright
