@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/json/reader.h"
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright {
+
+Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer) {
+  ObjectReader reader(json, file, pointer);
+  const std::string schema = reader.optional_string("schema", "meshwright.job/1");
+  if (schema != "meshwright.job/1") {
+    reader.fail("schema", "must be \"meshwright.job/1\", is \"" + schema + "\"");
+  }
+  Job job;
+  job.name = reader.optional_string("name", job.name);
+  job.seq_length = reader.optional_int("seq_length", job.seq_length, {1, 100'000'000});
+  job.global_batch_size =
+      reader.optional_int("global_batch_size", job.global_batch_size, {1, 100'000'000});
+  job.precision = reader.optional_enum("precision", job.precision, kPrecisionNames);
+  job.gradient_precision =
+      reader.optional_enum("gradient_precision", job.gradient_precision, kPrecisionNames);
+  job.exp_avg_precision =
+      reader.optional_enum("exp_avg_precision", job.exp_avg_precision, kPrecisionNames);
+  job.exp_avg_sq_precision =
+      reader.optional_enum("exp_avg_sq_precision", job.exp_avg_sq_precision, kPrecisionNames);
+  job.optimizer = reader.optional_enum("optimizer", job.optimizer, kOptimizerNames);
+  job.attention_kernel =
+      reader.optional_enum("attention_kernel", job.attention_kernel, kAttentionKernelNames);
+  job.dropout = reader.optional_bool("dropout", job.dropout);
+  job.causal = reader.optional_bool("causal", job.causal);
+  job.make_vocab_size_divisible_by = reader.optional_int(
+      "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
+  job.train_tokens = reader.optional_number("train_tokens", job.train_tokens);
+  reader.finish({"source"});
+  return job;
+}
+
+Json to_json(const Job& job) {
+  Json json;
+  json["schema"] = "meshwright.job/1";
+  json["name"] = job.name;
+  json["seq_length"] = job.seq_length;
+  json["global_batch_size"] = job.global_batch_size;
+  json["precision"] = name_of(job.precision);
+  json["gradient_precision"] = name_of(job.gradient_precision);
+  json["exp_avg_precision"] = name_of(job.exp_avg_precision);
+  json["exp_avg_sq_precision"] = name_of(job.exp_avg_sq_precision);
+  json["optimizer"] = name_of(job.optimizer);
+  json["attention_kernel"] = name_of(job.attention_kernel);
+  json["dropout"] = job.dropout;
+  json["causal"] = job.causal;
+  json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
+  json["train_tokens"] = job.train_tokens;
+  return json;
+}
+
+}  // namespace meshwright
