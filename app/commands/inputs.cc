@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/inputs.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "app/files.h"
+#include "sim/error.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+
+void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required) {
+  command
+      .add_option("--model", options.model,
+                  "Model: a file of ours, a Hugging Face config.json, or a name from configs/models")
+      ->required();
+  auto* cluster = command.add_option("--cluster", options.cluster,
+                                     "Cluster: a file, a measured profile, or a name from configs/clusters");
+  if (cluster_required) cluster->required();
+  command.add_option("--job", options.job,
+                     "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, bf16, Adam");
+  command.add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
+      ->check(CLI::Range(1, 10'000'000).description(""));
+  command.add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  command.add_option("--global-batch-size", options.global_batch_size, "Overrides the job's global_batch_size")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  command.add_option("--precision", options.precision, "Overrides the job's precision (fp32, bf16, fp8, ...)");
+  command.add_option("--train-tokens", options.train_tokens, "Overrides the job's train_tokens");
+}
+
+Job load_job_with_overrides(const InputOptions& options) {
+  Job job = options.job.empty() ? Job{} : load_job(options.job);
+  if (options.seq_length > 0) job.seq_length = options.seq_length;
+  if (options.global_batch_size > 0) job.global_batch_size = options.global_batch_size;
+  if (options.train_tokens > 0) job.train_tokens = options.train_tokens;
+  if (options.precision.empty()) return job;
+  std::vector<std::string> allowed;
+  for (const auto& entry : kPrecisionNames) {
+    if (entry.name == options.precision) {
+      job.precision = entry.value;
+      return job;
+    }
+    allowed.emplace_back(entry.name);
+  }
+  throw InputError("--precision", "", "must be one of fp32, tf32, fp16, bf16, fp8, is \"" + options.precision + "\"",
+                   nearest(options.precision, allowed));
+}
+
+Inputs load_inputs(const InputOptions& options) {
+  Inputs inputs;
+  inputs.model = load_model(options.model);
+  inputs.job = load_job_with_overrides(options);
+  inputs.cluster = load_cluster(options.cluster);
+  if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
+  return inputs;
+}
+
+std::string command_line(int argc, const char* const* argv) {
+  std::string text = "meshwright";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?") == std::string::npos;
+    text += ' ';
+    text += plain ? word : "'" + word + "'";
+  }
+  return text;
+}
+
+std::string this_command() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  const std::string raw{std::istreambuf_iterator<char>(in), {}};
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start < raw.size();) {
+    const std::size_t end = raw.find('\0', start);
+    words.push_back(raw.substr(start, end - start));
+    if (end == std::string::npos) break;
+    start = end + 1;
+  }
+  std::vector<const char*> argv;
+  argv.reserve(words.size());
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs that most commands share: --model, --cluster, --job, --gpus and single-job overrides.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/hardware/cluster.h"
+#include "sim/job.h"
+#include "sim/model/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meshwright::app {
+
+struct InputOptions {
+  std::string model;
+  std::string cluster;
+  std::string job;
+  int gpus = 0;  // 0: the whole cluster
+  int seq_length = 0;
+  int global_batch_size = 0;
+  std::string precision;
+  double train_tokens = 0;
+};
+
+struct Inputs {
+  Model model;
+  Cluster cluster;
+  Job job;
+};
+
+void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required);
+// Reads the files; documented defaults stand in for an absent job (sim/job.h).
+Inputs load_inputs(const InputOptions& options);
+Job load_job_with_overrides(const InputOptions& options);
+
+// "meshwright plan --model ..." as the user typed it, for an artefact's command field: the program's path
+// is cut to its name.
+std::string command_line(int argc, const char* const* argv);
+// The command of this process (from /proc/self/cmdline).
+std::string this_command();
+
+}  // namespace meshwright::app

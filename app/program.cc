@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/program.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <new>
+
+#include "app/commands/calibrate.h"
+#include "app/commands/estimate.h"
+#include "app/commands/explain.h"
+#include "app/commands/plan.h"
+#include "app/commands/report.h"
+#include "app/commands/trial.h"
+#include "app/commands/validate.h"
+#include "app/commands/volume.h"
+#include "app/generated/paths.h"
+#include "calibrate/backends/module.h"
+#include "sim/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::app {
+namespace {
+
+void print_error(const std::string& what, const std::string& hint) {
+  fmt::print(stderr, "meshwright: error: {}\n", what);
+  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+}
+
+// CLI11 says which argument it could not place; the nearest known name is the better half of the answer.
+std::string usage_hint(const CLI::App& app, const std::string& message) {
+  const CLI::App* command = &app;
+  for (const CLI::App* sub : app.get_subcommands()) command = sub;
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  if (command == &app) {
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(sub->get_name());
+    }
+  }
+  const std::size_t start = message.find_last_of(": ");
+  const std::string near = start == std::string::npos ? "" : nearest(message.substr(start + 1), known);
+  const std::string help = fmt::format("see meshwright {}--help",
+                                       command == &app ? "" : command->get_name() + " ");
+  return near.empty() ? help : fmt::format("did you mean {}? ({})", near, help);
+}
+
+int parse_and_run(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  try {
+    app.parse(argc, argv);
+    return exit_code;
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForAllHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("{}", version_text());
+    return kDone;
+  } catch (const CLI::ParseError& e) {
+    print_error(e.what(), usage_hint(app, e.what()));
+    return kWrongInput;
+  }
+}
+
+}  // namespace
+
+std::string version_text() {
+  std::string text = fmt::format("meshwright {}\n", kVersion);
+  for (const std::string& name : calibrate::built_modules()) {
+    try {
+      calibrate::Module& module = calibrate::open_module(name);
+      const std::string reason = module.unavailable();
+      text += fmt::format("  {:5} {}{}\n", name, module.libraries(),
+                          reason.empty() ? "" : " (not usable here: " + reason + ")");
+    } catch (const SystemError& e) {
+      text += fmt::format("  {:5} built, but cannot be opened: {}\n", name, e.what());
+    }
+  }
+  return text;
+}
+
+int run(int argc, char** argv) {
+  int exit_code = kDone;
+  CLI::App app{"Plans parallel layouts for distributed transformers: communication volume, time and memory of\n"
+               "every layout, measured on the machine at hand and checked by real runs.",
+               "meshwright"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("meshwright"), "Version and the backends built in");
+  app.footer("Exit codes: 0 done, 1 no layout fits or a gate failed, 2 wrong usage or input,\n"
+             "3 device, MPI or NCCL failure.");
+  add_calibrate(app, exit_code);
+  add_plan(app, exit_code);
+  add_trial(app, exit_code);
+  add_validate(app, exit_code);
+  add_report(app, exit_code);
+  add_estimate(app, exit_code);
+  add_volume(app, exit_code);
+  add_explain(app, exit_code);
+  try {
+    return parse_and_run(app, argc, argv, exit_code);
+  } catch (const InputError& e) {
+    print_error(e.what(), e.hint());
+    return kWrongInput;
+  } catch (const SystemError& e) {
+    print_error(e.what(), e.hint());
+    return kSystemFailure;
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory", "");
+    return kSystemFailure;
+  }
+}
+
+}  // namespace meshwright::app

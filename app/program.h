@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: a table of its sub-commands, and the one place that turns an error into text and an exit
+// code. 0 done; 1 no layout fits, or a gate failed; 2 wrong usage or input; 3 device, MPI or NCCL failure.
+#pragma once
+
+#include <string>
+
+namespace meshwright::app {
+
+inline constexpr int kDone = 0;
+inline constexpr int kGateFailed = 1;
+inline constexpr int kWrongInput = 2;
+inline constexpr int kSystemFailure = 3;
+
+int run(int argc, char** argv);
+
+// "0.1.0" and one line a backend that was built in, with its libraries.
+std::string version_text();
+
+}  // namespace meshwright::app
