@@ -39,6 +39,7 @@ enum class Rule {
   expert_parallel_needs_experts,
   expert_mesh_divides_world,
   expert_ffn_divides_by_expert_tensor_size,
+  experts_with_tensor_parallel_need_sequence_parallel,
   zero_shard_size_divides_data,
   zero_needs_data_parallel,
   zero_2_3_forbids_pipeline,
@@ -63,12 +64,13 @@ const RuleText& rule_text(Rule rule);
 
 struct Violation {
   Rule rule;
-  double needed = 0;  // in the rule's unit (a count, or bytes for memory_capacity)
-  double available = 0;
+  double needed = 0;     // divisor, smallest legal value, or bytes for memory_capacity
+  double available = 0;  // what the layout, model or device has of it
 };
 
 // The first violated rule in the order of the enumeration, or nothing. gpus = 0: any world size.
-// Never allocates and never throws. memory_capacity is not checked here (estimate does).
+// Never allocates and never throws. memory_capacity is not checked here (estimate does). All sizes
+// of the layout are at least 1 (the reader and the search see to it).
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
                                       int gpus);
 

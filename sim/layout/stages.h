@@ -19,13 +19,19 @@ struct Chunk {
 };
 
 struct Stage {
-  std::vector<Chunk> chunks;  // in the order in which a micro-batch meets them
+  std::vector<Chunk> chunks;  // in the order in which a micro-batch meets them (dualpipe: the
+                              // chunk of the forward direction, then of the opposite one)
   [[nodiscard]] int num_layers() const {
     int n = 0;
     for (const Chunk& c : chunks) n += c.num_layers;
     return n;
   }
-  [[nodiscard]] bool has_embedding() const { return chunks.front().embedding; }
+  [[nodiscard]] bool has_embedding() const {
+    for (const Chunk& c : chunks) {
+      if (c.embedding) return true;
+    }
+    return false;
+  }
   [[nodiscard]] bool has_head() const {
     for (const Chunk& c : chunks) {
       if (c.head) return true;
@@ -35,7 +41,9 @@ struct Stage {
 };
 
 // The stages of a legal layout, first to last. Chunk c of stage r is the model's chunk c*p + r
-// (Megatron interleaving); zb_v and dualpipe fold the model: chunk 1 of stage r is chunk 2p-1-r.
+// (Megatron interleaving). zb_v folds the model of 2p chunks: stage r holds chunks r and 2p-1-r.
+// dualpipe cuts the model into p chunks and holds each twice: stage r holds chunks r and p-1-r, so
+// the layers of all stages add up to twice the model's, and each chunk sees half the micro-batches.
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout);
 
 }  // namespace meshwright

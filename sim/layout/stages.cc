@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/layout/stages.h"
+
+namespace meshwright {
+namespace {
+
+int layers_of_stage(int num_layers, const Layout& layout, int stage) {
+  const int stages = layout.pipeline_parallel_size;
+  const int first = layout.num_layers_in_first_pipeline_stage;
+  const int last = layout.num_layers_in_last_pipeline_stage;
+  if (stage == 0 && first > 0) return first;
+  if (stage == stages - 1 && last > 0) return last;
+  const int even_stages = stages - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+  return (num_layers - first - last) / even_stages;
+}
+
+// Gives the model's layers to chunks in the order in which a micro-batch meets them.
+class ChunkCutter {
+ public:
+  explicit ChunkCutter(int num_chunks) : num_chunks_(num_chunks) {}
+  Chunk cut(int num_layers) {
+    Chunk chunk;
+    chunk.first_layer = next_layer_;
+    chunk.num_layers = num_layers;
+    chunk.embedding = next_chunk_ == 0;
+    chunk.head = next_chunk_ == num_chunks_ - 1;
+    next_layer_ += num_layers;
+    ++next_chunk_;
+    return chunk;
+  }
+
+ private:
+  int num_chunks_;
+  int next_chunk_ = 0;
+  int next_layer_ = 0;
+};
+
+// DualPipe: p chunks, each held by two stages, because micro-batches enter from both ends
+// (DeepSeek-V3, 2412.19437, section 3.2.1).
+std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
+  const int stages = layout.pipeline_parallel_size;
+  ChunkCutter cutter(stages);
+  std::vector<Chunk> chunks;
+  for (int stage = 0; stage < stages; ++stage) {
+    chunks.push_back(cutter.cut(layers_of_stage(num_layers, layout, stage)));
+  }
+  std::vector<Stage> result(static_cast<std::size_t>(stages));
+  for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
+    result[stage].chunks = {chunks[stage], chunks[chunks.size() - 1 - stage]};
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout) {
+  if (layout.schedule == PipelineSchedule::dualpipe) {
+    return mirrored_stages(model.num_layers, layout);
+  }
+  const int stages = layout.pipeline_parallel_size;
+  const int chunks = layout.virtual_pipeline_parallel_size;
+  const bool folded = layout.schedule == PipelineSchedule::zb_v;
+  ChunkCutter cutter(stages * chunks);
+  std::vector<Stage> result(static_cast<std::size_t>(stages));
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    for (int position = 0; position < stages; ++position) {
+      const int stage = folded && chunk % 2 == 1 ? stages - 1 - position : position;
+      const int layers = layers_of_stage(model.num_layers, layout, stage) / chunks;
+      result[static_cast<std::size_t>(stage)].chunks.push_back(cutter.cut(layers));
+    }
+  }
+  return result;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/layout/stages.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright {
+namespace {
+
+Model with_layers(int num_layers) {
+  Model model;
+  model.num_layers = num_layers;
+  return model;
+}
+
+Layout pipeline(int stages, int chunks = 1,
+                PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
+  Layout layout;
+  layout.pipeline_parallel_size = stages;
+  layout.virtual_pipeline_parallel_size = chunks;
+  layout.schedule = schedule;
+  return layout;
+}
+
+TEST(Stages, OneStageHoldsEverything) {
+  const auto stages = pipeline_stages(with_layers(5), pipeline(1));
+  ASSERT_EQ(stages.size(), 1U);
+  EXPECT_EQ(stages[0].num_layers(), 5);
+  EXPECT_TRUE(stages[0].has_embedding());
+  EXPECT_TRUE(stages[0].has_head());
+}
+
+// 12 layers over 4 stages: 3 each, stage r begins at 3r.
+TEST(Stages, EvenStagesHoldConsecutiveLayers) {
+  const auto stages = pipeline_stages(with_layers(12), pipeline(4));
+  for (int r = 0; r < 4; ++r) {
+    const Stage& stage = stages[static_cast<std::size_t>(r)];
+    ASSERT_EQ(stage.chunks.size(), 1U);
+    EXPECT_EQ(stage.chunks[0].first_layer, 3 * r);
+    EXPECT_EQ(stage.chunks[0].num_layers, 3);
+    EXPECT_EQ(stage.has_embedding(), r == 0);
+    EXPECT_EQ(stage.has_head(), r == 3);
+  }
+}
+
+// 61 layers, 4 in the first and 5 in the last of 4 stages: (61 - 9) / 2 = 26 for the two between.
+TEST(Stages, FirstAndLastStageCanHaveTheirOwnNumber) {
+  Layout layout = pipeline(4);
+  layout.num_layers_in_first_pipeline_stage = 4;
+  layout.num_layers_in_last_pipeline_stage = 5;
+  const auto stages = pipeline_stages(with_layers(61), layout);
+  EXPECT_EQ(stages[0].num_layers(), 4);
+  EXPECT_EQ(stages[1].num_layers(), 26);
+  EXPECT_EQ(stages[2].num_layers(), 26);
+  EXPECT_EQ(stages[3].num_layers(), 5);
+  EXPECT_EQ(stages[3].chunks[0].first_layer, 56);
+}
+
+// 16 layers, 4 stages, 2 chunks: chunks of 2 layers; stage 1 holds model chunks 1 and 5, layers 2-3
+// and 10-11 (the example in Megatron-LM's schedules.py).
+TEST(Stages, InterleavedChunksAreDealtInTurn) {
+  const auto stages =
+      pipeline_stages(with_layers(16), pipeline(4, 2, PipelineSchedule::interleaved));
+  EXPECT_EQ(stages[1].chunks[0].first_layer, 2);
+  EXPECT_EQ(stages[1].chunks[1].first_layer, 10);
+  EXPECT_TRUE(stages[0].chunks[0].embedding);
+  EXPECT_FALSE(stages[0].chunks[1].embedding);
+  EXPECT_FALSE(stages[3].chunks[0].head);
+  EXPECT_TRUE(stages[3].chunks[1].head);
+}
+
+// ZB-V with 4 stages: stage 1 holds model chunks 1 and 2p-1-1 = 6; stage 0 has embedding and head.
+TEST(Stages, ZbVFoldsTheModel) {
+  const auto stages = pipeline_stages(with_layers(16), pipeline(4, 2, PipelineSchedule::zb_v));
+  EXPECT_EQ(stages[1].chunks[0].first_layer, 2);
+  EXPECT_EQ(stages[1].chunks[1].first_layer, 12);
+  EXPECT_EQ(stages[3].chunks[1].first_layer, 8);
+  EXPECT_TRUE(stages[0].has_embedding());
+  EXPECT_TRUE(stages[0].has_head());
+  EXPECT_FALSE(stages[3].has_head());
+}
+
+// DualPipe with 4 stages of 4 layers: stage 1 holds chunk 1 (layers 4-7) and chunk 2 (8-11).
+TEST(Stages, DualPipeHoldsEachLayerTwice) {
+  const auto stages = pipeline_stages(with_layers(16), pipeline(4, 2, PipelineSchedule::dualpipe));
+  int layers = 0;
+  for (const Stage& stage : stages) layers += stage.num_layers();
+  EXPECT_EQ(layers, 32);
+  EXPECT_EQ(stages[1].chunks[0].first_layer, 4);
+  EXPECT_EQ(stages[1].chunks[1].first_layer, 8);
+  EXPECT_TRUE(stages[3].has_embedding());
+  EXPECT_TRUE(stages[3].has_head());
+}
+
+TEST(Stages, EveryScheduleCoversEachLayerEquallyOften) {
+  for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::interleaved,
+                              PipelineSchedule::zb_v, PipelineSchedule::dualpipe}) {
+    const int chunks = schedule == PipelineSchedule::gpipe ? 1 : 2;
+    const auto stages = pipeline_stages(with_layers(24), pipeline(4, chunks, schedule));
+    std::vector<int> held(24, 0);
+    for (const Stage& stage : stages) {
+      for (const Chunk& chunk : stage.chunks) {
+        for (int i = 0; i < chunk.num_layers; ++i) {
+          ++held[static_cast<std::size_t>(chunk.first_layer + i)];
+        }
+      }
+    }
+    const int expected = schedule == PipelineSchedule::dualpipe ? 2 : 1;
+    EXPECT_EQ(held, std::vector<int>(24, expected));
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
