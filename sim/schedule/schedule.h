@@ -4,6 +4,8 @@
 // A micro-batch goes forward through chunks 0..p*v-1 and back. Schedules: GPipe (arXiv 1811.06965),
 // 1F1B (PipeDream-Flush), interleaved 1F1B (Narayanan 2021, 2104.04473), ZB-H1, ZB-H2 (Qi
 // 2401.10241), ZB-V (2405.15362), DualPipe (DeepSeek-V3, 2412.19437).
+// An activation is held from the start of its forward until `backward` or, where the backward pass
+// is split, `backward_weight` has ended (as the zero-bubble papers count).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,10 @@ enum class Work : std::uint8_t {
 
 struct Instruction {
   Work work = Work::forward;
+  // Runs together with the next instruction of the program (DualPipe's overlapped forward and
+  // backward): both start when both inputs are there, and end together after the sum of their
+  // times.
+  bool with_next = false;
   std::int32_t micro_batch = 0;
   std::int32_t chunk = 0;  // of this stage, 0..v-1
 };
@@ -38,7 +44,9 @@ struct ChunkTimes {
 
 struct PipelineTimes {
   std::vector<std::vector<ChunkTimes>> stages;  // [stage][chunk]
-  Seconds send;  // between neighbouring stages, not hidden; 0 when overlapped
+  // One transfer to a neighbouring stage, during which the sender computes nothing (Megatron-LM
+  // without overlap_p2p_comm waits for it); 0 when overlapped.
+  Seconds send;
 };
 
 struct TimelineEvent {
@@ -49,11 +57,17 @@ struct TimelineEvent {
 
 struct Timeline {
   std::vector<TimelineEvent> events;  // stage by stage, in time order; empty unless asked for
+  // Longest stay of a stage, from its first instruction to its last. For GPipe, 1F1B, interleaved
+  // and DualPipe this is the makespan. The zero-bubble schedules end as staggered as they begin,
+  // and the next step follows without a common stop (Qi 2401.10241, sections 2.3 and 4).
   Seconds total;
-  std::vector<Seconds> busy;             // per stage
+  Seconds makespan;                      // first begin to last end over all stages
+  std::vector<Seconds> busy;             // per stage, computing
+  std::vector<Seconds> sending;          // per stage
   std::vector<double> peak_activations;  // per stage, in units of one chunk's micro-batch
   [[nodiscard]] Seconds bubble(int stage) const {
-    return total - busy[static_cast<std::size_t>(stage)];
+    const auto s = static_cast<std::size_t>(stage);
+    return total - busy[s] - sending[s];
   }
 };
 
@@ -67,17 +81,33 @@ Timeline simulate(PipelineSchedule schedule, const std::vector<StageProgram>& pr
                   const PipelineTimes& times, bool keep_events);
 
 // The stage that holds the model's chunk number c (0 <= c < p*v), and which of its chunks it is.
+// DualPipe holds the model twice: chunks 0..p-1 are the copy that runs from stage 0 to p-1, chunks
+// p..2p-1 the copy that runs from stage p-1 to 0 and takes the second half of the micro-batches.
 struct ChunkHome {
   int stage = 0;
   int chunk = 0;
 };
 ChunkHome chunk_home(PipelineSchedule schedule, int stages, int chunks, int model_chunk);
 
-// Closed forms (equal to the simulation for equal stages; tested). Bubble seconds of one step.
+// Closed forms, equal to the simulation for equal stages. `times` are one chunk's.
+//
+// Bubble seconds of one step, from m >= p on (ZB-H2 and ZB-V from 2p-1, DualPipe from 2p):
+//   GPipe, 1F1B, interleaved  (p-1)(F+B+W)
+//   ZB-H1                     (p-1)(B + max(F-W, 0));        published for W <= F: (p-1)(F+B-W)
+//   ZB-H2                     (p-1) max(F+B-2W, B-F, 0);     published for W <= F: (p-1)(F+B-2W)
+//   ZB-V                      2(p-1)(B-W), W <= F <= B;      published for F = B = W: 0
+//   DualPipe                  (p/2-1)(F + max(F,B) + max(B-W, 0));
+//                             published for F, W <= B: (p/2-1)(F&B + B+W - 3W), F&B = F+B+W
 Seconds closed_form_bubble(PipelineSchedule schedule, int stages, int chunks,
                            const ChunkTimes& times);
-// Time of a step for stages that differ: sum over the stages of the first micro-batch's work plus
-// (m-1) times the slowest stage; exact for equal stages, an upper bound otherwise.
+// Time of a step for stages that differ.
+//   GPipe  sum F + (m-1) max F + sum B + (m-1) max B: exact.
+//   1F1B   the longest path that stays at one stage k: all of its work, the first forward's way to
+//          it, the last backward's way from it, and what it waits for the stages behind it at both
+//          ends. Exact when the stages between the first and the last are equal; where they differ,
+//          each counts as their slowest, so never below the simulation.
+//   Others the busiest stage's work and the bubble of the average chunk: exact for equal stages,
+//          an approximation otherwise.
 Seconds closed_form_total(PipelineSchedule schedule, const PipelineTimes& times, int micro_batches);
 // Peak of micro-batch chunks whose activations a stage holds.
 double closed_form_peak_activations(PipelineSchedule schedule, int stages, int chunks,

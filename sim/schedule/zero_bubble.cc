@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/schedule/zero_bubble.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace meshwright {
+namespace {
+
+// Emits instructions with running micro-batch numbers, one counter for each work and chunk.
+// ZB-V is written for at least 2p-1 micro-batches; with fewer, the surplus ones are left out.
+class SplitEmitter {
+ public:
+  explicit SplitEmitter(int micro_batches) : micro_batches_(micro_batches) {}
+
+  void forward(int chunk) { emit(Work::forward, chunk, forwards_); }
+  void input(int chunk) { emit(Work::backward_input, chunk, inputs_); }
+  void weight(int chunk) { emit(Work::backward_weight, chunk, weights_); }
+  void input_and_weight(int chunk) {
+    input(chunk);
+    weight(chunk);
+  }
+  [[nodiscard]] int forwards(int chunk) const { return forwards_[index(chunk)]; }
+  // Weight gradients whose input gradient has been emitted.
+  void remaining_weights(int chunk) {
+    while (weights_[index(chunk)] < inputs_[index(chunk)]) weight(chunk);
+  }
+  [[nodiscard]] StageProgram take() { return std::move(program_); }
+
+ private:
+  using Counts = std::array<int, 2>;
+  static std::size_t index(int chunk) { return static_cast<std::size_t>(chunk); }
+
+  void emit(Work work, int chunk, Counts& counts) {
+    const int micro_batch = counts[index(chunk)]++;
+    if (micro_batch < micro_batches_) program_.push_back({work, false, micro_batch, chunk});
+  }
+
+  int micro_batches_;
+  Counts forwards_{}, inputs_{}, weights_{};
+  StageProgram program_;
+};
+
+}  // namespace
+
+SplitShape zb_h1_shape(int stages, int stage) { return {stages - stage, stage}; }
+SplitShape zb_h2_shape(int stages, int stage) { return {2 * (stages - stage) - 1, 2 * stage}; }
+
+StageProgram split_program(SplitShape shape, int micro_batches) {
+  SplitEmitter emit(micro_batches);
+  for (int i = 0; i < shape.warmup; ++i) emit.forward(0);
+  for (int i = 0; i < micro_batches; ++i) {
+    emit.input(0);
+    if (i >= shape.weight_lag) emit.weight(0);
+    emit.forward(0);
+  }
+  emit.remaining_weights(0);
+  return emit.take();
+}
+
+StageProgram zb_v_program(int stages, int stage, int micro_batches) {
+  const int padded = std::max(micro_batches, 2 * stages - 1);
+  SplitEmitter emit(micro_batches);
+  for (int i = 0; i < 2 * (stages - stage) - 1; ++i) emit.forward(0);
+  for (int i = 0; i < stage; ++i) {
+    emit.forward(1);
+    emit.forward(0);
+  }
+  for (int i = 0; i < stages - stage; ++i) {
+    emit.forward(1);
+    emit.input_and_weight(1);
+  }
+  while (emit.forwards(1) < padded) {
+    if (emit.forwards(0) < padded) emit.forward(0);
+    emit.input_and_weight(0);
+    emit.forward(1);
+    emit.input_and_weight(1);
+  }
+  for (int i = 0; i < stage; ++i) {
+    emit.input(0);
+    emit.input(1);
+  }
+  for (int i = 0; i < stages - stage; ++i) emit.input_and_weight(0);
+  emit.remaining_weights(1);
+  emit.remaining_weights(0);
+  return emit.take();
+}
+
+}  // namespace meshwright
