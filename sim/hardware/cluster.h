@@ -36,7 +36,12 @@ struct Link {
   double sharp_bandwidth_fraction =
       0.0;                  // all-reduce busbw / bandwidth with in-switch reduction; 0: none
   int sharp_min_group = 0;  // smallest group that uses it
-  Seconds latency;          // one hop, including the software above it
+  Seconds base_latency;     // once a call: launch and protocol set-up
+  Seconds latency;          // one step of a ring or tree, including the software above it
+  // Medium messages have not filled the pipeline: up to ramp_latency * log2(group) more, half of it
+  // at ramp_bytes for each rank of the group.
+  Seconds ramp_latency;
+  Bytes ramp_bytes;
   Provenance provenance = Provenance::datasheet;
   double relative_spread = 0.15;
   std::vector<CollectiveCurve> curves;  // measured; override the link model near themselves
@@ -50,8 +55,10 @@ struct Cluster {
   int num_nodes = 1;
   Link intra_node;
   Link inter_node;
-  int nics_per_node = 0;  // 0: one per device
-  double spine_oversubscription = 1.0;
+  int nics_per_node = 0;    // 0: one per device
+  int nodes_per_leaf = 32;  // nodes below one leaf switch (of each rail)
+  double spine_oversubscription =
+      1.0;                          // leaf ports down / up; slows groups of more nodes than that
   double price_per_gpu_hour = 0.0;  // 0: not stated
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }

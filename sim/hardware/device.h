@@ -29,17 +29,21 @@ struct GemmPoint {
   double relative_spread = 0.0;  // (p90 - p10) / (2.563 * median): a standard deviation if normal
 };
 
-// How one number format multiplies. time = launch + max(tile-and-wave-quantised FLOPs / sustained
-// rate, bytes / memory bandwidth); measured points override it near themselves.
+// How one number format multiplies: time = kernel launch + norm(compute, bytes / memory bandwidth).
+// compute = waves * (k + ramp_k) * 2 * tile_m * tile_n / (peak * sustained_fraction / SMs), the
+// least over this tile, its halves and quarters, and splits of k. A smaller tile pays edge_cost
+// products for each element of its two edges. Measured points override the model near themselves.
 struct GemmModel {
   Precision precision = Precision::bf16;
   FlopsPerSecond peak;              // dense, datasheet
   double sustained_fraction = 1.0;  // of peak, for large shapes
-  int tile_m = 128, tile_n = 128;   // output tile of one multiprocessor
+  int tile_m = 128, tile_n = 128;   // largest output tile of one multiprocessor
   double ramp_k = 0.0;              // prologue and epilogue of a tile, in units of k
+  double edge_cost = 0.0;           // operand loads of a tile, products an edge element costs
+  double wave_quantization = 1.0;   // 1: a started wave costs a whole one; 0: only its share
   double relative_spread = 0.1;     // residual of the fit
   Provenance provenance = Provenance::datasheet;
-  std::vector<GemmPoint> points;  // sorted by (m, n, k)
+  std::vector<GemmPoint> points;  // sorted by (m, n, k, batch)
 };
 
 // A memory-bound kernel: time = launch + bytes / rate. Names: sim/model/operators.h.
@@ -50,11 +54,16 @@ struct KernelRate {
   Provenance provenance = Provenance::datasheet;
 };
 
-// Fused attention: time = launch + FLOPs / (fraction * peak of the precision).
+// Fused attention: time = launch + FLOPs / (fraction * fill * peak of the precision).
+// fill = L / (L + ramp_keys) * x / (x + tail_waves): L keys that a query sees on average, x blocks
+// of 128 queries a multiprocessor.
 struct AttentionRate {
   int head_dim = 128;
-  double forward_fraction = 0.5;  // of the GEMM peak
+  double forward_fraction = 0.5;  // of the GEMM peak, long sequences and many heads
   double backward_fraction = 0.4;
+  double ramp_keys = 0.0;
+  double tail_waves = 0.0;
+  double relative_spread = 0.15;
   Provenance provenance = Provenance::datasheet;
 };
 
