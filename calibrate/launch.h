@@ -14,9 +14,9 @@ namespace meshwright::calibrate {
 inline constexpr double kGraceSeconds = 8.0;  // from the first sign of a dead rank to SIGKILL
 
 struct LaunchOptions {
-  std::vector<std::string> mpirun_arguments;  // added after ours: hosts, mca parameters
-  std::vector<std::pair<std::string, std::string>> environment;  // added for the ranks
-  double time_limit_seconds = 0.0;                               // 0: none
+  std::vector<std::string> mpirun_arguments{};  // added after ours: hosts, mca parameters
+  std::vector<std::pair<std::string, std::string>> environment{};  // added for the ranks
+  double time_limit_seconds = 0.0;                                 // 0: none
 };
 
 struct LaunchOutcome {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks of the tests run: each collective with numbers whose result is known, or an end
+// that a launcher has to notice. Exit code 0: everything was right.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "calibrate/backends/module.h"
+#include "calibrate/rank_failure.h"
+#include "calibrate/rank_place.h"
+#include "sim/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+class Expectations {
+ public:
+  explicit Expectations(int rank) : rank_(rank) {}
+  void equal(const std::string& what, double is, double expected) {
+    if (is == expected) return;
+    ++failures_;
+    fmt::print(stderr, "rank {}: {} is {}, expected {}\n", rank_, what, is, expected);
+  }
+  [[nodiscard]] int exit_code() const { return failures_ == 0 ? 0 : 1; }
+
+ private:
+  int rank_;
+  int failures_ = 0;
+};
+
+// Rank r holds 10*r + i + 1 at index i, small whole numbers: every sum is exact in fp32.
+std::vector<float> numbers(int rank, int count) {
+  std::vector<float> result;
+  for (int i = 0; i < count; ++i) result.push_back(static_cast<float>(10 * rank + i + 1));
+  return result;
+}
+
+void check_reductions(Communicator& world, Expectations& expect) {
+  const int n = world.size(), me = world.rank();
+  // Sum over r of 10*r + i + 1 = 10*n(n-1)/2 + n(i+1).
+  std::vector<float> data = numbers(me, 5);
+  world.all_reduce(data.data(), 5, Reduction::sum);
+  for (int i = 0; i < 5; ++i) {
+    expect.equal("all_reduce sum", data[i], 5.0 * n * (n - 1) + n * (i + 1));
+  }
+  data = numbers(me, 5);
+  world.all_reduce(data.data(), 5, Reduction::max);
+  for (int i = 0; i < 5; ++i) expect.equal("all_reduce max", data[i], 10 * (n - 1) + i + 1);
+  // Rank r keeps elements 3r..3r+2 of the sum.
+  const std::vector<float> whole = numbers(me, 3 * n);
+  std::vector<float> share(3);
+  world.reduce_scatter(whole.data(), share.data(), 3);
+  for (int i = 0; i < 3; ++i) {
+    expect.equal("reduce_scatter", share[i], 5.0 * n * (n - 1) + n * (3 * me + i + 1));
+  }
+}
+
+void check_movements(Communicator& world, Expectations& expect) {
+  const int n = world.size(), me = world.rank();
+  const std::vector<float> mine = numbers(me, 3 * n);
+  std::vector<float> all(3 * n);
+  world.all_gather(mine.data(), all.data(), 3);
+  for (int r = 0; r < n; ++r) {
+    for (int i = 0; i < 3; ++i) expect.equal("all_gather", all[3 * r + i], 10 * r + i + 1);
+  }
+  world.all_to_all(mine.data(), all.data(), 3);
+  for (int r = 0; r < n; ++r) {
+    for (int i = 0; i < 3; ++i) {
+      expect.equal("all_to_all", all[3 * r + i], 10 * r + 3 * me + i + 1);
+    }
+  }
+  std::vector<float> data = numbers(me, 3);
+  world.broadcast(data.data(), 3, n - 1);
+  expect.equal("broadcast", data[2], 10 * (n - 1) + 3);
+  // Both neighbours at once, larger than any eager limit: send must not block.
+  constexpr int kCount = 1 << 20;
+  const std::vector<float> out(kCount, static_cast<float>(me));
+  std::vector<float> in(kCount);
+  world.send(out.data(), kCount, (me + 1) % n);
+  world.receive(in.data(), kCount, (me + n - 1) % n);
+  world.wait_sends();
+  expect.equal("receive", in.back(), (me + n - 1) % n);
+}
+
+void check_host_values(Communicator& world, Expectations& expect) {
+  const int n = world.size(), me = world.rank();
+  expect.equal("host_max", world.host_max(me), n - 1);
+  std::int64_t decision = 100 + me;
+  world.host_broadcast(&decision, sizeof decision, 0);
+  expect.equal("host_broadcast", static_cast<double>(decision), 100);
+  std::vector<int> ranks(n);
+  world.host_gather(&me, ranks.data(), sizeof me);
+  for (int r = 0; r < n; ++r) expect.equal("host_gather", ranks[r], r);
+}
+
+// Even and odd ranks apart, in reversed order: the last one of a color becomes its rank 0.
+void check_split(Communicator& world, Expectations& expect) {
+  const int n = world.size(), me = world.rank();
+  const auto half = world.split(me % 2, -me);
+  const int members = (n + 1 - me % 2) / 2;
+  expect.equal("split size", half->size(), members);
+  expect.equal("split rank", half->rank(), members - 1 - me / 2);
+  std::vector<float> one{1.0F};
+  half->all_reduce(one.data(), 1, Reduction::sum);
+  expect.equal("all_reduce of a half", one[0], members);
+}
+
+int check_collectives(Communicator& world) {
+  Expectations expect(world.rank());
+  check_reductions(world, expect);
+  check_movements(world, expect);
+  check_host_values(world, expect);
+  check_split(world, expect);
+  return expect.exit_code();
+}
+
+// The others wait in a collective that can never complete.
+int end_badly(Communicator& world, const std::string& how) {
+  world.barrier();
+  if (world.rank() == 1) {
+    if (how == "kill") std::raise(SIGKILL);
+    if (how == "exit") _exit(7);
+    if (how == "abort") {
+      fmt::print(stderr, "{}\n", rank_failure_line(1, world.host(), "the device is on fire"));
+      world.abort(3);
+    }
+  }
+  if (how == "hang") std::this_thread::sleep_for(std::chrono::minutes(5));
+  world.barrier();
+  return 0;
+}
+
+// A message to a rank that does not exist: MPI's own error becomes ours.
+int send_to_nobody(Communicator& world) {
+  const float value = 1.0F;
+  try {
+    world.send(&value, 1, world.size());
+  } catch (const SystemError& error) {
+    return std::string(error.what()).find("MPI_Isend failed: MPI_ERR_RANK") == 0 ? 0 : 1;
+  }
+  return 1;
+}
+
+int run(const std::string& what) {
+  Module& cpu = open_module("cpu");
+  const auto compute = cpu.make_compute(0);
+  const auto world = open_module("mpi").make_world(*compute);
+  const auto place = find_rank_place(process_environment());
+  if (!place || place->rank != world->rank() || place->size != world->size()) return 1;
+  if (what == "collectives") return check_collectives(*world);
+  if (what == "error") return send_to_nobody(*world);
+  return end_badly(*world, what);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  return meshwright::calibrate::run(argv[1]);
+}
