@@ -9,7 +9,7 @@ namespace {
 Json to_json(const planner::LayoutComparison& comparison) {
   Json terms = Json::array();
   for (const planner::TermComparison& term : comparison.terms) {
-    terms.push_back({{"kind", name_of(term.kind)},
+    terms.push_back({{"name", name_of(term.kind)},
                      {"predicted_seconds", term.predicted.value()},
                      {"measured_seconds", term.measured.value()}});
   }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// One table, three faces: aligned text for the terminal, CSV for spreadsheets, Markdown for
+// documents. A column has one unit for all its rows.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace meshwright::reports {
+
+struct Column {
+  std::string key;      // CSV heading: snake_case, with the unit
+  std::string heading;  // for people
+  std::string unit;     // shown with the heading; empty: none
+  int digits = 4;       // significant, for people; CSV has them all
+};
+
+// Text, a number in the column's unit, or nothing.
+using Cell = std::variant<std::monostate, std::string, double>;
+
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+// A cell for people; nothing is "-".
+std::string cell_text(const Cell& cell, const Column& column);
+
+// Aligned columns, never cut off: numbers to the right, text to the left.
+std::string table_to_text(const Table& table);
+
+}  // namespace meshwright::reports

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that commands print and the report repeats.
+#pragma once
+
+#include "planner/plan.h"
+#include "planner/validation.h"
+#include "reports/table.h"
+#include "sim/cost/volume.h"
+#include "sim/estimate.h"
+
+namespace meshwright::reports {
+
+// One row a layout, fastest first.
+Table ranked_table(const planner::Plan& plan);
+// One row a rule.
+Table rejections_table(const planner::Plan& plan);
+// One row a term of the step that takes time.
+Table terms_table(const Estimate& estimate);
+// One row a pipeline stage.
+Table memory_table(const Estimate& estimate, const Device& device);
+// One row a transfer of one stage, with the link it crosses.
+Table volume_table(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
+// The three published orders beside this layout's exact bytes.
+Table orders_table(const PublishedOrders& orders);
+// One row a layout that was run.
+Table validation_table(const planner::Validation& validation);
+
+}  // namespace meshwright::reports
