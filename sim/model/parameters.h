@@ -25,12 +25,16 @@ LayerParameters layer_parameters(const Model& model, LayerKind kind);
 std::int64_t embedding_parameters(const Model& model, std::int64_t vocab_rows);
 // Final norm, and the head's matrix when it is not tied.
 std::int64_t head_parameters(const Model& model, std::int64_t vocab_rows);
-// One multi-token-prediction layer: two norms, the projection 2h -> h, one transformer layer.
+// One multi-token-prediction layer: norms of the hidden state, of the next token's embedding and of
+// the output, the projection 2h -> h, one transformer layer (DeepSeek-V3, arXiv 2412.19437, 2.2).
 LayerParameters mtp_layer_parameters(const Model& model);
 
 // All parameters of the published checkpoint: no vocabulary padding, multi-token prediction left
 // out.
 std::int64_t total_parameters(const Model& model);
+// Fewer than 10^18 parameters, so that the counts here cannot overflow; readers refuse other
+// shapes.
+bool is_countable(const Model& model);
 // Parameters that one token passes through (experts: top-k of them), both embeddings counted.
 std::int64_t active_parameters(const Model& model);
 

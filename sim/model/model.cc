@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+LayerKind layer_kind(const Model& model, int index) {
+  LayerKind kind;
+  if (model.moe) {
+    const int since_first = index - model.moe->num_first_dense_layers;
+    kind.mixture_of_experts = since_first >= 0 && since_first % model.moe->moe_layer_interval == 0;
+  }
+  if (model.sliding_window > 0) {
+    const int interval = model.sliding_window_interval;
+    kind.sliding_window = interval == 1 || (index + 1) % interval != 0;
+  }
+  return kind;
+}
+
+std::int64_t query_size(const Model& model) {
+  const std::int64_t heads = model.num_attention_heads;
+  if (!model.mla) return heads * model.kv_channels;
+  return heads * (model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim);
+}
+
+std::int64_t key_size(const Model& model) {
+  // Latent attention expands a key for each head; the rotary part of it is shared.
+  if (model.mla) return query_size(model);
+  return std::int64_t{model.num_query_groups} * model.kv_channels;
+}
+
+std::int64_t attention_output_size(const Model& model) {
+  const std::int64_t heads = model.num_attention_heads;
+  return heads * (model.mla ? model.mla->v_head_dim : model.kv_channels);
+}
+
+}  // namespace meshwright
