@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <vector>
 
 #include "sim/schedule/schedule.h"
 
@@ -29,40 +30,44 @@ StageTimes single_chunk_times(const PipelineTimes& times, std::size_t stage) {
   return t;
 }
 
-// Forwards that 1F1B runs before the first backward wait from the first result's return: with
-// `behind` the seconds from the end of stage k's first forward to the start of its first backward,
-// w = p-1-k more forwards fill the gap; the mirror image holds for the last backwards.
-double one_f_one_b_through(StageTimes stage, double before, double behind, int later_stages,
-                           double micro_batches) {
-  const double work = before + micro_batches * stage.both();
-  if (micro_batches >= later_stages + 2) {
-    return work + std::max(0.0, behind - later_stages * stage.forward) +
-           std::max(0.0, behind - later_stages * stage.backward);
+// Per stage the end of the last forward that 1F1B runs there before the first backward. Run
+// backwards in time, with forward and backward exchanged, 1F1B is 1F1B again: the same function
+// gives the last backwards' share.
+std::vector<double> ramps(const std::vector<StageTimes>& stages, double StageTimes::*work,
+                          int micro_batches) {
+  std::vector<double> result(stages.size());
+  double sum = 0.0;
+  double slowest = 0.0;
+  for (std::size_t k = 0; k < stages.size(); ++k) {
+    sum += stages[k].*work;
+    slowest = std::max(slowest, stages[k].*work);
+    const int before_return = std::min(micro_batches, static_cast<int>(stages.size() - k));
+    result[k] = sum + (before_return - 1) * slowest;
   }
-  const double filling = (micro_batches - 1) * std::min(stage.forward, stage.backward);
-  return work + std::max(0.0, behind - filling);
+  return result;
 }
 
+// The longest path that alternates at one stage k, from its first backward, which waits for its
+// warm-up and for the stages behind it, to its last forward, after which the mirror image follows.
 double one_f_one_b_total(const PipelineTimes& times, int micro_batches) {
-  const std::size_t stages = times.stages.size();
-  StageTimes middle;
-  for (std::size_t s = 1; s + 1 < stages; ++s) {
-    const StageTimes t = single_chunk_times(times, s);
-    middle = {std::max(middle.forward, t.forward), std::max(middle.backward, t.backward)};
+  std::vector<StageTimes> stages;
+  stages.reserve(times.stages.size());
+  for (std::size_t s = 0; s < times.stages.size(); ++s) {
+    stages.push_back(single_chunk_times(times, s));
   }
-  const StageTimes first = single_chunk_times(times, 0);
-  const StageTimes last = single_chunk_times(times, stages - 1);
-  const auto at = [&](std::size_t s) { return s == 0 ? first : s + 1 == stages ? last : middle; };
-
-  double behind = 0.0;
-  for (std::size_t s = 1; s < stages; ++s) behind += at(s).both();
-  double before = 0.0;
+  const auto forward = ramps(stages, &StageTimes::forward, micro_batches);
+  const auto backward = ramps(stages, &StageTimes::backward, micro_batches);
+  double head = 0.0;  // start of stage k's first backward
+  double tail = 0.0;  // from the end of its last forward to the end of the step
   double longest = 0.0;
-  for (std::size_t s = 0; s < stages; ++s) {
-    const int later = static_cast<int>(stages - 1 - s);
-    longest = std::max(longest, one_f_one_b_through(at(s), before, behind, later, micro_batches));
-    before += at(s).both();
-    if (later > 0) behind -= at(s + 1).both();
+  for (std::size_t k = stages.size(); k-- > 0;) {
+    const bool last = k + 1 == stages.size();
+    head = std::max(forward[k], last ? 0.0 : head + stages[k + 1].backward);
+    tail = std::max(backward[k], last ? 0.0 : tail + stages[k + 1].forward);
+    const int alternations = micro_batches - static_cast<int>(stages.size() - k);
+    const double through = alternations > 0 ? head + alternations * stages[k].both() + tail
+                                            : std::max(forward[k] + tail, head + backward[k]);
+    longest = std::max(longest, through);
   }
   return longest;
 }

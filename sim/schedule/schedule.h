@@ -102,10 +102,8 @@ Seconds closed_form_bubble(PipelineSchedule schedule, int stages, int chunks,
                            const ChunkTimes& times);
 // Time of a step for stages that differ.
 //   GPipe  sum F + (m-1) max F + sum B + (m-1) max B: exact.
-//   1F1B   the longest path that stays at one stage k: all of its work, the first forward's way to
-//          it, the last backward's way from it, and what it waits for the stages behind it at both
-//          ends. Exact when the stages between the first and the last are equal; where they differ,
-//          each counts as their slowest, so never below the simulation.
+//   1F1B   the longest path that alternates at one stage, with what that stage waits for at both
+//          ends: O(p), equal to the simulation for any times.
 //   Others the busiest stage's work and the bubble of the average chunk: exact for equal stages,
 //          an approximation otherwise.
 Seconds closed_form_total(PipelineSchedule schedule, const PipelineTimes& times, int micro_batches);
