@@ -7,6 +7,7 @@
 #include <iostream>
 #include <new>
 
+#include "app/commands/backtest.h"
 #include "app/commands/calibrate.h"
 #include "app/commands/estimate.h"
 #include "app/commands/explain.h"
@@ -95,6 +96,7 @@ int run(int argc, char** argv) {
   add_plan(app, exit_code);
   add_trial(app, exit_code);
   add_validate(app, exit_code);
+  add_backtest(app, exit_code);
   add_report(app, exit_code);
   add_estimate(app, exit_code);
   add_volume(app, exit_code);

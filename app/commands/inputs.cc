@@ -14,21 +14,27 @@ namespace meshwright::app {
 
 void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required) {
   command
-      .add_option("--model", options.model,
-                  "Model: a file of ours, a Hugging Face config.json, or a name from configs/models")
+      .add_option(
+          "--model", options.model,
+          "Model: a file of ours, a Hugging Face config.json, or a name from configs/models")
       ->required();
-  auto* cluster = command.add_option("--cluster", options.cluster,
-                                     "Cluster: a file, a measured profile, or a name from configs/clusters");
+  auto* cluster =
+      command.add_option("--cluster", options.cluster,
+                         "Cluster: a file, a measured profile, or a name from configs/clusters");
   if (cluster_required) cluster->required();
   command.add_option("--job", options.job,
-                     "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, bf16, Adam");
+                     "Job: a file or a name from configs/jobs; default: 4096 positions, 512 "
+                     "sequences, bf16, Adam");
   command.add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
       ->check(CLI::Range(1, 10'000'000).description(""));
   command.add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command.add_option("--global-batch-size", options.global_batch_size, "Overrides the job's global_batch_size")
+  command
+      .add_option("--global-batch-size", options.global_batch_size,
+                  "Overrides the job's global_batch_size")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command.add_option("--precision", options.precision, "Overrides the job's precision (fp32, bf16, fp8, ...)");
+  command.add_option("--precision", options.precision,
+                     "Overrides the job's precision (fp32, bf16, fp8, ...)");
   command.add_option("--train-tokens", options.train_tokens, "Overrides the job's train_tokens");
 }
 
@@ -46,7 +52,8 @@ Job load_job_with_overrides(const InputOptions& options) {
     }
     allowed.emplace_back(entry.name);
   }
-  throw InputError("--precision", "", "must be one of fp32, tf32, fp16, bf16, fp8, is \"" + options.precision + "\"",
+  throw InputError("--precision", "",
+                   "must be one of fp32, tf32, fp16, bf16, fp8, is \"" + options.precision + "\"",
                    nearest(options.precision, allowed));
 }
 
@@ -63,7 +70,8 @@ std::string command_line(int argc, const char* const* argv) {
   std::string text = "meshwright";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const bool plain = !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?") == std::string::npos;
+    const bool plain =
+        !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?") == std::string::npos;
     text += ' ';
     text += plain ? word : "'" + word + "'";
   }

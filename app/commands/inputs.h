@@ -38,8 +38,8 @@ void add_input_options(CLI::App& command, InputOptions& options, bool cluster_re
 Inputs load_inputs(const InputOptions& options);
 Job load_job_with_overrides(const InputOptions& options);
 
-// "meshwright plan --model ..." as the user typed it, for an artefact's command field: the program's path
-// is cut to its name.
+// "meshwright plan --model ..." as the user typed it, for an artefact's command field: the
+// program's path is cut to its name.
 std::string command_line(int argc, const char* const* argv);
 // The command of this process (from /proc/self/cmdline).
 std::string this_command();

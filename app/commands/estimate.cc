@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/estimate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <variant>
+
+#include "app/commands/inputs.h"
+#include "app/commands/output.h"
+#include "app/files.h"
+#include "app/program.h"
+#include "reports/tables.h"
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+struct Options {
+  InputOptions inputs;
+  OutputOptions output;
+  std::string layout;
+};
+
+int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
+  const RuleText& text = rule_text(outcome.violation.rule);
+  fmt::print(stderr, "{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
+             describe(outcome.violation, inputs.model, inputs.job, outcome.layout), text.name,
+             text.requirement, text.remedy);
+  return kGateFailed;
+}
+
+Json to_document(const Estimate& estimate, const Inputs& inputs) {
+  Json json;
+  json["schema"] = "meshwright.estimate/1";
+  json["command"] = this_command();
+  json["model"] = to_json(inputs.model);
+  json["cluster"] = to_json(inputs.cluster);
+  json["job"] = to_json(inputs.job);
+  json["estimate"] = to_json(estimate);
+  return json;
+}
+
+int run(const Options& options) {
+  Inputs inputs = load_inputs(options.inputs);
+  const Layout layout = load_layout(options.layout);
+  if (options.inputs.gpus == 0) inputs.cluster = scaled_to(inputs.cluster, world_size(layout));
+  const Outcome outcome = estimate(inputs.model, inputs.cluster, inputs.job, layout);
+  if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
+    return report_infeasible(*infeasible, inputs);
+  }
+  const auto& found = std::get<Estimate>(outcome);
+  const std::vector<reports::Table> tables{reports::terms_table(found),
+                                           reports::memory_table(found, inputs.cluster.device)};
+  if (options.output.format == Format::table) {
+    const std::string verdict = fmt::format(
+        "{} with {} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.4g} tokens/s/GPU, MFU "
+        "{:.3g} %, "
+        "{:.4g} of {:.4g} GiB; numbers are {}.\n\n",
+        inputs.model.name, short_name(layout), world_size(layout), inputs.cluster.device.name,
+        found.step_time.value(), found.step_time_low.value(), found.step_time_high.value(),
+        found.tokens_per_second_per_gpu, 100.0 * found.model_flops_utilization,
+        in_gibibytes(found.peak_memory()), in_gibibytes(inputs.cluster.device.memory),
+        name_of(found.provenance));
+    write_file_atomically(options.output.out, verdict + tables_text(tables, Format::table));
+  } else {
+    write_output(options.output, tables, to_document(found, inputs).dump(2) + "\n");
+  }
+  fmt::print(stderr, "next: meshwright volume --model {} --layout {}\n", options.inputs.model,
+             options.layout);
+  return kDone;
+}
+
+}  // namespace
+
+void add_estimate(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("estimate", "Time, memory and volume of one layout, term by term");
+  add_input_options(*command, options->inputs, true);
+  command
+      ->add_option("--layout", options->layout,
+                   "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
+      ->required();
+  add_output_options(*command, options->output);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a command's result reaches the user: tables on stdout or in a file, in the format asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/table.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meshwright::app {
+
+enum class Format { table, json, csv, markdown };
+
+// Adds --format and --out.
+struct OutputOptions {
+  Format format = Format::table;
+  std::string out = "-";
+};
+void add_output_options(CLI::App& command, OutputOptions& options);
+
+// The tables in a text format (not json).
+std::string tables_text(const std::vector<reports::Table>& tables, Format format);
+
+// Writes the tables, or `json` (a dumped document) when that is the format.
+void write_output(const OutputOptions& options, const std::vector<reports::Table>& tables,
+                  const std::string& json);
+
+}  // namespace meshwright::app

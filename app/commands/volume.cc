@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/volume.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/commands/inputs.h"
+#include "app/commands/output.h"
+#include "app/files.h"
+#include "app/program.h"
+#include "reports/tables.h"
+#include "sim/error.h"
+#include "sim/json/records.h"
+#include "sim/layout/rules.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+struct Options {
+  InputOptions inputs;
+  OutputOptions output;
+  std::string layout;
+  int stage = -1;  // the busiest
+};
+
+// The ledger needs a cluster only for tiers; without one, a single node holds every rank.
+Cluster cluster_for(const Options& options, const Layout& layout) {
+  if (!options.inputs.cluster.empty()) {
+    return scaled_to(load_cluster(options.inputs.cluster), world_size(layout));
+  }
+  Cluster cluster;
+  cluster.name = "one node";
+  cluster.gpus_per_node = world_size(layout);
+  return cluster;
+}
+
+std::string verdict(const PublishedOrders& orders) {
+  const bool holds = orders.tensor_exceeds_data && orders.data_exceeds_pipeline;
+  return fmt::format(
+      "The rule of thumb TP > DP > PP {} here: TP {} DP, DP {} PP, in bytes that one rank sends "
+      "a step.\n",
+      holds ? "holds" : "does not hold",
+      orders.tensor_exceeds_data ? ">" : "<=", orders.data_exceeds_pipeline ? ">" : "<=");
+}
+
+int run(const Options& options) {
+  const Model model = load_model(options.inputs.model);
+  const Job job = load_job_with_overrides(options.inputs);
+  const Layout layout = load_layout(options.layout);
+  const Cluster cluster = cluster_for(options, layout);
+  if (const auto violation = check_layout(model, job, layout, 0)) {
+    throw InputError("--layout", "", describe(*violation, model, job, layout),
+                     std::string(rule_text(violation->rule).remedy));
+  }
+  const Volume all = volume(model, job, layout);
+  if (options.stage >= static_cast<int>(all.stages.size())) {
+    throw InputError("--stage", "",
+                     fmt::format("must be 0 to {}, is {}", all.stages.size() - 1, options.stage));
+  }
+  const StageVolume& stage =
+      options.stage < 0 ? all.busiest() : all.stages[static_cast<std::size_t>(options.stage)];
+  const PublishedOrders orders = published_orders(model, job, layout);
+  const std::vector<reports::Table> tables{reports::volume_table(stage, layout, cluster),
+                                           reports::orders_table(orders)};
+  if (options.output.format == Format::json) {
+    Json json;
+    json["schema"] = "meshwright.volume/1";
+    json["command"] = this_command();
+    json["model"] = to_json(model);
+    json["job"] = to_json(job);
+    json["layout"] = to_json(layout);
+    json["volume"] = to_json(all);
+    json["published_orders"] = to_json(orders);
+    write_file_atomically(options.output.out, json.dump(2) + "\n");
+  } else if (options.output.format == Format::table) {
+    const std::string head = fmt::format(
+        "{} with {}: what one rank of stage {} (of {}) sends in a step of {} x {} tokens.\n\n",
+        model.name, short_name(layout), stage.stage, all.stages.size(), job.global_batch_size,
+        job.seq_length);
+    write_file_atomically(options.output.out,
+                          head + tables_text(tables, Format::table) + "\n" + verdict(orders));
+  } else {
+    write_output(options.output, tables, "");
+  }
+  fmt::print(stderr, "next: meshwright estimate --model {} --layout {} --cluster CLUSTER\n",
+             options.inputs.model, options.layout);
+  return kDone;
+}
+
+}  // namespace
+
+void add_volume(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "volume", "Every collective of one layout with its bytes, and the published orders");
+  add_input_options(*command, options->inputs, false);
+  command
+      ->add_option("--layout", options->layout,
+                   "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
+      ->required();
+  command->add_option("--stage", options->stage, "Pipeline stage to show; default: the busiest");
+  add_output_options(*command, options->output);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace meshwright::app

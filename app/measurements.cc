@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/measurements.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "app/files.h"
+#include "interop/huggingface.h"
+#include "sim/json/reader.h"
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+using planner::MeasuredRun;
+using planner::MeasuredSet;
+using planner::RunStatus;
+
+constexpr std::array kStatusNames{EnumName{RunStatus::ok, "ok"}, EnumName{RunStatus::oom, "oom"},
+                                  EnumName{RunStatus::failed, "failed"}};
+
+Model read_model(ObjectReader& run) {
+  const nlohmann::json& json = run.member("model");
+  if (json.is_string()) return load_model(json.get<std::string>());
+  if (interop::looks_like_huggingface(json))
+    return interop::model_from_huggingface(json, run.file());
+  return model_from_json(json, run.file(), run.pointer_to("model"));
+}
+
+// Named clusters are read once.
+Cluster read_cluster(ObjectReader& run, std::map<std::string, Cluster>& named) {
+  const nlohmann::json& json = run.member("cluster");
+  if (!json.is_string()) return cluster_from_json(json, run.file(), run.pointer_to("cluster"));
+  const auto name = json.get<std::string>();
+  const auto found = named.find(name);
+  return found != named.end() ? found->second
+                              : named.emplace(name, load_cluster(name)).first->second;
+}
+
+Job read_job(ObjectReader& run, const Model& model) {
+  const nlohmann::json& json = run.member("job");
+  Job job = job_from_json(json, run.file(), run.pointer_to("job"));
+  const bool gpt2_generation =
+      model.position_embedding == PositionEmbedding::learned && job.precision == Precision::fp16;
+  if (!json.contains("attention_kernel") && gpt2_generation)
+    job.attention_kernel = AttentionKernel::unfused;
+  if (!json.contains("dropout") && gpt2_generation) job.dropout = true;
+  return job;
+}
+
+void complete(Layout& layout, const nlohmann::json& json, const Model& model, int gpus) {
+  const int others =
+      layout.tensor_parallel_size * layout.pipeline_parallel_size * layout.context_parallel_size;
+  if (!json.contains("data_parallel_size") && gpus % others == 0)
+    layout.data_parallel_size = gpus / others;
+  const int stages = layout.pipeline_parallel_size;
+  const bool uneven =
+      model.num_layers % stages != 0 && (model.num_layers + 2) % stages == 0 && stages > 1;
+  const int per_stage = (model.num_layers + (uneven ? 2 : 0)) / stages;
+  if (layout.schedule == PipelineSchedule::interleaved &&
+      !json.contains("virtual_pipeline_parallel_size")) {
+    layout.virtual_pipeline_parallel_size = per_stage;
+  }
+  const bool stated = json.contains("num_layers_in_first_pipeline_stage") ||
+                      json.contains("num_layers_in_last_pipeline_stage");
+  if (uneven && !stated) {
+    layout.num_layers_in_first_pipeline_stage = per_stage - 1;
+    layout.num_layers_in_last_pipeline_stage = per_stage - 1;
+  }
+}
+
+MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
+                     const std::string& pointer, std::map<std::string, Cluster>& named) {
+  ObjectReader reader(json, file, pointer);
+  MeasuredRun run;
+  run.id = reader.required_string("id");
+  run.group = reader.required_string("group");
+  run.model = read_model(reader);
+  const int gpus = reader.required_int("gpus");
+  run.cluster = scaled_to(read_cluster(reader, named), gpus);
+  run.job = read_job(reader, run.model);
+  const nlohmann::json& layout = reader.member("layout");
+  run.layout = layout_from_json(layout, file, reader.pointer_to("layout"));
+  complete(run.layout, layout, run.model, gpus);
+  ObjectReader measured = reader.required_object("measured");
+  run.status = measured.optional_enum("status", RunStatus::ok, kStatusNames);
+  constexpr NumberRange kPositive{0.0, 1e300, true};
+  if (measured.has("step_seconds"))
+    run.step_time = seconds(measured.required_number("step_seconds", kPositive));
+  if (measured.has("peak_memory_bytes")) {
+    run.peak_memory = bytes(measured.required_number("peak_memory_bytes", kPositive));
+  }
+  measured.finish();
+  reader.finish();
+  return run;
+}
+
+}  // namespace
+
+MeasuredSet load_measurements(const std::string& path) {
+  const nlohmann::json json = read_json_file(path);
+  ObjectReader reader(json, path);
+  const std::string schema = reader.required_string("schema");
+  if (schema != "meshwright.measurements/1") {
+    reader.fail("schema", fmt::format("must be \"meshwright.measurements/1\", is \"{}\"", schema));
+  }
+  MeasuredSet set;
+  set.name = reader.required_string("name");
+  set.source = reader.optional_string("source", "");
+  set.assumed = reader.optional_string("assumed", "");
+  std::map<std::string, Cluster> named;
+  std::size_t index = 0;
+  for (const nlohmann::json& run : reader.required_array("runs")) {
+    set.runs.push_back(read_run(run, path, fmt::format("/runs/{}", index++), named));
+  }
+  reader.finish();
+  return set;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A backtest as a file (schema "meshwright.backtest/1") and as tables.
+#pragma once
+
+#include <vector>
+
+#include "planner/backtest.h"
+#include "reports/table.h"
+#include "sim/json/records.h"
+
+namespace meshwright::reports {
+
+Json backtest_to_json(const planner::MeasuredSet& set, const planner::Backtest& backtest);
+// One row a group and one for all; then the ten worst runs with their terms.
+Table scores_table(const planner::Backtest& backtest);
+Table worst_runs_table(const planner::MeasuredSet& set, const planner::Backtest& backtest);
+
+}  // namespace meshwright::reports
