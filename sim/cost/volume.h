@@ -3,7 +3,8 @@
 //
 // payload is the array handed to the collective (nccl-tests' S). What one rank sends for it:
 // all-reduce 2(n-1)/n S, all-gather, reduce-scatter, all-to-all (n-1)/n S, send S
-// (nccl-tests doc/PERFORMANCE.md).
+// (nccl-tests doc/PERFORMANCE.md). For all-gather, reduce-scatter and all-to-all, payload is the
+// whole array, not one rank's piece. Routing is taken as balanced.
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ struct Transfer {
   int group_size = 1;
   double times_per_step = 0;         // calls by one rank of this stage
   Bytes payload;                     // of one call
-  bool overlappable = false;         // the layout's overlap switches allow computing meanwhile
+  bool overlappable = false;         // the layout's switches (or the framework always) compute
+                                     // something else meanwhile
   std::string_view formula;          // payload in the field's letters: "b*s*h*w/c"
   [[nodiscard]] Bytes sent() const;  // by one rank, one call, bandwidth-optimal algorithm
   [[nodiscard]] Bytes sent_per_step() const { return sent() * times_per_step; }
@@ -51,25 +53,34 @@ struct Volume {
   [[nodiscard]] const StageVolume& busiest() const;
 };
 
-// The ledger of one stage. Calls of the tensor, context and expert groups are per micro-batch times
-// the micro-batches of a step.
+// The calls of one micro-batch on one model chunk: tensor, context and expert groups, and the data
+// groups where ZeRO-2/3 communicates for every micro-batch. times_per_step counts this one
+// micro-batch. Recomputed layers are spread evenly over the stage_layers of the chunk's stage.
+std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,
+                                      const Chunk& chunk, int stage_layers);
+
+// The ledger of one stage: its chunks' calls times the micro-batches that each chunk sees
+// (dualpipe: half of them), the sends to its neighbours, and what happens once a step.
 StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
 Volume volume(const Model& model, const Job& job, const Layout& layout);
 
-// What no algorithm can go below: each rank sends at least (n-1)/n of the payload for all-gather,
-// reduce-scatter and all-to-all, 2(n-1)/n for all-reduce, or (n-1)/n... with in-network reduction
-// S.
+// What no algorithm can go below, as the mean over the ranks of the group (a single rank may send
+// less when others forward for it). All-gather, reduce-scatter and all-to-all: (n-1)/n S.
+// All-reduce: 2(n-1)/n S, for it is a reduce-scatter and an all-gather (Patarasuk and Yuan 2009);
+// where switches reduce, each rank only hands its array in once, S. Broadcast: (n-1)/n S. Send: S.
 Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction);
 
-// The three published orders, as elements moved per batch, and the exact bytes of this layout
-// beside.
+// The three published orders, as elements moved per batch (b: sequences that one data-parallel rank
+// sees in a step), and beside them the exact bytes that one rank of the busiest stage sends on that
+// axis in a whole step. The rule of thumb is "TP > DP > PP"; the two booleans say whether the exact
+// bytes obey it.
 struct PublishedOrders {
   double data_parallel = 0;                        // h^2 * l
   double pipeline_parallel = 0;                    // b * s * h * l / k, k = layers of a stage
   double tensor_parallel = 0;                      // b * s * h * l
   Bytes data_exact, pipeline_exact, tensor_exact;  // sent per rank and step
-  bool tensor_exceeds_data = false;  // "TP > DP > PP" holds for this model, batch and layout
+  bool tensor_exceeds_data = false;
   bool data_exceeds_pipeline = false;
 };
 PublishedOrders published_orders(const Model& model, const Job& job, const Layout& layout);
