@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "equal_stages.h"
+
+namespace meshwright {
+namespace {
+
+// "F0 F1 B0 ..." with the chunk behind a dot when there are several.
+std::string text(const StageProgram& program, bool chunks = false) {
+  std::string out;
+  for (const Instruction& i : program) {
+    if (!out.empty()) out += ' ';
+    out += i.work == Work::forward          ? 'F'
+           : i.work == Work::backward       ? 'B'
+           : i.work == Work::backward_input ? 'I'
+                                            : 'W';
+    out += std::to_string(i.micro_batch);
+    if (chunks) out += "." + std::to_string(i.chunk);
+  }
+  return out;
+}
+
+TEST(Programs, GpipeRunsAllForwardsThenAllBackwards) {
+  for (const auto& program : pipeline_programs(PipelineSchedule::gpipe, 2, 3, 1)) {
+    EXPECT_EQ(text(program), "F0 F1 F2 B0 B1 B2");
+  }
+}
+
+// Warm-up p-r-1: stage 0 of 2 runs one forward ahead, stage 1 none.
+TEST(Programs, OneFOneBAlternatesAfterItsWarmup) {
+  const auto programs = pipeline_programs(PipelineSchedule::one_f_one_b, 2, 3, 1);
+  EXPECT_EQ(text(programs[0]), "F0 F1 B0 F2 B1 B2");
+  EXPECT_EQ(text(programs[1]), "F0 B0 F1 B1 F2 B2");
+}
+
+// p = 2, v = 2, m = 2: warm-up 2(p-r-1) + (v-1)p = 4 and 2. Forwards go through chunk 0 with both
+// micro-batches, then chunk 1; backwards start with chunk 1.
+TEST(Programs, InterleavedTakesMicroBatchesInGroupsOfThePipelineSize) {
+  const auto programs = pipeline_programs(PipelineSchedule::interleaved, 2, 2, 2);
+  EXPECT_EQ(text(programs[0], true), "F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 B1.0");
+  EXPECT_EQ(text(programs[1], true), "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 B0.0 B1.0");
+}
+
+TEST(Programs, OneStageRunsEachMicroBatchForwardAndBackward) {
+  const auto programs = pipeline_programs(PipelineSchedule::one_f_one_b, 1, 2, 1);
+  EXPECT_EQ(text(programs[0]), "F0 B0 F1 B1");
+}
+
+// Every micro-batch meets every chunk once forward and once backward, the two halves of a split
+// backward counted as one; a DualPipe micro-batch meets one of a stage's two chunks.
+TEST(Programs, EachMicroBatchOfEachChunkGoesOnceForwardAndOnceBackward) {
+  for (const auto& c : schedule_cases()) {
+    const auto programs = pipeline_programs(c.schedule, c.stages, c.micro_batches, c.chunks);
+    const bool dual = c.schedule == PipelineSchedule::dualpipe;
+    ASSERT_EQ(programs.size(), static_cast<std::size_t>(c.stages));
+    for (const auto& program : programs) {
+      std::map<std::tuple<int, int>, std::map<Work, int>> seen;
+      for (const Instruction& i : program) ++seen[{i.micro_batch, i.chunk}][i.work];
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(c.micro_batches * (dual ? 1 : c.chunks)));
+      for (auto& [key, works] : seen) {
+        EXPECT_EQ(works[Work::forward], 1);
+        EXPECT_EQ(works[Work::backward] + works[Work::backward_input], 1);
+        EXPECT_EQ(works[Work::backward_input], works[Work::backward_weight]);
+        if (dual) {
+          EXPECT_EQ(std::get<1>(key), std::get<0>(key) < c.micro_batches / 2 ? 0 : 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(ChunkHome, InterleavedChunksGoRoundAndFoldedOnesGoBack) {
+  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 2, 5).stage, 1);
+  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 2, 5).chunk, 1);
+  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 2, 4).stage, 3);
+  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 2, 7).stage, 0);
+  EXPECT_EQ(chunk_home(PipelineSchedule::dualpipe, 4, 2, 4).stage, 3);
+}
+
+}  // namespace
+}  // namespace meshwright
