@@ -161,9 +161,9 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
 
 // What of a stage's data-parallel communication a step waits for.
 Cost exposed_data(const DataCost& cost, const StageCost& stage, const Layout& layout,
-                  double micro_batches) {
-  const auto against = [](Cost communication, bool overlap, Seconds compute) {
-    if (overlap) communication.time = exposed_time(communication.time, compute);
+                  double micro_batches, double overlap_slowdown) {
+  const auto against = [overlap_slowdown](Cost communication, bool overlap, Seconds compute) {
+    if (overlap) communication.time = exposed_time(communication.time, compute, overlap_slowdown);
     return communication;
   };
   // Gradients are reduced while the last micro-batch's backward runs; parameters are gathered while
@@ -251,7 +251,7 @@ Cost send_cost(const StageVolume& volume, const Layout& layout, const Cluster& c
     if (transfer.group != Group::pipeline || transfer.phase != Phase::forward) continue;
     cost = collective_cost(transfer.collective, transfer.payload,
                            place(Group::pipeline, layout, cluster), cluster);
-    if (layout.overlap_p2p_comm) cost.time *= kOverlapSlowdown;
+    if (layout.overlap_p2p_comm) cost.time *= cluster.device.overlap_slowdown;
     break;
   }
   return cost;
@@ -276,8 +276,8 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout) {
     const StageVolume volume =
         stage_volume(model, job, layout, pipeline.stages[i], static_cast<int>(i));
     if (i == 0) send = send_cost(volume, layout, cluster);
-    const Cost exposed =
-        exposed_data(data_cost(volume, layout, cluster), pipeline.costs[i], layout, micro_batches);
+    const Cost exposed = exposed_data(data_cost(volume, layout, cluster), pipeline.costs[i], layout,
+                                      micro_batches, cluster.device.overlap_slowdown);
     if (exposed.time > data.time) data = exposed;
     const Cost step = optimizer_cost(stage_parameters(model, job, layout, pipeline.stages[i]), job,
                                      layout, cluster.device);

@@ -132,11 +132,12 @@ Communication chunk_communication(const Model& model, const Cluster& cluster, co
 }
 
 // Each axis's hidden communication, in turn, against the compute that is left to hide behind.
-void expose(CommunicationCost& exposed, const CommunicationCost& hidden, Seconds compute) {
-  const auto add = [&compute](Cost& to, Cost from) {
+void expose(CommunicationCost& exposed, const CommunicationCost& hidden, Seconds compute,
+            double overlap_slowdown) {
+  const auto add = [&](Cost& to, Cost from) {
     if (from.time == seconds(0)) return;
     const Seconds communication = from.time;
-    from.time = exposed_time(communication, compute);
+    from.time = exposed_time(communication, compute, overlap_slowdown);
     compute -= std::min(compute, communication);
     to = to + from;
   };
@@ -147,9 +148,9 @@ void expose(CommunicationCost& exposed, const CommunicationCost& hidden, Seconds
 
 }  // namespace
 
-Seconds exposed_time(Seconds communication, Seconds compute) {
+Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown) {
   const Seconds beside = std::min(communication, compute);
-  return communication - beside + kOverlapSlowdown * beside;
+  return communication - beside + overlap_slowdown * beside;
 }
 
 ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
@@ -161,9 +162,10 @@ ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
   cost.backward_input = work.backward_input;
   cost.backward_weight = work.backward_weight;
   cost.recompute = work.recompute;
-  expose(communication.exposed[0], communication.hidden[0], work.forward.time);
+  expose(communication.exposed[0], communication.hidden[0], work.forward.time,
+         cluster.device.overlap_slowdown);
   expose(communication.exposed[1], communication.hidden[1],
-         work.backward_input.time + work.backward_weight.time);
+         work.backward_input.time + work.backward_weight.time, cluster.device.overlap_slowdown);
   cost.forward_communication = communication.exposed[0];
   cost.backward_communication = communication.exposed[1];
   // When the host cannot launch as fast as the device works, its time wins.

@@ -16,13 +16,9 @@
 
 namespace meshwright {
 
-// Compute runs this much slower while a collective runs beside it: 18.9 % on average over A100,
-// H100, MI250 and MI210 (arXiv 2507.03114).
-inline constexpr double kOverlapSlowdown = 0.189;
-
 // Time that overlapped communication adds to the compute it hides behind:
 // max(0, communication - compute) + slowdown * min(communication, compute).
-Seconds exposed_time(Seconds communication, Seconds compute);
+Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown);
 
 // Communication of one micro-batch, by the axis that causes it.
 struct CommunicationCost {

@@ -198,6 +198,7 @@ Link read_link(ObjectReader reader) {
   l.bandwidth = bytes_per_second(require_amount(reader, "bandwidth", kGigabytesPerSecond));
   l.bandwidth_fraction =
       reader.optional_number("bandwidth_fraction", l.bandwidth_fraction, {0.0, 2.0, true});
+  l.ring_end_cost = reader.optional_number("ring_end_cost", l.ring_end_cost);
   l.sharp_bandwidth_fraction =
       reader.optional_number("sharp_bandwidth_fraction", l.sharp_bandwidth_fraction, fraction);
   l.sharp_min_group = reader.optional_int("sharp_min_group", l.sharp_min_group, {0, 1'000'000});
@@ -263,6 +264,7 @@ Json write_link(const Link& l) {
   Json j{{"name", l.name}};
   write_amount(j, "bandwidth", l.bandwidth.value(), kGigabytesPerSecond);
   j["bandwidth_fraction"] = l.bandwidth_fraction;
+  j["ring_end_cost"] = l.ring_end_cost;
   j["sharp_bandwidth_fraction"] = l.sharp_bandwidth_fraction;
   j["sharp_min_group"] = l.sharp_min_group;
   write_amount(j, "base_latency", l.base_latency.value(), kMicroseconds);
@@ -304,6 +306,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
       reader.optional_enum("memory_provenance", d.memory_provenance, kProvenanceNames);
   d.kernel_launch = seconds(read_amount(reader, "kernel_launch", kMicroseconds, 0.0));
   d.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
+  d.overlap_slowdown = reader.optional_number("overlap_slowdown", d.overlap_slowdown, {0.0, 1.0});
   d.host_link = bytes_per_second(read_amount(reader, "host_link", kGigabytesPerSecond, 0.0));
   d.power_watts = reader.optional_number("power_watts", d.power_watts);
   d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
@@ -346,6 +349,7 @@ Json to_json(const Device& d) {
   j["memory_provenance"] = name_of(d.memory_provenance);
   write_amount(j, "kernel_launch", d.kernel_launch.value(), kMicroseconds);
   write_amount(j, "host_launch", d.host_launch.value(), kMicroseconds);
+  j["overlap_slowdown"] = d.overlap_slowdown;
   write_amount(j, "host_link", d.host_link.value(), kGigabytesPerSecond);
   j["power_watts"] = d.power_watts;
   write_each<GemmModel>(j, "gemm", d.gemm, write_gemm);
