@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory of one trial. Freed blocks are kept and handed out again, so that a step after the
+// first allocates nothing; what was ever asked of the device is the trial's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "calibrate/backends/compute.h"
+#include "sim/units.h"
+
+namespace meshwright::calibrate {
+
+class Arena {
+ public:
+  explicit Arena(Compute& compute) : compute_(compute) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  void* take(std::size_t size);
+  void give(void* block, std::size_t size);
+  [[nodiscard]] Bytes allocated() const { return allocated_; }
+
+ private:
+  Compute& compute_;
+  std::multimap<std::size_t, void*> free_;
+  std::vector<void*> blocks_;
+  Bytes allocated_;
+};
+
+// `count` fp32 (or int32) numbers on the device, given back to the arena at the end of its life.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Arena& arena, std::int64_t count);
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(Tensor&& other) noexcept;
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+  ~Tensor() { release(); }
+
+  [[nodiscard]] float* data() const { return static_cast<float*>(block_); }
+  [[nodiscard]] std::int32_t* integers() const { return static_cast<std::int32_t*>(block_); }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(count_) * 4; }
+  [[nodiscard]] bool empty() const { return block_ == nullptr; }
+  void release();
+
+ private:
+  Arena* arena_ = nullptr;
+  void* block_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace meshwright::calibrate

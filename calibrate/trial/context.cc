@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/context.h"
+
+#include <utility>
+
+namespace meshwright::calibrate {
+namespace {
+
+bool stored_as_fp32(Precision p) { return p == Precision::fp32 || p == Precision::tf32; }
+
+Tensor converted(const TrialContext& context, const void* from, std::int64_t count) {
+  Tensor to = context.tensor((count + 1) / 2);  // two 16-bit numbers in one of 32
+  context.compute.convert(to.data(), context.job.precision, static_cast<const float*>(from), count);
+  return to;
+}
+
+}  // namespace
+
+void multiply(const TrialContext& context, GemmCall call) {
+  call.precision = context.job.precision;
+  call.stride_a = call.m * call.k;
+  call.stride_b = call.k * call.n;
+  call.stride_c = call.m * call.n;
+  if (stored_as_fp32(call.precision)) return context.compute.gemm(call);
+  const Tensor a = converted(context, call.a, call.batch * call.stride_a);
+  const Tensor b = converted(context, call.b, call.batch * call.stride_b);
+  call.a = a.data();
+  call.b = b.data();
+  context.compute.gemm(call);
+}
+
+WholeSequence::WholeSequence(const TrialContext& context, const float* x, std::int64_t cols,
+                             std::string_view name, Phase phase)
+    : data_(x) {
+  if (!context.layout.sequence_parallel) return;
+  gathered_ = context.tensor(context.rows() * cols);
+  context.groups.tensor.all_gather(name, phase, x, gathered_.data(), context.local_rows() * cols);
+  data_ = gathered_.data();
+}
+
+Tensor reduce_sequence(const TrialContext& context, Tensor partial, std::int64_t cols,
+                       std::string_view name, Phase phase) {
+  if (!context.layout.sequence_parallel) {
+    context.groups.tensor.all_reduce(name, phase, partial.data(), context.rows() * cols);
+    return partial;
+  }
+  Tensor share = context.tensor(context.local_rows() * cols);
+  context.groups.tensor.reduce_scatter(name, phase, partial.data(), share.data(),
+                                       context.local_rows() * cols);
+  return share;
+}
+
+}  // namespace meshwright::calibrate

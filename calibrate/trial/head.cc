@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/head.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "calibrate/trial/embedding.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::string_view kCrossEntropyName = "cross-entropy all-reduce";
+
+std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
+  std::vector<float> values(static_cast<std::size_t>(from.count()));
+  context.compute.download(values.data(), from.data(), from.size());
+  context.compute.synchronize();
+  return values;
+}
+
+GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
+                 float* c) {
+  GemmCall call;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.a = a;
+  call.b = b;
+  call.c = c;
+  return call;
+}
+
+}  // namespace
+
+LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore& store,
+                                     Parameter* words)
+    : context_(context),
+      norm_(context, store, "final_norm"),
+      words_(context.model.tied_embeddings && words != nullptr
+                 ? *words
+                 : store.add(vocabulary_slice(
+                       context, context.model.tied_embeddings ? "embedding.words" : "head"))) {}
+
+double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& saved) const {
+  Compute& compute = context_.compute;
+  const std::int64_t rows = context_.rows();
+  const std::int64_t vocab = words_.local_rows;
+  CountedGroup& group = context_.groups.tensor;
+  saved.input = std::move(x);
+  saved.normed = norm_.forward(saved.input, saved.norm);
+  saved.probabilities = context_.tensor(rows * vocab);
+  {
+    const WholeSequence whole(context_, saved.normed.data(), context_.hidden(),
+                              "logits input all-gather", Phase::forward);
+    GemmCall logits = product(rows, vocab, context_.hidden(), whole.data(), words_.weight,
+                              saved.probabilities.data());
+    logits.transpose_b = true;
+    multiply(context_, logits);
+  }
+  const Tensor maximum = context_.tensor(rows);
+  const Tensor target = context_.tensor(rows);
+  saved.sum_exp = context_.tensor(rows);
+  compute.row_max(saved.probabilities.data(), maximum.data(), rows, vocab);
+  group.all_reduce(kCrossEntropyName, Phase::forward, maximum.data(), rows, Reduction::max);
+  compute.exp_and_target(saved.probabilities.data(), maximum.data(), targets.integers(),
+                         saved.sum_exp.data(), target.data(), rows, vocab, words_.first_row);
+  group.all_reduce(kCrossEntropyName, Phase::forward, target.data(), rows);
+  group.all_reduce(kCrossEntropyName, Phase::forward, saved.sum_exp.data(), rows);
+  const auto sums = downloaded(context_, saved.sum_exp);
+  const auto logits = downloaded(context_, target);
+  double loss = 0.0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    loss += std::log(static_cast<double>(sums[i])) - static_cast<double>(logits[i]);
+  }
+  return loss / static_cast<double>(rows);
+}
+
+Tensor LanguageModelHead::backward(const Tensor& targets, float weight, HeadSaved& saved) const {
+  const std::int64_t rows = context_.rows();
+  const std::int64_t vocab = words_.local_rows;
+  const std::int64_t h = context_.hidden();
+  context_.compute.cross_entropy_backward(saved.probabilities.data(), saved.sum_exp.data(),
+                                          targets.integers(), weight / static_cast<float>(rows),
+                                          rows, vocab, words_.first_row);
+  const float* dlogits = saved.probabilities.data();
+  Tensor partial = context_.tensor(rows * h);
+  multiply(context_, product(rows, h, vocab, dlogits, words_.weight, partial.data()));
+  Tensor dnormed =
+      reduce_sequence(context_, std::move(partial), h,
+                      context_.layout.sequence_parallel ? "logits input gradient reduce-scatter"
+                                                        : "logits input gradient all-reduce",
+                      Phase::backward);
+  const WholeSequence whole(context_, saved.normed.data(), h,
+                            "logits input all-gather for the weight gradient", Phase::backward);
+  GemmCall dwords = product(vocab, h, rows, dlogits, whole.data(), words_.gradient);
+  dwords.transpose_a = true;
+  dwords.beta = 1.0F;
+  multiply(context_, dwords);
+  return norm_.backward(std::move(dnormed), saved.input, saved.norm);
+}
+
+MeanSquareHead::MeanSquareHead(const TrialContext& context)
+    : context_(context), one_(context.tensor(1)) {
+  const float one = 1.0F;
+  context.compute.upload(one_.data(), &one, sizeof one);
+  context.compute.synchronize();
+}
+
+double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved& saved) const {
+  const std::int64_t count = x.count();
+  saved.input = std::move(x);
+  const float* own = minus_targets.data() +
+                     (context_.layout.sequence_parallel ? count * context_.groups.at.tensor : 0);
+  context_.compute.add(saved.input.data(), own, saved.input.data(), count);  // the difference
+  const Tensor sum = context_.tensor(1);
+  GemmCall dot = product(1, 1, count, saved.input.data(), saved.input.data(), sum.data());
+  dot.precision = Precision::fp32;
+  dot.alpha = 1.0F / static_cast<float>(context_.rows() * context_.hidden());
+  context_.compute.gemm(dot);
+  if (context_.layout.sequence_parallel) {
+    context_.groups.tensor.all_reduce("mean square all-reduce", Phase::forward, sum.data(), 1);
+  }
+  return static_cast<double>(downloaded(context_, sum)[0]);
+}
+
+Tensor MeanSquareHead::backward(float weight, HeadSaved& saved) const {
+  const std::int64_t count = saved.input.count();
+  Tensor dx = context_.tensor(count);
+  GemmCall scaled = product(count, 1, 1, saved.input.data(), one_.data(), dx.data());
+  scaled.precision = Precision::fp32;
+  scaled.alpha = 2.0F * weight / static_cast<float>(context_.rows() * context_.hidden());
+  context_.compute.gemm(scaled);
+  return dx;
+}
+
+}  // namespace meshwright::calibrate

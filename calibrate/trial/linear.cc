@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/linear.h"
+
+#include <utility>
+
+namespace meshwright::calibrate {
+namespace {
+
+GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
+                 float* c) {
+  GemmCall call;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.a = a;
+  call.b = b;
+  call.c = c;
+  return call;
+}
+
+void forward_product(const TrialContext& context, const float* x, const Parameter& w, float* y) {
+  const std::int64_t cols = w.blocks * w.local_cols;
+  multiply(context, product(context.rows(), cols, w.local_rows, x, w.weight, y));
+}
+
+// dx = dy w^T, dw += x^T dy.
+void input_gradient(const TrialContext& context, const float* dy, const Parameter& w, float* dx) {
+  const std::int64_t cols = w.blocks * w.local_cols;
+  GemmCall call = product(context.rows(), w.local_rows, cols, dy, w.weight, dx);
+  call.transpose_b = true;
+  multiply(context, call);
+}
+
+void weight_gradient(const TrialContext& context, const float* dy, const float* x,
+                     const Parameter& w) {
+  const std::int64_t cols = w.blocks * w.local_cols;
+  GemmCall call = product(w.local_rows, cols, context.rows(), x, dy, w.gradient);
+  call.transpose_a = true;
+  call.beta = 1.0F;
+  multiply(context, call);
+}
+
+Parameter weight_columns(const TrialContext& context, const std::string& name, std::int64_t blocks,
+                         std::int64_t cols) {
+  const std::int64_t share = cols / context.layout.tensor_parallel_size;
+  Parameter p;
+  p.name = name;
+  p.rows = p.local_rows = context.hidden();
+  p.blocks = blocks;
+  p.cols = cols;
+  p.local_cols = share;
+  p.first_col = share * context.groups.at.tensor;
+  return p;
+}
+
+}  // namespace
+
+LinearNames attention_input_names(bool sequence_parallel) {
+  if (!sequence_parallel) return {"", "attention input gradient all-reduce", ""};
+  return {"attention input all-gather", "attention input gradient reduce-scatter",
+          "attention input all-gather for the weight gradient"};
+}
+
+LinearNames attention_output_names(bool sequence_parallel) {
+  if (!sequence_parallel) return {"attention output all-reduce", "", ""};
+  return {"attention output reduce-scatter", "attention output gradient all-gather", ""};
+}
+
+LinearNames mlp_input_names(bool sequence_parallel) {
+  if (!sequence_parallel) return {"", "MLP input gradient all-reduce", ""};
+  return {"MLP input all-gather", "MLP input gradient reduce-scatter",
+          "MLP input all-gather for the weight gradient"};
+}
+
+LinearNames mlp_output_names(bool sequence_parallel) {
+  if (!sequence_parallel) return {"MLP output all-reduce", "", ""};
+  return {"MLP output reduce-scatter", "MLP output gradient all-gather", ""};
+}
+
+ColumnParallelLinear::ColumnParallelLinear(const TrialContext& context, ParameterStore& store,
+                                           const std::string& name, std::int64_t blocks,
+                                           std::int64_t cols, bool bias, LinearNames names)
+    : context_(context),
+      weight_(store.add(weight_columns(context, name + ".weight", blocks, cols))),
+      names_(names) {
+  if (!bias) return;
+  Parameter p = weight_columns(context, name + ".bias", blocks, cols);
+  p.init = Init::bias;
+  p.rows = p.local_rows = 1;
+  bias_ = &store.add(std::move(p));
+}
+
+Tensor ColumnParallelLinear::forward(const Tensor& x, Phase phase) const {
+  const WholeSequence whole(context_, x.data(), context_.hidden(), names_.forward, phase);
+  Tensor y = context_.tensor(context_.rows() * local_cols());
+  forward_product(context_, whole.data(), weight_, y.data());
+  return y;
+}
+
+Tensor ColumnParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
+  Tensor partial = context_.tensor(context_.rows() * context_.hidden());
+  input_gradient(context_, dy.data(), weight_, partial.data());
+  Tensor dx = reduce_sequence(context_, std::move(partial), context_.hidden(), names_.backward,
+                              Phase::backward);
+  const WholeSequence whole(context_, x.data(), context_.hidden(), names_.weight_gradient,
+                            Phase::backward);
+  weight_gradient(context_, dy.data(), whole.data(), weight_);
+  return dx;
+}
+
+RowParallelLinear::RowParallelLinear(const TrialContext& context, ParameterStore& store,
+                                     const std::string& name, std::int64_t rows, bool bias,
+                                     LinearNames names)
+    : context_(context),
+      weight_(store.add([&] {
+        const std::int64_t share = rows / context.layout.tensor_parallel_size;
+        Parameter p;
+        p.name = name + ".weight";
+        p.rows = rows;
+        p.local_rows = share;
+        p.first_row = share * context.groups.at.tensor;
+        p.cols = p.local_cols = context.hidden();
+        return p;
+      }())),
+      names_(names) {
+  if (!bias) return;
+  Parameter p;
+  p.name = name + ".bias";
+  p.init = Init::bias;
+  p.cols = p.local_cols = context.hidden();
+  p.partial_gradient = context.layout.sequence_parallel;
+  bias_ = &store.add(std::move(p));
+}
+
+Tensor RowParallelLinear::forward(const Tensor& x, Phase phase) const {
+  Tensor partial = context_.tensor(context_.rows() * context_.hidden());
+  forward_product(context_, x.data(), weight_, partial.data());
+  Tensor y =
+      reduce_sequence(context_, std::move(partial), context_.hidden(), names_.forward, phase);
+  if (bias_ != nullptr) {
+    context_.compute.add_bias(y.data(), bias_->weight, context_.local_rows(), context_.hidden());
+  }
+  return y;
+}
+
+Tensor RowParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
+  if (bias_ != nullptr) {
+    context_.compute.bias_backward(dy.data(), bias_->gradient, context_.local_rows(),
+                                   context_.hidden());
+  }
+  const WholeSequence whole(context_, dy.data(), context_.hidden(), names_.backward,
+                            Phase::backward);
+  Tensor dx = context_.tensor(context_.rows() * weight_.local_rows);
+  input_gradient(context_, whole.data(), weight_, dx.data());
+  weight_gradient(context_, whole.data(), x.data(), weight_);
+  return dx;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linears split over the tensor ranks (Shoeybi 2019, arXiv 1909.08053, section 3; with sequence
+// parallelism Korthikanti 2022, arXiv 2205.05198, section 4.2.2).
+//
+// Column-parallel: the weight's columns are split; the whole input is needed, each rank makes its
+// columns of the output; the input's gradient is summed over the ranks. Row-parallel: the weight's
+// rows are split; outputs are summed, then the bias is added once. Weights are in x out.
+#pragma once
+
+#include <string_view>
+
+#include "calibrate/trial/context.h"
+
+namespace meshwright::calibrate {
+
+// What the ledger of sim/cost/volume.h calls a linear's collectives.
+struct LinearNames {
+  std::string_view forward, backward, weight_gradient;
+};
+LinearNames attention_input_names(bool sequence_parallel);
+LinearNames attention_output_names(bool sequence_parallel);
+LinearNames mlp_input_names(bool sequence_parallel);
+LinearNames mlp_output_names(bool sequence_parallel);
+
+class ColumnParallelLinear {
+ public:
+  // `cols` of each of `blocks` blocks, full size.
+  ColumnParallelLinear(const TrialContext& context, ParameterStore& store, const std::string& name,
+                       std::int64_t blocks, std::int64_t cols, bool bias, LinearNames names);
+
+  [[nodiscard]] std::int64_t local_cols() const { return weight_.blocks * weight_.local_cols; }
+  [[nodiscard]] const Parameter* bias() const { return bias_; }  // not added here
+  // rows x local_cols(), from local_rows x hidden.
+  [[nodiscard]] Tensor forward(const Tensor& x, Phase phase) const;
+  // The gradient of x; adds to the weight's.
+  [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x) const;
+
+ private:
+  const TrialContext& context_;
+  Parameter& weight_;
+  Parameter* bias_ = nullptr;
+  LinearNames names_;
+};
+
+class RowParallelLinear {
+ public:
+  // `rows`: full size of the input.
+  RowParallelLinear(const TrialContext& context, ParameterStore& store, const std::string& name,
+                    std::int64_t rows, bool bias, LinearNames names);
+
+  // local_rows x hidden with bias, from rows x the rank's share of the input.
+  [[nodiscard]] Tensor forward(const Tensor& x, Phase phase) const;
+  // The gradient of x; adds to the weight's and bias's.
+  [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x) const;
+
+ private:
+  const TrialContext& context_;
+  Parameter& weight_;
+  Parameter* bias_ = nullptr;
+  LinearNames names_;
+};
+
+}  // namespace meshwright::calibrate

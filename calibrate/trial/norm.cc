@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/norm.h"
+
+#include <utility>
+
+namespace meshwright::calibrate {
+
+Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string& name)
+    : context_(context) {
+  if (context.model.normalization == Normalization::none) return;
+  Parameter p;
+  p.cols = p.local_cols = context.hidden();
+  p.partial_gradient = context.layout.sequence_parallel;
+  p.name = name + ".weight";
+  p.init = Init::gain;
+  gamma_ = &store.add(p);
+  p.name = name + ".bias";
+  p.init = Init::bias;
+  beta_ = &store.add(p);
+}
+
+Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
+  const std::int64_t rows = context_.local_rows();
+  Tensor y = context_.tensor(rows * context_.hidden());
+  if (gamma_ == nullptr) {
+    context_.compute.copy(y.data(), x.data(), y.size());
+    return y;
+  }
+  saved = {context_.tensor(rows), context_.tensor(rows)};
+  context_.compute.layer_norm_forward(x.data(), gamma_->weight, beta_->weight, y.data(),
+                                      saved.mean.data(), saved.rstd.data(), rows,
+                                      context_.hidden());
+  return y;
+}
+
+Tensor Norm::backward(Tensor dy, const Tensor& x, const NormSaved& saved) const {
+  if (gamma_ == nullptr) return dy;
+  Tensor dx = context_.tensor(x.count());
+  context_.compute.layer_norm_backward(dy.data(), x.data(), gamma_->weight, saved.mean.data(),
+                                       saved.rstd.data(), dx.data(), gamma_->gradient,
+                                       beta_->gradient, context_.local_rows(), context_.hidden());
+  return dx;
+}
+
+}  // namespace meshwright::calibrate

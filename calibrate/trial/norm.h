@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer norm on a tensor rank's rows, or nothing where the model has none.
+#pragma once
+
+#include <string>
+
+#include "calibrate/trial/context.h"
+
+namespace meshwright::calibrate {
+
+// What the backward pass of a norm needs besides its input.
+struct NormSaved {
+  Tensor mean, rstd;
+};
+
+class Norm {
+ public:
+  Norm(const TrialContext& context, ParameterStore& store, const std::string& name);
+
+  [[nodiscard]] Tensor forward(const Tensor& x, NormSaved& saved) const;
+  // The gradient of x.
+  [[nodiscard]] Tensor backward(Tensor dy, const Tensor& x, const NormSaved& saved) const;
+
+ private:
+  const TrialContext& context_;
+  Parameter* gamma_ = nullptr;
+  Parameter* beta_ = nullptr;
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/rank_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace meshwright::calibrate {
+namespace {
+
+TermKind term_of(Group group) {
+  switch (group) {
+    case Group::tensor:
+      return TermKind::tensor_parallel_communication;
+    case Group::pipeline:
+      return TermKind::pipeline_communication;
+    default:
+      return TermKind::data_parallel_communication;
+  }
+}
+
+int axis_size(const Layout& layout, Axis axis) {
+  switch (axis) {
+    case Axis::tensor:
+      return layout.tensor_parallel_size;
+    case Axis::data:
+      return layout.data_parallel_size;
+    case Axis::pipeline:
+      return layout.pipeline_parallel_size;
+    case Axis::context:
+      return layout.context_parallel_size;
+    case Axis::expert:
+      return 1;  // lies over the other axes
+  }
+  return 1;
+}
+
+// A color that ranks share exactly when they share these two coordinates.
+int color(int a, int size_a, int b) { return b * size_a + a; }
+
+std::unique_ptr<Communicator> embedding_ranks(const Layout& layout, Coordinates at,
+                                              Communicator& ranks) {
+  const int stages = layout.pipeline_parallel_size;
+  const bool at_an_end = at.pipeline == 0 || at.pipeline == stages - 1;
+  const int pipelines = layout.tensor_parallel_size * layout.data_parallel_size;
+  const int own = color(at.tensor, layout.tensor_parallel_size, at.data);
+  return ranks.split(own + (at_an_end ? 0 : at.pipeline * pipelines), at.pipeline);
+}
+
+}  // namespace
+
+Coordinates coordinates(const Layout& layout, int rank) {
+  Coordinates at;
+  for (const Axis axis : layout.rank_order) {
+    const int size = axis_size(layout, axis);
+    if (axis == Axis::tensor) at.tensor = rank % size;
+    if (axis == Axis::data) at.data = rank % size;
+    if (axis == Axis::pipeline) at.pipeline = rank % size;
+    rank /= size;
+  }
+  return at;
+}
+
+CountedGroup::CountedGroup(std::unique_ptr<Communicator> ranks, Group group, Recorder& recorder)
+    : ranks_(std::move(ranks)), group_(group), term_(term_of(group)), recorder_(recorder) {}
+
+Transfer CountedGroup::call(std::string_view name, Phase phase, Collective collective,
+                            std::int64_t count) const {
+  Transfer t;
+  t.name = name;
+  t.group = group_;
+  t.collective = collective;
+  t.phase = phase;
+  t.group_size = group_ == Group::pipeline ? 2 : size();
+  t.payload = bytes(4.0 * static_cast<double>(count));
+  return t;
+}
+
+void CountedGroup::all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
+                              Reduction op) {
+  if (size() == 1) return;
+  const TermScope scope(recorder_, term_);
+  recorder_.count(call(name, phase, Collective::all_reduce, count));
+  ranks_->all_reduce(data, count, op);
+}
+
+void CountedGroup::all_gather(std::string_view name, Phase phase, const float* in, float* out,
+                              std::int64_t count_per_rank) {
+  const TermScope scope(recorder_, term_);
+  recorder_.count(call(name, phase, Collective::all_gather, count_per_rank * size()));
+  ranks_->all_gather(in, out, count_per_rank);
+}
+
+void CountedGroup::reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
+                                  std::int64_t count_per_rank) {
+  const TermScope scope(recorder_, term_);
+  recorder_.count(call(name, phase, Collective::reduce_scatter, count_per_rank * size()));
+  ranks_->reduce_scatter(in, out, count_per_rank);
+}
+
+void CountedGroup::send(std::string_view name, Phase phase, const float* data, std::int64_t count,
+                        int to) {
+  const TermScope scope(recorder_, term_);
+  recorder_.count(call(name, phase, Collective::send_recv, count));
+  ranks_->send(data, count, to);
+}
+
+void CountedGroup::receive(float* data, std::int64_t count, int from, double transfer_seconds) {
+  constexpr auto kWaiting = TermKind::pipeline_bubble;
+  const TermKind before = recorder_.switch_to(kWaiting);
+  const double charged = recorder_.terms()[static_cast<std::size_t>(kWaiting)];
+  ranks_->receive(data, count, from);
+  recorder_.switch_to(before);
+  const double elapsed = recorder_.terms()[static_cast<std::size_t>(kWaiting)] - charged;
+  recorder_.move(kWaiting, term_, std::min(elapsed, transfer_seconds));
+}
+
+void CountedGroup::wait_sends() {
+  const TermScope scope(recorder_, term_);
+  ranks_->wait_sends();
+}
+
+double CountedGroup::measure_transfer(float* buffer, std::int64_t count, int with) {
+  constexpr int kTries = 5;  // the first ones open the connection
+  double best = 1e9;
+  for (int i = 0; i < kTries; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const bool my_turn : {rank() < with, rank() > with}) {
+      if (my_turn) {
+        ranks_->send(buffer, count, with);
+        ranks_->wait_sends();
+      } else {
+        ranks_->receive(buffer, count, with);
+      }
+    }
+    const auto end = std::chrono::steady_clock::now();
+    best = std::min(best, std::chrono::duration<double>(end - begin).count() / 2.0);
+  }
+  return best;
+}
+
+RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& recorder)
+    : at(coordinates(layout, ranks.rank())),
+      tensor(ranks.split(color(at.data, layout.data_parallel_size, at.pipeline), at.tensor),
+             Group::tensor, recorder),
+      data(ranks.split(color(at.tensor, layout.tensor_parallel_size, at.pipeline), at.data),
+           Group::data, recorder),
+      pipeline(ranks.split(color(at.tensor, layout.tensor_parallel_size, at.data), at.pipeline),
+               Group::pipeline, recorder),
+      embedding(embedding_ranks(layout, at, ranks), Group::embedding, recorder) {}
+
+}  // namespace meshwright::calibrate

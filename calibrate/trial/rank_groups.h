@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups that one rank belongs to under a layout, each counting and timing its own traffic.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/trial/recorder.h"
+#include "sim/layout/layout.h"
+
+namespace meshwright::calibrate {
+
+struct Coordinates {
+  int tensor = 0, data = 0, pipeline = 0;
+};
+
+// Where `rank` sits: ranks are numbered with the layout's rank_order, innermost axis fastest.
+Coordinates coordinates(const Layout& layout, int rank);
+
+// A communicator that writes every call into the recorder. A group of one does nothing and counts
+// nothing.
+class CountedGroup {
+ public:
+  CountedGroup(std::unique_ptr<Communicator> ranks, Group group, Recorder& recorder);
+
+  [[nodiscard]] int rank() const { return ranks_->rank(); }
+  [[nodiscard]] int size() const { return ranks_->size(); }
+
+  void all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
+                  Reduction op = Reduction::sum);
+  // Only of groups larger than one.
+  void all_gather(std::string_view name, Phase phase, const float* in, float* out,
+                  std::int64_t count_per_rank);
+  void reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
+                      std::int64_t count_per_rank);
+  // `transfer_seconds`: what the message takes when both sides are ready; the rest of the time
+  // until it is there is waiting, the pipeline's bubble.
+  void send(std::string_view name, Phase phase, const float* data, std::int64_t count, int to);
+  void receive(float* data, std::int64_t count, int from, double transfer_seconds);
+  void wait_sends();
+
+  // Seconds of one message of `count` numbers to or from a neighbour that is ready; collective over
+  // both. Counts nothing.
+  double measure_transfer(float* buffer, std::int64_t count, int with);
+
+ private:
+  [[nodiscard]] Transfer call(std::string_view name, Phase phase, Collective collective,
+                              std::int64_t count) const;
+
+  std::unique_ptr<Communicator> ranks_;
+  Group group_;
+  TermKind term_;
+  Recorder& recorder_;
+};
+
+struct RankGroups {
+  RankGroups(const Layout& layout, Communicator& ranks, Recorder& recorder);
+
+  Coordinates at;
+  CountedGroup tensor;
+  CountedGroup data;
+  CountedGroup pipeline;   // rank in it: the stage
+  CountedGroup embedding;  // first and last stage; other stages are alone in theirs
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a layout the trial can run: on any machine, and on the ranks at hand.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "calibrate/trial/trial.h"
+#include "sim/layout/rules.h"
+#include "sim/names.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+int largest_divisor(int n, int limit) {
+  for (int d = std::min(n, std::max(1, limit)); d > 1; --d) {
+    if (n % d == 0) return d;
+  }
+  return 1;
+}
+
+class Cutter {
+ public:
+  Cutter(const Model& model, const Job& job, const Layout& layout)
+      : model_(model), job_(job), wanted_(layout) {
+    run_.layout = layout;
+  }
+
+  RunnableLayout cut(int ranks) {
+    take_away_switches();
+    Layout& l = run_.layout;
+    const bool fits = world_size(wanted_) <= ranks;
+    if (!fits) {
+      l.tensor_parallel_size = largest_divisor(wanted_.tensor_parallel_size, ranks);
+      l.pipeline_parallel_size =
+          largest_divisor(wanted_.pipeline_parallel_size, ranks / l.tensor_parallel_size);
+      l.data_parallel_size = largest_divisor(
+          wanted_.data_parallel_size, ranks / (l.tensor_parallel_size * l.pipeline_parallel_size));
+    }
+    cut_layers();
+    cut_batch();
+    tell_sizes();
+    return run_;
+  }
+
+ private:
+  void say(std::string text) { run_.not_run.push_back(std::move(text)); }
+
+  void switch_off(bool& flag, const char* text) {
+    if (flag) say(text);
+    flag = false;
+  }
+
+  // Parts that change when something runs, not what: run in order instead.
+  void take_away_switches() {
+    Layout& l = run_.layout;
+    switch_off(l.overlap_grad_reduce, "overlap of the gradients' reduction with backward");
+    switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
+    switch_off(l.tp_comm_overlap, "overlap of tensor-parallel communication with products");
+    switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
+    switch_off(l.scatter_gather_p2p, "sending pieces between stages (whole activations are sent)");
+    if (l.virtual_pipeline_parallel_size > 1) say("virtual stages (each rank holds one chunk)");
+    l.virtual_pipeline_parallel_size = 1;
+    if (l.schedule != PipelineSchedule::gpipe && l.schedule != PipelineSchedule::one_f_one_b) {
+      say(fmt::format("the {} schedule (1f1b was run)", name_of(l.schedule)));
+      l.schedule = PipelineSchedule::one_f_one_b;
+    }
+    if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
+      say("fused attention (scores go through memory)");
+    }
+    if (job_.dropout) say("dropout");
+    if (bytes_per_element(job_.precision) < 4.0) {
+      say("16-bit storage and messages (only products use the format)");
+    }
+  }
+
+  // As many layers as the stages that are run hold together.
+  void cut_layers() {
+    Layout& l = run_.layout;
+    run_.num_layers = model_.num_layers;
+    if (l.pipeline_parallel_size == wanted_.pipeline_parallel_size) return;
+    const int first = wanted_.num_layers_in_first_pipeline_stage;
+    const int last = wanted_.num_layers_in_last_pipeline_stage;
+    const int even_stages =
+        wanted_.pipeline_parallel_size - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+    const int layers_of_stage =
+        even_stages > 0 ? (model_.num_layers - first - last) / even_stages : std::max(first, last);
+    l.num_layers_in_first_pipeline_stage = 0;
+    l.num_layers_in_last_pipeline_stage = 0;
+    run_.num_layers = layers_of_stage * l.pipeline_parallel_size;
+    say(fmt::format("{} of {} layers", model_.num_layers - run_.num_layers, model_.num_layers));
+  }
+
+  // Each data rank keeps its micro-batches.
+  void cut_batch() {
+    Layout& l = run_.layout;
+    run_.global_batch_size =
+        job_.global_batch_size / wanted_.data_parallel_size * l.data_parallel_size;
+    if (l.data_parallel_size == 1) l.zero_stage = 0;
+    if (l.data_parallel_size != wanted_.data_parallel_size) l.zero_shard_size = 0;
+    if (l.tensor_parallel_size == 1) l.sequence_parallel = false;
+    if (l.sequence_parallel != wanted_.sequence_parallel) say("sequence parallelism");
+    if (l.zero_stage != wanted_.zero_stage) {
+      say(fmt::format("ZeRO stage {} (one data rank)", wanted_.zero_stage));
+    }
+  }
+
+  void tell_size(const char* axis, int wanted, int run) {
+    if (wanted != run) say(fmt::format("{} size {}: {} was run", axis, wanted, run));
+  }
+
+  void tell_sizes() {
+    const Layout& l = run_.layout;
+    tell_size("tensor-parallel", wanted_.tensor_parallel_size, l.tensor_parallel_size);
+    tell_size("pipeline-parallel", wanted_.pipeline_parallel_size, l.pipeline_parallel_size);
+    tell_size("data-parallel", wanted_.data_parallel_size, l.data_parallel_size);
+  }
+
+  const Model& model_;
+  const Job& job_;
+  const Layout& wanted_;
+  RunnableLayout run_;
+};
+
+bool multi_head(const Model& model) { return model.num_query_groups == model.num_attention_heads; }
+
+std::string unsupported_model(const Model& m) {
+  if (m.moe) return "mixture-of-experts layers";
+  if (m.mla) return "multi-latent attention";
+  if (m.num_attention_heads > 0 && !multi_head(m)) return "grouped-query attention";
+  if (is_gated(m.activation)) return fmt::format("the {} activation", name_of(m.activation));
+  if (m.normalization == Normalization::rms_norm) return "RMS norm";
+  if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::rope) {
+    return "rotary positions";
+  }
+  if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::alibi) {
+    return "ALiBi positions";
+  }
+  if (m.qk_layernorm || m.post_layer_norms || m.embedding_layer_norm) {
+    return "norms beside the two of a layer and the final one";
+  }
+  if (m.parallel_attention_mlp) return "attention and MLP in parallel";
+  if (m.attention_sinks) return "attention sinks";
+  if (m.sliding_window > 0) return "sliding-window attention";
+  if (m.mtp_num_layers > 0) return "multi-token prediction";
+  return "";
+}
+
+bool recomputes_other_modules(const Layout& l) {
+  return l.recompute_granularity == RecomputeGranularity::selective &&
+         l.recompute_modules != kRecomputeCoreAttention;
+}
+
+std::string unsupported_layout(const Model& m, const Layout& l) {
+  if (l.context_parallel_size > 1) return "context parallelism";
+  if (l.expert_parallel_size > 1) return "expert parallelism";
+  if (l.zero_stage > 1) return fmt::format("ZeRO stage {}", l.zero_stage);
+  if (l.zero_shard_size != 0 && l.zero_shard_size != l.data_parallel_size) return "hybrid sharding";
+  if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) return "offloading to the host";
+  if (recomputes_other_modules(l)) return "selective recompute of more than core attention";
+  if (m.num_attention_heads == 0 && l.recompute_granularity == RecomputeGranularity::selective) {
+    return "selective recompute without attention";
+  }
+  return "";
+}
+
+std::string unsupported_job(const Model& m, const Job& j) {
+  if (j.precision == Precision::fp8) return "fp8";
+  if (j.optimizer != Optimizer::adam) return "the sgd optimizer";
+  if (!j.causal && m.num_attention_heads > 0) return "attention that is not causal";
+  if (m.vocab_size > 0 && m.position_embedding == PositionEmbedding::learned &&
+      m.max_position_embeddings < j.seq_length) {
+    return "sequences longer than the table of positions";
+  }
+  return "";
+}
+
+}  // namespace
+
+RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout,
+                               int ranks) {
+  return Cutter(model, job, layout).cut(ranks);
+}
+
+std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout) {
+  for (const std::string& what :
+       {unsupported_model(model), unsupported_layout(model, layout), unsupported_job(model, job)}) {
+    if (!what.empty()) return "the trial does not run " + what;
+  }
+  if (const auto violation = check_layout(model, job, layout, 0)) {
+    return describe(*violation, model, job, layout);
+  }
+  return "";
+}
+
+}  // namespace meshwright::calibrate

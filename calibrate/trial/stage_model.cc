@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/stage_model.h"
+
+#include <utility>
+
+#include "sim/error.h"
+#include "sim/model/operators.h"
+
+namespace meshwright::calibrate {
+
+StageModel::StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk)
+    : context_(context), chunk_(chunk) {
+  const Layout& layout = context.layout;
+  const bool language = context.model.vocab_size > 0;
+  loss_weight_ = static_cast<float>(layout.micro_batch_size) /
+                 static_cast<float>(context.job.global_batch_size);
+  if (chunk.embedding && language) embedding_.emplace(context, store);
+  const int recomputed = fully_recomputed_layers(layout, chunk.num_layers);
+  layers_.reserve(static_cast<std::size_t>(chunk.num_layers));
+  for (int i = 0; i < chunk.num_layers; ++i) {
+    layers_.emplace_back(context, store, chunk.first_layer + i, i < recomputed);
+  }
+  if (chunk.head && language) {
+    language_head_.emplace(context, store, embedding_ ? &embedding_->words() : nullptr);
+  } else if (chunk.head) {
+    square_head_.emplace(context);
+  }
+  if (!language || !context.model.tied_embeddings || chunk.embedding == chunk.head) return;
+  shared_words_ = embedding_ ? &embedding_->words() : &language_head_->words();
+}
+
+Tensor StageModel::first_input(const MicroBatch& data) const {
+  if (embedding_) return embedding_->forward(data.input);
+  Tensor x = context_.tensor(context_.local_rows() * context_.hidden());
+  const std::int64_t skipped =
+      context_.layout.sequence_parallel ? x.count() * context_.groups.at.tensor : 0;
+  context_.compute.copy(x.data(), data.input.data() + skipped, x.size());
+  return x;
+}
+
+Tensor StageModel::forward(int micro_batch, const MicroBatch& data, Tensor x) {
+  const TermScope scope(context_.recorder, TermKind::forward_compute);
+  Saved& saved = in_flight_[micro_batch];
+  saved.layers.resize(layers_.size());
+  if (chunk_.embedding) x = first_input(data);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    x = layers_[i].forward(std::move(x), saved.layers[i]);
+  }
+  if (!chunk_.head) return x;
+  head_forward(std::move(x), data, saved);
+  return {};
+}
+
+void StageModel::head_forward(Tensor x, const MicroBatch& data, Saved& saved) {
+  loss_ += language_head_ ? language_head_->forward(std::move(x), data.target, saved.head)
+                          : square_head_->forward(std::move(x), data.target, saved.head);
+}
+
+Tensor StageModel::head_backward(const MicroBatch& data, Saved& saved) const {
+  return language_head_ ? language_head_->backward(data.target, loss_weight_, saved.head)
+                        : square_head_->backward(loss_weight_, saved.head);
+}
+
+Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) {
+  const TermScope scope(context_.recorder, TermKind::backward_compute);
+  const auto found = in_flight_.find(micro_batch);
+  invariant(found != in_flight_.end(), "a backward pass comes after its forward pass");
+  Saved saved = std::move(found->second);
+  in_flight_.erase(found);
+  if (chunk_.head) {
+    dy = head_backward(data, saved);
+    saved.head = {};
+  }
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
+    dy = layers_[i].backward(std::move(dy), of_layer);
+  }
+  if (!chunk_.embedding) return dy;
+  if (embedding_) embedding_->backward(dy, data.input);
+  return {};
+}
+
+double StageModel::take_loss() { return std::exchange(loss_, 0.0); }
+
+}  // namespace meshwright::calibrate
