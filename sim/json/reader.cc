@@ -115,6 +115,11 @@ bool ObjectReader::has(std::string_view key) const {
   return found != json_->end() && !found->is_null();
 }
 
+bool ObjectReader::is_null(std::string_view key) const {
+  const auto found = json_->find(key);
+  return found != json_->end() && found->is_null();
+}
+
 const nlohmann::json& ObjectReader::member(std::string_view key) { return require(key); }
 
 int ObjectReader::required_int(std::string_view key, IntRange range) {

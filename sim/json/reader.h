@@ -38,6 +38,7 @@ class ObjectReader {
 
   [[nodiscard]] bool has(
       std::string_view key) const;  // present and not null; marks the key as known
+  [[nodiscard]] bool is_null(std::string_view key) const;            // present and null
   [[nodiscard]] const nlohmann::json& member(std::string_view key);  // required, any type
 
   int required_int(std::string_view key, IntRange range = {});

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transformer that a Hugging Face config.json describes.
+//
+// model_type decides what every other key means and which default an absent one has (in the
+// library's configuration classes a missing tie_word_embeddings is true for Gemma and false for
+// Llama). A type that is not known here, or a switch that our Model cannot express, is an error,
+// never a guess.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+// An object with "model_type", itself or in its "text_config".
+bool looks_like_huggingface(const nlohmann::json& config);
+
+// Named by "_name_or_path", else after the file (its folder when the file is config.json). Keys
+// that no planner needs are passed over. Throws InputError.
+Model model_from_huggingface(const nlohmann::json& config, const std::string& file);
+
+}  // namespace meshwright

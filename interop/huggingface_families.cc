@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/huggingface_families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace meshwright {
+namespace {
+
+struct Family {
+  std::string_view model_type;
+  HuggingFaceFamilyReader read;
+};
+
+constexpr std::array kFamilies{
+    Family{"llama", huggingface::read_llama},
+    Family{"mistral", huggingface::read_mistral},
+    Family{"qwen2", huggingface::read_qwen2},
+    Family{"qwen3", huggingface::read_qwen3},
+    Family{"phi3", huggingface::read_phi3},
+    Family{"gemma", huggingface::read_gemma},
+    Family{"gemma2", huggingface::read_gemma2},
+    Family{"gemma3_text", huggingface::read_gemma3},
+    Family{"mixtral", huggingface::read_mixtral},
+    Family{"qwen3_moe", huggingface::read_qwen3_moe},
+    Family{"deepseek_v2", huggingface::read_deepseek_v2},
+    Family{"deepseek_v3", huggingface::read_deepseek_v3},
+    Family{"kimi_k2", huggingface::read_deepseek_v3},
+    Family{"gpt_oss", huggingface::read_gpt_oss},
+    Family{"gpt2", huggingface::read_gpt2},
+    Family{"gpt_neox", huggingface::read_gpt_neox},
+    Family{"opt", huggingface::read_opt},
+    Family{"bloom", huggingface::read_bloom},
+    Family{"falcon", huggingface::read_falcon},
+};
+
+// Keeps four times a size, and its product with any number of shared experts, inside an int.
+constexpr IntRange kSize{1, 100'000'000};
+
+constexpr std::string_view kFull = "full_attention";
+constexpr std::string_view kSliding = "sliding_attention";
+
+std::vector<std::string> layer_types(ObjectReader& config, int num_layers) {
+  const nlohmann::json& given = config.required_array("layer_types");
+  if (given.size() != static_cast<std::size_t>(num_layers)) {
+    config.fail("layer_types",
+                fmt::format("must have {} entries, one a layer, has {}", num_layers, given.size()));
+  }
+  std::vector<std::string> types;
+  for (const nlohmann::json& type : given) {
+    types.push_back(type.is_string() ? type.get<std::string>() : type.dump());
+  }
+  return types;
+}
+
+std::string_view present(ObjectReader& config, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (config.has(name)) return name;
+  }
+  return *names.begin();
+}
+
+}  // namespace
+
+HuggingFaceFamilyReader huggingface_family(std::string_view model_type) {
+  for (const Family& family : kFamilies) {
+    if (family.model_type == model_type) return family.read;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> huggingface_model_types() {
+  std::vector<std::string> types;
+  for (const Family& family : kFamilies) types.emplace_back(family.model_type);
+  return types;
+}
+
+namespace huggingface {
+
+int required_size(ObjectReader& config, std::initializer_list<std::string_view> names) {
+  return config.required_int(present(config, names), kSize);
+}
+
+int optional_size(ObjectReader& config, std::initializer_list<std::string_view> names,
+                  int otherwise) {
+  return config.optional_int(present(config, names), otherwise, kSize);
+}
+
+void read_shape(ObjectReader& config, Model& model) {
+  model.hidden_size = required_size(config, {"hidden_size", "n_embd", "n_embed", "d_model"});
+  model.num_layers =
+      config.required_int(present(config, {"num_hidden_layers", "n_layer"}), {1, 100'000});
+  model.num_attention_heads = required_size(config, {"num_attention_heads", "n_head"});
+  model.vocab_size = config.required_int("vocab_size");
+}
+
+void read_even_heads(ObjectReader& config, Model& model) {
+  const int heads = model.num_attention_heads;
+  if (model.hidden_size % heads != 0) {
+    config.fail(present(config, {"num_attention_heads", "n_head"}),
+                fmt::format("must divide the hidden size {}, is {}", model.hidden_size, heads));
+  }
+  model.num_query_groups = heads;
+  model.kv_channels = model.hidden_size / heads;
+}
+
+void read_grouped_heads(ObjectReader& config, Model& model) {
+  const int heads = model.num_attention_heads;
+  if (!config.has("head_dim")) read_even_heads(config, model);
+  model.num_query_groups = config.optional_int("num_key_value_heads", heads, {1, heads});
+  if (heads % model.num_query_groups != 0) {
+    config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads {}, is {}",
+                                                   heads, model.num_query_groups));
+  }
+  model.kv_channels = config.optional_int("head_dim", model.kv_channels);
+}
+
+Activation read_activation(ObjectReader& config, std::initializer_list<std::string_view> names,
+                           std::string_view otherwise, bool gated) {
+  const std::string_view key = present(config, names);
+  const std::string word = config.optional_string(key, std::string(otherwise));
+  const bool gelu = word.starts_with("gelu");
+  if (gated && (word == "silu" || word == "swish")) return Activation::swiglu;
+  if (gated && gelu) return Activation::geglu;
+  if (!gated && gelu) return Activation::gelu;
+  if (!gated && word == "relu") return Activation::relu;
+  config.fail(
+      key, fmt::format("must be {}, is \"{}\"",
+                       gated ? "silu or one of the gelu family" : "relu or one of the gelu family",
+                       word));
+}
+
+int read_sliding_window(ObjectReader& config, int otherwise) {
+  if (!config.has("sliding_window")) return config.is_null("sliding_window") ? 0 : otherwise;
+  return config.required_int("sliding_window");
+}
+
+void read_layer_types(ObjectReader& config, Model& model) {
+  if (!config.has("layer_types")) return;
+  const std::vector<std::string> types = layer_types(config, model.num_layers);
+  const auto full = std::find(types.begin(), types.end(), kFull);
+  const auto windowed_before = static_cast<int>(full - types.begin());
+  const bool one_kind = full == types.begin() || full == types.end();
+  if (full == types.begin()) model.sliding_window = 0;
+  model.sliding_window_interval = one_kind ? 1 : windowed_before + 1;
+  for (int i = 0; i < model.num_layers; ++i) {
+    const std::string& type = types[static_cast<std::size_t>(i)];
+    if (type == (layer_kind(model, i).sliding_window ? kSliding : kFull)) continue;
+    config.fail("layer_types",
+                fmt::format("entry {} is {}; only a regular pattern is known: of every n layers, "
+                            "n-1 {} and then one {}",
+                            i, type, kSliding, kFull));
+  }
+}
+
+void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool otherwise,
+                   std::string_view why) {
+  const bool given = config.optional_bool(key, otherwise);
+  if (given == expected) return;
+  config.fail(key, fmt::format("is {}: {}", given, why));
+}
+
+}  // namespace huggingface
+}  // namespace meshwright

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// One reader a family of Hugging Face models. Source of keys and of defaults for absent keys:
+// transformers, src/transformers/models/*/configuration_*.py.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/json/reader.h"
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+using HuggingFaceFamilyReader = void (*)(ObjectReader& config, Model& model);
+
+// The reader of a model_type, or nullptr.
+HuggingFaceFamilyReader huggingface_family(std::string_view model_type);
+std::vector<std::string> huggingface_model_types();
+
+namespace huggingface {
+
+// One size under the first of its names that is there; an error names the first.
+int required_size(ObjectReader& config, std::initializer_list<std::string_view> names);
+int optional_size(ObjectReader& config, std::initializer_list<std::string_view> names,
+                  int otherwise);
+// hidden_size, num_hidden_layers, num_attention_heads and vocab_size under any of their names.
+void read_shape(ObjectReader& config, Model& model);
+// As many key-value heads as heads, hidden / heads wide.
+void read_even_heads(ObjectReader& config, Model& model);
+// num_key_value_heads (absent: as many as heads) and head_dim (absent: hidden / heads).
+void read_grouped_heads(ObjectReader& config, Model& model);
+// hidden_act and its other names: `silu` as swiglu when gated, gelu as geglu.
+Activation read_activation(ObjectReader& config, std::initializer_list<std::string_view> names,
+                           std::string_view otherwise, bool gated);
+// sliding_window: the class's default when the key is absent; null means none.
+int read_sliding_window(ObjectReader& config, int otherwise);
+// layer_types, where given: sets sliding_window_interval, or clears sliding_window.
+void read_layer_types(ObjectReader& config, Model& model);
+// Fails when a switch is on (or off) that changes the model into one that Model cannot express.
+void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool otherwise,
+                   std::string_view why);
+
+void read_llama(ObjectReader& config, Model& model);
+void read_mistral(ObjectReader& config, Model& model);
+void read_qwen2(ObjectReader& config, Model& model);
+void read_qwen3(ObjectReader& config, Model& model);
+void read_phi3(ObjectReader& config, Model& model);
+void read_gemma(ObjectReader& config, Model& model);
+void read_gemma2(ObjectReader& config, Model& model);
+void read_gemma3(ObjectReader& config, Model& model);
+
+void read_mixtral(ObjectReader& config, Model& model);
+void read_qwen3_moe(ObjectReader& config, Model& model);
+void read_deepseek_v2(ObjectReader& config, Model& model);
+void read_deepseek_v3(ObjectReader& config, Model& model);
+void read_gpt_oss(ObjectReader& config, Model& model);
+
+void read_gpt2(ObjectReader& config, Model& model);
+void read_gpt_neox(ObjectReader& config, Model& model);
+void read_opt(ObjectReader& config, Model& model);
+void read_bloom(ObjectReader& config, Model& model);
+void read_falcon(ObjectReader& config, Model& model);
+
+}  // namespace huggingface
+}  // namespace meshwright

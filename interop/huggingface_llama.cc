@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Llama and what grew out of it: rotary positions, RMS norms, a gated MLP, few key-value heads.
+#include "interop/huggingface_families.h"
+
+namespace meshwright::huggingface {
+namespace {
+
+constexpr std::string_view kOutputBias =
+    "biases in the attention output but not in the MLP are not supported";
+
+void read_common(ObjectReader& config, Model& model, bool tied, std::string_view activation) {
+  read_shape(config, model);
+  read_grouped_heads(config, model);
+  model.ffn_hidden_size = config.required_int("intermediate_size");
+  model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 0);
+  model.activation = read_activation(config, {"hidden_activation", "hidden_act"}, activation, true);
+  model.normalization = Normalization::rms_norm;
+  model.position_embedding = PositionEmbedding::rope;
+  model.add_bias_linear = false;
+  model.tied_embeddings = config.optional_bool("tie_word_embeddings", tied);
+}
+
+}  // namespace
+
+void read_llama(ObjectReader& config, Model& model) {
+  read_common(config, model, false, "silu");
+  const bool attention_bias = config.optional_bool("attention_bias", false);
+  refuse_unless(config, "mlp_bias", attention_bias, false,
+                "biases in attention and MLP are supported only together");
+  model.add_bias_linear = attention_bias;
+}
+
+void read_mistral(ObjectReader& config, Model& model) {
+  read_common(config, model, false, "silu");
+  model.sliding_window = read_sliding_window(config, 4096);
+}
+
+void read_qwen2(ObjectReader& config, Model& model) {
+  read_common(config, model, false, "silu");
+  model.add_qkv_bias = true;  // in the model's code; no key says so
+  if (!config.optional_bool("use_sliding_window", false)) return;
+  model.sliding_window = read_sliding_window(config, 4096);
+  if (config.has("layer_types")) return read_layer_types(config, model);
+  // The layers from max_window_layers on use the window.
+  const int first = config.optional_int("max_window_layers", 28, {0, 1'000'000});
+  if (first >= model.num_layers) model.sliding_window = 0;
+  if (first > 0 && first < model.num_layers) {
+    config.fail("max_window_layers",
+                "a window in the last layers only is not supported; must be 0 or at least "
+                "num_hidden_layers");
+  }
+}
+
+void read_qwen3(ObjectReader& config, Model& model) {
+  read_qwen2(config, model);
+  if (!config.has("head_dim")) model.kv_channels = 128;
+  refuse_unless(config, "attention_bias", false, false, kOutputBias);
+  model.add_qkv_bias = false;
+  model.qk_layernorm = true;
+}
+
+void read_phi3(ObjectReader& config, Model& model) {
+  read_common(config, model, false, "silu");
+  model.sliding_window = read_sliding_window(config, 0);
+}
+
+void read_gemma(ObjectReader& config, Model& model) {
+  read_common(config, model, true, "gelu_pytorch_tanh");
+  if (!config.has("head_dim")) model.kv_channels = 256;
+  refuse_unless(config, "attention_bias", false, false, kOutputBias);
+}
+
+void read_gemma2(ObjectReader& config, Model& model) {
+  read_gemma(config, model);
+  model.post_layer_norms = true;
+  model.sliding_window = read_sliding_window(config, 4096);
+  model.sliding_window_interval = 2;
+  read_layer_types(config, model);
+}
+
+void read_gemma3(ObjectReader& config, Model& model) {
+  read_gemma2(config, model);
+  model.qk_layernorm = true;
+  if (config.has("layer_types")) return;
+  model.sliding_window_interval =
+      optional_size(config, {"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+}
+
+}  // namespace meshwright::huggingface

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixtures of experts: Mixtral, Qwen3, DeepSeek, gpt-oss.
+#include <fmt/format.h>
+
+#include "interop/huggingface_families.h"
+
+namespace meshwright::huggingface {
+namespace {
+
+MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts) {
+  MixtureOfExperts moe;
+  moe.num_moe_experts = config.required_int(experts);
+  moe.moe_router_topk = config.required_int("num_experts_per_tok", {1, moe.num_moe_experts});
+  return moe;
+}
+
+// mlp_only_layers: dense although their turn would come. Only a run from layer 0 on is known.
+int leading_dense_layers(ObjectReader& config) {
+  if (!config.has("mlp_only_layers")) return 0;
+  const nlohmann::json& layers = config.required_array("mlp_only_layers");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].is_number_unsigned() && layers[i].get<std::size_t>() == i) continue;
+    config.fail(
+        "mlp_only_layers",
+        fmt::format("is {}; only the first layers, [0, 1, ...], are supported", layers.dump()));
+  }
+  return static_cast<int>(layers.size());
+}
+
+// The first layer at or after `first` whose turn it is when every `interval`-th one has experts.
+int next_turn(int first, int interval, int turn) {
+  const int late = (first - turn) % interval;
+  if (first <= turn) return turn;
+  return late == 0 ? first : first + interval - late;
+}
+
+LatentAttention read_latent_attention(ObjectReader& config) {
+  LatentAttention mla;
+  mla.q_lora_rank = config.is_null("q_lora_rank") ? 0 : config.optional_int("q_lora_rank", 1536);
+  mla.kv_lora_rank = config.optional_int("kv_lora_rank", 512);
+  mla.qk_head_dim = config.optional_int("qk_nope_head_dim", 128);
+  mla.qk_pos_emb_head_dim = config.optional_int("qk_rope_head_dim", 64);
+  mla.v_head_dim = config.optional_int("v_head_dim", 128);
+  return mla;
+}
+
+}  // namespace
+
+void read_mixtral(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  model.moe = read_routing(config, "num_local_experts");
+  model.moe->moe_ffn_hidden_size = model.ffn_hidden_size;
+}
+
+void read_qwen3_moe(ObjectReader& config, Model& model) {
+  read_qwen3(config, model);
+  model.kv_channels = config.required_int("head_dim");
+  MixtureOfExperts moe =
+      read_routing(config, config.has("num_experts") ? "num_experts" : "num_local_experts");
+  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  moe.moe_layer_interval = config.optional_int("decoder_sparse_step", 1, {1, 100'000});
+  moe.num_first_dense_layers =
+      next_turn(leading_dense_layers(config), moe.moe_layer_interval, moe.moe_layer_interval - 1);
+  model.moe = moe;
+}
+
+void read_deepseek_v2(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  refuse_unless(config, "attention_bias", false, false,
+                "biases in latent attention are not supported");
+  model.mla = read_latent_attention(config);
+  // One latent vector serves all heads; num_key_value_heads says nothing about it.
+  model.num_query_groups = model.num_attention_heads;
+  model.kv_channels = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
+  MixtureOfExperts moe = read_routing(config, "n_routed_experts");
+  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  moe.moe_shared_expert_intermediate_size =
+      config.optional_int("n_shared_experts", 0, {0, 1000}) * moe.moe_ffn_hidden_size;
+  moe.moe_layer_interval = config.optional_int("moe_layer_freq", 1, {1, 100'000});
+  const int first = config.optional_int("first_k_dense_replace", 0, {0, 100'000});
+  moe.num_first_dense_layers = next_turn(first, moe.moe_layer_interval, 0);
+  model.moe = moe;
+}
+
+void read_deepseek_v3(ObjectReader& config, Model& model) {
+  read_deepseek_v2(config, model);
+  model.moe->moe_router_bias = true;  // e_score_correction_bias: balances without a loss
+  model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+}
+
+void read_gpt_oss(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  if (!config.has("head_dim")) model.kv_channels = 64;
+  model.sliding_window = read_sliding_window(config, 128);
+  model.sliding_window_interval = 2;
+  read_layer_types(config, model);
+  model.add_bias_linear = config.optional_bool("attention_bias", true);
+  model.attention_sinks = true;
+  MixtureOfExperts moe = read_routing(config, "num_local_experts");
+  moe.moe_ffn_hidden_size = model.ffn_hidden_size;
+  moe.moe_expert_bias = true;
+  moe.moe_router_bias = true;
+  model.moe = moe;
+}
+
+}  // namespace meshwright::huggingface

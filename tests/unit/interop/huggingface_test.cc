@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/huggingface.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "sim/model/parameters.h"
+
+namespace meshwright {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json llama() {
+  return json::parse(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+                         "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 100})");
+}
+json with(json config, const std::string& key, const json& value) {
+  config[key] = value;
+  return config;
+}
+json typed(const std::string& type) { return with(llama(), "model_type", type); }
+Model read(const json& config) { return model_from_huggingface(config, "shapes/small.json"); }
+
+std::string error_of(const json& config) {
+  try {
+    read(config);
+  } catch (const InputError& error) {
+    return std::string(error.what()) + " hint: " + error.hint();
+  }
+  return "no error";
+}
+
+TEST(HuggingFace, AbsentKeyValueHeadsMeansOneForEachHead) {
+  EXPECT_EQ(read(llama()).num_query_groups, 8);
+  EXPECT_EQ(read(with(llama(), "num_key_value_heads", nullptr)).num_query_groups, 8);
+  EXPECT_EQ(read(with(llama(), "num_key_value_heads", 2)).num_query_groups, 2);
+}
+
+TEST(HuggingFace, HeadDimOverridesHiddenOverHeads) {
+  EXPECT_EQ(read(llama()).kv_channels, 8);  // 64 / 8
+  EXPECT_EQ(read(with(llama(), "head_dim", 16)).kv_channels, 16);
+}
+
+TEST(HuggingFace, AbsentKeysTakeTheClassDefaultOfTheirType) {
+  EXPECT_FALSE(read(llama()).tied_embeddings);
+  EXPECT_TRUE(read(typed("gemma2")).tied_embeddings);
+  EXPECT_EQ(read(typed("mistral")).sliding_window, 4096);
+  EXPECT_EQ(read(with(typed("mistral"), "sliding_window", nullptr)).sliding_window, 0);
+  EXPECT_TRUE(read(typed("qwen2")).add_qkv_bias);
+  EXPECT_TRUE(read(typed("qwen3")).qk_layernorm);
+}
+
+TEST(HuggingFace, QwenIgnoresItsWindowUntilToldToUseIt) {
+  const json config = with(typed("qwen2"), "sliding_window", 32);
+  EXPECT_EQ(read(config).sliding_window, 0);
+  const json used = with(config, "use_sliding_window", true);
+  EXPECT_EQ(read(with(used, "max_window_layers", 0)).sliding_window, 32);
+  EXPECT_EQ(read(with(used, "max_window_layers", 4)).sliding_window, 0);
+  EXPECT_THAT(error_of(with(used, "max_window_layers", 2)), HasSubstr("/max_window_layers"));
+}
+
+TEST(HuggingFace, LayerTypesGiveTheWindowPattern) {
+  // One letter a layer: s for sliding_attention, f for full_attention.
+  const auto types = [](std::string_view letters) {
+    json words = json::array();
+    for (const char c : letters) words.push_back(c == 's' ? "sliding_attention" : "full_attention");
+    return words;
+  };
+  const Model alternating = read(with(typed("gemma2"), "layer_types", types("sfsf")));
+  EXPECT_TRUE(layer_kind(alternating, 0).sliding_window);
+  EXPECT_FALSE(layer_kind(alternating, 1).sliding_window);
+  const Model full = read(with(typed("gemma2"), "layer_types", types("ffff")));
+  EXPECT_EQ(full.sliding_window, 0);
+  EXPECT_EQ(read(with(typed("gemma2"), "layer_types", types("ssss"))).sliding_window_interval, 1);
+  EXPECT_THAT(error_of(with(typed("gemma2"), "layer_types", types("fssf"))),
+              HasSubstr("/layer_types: entry 1"));
+  EXPECT_THAT(error_of(with(typed("gemma2"), "layer_types", types("sf"))), HasSubstr("4 entries"));
+}
+
+TEST(HuggingFace, GemmaThreeHasFiveWindowedLayersForEachFullOne) {
+  // gemma-3-1b: attention 2*1152*1024 + 2*1152*256 = 2,949,120; MLP 3*1152*6912 = 23,887,872; norms
+  // 4*1152 + 2*256 = 5,120; 26 layers of 26,842,112 and 262144*1152 + 1152 = 999,885,952.
+  const Model model = read(json::parse(
+      R"({"model_type": "gemma3_text", "hidden_size": 1152, "intermediate_size": 6912,
+          "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1,
+          "head_dim": 256, "vocab_size": 262144, "sliding_window": 512})"));
+  EXPECT_EQ(total_parameters(model), 999'885'952);
+  EXPECT_TRUE(layer_kind(model, 4).sliding_window);
+  EXPECT_FALSE(layer_kind(model, 5).sliding_window);
+}
+
+TEST(HuggingFace, MultimodalConfigsNestTheLanguageModel) {
+  json config = with(json::parse(R"({"model_type": "llava"})"), "text_config", llama());
+  EXPECT_TRUE(looks_like_huggingface(config));
+  EXPECT_EQ(read(config).hidden_size, 64);
+  config["text_config"].erase("vocab_size");
+  EXPECT_THAT(error_of(config), HasSubstr("/text_config/vocab_size"));
+}
+
+TEST(HuggingFace, KeysThatNoPlannerNeedsArePassedOver) {
+  json config = with(llama(), "rope_parameters", json::parse(R"({"rope_theta": 10000.0})"));
+  config["dtype"] = "bfloat16";
+  config["quantization_config"] = json::parse(R"({"quant_method": "fp8"})");
+  EXPECT_EQ(read(config), read(llama()));
+}
+
+TEST(HuggingFace, NameIsTheRepositoryOrTheFileOrItsFolder) {
+  EXPECT_EQ(read(llama()).name, "small");
+  EXPECT_EQ(read(with(llama(), "_name_or_path", "meta/llama")).name, "meta/llama");
+  EXPECT_EQ(model_from_huggingface(llama(), "models/llama-x/config.json").name, "llama-x");
+}
+
+TEST(HuggingFace, UnknownTypeNamesTheKnownOnesAndTheKeysToWriteByHand) {
+  const std::string error = error_of(typed("llama4"));
+  EXPECT_THAT(error, HasSubstr("/model_type: \"llama4\" is not known"));
+  EXPECT_THAT(error, HasSubstr("gpt_neox"));
+  EXPECT_THAT(error, HasSubstr("did you mean \"llama\""));
+  EXPECT_THAT(error, HasSubstr("num_query_groups"));
+}
+
+TEST(HuggingFace, WhatModelCannotExpressIsRefused) {
+  EXPECT_THAT(error_of(with(llama(), "attention_bias", true)), HasSubstr("/mlp_bias"));
+  EXPECT_THAT(error_of(with(llama(), "hidden_act", "relu2")), HasSubstr("/hidden_act"));
+  EXPECT_THAT(error_of(with(llama(), "num_key_value_heads", 3)), HasSubstr("divide"));
+  EXPECT_THAT(error_of(with(llama(), "num_attention_heads", 7)), HasSubstr("/num_attention_heads"));
+  EXPECT_THAT(error_of(with(llama(), "hidden_size", 0)), HasSubstr("/hidden_size"));
+  EXPECT_THAT(error_of(with(llama(), "hidden_size", "64")), HasSubstr("/hidden_size"));
+  EXPECT_THAT(error_of(with(llama(), "vocab_size", 1e30)), HasSubstr("/vocab_size"));
+  EXPECT_THAT(error_of(with(typed("qwen3"), "attention_bias", true)), HasSubstr("/attention_bias"));
+}
+
+TEST(HuggingFace, SparseStepPutsExpertsInEveryNthLayerFromTheNth) {
+  json config = typed("qwen3_moe");
+  config["num_experts"] = 4;
+  config["num_experts_per_tok"] = 2;
+  config["moe_intermediate_size"] = 32;
+  config["head_dim"] = 8;
+  config["decoder_sparse_step"] = 2;
+  const auto expert_layers = [](const Model& model) {
+    std::string layers;
+    for (int i = 0; i < model.num_layers; ++i) {
+      layers += layer_kind(model, i).mixture_of_experts ? 'x' : '-';
+    }
+    return layers;
+  };
+  EXPECT_EQ(expert_layers(read(config)), "-x-x");
+  EXPECT_EQ(expert_layers(read(with(config, "mlp_only_layers", json::parse("[0, 1]")))), "---x");
+  EXPECT_THAT(error_of(with(config, "mlp_only_layers", json::parse("[2]"))),
+              HasSubstr("/mlp_only_layers"));
+}
+
+TEST(HuggingFace, FalconOfTheFirstKindSharesOneKeyAndOneNorm) {
+  json config = typed("falcon");
+  const Model model = read(config);
+  EXPECT_EQ(model.num_query_groups, 1);
+  EXPECT_TRUE(model.parallel_shared_layer_norm);
+  config["new_decoder_architecture"] = true;
+  config["num_kv_heads"] = 2;
+  EXPECT_EQ(read(config).num_query_groups, 2);
+  EXPECT_FALSE(read(config).parallel_shared_layer_norm);
+}
+
+TEST(HuggingFace, OurOwnSchemaIsNotMistaken) {
+  EXPECT_TRUE(looks_like_huggingface(llama()));
+  EXPECT_FALSE(looks_like_huggingface(json::parse(R"({"schema": "meshwright.model/1"})")));
+  EXPECT_FALSE(looks_like_huggingface(json::array()));
+}
+
+}  // namespace
+}  // namespace meshwright
