@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "reports/html/elements_json.h"
+#include "reports/html/escape.h"
+#include "reports/html/page_json.h"
+
+namespace meshwright::reports {
+namespace {
+
+// Nothing is loaded and nothing is sent; the one script is known by its hash. Inline style is
+// needed by the charts' tooltips.
+std::string policy(const std::string& script) {
+  const std::string scripts = script.empty() ? "'none'" : html::csp_hash(script);
+  return fmt::format(
+      "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; "
+      "base-uri 'none'; form-action 'none'",
+      scripts);
+}
+
+std::string head(const Json& report, const std::string& script) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<title>{} - meshwright</title>\n<style>\n{}</style>\n</head>\n",
+      policy(script), html::escape(html::text_at(report, "title")), page_style());
+}
+
+struct Part {
+  std::string_view id;
+  std::string_view word;
+};
+constexpr std::array kParts{Part{"step-time", "Time"},       Part{"ranking", "Ranking"},
+                            Part{"traffic", "Traffic"},      Part{"memory", "Memory"},
+                            Part{"heat-map", "Sizes"},       Part{"timeline", "Timeline"},
+                            Part{"validation", "Measured"},  Part{"rejections", "Rejected"},
+                            Part{"calibration", "Evidence"}, Part{"assumptions", "Assumptions"},
+                            Part{"provenance", "Origin"}};
+
+std::string navigation(const std::string& body) {
+  std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
+  for (const Part& part : kParts) {
+    if (body.find(fmt::format("<section id=\"{}\"", part.id)) == std::string::npos) continue;
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", part.id, part.word);
+  }
+  return out + "</ul></nav>\n";
+}
+
+std::string notices() { return fmt::format("<!--\n{}-->\n", third_party_notices()); }
+
+}  // namespace
+
+std::string report_html(const std::string& report_json) {
+  const Json report = Json::parse(report_json);
+  const std::string script = html::code_in_script(viewer_script());
+  const std::string body = html::step_time(report) + html::ranking(report) + html::traffic(report) +
+                           html::memory(report) + html::heat_map(report) + html::timeline(report) +
+                           html::validation(report) + html::rejections(report) +
+                           html::calibration(report) + html::assumptions(report) +
+                           html::provenance(report);
+  std::string page = head(report, script);
+  page += fmt::format("<body>\n{}{}{}<main>\n{}</main>\n", html::bar_patterns(),
+                      html::headline(report), navigation(body), body);
+  page += fmt::format("<script type=\"application/json\" id=\"report\">{}</script>\n",
+                      html::json_in_script(report_json));
+  if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
+  return page + "</body>\n</html>\n";
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "reports/html/elements_json.h"
+#include "reports/html/escape.h"
+#include "reports/sections/sections_json.h"
+
+namespace meshwright::reports::html {
+namespace {
+
+struct Paint {
+  std::string_view name;
+  std::string_view colour;
+  int pattern;  // 0: plain; 1, 2, 3: so that neighbours differ without colour
+};
+
+// The same in viewer/src/paint.ts. Blue computes, warm colours communicate, grey waits.
+constexpr std::array kPaints{
+    Paint{"forward_compute", "#1f6fb4", 0},
+    Paint{"backward_compute", "#5aa9e0", 1},
+    Paint{"recompute", "#a9d3f0", 2},
+    Paint{"tensor_parallel_communication", "#d1495b", 0},
+    Paint{"context_parallel_communication", "#edae49", 1},
+    Paint{"expert_parallel_communication", "#b5651d", 2},
+    Paint{"pipeline_communication", "#8e5ea2", 3},
+    Paint{"pipeline_bubble", "#9aa3ad", 1},
+    Paint{"data_parallel_communication", "#e07b39", 3},
+    Paint{"optimizer", "#3a9d6e", 0},
+    Paint{"host", "#6b5b95", 1},
+    Paint{"offload", "#7d6b5d", 2},
+    Paint{"weights", "#1f6fb4", 0},
+    Paint{"gradients", "#5aa9e0", 1},
+    Paint{"activations", "#e07b39", 0},
+    Paint{"recompute_workspace", "#a9d3f0", 2},
+    Paint{"logits", "#d1495b", 1},
+    Paint{"communication_buffers", "#8e5ea2", 3},
+    Paint{"reserve", "#9aa3ad", 1},
+    Paint{"intra_node", "#3a9d6e", 0},
+    Paint{"inter_node", "#e07b39", 1},
+};
+
+const Paint& paint_of(std::string_view name) {
+  static constexpr Paint kOther{"", "#777777", 0};
+  for (const Paint& paint : kPaints) {
+    if (paint.name == name) return paint;
+  }
+  return kOther;
+}
+
+constexpr double kWidth = 1000.0;
+constexpr double kHeight = 20.0;
+
+std::string rectangle(const Paint& paint, double x, double width, const std::string& title) {
+  std::string out = fmt::format(
+      R"(<rect x="{:.2f}" y="0" width="{:.2f}" height="{}" fill="{}"><title>{}</title></rect>)", x,
+      width, kHeight, paint.colour, title);
+  if (paint.pattern > 0) {
+    out += fmt::format(
+        R"svg(<rect x="{:.2f}" y="0" width="{:.2f}" height="{}" fill="url(#pattern{})" pointer-events="none"/>)svg",
+        x, width, kHeight, paint.pattern);
+  }
+  return out;
+}
+
+std::string row_of(const std::vector<Heading>& headings, const std::vector<std::string>& cells) {
+  std::string out = "<tr>";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const char* align = i < headings.size() && headings[i].number ? " class=\"number\"" : "";
+    out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", align, cells[i])
+                  : fmt::format("<td{}>{}</td>", align, cells[i]);
+  }
+  return out + "</tr>\n";
+}
+
+}  // namespace
+
+std::string text_at(const Json& json, std::string_view key) {
+  const auto found = json.find(std::string(key));
+  return found == json.end() || !found->is_string() ? "" : found->get<std::string>();
+}
+
+double number_at(const Json& json, std::string_view key) {
+  const auto found = json.find(std::string(key));
+  return found == json.end() || !found->is_number() ? 0.0 : found->get<double>();
+}
+
+std::string table(std::string_view caption, const std::vector<Heading>& headings,
+                  const std::vector<std::vector<std::string>>& rows) {
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">"
+      "<table><caption>{0}</caption>\n<thead><tr>",
+      escape(caption));
+  for (const Heading& heading : headings) {
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", heading.number ? " class=\"number\"" : "",
+                       escape(heading.text));
+  }
+  out += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) out += row_of(headings, row);
+  return out + "</tbody></table></div>\n";
+}
+
+std::string badge(std::string_view provenance) {
+  return fmt::format("<span class=\"badge {0}\">{0}</span>", escape(provenance));
+}
+
+std::string bar(const std::vector<Segment>& segments, double full, double mark) {
+  std::string out = fmt::format(
+      R"(<svg class="bar" viewBox="0 0 {} {}" width="100%" height="{}" preserveAspectRatio="none" role="img" aria-hidden="true">)",
+      kWidth, kHeight, kHeight);
+  double x = 0.0;
+  for (const Segment& segment : segments) {
+    const double width = full > 0.0 ? std::max(0.0, segment.value) / full * kWidth : 0.0;
+    if (width > 0.0) out += rectangle(paint_of(segment.name), x, width, escape(segment.label));
+    x += width;
+  }
+  if (mark > 0.0 && full > 0.0) {
+    out += fmt::format(
+        R"(<line x1="{0:.2f}" x2="{0:.2f}" y1="0" y2="{1}" stroke="#c00" stroke-width="4"/>)",
+        std::min(mark / full, 1.0) * kWidth - 2.0, kHeight);
+  }
+  return out + "</svg>";
+}
+
+std::string legend(const std::vector<std::string>& names) {
+  std::string out = "<ul class=\"legend\">";
+  for (const std::string& name : names) {
+    const Paint& paint = paint_of(name);
+    out += fmt::format(
+        R"(<li><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">{}</svg> {}</li>)",
+        rectangle(paint, 0.0, 16.0, ""), escape(spoken(name)));
+  }
+  return out + "</ul>\n";
+}
+
+std::string bar_patterns() {
+  return R"(<svg width="0" height="0" class="patterns" aria-hidden="true"><defs>
+<pattern id="pattern1" width="8" height="8" patternUnits="userSpaceOnUse"><path d="M0 8L8 0" stroke="#fff" stroke-opacity=".55" stroke-width="1.5"/></pattern>
+<pattern id="pattern2" width="6" height="6" patternUnits="userSpaceOnUse"><circle cx="3" cy="3" r="1.2" fill="#000" fill-opacity=".35"/></pattern>
+<pattern id="pattern3" width="8" height="8" patternUnits="userSpaceOnUse"><path d="M0 0L8 8" stroke="#000" stroke-opacity=".35" stroke-width="1.5"/></pattern>
+</defs></svg>
+)";
+}
+
+}  // namespace meshwright::reports::html

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small pieces of the page: tables with captions, bars that need neither script nor style, badges.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/json/records.h"
+
+namespace meshwright::reports::html {
+
+// A member as text; empty when absent or null.
+std::string text_at(const Json& json, std::string_view key);
+// A member as number; 0 when absent or null.
+double number_at(const Json& json, std::string_view key);
+
+struct Heading {
+  std::string text;
+  bool number = false;  // its cells are right-aligned
+};
+
+// Cells are HTML. The first cell of a row heads it.
+std::string table(std::string_view caption, const std::vector<Heading>& headings,
+                  const std::vector<std::vector<std::string>>& rows);
+
+// "measured", "datasheet": solid for what was timed, dashed for what was not.
+std::string badge(std::string_view provenance);
+
+struct Segment {
+  std::string name;  // decides colour and pattern
+  double value = 0;
+  std::string label;  // for the tooltip
+};
+
+// A stacked bar as inline SVG, drawn against `full`; `mark` > 0 draws a line there.
+std::string bar(const std::vector<Segment>& segments, double full, double mark = 0.0);
+// The colours' meaning, for the names that are given.
+std::string legend(const std::vector<std::string>& names);
+// Patterns that bars refer to; once a page.
+std::string bar_patterns();
+
+}  // namespace meshwright::reports::html

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sections of the page, from the report's record. Each reads without script and style; the
+// viewer draws charts into the empty figures.
+#pragma once
+
+#include <string>
+
+#include "sim/json/records.h"
+
+namespace meshwright::reports::html {
+
+std::string headline(const Json& report);
+std::string step_time(const Json& report);
+std::string ranking(const Json& report);
+std::string traffic(const Json& report);
+std::string memory(const Json& report);
+std::string heat_map(const Json& report);
+std::string timeline(const Json& report);
+std::string validation(const Json& report);
+std::string rejections(const Json& report);
+std::string calibration(const Json& report);
+std::string provenance(const Json& report);
+std::string assumptions(const Json& report);
+
+// <section id=...><h2>...: what every part is wrapped in.
+std::string section(std::string_view id, std::string_view heading, const std::string& body);
+// Where the viewer draws; `fallback` is shown until then.
+std::string figure(std::string_view chart, std::string_view description,
+                   const std::string& fallback = "");
+// Folded away, and open to the keyboard.
+std::string details(std::string_view summary, const std::string& body);
+
+}  // namespace meshwright::reports::html

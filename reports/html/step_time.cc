@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/html/elements_json.h"
+#include "reports/html/escape.h"
+#include "reports/html/page_json.h"
+#include "reports/sections/sections_json.h"
+#include "reports/text.h"
+
+namespace meshwright::reports::html {
+namespace {
+
+std::vector<std::string> used_terms(const Json& ranked) {
+  std::vector<std::string> names;
+  for (const Json& entry : ranked) {
+    for (const Json& term : entry["terms"]) {
+      const std::string name = text_at(term, "name");
+      const bool known = std::find(names.begin(), names.end(), name) != names.end();
+      if (number_at(term, "seconds") > 0.0 && !known) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::string bars(const Json& ranked) {
+  double longest = 0.0;
+  for (const Json& entry : ranked) {
+    longest = std::max(longest, number_at(entry, "step_time_seconds"));
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& entry : ranked) {
+    std::vector<Segment> segments;
+    for (const Json& term : entry["terms"]) {
+      const double time = number_at(term, "seconds");
+      segments.push_back(
+          {text_at(term, "name"), time,
+           fmt::format("{}: {}", spoken(text_at(term, "name")), seconds_text(seconds(time)))});
+    }
+    rows.push_back({escape(text_at(entry, "short_name")), bar(segments, longest),
+                    seconds_text(seconds(number_at(entry, "step_time_seconds")))});
+  }
+  return "<div class=\"bars\">" +
+         table("Step time of the ranked layouts", {{"layout"}, {"terms"}, {"step", true}}, rows) +
+         "</div>" + legend(used_terms(ranked));
+}
+
+std::string terms_table(const Json& best) {
+  const double step = number_at(best, "step_time_seconds");
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& term : best["terms"]) {
+    const double time = number_at(term, "seconds");
+    if (time == 0.0) continue;
+    rows.push_back({escape(spoken(text_at(term, "name"))), significant(time * 1e3),
+                    significant(time / step * 100.0, 3),
+                    "± " + significant(number_at(term, "relative_spread") * 100.0, 2),
+                    badge(text_at(term, "provenance"))});
+  }
+  rows.push_back({"step", significant(step * 1e3), "100", "", ""});
+  return table("Step time of the winner, term by term",
+               {{"term"}, {"time, ms", true}, {"share, %", true}, {"1σ, %", true}, {"number is"}},
+               rows);
+}
+
+std::string interval_of(const Json& entry) {
+  return significant(number_at(entry, "step_time_low_seconds")) + " – " +
+         significant(number_at(entry, "step_time_high_seconds"));
+}
+
+std::string why_of(const Json& entry) {
+  const Json& compared = entry["compared_with_next"];
+  return compared.is_object() ? escape(text_at(compared, "sentence")) : "";
+}
+
+}  // namespace
+
+std::string step_time(const Json& report) {
+  const Json& ranked = report["ranked"];
+  if (ranked.empty()) return "";
+  return section(
+      "step-time", "Where the time goes",
+      figure("step_time", "Step time of the ranked layouts, split into its terms.", bars(ranked)) +
+          terms_table(ranked.front()));
+}
+
+std::string ranking(const Json& report) {
+  const Json& ranked = report["ranked"];
+  if (ranked.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& entry : ranked) {
+    rows.push_back({fmt::format("{}", entry["rank"].get<int>()),
+                    fmt::format("<code>{}</code>", escape(text_at(entry, "short_name"))),
+                    significant(number_at(entry, "step_time_seconds")), interval_of(entry),
+                    fmt::format("{:+.1f}", (number_at(entry, "relative_to_best") - 1.0) * 100.0),
+                    significant(number_at(entry, "tokens_per_second_per_gpu")),
+                    fmt::format("{:.1f}", number_at(entry, "model_flops_utilization") * 100.0),
+                    significant(in_gibibytes(bytes(number_at(entry, "peak_memory_bytes"))), 3),
+                    badge(text_at(entry, "provenance")), entry["pareto"].get<bool>() ? "yes" : "",
+                    why_of(entry)});
+  }
+  const std::string body = table("The fastest layouts that fit",
+                                 {{"rank", true},
+                                  {"layout"},
+                                  {"step, s", true},
+                                  {"90 % interval, s", true},
+                                  {"behind, %", true},
+                                  {"tokens/s/GPU", true},
+                                  {"MFU, %", true},
+                                  {"peak memory, GiB", true},
+                                  {"weakest input"},
+                                  {"Pareto"},
+                                  {"why it beats the next"}},
+                                 rows);
+  return section("ranking", "Ranking",
+                 body + figure("pareto",
+                               "Step time against peak memory of the ranked layouts; "
+                               "the whiskers are the 90 % interval."));
+}
+
+}  // namespace meshwright::reports::html

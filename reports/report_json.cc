@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/report_json.h"
+
+#include "reports/sections/sections_json.h"
+#include "reports/validation_json.h"
+
+namespace meshwright::reports {
+
+Json report_to_json(const ReportContents& contents) {
+  const planner::Plan& plan = contents.plan;
+  Json json = artefact(kReportSchema, contents.origin);
+  json["plan"] = artefact("meshwright.plan/1", contents.plan_origin);
+  json.update(headline_section(plan));
+  json["model"] = to_json(plan.model);
+  json["job"] = to_json(plan.job);
+  json["cluster"] = {
+      {"name", plan.cluster.name},          {"source", plan.cluster.source},
+      {"device", plan.cluster.device.name}, {"device_source", plan.cluster.device.source},
+      {"gpus", plan.cluster.num_gpus()},    {"gpus_per_node", plan.cluster.gpus_per_node},
+      {"num_nodes", plan.cluster.num_nodes}};
+  json["ranked"] = ranking_section(plan);
+  json["volume"] = volume_section(plan);
+  json["memory"] = memory_section(plan);
+  json["heat_map"] = heat_map_section(plan, contents.search);
+  json["timeline"] = timeline_section(plan);
+  json["validation"] = contents.validation ? validation_to_json(*contents.validation) : Json();
+  json["rejections"] = rejections_section(plan);
+  json["statistics"] = {{"enumerated", plan.statistics.enumerated},
+                        {"legal", plan.statistics.legal},
+                        {"fitting", plan.statistics.fitting}};
+  json["calibration"] = calibration_section(plan, contents.profile);
+  json["assumptions"] = assumptions_section(plan);
+  json["glossary"] = glossary_section();
+  return json;
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record behind the report page (schema "meshwright.report/1", described in
+// schema/report.schema.json). Every number of the page is in it; the page adds no others.
+#pragma once
+
+#include <optional>
+
+#include "planner/plan.h"
+#include "planner/search.h"
+#include "planner/validation.h"
+#include "reports/origin_json.h"
+#include "sim/json/records.h"
+
+namespace meshwright::reports {
+
+inline constexpr std::string_view kReportSchema = "meshwright.report/1";
+
+struct ReportContents {
+  planner::Plan plan;
+  planner::SearchOptions search;  // the plan's, for the heat map
+  Origin origin;                  // of the report
+  Origin plan_origin;             // of the plan
+  std::optional<planner::Validation> validation;
+  nlohmann::json profile;  // the measured profile, or null
+};
+
+Json report_to_json(const ReportContents& contents);
+
+}  // namespace meshwright::reports

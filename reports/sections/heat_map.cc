@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "reports/sections/sections_json.h"
+#include "sim/names.h"
+
+namespace meshwright::reports {
+namespace {
+
+constexpr int kLargestTensorSize = 64;
+constexpr int kLargestPipelineSize = 128;
+
+// The sizes that the search was told to try; else powers of two that divide the GPUs, and what the
+// ranking holds.
+std::vector<int> sizes(const std::vector<int>& told, int gpus, int limit,
+                       const std::vector<Estimate>& ranked, int Layout::*size) {
+  if (!told.empty()) return told;
+  std::set<int> all;
+  for (int n = 1; n <= std::min(limit, gpus); n *= 2) {
+    if (gpus % n == 0) all.insert(n);
+  }
+  for (const Estimate& e : ranked) all.insert(e.layout.*size);
+  return {all.begin(), all.end()};
+}
+
+// Memory is the reason worth reading: a layout that obeys every rule and is too large.
+const planner::Rejection* reason_of(const planner::Plan& cell) {
+  for (const planner::Rejection& r : cell.rejections) {
+    if (r.rule == Rule::memory_capacity) return &r;
+  }
+  return cell.rejections.empty() ? nullptr : &cell.rejections.front();
+}
+
+Json cell_of(const planner::Plan& cell, int tensor, int pipeline) {
+  Json json{{"tensor_parallel_size", tensor}, {"pipeline_parallel_size", pipeline}};
+  if (!cell.ranked.empty()) {
+    json["step_time_seconds"] = cell.ranked.front().step_time.value();
+    json["peak_memory_bytes"] = cell.ranked.front().peak_memory().value();
+    json["short_name"] = short_name(cell.ranked.front().layout);
+    return json;
+  }
+  json["step_time_seconds"] = nullptr;
+  const planner::Rejection* reason = reason_of(cell);
+  json["rule"] = reason == nullptr ? "no_layout" : rule_text(reason->rule).name;
+  json["reason"] = reason == nullptr ? "no layout of these sizes" : reason->sentence;
+  return json;
+}
+
+}  // namespace
+
+Json heat_map_section(const planner::Plan& plan, const planner::SearchOptions& search) {
+  const int gpus = plan.cluster.num_gpus();
+  const auto tensor = sizes(search.space.tensor_parallel_sizes, gpus, kLargestTensorSize,
+                            plan.ranked, &Layout::tensor_parallel_size);
+  const auto pipeline = sizes(search.space.pipeline_parallel_sizes, gpus,
+                              std::min(kLargestPipelineSize, plan.model.num_layers), plan.ranked,
+                              &Layout::pipeline_parallel_size);
+  Json cells = Json::array();
+  std::set<int> kept_tensor;
+  std::set<int> kept_pipeline;
+  for (const int t : tensor) {
+    for (const int p : pipeline) {
+      planner::SearchOptions one = search;
+      one.top = 1;
+      one.space.tensor_parallel_sizes = {t};
+      one.space.pipeline_parallel_sizes = {p};
+      const Json cell = cell_of(planner::search(plan.model, plan.cluster, plan.job, one), t, p);
+      const bool worth_showing = !cell["step_time_seconds"].is_null() ||
+                                 cell["rule"] == rule_text(Rule::memory_capacity).name;
+      if (worth_showing) kept_tensor.insert(t), kept_pipeline.insert(p);
+      cells.push_back(cell);
+    }
+  }
+  Json kept = Json::array();
+  for (const Json& cell : cells) {
+    if (kept_tensor.count(cell["tensor_parallel_size"].get<int>()) == 0) continue;
+    if (kept_pipeline.count(cell["pipeline_parallel_size"].get<int>()) == 0) continue;
+    kept.push_back(cell);
+  }
+  return {{"tensor_parallel_sizes", kept_tensor},
+          {"pipeline_parallel_sizes", kept_pipeline},
+          {"cells", std::move(kept)}};
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a report, each from a plan. Numbers are in base units (_seconds, _bytes); sentences
+// are for people. Parts that need a winner are null when no layout fits.
+#pragma once
+
+#include <string>
+
+#include "planner/plan.h"
+#include "planner/search.h"
+#include "sim/json/records.h"
+
+namespace meshwright::reports {
+
+// "tensor_parallel_communication" as people say it.
+std::string spoken(std::string_view name);
+
+// verdict, confidence, tiles, and the numbers behind them.
+Json headline_section(const planner::Plan& plan);
+// The ranked layouts, each with what sets it apart from the next.
+Json ranking_section(const planner::Plan& plan);
+// Bytes that one rank of the busiest stage sends in a step, by group and link, and the three
+// published orders.
+Json volume_section(const planner::Plan& plan);
+// Bytes held by each pipeline stage against the device's capacity.
+Json memory_section(const planner::Plan& plan);
+// Best step time of each tensor x pipeline size, or why there is none: the search, once a cell.
+Json heat_map_section(const planner::Plan& plan, const planner::SearchOptions& search);
+// What each stage does when: the winner's schedule, cut to a readable number of micro-batches.
+Json timeline_section(const planner::Plan& plan);
+Json rejections_section(const planner::Plan& plan);
+// What stands behind the numbers: measured points, fitted rates, datasheet values. `profile` is the
+// measured profile, or null.
+Json calibration_section(const planner::Plan& plan, const nlohmann::json& profile);
+// The job in words, the plan's notes, what an interval means.
+Json assumptions_section(const planner::Plan& plan);
+Json glossary_section();
+
+}  // namespace meshwright::reports

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/sections/sections_json.h"
+#include "sim/evaluate.h"
+#include "sim/layout/stages.h"
+#include "sim/names.h"
+#include "sim/schedule/schedule.h"
+
+namespace meshwright::reports {
+namespace {
+
+constexpr std::size_t kMostEvents = 6000;  // beyond, a page gets slow and a reader sees nothing
+
+std::string_view work_name(Work work) {
+  switch (work) {
+    case Work::forward:
+      return "forward";
+    case Work::backward:
+      return "backward";
+    case Work::backward_input:
+      return "backward_input";
+    case Work::backward_weight:
+      break;
+  }
+  return "backward_weight";
+}
+
+// Enough to see warm-up, steady state and drain: twice as many micro-batches as stages. A multiple
+// of the stages, as interleaving and dualpipe need it.
+int shown_micro_batches(const Layout& layout, int micro_batches) {
+  return std::min(micro_batches, 2 * layout.pipeline_parallel_size);
+}
+
+// The same chunk times that evaluate() adds up.
+PipelineTimes pipeline_times(const planner::Plan& plan, const Estimate& best, int micro_batches) {
+  CostTable table(plan.model, plan.cluster, plan.job);
+  PipelineTimes times;
+  for (const Stage& stage : pipeline_stages(plan.model, best.layout)) {
+    std::vector<ChunkTimes> chunks;
+    for (const Chunk& chunk : stage.chunks) {
+      const ChunkCost& cost = table.chunk(best.layout, chunk, stage.num_layers());
+      const Seconds weight = cost.backward_weight.time;
+      chunks.push_back({cost.forward_time() + cost.host * 0.5,
+                        cost.backward_time() - weight + cost.host * 0.5, weight});
+    }
+    times.stages.push_back(std::move(chunks));
+  }
+  // The step waits for one message forward and one backward, a micro-batch and chunk.
+  const Cost& messages =
+      best.terms[static_cast<std::size_t>(TermKind::pipeline_communication)].cost;
+  times.send = messages.time / (2.0 * micro_batches * best.layout.virtual_pipeline_parallel_size);
+  return times;
+}
+
+// Tenths of a microsecond are finer than any pixel, and short in the file.
+double rounded(Seconds time) { return std::round(time.value() * 1e7) / 1e7; }
+
+Json events_of(const Timeline& timeline) {
+  Json events = Json::array();
+  for (const TimelineEvent& e : timeline.events) {
+    events.push_back({e.stage, rounded(e.begin), rounded(e.end), work_name(e.instruction.work),
+                      e.instruction.micro_batch, e.instruction.chunk});
+  }
+  return events;
+}
+
+}  // namespace
+
+Json timeline_section(const planner::Plan& plan) {
+  if (plan.ranked.empty()) return {};
+  const Estimate& best = plan.ranked.front();
+  const Layout& layout = best.layout;
+  if (layout.pipeline_parallel_size == 1) return {};
+  const int all = num_micro_batches(plan.job.global_batch_size, layout);
+  const int shown = shown_micro_batches(layout, all);
+  const auto programs = pipeline_programs(layout.schedule, layout.pipeline_parallel_size, shown,
+                                          layout.virtual_pipeline_parallel_size);
+  std::size_t count = 0;
+  for (const StageProgram& program : programs) count += program.size();
+  if (count > kMostEvents) return {};
+  const Timeline timeline =
+      simulate(layout.schedule, programs, pipeline_times(plan, best, all), true);
+  Json busy = Json::array();
+  for (const Seconds b : timeline.busy) busy.push_back(b / timeline.total);
+  const std::string sentence =
+      shown == all ? fmt::format("All {} micro-batches of a step, {} schedule.", all,
+                                 name_of(layout.schedule))
+                   : fmt::format(
+                         "The first {} of {} micro-batches, {} schedule; the others repeat the "
+                         "middle part, so the idle share of a whole step is smaller than it looks.",
+                         shown, all, name_of(layout.schedule));
+  return {
+      {"schedule", name_of(layout.schedule)},
+      {"stages", layout.pipeline_parallel_size},
+      {"micro_batches", all},
+      {"micro_batches_shown", shown},
+      {"total_seconds", timeline.total.value()},
+      {"busy_share", std::move(busy)},
+      {"sentence", sentence},
+      {"event_columns", {"stage", "begin_seconds", "end_seconds", "work", "micro_batch", "chunk"}},
+      {"events", events_of(timeline)}};
+}
+
+}  // namespace meshwright::reports

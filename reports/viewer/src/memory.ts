@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacked bars: what one GPU of each pipeline stage holds, against the device's capacity.
+
+import type { Chart } from "./charts";
+import { escape, kGibibyte, memory_text, significant, spoken } from "./format";
+import { paint_of } from "./paint";
+import type { Report, StageMemory } from "./report";
+import { base_option, category_axis, legend, value_axis, type Theme } from "./theme";
+
+const kParts = [
+  "weights",
+  "gradients",
+  "optimizer",
+  "activations",
+  "recompute_workspace",
+  "logits",
+  "communication_buffers",
+  "reserve",
+];
+
+export function memory_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
+  if (report.memory === null) return null;
+  const { stages, capacity_bytes } = report.memory;
+  const parts = kParts.filter((part) => stages.some((stage) => stage[`${part}_bytes`] > 0));
+  const capacity = capacity_bytes / kGibibyte;
+  const rows = Math.ceil((parts.length + 1) / (narrow ? 2 : 6));
+  return {
+    height: Math.min(24 * stages.length, 900) + 90 + 22 * rows,
+    option: {
+      ...base_option(theme),
+      legend: legend(theme),
+      grid: { left: 8, right: 40, top: 24 + 24 * rows, bottom: 44, containLabel: true },
+      tooltip: {
+        ...base_option(theme).tooltip,
+        trigger: "axis",
+        axisPointer: { type: "shadow" },
+        formatter: (items: { dataIndex: number }[]) => tooltip(stages[items[0].dataIndex], parts, capacity_bytes),
+      },
+      // Without its own end the axis would hide a capacity line that no bar reaches.
+      xAxis: { ...value_axis(theme, "memory of one GPU, GiB"), max: Math.ceil(capacity * 1.02) },
+      yAxis: { ...category_axis(theme, stages.map((stage) => `stage ${stage.stage}`)), inverse: true },
+      series: parts.map((part, index) => ({
+        name: spoken(part),
+        type: "bar",
+        stack: "memory",
+        barMaxWidth: 22,
+        itemStyle: paint_of(part),
+        data: stages.map((stage) => stage[`${part}_bytes`] / kGibibyte),
+        markLine: index === 0 ? capacity_line(capacity, theme) : undefined,
+      })),
+    },
+  };
+}
+
+function capacity_line(capacity: number, theme: Theme): object {
+  return {
+    silent: true,
+    symbol: "none",
+    lineStyle: { color: "#c0392b", width: 2, type: "solid" },
+    label: { formatter: `${significant(capacity, 3)} GiB`, color: theme.text, position: "end" },
+    data: [{ xAxis: capacity }],
+  };
+}
+
+function tooltip(stage: StageMemory, parts: string[], capacity: number): string {
+  const lines = parts.map((part) => `${escape(spoken(part))}: ${memory_text(stage[`${part}_bytes`])}`);
+  const head = `<b>stage ${stage.stage}</b>: ${memory_text(stage.total_bytes)} of ${memory_text(capacity)}`;
+  return `${head}<br>${lines.join("<br>")}`;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of report.json that charts are drawn from (reports/schema/report.schema.json).
+
+export interface Term {
+  name: string;
+  seconds: number;
+  provenance: string;
+}
+
+export interface RankedLayout {
+  rank: number;
+  short_name: string;
+  step_time_seconds: number;
+  step_time_low_seconds: number;
+  step_time_high_seconds: number;
+  peak_memory_bytes: number;
+  pareto: boolean;
+  terms: Term[];
+}
+
+export interface GroupVolume {
+  group: string;
+  tier: string;
+  group_size: number;
+  sent_bytes: number;
+}
+
+export interface StageMemory {
+  stage: number;
+  total_bytes: number;
+  [part: string]: number;
+}
+
+export interface Cell {
+  tensor_parallel_size: number;
+  pipeline_parallel_size: number;
+  step_time_seconds: number | null;
+  short_name?: string;
+  rule?: string;
+  reason?: string;
+}
+
+export type Event = [stage: number, begin: number, end: number, work: string, microBatch: number, chunk: number];
+
+export interface Timeline {
+  stages: number;
+  total_seconds: number;
+  events: Event[];
+}
+
+export interface Comparison {
+  name: string;
+  run_name: string;
+  predicted_seconds: number;
+  predicted_low_seconds: number;
+  predicted_high_seconds: number;
+  measured_seconds: number;
+}
+
+export interface Report {
+  ranked: RankedLayout[];
+  volume: { groups: GroupVolume[] } | null;
+  memory: { capacity_bytes: number; stages: StageMemory[] } | null;
+  heat_map: {
+    tensor_parallel_sizes: number[];
+    pipeline_parallel_sizes: number[];
+    cells: Cell[];
+  } | null;
+  timeline: Timeline | null;
+  validation: { layouts: Comparison[] } | null;
+}
+
+export function read_report(): Report {
+  const element = document.getElementById("report");
+  return JSON.parse(element?.textContent ?? "{}") as Report;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's colours for the charts, light or dark.
+
+export interface Theme {
+  text: string;
+  soft: string;
+  line: string;
+  panel: string;
+  page: string;
+  heat: [string, string];
+}
+
+export function theme_of_page(): Theme {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name: string) => style.getPropertyValue(name).trim();
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  return {
+    text: value("--text"),
+    soft: value("--soft"),
+    line: value("--line"),
+    panel: value("--panel"),
+    page: value("--page"),
+    heat: dark ? ["#2f7fc4", "#1c2f42"] : ["#1f6fb4", "#e8f1fa"],
+  };
+}
+
+// What all charts share.
+export function base_option(theme: Theme) {
+  return {
+    animation: false,
+    textStyle: { color: theme.text, fontFamily: "system-ui, sans-serif", fontSize: 12 },
+    aria: { enabled: true },
+    tooltip: {
+      confine: true,
+      backgroundColor: theme.panel,
+      borderColor: theme.line,
+      textStyle: { color: theme.text, fontSize: 12 },
+    },
+  };
+}
+
+export function value_axis(theme: Theme, name: string) {
+  return {
+    type: "value" as const,
+    name,
+    nameLocation: "middle" as const,
+    nameGap: 30,
+    nameTextStyle: { color: theme.soft },
+    axisLabel: { color: theme.soft },
+    axisLine: { lineStyle: { color: theme.line } },
+    splitLine: { lineStyle: { color: theme.line, opacity: 0.6 } },
+  };
+}
+
+export function category_axis(theme: Theme, data: string[], name = "") {
+  return {
+    type: "category" as const,
+    data,
+    name,
+    nameLocation: "middle" as const,
+    nameGap: 30,
+    nameTextStyle: { color: theme.soft },
+    axisLabel: { color: theme.text },
+    axisLine: { lineStyle: { color: theme.line } },
+    axisTick: { show: false },
+  };
+}
+
+export function legend(theme: Theme) {
+  return { top: 0, left: 0, itemWidth: 16, itemHeight: 12, textStyle: { color: theme.soft } };
+}
