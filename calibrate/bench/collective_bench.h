@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// One collective of one size over one group. Payload as nccl-tests counts it: the whole array of an
+// all-reduce, all-gather, reduce-scatter or all-to-all, the message of a broadcast or send.
+// send_recv goes there and back between the group's two ranks; its time is half of that.
+#pragma once
+
+#include <memory>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/bench/bench.h"
+#include "sim/hardware/cluster.h"
+
+namespace meshwright::calibrate {
+
+// The payload rounded down to whole elements for each rank.
+Bytes whole_payload(Bytes payload, int group_size);
+
+std::unique_ptr<Bench> make_collective_bench(Compute& compute, Communicator& group,
+                                             Collective collective, Bytes payload);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/bench/gemm_bench.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "calibrate/bench/sample_data.h"
+#include "sim/names.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr int kSampledEntries = 16;
+// Of the sum of the products' magnitudes: operands are exact, so only fp32 accumulation errs.
+constexpr double kTolerance = 1e-5;
+
+std::size_t whole(double bytes) { return static_cast<std::size_t>(bytes); }
+
+class GemmBench : public Bench {
+ public:
+  GemmBench(Compute& compute, const GemmVariant& variant, Precision precision)
+      : compute_(compute),
+        shape_(variant.shape),
+        precision_(precision),
+        a_(compute, operand_bytes(shape_.m)),
+        b_(compute, operand_bytes(shape_.n)),
+        c_(compute, whole(4.0 * static_cast<double>(shape_.batch * shape_.m * shape_.n))) {
+    call_ = {.batch = shape_.batch,
+             .m = shape_.m,
+             .n = shape_.n,
+             .k = shape_.k,
+             .transpose_a = variant.transpose_a,
+             .transpose_b = variant.transpose_b,
+             .precision = precision,
+             .a = a_.data(),
+             .b = b_.data(),
+             .c = c_.floats(),
+             .stride_a = shape_.m * shape_.k,
+             .stride_b = shape_.k * shape_.n,
+             .stride_c = shape_.m * shape_.n};
+    fill(a_, a_count(), kStreamA);
+    fill(b_, b_count(), kStreamB);
+  }
+
+  std::string check() override {
+    run(1);
+    const std::vector<float> a = sample_numbers(a_count(), kStreamA);
+    const std::vector<float> b = sample_numbers(b_count(), kStreamB);
+    const auto results = static_cast<std::size_t>(shape_.batch * shape_.m * shape_.n);
+    for (int i = 0; i < kSampledEntries; ++i) {
+      // First and last entry and evenly between.
+      const std::size_t at = (results - 1) * static_cast<std::size_t>(i) / (kSampledEntries - 1);
+      const std::string wrong = check_entry(at, a, b);
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  void run(int repetitions) override {
+    for (int i = 0; i < repetitions; ++i) compute_.gemm(call_);
+    compute_.synchronize();
+  }
+
+ private:
+  static constexpr unsigned kStreamA = 1;
+  static constexpr unsigned kStreamB = 2;
+
+  [[nodiscard]] std::size_t a_count() const {
+    return static_cast<std::size_t>(shape_.batch * shape_.m * shape_.k);
+  }
+  [[nodiscard]] std::size_t b_count() const {
+    return static_cast<std::size_t>(shape_.batch * shape_.k * shape_.n);
+  }
+  [[nodiscard]] std::size_t operand_bytes(std::int64_t edge) const {
+    return whole(bytes_per_element(precision_) *
+                 static_cast<double>(shape_.batch * edge * shape_.k));
+  }
+
+  void fill(const DeviceArray& to, std::size_t count, unsigned stream) {
+    const DeviceArray numbers(compute_, count * sizeof(float));
+    fill_with_sample(compute_, numbers, stream);
+    compute_.convert(to.data(), precision_, numbers.floats(), static_cast<std::int64_t>(count));
+    compute_.synchronize();
+  }
+
+  [[nodiscard]] std::string check_entry(std::size_t at, const std::vector<float>& a,
+                                        const std::vector<float>& b) {
+    const auto index = static_cast<std::int64_t>(at);
+    const std::int64_t entry = index / (shape_.m * shape_.n);
+    const std::int64_t row = index / shape_.n % shape_.m, col = index % shape_.n;
+    double expected = 0.0, magnitude = 0.0;
+    for (std::int64_t k = 0; k < shape_.k; ++k) {
+      const std::int64_t ia = call_.transpose_a ? k * shape_.m + row : row * shape_.k + k;
+      const std::int64_t ib = call_.transpose_b ? col * shape_.k + k : k * shape_.n + col;
+      const double product =
+          static_cast<double>(a[static_cast<std::size_t>(entry * call_.stride_a + ia)]) *
+          static_cast<double>(b[static_cast<std::size_t>(entry * call_.stride_b + ib)]);
+      expected += product;
+      magnitude += std::abs(product);
+    }
+    const double is = downloaded(compute_, c_.floats() + at, 1)[0];
+    if (std::abs(is - expected) <= kTolerance * magnitude) return "";
+    return fmt::format("{} GEMM {} x {} x {} x {}: entry ({}, {}) is {}, {} was expected",
+                       name_of(precision_), shape_.batch, shape_.m, shape_.n, shape_.k, row, col,
+                       is, expected);
+  }
+
+  Compute& compute_;
+  GemmShape shape_;
+  Precision precision_;
+  DeviceArray a_, b_, c_;
+  GemmCall call_;
+};
+
+}  // namespace
+
+std::vector<GemmVariant> training_variants(GemmShape s, bool second_transposed) {
+  return {{.shape = s, .transpose_b = second_transposed},
+          {.shape = {s.batch, s.m, s.k, s.n}, .transpose_b = !second_transposed},
+          {.shape = {s.batch, s.k, s.n, s.m}, .transpose_a = true}};
+}
+
+Bytes gemm_memory(const GemmShape& s, Precision precision) {
+  const double width = bytes_per_element(precision);
+  return bytes(width * static_cast<double>(s.batch * (s.m * s.k + s.k * s.n)) +
+               4.0 * static_cast<double>(s.batch * s.m * s.n));
+}
+
+std::unique_ptr<Bench> make_gemm_bench(Compute& compute, const GemmVariant& variant,
+                                       Precision precision) {
+  return std::make_unique<GemmBench>(compute, variant, precision);
+}
+
+}  // namespace meshwright::calibrate

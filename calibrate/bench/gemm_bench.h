@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// One GEMM shape as a transformer step runs it: row-major activations (m x k) and weights (k x n).
+// forward y = x w; input gradient dx = dy w^T; weight gradient dw = x^T dy.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "calibrate/bench/bench.h"
+#include "sim/cost/compute.h"
+
+namespace meshwright::calibrate {
+
+struct GemmVariant {
+  GemmShape shape;  // of the product itself: op(a) is m x k, op(b) is k x n
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool operator==(const GemmVariant& o) const {
+    return shape.batch == o.shape.batch && shape.m == o.shape.m && shape.n == o.shape.n &&
+           shape.k == o.shape.k && transpose_a == o.transpose_a && transpose_b == o.transpose_b;
+  }
+};
+
+// The three products of a forward shape, as a step runs them. Attention scores q k^T have their
+// second operand transposed in forward, not in backward.
+std::vector<GemmVariant> training_variants(GemmShape forward, bool second_transposed = false);
+
+// Bytes that the operands and the result take.
+Bytes gemm_memory(const GemmShape& shape, Precision precision);
+
+std::unique_ptr<Bench> make_gemm_bench(Compute& compute, const GemmVariant& variant,
+                                       Precision precision);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory-bound kernels of a transformer step, forward and backward together, as one bench each.
+//
+// `traffic` is what sim/model counts for the same work (bytes read + written, fp32), so that
+// kernel_cost with rate = traffic / time gives the measured time back.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/bench/bench.h"
+
+namespace meshwright::calibrate {
+
+struct KernelSizes {
+  std::int64_t positions = 256, batch = 2;  // rows = positions * batch
+  std::int64_t hidden = 512, ffn = 2048, heads = 8, vocab = 8192;
+  [[nodiscard]] std::int64_t rows() const { return positions * batch; }
+  bool operator==(const KernelSizes&) const = default;
+};
+
+struct KernelCase {
+  std::string_view kernel;  // of sim/model/operators.h
+  Bytes traffic;            // of one run
+  int launches = 1;         // that the model charges for it
+};
+
+// What can be measured at these sizes.
+std::vector<KernelCase> kernel_cases(const KernelSizes& sizes);
+
+std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kernel,
+                                         const KernelSizes& sizes);
+
+}  // namespace meshwright::calibrate

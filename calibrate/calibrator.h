@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures a machine: all ranks work at once, as a job would, and the slowest one counts.
+//
+// Order: memory and launch cost, kernels, the model's GEMM shapes, collectives from the ones that a
+// step uses most, the general GEMM grid. Each result is checked before its time is believed; each
+// point is handed over as it comes; a point that is noisy twice is kept and flagged.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/backends/compute.h"
+#include "calibrate/measurement.h"
+#include "calibrate/profile.h"
+#include "calibrate/sweep.h"
+
+namespace meshwright::calibrate {
+
+struct CalibrationOptions {
+  double budget_seconds = 60.0;  // of measuring; what does not fit is left out, with a note
+  Workload workload{};           // what a model needs; measured before the general grid
+  Bytes largest_payload = mebibytes(64);
+  MeasureOptions measure{};
+};
+
+// Called on rank 0 only.
+struct CalibrationEvents {
+  std::function<void(const MeasuredPoint&)> point = [](const MeasuredPoint&) {};
+  // done of total points, seconds used; `next` is about to be measured.
+  std::function<void(std::size_t done, std::size_t total, double used, const std::string& next)>
+      progress = [](std::size_t, std::size_t, double, const std::string&) {};
+  std::function<void(const std::string&)> warning = [](const std::string&) {};
+};
+
+// Collective over `world`. Rank 0's profile is complete but for tool version and command. Throws
+// SystemError when a device or a collective computes something wrong.
+Profile run_calibration(Compute& compute, Communicator& world, const CalibrationOptions& options,
+                        const CalibrationEvents& events);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/fit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "calibrate/least_squares.h"
+#include "sim/cost/collective_model.h"
+#include "sim/cost/gemm_model.h"
+#include "sim/names.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// Too few points to say how far off a model is.
+constexpr double kUnknownSpread = 0.3;
+constexpr std::size_t kFewestPoints = 4;
+
+double best_rate(const std::vector<GemmPoint>& points) {
+  double best = 0.0;
+  for (const GemmPoint& p : points) {
+    best = std::max(best, (gemm_flops({p.batch, p.m, p.n, p.k}) / p.time).value());
+  }
+  return best;
+}
+
+struct LinkSample {
+  Collective collective;
+  int group_size;
+  Bytes payload;
+  Seconds time;
+};
+
+std::vector<LinkSample> samples_of(const Link& link) {
+  std::vector<LinkSample> samples;
+  for (const CollectiveCurve& curve : link.curves) {
+    for (const CollectivePoint& p : curve.points) {
+      samples.push_back({curve.collective, curve.group_size, p.payload, p.time});
+    }
+  }
+  return samples;
+}
+
+// The link between the ranks of one group, as if each were alone on it.
+Seconds modelled(const LinkSample& sample, const Link& link) {
+  Cluster cluster;
+  cluster.gpus_per_node = sample.group_size;
+  cluster.intra_node.bandwidth = link.bandwidth;
+  cluster.intra_node.bandwidth_fraction = 1.0;
+  cluster.intra_node.latency = link.latency;
+  const Placement together{.group_size = sample.group_size,
+                           .ranks_per_node = sample.group_size,
+                           .num_nodes = 1,
+                           .groups_per_node = 1};
+  return collective_model_time(sample.collective, sample.payload, together, cluster);
+}
+
+}  // namespace
+
+Fit fit_gemm(GemmModel& model, const Device& device) {
+  Fit fit{.what = "gemm " + std::string(name_of(model.precision)), .parameters = {}};
+  model.peak = flops_per_second(best_rate(model.points));
+  model.sustained_fraction = 1.0;
+  model.relative_spread = kUnknownSpread;
+  model.provenance = Provenance::fitted;
+  fit.points = static_cast<int>(model.points.size());
+  if (model.points.size() < kFewestPoints) return fit;
+  std::vector<double> observed;
+  for (const GemmPoint& p : model.points) observed.push_back(p.time.value());
+  GemmModel tried = model;
+  tried.points.clear();
+  const LogFit result = fit_log_space(
+      {1.0, 16.0},
+      [&](std::span<const double> parameters, std::size_t i) {
+        const GemmPoint& p = model.points[i];
+        tried.sustained_fraction = parameters[0];
+        tried.ramp_k = parameters[1];
+        return gemm_model_time({p.batch, p.m, p.n, p.k}, tried, device).value();
+      },
+      observed);
+  model.sustained_fraction = result.parameters[0];
+  model.ramp_k = result.parameters[1];
+  model.relative_spread = result.relative_spread;
+  fit.relative_spread = result.relative_spread;
+  fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * model.peak.value(),
+                     result.standard_errors[0] * model.peak.value()},
+                    {"ramp_k", result.parameters[1], result.standard_errors[1]}};
+  return fit;
+}
+
+Fit fit_link(Link& link, const std::string& name) {
+  Fit fit{.what = "link " + name, .parameters = {}};
+  const std::vector<LinkSample> samples = samples_of(link);
+  fit.points = static_cast<int>(samples.size());
+  link.bandwidth_fraction = 1.0;
+  link.relative_spread = kUnknownSpread;
+  if (samples.size() < kFewestPoints) return fit;
+  std::vector<double> observed;
+  for (const LinkSample& s : samples) observed.push_back(s.time.value());
+  Link tried;
+  const LogFit result = fit_log_space(
+      {1e-6, 1e9},
+      [&](std::span<const double> parameters, std::size_t i) {
+        tried.latency = seconds(parameters[0]);
+        tried.bandwidth = bytes_per_second(parameters[1]);
+        return modelled(samples[i], tried).value();
+      },
+      observed);
+  link.latency = seconds(result.parameters[0]);
+  link.bandwidth = bytes_per_second(result.parameters[1]);
+  link.relative_spread = result.relative_spread;
+  link.provenance = Provenance::fitted;
+  fit.relative_spread = result.relative_spread;
+  fit.parameters = {
+      {"latency_seconds", result.parameters[0], result.standard_errors[0]},
+      {"bandwidth_bytes_per_second", result.parameters[1], result.standard_errors[1]}};
+  return fit;
+}
+
+}  // namespace meshwright::calibrate

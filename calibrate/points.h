@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// One measured time and what was timed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "calibrate/measurement.h"
+#include "sim/cost/compute.h"
+#include "sim/hardware/cluster.h"
+
+namespace meshwright::calibrate {
+
+enum class PointKind { gemm, kernel, memory_copy, host_link, kernel_launch, collective };
+std::string_view name_of(PointKind kind);
+
+struct MeasuredPoint {
+  PointKind kind = PointKind::gemm;
+  Precision precision = Precision::fp32;  // gemm
+  GemmShape shape{};                      // gemm: op(a) is m x k, op(b) is k x n
+  bool transpose_a = false, transpose_b = false;
+  std::string kernel{};                            // kernel: the model's name
+  int launches = 1;                                // kernel: that the model charges
+  Collective collective = Collective::all_reduce;  // collective
+  Tier tier = Tier::intra_node;                    // collective
+  int group_size = 1;                              // collective
+  Bytes amount{};                                  // payload, or bytes read + written
+  Measurement measurement{};
+
+  [[nodiscard]] Seconds time() const { return measurement.summary.median; }
+  // "gemm fp32 512 x 1024 x 4096", "all_reduce 1 MiB over 2 ranks"
+  [[nodiscard]] std::string label() const;
+};
+
+}  // namespace meshwright::calibrate
