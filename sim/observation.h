@@ -21,6 +21,7 @@ struct Observation {
   Layout layout;       // the plan's
   Layout run_layout;   // what the ranks at hand could run; equal to layout when everything was run
   int run_layers = 0;  // layers of the model really run
+  int run_global_batch_size = 0;  // sequences a step really run; 0: the job's
   int ranks = 0;
   int steps = 0;
   bool complete = true;              // everything of the plan's layout was run
