@@ -184,7 +184,13 @@ std::string calibration(const Json& report) {
   if (!calibration["extrapolations"].empty()) {
     body += "<h3>Beyond what was measured</h3>\n" + list(calibration["extrapolations"]);
   }
-  if (calibration.contains("flagged") && !calibration["flagged"].empty()) {
+  if (calibration["profile"].is_object()) {
+    const Json& profile = calibration["profile"];
+    body += fmt::format("<p>Measured {} with <code>{}</code>: {:.0f} points.</p>\n",
+                        escape(text_at(profile, "created")), escape(text_at(profile, "command")),
+                        number_at(profile, "measured_points"));
+  }
+  if (!calibration["flagged"].empty()) {
     body += "<h3>Measurements to look at twice</h3>\n" + list(calibration["flagged"]);
   }
   return section("calibration", "What the numbers rest on", body);

@@ -85,6 +85,29 @@ Json extrapolations(const planner::Plan& plan) {
   return sentences;
 }
 
+// Who measured, when, and how much; the points themselves stay in the profile.
+Json profile_summary(const nlohmann::json& profile) {
+  if (!profile.is_object()) return {};
+  Json json = Json::object();
+  for (const std::string_view key : {"created", "tool_version", "command"}) {
+    const auto found = profile.find(key);
+    if (found != profile.end() && found->is_string()) json[std::string(key)] = *found;
+  }
+  const auto points = profile.find("points");
+  if (points != profile.end() && points->is_array()) json["measured_points"] = points->size();
+  return json;
+}
+
+// What the calibrator itself found odd: noisy points, points left out, a loaded machine.
+Json notes_of(const nlohmann::json& profile) {
+  Json notes = Json::array();
+  if (!profile.is_object() || !profile.contains("notes")) return notes;
+  for (const nlohmann::json& note : profile["notes"]) {
+    if (note.is_string()) notes.push_back(note);
+  }
+  return notes;
+}
+
 }  // namespace
 
 Json calibration_section(const planner::Plan& plan, const nlohmann::json& profile) {
@@ -98,7 +121,8 @@ Json calibration_section(const planner::Plan& plan, const nlohmann::json& profil
             {"source", cluster.device.source},
             {"facts", std::move(facts)},
             {"extrapolations", extrapolations(plan)}};
-  json["profile"] = profile;
+  json["profile"] = profile_summary(profile);
+  json["flagged"] = notes_of(profile);
   return json;
 }
 

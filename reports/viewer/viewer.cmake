@@ -4,11 +4,12 @@ set(MESHWRIGHT_VIEWER auto CACHE STRING "Charts in the report page. auto: when n
 set_property(CACHE MESHWRIGHT_VIEWER PROPERTY STRINGS auto on off)
 
 find_program(MESHWRIGHT_NPM npm)
+set(viewer ${CMAKE_CURRENT_SOURCE_DIR}/viewer)
 set(modules ${CMAKE_BINARY_DIR}/viewer)
 set(esbuild ${modules}/node_modules/.bin/esbuild)
 set(has_viewer FALSE)
 if(NOT MESHWRIGHT_VIEWER STREQUAL "off" AND MESHWRIGHT_NPM)
-  file(COPY package.json package-lock.json .npmrc DESTINATION ${modules})
+  file(COPY ${viewer}/package.json ${viewer}/package-lock.json ${viewer}/.npmrc DESTINATION ${modules})
   if(NOT EXISTS ${esbuild})
     message(STATUS "Fetching the viewer's packages with npm ci")
     execute_process(COMMAND ${MESHWRIGHT_NPM} ci --ignore-scripts --no-audit --no-fund --fetch-retries=0
@@ -26,19 +27,19 @@ endif()
 add_feature_info(VIEWER "${has_viewer}" "charts in the report page: needs npm and its packages at build time")
 
 set(script ${CMAKE_BINARY_DIR}/generated/reports/viewer.js)
-set(MESHWRIGHT_VIEWER_SCRIPT "" PARENT_SCOPE)
+set(MESHWRIGHT_VIEWER_SCRIPT "")
 if(has_viewer)
   set(sources main report paint format charts theme step_time traffic memory heat_map pareto timeline parity whiskers)
-  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/)
+  list(TRANSFORM sources PREPEND ${viewer}/src/)
   list(TRANSFORM sources APPEND .ts)
   add_custom_command(
     OUTPUT ${script}
     COMMAND ${CMAKE_COMMAND} -E env NODE_PATH=${modules}/node_modules
-            ${esbuild} ${CMAKE_CURRENT_SOURCE_DIR}/src/main.ts --bundle --minify --target=es2020
+            ${esbuild} ${viewer}/src/main.ts --bundle --minify --target=es2020
             --format=iife --charset=ascii --legal-comments=none --log-level=warning --outfile=${script}
-    DEPENDS ${sources} package.json
+    DEPENDS ${sources} ${viewer}/package.json
     VERBATIM)
-  set(MESHWRIGHT_VIEWER_SCRIPT ${script} PARENT_SCOPE)
+  set(MESHWRIGHT_VIEWER_SCRIPT ${script})
 else()
   file(REMOVE ${script})
 endif()
