@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every file in configs/models is read and has the parameters of the model that it names.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "sim/json/records.h"
+#include "sim/model/parameters.h"
+
+namespace meshwright {
+namespace {
+
+const std::filesystem::path kFolder =
+    std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "configs/models";
+
+// Published counts as in tests/unit/interop/huggingface_published_test.cc. The GPT shapes by
+// 12 l h^2 + 13 l h + (V + s) h + 2 h (Narayanan 2021, eq. 2, and the final norm); for
+// quickstart-gpt 12*4*65536 + 13*4*256 + 1280*256 + 512 = 3,487,232. The toy: 2 * 32,000,000 +
+// 13,200.
+const std::map<std::string, std::int64_t> kParameters = {
+    {"bloom-176b", 176'247'271'424},
+    {"deepseek-v3", 671'026'419'200},
+    {"falcon-180b", 178'557'088'768},
+    {"falcon-40b", 41'303'293'952},
+    {"gemma-2-27b", 27'227'128'320},
+    {"gpt-1t", 1'008'038'758'400},
+    {"gpt-22b", 22'074'273'792},
+    {"gpt-530b", 529'600'819'200},
+    {"gpt-neox-20b", 20'554'567'680},
+    {"gpt-oss-120b", 116'829'156'672},
+    {"gpt2-xl", 1'557'611'200},
+    {"gpt3-175b", 174'615'846'912},
+    {"llama-2-13b", 13'015'864'320},
+    {"llama-2-70b", 68'976'648'192},
+    {"llama-2-7b", 6'738'415'616},
+    {"llama-3-405b", 405'853'388'800},
+    {"llama-3-70b", 70'553'706'496},
+    {"llama-3-8b", 8'030'261'248},
+    {"mistral-7b", 7'241'732'096},
+    {"mixtral-8x22b", 140'620'634'112},
+    {"mixtral-8x7b", 46'702'792'704},
+    {"opt-66b", 65'719'701'504},
+    {"phi-3-mini", 3'821'079'552},
+    {"quickstart-gpt", 3'487'232},
+    {"qwen2.5-72b", 72'706'203'648},
+    {"qwen2.5-7b", 7'615'616'512},
+    {"qwen3-235b-a22b", 235'093'634'560},
+    {"qwen3-30b-a3b", 30'532'122'624},
+    {"qwen3-32b", 32'762'123'264},
+    {"qwen3-8b", 8'190'735'360},
+    {"toy-mlp", 64'013'200},
+};
+
+nlohmann::json load(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+TEST(ModelFiles, EachIsReadAndHasItsPublishedParameters) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    const std::string stem = entry.path().stem().string();
+    SCOPED_TRACE(stem);
+    ASSERT_TRUE(kParameters.contains(stem)) << "add its parameters here";
+    const Model model = model_from_json(load(entry.path()), entry.path().filename().string());
+    EXPECT_EQ(model.name, stem);
+    EXPECT_EQ(total_parameters(model), kParameters.at(stem));
+    ++files;
+  }
+  EXPECT_EQ(files, static_cast<int>(kParameters.size()));
+}
+
+TEST(ModelFiles, EachSaysItsSchemaAndSource) {
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    const nlohmann::json json = load(entry.path());
+    EXPECT_EQ(json.value("schema", ""), "meshwright.model/1") << entry.path();
+    EXPECT_GT(json.value("source", "").size(), 10U) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
