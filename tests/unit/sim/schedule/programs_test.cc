@@ -20,7 +20,9 @@ std::string text(const StageProgram& program, bool chunks = false) {
            : i.work == Work::backward_input ? 'I'
                                             : 'W';
     out += std::to_string(i.micro_batch);
-    if (chunks) out += "." + std::to_string(i.chunk);
+    if (!chunks) continue;
+    out += '.';
+    out += std::to_string(i.chunk);
   }
   return out;
 }
