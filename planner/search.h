@@ -13,20 +13,20 @@ namespace meshwright::planner {
 struct SearchSpace {
   std::vector<int> tensor_parallel_sizes;
   std::vector<int> pipeline_parallel_sizes;
-  std::vector<int> virtual_pipeline_parallel_sizes;  // empty: 1 only
+  std::vector<int> virtual_pipeline_parallel_sizes;  // empty: divisors of a stage's layers
   std::vector<int> context_parallel_sizes;           // empty: 1 only
   std::vector<int> expert_parallel_sizes;
   std::vector<int> micro_batch_sizes;
   std::vector<int> zero_stages;
   std::vector<bool> sequence_parallel;
   std::vector<RecomputeGranularity> recompute;
-  std::vector<PipelineSchedule> schedules;  // empty: 1f1b (interleaved when virtual > 1)
+  std::vector<PipelineSchedule> schedules;  // empty: 1f1b, interleaved when virtual > 1
   bool overlap_grad_reduce = true;          // and parameter gather, where legal
 };
 
 struct SearchOptions {
   SearchSpace space;
-  int top = 10;                  // ranked layouts to keep
+  int top = 10;                  // fastest layouts to keep; the Pareto set is kept besides
   double memory_headroom = 0.0;  // share of the device's memory to leave free
 };
 

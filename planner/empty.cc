@@ -1,1 +1,0 @@
-// removed once this room has a source

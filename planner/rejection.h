@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why layouts were turned down, counted under their rules, with the nearest miss of each rule and
+// the smallest single change that would admit it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "planner/pareto.h"
+#include "planner/plan.h"
+
+namespace meshwright::planner {
+
+// By how much a layout missed, relative to what was needed: (needed - available) / needed where too
+// little was there; where a size must divide, the distance of `available` to the next multiple of
+// `needed`.
+double shortfall(const Violation& violation);
+
+class RejectionTally {
+ public:
+  void add(const Violation& violation, const Layout& layout);
+  void merge(const RejectionTally& later);
+  [[nodiscard]] std::int64_t count(Rule rule) const;
+  [[nodiscard]] std::int64_t total() const;
+
+  struct Entry {
+    std::int64_t count = 0;
+    double shortfall = 0.0;
+    Infeasible nearest;
+  };
+  [[nodiscard]] const std::array<Entry, kNumRules>& entries() const { return entries_; }
+
+ private:
+  std::array<Entry, kNumRules> entries_{};
+};
+
+// The first of the single changes that turns `layout` into one that obeys every rule and fits, each
+// really tried: one step more recompute, sequence parallel, the next ZeRO stage, half the
+// micro-batch, full recompute, twice the tensor or pipeline size with half the data size; then
+// their reverses. "recompute_granularity selective -> full"; empty when none helps.
+std::string smallest_change(CostTable& table, const Layout& layout);
+
+// Twice, four times ... as many GPUs in the pipeline or tensor direction, with the switches as they
+// are: "pipeline_parallel_size 1 -> 2 on 16 GPUs". Empty when 64 times as many do not help.
+std::string change_on_more_gpus(const Model& model, const Cluster& cluster, const Job& job,
+                                const Layout& layout);
+
+// Most frequent first; of equally frequent ones the earlier rule.
+std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& table);
+
+}  // namespace meshwright::planner
