@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -25,8 +26,7 @@ constexpr std::array kStatusNames{EnumName{RunStatus::ok, "ok"}, EnumName{RunSta
 Model read_model(ObjectReader& run) {
   const nlohmann::json& json = run.member("model");
   if (json.is_string()) return load_model(json.get<std::string>());
-  if (interop::looks_like_huggingface(json))
-    return interop::model_from_huggingface(json, run.file());
+  if (looks_like_huggingface(json)) return model_from_huggingface(json, run.file());
   return model_from_json(json, run.file(), run.pointer_to("model"));
 }
 
@@ -49,6 +49,22 @@ Job read_job(ObjectReader& run, const Model& model) {
     job.attention_kernel = AttentionKernel::unfused;
   if (!json.contains("dropout") && gpt2_generation) job.dropout = true;
   return job;
+}
+
+// This format says "recompute" and "zb-h1" where a layout file says recompute_granularity and
+// zb_h1.
+nlohmann::json in_our_words(nlohmann::json layout) {
+  if (!layout.is_object()) return layout;
+  if (layout.contains("recompute")) {
+    layout["recompute_granularity"] = layout["recompute"];
+    layout.erase("recompute");
+  }
+  if (layout.contains("schedule") && layout["schedule"].is_string()) {
+    auto name = layout["schedule"].get<std::string>();
+    std::replace(name.begin(), name.end(), '-', '_');
+    layout["schedule"] = name;
+  }
+  return layout;
 }
 
 void complete(Layout& layout, const nlohmann::json& json, const Model& model, int gpus) {
@@ -82,7 +98,7 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   const int gpus = reader.required_int("gpus");
   run.cluster = scaled_to(read_cluster(reader, named), gpus);
   run.job = read_job(reader, run.model);
-  const nlohmann::json& layout = reader.member("layout");
+  const nlohmann::json layout = in_our_words(reader.member("layout"));
   run.layout = layout_from_json(layout, file, reader.pointer_to("layout"));
   complete(run.layout, layout, run.model, gpus);
   ObjectReader measured = reader.required_object("measured");

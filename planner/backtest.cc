@@ -26,21 +26,14 @@ double median(std::vector<double> values) {
 PredictedRun predict(const MeasuredRun& run, std::size_t index) {
   PredictedRun predicted;
   predicted.run = index;
-  // A run that is predicted not to fit still gets a time: the ranking may be right where the memory
-  // is not.
-  Cluster roomy = run.cluster;
-  roomy.device.memory = bytes(1e18);
-  const Outcome outcome = estimate(run.model, roomy, run.job, run.layout);
-  if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
-    predicted.violation = infeasible->violation;
-    return predicted;
-  }
-  predicted.estimate = std::get<Estimate>(outcome);
+  // A run that is predicted not to fit still gets a time: the ranking may be right where memory is
+  // not.
+  CostTable table(run.model, run.cluster, run.job);
+  const Evaluation evaluation = evaluate(table, run.layout, MemoryLimit::reported);
+  predicted.violation = evaluation.violation;
+  if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) return predicted;
+  predicted.estimate = described(evaluation, run.model, run.cluster, run.job, run.layout);
   const Estimate& found = *predicted.estimate;
-  if (found.peak_memory() > run.cluster.device.memory) {
-    predicted.violation = Violation{Rule::memory_capacity, found.peak_memory().value(),
-                                    run.cluster.device.memory.value()};
-  }
   if (run.status != RunStatus::ok) return predicted;
   if (run.step_time) {
     predicted.step_time_error = found.step_time / *run.step_time - 1.0;

@@ -22,8 +22,9 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
 }
 
 // Terms err independently of each other; inside a term errors are shared.
-void fill_interval(Estimate& estimate) {
-  double variance = 0.0;
+void fill_interval(Estimate& estimate, const Framework& framework) {
+  const double unexplained = framework.relative_spread * estimate.step_time.value();
+  double variance = unexplained * unexplained;
   for (const Term& term : estimate.terms) {
     const double deviation = term.cost.relative_spread * term.cost.time.value();
     variance += deviation * deviation;
@@ -56,7 +57,7 @@ Estimate described(const Evaluation& evaluation, const Model& model, const Clust
     estimate.memory.back().reserve = allocator_reserve(cluster.device, layout);
   }
   estimate.volume = volume(model, job, layout);
-  fill_interval(estimate);
+  fill_interval(estimate, cluster.framework);
   const double gpus = world_size(layout);
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;

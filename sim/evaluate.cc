@@ -129,7 +129,7 @@ void add_chunk(StageCost& stage, const ChunkCost& chunk) {
 Cost step_cost(const Transfer& transfer, const Layout& layout, const Cluster& cluster) {
   return times(collective_cost(transfer.collective, transfer.payload,
                                place(transfer.group, layout, cluster), cluster),
-               transfer.times_per_step);
+               transfer.times_per_step * cluster.framework.collective_time_factor);
 }
 
 // Once-a-step communication of a stage (gradients, parameters, tied embedding, norms), and what
@@ -188,15 +188,18 @@ double optimizer_bytes(const Job& job) {
 }
 
 Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Layout& layout,
-                    const Device& device) {
+                    const Cluster& cluster) {
   const bool sharded = layout.zero_stage > 0;
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
   const double expert = parameters.expert / (sharded ? expert_data_parallel_size(layout) : 1);
   const Bytes traffic = bytes((dense + expert) * optimizer_bytes(job));
-  if (!layout.optimizer_offload) return kernel_cost("adam", traffic, device);
+  if (!layout.optimizer_offload) {
+    return times(kernel_cost("adam", traffic, cluster.device),
+                 cluster.framework.kernel_time_factor);
+  }
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.
-  return {traffic / device.host_link, 0.3, Provenance::assumed};
+  return {traffic / cluster.device.host_link, 0.3, Provenance::assumed};
 }
 
 Cost& term(Evaluation& evaluation, TermKind kind) {
@@ -228,12 +231,16 @@ Pipeline pipeline_of(CostTable& table, const Layout& layout) {
   pipeline.times.stages.resize(pipeline.stages.size());
   for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
     const Stage& stage = pipeline.stages[i];
+    const auto chunks_per_stage = static_cast<double>(stage.chunks.size());
     for (const Chunk& chunk : stage.chunks) {
       const ChunkCost& cost = table.chunk(layout, chunk, stage.num_layers());
       add_chunk(pipeline.costs[i], cost);
+      const Seconds host =
+          cost.host + table.cluster().framework.micro_batch_overhead / chunks_per_stage;
+      pipeline.costs[i].host += host - cost.host;
       const Seconds weight = cost.backward_weight.time;
-      pipeline.times.stages[i].push_back({cost.forward_time() + cost.host * 0.5,
-                                          cost.backward_time() - weight + cost.host * 0.5, weight});
+      pipeline.times.stages[i].push_back(
+          {cost.forward_time() + host * 0.5, cost.backward_time() - weight + host * 0.5, weight});
     }
     const auto work = [&](int s) {
       const StageCost& c = pipeline.costs[static_cast<std::size_t>(s)];
@@ -251,6 +258,7 @@ Cost send_cost(const StageVolume& volume, const Layout& layout, const Cluster& c
     if (transfer.group != Group::pipeline || transfer.phase != Phase::forward) continue;
     cost = collective_cost(transfer.collective, transfer.payload,
                            place(Group::pipeline, layout, cluster), cluster);
+    cost.time *= cluster.framework.collective_time_factor;
     if (layout.overlap_p2p_comm) cost.time *= cluster.device.overlap_slowdown;
     break;
   }
@@ -280,7 +288,7 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout) {
                                       micro_batches, cluster.device.overlap_slowdown);
     if (exposed.time > data.time) data = exposed;
     const Cost step = optimizer_cost(stage_parameters(model, job, layout, pipeline.stages[i]), job,
-                                     layout, cluster.device);
+                                     layout, cluster);
     if (step.time > optimizer.time) optimizer = step;
   }
   pipeline.times.send = send.time;
@@ -307,7 +315,8 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout) {
   term(result, TermKind::pipeline_bubble) = bubble;
   term(result, TermKind::data_parallel_communication) = data;
   term(result, TermKind::optimizer) = optimizer;
-  term(result, TermKind::host) = {stage.host * m, 0.2, cluster.device.memory_provenance};
+  term(result, TermKind::host) = {stage.host * m + cluster.framework.step_overhead, 0.2,
+                                  cluster.device.memory_provenance};
   term(result, TermKind::offload) =
       times(offload_cost(model, job, layout, stage, cluster.device), m);
   for (const Term& t : result.terms) result.step_time += t.cost.time;
@@ -333,17 +342,19 @@ void fill_memory(Evaluation& result, const CostTable& table, const Layout& layou
 
 }  // namespace
 
-Evaluation evaluate(CostTable& table, const Layout& layout) {
+Evaluation evaluate(CostTable& table, const Layout& layout, MemoryLimit limit) {
   Evaluation result;
-  for (std::size_t i = 0; i < result.terms.size(); ++i)
+  for (std::size_t i = 0; i < result.terms.size(); ++i) {
     result.terms[i].kind = static_cast<TermKind>(i);
+  }
   result.violation = check_layout(table.model(), table.job(), layout, table.cluster().num_gpus());
   if (result.violation) return result;
   fill_memory(result, table, layout);
-  if (result.peak_memory > table.cluster().device.memory) {
-    result.violation = Violation{Rule::memory_capacity, result.peak_memory.value(),
-                                 table.cluster().device.memory.value()};
-    return result;
+  const Bytes capacity = table.cluster().device.memory;
+  if (result.peak_memory > capacity) {
+    result.violation =
+        Violation{Rule::memory_capacity, result.peak_memory.value(), capacity.value()};
+    if (limit == MemoryLimit::enforced) return result;
   }
   fill_time(result, table, layout);
   return result;

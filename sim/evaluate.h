@@ -70,7 +70,11 @@ class CostTable {
   std::unique_ptr<Impl> impl_;
 };
 
+// Whether a layout that is too large for the device's memory gets a time all the same.
+enum class MemoryLimit { enforced, reported };
+
 // Rules, then memory, then time.
-Evaluation evaluate(CostTable& table, const Layout& layout);
+Evaluation evaluate(CostTable& table, const Layout& layout,
+                    MemoryLimit limit = MemoryLimit::enforced);
 
 }  // namespace meshwright

@@ -17,13 +17,15 @@ struct Work {
 };
 
 void add_operator(Work& work, const Operator& op, bool recomputed, double times,
-                  Precision precision, const Device& device) {
-  const auto scaled = [times](Cost cost) {
-    cost.time *= times;
+                  Precision precision, const Cluster& cluster) {
+  const double factor = op.kind == OperatorKind::memory_bound ? cluster.framework.kernel_time_factor
+                                                              : cluster.framework.gemm_time_factor;
+  const auto scaled = [times, factor](Cost cost) {
+    cost.time *= times * factor;
     return cost;
   };
-  const Cost forward = scaled(forward_cost(op, precision, device));
-  const BackwardCost backward = backward_cost(op, precision, device);
+  const Cost forward = scaled(forward_cost(op, precision, cluster.device));
+  const BackwardCost backward = backward_cost(op, precision, cluster.device);
   work.forward = work.forward + forward;
   work.backward_input = work.backward_input + scaled(backward.input);
   if (op.has_weight) work.backward_weight = work.backward_weight + scaled(backward.weight);
@@ -37,12 +39,13 @@ void add_operator(Work& work, const Operator& op, bool recomputed, double times,
 
 void add_operators(Work& work, const std::vector<Operator>& ops, double times,
                    double recomputed_times, const Job& job, const Layout& layout,
-                   const Device& device) {
+                   const Cluster& cluster) {
   for (const Operator& op : ops) {
-    if (recomputed_times > 0) add_operator(work, op, true, recomputed_times, job.precision, device);
+    if (recomputed_times > 0)
+      add_operator(work, op, true, recomputed_times, job.precision, cluster);
     if (times > recomputed_times) {
       add_operator(work, op, is_recomputed(op, layout, false), times - recomputed_times,
-                   job.precision, device);
+                   job.precision, cluster);
     }
   }
 }
@@ -67,23 +70,22 @@ Work chunk_work(const Model& model, const Cluster& cluster, const Job& job, cons
       stage_layers == 0
           ? 0.0
           : static_cast<double>(fully_recomputed_layers(layout, stage_layers)) / stage_layers;
-  const Device& device = cluster.device;
   for (std::size_t i = 0; i < kLayerKinds; ++i) {
     if (count[i] == 0) continue;
     add_operators(work, layer_operators(model, kinds[i], job, layout), count[i],
-                  count[i] * recomputed_share, job, layout, device);
+                  count[i] * recomputed_share, job, layout, cluster);
   }
   if (chunk.embedding)
-    add_operators(work, embedding_operators(model, job, layout), 1, 0, job, layout, device);
+    add_operators(work, embedding_operators(model, job, layout), 1, 0, job, layout, cluster);
   if (chunk.head) {
     add_operators(work, head_operators(model, job, layout), 1 + model.mtp_num_layers, 0, job,
-                  layout, device);
+                  layout, cluster);
     if (model.mtp_num_layers > 0) {
       const LayerKind last = layer_kind(model, model.num_layers - 1);
       add_operators(work, layer_operators(model, last, job, layout), model.mtp_num_layers, 0, job,
-                    layout, device);
+                    layout, cluster);
       add_operators(work, mtp_operators(model, job, layout), model.mtp_num_layers, 0, job, layout,
-                    device);
+                    cluster);
     }
   }
   return work;
@@ -124,7 +126,7 @@ Communication chunk_communication(const Model& model, const Cluster& cluster, co
     const double times = transfer.times_per_step / micro_batches;
     Cost cost = collective_cost(transfer.collective, transfer.payload,
                                 place(transfer.group, layout, cluster), cluster);
-    cost.time *= times;
+    cost.time *= times * cluster.framework.collective_time_factor;
     *axis = *axis + cost;
     sum.calls[phase] += times;
   }
@@ -169,7 +171,7 @@ ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
   cost.forward_communication = communication.exposed[0];
   cost.backward_communication = communication.exposed[1];
   // When the host cannot launch as fast as the device works, its time wins.
-  const Seconds launch = cluster.device.host_launch;
+  const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
   const Seconds forward_host = launch * (work.forward_kernels + communication.calls[0]);
   const Seconds backward_host = launch * (work.backward_kernels + communication.calls[1]);
   cost.host = std::max(seconds(0), forward_host - cost.forward_time()) +

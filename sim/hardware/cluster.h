@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/hardware/device.h"
+#include "sim/hardware/framework.h"
 #include "sim/units.h"
 
 namespace meshwright {
@@ -32,14 +33,16 @@ struct CollectiveCurve {
 struct Link {
   std::string name;                 // "NVLink 4", "InfiniBand NDR", "shared memory"
   BytesPerSecond bandwidth;         // per device and direction; inter-node: NIC share of one device
-  double bandwidth_fraction = 0.8;  // of it, reached by large collectives
+  double bandwidth_fraction = 0.8;  // of it, reached by large collectives in large groups
+  double ring_end_cost =
+      0.0;  // bytes take 1 + ring_end_cost / group as long (all-reduce: half of it)
   double sharp_bandwidth_fraction =
       0.0;                  // all-reduce busbw / bandwidth with in-switch reduction; 0: none
   int sharp_min_group = 0;  // smallest group that uses it
   Seconds base_latency;     // once a call: launch and protocol set-up
   Seconds latency;          // one step of a ring or tree, including the software above it
   // Medium messages have not filled the pipeline: up to ramp_latency * log2(group) more, half of it
-  // at ramp_bytes for each rank of the group.
+  // at ramp_bytes * log2(group).
   Seconds ramp_latency;
   Bytes ramp_bytes;
   Provenance provenance = Provenance::datasheet;
@@ -60,6 +63,7 @@ struct Cluster {
   double spine_oversubscription =
       1.0;                          // leaf ports down / up; slows groups of more nodes than that
   double price_per_gpu_hour = 0.0;  // 0: not stated
+  Framework framework;              // what the training software adds
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
 };

@@ -30,18 +30,19 @@ struct GemmPoint {
 };
 
 // How one number format multiplies: time = kernel launch + norm(compute, bytes / memory bandwidth).
-// compute = waves * (k + ramp_k) * 2 * tile_m * tile_n / (peak * sustained_fraction / SMs), the
-// least over this tile, its halves and quarters, and splits of k. A smaller tile pays edge_cost
-// products for each element of its two edges. Measured points override the model near themselves.
+// compute = waves * (k + ramp_k) * (2 * tile_m * tile_n / (peak * sustained_fraction / SMs) +
+// k_latency), the least over this tile, its halves and quarters, and splits of k. Measured points
+// override the model near themselves.
 struct GemmModel {
   Precision precision = Precision::bf16;
   FlopsPerSecond peak;              // dense, datasheet
   double sustained_fraction = 1.0;  // of peak, for large shapes
   int tile_m = 128, tile_n = 128;   // largest output tile of one multiprocessor
   double ramp_k = 0.0;              // prologue and epilogue of a tile, in units of k
-  double edge_cost = 0.0;           // operand loads of a tile, products an edge element costs
-  double wave_quantization = 1.0;   // 1: a started wave costs a whole one; 0: only its share
-  double relative_spread = 0.1;     // residual of the fit
+  Seconds k_latency;  // of one step in k, whatever the tile's size: favours large tiles
+  double wave_quantization = 1.0;  // 1: a started wave costs a whole one; 0: only its share
+  Seconds split_latency;           // once more when k is split: the pass that adds the parts
+  double relative_spread = 0.1;    // residual of the fit
   Provenance provenance = Provenance::datasheet;
   std::vector<GemmPoint> points;  // sorted by (m, n, k, batch)
 };
@@ -62,7 +63,8 @@ struct AttentionRate {
   double forward_fraction = 0.5;  // of the GEMM peak, long sequences and many heads
   double backward_fraction = 0.4;
   double ramp_keys = 0.0;
-  double tail_waves = 0.0;
+  double forward_tail_waves = 0.0;
+  double backward_tail_waves = 0.0;
   double relative_spread = 0.15;
   Provenance provenance = Provenance::datasheet;
 };

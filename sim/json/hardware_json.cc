@@ -29,8 +29,9 @@ constexpr Unit kKibibytes{"_kib", 1024.0, "_bytes"};
 constexpr Unit kGigabytesPerSecond{"_gb_per_s", 1e9, "_bytes_per_s"};
 constexpr Unit kTeraflops{"_tflops", 1e12, "_flops_per_s"};
 constexpr Unit kMicroseconds{"_us", 1e6, "_seconds"};
+constexpr Unit kNanoseconds{"_ns", 1e9, "_seconds"};
 
-// Microseconds divide (1e-6 is not exact), the others multiply.
+// Times divide (1e-6 is not exact), the others multiply.
 double to_base(double value, const Unit& unit) {
   return unit.base_suffix == "_seconds" ? value / unit.scale : value * unit.scale;
 }
@@ -125,9 +126,10 @@ GemmModel read_gemm(ObjectReader reader) {
   g.tile_m = reader.optional_int("tile_m", g.tile_m, {1, 4096});
   g.tile_n = reader.optional_int("tile_n", g.tile_n, {1, 4096});
   g.ramp_k = reader.optional_number("ramp_k", g.ramp_k);
-  g.edge_cost = reader.optional_number("edge_cost", g.edge_cost);
+  g.k_latency = seconds(read_amount(reader, "k_latency", kNanoseconds, 0.0));
   g.wave_quantization =
       reader.optional_number("wave_quantization", g.wave_quantization, {0.0, 1.0, false});
+  g.split_latency = seconds(read_amount(reader, "split_latency", kMicroseconds, 0.0));
   g.relative_spread = reader.optional_number("relative_spread", g.relative_spread);
   g.provenance = reader.optional_enum("provenance", g.provenance, kProvenanceNames);
   g.points = read_gemm_points(reader);
@@ -142,7 +144,8 @@ AttentionRate read_attention(ObjectReader reader) {
   a.forward_fraction = reader.required_number("forward_fraction", fraction);
   a.backward_fraction = reader.required_number("backward_fraction", fraction);
   a.ramp_keys = reader.optional_number("ramp_keys", a.ramp_keys);
-  a.tail_waves = reader.optional_number("tail_waves", a.tail_waves);
+  a.forward_tail_waves = reader.optional_number("forward_tail_waves", a.forward_tail_waves);
+  a.backward_tail_waves = reader.optional_number("backward_tail_waves", a.backward_tail_waves);
   a.relative_spread = reader.optional_number("relative_spread", a.relative_spread);
   a.provenance = reader.optional_enum("provenance", a.provenance, kProvenanceNames);
   reader.finish();
@@ -221,8 +224,9 @@ Json write_gemm(const GemmModel& g) {
   j["tile_m"] = g.tile_m;
   j["tile_n"] = g.tile_n;
   j["ramp_k"] = g.ramp_k;
-  j["edge_cost"] = g.edge_cost;
+  write_amount(j, "k_latency", g.k_latency.value(), kNanoseconds);
   j["wave_quantization"] = g.wave_quantization;
+  write_amount(j, "split_latency", g.split_latency.value(), kMicroseconds);
   j["relative_spread"] = g.relative_spread;
   j["provenance"] = name_of(g.provenance);
   if (g.points.empty()) return j;
@@ -238,7 +242,8 @@ Json write_attention(const AttentionRate& a) {
           {"forward_fraction", a.forward_fraction},
           {"backward_fraction", a.backward_fraction},
           {"ramp_keys", a.ramp_keys},
-          {"tail_waves", a.tail_waves},
+          {"forward_tail_waves", a.forward_tail_waves},
+          {"backward_tail_waves", a.backward_tail_waves},
           {"relative_spread", a.relative_spread},
           {"provenance", name_of(a.provenance)}};
 }
@@ -317,6 +322,34 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   return d;
 }
 
+Framework read_framework(ObjectReader reader) {
+  constexpr NumberRange kFactor{0.1, 10.0};
+  Framework f;
+  f.name = reader.required_string("name");
+  f.source = reader.optional_string("source", "");
+  f.gemm_time_factor = reader.optional_number("gemm_time_factor", 1.0, kFactor);
+  f.kernel_time_factor = reader.optional_number("kernel_time_factor", 1.0, kFactor);
+  f.collective_time_factor = reader.optional_number("collective_time_factor", 1.0, kFactor);
+  f.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
+  f.micro_batch_overhead = seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
+  f.step_overhead = seconds(read_amount(reader, "step_overhead", kMicroseconds, 0.0));
+  f.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
+  reader.finish();
+  return f;
+}
+
+Json write_framework(const Framework& f) {
+  Json j{{"name", f.name}, {"source", f.source}};
+  j["gemm_time_factor"] = f.gemm_time_factor;
+  j["kernel_time_factor"] = f.kernel_time_factor;
+  j["collective_time_factor"] = f.collective_time_factor;
+  write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
+  write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
+  write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
+  j["relative_spread"] = f.relative_spread;
+  return j;
+}
+
 Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
                           const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
@@ -336,6 +369,7 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
   c.spine_oversubscription = reader.optional_number("spine_oversubscription",
                                                     c.spine_oversubscription, {1.0, 1000.0, false});
   c.price_per_gpu_hour = reader.optional_number("price_per_gpu_hour", c.price_per_gpu_hour);
+  if (reader.has("framework")) c.framework = read_framework(reader.required_object("framework"));
   reader.finish();
   return c;
 }
@@ -369,6 +403,7 @@ Json to_json(const Cluster& c) {
   j["nodes_per_leaf"] = c.nodes_per_leaf;
   j["spine_oversubscription"] = c.spine_oversubscription;
   j["price_per_gpu_hour"] = c.price_per_gpu_hour;
+  if (!(c.framework == Framework{})) j["framework"] = write_framework(c.framework);
   return j;
 }
 
