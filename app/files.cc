@@ -145,7 +145,7 @@ std::string configs_directory() {
 Model load_model(const std::string& path) {
   const std::string file = find_config(path, "models");
   const nlohmann::json json = read_json_file(file);
-  Model model = looks_like_huggingface(json) ? model_from_huggingface(json, file)
+  Model model = interop::looks_like_huggingface(json) ? interop::model_from_huggingface(json, file)
                                                       : model_from_json(json, file);
   if (model.name.empty()) model.name = fs::path(file).stem().string();
   return model;

@@ -26,7 +26,8 @@ constexpr std::array kStatusNames{EnumName{RunStatus::ok, "ok"}, EnumName{RunSta
 Model read_model(ObjectReader& run) {
   const nlohmann::json& json = run.member("model");
   if (json.is_string()) return load_model(json.get<std::string>());
-  if (looks_like_huggingface(json)) return model_from_huggingface(json, run.file());
+  if (interop::looks_like_huggingface(json))
+    return interop::model_from_huggingface(json, run.file());
   return model_from_json(json, run.file(), run.pointer_to("model"));
 }
 

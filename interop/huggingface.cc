@@ -9,7 +9,7 @@
 #include "sim/json/reader.h"
 #include "sim/model/parameters.h"
 
-namespace meshwright {
+namespace meshwright::interop {
 namespace {
 
 constexpr const char* kNested = "text_config";  // the language model of a multimodal one
@@ -65,4 +65,4 @@ Model model_from_huggingface(const nlohmann::json& config, const std::string& fi
   return model;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::interop

@@ -12,7 +12,7 @@
 
 #include "sim/model/model.h"
 
-namespace meshwright {
+namespace meshwright::interop {
 
 // An object with "model_type", itself or in its "text_config".
 bool looks_like_huggingface(const nlohmann::json& config);
@@ -21,4 +21,4 @@ bool looks_like_huggingface(const nlohmann::json& config);
 // that no planner needs are passed over. Throws InputError.
 Model model_from_huggingface(const nlohmann::json& config, const std::string& file);
 
-}  // namespace meshwright
+}  // namespace meshwright::interop

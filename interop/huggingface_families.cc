@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace meshwright {
+namespace meshwright::interop {
 namespace {
 
 struct Family {
@@ -163,4 +163,4 @@ void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bo
 }
 
 }  // namespace huggingface
-}  // namespace meshwright
+}  // namespace meshwright::interop

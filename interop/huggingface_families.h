@@ -11,7 +11,7 @@
 #include "sim/json/reader.h"
 #include "sim/model/model.h"
 
-namespace meshwright {
+namespace meshwright::interop {
 
 using HuggingFaceFamilyReader = void (*)(ObjectReader& config, Model& model);
 
@@ -64,4 +64,4 @@ void read_bloom(ObjectReader& config, Model& model);
 void read_falcon(ObjectReader& config, Model& model);
 
 }  // namespace huggingface
-}  // namespace meshwright
+}  // namespace meshwright::interop

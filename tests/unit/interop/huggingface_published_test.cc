@@ -17,7 +17,7 @@
 #include "interop/huggingface.h"
 #include "sim/model/parameters.h"
 
-namespace meshwright {
+namespace meshwright::interop {
 namespace {
 
 struct Published {
@@ -210,4 +210,4 @@ TEST(HuggingFacePublished, ActiveParametersCountTheChosenExperts) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::interop

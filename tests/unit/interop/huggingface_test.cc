@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "sim/model/parameters.h"
 
-namespace meshwright {
+namespace meshwright::interop {
 namespace {
 
 using nlohmann::json;
@@ -170,4 +170,4 @@ TEST(HuggingFace, OurOwnSchemaIsNotMistaken) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::interop
