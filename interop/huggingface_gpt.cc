@@ -2,7 +2,7 @@
 // GPT-2 and its contemporaries: layer norms, a plain MLP, mostly biases everywhere.
 #include "interop/huggingface_families.h"
 
-namespace meshwright::huggingface {
+namespace meshwright::interop::huggingface {
 namespace {
 
 constexpr std::string_view kPostNorm = "norms after the residual are not supported";
@@ -95,4 +95,4 @@ void read_falcon(ObjectReader& config, Model& model) {
   model.parallel_shared_layer_norm = model.parallel_attention_mlp && norms == 1;
 }
 
-}  // namespace meshwright::huggingface
+}  // namespace meshwright::interop::huggingface

@@ -2,7 +2,7 @@
 // Llama and what grew out of it: rotary positions, RMS norms, a gated MLP, few key-value heads.
 #include "interop/huggingface_families.h"
 
-namespace meshwright::huggingface {
+namespace meshwright::interop::huggingface {
 namespace {
 
 constexpr std::string_view kOutputBias =
@@ -86,4 +86,4 @@ void read_gemma3(ObjectReader& config, Model& model) {
       optional_size(config, {"sliding_window_pattern", "_sliding_window_pattern"}, 6);
 }
 
-}  // namespace meshwright::huggingface
+}  // namespace meshwright::interop::huggingface

@@ -4,7 +4,7 @@
 
 #include "interop/huggingface_families.h"
 
-namespace meshwright::huggingface {
+namespace meshwright::interop::huggingface {
 namespace {
 
 MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts) {
@@ -103,4 +103,4 @@ void read_gpt_oss(ObjectReader& config, Model& model) {
   model.moe = moe;
 }
 
-}  // namespace meshwright::huggingface
+}  // namespace meshwright::interop::huggingface
