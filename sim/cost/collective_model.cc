@@ -28,10 +28,17 @@ int ring_steps(Collective collective, int group_size) {
   return 1;
 }
 
+// The first step of a ring only reads and the last only writes; all-reduce passes the ring twice
+// with one pair of ends.
+double ring_ends(Collective collective, const Link& link, int group_size) {
+  const double passes = collective == Collective::all_reduce ? 2.0 : 1.0;
+  return 1.0 + link.ring_end_cost / (passes * group_size);
+}
+
 Seconds ramp(const Link& link, Bytes moved, int group_size) {
-  const Bytes half = link.ramp_bytes * group_size;
-  if (link.ramp_latency.value() <= 0.0 || half.value() <= 0.0) return {};
-  return link.ramp_latency * std::log2(group_size) * (moved / (moved + half));
+  if (link.ramp_latency.value() <= 0.0 || moved.value() <= 0.0) return {};
+  const double depth = std::log2(group_size);
+  return link.ramp_latency * depth * (moved / (moved + link.ramp_bytes * depth));
 }
 
 Seconds one_node(Collective collective, Bytes payload, int group_size, const Link& link) {
@@ -41,7 +48,9 @@ Seconds one_node(Collective collective, Bytes payload, int group_size, const Lin
                          link.sharp_min_group > 0 && group_size >= link.sharp_min_group;
   const double fraction = in_switch ? link.sharp_bandwidth_fraction : link.bandwidth_fraction;
   return link.base_latency + link.latency * ring_steps(collective, group_size) +
-         moved / (link.bandwidth * fraction) + ramp(link, moved, group_size);
+         moved / (link.bandwidth * fraction) *
+             (in_switch ? 1.0 : ring_ends(collective, link, group_size)) +
+         ramp(link, moved, group_size);
 }
 
 // All-to-all: what leaves a node shares its NICs, the rest stays on the node's links meanwhile.

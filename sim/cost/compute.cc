@@ -45,7 +45,8 @@ Cost attention_cost(const Operator& op, Flops work, Bytes traffic, bool forward,
   const double keys = op.forward_flops.value() / (4.0 * batch * m * static_cast<double>(op.k));
   const double blocks =
       batch * std::ceil(m / kAttentionBlock) / static_cast<double>(device.num_multiprocessors);
-  const double fill = keys / (keys + rate->ramp_keys) * blocks / (blocks + rate->tail_waves);
+  const double tail = forward ? rate->forward_tail_waves : rate->backward_tail_waves;
+  const double fill = keys / (keys + rate->ramp_keys) * blocks / (blocks + tail);
   const double fraction = forward ? rate->forward_fraction : rate->backward_fraction;
   const GemmModel& gemm = gemm_model_for(device, precision);
   const Seconds compute = work / (gemm.peak * fraction * fill);

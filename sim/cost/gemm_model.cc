@@ -36,13 +36,14 @@ double tiled_time(const GemmShape& s, const GemmModel& model, const Machine& mac
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   const auto k = static_cast<double>(s.k), batch = static_cast<double>(s.batch);
   const double tiles = batch * ceil_div(m, tile_m) * ceil_div(n, tile_n);
-  const double products = tile_m * tile_n + model.edge_cost * (tile_m + tile_n);
-  const double seconds_per_k = products * machine.seconds_per_product;
+  const double seconds_per_k =
+      tile_m * tile_n * machine.seconds_per_product + model.k_latency.value();
   double best = waves(tiles, machine.multiprocessors, model.wave_quantization) *
                 (k + model.ramp_k) * seconds_per_k;
   if (tiles >= machine.multiprocessors) return best;
   for (double split = 2.0; split <= kMaxSplit; split *= 2.0) {
-    const double sums = batch * m * n * split * kSplitBytes / machine.bytes_per_second;
+    const double sums = model.split_latency.value() +
+                        batch * m * n * split * kSplitBytes / machine.bytes_per_second;
     best = std::min(best, waves(tiles * split, machine.multiprocessors, model.wave_quantization) *
                                   (k / split + model.ramp_k) * seconds_per_k +
                               sums);
@@ -73,18 +74,14 @@ double traffic(const GemmShape& s, Precision precision) {
 
 Seconds gemm_model_time(GemmShape shape, const GemmModel& model, const Device& device) {
   const double multiprocessors = device.num_multiprocessors;
-  // sustained_fraction is reached by the largest tile, edges included.
-  const double full_tile = static_cast<double>(model.tile_m) * model.tile_n;
-  const double edges = 1.0 + model.edge_cost * (model.tile_m + model.tile_n) / full_tile;
-  const Machine machine{
-      multiprocessors,
-      2.0 * multiprocessors / (model.peak.value() * model.sustained_fraction * edges),
-      device.memory_bandwidth.value() * device.memory_bandwidth_fraction};
+  const Machine machine{multiprocessors,
+                        2.0 * multiprocessors / (model.peak.value() * model.sustained_fraction),
+                        device.memory_bandwidth.value() * device.memory_bandwidth_fraction};
   const double compute = compute_time(shape, model, machine);
   const double memory = traffic(shape, model.precision) / machine.bytes_per_second;
-  // Loads and products overlap, but not wholly where neither dominates: a 4-norm.
+  // Loads and products overlap, but not wholly where neither dominates: a 3-norm.
   const double ratio = std::min(compute, memory) / std::max(compute, memory);
-  const double overlap = std::sqrt(std::sqrt(1.0 + ratio * ratio * ratio * ratio));
+  const double overlap = std::cbrt(1.0 + ratio * ratio * ratio);
   return device.kernel_launch + seconds(std::max(compute, memory) * overlap);
 }
 
