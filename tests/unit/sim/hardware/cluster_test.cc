@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/hardware/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+
+namespace meshwright {
+namespace {
+
+Cluster four_nodes_of_eight() {
+  Cluster c;
+  c.gpus_per_node = 8;
+  c.num_nodes = 4;
+  c.nics_per_node = 4;
+  c.intra_node.bandwidth = gigabytes_per_second(300);
+  c.inter_node.bandwidth = gigabytes_per_second(12.5);
+  return c;
+}
+
+TEST(Cluster, CountsItsDevices) { EXPECT_EQ(four_nodes_of_eight().num_gpus(), 32); }
+
+TEST(Cluster, FewerDevicesThanANodeAreAPartOfOneNode) {
+  const Cluster part = scaled_to(four_nodes_of_eight(), 2);
+  EXPECT_EQ(part.gpus_per_node, 2);
+  EXPECT_EQ(part.num_nodes, 1);
+  // 4 NICs for 8 devices: 1 for 2.
+  EXPECT_EQ(part.nics_per_node, 1);
+}
+
+TEST(Cluster, MoreDevicesAreWholeNodes) {
+  const Cluster grown = scaled_to(four_nodes_of_eight(), 1024);
+  EXPECT_EQ(grown.gpus_per_node, 8);
+  EXPECT_EQ(grown.num_nodes, 128);
+  EXPECT_EQ(grown.nics_per_node, 4);
+}
+
+TEST(Cluster, APartOfANodeBesideWholeNodesIsRefused) {
+  EXPECT_THROW(scaled_to(four_nodes_of_eight(), 12), InputError);
+  EXPECT_THROW(scaled_to(four_nodes_of_eight(), 0), InputError);
+}
+
+TEST(Cluster, SeveralNodesNeedALinkBetweenThem) {
+  Cluster alone = four_nodes_of_eight();
+  alone.inter_node = {};
+  EXPECT_NO_THROW(scaled_to(alone, 8));
+  EXPECT_THROW(scaled_to(alone, 16), InputError);
+}
+
+}  // namespace
+}  // namespace meshwright
