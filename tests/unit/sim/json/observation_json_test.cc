@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+#include "sim/json/records.h"
+
+namespace meshwright {
+namespace {
+
+Observation example() {
+  Observation o;
+  o.layout.tensor_parallel_size = 2;
+  o.layout.data_parallel_size = 4;
+  o.run_layout.tensor_parallel_size = 2;
+  o.run_layers = 6;
+  o.run_global_batch_size = 8;
+  o.ranks = 2;
+  o.steps = 5;
+  o.complete = false;
+  o.not_run = {"data-parallel size 4: 1 was run"};
+  o.step_time = milliseconds(12);
+  o.step_time_p10 = milliseconds(11);
+  o.step_time_p90 = milliseconds(14);
+  o.step_time_min = milliseconds(10.5);
+  o.terms = {{TermKind::backward_compute, milliseconds(7)},
+             {TermKind::pipeline_bubble, milliseconds(1)}};
+  Transfer t;
+  t.name = "attention output all-reduce";
+  t.group_size = 2;
+  t.times_per_step = 24;
+  t.payload = kibibytes(64);
+  o.counted = {t};
+  o.peak_memory = mebibytes(40);
+  o.loss = 4.5;
+  o.device = "cpu";
+  o.failure = "rank 1 on node2 was killed by signal 9";
+  return o;
+}
+
+Observation read(const Json& json) {
+  return observation_from_json(nlohmann::json::parse(json.dump()), "trials.json",
+                               "/observations/0");
+}
+
+TEST(ObservationJson, ReadsBackWhatItWrote) {
+  const Observation back = read(to_json(example()));
+  EXPECT_EQ(to_json(back).dump(), to_json(example()).dump());
+  EXPECT_EQ(back.layout, example().layout);
+  EXPECT_EQ(back.terms.at(1).kind, TermKind::pipeline_bubble);
+  EXPECT_EQ(back.counted.at(0).name, "attention output all-reduce");
+}
+
+TEST(ObservationJson, NamesOfCountedTransfersOutliveTheFile) {
+  Transfer kept;
+  {
+    Json json = to_json(example());
+    json["counted"][0]["name"] = "a name that is in no ledger";
+    kept = read(json).counted.at(0);
+  }
+  EXPECT_EQ(kept.name, "a name that is in no ledger");
+}
+
+TEST(ObservationJson, SaysWhereAMistakeIs) {
+  Json json = to_json(example());
+  json["terms"][1]["name"] = "bubbles";
+  try {
+    (void)read(json);
+    FAIL() << "an unknown term was accepted";
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("trials.json"));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("/observations/0/terms/1"));
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
