@@ -107,6 +107,7 @@ Observation run_trial(const Model& model, const Job& job, const Layout& layout, 
   o.layout = layout;
   o.run_layout = runnable.layout;
   o.run_layers = runnable.num_layers;
+  o.run_global_batch_size = runnable.global_batch_size;
   o.ranks = world_size(runnable.layout);
   o.not_run = std::move(runnable.not_run);
   o.complete = o.not_run.empty();
