@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// g++ 12 sees an array bound in the map that a JSON value would be if it were an object; a false
+// alarm of its inliner.
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright {
+namespace {
+
+using testing::HasSubstr;
+
+// No field has its default.
+Layout everything_set() {
+  Layout layout;
+  layout.tensor_parallel_size = 8;
+  layout.pipeline_parallel_size = 4;
+  layout.virtual_pipeline_parallel_size = 2;
+  layout.data_parallel_size = 16;
+  layout.context_parallel_size = 2;
+  layout.expert_parallel_size = 32;
+  layout.expert_tensor_parallel_size = 1;
+  layout.sequence_parallel = true;
+  layout.micro_batch_size = 2;
+  layout.schedule = PipelineSchedule::zb_v;
+  layout.num_layers_in_first_pipeline_stage = 7;
+  layout.num_layers_in_last_pipeline_stage = 6;
+  layout.scatter_gather_p2p = true;
+  layout.zero_stage = 1;
+  layout.zero_shard_size = 8;
+  layout.recompute_granularity = RecomputeGranularity::selective;
+  layout.recompute_method = RecomputeMethod::block;
+  layout.recompute_num_layers = 3;
+  layout.recompute_modules = kRecomputeLayerNorm | kRecomputeMlpActivation;
+  layout.cp_comm_type = ContextParallelAlgorithm::a2a_p2p;
+  layout.hierarchical_context_parallel_size = 2;
+  layout.overlap_grad_reduce = true;
+  layout.overlap_param_gather = true;
+  layout.tp_comm_overlap = true;
+  layout.overlap_p2p_comm = true;
+  layout.optimizer_offload = true;
+  layout.cpu_offloading_num_layers = 1;
+  layout.rank_order = {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
+  return layout;
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    layout_from_json(nlohmann::json::parse(text), "layout.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LayoutJson, EveryFieldSurvivesTheRoundTrip) {
+  for (const Layout& layout : {Layout{}, everything_set()}) {
+    const Json json = to_json(layout);
+    EXPECT_EQ(json.size(), 28U);
+    EXPECT_EQ(layout_from_json(nlohmann::json::parse(json.dump()), "layout.json"), layout);
+  }
+}
+
+TEST(LayoutJson, UnknownKeysAreRefused) {
+  EXPECT_THAT(message_of(R"({"tensor_paralel_size": 8})"), HasSubstr("tensor_paralel_size"));
+}
+
+TEST(LayoutJson, MistakesNameTheirPlace) {
+  EXPECT_THAT(message_of(R"({"tensor_parallel_size": 0})"),
+              HasSubstr("layout.json: /tensor_parallel_size"));
+  EXPECT_THAT(message_of(R"({"zero_stage": 4})"), HasSubstr("4"));
+  EXPECT_THAT(message_of(R"({"schedule": "2f2b"})"), HasSubstr("1f1b"));
+  EXPECT_THAT(message_of(R"({"rank_order": "tp-tp-cp-ep-dp"})"), HasSubstr("/rank_order"));
+  EXPECT_THAT(message_of(R"({"rank_order": "tp"})"), HasSubstr("/rank_order"));
+  EXPECT_THAT(message_of(R"({"recompute_modules": ["attention"]})"), HasSubstr("core_attn"));
+}
+
+TEST(LayoutText, ShortAndLongNamesMeanTheSame) {
+  const Layout layout =
+      layout_from_text("tp=8,pp=4,dp=16,cp=2,ep=1,etp=1,mbs=2,sp,zero=1,recompute=selective");
+  EXPECT_EQ(layout.tensor_parallel_size, 8);
+  EXPECT_EQ(layout.pipeline_parallel_size, 4);
+  EXPECT_EQ(layout.data_parallel_size, 16);
+  EXPECT_EQ(layout.context_parallel_size, 2);
+  EXPECT_EQ(layout.expert_tensor_parallel_size, 1);
+  EXPECT_EQ(layout.micro_batch_size, 2);
+  EXPECT_TRUE(layout.sequence_parallel);
+  EXPECT_EQ(layout.zero_stage, 1);
+  EXPECT_EQ(layout.recompute_granularity, RecomputeGranularity::selective);
+  EXPECT_EQ(layout_from_text("tensor_parallel_size=8,sequence_parallel=true"),
+            layout_from_text("tp=8,sp"));
+}
+
+TEST(LayoutText, NothingIsOneRank) { EXPECT_EQ(layout_from_text(""), Layout{}); }
+
+TEST(LayoutText, SeveralChunksMeanInterleavingUnlessAnotherScheduleIsNamed) {
+  EXPECT_EQ(layout_from_text("pp=4,vpp=2").schedule, PipelineSchedule::interleaved);
+  EXPECT_EQ(layout_from_text("pp=4,vpp=2,schedule=zb_v").schedule, PipelineSchedule::zb_v);
+}
+
+TEST(LayoutText, ModulesAreJoinedByPlus) {
+  EXPECT_EQ(
+      layout_from_text("recompute=selective,recompute_modules=layernorm+mlp_act").recompute_modules,
+      kRecomputeLayerNorm | kRecomputeMlpActivation);
+}
+
+TEST(LayoutText, MistakesAreRefused) {
+  EXPECT_THROW(layout_from_text("tp=0"), InputError);
+  EXPECT_THROW(layout_from_text("tp=eight"), InputError);
+  EXPECT_THROW(layout_from_text("tp=99999999999999999999"), InputError);
+  EXPECT_THROW(layout_from_text("tp"), InputError);
+  EXPECT_THROW(layout_from_text("tp=2,tp=4"), InputError);
+  EXPECT_THROW(layout_from_text("tp=2,tensor_parallel_size=4"), InputError);
+  EXPECT_THROW(layout_from_text("tp=2,,pp=2"), InputError);
+  EXPECT_THROW(layout_from_text("speed=2"), InputError);
+}
+
+TEST(ShortName, SaysWhatIsNotOneAndWhatIsOn) {
+  EXPECT_EQ(short_name(layout_from_text("tp=8,pp=4,dp=16,mbs=2,sp,zero=1,recompute=selective")),
+            "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective");
+  EXPECT_EQ(short_name(Layout{}), "one rank");
+  EXPECT_EQ(short_name(layout_from_text("pp=4,vpp=2")), "pp4 vpp2");
+  EXPECT_EQ(short_name(layout_from_text("pp=4,vpp=2,schedule=zb_v")), "pp4 vpp2 schedule=zb_v");
+}
+
+// Two layouts that differ in one field that matters have different names.
+TEST(ShortName, TellsLayoutsApart) {
+  const std::string plain = short_name(Layout{});
+  for (const char* text :
+       {"recompute=full", "scatter_gather_p2p", "overlap_grad_reduce", "optimizer_offload",
+        "offload=1", "order=tp-cp-ep-pp-dp", "first=3", "cp_comm_type=a2a", "schedule=gpipe"}) {
+    EXPECT_NE(short_name(layout_from_text(text)), plain) << text;
+  }
+}
+
+}  // namespace
+}  // namespace meshwright

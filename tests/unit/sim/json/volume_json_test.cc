@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "sim/json/records.h"
+#include "tests/unit/sim/cost/volume_fixture.h"
+
+namespace meshwright {
+namespace {
+
+using namespace volume_test;
+
+TEST(VolumeJson, TransfersCarryPayloadFormulaAndTotals) {
+  const Volume all = volume(small_model(), small_job(), tensor(4));
+  const Json json = to_json(all);
+  EXPECT_EQ(json["busiest_stage"], 0);
+  const Json& stage = json["stages"][0];
+  ASSERT_EQ(stage["transfers"].size(), all.stages[0].transfers.size());
+  const Json& first = stage["transfers"][0];
+  EXPECT_EQ(first["group"], "tensor");
+  EXPECT_EQ(first["payload_bytes"], kUnit);
+  EXPECT_EQ(first["formula"], "b*s*h*w/c");
+  double sum = 0;
+  for (const Json& transfer : stage["transfers"]) {
+    sum += transfer["sent_per_step_bytes"].get<double>();
+  }
+  EXPECT_DOUBLE_EQ(stage["sent_bytes"].get<double>(), sum);
+}
+
+TEST(VolumeJson, OrdersAndViolationsAreWritten) {
+  const Json orders = to_json(published_orders(small_model(), small_job(), tensor(4)));
+  EXPECT_EQ(orders["data_parallel_elements"], 64.0 * 64.0 * 8.0);
+  const Layout odd = tensor(3);
+  const auto violation = check_layout(small_model(), small_job(), odd, 0);
+  ASSERT_TRUE(violation);
+  const Json json = to_json(*violation, small_model(), small_job(), odd);
+  EXPECT_EQ(json["rule"], "attention_heads_divide_by_tensor_size");
+  EXPECT_EQ(json["what"], "8 attention heads do not divide by tensor size 3");
+}
+
+}  // namespace
+}  // namespace meshwright
