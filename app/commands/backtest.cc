@@ -5,13 +5,17 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <vector>
 
 #include "app/commands/output.h"
 #include "app/files.h"
 #include "app/measurements.h"
 #include "app/program.h"
 #include "planner/backtest.h"
+#include "planner/refit.h"
 #include "reports/backtest_json.h"
+#include "sim/error.h"
+#include "sim/json/reader.h"
 
 namespace meshwright::app {
 namespace {
@@ -19,16 +23,53 @@ namespace {
 struct Options {
   std::string dataset;
   std::string cluster;
+  std::vector<std::string> fit;
+  std::string fit_on;
   OutputOptions output;
 };
 
+void use_cluster(planner::MeasuredSet& set, const std::string& name) {
+  if (name.empty()) return;
+  const Cluster cluster = load_cluster(name);
+  for (planner::MeasuredRun& run : set.runs)
+    run.cluster = scaled_to(cluster, run.cluster.num_gpus());
+}
+
+planner::FitTerm fit_term(const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& entry : planner::fit_terms()) {
+    if (entry.name == name) return entry.term;
+    known.emplace_back(entry.name);
+  }
+  throw InputError("--fit", "",
+                   fmt::format("must name some of {}, is \"{}\"", fmt::join(known, ", "), name),
+                   nearest(name, known));
+}
+
+// Learns the terms on one set; prints them in the words of a cluster file's "framework".
+Framework learn(const Options& options) {
+  planner::MeasuredSet training =
+      load_measurements(options.fit_on.empty() ? options.dataset : options.fit_on);
+  use_cluster(training, options.cluster);
+  std::vector<planner::FitTerm> terms;
+  for (const std::string& name : options.fit) terms.push_back(fit_term(name));
+  const planner::Refit found = planner::refit(training, terms);
+  fmt::print(stderr, "fitted on {} runs of {}; what remains: {:.1f} %\n", found.runs, training.name,
+             100.0 * found.residual_spread);
+  for (std::size_t i = 0; i < found.terms.size(); ++i) {
+    fmt::print(stderr, "  {:24} {:.4g} -> {:.4g} (+- {:.0f} %)\n", options.fit[i],
+               found.terms[i].before, found.terms[i].after,
+               100.0 * found.terms[i].relative_standard_error);
+  }
+  return found.framework;
+}
+
 int run(const Options& options) {
   planner::MeasuredSet set = load_measurements(options.dataset);
-  if (!options.cluster.empty()) {
-    const Cluster cluster = load_cluster(options.cluster);
-    for (planner::MeasuredRun& measured : set.runs) {
-      measured.cluster = scaled_to(cluster, measured.cluster.num_gpus());
-    }
+  use_cluster(set, options.cluster);
+  if (!options.fit.empty()) {
+    const Framework framework = learn(options);
+    for (planner::MeasuredRun& run : set.runs) run.cluster.framework = framework;
   }
   const planner::Backtest result = planner::backtest(set);
   int illegal = 0;
@@ -53,6 +94,12 @@ void add_backtest(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option("--cluster", options->cluster,
                       "Use this cluster instead of the one that each run names");
+  command
+      ->add_option("--fit", options->fit,
+                   "Framework scalars to learn first: gemm_time_factor, kernel_time_factor, "
+                   "collective_time_factor, host_launch, micro_batch_overhead, step_overhead")
+      ->delimiter(',');
+  command->add_option("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
   add_output_options(*command, options->output);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

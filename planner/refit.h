@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learns a framework's six scalars (sim/hardware/framework.h) from measured steps.
+//
+// Minimises sum huber(log(predicted / measured) / s) + prior, over the logarithms of the scalars,
+// by Levenberg-Marquardt with numeric derivatives. The prior keeps a scalar that the data say
+// nothing about where it was. Standard errors from the inverse of the information matrix.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/backtest.h"
+#include "sim/hardware/framework.h"
+
+namespace meshwright::planner {
+
+enum class FitTerm {
+  gemm_time_factor,
+  kernel_time_factor,
+  collective_time_factor,
+  host_launch,
+  micro_batch_overhead,
+  step_overhead,
+};
+
+struct FitTermName {
+  FitTerm term;
+  std::string_view name;
+};
+std::span<const FitTermName> fit_terms();
+
+struct FittedTerm {
+  FitTerm term = FitTerm::gemm_time_factor;
+  double before = 0;  // factor, or seconds
+  double after = 0;
+  double relative_standard_error = 0;  // of `after`
+};
+
+struct Refit {
+  Framework framework;  // of the set's first cluster, with the fitted terms
+  std::vector<FittedTerm> terms;
+  int runs = 0;  // that the fit used
+  double residual_spread =
+      0;  // robust standard deviation of log(predicted / measured) after the fit
+};
+
+// Uses runs with a measured step time whose layout is legal. Throws InputError when there are fewer
+// of them than terms.
+Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms);
+
+}  // namespace meshwright::planner
