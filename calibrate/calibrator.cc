@@ -203,13 +203,15 @@ class Calibrator {
         const bool known = std::any_of(tasks.begin(), tasks.end(), [&](const Task& t) {
           return is(t.point, variant, precision);
         });
-        const bool fits = gemm_memory(variant.shape, precision) <= device_.memory * kMemoryShare;
+        const bool fits = gemm_memory(variant.shape, precision) <= device_.memory * kMemoryShare &&
+                          gemm_flops(variant.shape) <= largest_product();
         if (known || !fits || !compute_.supports(precision)) continue;
         MeasuredPoint point = of_kind(PointKind::gemm, gemm_memory(variant.shape, precision));
         point.precision = precision;
         point.shape = variant.shape;
         point.transpose_a = variant.transpose_a;
         point.transpose_b = variant.transpose_b;
+        point.accumulate = variant.accumulate;
         tasks.push_back({point, [this, variant, precision] {
                            return make_gemm_bench(compute_, variant, precision);
                          }});
@@ -217,8 +219,14 @@ class Calibrator {
     }
   }
 
+  // One product may take a hundredth of the budget, at a rate that any core or GPU reaches.
+  [[nodiscard]] Flops largest_product() const {
+    const double rate = device_.num_multiprocessors > 1 ? 5e13 : 5e10;
+    return flops(rate * options_.budget_seconds / 100.0);
+  }
+
   static bool is(const MeasuredPoint& p, const GemmVariant& v, Precision precision) {
-    const GemmVariant other{p.shape, p.transpose_a, p.transpose_b};
+    const GemmVariant other{p.shape, p.transpose_a, p.transpose_b, p.accumulate};
     return p.kind == PointKind::gemm && p.precision == precision && other == v;
   }
 

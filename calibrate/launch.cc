@@ -134,11 +134,16 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
   return outcome_of(end, reader.failure());
 }
 
-std::string program_path() {
+std::vector<std::string> this_program() {
   std::error_code error;
   const fs::path path = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw SystemError("cannot read /proc/self/exe: " + error.message());
-  return path.string();
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  if (error || !file) throw SystemError("cannot read /proc/self: is /proc mounted?");
+  std::vector<std::string> program = {path.string()};
+  std::string argument;
+  std::getline(file, argument, '\0');  // the name we were called by
+  while (std::getline(file, argument, '\0')) program.push_back(argument);
+  return program;
 }
 
 }  // namespace meshwright::calibrate

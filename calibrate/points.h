@@ -18,7 +18,7 @@ struct MeasuredPoint {
   PointKind kind = PointKind::gemm;
   Precision precision = Precision::fp32;  // gemm
   GemmShape shape{};                      // gemm: op(a) is m x k, op(b) is k x n
-  bool transpose_a = false, transpose_b = false;
+  bool transpose_a = false, transpose_b = false, accumulate = false;
   std::string kernel{};                            // kernel: the model's name
   int launches = 1;                                // kernel: that the model charges
   Collective collective = Collective::all_reduce;  // collective

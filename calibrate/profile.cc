@@ -116,6 +116,16 @@ void set_curves(Link& link, const std::vector<MeasuredPoint>& points, Tier tier)
   }
 }
 
+// A link that was not measured (one rank, one node, or no time left): through memory, read and
+// written once, and labelled so.
+void guess(Link& link, const Device& device) {
+  link.bandwidth = device.memory_bandwidth / 2.0;
+  link.bandwidth_fraction = 0.5;
+  link.latency = microseconds(5);
+  link.provenance = Provenance::assumed;
+  link.relative_spread = 0.5;
+}
+
 }  // namespace
 
 Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
@@ -127,7 +137,11 @@ Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
   for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
     Link& link = tier == Tier::intra_node ? result.cluster.intra_node : result.cluster.inter_node;
     set_curves(link, points, tier);
-    if (!link.curves.empty()) result.fits.push_back(fit_link(link, std::string(name_of(tier))));
+    if (link.curves.empty()) {
+      guess(link, device);
+    } else {
+      result.fits.push_back(fit_link(link, std::string(name_of(tier))));
+    }
   }
   return result;
 }

@@ -94,6 +94,7 @@ void add_what(Json& json, const MeasuredPoint& point) {
     json["k"] = point.shape.k;
     json["transpose_a"] = point.transpose_a;
     json["transpose_b"] = point.transpose_b;
+    json["accumulate"] = point.accumulate;
   } else if (point.kind == PointKind::kernel) {
     json["kernel"] = point.kernel;
     json["launches"] = point.launches;
@@ -113,6 +114,7 @@ void read_what(ObjectReader& reader, MeasuredPoint& point) {
                    .k = reader.required_int("k")};
     point.transpose_a = reader.optional_bool("transpose_a", false);
     point.transpose_b = reader.optional_bool("transpose_b", false);
+    point.accumulate = reader.optional_bool("accumulate", false);
   } else if (point.kind == PointKind::kernel) {
     point.kernel = reader.required_string("kernel");
     point.launches = reader.optional_int("launches", 1);

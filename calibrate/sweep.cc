@@ -10,7 +10,7 @@ namespace {
 
 auto key(const GemmVariant& v) {
   return std::make_tuple(v.shape.batch, v.shape.m, v.shape.n, v.shape.k, v.transpose_a,
-                         v.transpose_b);
+                         v.transpose_b, v.accumulate);
 }
 
 std::vector<int> ranks_per_node(const std::vector<int>& node_of_rank) {

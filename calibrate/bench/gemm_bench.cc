@@ -33,6 +33,7 @@ class GemmBench : public Bench {
              .transpose_a = variant.transpose_a,
              .transpose_b = variant.transpose_b,
              .precision = precision,
+             .beta = variant.accumulate ? 1.0F : 0.0F,
              .a = a_.data(),
              .b = b_.data(),
              .c = c_.floats(),
@@ -44,6 +45,7 @@ class GemmBench : public Bench {
   }
 
   std::string check() override {
+    compute_.fill_zero(c_.data(), c_.bytes());
     run(1);
     const std::vector<float> a = sample_numbers(a_count(), kStreamA);
     const std::vector<float> b = sample_numbers(b_count(), kStreamB);
@@ -115,10 +117,13 @@ class GemmBench : public Bench {
 
 }  // namespace
 
-std::vector<GemmVariant> training_variants(GemmShape s, bool second_transposed) {
-  return {{.shape = s, .transpose_b = second_transposed},
-          {.shape = {s.batch, s.m, s.k, s.n}, .transpose_b = !second_transposed},
-          {.shape = {s.batch, s.k, s.n, s.m}, .transpose_a = true}};
+std::vector<GemmVariant> training_variants(GemmShape s, GemmOperand second) {
+  const bool transposed = second == GemmOperand::transposed_activation;
+  return {{.shape = s, .transpose_b = transposed},
+          {.shape = {s.batch, s.m, s.k, s.n}, .transpose_b = !transposed},
+          {.shape = {s.batch, s.k, s.n, s.m},
+           .transpose_a = true,
+           .accumulate = second == GemmOperand::weight}};
 }
 
 Bytes gemm_memory(const GemmShape& s, Precision precision) {

@@ -15,15 +15,20 @@ struct GemmVariant {
   GemmShape shape;  // of the product itself: op(a) is m x k, op(b) is k x n
   bool transpose_a = false;
   bool transpose_b = false;
+  bool accumulate = false;  // adds to the result, as weight gradients do over micro-batches
   bool operator==(const GemmVariant& o) const {
     return shape.batch == o.shape.batch && shape.m == o.shape.m && shape.n == o.shape.n &&
-           shape.k == o.shape.k && transpose_a == o.transpose_a && transpose_b == o.transpose_b;
+           shape.k == o.shape.k && transpose_a == o.transpose_a && transpose_b == o.transpose_b &&
+           accumulate == o.accumulate;
   }
 };
 
-// The three products of a forward shape, as a step runs them. Attention scores q k^T have their
-// second operand transposed in forward, not in backward.
-std::vector<GemmVariant> training_variants(GemmShape forward, bool second_transposed = false);
+// What the second operand of a product is: attention scores q k^T have it transposed in forward.
+enum class GemmOperand { weight, activation, transposed_activation };
+
+// The three products of a forward shape, as a step runs them.
+std::vector<GemmVariant> training_variants(GemmShape forward,
+                                           GemmOperand second = GemmOperand::weight);
 
 // Bytes that the operands and the result take.
 Bytes gemm_memory(const GemmShape& shape, Precision precision);

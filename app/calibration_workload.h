@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration should measure so that a model's layouts are predicted from measured shapes:
+// the GEMMs of its layers and head, forward and backward, for the tensor-parallel sizes and
+// micro-batches that a plan will consider on `ranks` ranks; and its kernels' sizes.
+#pragma once
+
+#include "calibrate/sweep.h"
+#include "sim/job.h"
+#include "sim/model/model.h"
+
+namespace meshwright::app {
+
+calibrate::Workload calibration_workload(const Model& model, const Job& job, int ranks);
+
+}  // namespace meshwright::app
