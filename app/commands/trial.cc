@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/trial.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+#include "app/files.h"
+#include "app/program.h"
+#include "app/trial_run.h"
+#include "calibrate/backends/module.h"
+#include "calibrate/launch.h"
+#include "reports/plan_json.h"
+#include "reports/sha256.h"
+#include "sim/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::app {
+namespace {
+
+// Beyond the steps themselves: starting ranks, making weights, a step that is under way.
+constexpr double kSlackSeconds = 300.0;
+
+struct Options {
+  std::string plan;
+  std::string out = "trials.json";
+  std::string backend = "cpu";
+  std::string mpirun_args;
+  int top = 3;
+  int ranks = 0;
+  calibrate::TrialOptions trial;
+};
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> result;
+  for (std::string word; stream >> word;) result.push_back(word);
+  return result;
+}
+
+void check_backend(const std::string& backend) {
+  if (backend != "cpu" && backend != "cuda") {
+    throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
+                     nearest(backend, {"cpu", "cuda"}));
+  }
+  const std::string reason = calibrate::open_module(backend).unavailable();
+  if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
+}
+
+TrialRun describe_run(const Options& options) {
+  const std::string text = read_text_file(options.plan);
+  reports::PlanFile plan = reports::plan_from_json(read_json_file(options.plan), options.plan);
+  if (plan.layouts.empty()) {
+    throw InputError(options.plan, "/ranked", "holds no layout",
+                     "no layout fits: see its rejections");
+  }
+  const auto top = std::min(plan.layouts.size(), static_cast<std::size_t>(options.top));
+  plan.layouts.resize(top);
+  TrialRun run;
+  run.plan = options.plan;
+  run.plan_sha256 = reports::sha256(text);
+  run.out = options.out;
+  run.backend = options.backend;
+  run.model = plan.model;
+  run.job = plan.job;
+  run.layouts = plan.layouts;
+  run.options = options.trial;
+  return run;
+}
+
+// No more ranks than the largest of the layouts needs, nor than there are cores. How many GPUs a
+// node has is the user's to say.
+int ranks_to_start(const Options& options, const TrialRun& run) {
+  if (options.ranks > 0) return options.ranks;
+  if (options.backend != "cpu") return 1;
+  int needed = 1;
+  for (const Layout& layout : run.layouts) needed = std::max(needed, world_size(layout));
+  return std::min(needed, calibrate::usable_cores());
+}
+
+int start_ranks(const Options& options, const TrialRun& run) {
+  const int ranks = ranks_to_start(options, run);
+  const int cores = calibrate::usable_cores();
+  if (options.backend == "cpu" && ranks > cores) {
+    fmt::print(stderr,
+               "warning: {} ranks share {} cores: they wait for each other and times say little; "
+               "--ranks {} measures cleanly\n",
+               ranks, cores, cores);
+  }
+  const double each = 2.0 * options.trial.time_limit_seconds + kSlackSeconds;
+  const calibrate::LaunchOptions launch{
+      .mpirun_arguments = words(options.mpirun_args),
+      .time_limit_seconds = each * static_cast<double>(run.layouts.size())};
+  const auto outcome = calibrate::launch_ranks(ranks, calibrate::this_program(), launch);
+  if (outcome.ok()) return kDone;
+  const std::string who =
+      outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
+  throw SystemError(fmt::format("trial ended early: {}{}", who, outcome.cause),
+                    fmt::format("layouts measured before that are in {}", options.out));
+}
+
+int run(const Options& options) {
+  const auto place = calibrate::find_rank_place(calibrate::process_environment());
+  const TrialRun described = describe_run(options);
+  if (place) return run_trial_rank(described, *place);
+  check_backend(options.backend);
+  check_writable(options.out);
+  return start_ranks(options, described);
+}
+
+}  // namespace
+
+void add_trial(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "trial", "Really runs a plan's best layouts on the ranks at hand and times them");
+  command->add_option("plan", options->plan, "The plan, from meshwright plan")->required();
+  command->add_option("--out", options->out, "The observations to write; default: trials.json");
+  const auto positive = CLI::Range(1, 1'000'000).description("");
+  command->add_option("--top", options->top, "Layouts to run, best first; default: 3")
+      ->check(positive);
+  command->add_option("--steps", options->trial.steps, "Timed steps of each layout; default: 5")
+      ->check(positive);
+  command
+      ->add_option("--time-limit", options->trial.time_limit_seconds,
+                   "Seconds for the steps of one layout; default: 60")
+      ->check(CLI::Range(1.0, 86400.0).description(""));
+  command
+      ->add_option("--ranks", options->ranks,
+                   "Ranks to start; default: one a core, no more than the layouts need, or 1 "
+                   "with cuda. Under srun or mpirun the ranks are theirs")
+      ->check(positive);
+  command->add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
+  command->add_option("--mpirun-args", options->mpirun_args,
+                      "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/trial_run.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "app/commands/inputs.h"
+#include "app/files.h"
+#include "app/generated/paths.h"
+#include "app/program.h"
+#include "calibrate/backends/module.h"
+#include "calibrate/rank_failure.h"
+#include "reports/origin_json.h"
+#include "reports/table.h"
+#include "sim/error.h"
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+constexpr std::string_view kTrialsSchema = "meshwright.trials/1";
+
+void write_trials(const TrialRun& run, const std::vector<Observation>& observations) {
+  const reports::Origin origin{.tool_version = kVersion,
+                               .command = this_command(),
+                               .inputs = {{"plan", run.plan, run.plan_sha256}}};
+  Json json = reports::artefact(kTrialsSchema, origin);
+  json["plan"] = {{"file", run.plan}};
+  Json list = Json::array();
+  for (const Observation& o : observations) list.push_back(to_json(o));
+  json["observations"] = std::move(list);
+  write_file_atomically(run.out, json.dump(2) + "\n");
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+reports::Table trials_table(const std::vector<Observation>& observations) {
+  reports::Table table{"Trials",
+                       {{"layout", "layout", ""},
+                        {"ranks", "ranks", ""},
+                        {"run_layers", "layers", ""},
+                        {"step_ms", "measured step", "ms"},
+                        {"step_p10_ms", "p10", "ms"},
+                        {"step_p90_ms", "p90", "ms"},
+                        {"memory_mib", "peak memory", "MiB"},
+                        {"not_run", "not run", ""}},
+                       {}};
+  for (const Observation& o : observations) {
+    const auto ms = [](Seconds s) { return s / milliseconds(1); };
+    if (!o.failure.empty()) {
+      table.rows.push_back({short_name(o.layout), {}, {}, {}, {}, {}, {}, o.failure});
+      continue;
+    }
+    table.rows.push_back({short_name(o.layout), static_cast<double>(o.ranks),
+                          static_cast<double>(o.run_layers), ms(o.step_time), ms(o.step_time_p10),
+                          ms(o.step_time_p90), o.peak_memory / mebibytes(1),
+                          o.complete ? std::string("all was run") : joined(o.not_run)});
+  }
+  return table;
+}
+
+void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world) {
+  std::vector<Observation> observations;
+  const bool writes = world.rank() == 0;
+  for (const Layout& layout : run.layouts) {
+    if (writes) {
+      fmt::print(stderr, "trial: {} of {}: {}\n", observations.size() + 1, run.layouts.size(),
+                 short_name(layout));
+    }
+    observations.push_back(
+        calibrate::run_trial(run.model, run.job, layout, compute, world, run.options));
+    const bool last = observations.size() == run.layouts.size();
+    if (writes && (last || run.out != "-")) write_trials(run, observations);
+  }
+  if (!writes || run.out == "-") return;
+  fmt::print("{}\nnext: meshwright validate {} {}\n",
+             reports::table_to_text(trials_table(observations)), run.plan, run.out);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int run_trial_rank(const TrialRun& run, const calibrate::RankPlace& place) {
+  calibrate::Module& compute_module = calibrate::open_module(run.backend);
+  const std::string reason = compute_module.unavailable();
+  if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
+  const auto compute = compute_module.make_compute(place.local_rank);
+  calibrate::Module& network = calibrate::open_module(run.backend == "cuda" ? "nccl" : "mpi");
+  const auto world = network.make_world(*compute);
+  try {
+    run_layouts(run, *compute, *world);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n",
+               calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
+    world->abort(kSystemFailure);
+  }
+  return kDone;
+}
+
+}  // namespace meshwright::app

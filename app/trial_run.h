@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's part in `meshwright trial`: runs each layout with the others; rank 0 writes the file
+// ("meshwright.trials/1") after each of them, so that a run that dies leaves what it had.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/rank_place.h"
+#include "calibrate/trial/trial.h"
+#include "sim/job.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+
+namespace meshwright::app {
+
+struct TrialRun {
+  std::string plan;         // the file's name
+  std::string plan_sha256;  // of its bytes
+  std::string out;
+  std::string backend;  // "cpu" with mpi, "cuda" with nccl
+  Model model;
+  Job job;
+  std::vector<Layout> layouts;  // the plan's top picks
+  calibrate::TrialOptions options;
+};
+
+// Returns the exit code. An error on one rank ends all of them.
+int run_trial_rank(const TrialRun& run, const calibrate::RankPlace& place);
+
+}  // namespace meshwright::app
