@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/space_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "sim/error.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+constexpr int kLongestRange = 100'000;
+
+std::vector<std::string> comma_separated(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+int whole_number(const std::string& flag, const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw InputError(flag, "",
+                     fmt::format("needs whole numbers such as 1,2,4 or 1..16, has \"{}\"", text));
+  }
+  return value;
+}
+
+template <typename Names>
+auto word_list(const std::string& flag, const std::string& text, const Names& names) {
+  std::vector<decltype(names[0].value)> values;
+  if (text.empty()) return values;
+  for (const std::string& word : comma_separated(text)) {
+    std::vector<std::string> allowed;
+    const std::size_t before = values.size();
+    for (const auto& entry : names) {
+      allowed.emplace_back(entry.name);
+      if (entry.name == word) values.push_back(entry.value);
+    }
+    if (values.size() > before) continue;
+    throw InputError(flag, "",
+                     fmt::format("must be of {}, is \"{}\"", fmt::join(allowed, ", "), word),
+                     nearest(word, allowed));
+  }
+  return values;
+}
+
+std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
+  std::vector<bool> values;
+  if (text.empty()) return values;
+  for (const std::string& word : comma_separated(text)) {
+    const bool on = word == "true" || word == "on";
+    if (!on && word != "false" && word != "off") {
+      throw InputError(flag, "", fmt::format("must be true, false or both, is \"{}\"", word));
+    }
+    values.push_back(on);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<int> int_list(const std::string& flag, const std::string& text) {
+  std::vector<int> values;
+  if (text.empty()) return values;
+  for (const std::string& part : comma_separated(text)) {
+    const std::size_t dots = part.find("..");
+    const int first = whole_number(flag, part.substr(0, dots));
+    const int last = dots == std::string::npos ? first : whole_number(flag, part.substr(dots + 2));
+    if (last < first || last - first > kLongestRange) {
+      throw InputError(flag, "", fmt::format("\"{}\" is no range of sizes", part));
+    }
+    for (int value = first; value <= last; ++value) values.push_back(value);
+  }
+  return values;
+}
+
+void add_space_options(CLI::App& command, SpaceOptions& options) {
+  const auto add = [&](const char* name, std::string& value, const char* help) {
+    command.add_option(name, value, help)->group("Search space (lists: 1,2,4 or 1..16)");
+  };
+  add("--tp", options.tp, "Tensor-parallel sizes; default: powers of two and divisors of a node");
+  add("--pp", options.pp, "Pipeline-parallel sizes; default: divisors of the GPU count");
+  add("--vpp", options.vpp, "Model chunks a stage; default: divisors of a stage's layers");
+  add("--cp", options.cp, "Context-parallel sizes; default: 1");
+  add("--ep", options.ep, "Expert-parallel sizes; default: divisors of the experts");
+  add("--mbs", options.mbs, "Micro-batch sizes; default: powers of two");
+  add("--zero", options.zero, "ZeRO stages, 0 to 3; default: all");
+  add("--sp", options.sp, "Sequence parallel: true, false; default: both");
+  add("--recompute", options.recompute, "none, selective, full; default: all");
+  add("--schedule", options.schedule,
+      "gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe; default: 1f1b and interleaved");
+  command
+      .add_flag("--no-overlap-grad-reduce", options.no_overlap,
+                "Data-parallel communication waits for the compute")
+      ->group("Search space (lists: 1,2,4 or 1..16)");
+}
+
+planner::SearchSpace space_of(const SpaceOptions& options) {
+  planner::SearchSpace space;
+  space.tensor_parallel_sizes = int_list("--tp", options.tp);
+  space.pipeline_parallel_sizes = int_list("--pp", options.pp);
+  space.virtual_pipeline_parallel_sizes = int_list("--vpp", options.vpp);
+  space.context_parallel_sizes = int_list("--cp", options.cp);
+  space.expert_parallel_sizes = int_list("--ep", options.ep);
+  space.micro_batch_sizes = int_list("--mbs", options.mbs);
+  space.zero_stages = int_list("--zero", options.zero);
+  space.sequence_parallel = bool_list("--sp", options.sp);
+  space.recompute = word_list("--recompute", options.recompute, kRecomputeGranularityNames);
+  space.schedules = word_list("--schedule", options.schedule, kPipelineScheduleNames);
+  space.overlap_grad_reduce = !options.no_overlap;
+  return space;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The axes of a search on the command line: --tp 1,2,4 --pp 1..16 --sp true.
+#pragma once
+
+#include <string>
+
+#include "planner/search.h"
+
+namespace CLI {
+class App;
+}
+
+namespace meshwright::app {
+
+struct SpaceOptions {
+  std::string tp, pp, vpp, cp, ep, mbs, zero, sp, recompute, schedule;
+  bool no_overlap = false;
+};
+
+void add_space_options(CLI::App& command, SpaceOptions& options);
+// Throws InputError that names the flag.
+planner::SearchSpace space_of(const SpaceOptions& options);
+
+// "1,2,4" and "1..16" (every whole number between), mixed with commas.
+std::vector<int> int_list(const std::string& flag, const std::string& text);
+
+}  // namespace meshwright::app

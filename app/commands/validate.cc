@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/validate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/commands/inputs.h"
+#include "app/commands/output.h"
+#include "app/files.h"
+#include "app/generated/paths.h"
+#include "app/observations.h"
+#include "app/program.h"
+#include "planner/validation.h"
+#include "reports/plan_json.h"
+#include "reports/sha256.h"
+#include "reports/tables.h"
+#include "reports/validation_json.h"
+#include "sim/error.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+struct Options {
+  std::string plan, trials, cluster;
+  std::string max_error;
+  OutputOptions output;
+};
+
+// "10%" or "0.1".
+double share_of(const std::string& flag, const std::string& text) {
+  try {
+    std::size_t used = 0;
+    const double value = std::stod(text, &used);
+    const std::string unit = text.substr(used);
+    if (value >= 0.0 && unit == "%") return value / 100.0;
+    if (value >= 0.0 && unit.empty()) return value;
+  } catch (const std::logic_error&) {
+  }
+  throw InputError(flag, "", fmt::format("must be a share such as 10% or 0.1, is \"{}\"", text));
+}
+
+// One row a measured term of each layout.
+reports::Table term_errors(const planner::Validation& validation) {
+  reports::Table table{"Terms",
+                       {{"layout", "layout run", ""},
+                        {"term", "term", ""},
+                        {"predicted_ms", "predicted", "ms"},
+                        {"measured_ms", "measured", "ms"},
+                        {"error_percent", "error", "%", 3}},
+                       {}};
+  for (const planner::LayoutComparison& layout : validation.layouts) {
+    for (const planner::TermComparison& term : layout.terms) {
+      reports::Cell error;
+      if (term.measured > seconds(0)) error = (term.predicted / term.measured - 1.0) * 100.0;
+      table.rows.push_back({short_name(layout.observation.run_layout),
+                            std::string(name_of(term.kind)), term.predicted / milliseconds(1),
+                            term.measured / milliseconds(1), error});
+    }
+  }
+  return table;
+}
+
+void print_what_was_run(const planner::Validation& validation) {
+  for (const planner::LayoutComparison& layout : validation.layouts) {
+    const Observation& o = layout.observation;
+    if (o.complete) continue;
+    fmt::print(stderr, "{}: run as {} with {} layers on {} ranks; extrapolated: {}\n",
+               short_name(o.layout), short_name(o.run_layout), o.run_layers, o.ranks,
+               fmt::join(o.not_run, "; "));
+  }
+  for (const std::string& skipped : validation.skipped) {
+    fmt::print(stderr, "skipped {}\n", skipped);
+  }
+}
+
+int verdict(const Options& options, const planner::Validation& validation) {
+  if (validation.layouts.empty()) {
+    fmt::print(stderr, "No trial could be compared.\n");
+    return kGateFailed;
+  }
+  fmt::print(
+      stderr, "median absolute error {:.3g} %, worst {:.3g} %, {:.3g} % inside the interval{}\n",
+      100.0 * validation.median_absolute_error, 100.0 * validation.worst_absolute_error,
+      100.0 * validation.interval_coverage,
+      validation.layouts.size() >= 3 ? fmt::format(", Kendall tau {:.3g}", validation.kendall_tau)
+                                     : "");
+  int exit_code = kDone;
+  if (!options.max_error.empty()) {
+    const double limit = share_of("--max-error", options.max_error);
+    const bool passed = validation.median_absolute_error <= limit;
+    fmt::print(stderr, "gate: median absolute error {} {:.3g} %: {}\n", passed ? "<=" : ">",
+               100.0 * limit, passed ? "passed" : "failed");
+    exit_code = passed ? kDone : kGateFailed;
+  }
+  fmt::print(stderr, "next: meshwright report {} --trials {}\n", options.plan, options.trials);
+  return exit_code;
+}
+
+nlohmann::json read_input(const char* name, const std::string& file, reports::Origin& origin) {
+  origin.inputs.push_back({name, file, reports::sha256(read_text_file(file))});
+  return read_json_file(file);
+}
+
+int run(const Options& options) {
+  if (!options.max_error.empty()) share_of("--max-error", options.max_error);
+  reports::Origin origin;
+  origin.tool_version = kVersion;
+  origin.command = this_command();
+  const reports::PlanFile plan =
+      reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
+  const std::vector<Observation> observations =
+      observations_from_json(read_input("trials", options.trials, origin), options.trials);
+  const Cluster cluster = options.cluster.empty() ? plan.cluster : load_cluster(options.cluster);
+  const planner::Validation validation =
+      planner::validate(plan.model, cluster, plan.job, observations);
+  const std::string json = reports::validation_to_json(validation, origin).dump(2) + "\n";
+  OutputOptions output = options.output;
+  const std::vector<reports::Table> tables{reports::validation_table(validation),
+                                           term_errors(validation)};
+  if (output.out != "-") {
+    write_file_atomically(output.out, json);
+    output.out = "-";
+    if (output.format != Format::json) write_output(output, tables, json);
+  } else {
+    write_output(output, tables, json);
+  }
+  print_what_was_run(validation);
+  return verdict(options, validation);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("validate", "Predicted beside measured, and a gate on the error");
+  command->add_option("plan", options->plan, "Plan that meshwright plan wrote")->required();
+  command->add_option("trials", options->trials, "Observations that meshwright trial wrote")
+      ->required();
+  command->add_option("--cluster", options->cluster,
+                      "Predict with this cluster or profile instead of the plan's");
+  command->add_option("--max-error", options->max_error,
+                      "Fail when the median absolute error is larger: 10% or 0.1");
+  add_output_options(*command, options->output);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace meshwright::app
