@@ -138,57 +138,67 @@ Topology& Topology::operator=(Topology&&) noexcept = default;
 
 namespace {
 
-// Leaf switches: one a rail (a NIC's place in its node) and group of nodes_per_leaf nodes.
-struct Fabric {
-  int nics = 1, leaves_per_rail = 1;
-  std::vector<VertexId> leaves;  // rail-major
-  [[nodiscard]] VertexId leaf(int rail, int node, int nodes_per_leaf) const {
-    return leaves[static_cast<std::size_t>(rail * leaves_per_rail + node / nodes_per_leaf)];
-  }
+// What the builder knows of every node. The link's latency is one step, device to device: a node
+// switch has two edges, the fabric between two NICs two edges.
+struct Plan {
+  int nics = 1;
+  BytesPerSecond nic_rate;
+  Seconds inner, outer;
+  std::vector<VertexId> leaves;  // one a rail (a NIC's place in its node) and pod, rail-major
+  int pods = 1;                  // groups of nodes_per_leaf nodes
 };
+
+Plan plan_of(const Cluster& c) {
+  Plan plan;
+  plan.nics = c.nics_per_node == 0 ? c.gpus_per_node : c.nics_per_node;
+  plan.pods = (c.num_nodes + c.nodes_per_leaf - 1) / c.nodes_per_leaf;
+  plan.nic_rate = c.inter_node.bandwidth * c.gpus_per_node / plan.nics;
+  plan.inner = c.intra_node.latency / 2.0;
+  plan.outer = c.inter_node.latency / 2.0;
+  return plan;
+}
+
+template <typename Impl>
+void add_fabric(const Cluster& cluster, Plan& plan, Impl& impl) {
+  const VertexId spine = impl.add("spine");
+  for (int rail = 0; rail < plan.nics; ++rail) {
+    for (int pod = 0; pod < plan.pods; ++pod) {
+      const VertexId leaf = impl.add(fmt::format("leaf{}", rail * plan.pods + pod));
+      const int below =
+          std::min(cluster.nodes_per_leaf, cluster.num_nodes - pod * cluster.nodes_per_leaf);
+      const double uplinks = below / std::max(1.0, cluster.spine_oversubscription);
+      impl.connect(leaf, spine, plan.nic_rate * uplinks, {});
+      plan.leaves.push_back(leaf);
+    }
+  }
+}
+
+template <typename Impl>
+void add_node(const Cluster& cluster, const Plan& plan, int node, Impl& impl) {
+  const VertexId node_switch = impl.add(fmt::format("node{}", node));
+  for (int i = 0; i < cluster.gpus_per_node; ++i) {
+    impl.connect(impl.device(node * cluster.gpus_per_node + i), node_switch,
+                 cluster.intra_node.bandwidth, plan.inner);
+  }
+  if (plan.leaves.empty()) return;
+  for (int rail = 0; rail < plan.nics; ++rail) {
+    const VertexId nic = impl.add(fmt::format("node{}.nic{}", node, rail));
+    const int leaf = rail * plan.pods + node / cluster.nodes_per_leaf;
+    impl.connect(node_switch, nic, plan.nic_rate, {});
+    impl.connect(nic, plan.leaves[static_cast<std::size_t>(leaf)], plan.nic_rate, plan.outer);
+  }
+}
 
 }  // namespace
 
 Topology Topology::of(const Cluster& cluster) {
   auto impl = std::make_unique<Impl>();
-  const int nics = cluster.nics_per_node == 0 ? cluster.gpus_per_node : cluster.nics_per_node;
-  const int pods = (cluster.num_nodes + cluster.nodes_per_leaf - 1) / cluster.nodes_per_leaf;
-  const BytesPerSecond nic_rate = cluster.inter_node.bandwidth * cluster.gpus_per_node / nics;
-  // The link's latency is one step, device to device: a node switch has two edges, the fabric
-  // between two NICs two edges.
-  const Seconds inner = cluster.intra_node.latency / 2.0, outer = cluster.inter_node.latency / 2.0;
-  for (int node = 0; node < cluster.num_nodes; ++node) {
-    for (int i = 0; i < cluster.gpus_per_node; ++i) {
-      impl->devices.push_back(impl->add(fmt::format("device{}", node * cluster.gpus_per_node + i)));
-    }
+  for (int i = 0; i < cluster.num_gpus(); ++i) {
+    impl->devices.push_back(impl->add(fmt::format("device{}", i)));
   }
-  Fabric fabric{nics, pods, {}};
-  if (cluster.num_nodes > 1) {
-    const VertexId spine = impl->add("spine");
-    for (int rail = 0; rail < nics; ++rail) {
-      for (int pod = 0; pod < pods; ++pod) {
-        const VertexId leaf = impl->add(fmt::format("leaf{}", rail * pods + pod));
-        const int below =
-            std::min(cluster.nodes_per_leaf, cluster.num_nodes - pod * cluster.nodes_per_leaf);
-        impl->connect(leaf, spine,
-                      nic_rate * (below / std::max(1.0, cluster.spine_oversubscription)), {});
-        fabric.leaves.push_back(leaf);
-      }
-    }
-  }
-  for (int node = 0; node < cluster.num_nodes; ++node) {
-    const VertexId node_switch = impl->add(fmt::format("node{}", node));
-    for (int i = 0; i < cluster.gpus_per_node; ++i) {
-      const auto device = static_cast<std::size_t>(node * cluster.gpus_per_node + i);
-      impl->connect(impl->devices[device], node_switch, cluster.intra_node.bandwidth, inner);
-    }
-    if (cluster.num_nodes == 1) continue;
-    for (int rail = 0; rail < nics; ++rail) {
-      const VertexId nic = impl->add(fmt::format("node{}.nic{}", node, rail));
-      impl->connect(node_switch, nic, nic_rate, {});
-      impl->connect(nic, fabric.leaf(rail, node, cluster.nodes_per_leaf), nic_rate, outer);
-    }
-  }
+  Plan plan = plan_of(cluster);
+  if (cluster.num_nodes > 1) add_fabric(cluster, plan, *impl);
+  for (int node = 0; node < cluster.num_nodes; ++node) add_node(cluster, plan, node, *impl);
   impl->tree = maximum_spanning_tree(impl->graph);
   return Topology(std::move(impl));
 }

@@ -88,6 +88,9 @@ Cluster measured_cluster() {
     c.intra_node.curves.push_back(curve);
   }
   c.inter_node.base_latency = seconds(1e-5 / 7.0);
+  c.framework.name = "test framework";
+  c.framework.gemm_time_factor = 4.0 / 3.0;
+  c.framework.step_overhead = seconds(1e-3 / 7.0);
   return c;
 }
 
@@ -130,6 +133,7 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
     EXPECT_EQ(a.points[i].time, b.points[i].time);
     EXPECT_EQ(a.points[i].relative_spread, b.points[i].relative_spread);
   }
+  EXPECT_EQ(after.framework, before.framework);
   expect_same_bits(after.intra_node, before.intra_node);
   expect_same_bits(after.inter_node, before.inter_node);
 }
@@ -155,6 +159,8 @@ TEST(HardwareJson, AWrongPointIsRefusedWithItsPlace) {
   nlohmann::json j = cluster_json();
   j["device"]["gemm"][0]["points"] = nlohmann::json::parse("[[1,64,64,64,0,0.1]]");
   EXPECT_THAT(message_of(j), HasSubstr("/device/gemm/0/points/0"));
+  j["device"]["gemm"][0]["points"] = nlohmann::json::parse("[[1,64.5,64,64,1e-6,0.1]]");
+  EXPECT_THAT(message_of(j), HasSubstr("must be whole"));
   j["device"]["gemm"][0]["points"] = nlohmann::json::parse("[[1,64,64]]");
   EXPECT_THAT(message_of(j), HasSubstr("must be [batch, m, n, k, seconds, relative spread]"));
 }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links and clusters as JSON.
+#include <algorithm>
+
+#include "sim/json/amount_json.h"
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright {
+namespace {
+
+constexpr std::string_view kClusterSchema = "meshwright.cluster/1";
+
+CollectiveCurve read_curve(ObjectReader reader) {
+  CollectiveCurve curve;
+  reader.required_string("collective");
+  curve.collective = reader.optional_enum("collective", curve.collective, kCollectiveNames);
+  curve.group_size = reader.required_int("group_size", {2, 1'000'000});
+  const nlohmann::json& rows = reader.required_array("points");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto row = read_point(reader, rows[i], i, 3, 2, "bytes, seconds, relative spread");
+    curve.points.push_back({bytes(row[0]), seconds(row[1]), row[2]});
+  }
+  std::stable_sort(curve.points.begin(), curve.points.end(),
+                   [](const auto& a, const auto& b) { return a.payload < b.payload; });
+  reader.finish();
+  return curve;
+}
+
+Link read_link(ObjectReader reader) {
+  const NumberRange fraction{.low = 0.0, .high = 2.0};
+  Link l;
+  l.name = reader.optional_string("name", "");
+  l.bandwidth = bytes_per_second(require_amount(reader, "bandwidth", kGigabytesPerSecond));
+  l.bandwidth_fraction =
+      reader.optional_number("bandwidth_fraction", l.bandwidth_fraction, {0.0, 2.0, true});
+  l.ring_end_cost = reader.optional_number("ring_end_cost", l.ring_end_cost);
+  l.sharp_bandwidth_fraction =
+      reader.optional_number("sharp_bandwidth_fraction", l.sharp_bandwidth_fraction, fraction);
+  l.sharp_min_group = reader.optional_int("sharp_min_group", l.sharp_min_group, {0, 1'000'000});
+  l.base_latency = seconds(read_amount(reader, "base_latency", kMicroseconds, 0.0));
+  l.latency = seconds(read_amount(reader, "latency", kMicroseconds, 0.0));
+  l.ramp_latency = seconds(read_amount(reader, "ramp_latency", kMicroseconds, 0.0));
+  l.ramp_bytes = bytes(read_amount(reader, "ramp", kKibibytes, 0.0));
+  l.provenance = reader.optional_enum("provenance", l.provenance, kProvenanceNames);
+  l.relative_spread = reader.optional_number("relative_spread", l.relative_spread);
+  l.curves = read_each<CollectiveCurve>(reader, "curves", read_curve);
+  reader.finish();
+  return l;
+}
+
+Json write_curve(const CollectiveCurve& curve) {
+  Json j{{"collective", name_of(curve.collective)}, {"group_size", curve.group_size}};
+  Json& points = j["points"] = Json::array();
+  for (const CollectivePoint& p : curve.points) {
+    points.push_back(Json::array({p.payload.value(), p.time.value(), p.relative_spread}));
+  }
+  return j;
+}
+
+Json write_link(const Link& l) {
+  Json j{{"name", l.name}};
+  write_amount(j, "bandwidth", l.bandwidth.value(), kGigabytesPerSecond);
+  j["bandwidth_fraction"] = l.bandwidth_fraction;
+  j["ring_end_cost"] = l.ring_end_cost;
+  j["sharp_bandwidth_fraction"] = l.sharp_bandwidth_fraction;
+  j["sharp_min_group"] = l.sharp_min_group;
+  write_amount(j, "base_latency", l.base_latency.value(), kMicroseconds);
+  write_amount(j, "latency", l.latency.value(), kMicroseconds);
+  write_amount(j, "ramp_latency", l.ramp_latency.value(), kMicroseconds);
+  write_amount(j, "ramp", l.ramp_bytes.value(), kKibibytes);
+  j["provenance"] = name_of(l.provenance);
+  j["relative_spread"] = l.relative_spread;
+  if (l.curves.empty()) return j;
+  Json& curves = j["curves"] = Json::array();
+  for (const CollectiveCurve& curve : l.curves) curves.push_back(write_curve(curve));
+  return j;
+}
+
+Framework read_framework(ObjectReader reader) {
+  constexpr NumberRange kFactor{0.1, 10.0};
+  Framework f;
+  f.name = reader.required_string("name");
+  f.source = reader.optional_string("source", "");
+  f.gemm_time_factor = reader.optional_number("gemm_time_factor", 1.0, kFactor);
+  f.kernel_time_factor = reader.optional_number("kernel_time_factor", 1.0, kFactor);
+  f.collective_time_factor = reader.optional_number("collective_time_factor", 1.0, kFactor);
+  f.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
+  f.micro_batch_overhead = seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
+  f.step_overhead = seconds(read_amount(reader, "step_overhead", kMicroseconds, 0.0));
+  f.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
+  reader.finish();
+  return f;
+}
+
+Json write_framework(const Framework& f) {
+  Json j{{"name", f.name}, {"source", f.source}};
+  j["gemm_time_factor"] = f.gemm_time_factor;
+  j["kernel_time_factor"] = f.kernel_time_factor;
+  j["collective_time_factor"] = f.collective_time_factor;
+  write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
+  write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
+  write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
+  j["relative_spread"] = f.relative_spread;
+  return j;
+}
+
+}  // namespace
+
+Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
+                          const std::string& pointer) {
+  ObjectReader reader(json, file, pointer);
+  check_schema(reader, kClusterSchema);
+  Cluster c;
+  c.name = reader.required_string("name");
+  c.source = reader.optional_string("source", "");
+  c.device = device_from_json(reader.member("device"), file, reader.pointer_to("device"));
+  c.gpus_per_node = reader.required_int("gpus_per_node", {1, 100'000});
+  c.num_nodes = reader.optional_int("num_nodes", c.num_nodes, {1, 1'000'000});
+  c.intra_node = read_link(reader.required_object("intra_node"));
+  c.inter_node = c.num_nodes == 1 && !reader.has("inter_node")
+                     ? Link{}
+                     : read_link(reader.required_object("inter_node"));
+  c.nics_per_node = reader.optional_int("nics_per_node", c.nics_per_node, {0, 100'000});
+  c.nodes_per_leaf = reader.optional_int("nodes_per_leaf", c.nodes_per_leaf, {1, 1'000'000});
+  c.spine_oversubscription = reader.optional_number("spine_oversubscription",
+                                                    c.spine_oversubscription, {1.0, 1000.0, false});
+  c.price_per_gpu_hour = reader.optional_number("price_per_gpu_hour", c.price_per_gpu_hour);
+  if (reader.has("framework")) c.framework = read_framework(reader.required_object("framework"));
+  reader.finish();
+  return c;
+}
+
+Json to_json(const Cluster& c) {
+  Json j{{"schema", kClusterSchema}, {"name", c.name}, {"source", c.source}};
+  j["device"] = to_json(c.device);
+  j["gpus_per_node"] = c.gpus_per_node;
+  j["num_nodes"] = c.num_nodes;
+  j["intra_node"] = write_link(c.intra_node);
+  if (c.inter_node.bandwidth.value() > 0.0) j["inter_node"] = write_link(c.inter_node);
+  j["nics_per_node"] = c.nics_per_node;
+  j["nodes_per_leaf"] = c.nodes_per_leaf;
+  j["spine_oversubscription"] = c.spine_oversubscription;
+  j["price_per_gpu_hour"] = c.price_per_gpu_hour;
+  if (!(c.framework == Framework{})) j["framework"] = write_framework(c.framework);
+  return j;
+}
+
+}  // namespace meshwright
