@@ -16,6 +16,17 @@ double shortfall(const Violation& violation) {
   return (available - needed) / available;  // a size that may not exceed `needed`
 }
 
+Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit) {
+  Evaluation evaluation = evaluate(table, layout);
+  if (!evaluation.violation && evaluation.peak_memory > limit) {
+    evaluation.violation =
+        Violation{Rule::memory_capacity, evaluation.peak_memory.value(), limit.value()};
+  } else if (evaluation.violation && evaluation.violation->rule == Rule::memory_capacity) {
+    evaluation.violation->available = limit.value();
+  }
+  return evaluation;
+}
+
 void RejectionTally::add(const Violation& violation, const Layout& layout) {
   Entry& entry = entries_[static_cast<std::size_t>(violation.rule)];
   const double missed = shortfall(violation);
@@ -49,7 +60,7 @@ std::int64_t RejectionTally::total() const {
   return sum;
 }
 
-std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& table) {
+std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& table, Bytes limit) {
   std::vector<Rejection> rejections;
   for (std::size_t i = 0; i < tally.entries().size(); ++i) {
     const RejectionTally::Entry& entry = tally.entries()[i];
@@ -57,7 +68,7 @@ std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& tab
     rejections.push_back(
         {static_cast<Rule>(i), entry.count, entry.nearest,
          describe(entry.nearest.violation, table.model(), table.job(), entry.nearest.layout),
-         smallest_change(table, entry.nearest.layout)});
+         smallest_change(table, entry.nearest.layout, limit)});
   }
   std::stable_sort(rejections.begin(), rejections.end(),
                    [](const Rejection& a, const Rejection& b) { return a.count > b.count; });

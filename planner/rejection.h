@@ -17,6 +17,10 @@ namespace meshwright::planner {
 // `needed`.
 double shortfall(const Violation& violation);
 
+// evaluate(), with `limit` bytes of memory a device instead of all of it: the one place in which
+// the planner asks what a layout costs.
+Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit);
+
 class RejectionTally {
  public:
   void add(const Violation& violation, const Layout& layout);
@@ -39,14 +43,13 @@ class RejectionTally {
 // really tried: one step more recompute, sequence parallel, the next ZeRO stage, half the
 // micro-batch, full recompute, twice the tensor or pipeline size with half the data size; then
 // their reverses. "recompute_granularity selective -> full"; empty when none helps.
-std::string smallest_change(CostTable& table, const Layout& layout);
+std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit);
 
 // Twice, four times ... as many GPUs in the pipeline or tensor direction, with the switches as they
 // are: "pipeline_parallel_size 1 -> 2 on 16 GPUs". Empty when 64 times as many do not help.
-std::string change_on_more_gpus(const Model& model, const Cluster& cluster, const Job& job,
-                                const Layout& layout);
+std::string change_on_more_gpus(const CostTable& table, const Layout& layout, Bytes limit);
 
 // Most frequent first; of equally frequent ones the earlier rule.
-std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& table);
+std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& table, Bytes limit);
 
 }  // namespace meshwright::planner

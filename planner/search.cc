@@ -39,11 +39,11 @@ struct Found {
   }
 };
 
-void look_at_family(Found& found, CostTable& table, const SearchSpace& space,
-                    const Layout& family) {
+void look_at_family(Found& found, CostTable& table, const SearchSpace& space, const Layout& family,
+                    Bytes limit) {
   std::vector<Candidate> fitting;
   for (const Layout& layout : members_of(space, family)) {
-    const Evaluation evaluation = evaluate(table, layout);
+    const Evaluation evaluation = evaluate_within(table, layout, limit);
     ++found.statistics.enumerated;
     if (evaluation.violation) {
       found.rejections.add(*evaluation.violation, layout);
@@ -62,26 +62,19 @@ void look_at_family(Found& found, CostTable& table, const SearchSpace& space,
   }
 }
 
-// The cluster as far as the search may fill it.
-Cluster with_headroom(Cluster cluster, double headroom) {
-  cluster.device.memory *= 1.0 - headroom;
-  return cluster;
-}
-
 // Cells are looked at in parallel and merged in their order, so that the number of threads changes
 // nothing.
-Found look_at_all(const Model& model, const Cluster& cluster, const Job& job,
-                  const SearchOptions& options) {
-  const std::vector<Cell> cells = cells_of(model, cluster, options.space);
-  const auto limit = static_cast<std::size_t>(std::max(1, options.top));
-  std::vector<Found> parts(cells.size(), Found(limit));
+Found look_at_all(const Plan& plan, const SearchOptions& options, Bytes limit) {
+  const std::vector<Cell> cells = cells_of(plan.model, plan.cluster, options.space);
+  const auto top = static_cast<std::size_t>(std::max(1, options.top));
+  std::vector<Found> parts(cells.size(), Found(top));
   tbb::parallel_for(std::size_t{0}, cells.size(), [&](std::size_t i) {
-    CostTable table(model, cluster, job);
-    for (const Layout& family : families_of(model, job, options.space, cells[i])) {
-      look_at_family(parts[i], table, options.space, family);
+    CostTable table(plan.model, plan.cluster, plan.job);
+    for (const Layout& family : families_of(plan.model, plan.job, options.space, cells[i])) {
+      look_at_family(parts[i], table, options.space, family, limit);
     }
   });
-  Found all(limit);
+  Found all(top);
   for (const Found& part : parts) all.merge(part);
   return all;
 }
@@ -111,13 +104,12 @@ void fill_ranked(Plan& plan, const Found& found) {
   }
 }
 
-void fill_closest(Plan& plan, const Found& found, const Cluster& limited, CostTable& table) {
+void fill_closest(Plan& plan, const Found& found, CostTable& table, Bytes limit) {
   for (const Candidate& candidate : found.closest.items()) {
-    const Violation violation{Rule::memory_capacity, candidate.peak_memory.value(),
-                              limited.device.memory.value()};
-    std::string change = smallest_change(table, candidate.layout);
+    const Violation violation{Rule::memory_capacity, candidate.peak_memory.value(), limit.value()};
+    std::string change = smallest_change(table, candidate.layout, limit);
     if (change.empty()) {
-      change = change_on_more_gpus(plan.model, limited, plan.job, candidate.layout);
+      change = change_on_more_gpus(table, candidate.layout, limit);
     }
     plan.closest.push_back({Rule::memory_capacity,
                             1,
@@ -126,7 +118,7 @@ void fill_closest(Plan& plan, const Found& found, const Cluster& limited, CostTa
                             change});
     plan.notes.push_back(fmt::format(
         "Closest: {} needs {:.2f} of {:.2f} GiB; {}.", short_name(candidate.layout),
-        in_gibibytes(candidate.peak_memory), in_gibibytes(limited.device.memory),
+        in_gibibytes(candidate.peak_memory), in_gibibytes(limit),
         change.empty() ? "no single change was found that makes it fit" : "would fit: " + change));
   }
 }
@@ -144,13 +136,13 @@ Plan search(const Model& model, const Cluster& cluster, const Job& job,
   plan.model = model;
   plan.cluster = cluster;
   plan.job = job;
-  const Cluster limited = with_headroom(cluster, options.memory_headroom);
-  const Found found = look_at_all(model, limited, job, options);
+  const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
+  const Found found = look_at_all(plan, options, limit);
   plan.statistics = found.statistics;
-  CostTable table(model, limited, job);
-  plan.rejections = rejections_of(found.rejections, table);
+  CostTable table(model, cluster, job);
+  plan.rejections = rejections_of(found.rejections, table, limit);
   fill_ranked(plan, found);
-  if (plan.ranked.empty()) fill_closest(plan, found, limited, table);
+  if (plan.ranked.empty()) fill_closest(plan, found, table, limit);
   if (plan.statistics.enumerated == 0) {
     plan.notes.push_back(
         fmt::format("No sizes of this space multiply to {} GPUs.", cluster.num_gpus()));

@@ -134,28 +134,27 @@ std::string difference(const Layout& a, const Layout& b) {
 
 }  // namespace
 
-std::string smallest_change(CostTable& table, const Layout& layout) {
+std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit) {
   for (const Change change : kChanges) {
     Changed changed = change(layout);
     if (!changed) continue;
     set_overlaps(*changed, layout.overlap_grad_reduce || gradient_group_size(layout) == 1);
-    if (!evaluate(table, *changed).violation) return difference(layout, *changed);
+    if (!evaluate_within(table, *changed, limit).violation) return difference(layout, *changed);
   }
   return "";
 }
 
-std::string change_on_more_gpus(const Model& model, const Cluster& cluster, const Job& job,
-                                const Layout& layout) {
+std::string change_on_more_gpus(const CostTable& table, const Layout& layout, Bytes limit) {
   constexpr int kMostTimes = 64;
   for (int times = 2; times <= kMostTimes; times *= 2) {
-    Cluster larger = cluster;
+    Cluster larger = table.cluster();
     larger.num_nodes *= times;
-    CostTable table(model, larger, job);
+    CostTable larger_table(table.model(), larger, table.job());
     for (const auto size : {kTensor, kPipeline, kData}) {
       Layout changed = layout;
       changed.*size *= times;
       set_overlaps(changed, true);
-      if (evaluate(table, changed).violation) continue;
+      if (evaluate_within(larger_table, changed, limit).violation) continue;
       return fmt::format("{} on {} GPUs", difference(layout, changed), larger.num_gpus());
     }
   }

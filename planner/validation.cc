@@ -25,10 +25,14 @@ Job job_as_run(Job job, const Observation& observation) {
 }
 
 // Memory is compared, not enforced: what ran did fit, whatever the model of memory says.
-Cluster cluster_as_run(const Cluster& cluster, const Observation& observation) {
-  Cluster run = scaled_to(cluster, world_size(observation.run_layout));
-  run.device.memory = bytes(1e18);
-  return run;
+Outcome estimate_as_run(const Model& model, const Cluster& cluster, const Job& job,
+                        const Layout& layout) {
+  CostTable table(model, cluster, job);
+  const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
+  if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) {
+    return Infeasible{layout, *evaluation.violation};
+  }
+  return described(evaluation, model, cluster, job, layout);
 }
 
 double relative_error(double predicted, double measured) {
@@ -98,8 +102,8 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
     }
     const Model run_model = model_as_run(model, observation);
     const Job run_job = job_as_run(job, observation);
-    Outcome outcome =
-        estimate(run_model, cluster_as_run(cluster, observation), run_job, observation.run_layout);
+    const Cluster run_cluster = scaled_to(cluster, world_size(observation.run_layout));
+    Outcome outcome = estimate_as_run(run_model, run_cluster, run_job, observation.run_layout);
     if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
       validation.skipped.push_back(
           name + ": no prediction: " +

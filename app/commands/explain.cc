@@ -40,9 +40,9 @@ int explain_rule(const std::string& name) {
 }
 
 int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layout& layout,
-                     const Violation& violation) {
+                     const Violation& violation, Bytes limit) {
   const RuleText& text = rule_text(violation.rule);
-  const std::string change = planner::smallest_change(table, layout);
+  const std::string change = planner::smallest_change(table, layout, limit);
   fmt::print("{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(layout),
              describe(violation, plan.model, plan.job, layout), text.name, text.reason,
              text.remedy);
@@ -74,14 +74,13 @@ int explain_layout(const Options& options) {
   const reports::PlanFile plan =
       reports::plan_from_json(read_json_file(options.subject), options.subject);
   const Layout layout = load_layout(options.layout);
-  Cluster limited = plan.cluster;
-  limited.device.memory *= 1.0 - plan.search.memory_headroom;
-  CostTable table(plan.model, limited, plan.job);
-  const Outcome outcome = estimate(plan.model, limited, plan.job, layout);
-  if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
-    return explain_rejected(table, plan, layout, infeasible->violation);
+  const Bytes limit = plan.cluster.device.memory * (1.0 - plan.search.memory_headroom);
+  CostTable table(plan.model, plan.cluster, plan.job);
+  const Evaluation evaluation = planner::evaluate_within(table, layout, limit);
+  if (evaluation.violation) {
+    return explain_rejected(table, plan, layout, *evaluation.violation, limit);
   }
-  const auto& mine = std::get<Estimate>(outcome);
+  const Estimate mine = described(evaluation, plan.model, plan.cluster, plan.job, layout);
   if (plan.layouts.empty()) {
     fmt::print("{} runs in {:.4g} s; the plan has no winner.\n", short_name(layout),
                mine.step_time.value());
