@@ -113,5 +113,28 @@ TEST(HardwareConfigs, PublishedBusBandwidthsAreMet) {
   }
 }
 
+TEST(HardwareConfigs, PublishedAttentionRatesAreMet) {
+  // FlashAttention-2 on A100, width 128, 16 heads, causal, 16k positions in all: forward + backward
+  // TFLOP/s by sequence length (repository benchmarks).
+  const fs::path path = fs::path(MESHWRIGHT_SOURCE_DIR) / "configs/hardware/a100-sxm-80gb.json";
+  const Device d = device_from_json(read(path), path.string());
+  const std::pair<int, double> rows[] = {{512, 99},   {1024, 133}, {2048, 155},
+                                         {4096, 173}, {8192, 182}, {16384, 189}};
+  for (const auto& [length, tflops] : rows) {
+    Operator op;
+    op.kind = OperatorKind::attention;
+    op.batch = 16 * (16384 / length);
+    op.m = op.n = length;
+    op.k = 128;
+    // 4 * batch * length^2 * width, half of it masked; backward 2.5 times.
+    op.forward_flops = flops(2.0 * static_cast<double>(op.batch) * length * length * 128.0);
+    op.backward_flops = op.forward_flops * 2.5;
+    const Seconds time = forward_cost(op, Precision::bf16, d).time +
+                         backward_cost(op, Precision::bf16, d).input.time;
+    const double rate = (op.forward_flops + op.backward_flops) / time / teraflops_per_second(1);
+    EXPECT_NEAR(rate / tflops, 1.0, 0.03) << length;
+  }
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -138,6 +138,18 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
   expect_same_bits(after.inter_node, before.inter_node);
 }
 
+TEST(HardwareJson, AmountsReloadToTheSameBitsWhateverTheyAre) {
+  // Dividing by 1e9 and multiplying again is off by one bit for some of any 300 such numbers.
+  Cluster c = cluster_from_json(cluster_json(), "c.json");
+  for (int i = 1; i < 300; ++i) {
+    c.inter_node.bandwidth = bytes_per_second(1e11 * i / 7.0);
+    c.inter_node.latency = seconds(1e-6 * i / 7.0);
+    const Cluster again = cluster_from_json(nlohmann::json::parse(to_json(c).dump()), "c.json");
+    ASSERT_EQ(again.inter_node.bandwidth, c.inter_node.bandwidth) << i;
+    ASSERT_EQ(again.inter_node.latency, c.inter_node.latency) << i;
+  }
+}
+
 TEST(HardwareJson, PointsAreSortedOnReading) {
   nlohmann::json j = device_json();
   j["gemm"][0]["points"] =
