@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "calibrate/trial/trial.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Model gpt() {
+  Model m;
+  m.num_layers = 24;
+  m.hidden_size = 1024;
+  m.ffn_hidden_size = 4096;
+  m.num_attention_heads = m.num_query_groups = 16;
+  m.kv_channels = 64;
+  m.vocab_size = 50257;
+  m.max_position_embeddings = 1024;
+  return m;
+}
+
+Job job() {
+  Job j;
+  j.seq_length = 1024;
+  j.global_batch_size = 64;
+  j.precision = Precision::fp32;
+  j.attention_kernel = AttentionKernel::unfused;
+  return j;
+}
+
+Layout layout(int tensor, int pipeline, int data) {
+  Layout l;
+  l.tensor_parallel_size = tensor;
+  l.pipeline_parallel_size = pipeline;
+  l.data_parallel_size = data;
+  return l;
+}
+
+TEST(RunnableLayout, ALayoutThatFitsIsRunWhole) {
+  const auto r = runnable_layout(gpt(), job(), layout(2, 2, 1), 4);
+  EXPECT_EQ(r.layout, layout(2, 2, 1));
+  EXPECT_EQ(r.num_layers, 24);
+  EXPECT_EQ(r.global_batch_size, 64);
+  EXPECT_THAT(r.not_run, IsEmpty());
+}
+
+// tp2 is kept on 4 ranks; 4 / 2 = 2 ranks are left for a pipeline of 4, none for data. A stage
+// holds 24 / 4 = 6 layers, two stages 12. A data rank's share of the batch is 64 / 8 = 8.
+TEST(RunnableLayout, TheTensorSizeIsKeptAndPipelineAndDataAreCut) {
+  const auto r = runnable_layout(gpt(), job(), layout(2, 4, 8), 4);
+  EXPECT_EQ(r.layout, layout(2, 2, 1));
+  EXPECT_EQ(r.num_layers, 12);
+  EXPECT_EQ(r.global_batch_size, 8);
+  EXPECT_THAT(r.not_run, Contains("12 of 24 layers"));
+  EXPECT_THAT(r.not_run, Contains("data-parallel size 8: 1 was run"));
+}
+
+TEST(RunnableLayout, ATensorSizeThatDoesNotFitBecomesItsLargestDivisor) {
+  const auto r = runnable_layout(gpt(), job(), layout(8, 1, 1), 3);
+  EXPECT_EQ(r.layout.tensor_parallel_size, 2);
+  EXPECT_THAT(r.not_run, Contains("tensor-parallel size 8: 2 was run"));
+}
+
+TEST(RunnableLayout, OneRankRunsOneStageAndLosesWhatNeedsPartners) {
+  Layout l = layout(4, 2, 4);
+  l.sequence_parallel = true;
+  l.zero_stage = 1;
+  const auto r = runnable_layout(gpt(), job(), l, 1);
+  EXPECT_EQ(world_size(r.layout), 1);
+  EXPECT_FALSE(r.layout.sequence_parallel);
+  EXPECT_EQ(r.layout.zero_stage, 0);
+  EXPECT_EQ(r.num_layers, 12);
+  EXPECT_EQ(r.global_batch_size, 16);
+  EXPECT_THAT(r.not_run, Contains("sequence parallelism"));
+}
+
+TEST(RunnableLayout, WhatIsLeftOutIsSaidEvenWhenEveryRankIsThere) {
+  Layout l = layout(1, 2, 1);
+  l.schedule = PipelineSchedule::interleaved;
+  l.virtual_pipeline_parallel_size = 2;
+  l.overlap_p2p_comm = true;
+  Job j = job();
+  j.attention_kernel = AttentionKernel::flash;
+  const auto r = runnable_layout(gpt(), j, l, 2);
+  EXPECT_EQ(r.layout.schedule, PipelineSchedule::one_f_one_b);
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("interleaved")));
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("virtual")));
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap")));
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("fused attention")));
+}
+
+TEST(TrialUnsupported, APlainGptIsSupportedAndOthersAreNamed) {
+  EXPECT_EQ(trial_unsupported(gpt(), job(), layout(2, 2, 2)), "");
+  Model grouped = gpt();
+  grouped.num_query_groups = 4;
+  EXPECT_THAT(trial_unsupported(grouped, job(), {}), HasSubstr("grouped-query"));
+  Model gated = gpt();
+  gated.activation = Activation::swiglu;
+  EXPECT_THAT(trial_unsupported(gated, job(), {}), HasSubstr("swiglu"));
+  Layout zero = layout(1, 1, 2);
+  zero.zero_stage = 3;
+  EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("ZeRO stage 3"));
+  EXPECT_THAT(trial_unsupported(gpt(), job(), layout(3, 1, 1)), HasSubstr("3"));  // a broken rule
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate
