@@ -59,7 +59,8 @@ Seconds modelled(const LinkSample& sample, const Link& link) {
 
 Fit fit_gemm(GemmModel& model, const Device& device) {
   Fit fit{.what = "gemm " + std::string(name_of(model.precision)), .parameters = {}};
-  model.peak = flops_per_second(best_rate(model.points));
+  const FlopsPerSecond best = flops_per_second(best_rate(model.points));
+  model.peak = best;
   model.sustained_fraction = 1.0;
   model.relative_spread = kUnknownSpread;
   model.provenance = Provenance::fitted;
@@ -78,12 +79,14 @@ Fit fit_gemm(GemmModel& model, const Device& device) {
         return gemm_model_time({p.batch, p.m, p.n, p.k}, tried, device).value();
       },
       observed);
-  model.sustained_fraction = result.parameters[0];
+  // peak is the best rate seen; where the fit asks for more, that is the peak.
+  model.peak *= std::max(1.0, result.parameters[0]);
+  model.sustained_fraction = std::min(1.0, result.parameters[0]);
   model.ramp_k = result.parameters[1];
   model.relative_spread = result.relative_spread;
   fit.relative_spread = result.relative_spread;
-  fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * model.peak.value(),
-                     result.standard_errors[0] * model.peak.value()},
+  fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * best.value(),
+                     result.standard_errors[0] * best.value()},
                     {"ramp_k", result.parameters[1], result.standard_errors[1]}};
   return fit;
 }
