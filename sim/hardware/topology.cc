@@ -4,15 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+// g++ 12 with sanitizers takes Boost's empty optional for an uninitialised one.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/filtered_graph.hpp>
 #include <boost/graph/kruskal_min_spanning_tree.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
 #include <boost/property_map/function_property_map.hpp>
-#include <iterator>
-#include <limits>
-#include <utility>
+#pragma GCC diagnostic pop
 
 #include "sim/error.h"
 
