@@ -155,6 +155,8 @@ class Calibrator {
   std::vector<Task> all_tasks() {
     std::vector<Task> tasks;
     add_memory(tasks);
+    // However short the budget, a profile has some rate for each number format.
+    add_gemms(tasks, {{.shape = {1, 256, 256, 256}}, {.shape = {1, 512, 512, 512}}});
     add_kernels(tasks);
     add_gemms(tasks, ordered_gemms(options_.workload.gemms));
     add_collectives(tasks);

@@ -10,8 +10,6 @@
 #include <ctime>
 #include <fstream>
 
-#include "calibrate/launch.h"
-
 namespace meshwright::calibrate {
 namespace {
 
@@ -34,7 +32,7 @@ MachineDescription describe_machine() {
     machine.kernel = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
   machine.cpu = cpu_name();
-  machine.cores = usable_cores();
+  machine.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));  // a bound rank sees one
   machine.memory = bytes(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                          static_cast<double>(sysconf(_SC_PAGE_SIZE)));
   double load = 0.0;

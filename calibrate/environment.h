@@ -14,7 +14,7 @@ namespace meshwright::calibrate {
 struct MachineDescription {
   std::string host;
   std::string cpu;
-  int cores = 0;  // physical, usable by us
+  int cores = 0;  // of the machine, hyper-threads counted
   Bytes memory;
   std::string kernel;                                          // "Linux 6.1.0"
   double load_average = 0.0;                                   // one minute, at the start
