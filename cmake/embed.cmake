@@ -15,7 +15,7 @@ file(WRITE ${OUTPUT}
   "#include \"reports/html.h\"\n\n"
   "namespace meshwright::reports {\n\n"
   "std::string_view ${FUNCTION}() {\n"
-  "  static constexpr std::string_view kText = R\"meshwright(${text})meshwright\";\n"
-  "  return kText;\n"
+  "  static constexpr char kText[] = R\"meshwright(${text})meshwright\";\n"
+  "  return {kText, sizeof kText - 1};\n"
   "}\n\n"
   "}  // namespace meshwright::reports\n")

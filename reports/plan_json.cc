@@ -48,6 +48,17 @@ planner::Rejection read_rejection(ObjectReader reader) {
   return rejection;
 }
 
+std::vector<planner::Rejection> read_rejections(ObjectReader& reader, std::string_view key) {
+  std::vector<planner::Rejection> rejections;
+  if (!reader.has(key)) return rejections;
+  const nlohmann::json& list = reader.required_array(key);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string pointer = fmt::format("{}/{}", reader.pointer_to(key), i);
+    rejections.push_back(read_rejection({list[i], reader.file(), pointer}));
+  }
+  return rejections;
+}
+
 std::vector<Layout> read_layouts(ObjectReader& reader) {
   std::vector<Layout> layouts;
   const nlohmann::json& ranked = reader.required_array("ranked");
@@ -105,6 +116,10 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   for (const planner::Rejection& rejection : plan.rejections) {
     json["rejections"].push_back(rejection_to_json(rejection));
   }
+  json["closest"] = Json::array();
+  for (const planner::Rejection& rejection : plan.closest) {
+    json["closest"].push_back(rejection_to_json(rejection));
+  }
   json["statistics"] = {{"enumerated", plan.statistics.enumerated},
                         {"legal", plan.statistics.legal},
                         {"fitting", plan.statistics.fitting}};
@@ -125,13 +140,8 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
   plan.job = job_from_json(reader.member("job"), file, "/job");
   plan.layouts = read_layouts(reader);
   plan.pareto = read_pareto(reader, plan.layouts.size());
-  if (reader.has("rejections")) {
-    const nlohmann::json& rejections = reader.required_array("rejections");
-    for (std::size_t i = 0; i < rejections.size(); ++i) {
-      plan.rejections.push_back(
-          read_rejection({rejections[i], file, fmt::format("/rejections/{}", i)}));
-    }
-  }
+  plan.rejections = read_rejections(reader, "rejections");
+  plan.closest = read_rejections(reader, "closest");
   if (reader.has("statistics"))
     plan.statistics = read_statistics(reader.required_object("statistics"));
   plan.notes = read_strings(reader, "notes");
@@ -146,6 +156,7 @@ planner::Plan recomputed(const PlanFile& file_plan, const std::string& file) {
   plan.job = file_plan.job;
   plan.pareto = file_plan.pareto;
   plan.rejections = file_plan.rejections;
+  plan.closest = file_plan.closest;
   plan.statistics = file_plan.statistics;
   plan.notes = file_plan.notes;
   for (std::size_t i = 0; i < file_plan.layouts.size(); ++i) {

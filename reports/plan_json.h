@@ -26,6 +26,7 @@ struct PlanFile {
   std::vector<Layout> layouts;      // fastest first
   std::vector<std::size_t> pareto;  // indices into layouts
   std::vector<planner::Rejection> rejections;
+  std::vector<planner::Rejection> closest;  // when nothing fits
   planner::SearchStatistics statistics;
   std::vector<std::string> notes;
 };

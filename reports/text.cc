@@ -41,10 +41,13 @@ std::string significant(double value, int digits) {
 }
 
 std::string count_text(std::int64_t count) {
-  std::string text = std::to_string(count);
-  const int first_digit = count < 0 ? 1 : 0;
-  for (int i = static_cast<int>(text.size()) - 3; i > first_digit; i -= 3) {
-    text.insert(static_cast<std::size_t>(i), ",");
+  const std::string digits = std::to_string(count);
+  const std::size_t first_digit = count < 0 ? 1 : 0;
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::size_t left = digits.size() - i;
+    if (i > first_digit && left % 3 == 0) text.push_back(',');
+    text.push_back(digits[i]);
   }
   return text;
 }

@@ -91,7 +91,8 @@ Json profile_summary(const nlohmann::json& profile) {
   Json json = Json::object();
   for (const std::string_view key : {"created", "tool_version", "command"}) {
     const auto found = profile.find(key);
-    if (found != profile.end() && found->is_string()) json[std::string(key)] = *found;
+    if (found != profile.end() && found->is_string())
+      json[std::string(key)] = found->get<std::string>();
   }
   const auto points = profile.find("points");
   if (points != profile.end() && points->is_array()) json["measured_points"] = points->size();
@@ -103,7 +104,7 @@ Json notes_of(const nlohmann::json& profile) {
   Json notes = Json::array();
   if (!profile.is_object() || !profile.contains("notes")) return notes;
   for (const nlohmann::json& note : profile["notes"]) {
-    if (note.is_string()) notes.push_back(note);
+    if (note.is_string()) notes.push_back(note.get<std::string>());
   }
   return notes;
 }

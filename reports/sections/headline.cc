@@ -38,12 +38,13 @@ std::string no_layout_verdict(const planner::Plan& plan) {
   std::string text = fmt::format(
       "No layout of {} fits {} GPUs of {}: all {} layouts were rejected.", plan.model.name,
       plan.cluster.num_gpus(), plan.cluster.name, count_text(plan.statistics.enumerated));
-  if (!plan.rejections.empty()) {
-    const planner::Rejection& most = plan.rejections.front();
-    text += fmt::format(" The most frequent reason: {}.", most.sentence);
-    if (!most.smallest_change.empty()) {
-      text += fmt::format(" The smallest change that would admit one: {}.", most.smallest_change);
-    }
+  const bool near = !plan.closest.empty();
+  if (!near && plan.rejections.empty()) return text;
+  const planner::Rejection& miss = near ? plan.closest.front() : plan.rejections.front();
+  text += fmt::format(" {}: {}.", near ? "The nearest miss" : "The most frequent reason",
+                      miss.sentence);
+  if (!miss.smallest_change.empty()) {
+    text += fmt::format(" The smallest change that would admit one: {}.", miss.smallest_change);
   }
   return text;
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan_fixture.h"
+#include "reports/html/escape.h"
+#include "reports/report_json.h"
+
+namespace meshwright::reports {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string report_text(const planner::Plan& plan) {
+  ReportContents contents;
+  contents.plan = plan;
+  contents.origin = sample_origin();
+  contents.plan_origin = sample_origin();
+  return report_to_json(contents).dump();
+}
+
+// The page without its scripts: what a reader sees whose browser runs none.
+std::string without_scripts(std::string page) {
+  for (std::size_t begin = page.find("<script"); begin != std::string::npos;
+       begin = page.find("<script")) {
+    page.erase(begin, page.find("</script>", begin) + 9 - begin);
+  }
+  return page;
+}
+
+std::string embedded_record(const std::string& page) {
+  const std::string open = "<script type=\"application/json\" id=\"report\">";
+  const std::size_t begin = page.find(open) + open.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+TEST(Html, ReadsWithoutScript) {
+  const std::string text = report_text(sample_plan());
+  const std::string page = without_scripts(report_html(text));
+  const Json report = Json::parse(text);
+  EXPECT_THAT(page, HasSubstr(html::escape(report["verdict"].get<std::string>())));
+  for (const Json& tile : report["tiles"]) {
+    EXPECT_THAT(page, HasSubstr(html::escape(tile["value"].get<std::string>())));
+  }
+  for (const char* id : {"step-time", "ranking", "traffic", "memory", "heat-map", "timeline",
+                         "rejections", "calibration", "assumptions", "glossary", "provenance"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\">"));
+  }
+  EXPECT_THAT(page, HasSubstr("<caption>The fastest layouts that fit</caption>"));
+  EXPECT_THAT(page, HasSubstr("needs 96 GiB of 80 GiB"));
+}
+
+TEST(Html, CarriesTheRecordItWasMadeFrom) {
+  const std::string text = report_text(sample_plan());
+  EXPECT_EQ(Json::parse(embedded_record(report_html(text))), Json::parse(text));
+}
+
+TEST(Html, NamesInInputsStayText) {
+  planner::Plan plan = sample_plan();
+  plan.model.name = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u2028\u202E";
+  plan.cluster.name = "<!--";
+  const std::string text = report_text(plan);
+  const std::string page = report_html(text);
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
+  EXPECT_THAT(page, Not(HasSubstr("<img src=x")));
+  EXPECT_THAT(page, Not(HasSubstr("\u202E\",")));
+  EXPECT_THAT(page, HasSubstr("&lt;img src=x"));
+  EXPECT_THAT(page, HasSubstr("[U+202E]"));
+  EXPECT_EQ(Json::parse(embedded_record(page))["model"]["name"], plan.model.name);
+}
+
+TEST(Html, LoadsNothingAndAllowsOnlyItsOwnScript) {
+  const std::string page = report_html(report_text(sample_plan()));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, Not(HasSubstr("'unsafe-eval'")));
+  const std::string script = html::code_in_script(viewer_script());
+  if (!script.empty()) {
+    EXPECT_THAT(page, HasSubstr("script-src " + html::csp_hash(script)));
+    EXPECT_THAT(page, HasSubstr("Apache License"));
+  }
+  for (const char* loader : {"<link", "<img", "<iframe", "@import", "url(http"}) {
+    EXPECT_THAT(without_scripts(page), Not(HasSubstr(loader)));
+  }
+}
+
+TEST(Html, StaysBelowOneAndAHalfMegabytes) {
+  EXPECT_LT(report_html(report_text(sample_plan())).size(), 1'500'000U);
+}
+
+TEST(Html, IsTheSamePageEveryTime) {
+  const std::string text = report_text(sample_plan());
+  EXPECT_EQ(report_html(text), report_html(text));
+}
+
+TEST(Html, MeasuredAndDatasheetNumbersLookDifferent) {
+  const std::string page = report_html(report_text(sample_plan()));
+  EXPECT_THAT(page, HasSubstr("<span class=\"badge measured\">measured</span>"));
+  EXPECT_THAT(page, HasSubstr("<span class=\"badge datasheet\">datasheet</span>"));
+}
+
+TEST(Html, SaysWhyWhenNothingFits) {
+  planner::Plan plan = sample_plan();
+  plan.ranked.clear();
+  plan.pareto.clear();
+  const std::string page = report_html(report_text(plan));
+  EXPECT_THAT(page, HasSubstr("No layout of gpt-small fits 16 GPUs"));
+  EXPECT_THAT(page, Not(HasSubstr("<section id=\"ranking\">")));
+  EXPECT_THAT(page, HasSubstr("<section id=\"rejections\">"));
+}
+
+}  // namespace
+}  // namespace meshwright::reports

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/report_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "plan_fixture.h"
+
+namespace meshwright::reports {
+namespace {
+
+ReportContents sample_contents() {
+  ReportContents contents;
+  contents.plan = sample_plan();
+  contents.origin = sample_origin();
+  contents.plan_origin = sample_origin();
+  return contents;
+}
+
+Json sample_report() { return report_to_json(sample_contents()); }
+
+// The first complaint of the schema, or nothing.
+std::string complaint(const nlohmann::json& report) {
+  std::ifstream in(MESHWRIGHT_SOURCE_DIR "/reports/schema/report.schema.json");
+  const nlohmann::json document = nlohmann::json::parse(in);
+  valijson::Schema schema;
+  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(document), schema);
+  valijson::Validator validator;
+  valijson::ValidationResults results;
+  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(report), &results)) {
+    return "";
+  }
+  valijson::ValidationResults::Error error;
+  std::string text = "refused";
+  while (results.popError(error)) {
+    text += "\n";
+    for (const std::string& step : error.context) text += step;
+    text += ": " + error.description;
+  }
+  return text;
+}
+
+nlohmann::json plain(const Json& report) { return nlohmann::json::parse(report.dump()); }
+
+TEST(ReportJson, ObeysItsSchema) { EXPECT_EQ(complaint(plain(sample_report())), ""); }
+
+TEST(ReportJson, ObeysItsSchemaWithValidationAndProfile) {
+  ReportContents contents = sample_contents();
+  planner::LayoutComparison run;
+  run.observation.layout = contents.plan.ranked[0].layout;
+  run.observation.run_layout = contents.plan.ranked[0].layout;
+  run.observation.step_time = seconds(0.75);
+  run.predicted = contents.plan.ranked[0];
+  run.error = 0.80 / 0.75 - 1.0;
+  run.inside_interval = true;
+  run.terms = {{TermKind::forward_compute, seconds(0.2), seconds(0.19)}};
+  contents.validation.emplace();
+  contents.validation->layouts = {run};
+  contents.profile = {{"schema", "meshwright.profile/1"},
+                      {"created", "2026-01-01T00:00:00Z"},
+                      {"command", "meshwright calibrate"},
+                      {"points", {1, 2, 3}},
+                      {"notes", {"gemm fp32 8 x 8 x 8 is noisy"}}};
+  const Json report = report_to_json(contents);
+  EXPECT_EQ(complaint(plain(report)), "");
+  EXPECT_EQ(report["calibration"]["profile"]["measured_points"], 3);
+  EXPECT_EQ(report["calibration"]["flagged"][0], "gemm fp32 8 x 8 x 8 is noisy");
+}
+
+TEST(ReportJson, ObeysItsSchemaWhenNothingFits) {
+  ReportContents contents = sample_contents();
+  contents.plan.ranked.clear();
+  contents.plan.pareto.clear();
+  const Json report = report_to_json(contents);
+  EXPECT_EQ(complaint(plain(report)), "");
+  EXPECT_THAT(
+      report["verdict"].get<std::string>(),
+      testing::AllOf(testing::HasSubstr("No layout"), testing::HasSubstr("needs 96 GiB of 80 GiB"),
+                     testing::HasSubstr("tensor_parallel_size 2")));
+}
+
+TEST(ReportJson, SchemaRefusesAMissingPart) {
+  nlohmann::json report = plain(sample_report());
+  report.erase("verdict");
+  EXPECT_NE(complaint(report), "");
+  report = plain(sample_report());
+  report["ranked"][0]["provenance"] = "guessed";
+  EXPECT_NE(complaint(report), "");
+}
+
+TEST(ReportJson, IsTheSameTextEveryTime) {
+  EXPECT_EQ(sample_report().dump(), sample_report().dump());
+}
+
+// 0.80 s a step of 64 x 2048 = 131072 tokens; 1e11 tokens take 762939.45 steps, 610351.6 s, which
+// are 7.06 days; times 16 GPUs 2713 GPU-hours.
+TEST(ReportJson, HeadlineSaysLayoutTimeMemoryAndTraining) {
+  const Json report = sample_report();
+  const Json& summary = report["summary"];
+  EXPECT_EQ(summary["step_time_seconds"], 0.8);
+  EXPECT_EQ(summary["tokens_per_step"], 131072);
+  EXPECT_NEAR(summary["train_seconds"].get<double>(), 610351.5625, 1e-6);
+  EXPECT_NEAR(summary["gpu_hours"].get<double>(), 2712.673611, 1e-6);
+  EXPECT_EQ(summary["memory_headroom"], 0.5);  // 4 + 8 + 16 + 10 + 2 = 40 of 80 GiB
+  EXPECT_THAT(report["verdict"].get<std::string>(),
+              testing::AllOf(testing::HasSubstr("gpt-small"), testing::HasSubstr("800.0 ms"),
+                             testing::HasSubstr("41.0 %"), testing::HasSubstr("40.0 GiB"),
+                             testing::HasSubstr("7.06 days")));
+}
+
+TEST(ReportJson, SaysThatADatasheetStandsBehindTheStep) {
+  const Json report = sample_report();
+  EXPECT_THAT(report["confidence"].get<std::string>(), testing::HasSubstr("datasheet"));
+  // 0.20 forward and 0.05 bubble of 0.80 s are measured.
+  EXPECT_NEAR(report["summary"]["provenance_shares"]["measured"].get<double>(), 0.3125, 1e-12);
+}
+
+// The second layout's step is 1.00 s; the first one's interval ends at 0.90 s.
+TEST(ReportJson, CountsLayoutsInsideTheWinnersInterval) {
+  EXPECT_EQ(sample_report()["summary"]["layouts_within_interval"], 0);
+  ReportContents contents = sample_contents();
+  contents.plan.ranked[1] = sample_estimate(contents.plan.ranked[1].layout, 1.1);  // 0.88 s
+  EXPECT_EQ(report_to_json(contents)["summary"]["layouts_within_interval"], 1);
+}
+
+// All terms grow by a quarter: the largest difference is backward's, 0.40 s -> 0.50 s.
+TEST(ReportJson, SaysWhyALayoutBeatsTheNext) {
+  const Json compared = sample_report()["ranked"][0]["compared_with_next"];
+  EXPECT_EQ(compared["sentence"], "25.0 % faster than the next: 100.0 ms less backward compute.");
+  EXPECT_NEAR(compared["seconds"].get<double>(), 0.2, 1e-12);
+  EXPECT_EQ(compared["terms"][0]["name"], "backward_compute");
+}
+
+TEST(ReportJson, VolumeAddsUpOverGroups) {
+  const Json volume = sample_report()["volume"];
+  double sum = 0.0;
+  for (const Json& group : volume["groups"]) sum += group["sent_bytes"].get<double>();
+  EXPECT_DOUBLE_EQ(sum, volume["sent_bytes"].get<double>());
+  // Tensor: 64 calls of 4 MiB over 2 ranks, 2 (2-1)/2 = 1 times the payload is sent.
+  EXPECT_EQ(volume["groups"][0]["group"], "tensor");
+  EXPECT_EQ(volume["groups"][0]["sent_bytes"], 64 * 4194304.0);
+}
+
+TEST(ReportJson, TimelineSaysHowManyMicroBatchesItShows) {
+  const Json timeline = sample_report()["timeline"];
+  // 64 sequences over 4 pipelines are 16 micro-batches; two stages show 4.
+  EXPECT_EQ(timeline["micro_batches"], 16);
+  EXPECT_EQ(timeline["micro_batches_shown"], 4);
+  EXPECT_EQ(timeline["events"].size(), 2U * 2U * 4U);  // stages x (forward, backward) x shown
+  EXPECT_THAT(timeline["sentence"].get<std::string>(), testing::HasSubstr("first 4 of 16"));
+}
+
+TEST(ReportJson, HeatMapsBestCellIsTheSearchsWinner) {
+  ReportContents contents = sample_contents();
+  contents.plan = planner::search(sample_model(), sample_cluster(), sample_job(), contents.search);
+  ASSERT_FALSE(contents.plan.ranked.empty());
+  double best = 1e300;
+  const Json report = report_to_json(contents);
+  for (const Json& cell : report["heat_map"]["cells"]) {
+    if (cell["step_time_seconds"].is_number()) {
+      best = std::min(best, cell["step_time_seconds"].get<double>());
+    }
+  }
+  EXPECT_EQ(best, contents.plan.ranked.front().step_time.value());
+}
+
+}  // namespace
+}  // namespace meshwright::reports

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright::reports {
+namespace {
+
+TEST(Text, KeepsFourSignificantDigits) {
+  EXPECT_EQ(significant(1234.5678), "1235");
+  EXPECT_EQ(significant(12.345678), "12.35");
+  EXPECT_EQ(significant(0.0123456), "0.01235");
+  EXPECT_EQ(significant(0.0), "0");
+  EXPECT_EQ(significant(12345678.0), "1.235e+07");
+  EXPECT_EQ(significant(2.0, 3), "2.00");
+}
+
+TEST(Text, TimesTakeTheUnitThatReadsBest) {
+  EXPECT_EQ(seconds_text(seconds(1.5)), "1.500 s");
+  EXPECT_EQ(seconds_text(seconds(0.0125)), "12.50 ms");
+  EXPECT_EQ(seconds_text(microseconds(3)), "3.000 µs");
+  EXPECT_EQ(seconds_text(seconds(0)), "0 s");
+}
+
+// 3 x 86400 s; 36 h are less than two days.
+TEST(Text, LongTimesAreDaysFromTwoDaysOn) {
+  EXPECT_EQ(duration_text(seconds(259200)), "3.00 days");
+  EXPECT_EQ(duration_text(seconds(36 * 3600)), "36.0 hours");
+  EXPECT_EQ(duration_text(seconds(90)), "90.0 s");
+}
+
+TEST(Text, MemoryIsBinaryAndTrafficDecimal) {
+  EXPECT_EQ(memory_text(gibibytes(80)), "80.0 GiB");
+  EXPECT_EQ(traffic_text(gigabytes(80)), "80.00 GB");
+}
+
+TEST(Text, CountsHaveThousandsSeparators) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(-1234567), "-1,234,567");
+}
+
+TEST(Text, SharesAndLargeNumbers) {
+  EXPECT_EQ(percent_text(0.412), "41.2 %");
+  EXPECT_EQ(si_text(3e11), "300 G");
+  EXPECT_EQ(si_text(131072), "131 k");
+  EXPECT_EQ(si_text(12), "12.0");
+}
+
+}  // namespace
+}  // namespace meshwright::reports
