@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/reduce.cuh"
+
+namespace meshwright::calibrate::cuda {
+namespace {
+
+// A block a row. y[0..row] = softmax(scale * x[0..row]), the rest 0.
+__global__ void softmax_kernel(const float* x, float* y, float scale, std::int64_t positions) {
+  const std::int64_t valid = blockIdx.x % positions + 1;
+  x += static_cast<std::int64_t>(blockIdx.x) * positions;
+  y += static_cast<std::int64_t>(blockIdx.x) * positions;
+  const float maximum = reduce_row(valid, Max{}, [=](std::int64_t j) { return scale * x[j]; });
+  const float sum = reduce_row(valid, Add{}, [=](std::int64_t j) {
+    const float e = expf(scale * x[j] - maximum);
+    y[j] = e;
+    return e;
+  });
+  const float inverse = 1.0F / sum;
+  // A thread scales the same entries that it wrote.
+  for (std::int64_t j = threadIdx.x; j < positions; j += kThreads) {
+    y[j] = j < valid ? y[j] * inverse : 0.0F;
+  }
+}
+
+__global__ void softmax_backward_kernel(const float* dy, const float* y, float* dx, float scale,
+                                        std::int64_t positions) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * positions;
+  dy += row;
+  y += row;
+  dx += row;
+  const float sum = reduce_row(positions, Add{}, [=](std::int64_t j) { return dy[j] * y[j]; });
+  for (std::int64_t j = threadIdx.x; j < positions; j += kThreads) {
+    dx[j] = scale * y[j] * (dy[j] - sum);
+  }
+}
+
+struct HeadShape {
+  std::int64_t positions, batch;
+  int blocks, heads, width;
+};
+
+// A block a token: its blocks x heads rows of `width` numbers lie together in (positions, batch,
+// blocks, heads, width) and apart in (blocks, batch, heads, positions, width).
+template <bool kToHeads>
+__global__ void heads_kernel(const float* x, float* y, HeadShape s) {
+  const std::int64_t token = blockIdx.x;
+  const std::int64_t position = token / s.batch;
+  const std::int64_t sequence = token % s.batch;
+  const int features = s.blocks * s.heads * s.width;
+  for (int f = static_cast<int>(threadIdx.x); f < features; f += kThreads) {
+    const int row = f / s.width;
+    const std::int64_t head_row =
+        ((row / s.heads * s.batch + sequence) * s.heads + row % s.heads) * s.positions + position;
+    const std::int64_t by_head = head_row * s.width + f % s.width;
+    const std::int64_t by_token = token * features + f;
+    if (kToHeads) {
+      y[by_head] = x[by_token];
+    } else {
+      y[by_token] = x[by_head];
+    }
+  }
+}
+
+template <bool kToHeads>
+void move_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+  if (positions * batch == 0) return;
+  const HeadShape shape{positions, batch, static_cast<int>(blocks), static_cast<int>(heads),
+                        static_cast<int>(width)};
+  heads_kernel<kToHeads><<<one_block_a_row(positions * batch), kThreads, 0, kStream>>>(x, y, shape);
+  check_launch();
+}
+
+}  // namespace
+
+void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
+                            std::int64_t positions) {
+  if (matrices * positions == 0) return;
+  softmax_kernel<<<one_block_a_row(matrices * positions), kThreads, 0, kStream>>>(x, y, scale,
+                                                                                  positions);
+  check_launch();
+}
+
+void softmax_backward(const float* dy, const float* y, float* dx, float scale,
+                      std::int64_t matrices, std::int64_t positions) {
+  if (matrices * positions == 0) return;
+  softmax_backward_kernel<<<one_block_a_row(matrices * positions), kThreads, 0, kStream>>>(
+      dy, y, dx, scale, positions);
+  check_launch();
+}
+
+void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+              std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+  move_heads<true>(x, y, positions, batch, blocks, heads, width);
+}
+
+void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+  move_heads<false>(x, y, positions, batch, blocks, heads, width);
+}
+
+}  // namespace meshwright::calibrate::cuda

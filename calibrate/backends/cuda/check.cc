@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/cuda/check.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "sim/error.h"
+
+namespace meshwright::calibrate::cuda {
+namespace {
+
+// The name alone: a build folder's path says nothing to the reader.
+std::string place(std::string_view file, int line) {
+  return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
+}
+
+std::string hint_for(cudaError_t error) {
+  if (error == cudaErrorMemoryAllocation) {
+    return "the device's memory is full: other programs on it (nvidia-smi), or a smaller "
+           "micro-batch";
+  }
+  if (error == cudaErrorNoKernelImageForDevice) {
+    return "this build has no code for the device; configure with "
+           "-DCMAKE_CUDA_ARCHITECTURES=native";
+  }
+  return "";
+}
+
+}  // namespace
+
+void throw_cuda_error(cudaError_t error, const char* call, const char* file, int line) {
+  throw SystemError(fmt::format("CUDA: {} ({}, at {}: {})", cudaGetErrorString(error),
+                                cudaGetErrorName(error), place(file, line), call),
+                    hint_for(error));
+}
+
+void throw_cublas_error(cublasStatus_t status, const char* call, const char* file, int line) {
+  throw SystemError(fmt::format("cuBLASLt: {} (at {}: {})", cublasLtGetStatusString(status),
+                                place(file, line), call));
+}
+
+}  // namespace meshwright::calibrate::cuda

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU of this rank and what is to know about it.
+#pragma once
+
+#include <string>
+
+#include "calibrate/backends/compute.h"
+
+namespace meshwright::calibrate::cuda {
+
+// Empty, or one sentence: no driver, no device, or CUDA's own text.
+std::string why_unavailable();
+
+// Makes device local_rank (modulo the devices that are visible, as srun may show each rank its own
+// alone) current and returns its number.
+int select_device(int local_rank);
+
+DeviceDescription describe_device(int device);
+
+struct ComputeCapability {
+  int major = 0, minor = 0;
+  [[nodiscard]] bool at_least(int a, int b) const {
+    return major > a || (major == a && minor >= b);
+  }
+};
+ComputeCapability compute_capability(int device);
+
+// "cuBLASLt 13.1.0, CUDA runtime 13.0"
+std::string libraries();
+
+}  // namespace meshwright::calibrate::cuda

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activations, biases, sums and the optimizer.
+#include <cmath>
+
+#include "calibrate/backends/cuda/column_sums.cuh"
+#include "calibrate/backends/cuda/kernels.h"
+
+namespace meshwright::calibrate::cuda {
+namespace {
+
+// gelu(v) ~ v/2 (1 + tanh u), u = sqrt(2/pi) (v + 0.044715 v^3) (Hendrycks 2016, arXiv 1606.08415).
+constexpr float kSqrtTwoOverPi = 0.79788456F;
+constexpr float kCubic = 0.044715F;
+
+struct Gelu {
+  __device__ static float value(float v) {
+    return 0.5F * v * (1.0F + tanhf(kSqrtTwoOverPi * v * (1.0F + kCubic * v * v)));
+  }
+  __device__ static float derivative(float v) {
+    const float t = tanhf(kSqrtTwoOverPi * v * (1.0F + kCubic * v * v));
+    const float du = kSqrtTwoOverPi * (1.0F + 3.0F * kCubic * v * v);
+    return 0.5F * (1.0F + t) + 0.5F * v * (1.0F - t * t) * du;
+  }
+};
+
+struct Relu {
+  __device__ static float value(float v) { return v > 0.0F ? v : 0.0F; }
+  __device__ static float derivative(float v) { return v > 0.0F ? 1.0F : 0.0F; }
+};
+
+template <typename Activation>
+__global__ void activation_forward_kernel(const float* x, const float* bias, float* y,
+                                          std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
+  for_columns_of_chunk(cols, [=](std::int64_t j) {
+    y[row + j] = Activation::value(x[row + j] + (bias == nullptr ? 0.0F : bias[j]));
+  });
+}
+
+template <typename Activation>
+__global__ void activation_backward_kernel(const float* dy, const float* x, const float* bias,
+                                           float* dx, std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
+  for_columns_of_chunk(cols, [=](std::int64_t j) {
+    const float v = x[row + j] + (bias == nullptr ? 0.0F : bias[j]);
+    dx[row + j] = dy[row + j] * Activation::derivative(v);
+  });
+}
+
+template <typename Activation>
+void activation_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                        std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  activation_forward_kernel<Activation>
+      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(x, bias, y, cols);
+  check_launch();
+}
+
+template <typename Activation>
+void activation_backward(const float* dy, const float* x, const float* bias, float* dx,
+                         float* dbias, std::int64_t rows, std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  activation_backward_kernel<Activation>
+      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
+  check_launch();
+  if (dbias != nullptr) bias_backward(dx, dbias, rows, cols);
+}
+
+__global__ void add_bias_kernel(float* y, const float* bias, std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
+  for_columns_of_chunk(cols, [=](std::int64_t j) { y[row + j] += bias[j]; });
+}
+
+struct Entry {
+  const float* x;
+  std::int64_t cols;
+  __device__ float operator()(std::int64_t i, std::int64_t j) const { return x[i * cols + j]; }
+};
+
+__global__ void add_kernel(const float* a, const float* b, float* y, std::int64_t count) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) y[i] = a[i] + b[i];
+}
+
+// What is the same for every number of a step.
+struct AdamFactors {
+  float beta1, beta2, epsilon, scale, correction, decay;
+};
+
+__global__ void adam_kernel(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+                            std::int64_t count, AdamFactors f) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) {
+    const float g = gradient[i];
+    const float m = f.beta1 * exp_avg[i] + (1.0F - f.beta1) * g;
+    const float v = f.beta2 * exp_avg_sq[i] + (1.0F - f.beta2) * g * g;
+    exp_avg[i] = m;
+    exp_avg_sq[i] = v;
+    weight[i] = f.decay * weight[i] - f.scale * m / (sqrtf(v) * f.correction + f.epsilon);
+  }
+}
+
+}  // namespace
+
+void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                       std::int64_t cols) {
+  activation_forward<Gelu>(x, bias, y, rows, cols);
+}
+
+void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+                        std::int64_t rows, std::int64_t cols) {
+  activation_backward<Gelu>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                       std::int64_t cols) {
+  activation_forward<Relu>(x, bias, y, rows, cols);
+}
+
+void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+                        std::int64_t rows, std::int64_t cols) {
+  activation_backward<Relu>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  add_bias_kernel<<<row_chunks(rows, cols), kThreads, 0, kStream>>>(y, bias, cols);
+  check_launch();
+}
+
+void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  add_column_sums(Entry{dy, cols}, dbias, rows, cols);
+}
+
+void add(const float* a, const float* b, float* y, std::int64_t count) {
+  if (count == 0) return;
+  add_kernel<<<flat(count), kThreads, 0, kStream>>>(a, b, y, count);
+  check_launch();
+}
+
+// Adam (Kingma 2014, arXiv 1412.6980, algorithm 1) with decoupled weight decay (1711.05101).
+void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+          std::int64_t count, const AdamStep& step) {
+  if (count == 0) return;
+  const auto t = static_cast<double>(step.step);
+  const AdamFactors factors{
+      step.beta1,
+      step.beta2,
+      step.epsilon,
+      static_cast<float>(step.learning_rate / (1.0 - std::pow(step.beta1, t))),
+      static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(step.beta2, t))),
+      1.0F - step.learning_rate * step.weight_decay};
+  adam_kernel<<<flat(count), kThreads, 0, kStream>>>(weight, gradient, exp_avg, exp_avg_sq, count,
+                                                     factors);
+  check_launch();
+}
+
+}  // namespace meshwright::calibrate::cuda

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/cuda/compute_cuda.h"
+#include "calibrate/backends/cuda/device.h"
+#include "calibrate/backends/module.h"
+#include "sim/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+class CudaModule final : public Module {
+ public:
+  [[nodiscard]] std::string name() const override { return "cuda"; }
+  [[nodiscard]] std::string libraries() const override { return cuda::libraries(); }
+  [[nodiscard]] std::string unavailable() const override { return cuda::why_unavailable(); }
+  [[nodiscard]] std::unique_ptr<Compute> make_compute(int local_rank) override {
+    const std::string reason = cuda::why_unavailable();
+    if (!reason.empty()) throw SystemError("backend cuda: " + reason);
+    return cuda::make_compute(local_rank);
+  }
+  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute& /*compute*/) override {
+    return nullptr;
+  }
+};
+
+}  // namespace
+}  // namespace meshwright::calibrate
+
+extern "C" [[gnu::visibility("default")]] meshwright::calibrate::Module* meshwright_module() {
+  static meshwright::calibrate::CudaModule module;
+  return &module;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/launch.cuh"
+
+namespace meshwright::calibrate::cuda {
+namespace {
+
+struct ToBf16 {
+  using Result = __nv_bfloat16;
+  __device__ Result operator()(float x) const { return __float2bfloat16_rn(x); }
+};
+struct ToFp16 {
+  using Result = __half;
+  __device__ Result operator()(float x) const { return __float2half_rn(x); }
+};
+struct ToFp8 {
+  using Result = __nv_fp8_storage_t;
+  __device__ Result operator()(float x) const {
+    return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
+  }
+};
+
+template <typename To>
+__global__ void convert_kernel(typename To::Result* to, const float* from, std::int64_t count) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) to[i] = To{}(from[i]);
+}
+
+template <typename To>
+void convert(void* to, const float* from, std::int64_t count) {
+  if (count == 0) return;
+  convert_kernel<To>
+      <<<flat(count), kThreads, 0, kStream>>>(static_cast<typename To::Result*>(to), from, count);
+  check_launch();
+}
+
+constexpr int kTile = 32;
+constexpr int kTileRows = kThreads / kTile;
+
+// Through shared memory, so that both sides are read and written row by row.
+__global__ void transpose_kernel(const std::uint8_t* from, std::uint8_t* to, std::int64_t rows,
+                                 std::int64_t cols, std::int64_t stride) {
+  __shared__ std::uint8_t tile[kTile][kTile + 4];  // + 4: columns fall into different banks
+  from += blockIdx.z * stride;
+  to += blockIdx.z * rows * cols;
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kTile;
+  const std::int64_t col = static_cast<std::int64_t>(blockIdx.x) * kTile;
+  for (int r = static_cast<int>(threadIdx.y); r < kTile; r += kTileRows) {
+    const bool inside = row + r < rows && col + threadIdx.x < cols;
+    if (inside) tile[r][threadIdx.x] = from[(row + r) * cols + col + threadIdx.x];
+  }
+  __syncthreads();
+  for (int c = static_cast<int>(threadIdx.y); c < kTile; c += kTileRows) {
+    const bool inside = col + c < cols && row + threadIdx.x < rows;
+    if (inside) to[(col + c) * rows + row + threadIdx.x] = tile[threadIdx.x][c];
+  }
+}
+
+}  // namespace
+
+void to_bf16(void* to, const float* from, std::int64_t count) { convert<ToBf16>(to, from, count); }
+void to_fp16(void* to, const float* from, std::int64_t count) { convert<ToFp16>(to, from, count); }
+void to_fp8(void* to, const float* from, std::int64_t count) { convert<ToFp8>(to, from, count); }
+
+void transpose_bytes(const void* from, void* to, std::int64_t rows, std::int64_t cols,
+                     std::int64_t batch, std::int64_t stride) {
+  const dim3 grid(static_cast<unsigned>(blocks_for(cols, kTile)),
+                  static_cast<unsigned>(blocks_for(rows, kTile)), static_cast<unsigned>(batch));
+  transpose_kernel<<<grid, dim3(kTile, kTileRows), 0, kStream>>>(
+      static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to), rows, cols, stride);
+  check_launch();
+}
+
+}  // namespace meshwright::calibrate::cuda
