@@ -36,7 +36,9 @@ std::string significant(double value, int digits) {
   if (value == 0.0) return "0";
   const double magnitude = std::abs(value);
   if (magnitude < 1e-4 || magnitude >= 1e6) return fmt::format("{:.{}e}", value, digits - 1);
-  const int whole_digits = static_cast<int>(std::floor(std::log10(magnitude))) + 1;
+  // The exponent after rounding: 99.999 has three whole digits in four.
+  const std::string rounded = fmt::format("{:.{}e}", magnitude, digits - 1);
+  const int whole_digits = std::stoi(rounded.substr(rounded.find('e') + 1)) + 1;
   return fmt::format("{:.{}f}", value, std::max(0, digits - whole_digits));
 }
 

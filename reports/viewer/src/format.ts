@@ -5,7 +5,7 @@ export function significant(value: number, digits = 4): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size < 1e-4 || size >= 1e6) return value.toExponential(digits - 1);
-  const whole = Math.floor(Math.log10(size)) + 1;
+  const whole = Number(size.toExponential(digits - 1).split("e")[1]) + 1;
   return value.toFixed(Math.max(0, digits - whole));
 }
 

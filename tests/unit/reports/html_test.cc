@@ -66,7 +66,7 @@ TEST(Html, NamesInInputsStayText) {
   const std::string page = report_html(text);
   EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
   EXPECT_THAT(page, Not(HasSubstr("<img src=x")));
-  EXPECT_THAT(page, Not(HasSubstr("\u202E\",")));
+  EXPECT_THAT(without_scripts(page), Not(HasSubstr("\u202E")));
   EXPECT_THAT(page, HasSubstr("&lt;img src=x"));
   EXPECT_THAT(page, HasSubstr("[U+202E]"));
   EXPECT_EQ(Json::parse(embedded_record(page))["model"]["name"], plan.model.name);

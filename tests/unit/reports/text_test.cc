@@ -13,6 +13,7 @@ TEST(Text, KeepsFourSignificantDigits) {
   EXPECT_EQ(significant(0.0), "0");
   EXPECT_EQ(significant(12345678.0), "1.235e+07");
   EXPECT_EQ(significant(2.0, 3), "2.00");
+  EXPECT_EQ(significant(99.9999999), "100.0");
 }
 
 TEST(Text, TimesTakeTheUnitThatReadsBest) {
