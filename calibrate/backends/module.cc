@@ -57,7 +57,8 @@ fs::path find_module_file(const std::string& name) {
 Module& load(const std::string& name) {
   const std::string file = find_module_file(name).string();
   // Open MPI opens plugins of its own, which look for its symbols in the global scope.
-  const int scope = name == "mpi" ? RTLD_GLOBAL : RTLD_LOCAL;
+  const bool holds_mpi = name == "mpi" || name == "nccl";
+  const int scope = holds_mpi ? RTLD_GLOBAL : RTLD_LOCAL;
   void* handle = dlopen(file.c_str(), RTLD_NOW | scope);
   if (handle == nullptr) {
     throw SystemError(fmt::format("backend {}: cannot open {}: {}", name, file, dlerror()),

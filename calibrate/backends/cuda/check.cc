@@ -36,9 +36,4 @@ void throw_cuda_error(cudaError_t error, const char* call, const char* file, int
                     hint_for(error));
 }
 
-void throw_cublas_error(cublasStatus_t status, const char* call, const char* file, int line) {
-  throw SystemError(fmt::format("cuBLASLt: {} (at {}: {})", cublasLtGetStatusString(status),
-                                place(file, line), call));
-}
-
 }  // namespace meshwright::calibrate::cuda

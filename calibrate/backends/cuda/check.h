@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A failed CUDA or cuBLASLt call becomes a SystemError that names the call, its place and the
-// library's own text. Kernels fail later: CUDA_CHECK(cudaGetLastError()) after a launch sees a
-// wrong launch, synchronize() sees what went wrong inside.
+// A failed CUDA call becomes a SystemError that names the call, its place and CUDA's own text.
+// Kernels fail later: CUDA_CHECK(cudaGetLastError()) after a launch sees a wrong launch,
+// synchronize() sees what went wrong inside.
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 namespace meshwright::calibrate::cuda {
 
 [[noreturn]] void throw_cuda_error(cudaError_t error, const char* call, const char* file, int line);
-[[noreturn]] void throw_cublas_error(cublasStatus_t status, const char* call, const char* file,
-                                     int line);
 
 }  // namespace meshwright::calibrate::cuda
 
@@ -22,13 +19,4 @@ namespace meshwright::calibrate::cuda {
       ::meshwright::calibrate::cuda::throw_cuda_error(cuda_check_error, #call, __FILE__, \
                                                       __LINE__);                         \
     }                                                                                    \
-  } while (false)
-
-#define CUBLAS_CHECK(call)                                                                    \
-  do {                                                                                        \
-    const cublasStatus_t cublas_check_status = (call);                                        \
-    if (cublas_check_status != CUBLAS_STATUS_SUCCESS) {                                       \
-      ::meshwright::calibrate::cuda::throw_cublas_error(cublas_check_status, #call, __FILE__, \
-                                                        __LINE__);                            \
-    }                                                                                         \
   } while (false)

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/backends/cuda/device.h"
 
+#include <cublasLt.h>
 #include <fmt/format.h>
 
 #include <array>
 
+#include "calibrate/backends/cuda/availability.h"
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/nvml.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {
-
-// CUDA writes 13.0 as 13000 + 10 * 0.
-std::string cuda_version(int number) {
-  return number == 0 ? "none" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
 
 std::string pci_bus_id(int device) {
   std::array<char, 32> id{};
@@ -29,22 +26,6 @@ int attribute(cudaDeviceAttr what, int device) {
 }
 
 }  // namespace
-
-std::string why_unavailable() {
-  int driver = 0, count = 0;
-  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
-    return "no NVIDIA driver is installed on this machine";
-  }
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaErrorInsufficientDriver) {
-    return fmt::format("the NVIDIA driver is too old: it supports CUDA {}, this program needs {}",
-                       cuda_version(driver), cuda_version(CUDART_VERSION));
-  }
-  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
-    return "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide it)";
-  }
-  return error == cudaSuccess ? "" : fmt::format("CUDA says: {}", cudaGetErrorString(error));
-}
 
 int select_device(int local_rank) {
   int count = 0;
@@ -71,7 +52,7 @@ DeviceDescription describe_device(int device) {
   d.num_multiprocessors = properties.multiProcessorCount;
   d.details = {{"compute_capability", fmt::format("{}.{}", properties.major, properties.minor)},
                {"l2_cache", fmt::format("{:.0f} MiB", properties.l2CacheSize / 1048576.0)},
-               {"cuda_driver", cuda_version(driver)},
+               {"cuda_driver", version_text(driver)},
                {"cuda_libraries", libraries()},
                {"pci_bus_id", pci_bus_id(device)}};
   for (auto& detail : nvml_details(pci_bus_id(device))) d.details.push_back(std::move(detail));
@@ -84,7 +65,7 @@ std::string libraries() {
   int runtime = 0;
   CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
   return fmt::format("cuBLASLt {}.{}.{}, CUDA runtime {}", lt / 10000, lt / 100 % 100, lt % 100,
-                     cuda_version(runtime));
+                     version_text(runtime));
 }
 
 }  // namespace meshwright::calibrate::cuda

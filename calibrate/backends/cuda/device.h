@@ -8,9 +8,6 @@
 
 namespace meshwright::calibrate::cuda {
 
-// Empty, or one sentence: no driver, no device, or CUDA's own text.
-std::string why_unavailable();
-
 // Makes device local_rank (modulo the devices that are visible, as srun may show each rank its own
 // alone) current and returns its number.
 int select_device(int local_rank);

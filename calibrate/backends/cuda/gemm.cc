@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "calibrate/backends/cuda/cublas_check.h"
 #include "calibrate/backends/cuda/kernels.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "sim/error.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "calibrate/backends/cuda/check.h"
+#include "calibrate/backends/cuda/cublas_check.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {

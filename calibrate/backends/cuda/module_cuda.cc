@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/cuda/availability.h"
 #include "calibrate/backends/cuda/compute_cuda.h"
 #include "calibrate/backends/cuda/device.h"
 #include "calibrate/backends/module.h"

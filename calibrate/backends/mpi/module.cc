@@ -4,29 +4,11 @@
 #include <mpi.h>
 
 #include <array>
-#include <cstdlib>
 
-#include "calibrate/backends/mpi/check.h"
-#include "calibrate/backends/mpi/communicator.h"
+#include "calibrate/backends/mpi/world.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-void finalize_at_exit() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized == 0) MPI_Finalize();
-}
-
-// Only the main thread calls MPI.
-void initialise_once() {
-  int initialised = 0;
-  check_mpi(MPI_Initialized(&initialised), "MPI_Initialized");
-  if (initialised != 0) return;
-  int provided = MPI_THREAD_SINGLE;
-  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  std::atexit(finalize_at_exit);
-}
 
 class MpiModule : public Module {
  public:
@@ -45,10 +27,7 @@ class MpiModule : public Module {
   [[nodiscard]] std::unique_ptr<Compute> make_compute(int) override { return nullptr; }
 
   [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute&) override {
-    initialise_once();
-    MPI_Comm world = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
-    return std::make_unique<MpiCommunicator>(world);
+    return make_mpi_world();
   }
 };
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/nccl/communicator.h"
+
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "calibrate/backends/cuda/check.h"
+#include "calibrate/backends/cuda/stream.h"
+#include "calibrate/backends/nccl/check.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+using cuda::kStream;
+
+std::size_t unsigned_count(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+void wait_for_stream() { CUDA_CHECK(cudaStreamSynchronize(kStream)); }
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(std::unique_ptr<MpiCommunicator> host, ncclComm_t device)
+    : host_(std::move(host)), device_(device) {}
+
+// Destroying waits for the other ranks of the node; while an error is on its way they may never
+// come.
+NcclCommunicator::~NcclCommunicator() {
+  if (std::uncaught_exceptions() > 0) {
+    ncclCommAbort(device_);
+  } else {
+    ncclCommDestroy(device_);
+  }
+}
+
+// NCCL asks that nothing of the parent is under way while it is split.
+std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
+  put_sends_on_stream();
+  wait_for_stream();
+  std::unique_ptr<Communicator> part = host_->split(color, key);
+  std::unique_ptr<MpiCommunicator> host(static_cast<MpiCommunicator*>(part.release()));
+  ncclComm_t device = nullptr;
+  NCCL_CHECK(device_, ncclCommSplit(device_, color, key, &device, nullptr));
+  return std::make_unique<NcclCommunicator>(std::move(host), device);
+}
+
+void NcclCommunicator::barrier() {
+  put_sends_on_stream();
+  wait_for_stream();
+  host_->barrier();
+}
+
+void NcclCommunicator::all_reduce(float* data, std::int64_t count, Reduction op) {
+  put_sends_on_stream();
+  NCCL_CHECK(device_, ncclAllReduce(data, data, unsigned_count(count), ncclFloat32,
+                                    op == Reduction::sum ? ncclSum : ncclMax, device_, kStream));
+}
+
+void NcclCommunicator::all_gather(const float* in, float* out, std::int64_t count_per_rank) {
+  put_sends_on_stream();
+  NCCL_CHECK(device_,
+             ncclAllGather(in, out, unsigned_count(count_per_rank), ncclFloat32, device_, kStream));
+}
+
+void NcclCommunicator::reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) {
+  put_sends_on_stream();
+  NCCL_CHECK(device_, ncclReduceScatter(in, out, unsigned_count(count_per_rank), ncclFloat32,
+                                        ncclSum, device_, kStream));
+}
+
+// A group of sends and receives, as NCCL's guide writes it: its own call for it is younger than the
+// versions that clusters have.
+void NcclCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
+  put_sends_on_stream();
+  const std::size_t count = unsigned_count(count_per_rank);
+  NCCL_CHECK(device_, ncclGroupStart());
+  for (int peer = 0; peer < size(); ++peer) {
+    const std::int64_t part = peer * count_per_rank;
+    NCCL_CHECK(device_, ncclSend(in + part, count, ncclFloat32, peer, device_, kStream));
+    NCCL_CHECK(device_, ncclRecv(out + part, count, ncclFloat32, peer, device_, kStream));
+  }
+  NCCL_CHECK(device_, ncclGroupEnd());
+}
+
+void NcclCommunicator::broadcast(float* data, std::int64_t count, int root) {
+  put_sends_on_stream();
+  NCCL_CHECK(device_,
+             ncclBroadcast(data, data, unsigned_count(count), ncclFloat32, root, device_, kStream));
+}
+
+void NcclCommunicator::send(const float* data, std::int64_t count, int to) {
+  sends_.push_back({data, unsigned_count(count), to});
+}
+
+void NcclCommunicator::receive(float* data, std::int64_t count, int from) {
+  NCCL_CHECK(device_, ncclGroupStart());
+  put_sends_on_stream();
+  NCCL_CHECK(device_, ncclRecv(data, unsigned_count(count), ncclFloat32, from, device_, kStream));
+  NCCL_CHECK(device_, ncclGroupEnd());
+}
+
+void NcclCommunicator::wait_sends() {
+  put_sends_on_stream();
+  wait_for_stream();
+}
+
+// In one group: sends to several ranks must not wait for each other. Groups nest.
+void NcclCommunicator::put_sends_on_stream() {
+  if (sends_.empty()) return;
+  NCCL_CHECK(device_, ncclGroupStart());
+  for (const Send& s : sends_) {
+    NCCL_CHECK(device_, ncclSend(s.data, s.count, ncclFloat32, s.to, device_, kStream));
+  }
+  NCCL_CHECK(device_, ncclGroupEnd());
+  sends_.clear();
+}
+
+void NcclCommunicator::host_broadcast(void* data, std::size_t bytes, int root) {
+  host_->host_broadcast(data, bytes, root);
+}
+
+double NcclCommunicator::host_max(double value) { return host_->host_max(value); }
+
+void NcclCommunicator::host_gather(const void* in, void* out, std::size_t bytes_per_rank) {
+  host_->host_gather(in, out, bytes_per_rank);
+}
+
+void NcclCommunicator::abort(int exit_code) {
+  host_->abort(exit_code);
+  std::_Exit(exit_code);
+}
+
+}  // namespace meshwright::calibrate

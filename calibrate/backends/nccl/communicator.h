@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A group of GPUs, one a rank. Buffers are device memory; MPI carries what lives on the host.
+//
+// Collectives are put on the rank's one stream (backends/cuda/stream.h) and return: whatever the
+// compute backend is asked later runs after them, so buffers may be reused at once, and
+// Compute::synchronize() waits for them too. barrier() waits for the stream first.
+//
+// A send is only noted; it starts together with the next receive, as one NCCL group, or with
+// wait_sends(). Put on the stream alone, a send would keep its rank from the receive that the other
+// side may be waiting for, and two neighbours that send to each other would never end.
+#pragma once
+
+#include <nccl.h>
+
+#include <memory>
+#include <vector>
+
+#include "calibrate/backends/mpi/communicator.h"
+
+namespace meshwright::calibrate {
+
+class NcclCommunicator : public Communicator {
+ public:
+  // Takes both over; they hold the same ranks in the same order.
+  NcclCommunicator(std::unique_ptr<MpiCommunicator> host, ncclComm_t device);
+  ~NcclCommunicator() override;
+
+  [[nodiscard]] int rank() const override { return host_->rank(); }
+  [[nodiscard]] int size() const override { return host_->size(); }
+  [[nodiscard]] std::string host() const override { return host_->host(); }
+  [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override;
+
+  void barrier() override;
+  void all_reduce(float* data, std::int64_t count, Reduction op) override;
+  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override;
+  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override;
+  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override;
+  void broadcast(float* data, std::int64_t count, int root) override;
+
+  void send(const float* data, std::int64_t count, int to) override;
+  void receive(float* data, std::int64_t count, int from) override;
+  void wait_sends() override;
+
+  void host_broadcast(void* data, std::size_t bytes, int root) override;
+  double host_max(double value) override;
+  void host_gather(const void* in, void* out, std::size_t bytes_per_rank) override;
+
+  [[noreturn]] void abort(int exit_code) override;
+
+ private:
+  struct Send {
+    const float* data;
+    std::size_t count;
+    int to;
+  };
+  void put_sends_on_stream();
+
+  std::unique_ptr<MpiCommunicator> host_;
+  ncclComm_t device_;
+  std::vector<Send> sends_;
+};
+
+}  // namespace meshwright::calibrate
