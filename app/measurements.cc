@@ -84,8 +84,8 @@ void complete(Layout& layout, const nlohmann::json& json, const Model& model, in
   const bool stated = json.contains("num_layers_in_first_pipeline_stage") ||
                       json.contains("num_layers_in_last_pipeline_stage");
   if (uneven && !stated) {
-    layout.num_layers_in_first_pipeline_stage = per_stage - 1;
-    layout.num_layers_in_last_pipeline_stage = per_stage - 1;
+    layout.account_for_embedding_in_pipeline_split = true;
+    layout.account_for_loss_in_pipeline_split = true;
   }
 }
 

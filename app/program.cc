@@ -29,7 +29,8 @@ void print_error(const std::string& what, const std::string& hint) {
   if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
 }
 
-// CLI11 says which argument it could not place; the nearest known name is the better half of the answer.
+// CLI11 says which argument it could not place; the nearest known name is the better half of the
+// answer.
 std::string usage_hint(const CLI::App& app, const std::string& message) {
   const CLI::App* command = &app;
   for (const CLI::App* sub : app.get_subcommands()) command = sub;
@@ -43,9 +44,10 @@ std::string usage_hint(const CLI::App& app, const std::string& message) {
     }
   }
   const std::size_t start = message.find_last_of(": ");
-  const std::string near = start == std::string::npos ? "" : nearest(message.substr(start + 1), known);
-  const std::string help = fmt::format("see meshwright {}--help",
-                                       command == &app ? "" : command->get_name() + " ");
+  const std::string near =
+      start == std::string::npos ? "" : nearest(message.substr(start + 1), known);
+  const std::string help =
+      fmt::format("see meshwright {}--help", command == &app ? "" : command->get_name() + " ");
   return near.empty() ? help : fmt::format("did you mean {}? ({})", near, help);
 }
 
@@ -85,13 +87,16 @@ std::string version_text() {
 
 int run(int argc, char** argv) {
   int exit_code = kDone;
-  CLI::App app{"Plans parallel layouts for distributed transformers: communication volume, time and memory of\n"
-               "every layout, measured on the machine at hand and checked by real runs.",
-               "meshwright"};
+  CLI::App app{
+      "Plans parallel layouts for distributed transformers: communication volume, time and memory "
+      "of\n"
+      "every layout, measured on the machine at hand and checked by real runs.",
+      "meshwright"};
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("meshwright"), "Version and the backends built in");
-  app.footer("Exit codes: 0 done, 1 no layout fits or a gate failed, 2 wrong usage or input,\n"
-             "3 device, MPI or NCCL failure.");
+  app.footer(
+      "Exit codes: 0 done, 1 no layout fits or a gate failed, 2 wrong usage or input,\n"
+      "3 device, MPI or NCCL failure.");
   add_calibrate(app, exit_code);
   add_plan(app, exit_code);
   add_trial(app, exit_code);

@@ -5,8 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/cost/collective.h"
-#include "sim/cost/volume.h"
+#include "sim/cost/transfer.h"
 #include "sim/hardware/placement.h"
 #include "sim/schedule/schedule.h"
 
@@ -105,7 +104,7 @@ Cost times(Cost cost, double factor) {
 
 // All that one stage does for one micro-batch.
 struct StageCost {
-  Cost forward, backward, recompute, tensor, context, expert, data;
+  Cost forward, backward, recompute, tensor, context, expert;
   Seconds host;
   Seconds forward_time, backward_time;
 };
@@ -125,13 +124,6 @@ void add_chunk(StageCost& stage, const ChunkCost& chunk) {
   stage.backward_time += chunk.backward_time();
 }
 
-// The cost of a transfer's calls in one step.
-Cost step_cost(const Transfer& transfer, const Layout& layout, const Cluster& cluster) {
-  return times(collective_cost(transfer.collective, transfer.payload,
-                               place(transfer.group, layout, cluster), cluster),
-               transfer.times_per_step * cluster.framework.collective_time_factor);
-}
-
 // Once-a-step communication of a stage (gradients, parameters, tied embedding, norms), and what
 // ZeRO-3 adds to each micro-batch.
 struct DataCost {
@@ -145,7 +137,7 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
   for (const Transfer& transfer : volume.transfers) {
     const bool data = transfer.group == Group::data || transfer.group == Group::expert_data;
     if (!data && transfer.phase != Phase::step) continue;
-    const Cost call = step_cost(transfer, layout, cluster);
+    const Cost call = transfer_cost(transfer, layout, cluster);
     if (transfer.phase == Phase::forward) {
       cost.forward_gather = cost.forward_gather + call;
     } else if (transfer.phase == Phase::backward || transfer.phase == Phase::recompute) {
@@ -256,9 +248,9 @@ Cost send_cost(const StageVolume& volume, const Layout& layout, const Cluster& c
   Cost cost;
   for (const Transfer& transfer : volume.transfers) {
     if (transfer.group != Group::pipeline || transfer.phase != Phase::forward) continue;
-    cost = collective_cost(transfer.collective, transfer.payload,
-                           place(Group::pipeline, layout, cluster), cluster);
-    cost.time *= cluster.framework.collective_time_factor;
+    Transfer one = transfer;
+    one.times_per_step = 1;
+    cost = transfer_cost(one, layout, cluster);
     if (layout.overlap_p2p_comm) cost.time *= cluster.device.overlap_slowdown;
     break;
   }

@@ -88,6 +88,9 @@ std::string short_name(const Layout& layout) {
   if (layout.schedule != unsaid_schedule(layout)) words.value("schedule", name_of(layout.schedule));
   words.size("first", layout.num_layers_in_first_pipeline_stage, 0);
   words.size("last", layout.num_layers_in_last_pipeline_stage, 0);
+  words.flag("account_for_embedding_in_pipeline_split",
+             layout.account_for_embedding_in_pipeline_split);
+  words.flag("account_for_loss_in_pipeline_split", layout.account_for_loss_in_pipeline_split);
   if (layout.cp_comm_type != ContextParallelAlgorithm::p2p) {
     words.value("cp_comm_type", name_of(layout.cp_comm_type));
   }

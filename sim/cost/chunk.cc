@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/cost/collective.h"
-#include "sim/hardware/placement.h"
+#include "sim/cost/transfer.h"
 
 namespace meshwright {
 namespace {
@@ -101,7 +100,7 @@ Cost* axis_of(CommunicationCost& cost, Group group) {
     case Group::expert:
       return &cost.expert;
     default:
-      return nullptr;  // pipeline and once-a-step traffic is not a chunk's
+      return nullptr;  // ZeRO traffic is a stage's: it depends on the data size
   }
 }
 
@@ -112,23 +111,15 @@ struct Communication {
 };
 
 Communication chunk_communication(const Model& model, const Cluster& cluster, const Job& job,
-                                  const Layout& layout, const Chunk& chunk) {
-  Stage alone;
-  alone.chunks.push_back(chunk);
+                                  const Layout& layout, const Chunk& chunk, int stage_layers) {
   Communication sum;
-  const double micro_batches = num_micro_batches(job.global_batch_size, layout);
-  for (const Transfer& transfer : stage_volume(model, job, layout, alone, 0).transfers) {
-    if (transfer.phase == Phase::step) continue;
+  for (const Transfer& transfer : chunk_transfers(model, job, layout, chunk, stage_layers)) {
     const int phase = transfer.phase == Phase::forward ? 0 : 1;
     Cost* axis =
         axis_of(transfer.overlappable ? sum.hidden[phase] : sum.exposed[phase], transfer.group);
     if (axis == nullptr) continue;
-    const double times = transfer.times_per_step / micro_batches;
-    Cost cost = collective_cost(transfer.collective, transfer.payload,
-                                place(transfer.group, layout, cluster), cluster);
-    cost.time *= times * cluster.framework.collective_time_factor;
-    *axis = *axis + cost;
-    sum.calls[phase] += times;
+    *axis = *axis + transfer_cost(transfer, layout, cluster);
+    sum.calls[phase] += transfer.times_per_step;
   }
   return sum;
 }
@@ -158,7 +149,8 @@ Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slow
 ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
                      const Layout& layout, const Chunk& chunk, int stage_layers) {
   const Work work = chunk_work(model, cluster, job, layout, chunk, stage_layers);
-  Communication communication = chunk_communication(model, cluster, job, layout, chunk);
+  Communication communication =
+      chunk_communication(model, cluster, job, layout, chunk, stage_layers);
   ChunkCost cost;
   cost.forward = work.forward;
   cost.backward_input = work.backward_input;

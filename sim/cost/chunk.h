@@ -22,10 +22,8 @@ Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slow
 
 // Communication of one micro-batch, by the axis that causes it.
 struct CommunicationCost {
-  Cost tensor, context, expert, data;
-  [[nodiscard]] Seconds total() const {
-    return tensor.time + context.time + expert.time + data.time;
-  }
+  Cost tensor, context, expert;
+  [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
 };
 
 struct ChunkCost {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients and sharded weights over the data group (dense parameters: data x context ranks) and
 // the expert data group, by ZeRO stage (arXiv 1910.02054, section 7; hybrid sharding: MiCS, HSDP).
+#include <algorithm>
 #include <array>
 
 #include "sim/cost/memory.h"
@@ -48,6 +49,9 @@ class DataLedger {
     add("gradient reduce-scatter", Collective::reduce_scatter, phase, shard_.shard_size, gradients_,
         scope_.layout.overlap_grad_reduce, "N*g");
   }
+  // Every later call is made once a unit (a layer) for its share of the bytes: what sharded
+  // training gathers and reduces at a time (FSDP's wrapped module, DeepSpeed's prefetch bucket).
+  void cut_into_units(int units) { units_ = units; }
   // Hybrid sharding: each shard is summed over the copies, once a step.
   void all_reduce_between_copies() {
     add("gradient shard all-reduce", Collective::all_reduce, Phase::step,
@@ -67,8 +71,8 @@ class DataLedger {
                  .collective = collective,
                  .phase = phase,
                  .group_size = size,
-                 .times_per_step = 1,
-                 .payload = payload,
+                 .times_per_step = static_cast<double>(units_),
+                 .payload = payload / units_,
                  .overlappable = overlappable,
                  .formula = formula});
   }
@@ -78,6 +82,7 @@ class DataLedger {
   const Shard& shard_;
   Bytes gradients_;
   Bytes weights_;
+  int units_ = 1;
 };
 
 }  // namespace
@@ -91,6 +96,7 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
   alone.chunks = {chunk};
   for (const Shard& shard : shards_of(scope, alone)) {
     DataLedger data(ledger, scope, shard);
+    data.cut_into_units(std::max(1, chunk.num_layers));
     if (scope.layout.zero_stage == 3) {
       data.all_gather_weights("weight all-gather", Phase::forward);
       data.all_gather_weights("weight all-gather again", Phase::backward);

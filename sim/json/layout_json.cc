@@ -105,6 +105,8 @@ void read_sizes(ObjectReader& r, Layout& l) {
 void read_switches(ObjectReader& r, Layout& l) {
   const auto flag = [&](std::string_view key, bool& field) { field = r.optional_bool(key, field); };
   flag("sequence_parallel", l.sequence_parallel);
+  flag("account_for_embedding_in_pipeline_split", l.account_for_embedding_in_pipeline_split);
+  flag("account_for_loss_in_pipeline_split", l.account_for_loss_in_pipeline_split);
   flag("scatter_gather_p2p", l.scatter_gather_p2p);
   flag("overlap_grad_reduce", l.overlap_grad_reduce);
   flag("overlap_param_gather", l.overlap_param_gather);
@@ -193,6 +195,8 @@ Json to_json(const Layout& l) {
           {"schedule", name_of(l.schedule)},
           {"num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage},
           {"num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage},
+          {"account_for_embedding_in_pipeline_split", l.account_for_embedding_in_pipeline_split},
+          {"account_for_loss_in_pipeline_split", l.account_for_loss_in_pipeline_split},
           {"scatter_gather_p2p", l.scatter_gather_p2p},
           {"zero_stage", l.zero_stage},
           {"zero_shard_size", l.zero_shard_size},

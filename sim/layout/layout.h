@@ -38,6 +38,9 @@ struct Layout {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int num_layers_in_first_pipeline_stage = 0;  // 0: even split
   int num_layers_in_last_pipeline_stage = 0;
+  // The embedding, or the loss, counts as a layer when layers are divided over stages and chunks.
+  bool account_for_embedding_in_pipeline_split = false;
+  bool account_for_loss_in_pipeline_split = false;
   bool scatter_gather_p2p = false;  // send 1/t across, all-gather inside (Narayanan 2021, 4.1)
 
   int zero_stage = 0;       // 0..3; 1 is Megatron's distributed optimizer

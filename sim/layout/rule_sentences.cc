@@ -68,6 +68,8 @@ std::string describe_layers(const Violation& v, const Model& model, const Layout
     case Rule::layers_divide_by_pipeline_size:
       return not_divided(given > 0 ? "layers of the other stages" : "layers", v,
                          given > 0 ? "their number" : "pipeline size");
+    case Rule::one_way_of_uneven_stages:
+      return "layers of the first or last stage are given, and embedding or loss is to be counted";
     case Rule::layers_divide_by_virtual_pipeline_size:
       return not_divided("layers of a stage", v, "virtual pipeline size");
     case Rule::recompute_layers_within_stage:
@@ -119,8 +121,6 @@ std::string describe_data(const Violation& v, const Layout& layout) {
   switch (v.rule) {
     case Rule::zero_shard_size_divides_data:
       return not_divided("data x context ranks", v, "zero_shard_size");
-    case Rule::zero_needs_data_parallel:
-      return fmt::format("zero_stage is {}, but data x context size is 1", layout.zero_stage);
     case Rule::zero_2_3_forbids_pipeline:
       return fmt::format("zero_stage is {} with pipeline size {}", layout.zero_stage,
                          layout.pipeline_parallel_size);

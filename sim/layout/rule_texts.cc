@@ -45,8 +45,9 @@ constexpr std::array<RuleText, kNumRules> kTexts{{
      "(Megatron-LM arguments.py turns it off).",
      "Leave sequence_parallel off, or raise tensor_parallel_size."},
     {Rule::layers_divide_by_pipeline_size, "layers_divide_by_pipeline_size",
-     "The layers that are not given to the first or last stage must divide evenly over the other "
-     "stages.",
+     "The layers that are not given to the first or last stage, embedding and loss counted where "
+     "the "
+     "layout says so, must divide evenly over the other stages.",
      "Stages are even unless told otherwise (Megatron-LM arguments.py).",
      "Use a pipeline_parallel_size that divides num_layers, or set "
      "num_layers_in_first_pipeline_stage or num_layers_in_last_pipeline_stage."},
@@ -95,6 +96,11 @@ constexpr std::array<RuleText, kNumRules> kTexts{{
      "one layer for each other stage, and exactly none when there is no other stage.",
      "Every stage holds at least one layer, and all layers are held (Megatron-LM arguments.py).",
      "Give fewer layers to the first and last stage, or use fewer stages."},
+    {Rule::one_way_of_uneven_stages, "one_way_of_uneven_stages",
+     "num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage exclude "
+     "account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split.",
+     "They are two answers to the same question (Megatron-LM arguments.py).",
+     "Keep one of the two."},
     {Rule::batch_divides_by_micro_batch_times_data, "batch_divides_by_micro_batch_times_data",
      "global_batch_size must be a multiple of micro_batch_size x data_parallel_size.",
      "Every data-parallel rank works through the same whole number of micro-batches (Megatron-LM "
@@ -148,11 +154,6 @@ constexpr std::array<RuleText, kNumRules> kTexts{{
      "Hybrid sharding keeps a whole copy in each shard group, and the groups are equal (PyTorch "
      "HSDP; Megatron-LM --num-distributed-optimizer-instances).",
      "Use a divisor of data x context size, or 0 for all ranks."},
-    {Rule::zero_needs_data_parallel, "zero_needs_data_parallel",
-     "zero_stage > 0 needs data x context size > 1.",
-     "ZeRO divides state over the ranks that would hold copies (arXiv 1910.02054); one rank has no "
-     "copy.",
-     "Set zero_stage to 0, or use more data-parallel ranks."},
     {Rule::zero_2_3_forbids_pipeline, "zero_2_3_forbids_pipeline",
      "zero_stage 2 and 3 need pipeline_parallel_size 1.",
      "Sharded gradients or weights would be reduced or gathered again for every micro-batch of a "

@@ -81,8 +81,11 @@ Split split_of(const Model& model, const Layout& layout) {
   split.set_stages = (first > 0 ? 1 : 0) + (last > 0 ? 1 : 0);
   split.set_layers = first + last;
   split.even_stages = layout.pipeline_parallel_size - split.set_stages;
-  split.even_layers = model.num_layers - split.set_layers;
+  const int embedding = layout.account_for_embedding_in_pipeline_split ? 1 : 0;
+  const int loss = layout.account_for_loss_in_pipeline_split ? 1 : 0;
+  split.even_layers = model.num_layers + embedding + loss - split.set_layers;
   split.smallest = split.even_stages > 0 ? split.even_layers / split.even_stages : model.num_layers;
+  split.smallest -= std::max(embedding, loss);
   if (first > 0) split.smallest = std::min(split.smallest, first);
   if (last > 0) split.smallest = std::min(split.smallest, last);
   return split;
@@ -94,6 +97,11 @@ int chunks_of_stage(const Layout& layout) {
 }
 
 Found check_layers(const Layout& layout, const Split& split) {
+  const int counted = (layout.account_for_embedding_in_pipeline_split ? 1 : 0) +
+                      (layout.account_for_loss_in_pipeline_split ? 1 : 0);
+  if (counted > 0 && split.set_stages > 0) {
+    return violated(Rule::one_way_of_uneven_stages, 0, split.set_stages);
+  }
   if (split.even_stages > 0 && split.even_layers >= split.even_stages) {
     if (auto found = must_divide(Rule::layers_divide_by_pipeline_size, split.even_layers,
                                  split.even_stages)) {
@@ -250,9 +258,6 @@ Found check_zero(const Layout& layout) {
             must_divide(Rule::zero_shard_size_divides_data, data, layout.zero_shard_size)) {
       return found;
     }
-  }
-  if (layout.zero_stage > 0 && data == 1) {
-    return violated(Rule::zero_needs_data_parallel, 2, data);
   }
   if (layout.zero_stage >= 2 && layout.pipeline_parallel_size > 1) {
     return violated(Rule::zero_2_3_forbids_pipeline, 1, layout.pipeline_parallel_size);

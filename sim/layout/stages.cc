@@ -4,6 +4,13 @@
 namespace meshwright {
 namespace {
 
+// Layers that stand in for embedding and loss when the model is divided.
+int counted_extras(const Layout& layout) {
+  return (layout.account_for_embedding_in_pipeline_split ? 1 : 0) +
+         (layout.account_for_loss_in_pipeline_split ? 1 : 0);
+}
+
+// With the stand-ins.
 int layers_of_stage(int num_layers, const Layout& layout, int stage) {
   const int stages = layout.pipeline_parallel_size;
   const int first = layout.num_layers_in_first_pipeline_stage;
@@ -11,26 +18,29 @@ int layers_of_stage(int num_layers, const Layout& layout, int stage) {
   if (stage == 0 && first > 0) return first;
   if (stage == stages - 1 && last > 0) return last;
   const int even_stages = stages - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
-  return (num_layers - first - last) / even_stages;
+  return (num_layers + counted_extras(layout) - first - last) / even_stages;
 }
 
 // Gives the model's layers to chunks in the order in which a micro-batch meets them.
 class ChunkCutter {
  public:
-  explicit ChunkCutter(int num_chunks) : num_chunks_(num_chunks) {}
+  ChunkCutter(int num_chunks, const Layout& layout) : num_chunks_(num_chunks), layout_(layout) {}
   Chunk cut(int num_layers) {
     Chunk chunk;
     chunk.first_layer = next_layer_;
     chunk.num_layers = num_layers;
     chunk.embedding = next_chunk_ == 0;
     chunk.head = next_chunk_ == num_chunks_ - 1;
-    next_layer_ += num_layers;
+    if (chunk.embedding && layout_.account_for_embedding_in_pipeline_split) --chunk.num_layers;
+    if (chunk.head && layout_.account_for_loss_in_pipeline_split) --chunk.num_layers;
+    next_layer_ += chunk.num_layers;
     ++next_chunk_;
     return chunk;
   }
 
  private:
   int num_chunks_;
+  const Layout& layout_;
   int next_chunk_ = 0;
   int next_layer_ = 0;
 };
@@ -39,7 +49,7 @@ class ChunkCutter {
 // (DeepSeek-V3, 2412.19437, section 3.2.1).
 std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
   const int stages = layout.pipeline_parallel_size;
-  ChunkCutter cutter(stages);
+  ChunkCutter cutter(stages, layout);
   std::vector<Chunk> chunks;
   for (int stage = 0; stage < stages; ++stage) {
     chunks.push_back(cutter.cut(layers_of_stage(num_layers, layout, stage)));
@@ -60,7 +70,7 @@ std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout) {
   const int stages = layout.pipeline_parallel_size;
   const int chunks = layout.virtual_pipeline_parallel_size;
   const bool folded = layout.schedule == PipelineSchedule::zb_v;
-  ChunkCutter cutter(stages * chunks);
+  ChunkCutter cutter(stages * chunks, layout);
   std::vector<Stage> result(static_cast<std::size_t>(stages));
   for (int chunk = 0; chunk < chunks; ++chunk) {
     for (int position = 0; position < stages; ++position) {

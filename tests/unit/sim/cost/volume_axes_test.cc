@@ -116,8 +116,9 @@ TEST(DataVolume, ShardedGradientsAreReducedForEveryMicroBatch) {
   Layout layout;
   layout.data_parallel_size = 4;
   layout.zero_stage = 2;
+  const int layers = small_model().num_layers;  // each is a unit of its own
   const StageVolume stage = stage_of(small_model(), layout);
-  EXPECT_EQ(find(stage, "gradient reduce-scatter", Phase::backward)->times_per_step, 4);
+  EXPECT_EQ(find(stage, "gradient reduce-scatter", Phase::backward)->times_per_step, 4 * layers);
   EXPECT_EQ(find(stage, "updated weight all-gather", Phase::step)->times_per_step, 1);
 }
 
@@ -125,10 +126,11 @@ TEST(DataVolume, ShardedWeightsAreGatheredTwiceForEveryMicroBatch) {
   Layout layout;
   layout.data_parallel_size = 4;
   layout.zero_stage = 3;
+  const int layers = small_model().num_layers;  // each is a unit of its own
   const StageVolume stage = stage_of(small_model(), layout);
-  EXPECT_EQ(find(stage, "weight all-gather", Phase::forward)->times_per_step, 4);
-  EXPECT_EQ(find(stage, "weight all-gather again", Phase::backward)->times_per_step, 4);
-  EXPECT_EQ(find(stage, "gradient reduce-scatter", Phase::backward)->times_per_step, 4);
+  EXPECT_EQ(find(stage, "weight all-gather", Phase::forward)->times_per_step, 4 * layers);
+  EXPECT_EQ(find(stage, "weight all-gather again", Phase::backward)->times_per_step, 4 * layers);
+  EXPECT_EQ(find(stage, "gradient reduce-scatter", Phase::backward)->times_per_step, 4 * layers);
   EXPECT_EQ(find(stage, "updated weight all-gather", Phase::step), nullptr);
 }
 

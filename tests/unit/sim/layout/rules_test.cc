@@ -296,10 +296,10 @@ TEST(Rules, ZeroShardSizeDividesData) {
   EXPECT_EQ(broken(dense(), layout), std::nullopt);
 }
 
-TEST(Rules, ZeroNeedsDataParallel) {
+TEST(Rules, ShardingOverOneRankIsLegalAndChangesNothing) {
   Layout layout;
   layout.zero_stage = 1;
-  EXPECT_EQ(broken(dense(), layout), Rule::zero_needs_data_parallel);
+  EXPECT_EQ(broken(dense(), layout), std::nullopt);
 }
 
 TEST(Rules, Zero23ForbidsPipeline) {

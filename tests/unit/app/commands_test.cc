@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's commands as a user runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kCommands{"backtest", "calibrate", "estimate", "explain", "plan",
+                                         "report",   "trial",     "validate", "volume"};
+
+TEST(Commands, HelpListsEachCommandAndTheExitCodes) {
+  const ProgramResult result = run_program({"--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const std::string& command : kCommands) EXPECT_THAT(result.out, HasSubstr(command));
+  EXPECT_THAT(result.out, HasSubstr("Exit codes"));
+}
+
+TEST(Commands, EachCommandExplainsItself) {
+  for (const std::string& command : kCommands) {
+    const ProgramResult result = run_program({command, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_THAT(result.out, HasSubstr("Usage:")) << command;
+  }
+}
+
+TEST(Commands, VersionListsTheBackends) {
+  const ProgramResult result = run_program({"--version"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("meshwright "));
+  EXPECT_THAT(result.out, HasSubstr("cpu"));
+}
+
+TEST(Commands, VolumePrintsTheThreePublishedOrders) {
+  // GPT-3: h^2 l = 12288^2 * 96 = 14495514624 elements.
+  const ProgramResult result = run_program({"volume", "--model", config("models/gpt3-175b.json"),
+                                            "--layout", "tp=8,pp=8,dp=1,sp", "--seq-length", "2048",
+                                            "--global-batch-size", "64", "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["published_orders"]["data_parallel_elements"], 14495514624.0);
+}
+
+TEST(Commands, EstimatesOfTheSameInputAreTheSameBytes) {
+  const std::vector<std::string> arguments{"estimate",
+                                           "--model",
+                                           config("models/llama-3-8b.json"),
+                                           "--cluster",
+                                           config("clusters/h100-8.json"),
+                                           "--layout",
+                                           "tp=2,dp=4,sp",
+                                           "--format",
+                                           "json"};
+  const ProgramResult first = run_program(arguments);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(first.out, run_program(arguments).out);
+}
+
+TEST(Commands, PlanForLlama70bOn512H100NamesAWinnerAndCountsRejections) {
+  const ProgramResult result =
+      run_program({"plan", "--model", config("models/llama-3-70b.json"), "--cluster",
+                   config("clusters/h100-512.json"), "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["schema"], "meshwright.plan/1");
+  ASSERT_FALSE(json["ranked"].empty());
+  ASSERT_FALSE(json["rejections"].empty());
+  std::int64_t rejected = 0;
+  for (const auto& rejection : json["rejections"])
+    rejected += rejection["count"].get<std::int64_t>();
+  const auto& statistics = json["statistics"];
+  EXPECT_EQ(statistics["enumerated"].get<std::int64_t>(),
+            statistics["fitting"].get<std::int64_t>() + rejected);
+}
+
+TEST(Commands, NothingFitsIsAnAnswerWithExitCodeOne) {
+  const ProgramResult result = run_program({"plan", "--model", config("models/llama-3-405b.json"),
+                                            "--cluster", config("clusters/h100-8.json")});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out + result.err, HasSubstr("memory"));
+}
+
+}  // namespace
+}  // namespace meshwright::test
