@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/report_json.h"
 
+#include <algorithm>
+
 #include "reports/sections/sections_json.h"
 #include "reports/validation_json.h"
 
 namespace meshwright::reports {
+namespace {
+
+// Without the whole predicted record: its times and terms are said, its ledger is the plan's.
+Json validation_section(const planner::Validation& validation) {
+  Json json = validation_to_json(validation);
+  for (Json& layout : json["layouts"]) layout.erase("predicted");
+  return json;
+}
+
+}  // namespace
 
 Json report_to_json(const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
@@ -18,12 +30,14 @@ Json report_to_json(const ReportContents& contents) {
       {"device", plan.cluster.device.name}, {"device_source", plan.cluster.device.source},
       {"gpus", plan.cluster.num_gpus()},    {"gpus_per_node", plan.cluster.gpus_per_node},
       {"num_nodes", plan.cluster.num_nodes}};
+  json["top"] = std::min<std::size_t>(plan.ranked.size(),
+                                      static_cast<std::size_t>(std::max(1, contents.search.top)));
   json["ranked"] = ranking_section(plan);
   json["volume"] = volume_section(plan);
   json["memory"] = memory_section(plan);
   json["heat_map"] = heat_map_section(plan, contents.search);
   json["timeline"] = timeline_section(plan);
-  json["validation"] = contents.validation ? validation_to_json(*contents.validation) : Json();
+  json["validation"] = contents.validation ? validation_section(*contents.validation) : Json();
   json["rejections"] = rejections_section(plan);
   json["statistics"] = {{"enumerated", plan.statistics.enumerated},
                         {"legal", plan.statistics.legal},

@@ -12,6 +12,16 @@
 namespace meshwright::reports::html {
 namespace {
 
+// The layouts that were asked for; the rest of the Pareto set follows them.
+Json top_of(const Json& report) {
+  const Json& ranked = report["ranked"];
+  Json top = Json::array();
+  for (std::size_t i = 0; i < ranked.size() && i < report["top"].get<std::size_t>(); ++i) {
+    top.push_back(ranked[i]);
+  }
+  return top;
+}
+
 std::vector<std::string> used_terms(const Json& ranked) {
   std::vector<std::string> names;
   for (const Json& entry : ranked) {
@@ -38,8 +48,9 @@ std::string bars(const Json& ranked) {
           {text_at(term, "name"), time,
            fmt::format("{}: {}", spoken(text_at(term, "name")), seconds_text(seconds(time)))});
     }
-    rows.push_back({escape(text_at(entry, "short_name")), bar(segments, longest),
-                    seconds_text(seconds(number_at(entry, "step_time_seconds")))});
+    rows.push_back(
+        {fmt::format("#{} {}", entry["rank"].get<int>(), escape(text_at(entry, "brief_name"))),
+         bar(segments, longest), seconds_text(seconds(number_at(entry, "step_time_seconds")))});
   }
   return "<div class=\"bars\">" +
          table("Step time of the ranked layouts", {{"layout"}, {"terms"}, {"step", true}}, rows) +
@@ -73,45 +84,59 @@ std::string why_of(const Json& entry) {
   return compared.is_object() ? escape(text_at(compared, "sentence")) : "";
 }
 
+std::vector<std::string> ranking_row(const Json& entry) {
+  return {fmt::format("{}", entry["rank"].get<int>()),
+          fmt::format("<code>{}</code>", escape(text_at(entry, "short_name"))),
+          significant(number_at(entry, "step_time_seconds")),
+          interval_of(entry),
+          fmt::format("{:+.1f}", (number_at(entry, "relative_to_best") - 1.0) * 100.0),
+          significant(number_at(entry, "tokens_per_second_per_gpu")),
+          fmt::format("{:.1f}", number_at(entry, "model_flops_utilization") * 100.0),
+          significant(in_gibibytes(bytes(number_at(entry, "peak_memory_bytes"))), 3),
+          badge(text_at(entry, "provenance")),
+          entry["pareto"].get<bool>() ? "yes" : "",
+          why_of(entry)};
+}
+
+std::string ranking_table(std::string_view caption, const Json& ranked, std::size_t begin,
+                          std::size_t end) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = begin; i < end; ++i) rows.push_back(ranking_row(ranked[i]));
+  return table(caption,
+               {{"rank", true},
+                {"layout"},
+                {"step, s", true},
+                {"90 % interval, s", true},
+                {"behind, %", true},
+                {"tokens/s/GPU", true},
+                {"MFU, %", true},
+                {"peak memory, GiB", true},
+                {"weakest input"},
+                {"Pareto"},
+                {"why it beats the next"}},
+               rows);
+}
+
 }  // namespace
 
 std::string step_time(const Json& report) {
   const Json& ranked = report["ranked"];
   if (ranked.empty()) return "";
-  return section(
-      "step-time", "Where the time goes",
-      figure("step_time", "Step time of the ranked layouts, split into its terms.", bars(ranked)) +
-          terms_table(ranked.front()));
+  return section("step-time", "Where the time goes",
+                 figure("step_time", "Step time of the ranked layouts, split into its terms.",
+                        bars(top_of(report))) +
+                     terms_table(ranked.front()));
 }
 
 std::string ranking(const Json& report) {
   const Json& ranked = report["ranked"];
   if (ranked.empty()) return "";
-  std::vector<std::vector<std::string>> rows;
-  for (const Json& entry : ranked) {
-    rows.push_back({fmt::format("{}", entry["rank"].get<int>()),
-                    fmt::format("<code>{}</code>", escape(text_at(entry, "short_name"))),
-                    significant(number_at(entry, "step_time_seconds")), interval_of(entry),
-                    fmt::format("{:+.1f}", (number_at(entry, "relative_to_best") - 1.0) * 100.0),
-                    significant(number_at(entry, "tokens_per_second_per_gpu")),
-                    fmt::format("{:.1f}", number_at(entry, "model_flops_utilization") * 100.0),
-                    significant(in_gibibytes(bytes(number_at(entry, "peak_memory_bytes"))), 3),
-                    badge(text_at(entry, "provenance")), entry["pareto"].get<bool>() ? "yes" : "",
-                    why_of(entry)});
+  const auto top = report["top"].get<std::size_t>();
+  std::string body = ranking_table("The fastest layouts that fit", ranked, 0, top);
+  if (top < ranked.size()) {
+    body += details(fmt::format("{} slower layouts that need less memory", ranked.size() - top),
+                    ranking_table("The rest of the Pareto set", ranked, top, ranked.size()));
   }
-  const std::string body = table("The fastest layouts that fit",
-                                 {{"rank", true},
-                                  {"layout"},
-                                  {"step, s", true},
-                                  {"90 % interval, s", true},
-                                  {"behind, %", true},
-                                  {"tokens/s/GPU", true},
-                                  {"MFU, %", true},
-                                  {"peak memory, GiB", true},
-                                  {"weakest input"},
-                                  {"Pareto"},
-                                  {"why it beats the next"}},
-                                 rows);
   return section("ranking", "Ranking",
                  body + figure("pareto",
                                "Step time against peak memory of the ranked layouts; "

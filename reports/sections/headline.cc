@@ -10,6 +10,9 @@
 namespace meshwright::reports {
 namespace {
 
+constexpr double kTightMemory =
+    0.05;  // share of the capacity; a fragmented allocator loses as much
+
 double tokens_per_step(const Job& job) {
   return static_cast<double>(job.global_batch_size) * job.seq_length;
 }
@@ -92,6 +95,12 @@ std::string_view provenance_sentence(Provenance provenance) {
 std::string confidence(const planner::Plan& plan) {
   if (plan.ranked.empty()) return "";
   std::string text(provenance_sentence(plan.ranked.front().provenance));
+  const Estimate& best = plan.ranked.front();
+  const Bytes capacity = plan.cluster.device.memory;
+  if (capacity - best.peak_memory() < capacity * kTightMemory) {
+    text += fmt::format(" Memory is tight: {} of {} are free.",
+                        memory_text(capacity - best.peak_memory()), memory_text(capacity));
+  }
   const int close = contenders(plan);
   if (close > 0) {
     text += fmt::format(
@@ -111,7 +120,7 @@ Json tiles(const planner::Plan& plan) {
   const Bytes capacity = plan.cluster.device.memory;
   const Bytes free = capacity - best.peak_memory();
   Json json = Json::array();
-  json.push_back(tile("layout", "Layout", short_name(best.layout),
+  json.push_back(tile("layout", "Layout", brief_name(best.layout),
                       fmt::format("{} GPUs in {} nodes, {} micro-batches a step",
                                   world_size(best.layout), plan.cluster.num_nodes,
                                   num_micro_batches(plan.job.global_batch_size, best.layout))));
@@ -187,6 +196,13 @@ std::string spoken(std::string_view name) {
   std::string text(name);
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
+}
+
+std::string brief_name(const Layout& layout) {
+  Layout plain = layout;
+  plain.overlap_grad_reduce = plain.overlap_param_gather = false;
+  plain.overlap_p2p_comm = plain.tp_comm_overlap = false;
+  return short_name(plain);
 }
 
 Json headline_section(const planner::Plan& plan) {

@@ -14,6 +14,9 @@ namespace meshwright::reports {
 // "tensor_parallel_communication" as people say it.
 std::string spoken(std::string_view name);
 
+// A layout's short name without its overlap switches, for where room is short.
+std::string brief_name(const Layout& layout);
+
 // verdict, confidence, tiles, and the numbers behind them.
 Json headline_section(const planner::Plan& plan);
 // The ranked layouts, each with what sets it apart from the next.

@@ -10,6 +10,7 @@ export interface Term {
 export interface RankedLayout {
   rank: number;
   short_name: string;
+  brief_name: string;
   step_time_seconds: number;
   step_time_low_seconds: number;
   step_time_high_seconds: number;
@@ -58,6 +59,7 @@ export interface Comparison {
 }
 
 export interface Report {
+  top: number; // of ranked: those that were asked for
   ranked: RankedLayout[];
   volume: { groups: GroupVolume[] } | null;
   memory: { capacity_bytes: number; stages: StageMemory[] } | null;

@@ -13,7 +13,7 @@ function used_terms(ranked: RankedLayout[]): string[] {
 }
 
 export function step_time_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
-  const ranked = report.ranked;
+  const ranked = report.ranked.slice(0, report.top);
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
   const series = terms.map((name) => ({
@@ -39,7 +39,7 @@ export function step_time_chart(report: Report, theme: Theme, narrow: boolean): 
       },
       xAxis: value_axis(theme, "step time, s"),
       yAxis: {
-        ...category_axis(theme, ranked.map((layout) => visible(layout.short_name))),
+        ...category_axis(theme, ranked.map((layout) => `#${layout.rank} ${visible(layout.brief_name)}`)),
         inverse: true,
         axisLabel: { color: theme.text, width: narrow ? 110 : 420, overflow: "break" },
       },
