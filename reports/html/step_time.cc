@@ -86,7 +86,8 @@ std::string why_of(const Json& entry) {
 
 std::vector<std::string> ranking_row(const Json& entry) {
   return {fmt::format("{}", entry["rank"].get<int>()),
-          fmt::format("<code>{}</code>", escape(text_at(entry, "short_name"))),
+          fmt::format("<code title=\"{}\">{}</code>", escape(text_at(entry, "short_name")),
+                      escape(text_at(entry, "brief_name"))),
           significant(number_at(entry, "step_time_seconds")),
           interval_of(entry),
           fmt::format("{:+.1f}", (number_at(entry, "relative_to_best") - 1.0) * 100.0),
@@ -133,6 +134,9 @@ std::string ranking(const Json& report) {
   if (ranked.empty()) return "";
   const auto top = report["top"].get<std::size_t>();
   std::string body = ranking_table("The fastest layouts that fit", ranked, 0, top);
+  body +=
+      "<p class=\"mix\">Overlap switches are left out of the names here; the record has "
+      "them.</p>\n";
   if (top < ranked.size()) {
     body += details(fmt::format("{} slower layouts that need less memory", ranked.size() - top),
                     ranking_table("The rest of the Pareto set", ranked, top, ranked.size()));

@@ -29,11 +29,11 @@ std::vector<Difference> differences(const Estimate& here, const Estimate& next) 
   return all;
 }
 
-// "2.1 % faster than the next: 120 ms less pipeline bubble, against 30 ms more ..."
+// "2.1 % faster: 120 ms less pipeline bubble, against 30 ms more ..."
 std::string why(const Estimate& here, const Estimate& next, const std::vector<Difference>& all) {
   const double faster = next.step_time / here.step_time - 1.0;
   if (all.empty() || next.step_time == here.step_time) return "As fast as the next.";
-  std::string text = fmt::format("{} faster than the next", percent_text(faster));
+  std::string text = fmt::format("{} faster", percent_text(faster));
   const char* joint = ": ";
   for (const bool gain : {true, false}) {
     const auto found = std::find_if(all.begin(), all.end(), [gain](const Difference& d) {

@@ -23,7 +23,9 @@ export function memory_text(bytes: number): string {
 }
 
 export function traffic_text(bytes: number): string {
-  return bytes >= 1e9 ? `${significant(bytes / 1e9)} GB` : `${significant(bytes / 1e6)} MB`;
+  if (bytes >= 1e9) return `${significant(bytes / 1e9)} GB`;
+  if (bytes >= 1e6) return `${significant(bytes / 1e6)} MB`;
+  return bytes >= 1e3 ? `${significant(bytes / 1e3)} kB` : `${significant(bytes)} B`;
 }
 
 export function spoken(name: string): string {

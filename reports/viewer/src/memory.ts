@@ -23,13 +23,13 @@ export function memory_chart(report: Report, theme: Theme, narrow: boolean): Cha
   const { stages, capacity_bytes } = report.memory;
   const parts = kParts.filter((part) => stages.some((stage) => stage[`${part}_bytes`] > 0));
   const capacity = capacity_bytes / kGibibyte;
-  const rows = Math.ceil((parts.length + 1) / (narrow ? 2 : 6));
+  const rows = Math.ceil(parts.length / (narrow ? 2 : 8));
   return {
     height: Math.min(24 * stages.length, 900) + 90 + 22 * rows,
     option: {
       ...base_option(theme),
       legend: legend(theme),
-      grid: { left: 8, right: 40, top: 24 + 24 * rows, bottom: 44, containLabel: true },
+      grid: { left: 8, right: 40, top: 22 + 24 * rows, bottom: 44, containLabel: true },
       tooltip: {
         ...base_option(theme).tooltip,
         trigger: "axis",
@@ -37,7 +37,7 @@ export function memory_chart(report: Report, theme: Theme, narrow: boolean): Cha
         formatter: (items: { dataIndex: number }[]) => tooltip(stages[items[0].dataIndex], parts, capacity_bytes),
       },
       // Without its own end the axis would hide a capacity line that no bar reaches.
-      xAxis: { ...value_axis(theme, "memory of one GPU, GiB"), max: Math.ceil(capacity * 1.02) },
+      xAxis: { ...value_axis(theme, "memory of one GPU, GiB"), max: Math.ceil(capacity * 1.02), axisLabel: { color: theme.soft, showMaxLabel: false } },
       yAxis: { ...category_axis(theme, stages.map((stage) => `stage ${stage.stage}`)), inverse: true },
       series: parts.map((part, index) => ({
         name: spoken(part),
@@ -57,7 +57,7 @@ function capacity_line(capacity: number, theme: Theme): object {
     silent: true,
     symbol: "none",
     lineStyle: { color: "#c0392b", width: 2, type: "solid" },
-    label: { formatter: `${significant(capacity, 3)} GiB`, color: theme.text, position: "end" },
+    label: { formatter: `${significant(capacity, 3)} GiB`, color: theme.text, position: "start" },
     data: [{ xAxis: capacity }],
   };
 }

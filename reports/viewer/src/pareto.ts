@@ -24,14 +24,18 @@ export function pareto_chart(report: Report, theme: Theme): Chart | null {
     labelLayout: { hideOverlap: true },
     data: ranked.filter((layout) => layout.pareto === pareto).map(point),
   });
+  const times = ranked.map((layout) => layout.step_time_seconds);
+  // The smallest layouts may be many times slower; a straight axis would press the others together.
+  const wide = Math.max(...times) > 3 * Math.min(...times);
+  const step_axis = { ...value_axis(theme, wide ? "step time, s (logarithmic)" : "step time, s"), scale: true, nameGap: 44 };
   return {
-    height: 320,
+    height: 340,
     option: {
       ...base_option(theme),
       legend: legend(theme),
       grid: { left: 56, right: 40, top: 36, bottom: 48 },
       xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true },
-      yAxis: { ...value_axis(theme, "step time, s"), scale: true, nameGap: 44 },
+      yAxis: wide ? { ...step_axis, type: "log" as const } : step_axis,
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.layout) },
       series: [
         points("nothing is faster and smaller", true, "diamond", "#1f6fb4"),

@@ -24,7 +24,7 @@ export function step_time_chart(report: Report, theme: Theme, narrow: boolean): 
     itemStyle: paint_of(name),
     data: ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0),
   }));
-  const rows = Math.ceil(terms.length / (narrow ? 1 : 4));
+  const rows = Math.ceil(terms.length / (narrow ? 2 : 8));
   return {
     height: 26 * ranked.length + 70 + 22 * rows,
     option: {
@@ -39,9 +39,9 @@ export function step_time_chart(report: Report, theme: Theme, narrow: boolean): 
       },
       xAxis: value_axis(theme, "step time, s"),
       yAxis: {
-        ...category_axis(theme, ranked.map((layout) => `#${layout.rank} ${visible(layout.brief_name)}`)),
+        ...category_axis(theme, ranked.map((layout) => (narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`))),
         inverse: true,
-        axisLabel: { color: theme.text, width: narrow ? 110 : 420, overflow: "break" },
+        axisLabel: { color: theme.text, width: 420, overflow: "break" },
       },
       series,
     },

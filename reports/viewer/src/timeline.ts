@@ -80,7 +80,7 @@ function block(params: Params, api: Api, event: Event, theme: Theme): object | n
   return {
     type: "rect",
     shape: { x: left, y: y - height / 2, width: Math.max(0.5, right - left), height },
-    style: { fill: paint_of(event[3]).color, stroke: theme.page, lineWidth: 0.7 },
+    style: { fill: paint_of(event[3]).color, stroke: theme.page, lineWidth: right - left > 6 ? 0.7 : 0 },
     textContent: fits ? { style: { text: label, fill: "#fff", fontSize: Math.min(11, height - 1) } } : undefined,
     textConfig: { position: "inside" },
   };
