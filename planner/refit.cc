@@ -35,7 +35,7 @@ struct Prior {
 Prior prior_of(FitTerm term) {
   switch (term) {
     case FitTerm::host_launch:
-      return {5e-6, 1.5};
+      return {30e-6, 1.0};
     case FitTerm::micro_batch_overhead:
       return {5e-4, 1.5};
     case FitTerm::step_overhead:
