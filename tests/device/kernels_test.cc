@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes are not multiples of a warp, a block (256) or a chunk (1024), and reach beyond each.
+#include "tests/device/both_devices.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::int64_t kRows = 37;
+constexpr std::int64_t kCols = 1301;
+
+Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
+
+class Kernels : public OnBothDevices {};
+
+TEST_F(Kernels, LayerNormForwardAndBackward) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        const float *x = a.in(values(kRows * kCols, 1)), *gamma = a.in(values(kCols, 2));
+        const float *beta = a.in(values(kCols, 3)), *dy = a.in(values(kRows * kCols, 4));
+        float *y = a.out(zeros(kRows * kCols)), *mean = a.out(zeros(kRows));
+        float *rstd = a.out(zeros(kRows)), *dx = a.out(zeros(kRows * kCols));
+        float *dgamma = a.out(values(kCols, 5)), *dbeta = a.out(values(kCols, 6));
+        c.layer_norm_forward(x, gamma, beta, y, mean, rstd, kRows, kCols);
+        c.layer_norm_backward(dy, x, gamma, mean, rstd, dx, dgamma, dbeta, kRows, kCols);
+      },
+      3e-5);
+}
+
+TEST_F(Kernels, LayerNormBackwardMayWriteOverItsInput) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        const float *x = a.in(values(kRows * kCols, 1)), *gamma = a.in(values(kCols, 2));
+        float *y = a.in(zeros(kRows * kCols)), *mean = a.in(zeros(kRows));
+        float *rstd = a.in(zeros(kRows)), *dx = a.out(values(kRows * kCols, 4));
+        float *dgamma = a.out(zeros(kCols)), *dbeta = a.out(zeros(kCols));
+        c.layer_norm_forward(x, gamma, gamma, y, mean, rstd, kRows, kCols);
+        c.layer_norm_backward(dx, x, gamma, mean, rstd, dx, dgamma, dbeta, kRows, kCols);
+      },
+      3e-5);
+}
+
+using ActivationForward = void (Compute::*)(const float*, const float*, float*, std::int64_t,
+                                            std::int64_t);
+using ActivationBackward = void (Compute::*)(const float*, const float*, const float*, float*,
+                                             float*, std::int64_t, std::int64_t);
+
+void activations(Compute& c, Arrays& a, ActivationForward forward, ActivationBackward backward) {
+  const float *x = a.in(values(kRows * kCols, 1, 4.0F)), *bias = a.in(values(kCols, 2));
+  const float* dy = a.in(values(kRows * kCols, 3));
+  for (const float* b : {bias, static_cast<const float*>(nullptr)}) {
+    (c.*forward)(x, b, a.out(zeros(kRows * kCols)), kRows, kCols);
+    float* dbias = b == nullptr ? nullptr : a.out(values(kCols, 4));
+    (c.*backward)(dy, x, b, a.out(zeros(kRows * kCols)), dbias, kRows, kCols);
+  }
+}
+
+TEST_F(Kernels, GeluWithAndWithoutBias) {
+  expect_same([](Compute& c, Arrays& a) {
+    activations(c, a, &Compute::bias_gelu_forward, &Compute::bias_gelu_backward);
+  });
+}
+
+TEST_F(Kernels, ReluWithAndWithoutBias) {
+  expect_same([](Compute& c, Arrays& a) {
+    activations(c, a, &Compute::bias_relu_forward, &Compute::bias_relu_backward);
+  });
+}
+
+TEST_F(Kernels, BiasItsGradientOverManyRowsAndSums) {
+  constexpr std::int64_t kManyRows = 2100;  // several tiles of 256 rows
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        const float* bias = a.in(values(45, 2));
+        float *y = a.out(values(kManyRows * 45, 1)), *dbias = a.out(values(45, 3));
+        c.add_bias(y, bias, kManyRows, 45);
+        c.bias_backward(y, dbias, kManyRows, 45);
+        c.add(y, y, y, kManyRows * 45);
+      },
+      1e-4);
+}
+
+TEST_F(Kernels, CausalSoftmaxForwardAndBackwardInPlace) {
+  for (const std::int64_t positions : {std::int64_t{19}, std::int64_t{300}}) {
+    expect_same([positions](Compute& c, Arrays& a) {
+      const std::int64_t count = 3 * positions * positions;
+      float *y = a.out(values(count, 1, 8.0F)), *dx = a.out(values(count, 2));
+      c.causal_softmax_forward(y, y, 0.25F, 3, positions);
+      c.softmax_backward(dx, y, dx, 0.25F, 3, positions);
+    });
+  }
+}
+
+TEST_F(Kernels, HeadsThereAndBack) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        const float* x = a.in(values(7 * 2 * 3 * 5 * 24, 1));
+        float *heads = a.out(zeros(7 * 2 * 3 * 5 * 24)), *back = a.out(zeros(7 * 2 * 3 * 5 * 24));
+        c.to_heads(x, heads, 7, 2, 3, 5, 24);
+        c.from_heads(heads, back, 7, 2, 3, 5, 24);
+      },
+      0.0);
+}
+
+TEST_F(Kernels, VocabularyParallelEmbeddingWithRepeatedAndForeignTokens) {
+  const std::vector<std::int32_t> tokens{4, 9, 4, 3, 400, 5, 4};
+  expect_same([&](Compute& c, Arrays& a) {
+    const std::int32_t* ids = a.in(tokens);
+    const float *table = a.in(values(6 * kCols, 1)), *dy = a.in(values(7 * kCols, 2));
+    c.embedding_forward(ids, table, a.out(zeros(7 * kCols)), 7, 4, 6, kCols);
+    c.embedding_backward(ids, dy, a.out(values(6 * kCols, 3)), 7, 4, 6, kCols);
+  });
+}
+
+TEST_F(Kernels, CrossEntropyOfOneRanksSlice) {
+  std::vector<std::int32_t> targets;  // first, last, and before and after this rank's slice
+  for (std::int32_t i = 0; i < kRows; ++i) targets.push_back(i % 3 == 0 ? 99 + i : 1400 - i);
+  targets[1] = 100 + kCols - 1;
+  targets[2] = 100;
+  targets[4] = 100 + kCols;
+  expect_same([&](Compute& c, Arrays& a) {
+    const std::int32_t* ids = a.in(targets);
+    float *logits = a.out(values(kRows * kCols, 1, 5.0F)), *maximum = a.out(zeros(kRows));
+    float *sum = a.out(zeros(kRows)), *target = a.out(zeros(kRows));
+    c.row_max(logits, maximum, kRows, kCols);
+    c.exp_and_target(logits, maximum, ids, sum, target, kRows, kCols, 100);
+    c.cross_entropy_backward(logits, sum, ids, 0.5F, kRows, kCols, 100);
+  });
+}
+
+TEST_F(Kernels, AdamWithWeightDecayOverSeveralSteps) {
+  expect_same([](Compute& c, Arrays& a) {
+    float *weight = a.out(values(5000, 1)), *m = a.out(zeros(5000)), *v = a.out(zeros(5000));
+    AdamStep step{.weight_decay = 0.1F};
+    for (step.step = 1; step.step <= 3; ++step.step) {
+      c.adam(weight, a.in(values(5000, 10U + static_cast<unsigned>(step.step))), m, v, 5000, step);
+    }
+  });
+}
+
+// bf16 keeps the upper half of fp32; read as pairs, equal floats are equal bits (values has no NaN
+// whose comparison would hide a difference: numbers below 1 have exponents below 127).
+TEST_F(Kernels, Bf16BitsAreTheCpusBits) {
+  if (!cpu_->supports(Precision::bf16)) GTEST_SKIP() << "the cpu backend here has no bf16";
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        c.convert(a.out(zeros(500)), Precision::bf16, a.in(values(1000, 1)), 1000);
+      },
+      0.0);
+}
+
+TEST_F(Kernels, NothingIsDoneToNothing) {
+  expect_same([](Compute& c, Arrays& a) {
+    float* x = a.out({1.0F});
+    c.add(x, x, x, 0);
+    c.add_bias(x, x, 0, 1);
+    c.bias_backward(x, x, 0, 1);
+    c.layer_norm_forward(x, x, x, x, x, x, 0, 1);
+    c.causal_softmax_forward(x, x, 1.0F, 0, 1);
+    c.convert(x, Precision::fp32, x, 0);
+  });
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "sim/error.h"
+#include "tests/device/both_devices.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+class Gpu : public OnBothDevices {};
+
+TEST_F(Gpu, DescribesItself) {
+  const DeviceDescription d = gpu_->describe();
+  EXPECT_EQ(d.kind, "cuda");
+  EXPECT_FALSE(d.name.empty());
+  EXPECT_GT(d.memory, gibibytes(1));
+  EXPECT_GT(d.num_multiprocessors, 1);
+  EXPECT_THAT(d.details, testing::Contains(testing::Key("compute_capability")));
+  EXPECT_THAT(d.details, testing::Contains(testing::Key("throttle_reasons")));
+}
+
+TEST_F(Gpu, CopiesAndClears) {
+  const Floats numbers = values(1000, 1);
+  const DeviceArray first(*gpu_, 4000), second(*gpu_, 4000);
+  gpu_->upload(first.data(), numbers.data(), 4000);
+  gpu_->copy(second.data(), first.data(), 4000);
+  gpu_->fill_zero(second.data(), 2000);
+  Floats back(1000);
+  gpu_->download(back.data(), second.data(), 4000);
+  EXPECT_EQ(back[499], 0.0F);
+  EXPECT_EQ(back[500], numbers[500]);
+}
+
+TEST_F(Gpu, MoreMemoryThanThereIsIsASystemErrorAndTheNextCallWorks) {
+  EXPECT_THROW((void)gpu_->allocate(std::size_t{1} << 50U), SystemError);
+  gpu_->release(gpu_->allocate(1024));
+  gpu_->synchronize();
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate

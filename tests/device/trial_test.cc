@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training step on GPUs gives the loss that the same step gives on CPU cores.
+//
+// Tolerance: fp32 sums of up to 128 numbers in another order, and the cpu backend's fast
+// exponentials (1e-6 each), through 4 layers and two optimizer steps: 1e-4 of a loss of about
+// ln 96 = 4.6. A missing collective changes it by far more than that.
+#include "calibrate/trial/trial.h"
+
+#include "tests/device/machine.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr double kTolerance = 5e-4;
+
+Model small_model() {
+  Model m;
+  m.name = "small";
+  m.num_layers = 4;
+  m.hidden_size = 32;
+  m.ffn_hidden_size = 64;
+  m.num_attention_heads = m.num_query_groups = 4;
+  m.kv_channels = 8;
+  m.vocab_size = 96;
+  m.max_position_embeddings = 20;
+  return m;
+}
+
+Job small_job(Precision precision) {
+  Job j;
+  j.seq_length = 16;
+  j.global_batch_size = 8;
+  j.precision = precision;
+  j.attention_kernel = AttentionKernel::unfused;
+  j.make_vocab_size_divisible_by = 8;
+  return j;
+}
+
+std::vector<Layout> layouts(int ranks) {
+  if (ranks == 1) return {Layout{}};
+  Layout tensor, sequence, pipeline, data, zero;
+  tensor.tensor_parallel_size = 2;
+  sequence = tensor;
+  sequence.sequence_parallel = true;
+  pipeline.pipeline_parallel_size = 2;
+  data.data_parallel_size = 2;
+  zero = data;
+  zero.zero_stage = 1;
+  return {tensor, sequence, pipeline, data, zero};
+}
+
+class TrialOnGpus : public OnGpuRanks {
+ protected:
+  static Observation on_gpus(const Layout& layout, Precision precision) {
+    GpuMachine& m = gpu_machine();
+    return run_trial(small_model(), small_job(precision), layout, *m.compute, *m.world, kOptions);
+  }
+  static Observation on_cores(const Layout& layout) {
+    static const auto compute = open_module("cpu").make_compute(0);
+    static const auto world = open_module("mpi").make_world(*compute);
+    return run_trial(small_model(), small_job(Precision::fp32), layout, *compute, *world, kOptions);
+  }
+  static constexpr TrialOptions kOptions{.warmup_steps = 1, .steps = 2};
+};
+
+TEST_F(TrialOnGpus, LossIsThatOfCpuCoresUnderEveryLayout) {
+  for (const Layout& layout : layouts(gpu_machine().world->size())) {
+    const Observation gpu = on_gpus(layout, Precision::fp32), cpu = on_cores(layout);
+    if (gpu_machine().world->rank() != 0) continue;
+    EXPECT_EQ(gpu.failure, "");
+    EXPECT_EQ(gpu.device, "cuda");
+    EXPECT_GT(gpu.loss, 1.0);
+    EXPECT_NEAR(gpu.loss, cpu.loss, kTolerance)
+        << "tp" << layout.tensor_parallel_size << " pp" << layout.pipeline_parallel_size;
+    EXPECT_GT(gpu.step_time, seconds(0.0));
+  }
+}
+
+// bf16 operands have 8 bits: 2^-9 a product, averaged over many.
+TEST_F(TrialOnGpus, Bf16LossIsCloseToFp32) {
+  const Layout layout = layouts(gpu_machine().world->size()).front();
+  const Observation bf16 = on_gpus(layout, Precision::bf16), cpu = on_cores(layout);
+  if (gpu_machine().world->rank() != 0) return;
+  EXPECT_NEAR(bf16.loss, cpu.loss, 0.05);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate
