@@ -41,11 +41,15 @@ Cluster read_cluster(ObjectReader& run, std::map<std::string, Cluster>& named) {
                               : named.emplace(name, load_cluster(name)).first->second;
 }
 
+// Models with learned positions in fp16: what Megatron-LM trained before fused attention.
+bool is_gpt2_generation(const Model& model, const Job& job) {
+  return model.position_embedding == PositionEmbedding::learned && job.precision == Precision::fp16;
+}
+
 Job read_job(ObjectReader& run, const Model& model) {
   const nlohmann::json& json = run.member("job");
   Job job = job_from_json(json, run.file(), run.pointer_to("job"));
-  const bool gpt2_generation =
-      model.position_embedding == PositionEmbedding::learned && job.precision == Precision::fp16;
+  const bool gpt2_generation = is_gpt2_generation(model, job);
   if (!json.contains("attention_kernel") && gpt2_generation)
     job.attention_kernel = AttentionKernel::unfused;
   if (!json.contains("dropout") && gpt2_generation) job.dropout = true;
@@ -102,6 +106,11 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   const nlohmann::json layout = in_our_words(reader.member("layout"));
   run.layout = layout_from_json(layout, file, reader.pointer_to("layout"));
   complete(run.layout, layout, run.model, gpus);
+  if (!layout.contains("scatter_gather_p2p")) {
+    run.layout.scatter_gather_p2p =
+        is_gpt2_generation(run.model, run.job) && !run.layout.sequence_parallel &&
+        run.layout.tensor_parallel_size > 1 && run.layout.pipeline_parallel_size > 1;
+  }
   ObjectReader measured = reader.required_object("measured");
   run.status = measured.optional_enum("status", RunStatus::ok, kStatusNames);
   constexpr NumberRange kPositive{0.0, 1e300, true};

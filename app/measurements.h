@@ -6,7 +6,9 @@
 //   --account-for-embedding-in-pipeline-split,
 //   --account-for-loss-in-pipeline-split);
 //   attention_kernel and dropout: unfused with dropout for models of the GPT-2 generation (learned
-//   positions) in fp16, as Megatron-LM trained them; fused without dropout otherwise.
+//   positions) in fp16, as Megatron-LM trained them; fused without dropout otherwise;
+//   scatter_gather_p2p: on for the same models with tensor and pipeline parallelism and without
+//   sequence parallelism, Megatron-LM's default of that time.
 #pragma once
 
 #include <string>

@@ -10,12 +10,13 @@
 #include "app/commands/inputs.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
+#include "app/observations.h"
 #include "app/program.h"
 #include "reports/html.h"
 #include "reports/plan_json.h"
 #include "reports/report_json.h"
 #include "reports/sha256.h"
-#include "sim/json/reader.h"
+#include "sim/error.h"
 
 namespace meshwright::app {
 namespace {
@@ -33,19 +34,6 @@ nlohmann::json read_input(const std::string& name, const std::string& file,
   origin.inputs.push_back(
       {.name = name, .file = file, .sha256 = reports::sha256(read_text_file(file))});
   return read_json_file(file);
-}
-
-// The observations of a trials file: an array, or an object that holds one.
-std::vector<Observation> read_observations(const nlohmann::json& json, const std::string& file) {
-  const bool bare = json.is_array();
-  const nlohmann::json& list =
-      bare ? json : ObjectReader(json, file).required_array("observations");
-  std::vector<Observation> observations;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string pointer = fmt::format("{}/{}", bare ? "" : "/observations", i);
-    observations.push_back(observation_from_json(list[i], file, pointer));
-  }
-  return observations;
 }
 
 // report.json beside report.html.
@@ -73,7 +61,7 @@ int run(const Options& options) {
     const nlohmann::json trials = read_input("trials", options.trials, contents.origin);
     contents.validation =
         planner::validate(contents.plan.model, contents.plan.cluster, contents.plan.job,
-                          read_observations(trials, options.trials));
+                          observations_from_json(trials, options.trials));
   }
   if (!options.profile.empty()) {
     contents.profile = read_input("profile", options.profile, contents.origin);

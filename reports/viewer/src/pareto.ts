@@ -20,7 +20,7 @@ export function pareto_chart(report: Report, theme: Theme): Chart | null {
     symbol,
     symbolSize: 13,
     itemStyle: { color, borderColor: theme.page },
-    label: { show: true, position: "right", color: theme.soft, formatter: (item: Item) => `#${item.data.layout.rank}` },
+    label: { show: true, position: "right", color: theme.soft, formatter: (item: Item) => (item.data.layout.rank <= report.top ? `#${item.data.layout.rank}` : "") },
     labelLayout: { hideOverlap: true },
     data: ranked.filter((layout) => layout.pareto === pareto).map(point),
   });
