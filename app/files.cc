@@ -106,6 +106,12 @@ void check_writable(const std::string& path) {
   }
 }
 
+void check_new_file(const std::string& path) {
+  check_writable(path);
+  std::error_code error;
+  if (fs::exists(path, error)) throw InputError(path, "", "exists; name a new file");
+}
+
 void write_file_atomically(const std::string& path, const std::string& content) {
   if (path == "-") {
     std::cout << content << std::flush;

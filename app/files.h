@@ -22,6 +22,8 @@ nlohmann::json read_json_file(const std::string& path);
 void write_file_atomically(const std::string& path, const std::string& content);
 // Fails now, before hours of work, when `path` could not be written later. Creates nothing.
 void check_writable(const std::string& path);
+// The same, and refuses a path that exists: for what must never replace an older file.
+void check_new_file(const std::string& path);
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path);

@@ -16,6 +16,7 @@
 #include "reports/backtest_json.h"
 #include "sim/error.h"
 #include "sim/json/reader.h"
+#include "sim/json/records.h"
 
 namespace meshwright::app {
 namespace {
@@ -25,6 +26,7 @@ struct Options {
   std::string cluster;
   std::vector<std::string> fit;
   std::string fit_on;
+  std::string fit_out;
   OutputOptions output;
 };
 
@@ -61,10 +63,19 @@ Framework learn(const Options& options) {
                found.terms[i].before, found.terms[i].after,
                100.0 * found.terms[i].relative_standard_error);
   }
+  if (!options.fit_out.empty()) {
+    Cluster learnt = training.runs.front().cluster;
+    learnt.framework = found.framework;
+    learnt.framework.name = "fitted";
+    learnt.framework.source =
+        fmt::format("{} runs of {}: {}", found.runs, training.name, fmt::join(options.fit, ", "));
+    write_file_atomically(options.fit_out, to_json(learnt).dump(2) + "\n");
+  }
   return found.framework;
 }
 
 int run(const Options& options) {
+  if (!options.fit_out.empty()) check_new_file(options.fit_out);
   planner::MeasuredSet set = load_measurements(options.dataset);
   use_cluster(set, options.cluster);
   if (!options.fit.empty()) {
@@ -100,6 +111,8 @@ void add_backtest(CLI::App& app, int& exit_code) {
                    "collective_time_factor, host_launch, micro_batch_overhead, step_overhead")
       ->delimiter(',');
   command->add_option("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
+  command->add_option("--fit-out", options->fit_out,
+                      "New cluster file with what was learnt; never overwrites");
   add_output_options(*command, options->output);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
