@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// g++ 12 sees an array bound in the map that a JSON value would be if it were an object; a false
-// alarm of its inliner.
-#pragma GCC diagnostic ignored "-Warray-bounds"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

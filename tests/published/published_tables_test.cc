@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted against published step times (configs/datasets, each with its citation). The limits are
+// what the model reaches today, rounded up; they may only be tightened. What was fitted on what
+// stands in each cluster's "framework" and in docs/model.md.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/measurements.h"
+#include "planner/backtest.h"
+
+namespace meshwright {
+namespace {
+
+planner::Backtest run(const std::string& name) {
+  return planner::backtest(app::load_measurements(std::string(MESHWRIGHT_SOURCE_DIR) +
+                                                  "/configs/datasets/" + name + ".json"));
+}
+
+void expect_errors_below(const planner::Score& score, double mean, double worst) {
+  fmt::print("{} runs: mean {:.2f} %, worst {:.2f} %, bias {:.2f} %\n", score.runs,
+             score.mean_ape_percent, score.max_ape_percent, score.bias_percent);
+  EXPECT_LE(score.mean_ape_percent, mean);
+  EXPECT_LE(score.max_ape_percent, worst);
+}
+
+TEST(PublishedTables, Korthikanti2022Table5) {
+  // Aim: mean 2.5, worst 6 (Calculon: 3.65 and 8.87). Three factors fitted on these nine runs.
+  const planner::Backtest found = run("korthikanti-2022-table-5");
+  EXPECT_EQ(found.overall.runs, 9);
+  expect_errors_below(found.overall, 1.5, 4.0);
+  EXPECT_EQ(found.overall.kendall_tau, 1.0);
+}
+
+TEST(PublishedTables, ZeroBubble2024SchedulesKeepTheirOrder) {
+  // Three scalars fitted on these runs. The fastest schedule is named in every group; tau misses
+  // one pair in two groups: at m = 128 and 256 1F1B-I and ZB-1p lie within 6 % of each other.
+  const planner::Backtest found = run("zero-bubble-2024-tables-4-5");
+  EXPECT_EQ(found.overall.runs, 24);
+  expect_errors_below(found.overall, 2.0, 4.5);
+  EXPECT_GE(*found.overall.kendall_tau, 0.88);
+  EXPECT_EQ(found.overall.top1_regret_percent_max, 0.0);
+  // Known miss: memory, 20 % too low in the median (ZB-2p most).
+  EXPECT_LE(*found.overall.memory_median_ape_percent, 20.0);
+}
+
+TEST(PublishedTables, Narayanan2021Table1IsNotFitted) {
+  // Known miss against the aim of 4 %: micro-batch size and chunks are not in the table. The
+  // framework is the one fitted on Korthikanti 2022. The 39.1B row interleaves over two stages,
+  // which Megatron refuses today: it runs as 1F1B.
+  expect_errors_below(run("narayanan-2021-table-1").overall, 9.0, 15.5);
+}
+
+TEST(PublishedTables, Narayanan2021Table2RanksPipelineBeforeZero3) {
+  // Known miss: ZeRO-3 without model parallelism ran up to four times slower in 2021 than its
+  // volume and today's overlap explain.
+  expect_errors_below(run("narayanan-2021-table-2").overall, 31.0, 77.0);
+}
+
+TEST(PublishedTables, MtNlg2022IsTooFastByAQuarter) {
+  // Known miss: 126 TFLOP/s a GPU in that run, 163 for the same model in Narayanan 2021.
+  const planner::Score score = run("mt-nlg-2022").overall;
+  expect_errors_below(score, 24.0, 26.0);
+  EXPECT_EQ(score.kendall_tau, 1.0);
+}
+
+TEST(PublishedTables, EveryRunOfASetWithAResultIsPredictedToFit) {
+  for (const char* name :
+       {"korthikanti-2022-table-5", "zero-bubble-2024-tables-4-5", "mt-nlg-2022"}) {
+    const planner::Backtest found = run(name);
+    EXPECT_EQ(found.overall.oom_confusion.ok_oom, 0) << name;
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
