@@ -83,7 +83,11 @@ void complete(Layout& layout, const nlohmann::json& json, const Model& model, in
   const int per_stage = (model.num_layers + (uneven ? 2 : 0)) / stages;
   if (layout.schedule == PipelineSchedule::interleaved &&
       !json.contains("virtual_pipeline_parallel_size")) {
-    layout.virtual_pipeline_parallel_size = per_stage;
+    layout.virtual_pipeline_parallel_size = stages > 2 ? per_stage : 1;
+  }
+  if (layout.schedule == PipelineSchedule::interleaved &&
+      layout.virtual_pipeline_parallel_size == 1) {
+    layout.schedule = PipelineSchedule::one_f_one_b;
   }
   const bool stated = json.contains("num_layers_in_first_pipeline_stage") ||
                       json.contains("num_layers_in_last_pipeline_stage");
