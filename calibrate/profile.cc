@@ -131,6 +131,8 @@ void guess(Link& link, const Device& device) {
 Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
   Assembled result{.cluster = std::move(cluster), .fits = {}};
   Device& device = result.cluster.device;
+  // A CPU core moves its own messages: nothing hides behind its products.
+  if (device.num_multiprocessors == 1) device.overlap_slowdown = 1.0;
   set_memory(device, points);
   set_gemms(device, points, result.fits);
   set_kernels(device, points);
