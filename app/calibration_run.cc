@@ -131,7 +131,8 @@ int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& 
   const std::string reason = compute_module.unavailable();
   if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
   const auto compute = compute_module.make_compute(place.local_rank);
-  calibrate::Module& network = calibrate::open_module(run.backend == "cuda" ? "nccl" : "mpi");
+  calibrate::Module& network =
+      calibrate::open_module(calibrate::communication_module(run.backend, place.size));
   const auto world = network.make_world(*compute);
   try {
     measure(run, compute_module, network, *compute, *world);

@@ -207,7 +207,7 @@ class Calibrator {
         });
         const bool fits = gemm_memory(variant.shape, precision) <= device_.memory * kMemoryShare &&
                           gemm_flops(variant.shape) <= largest_product();
-        if (known || !fits || !compute_.supports(precision)) continue;
+        if (known || !fits || !multiplies(variant.shape, precision)) continue;
         MeasuredPoint point = of_kind(PointKind::gemm, gemm_memory(variant.shape, precision));
         point.precision = precision;
         point.shape = variant.shape;
@@ -219,6 +219,12 @@ class Calibrator {
                          }});
       }
     }
+  }
+
+  // fp8 units take whole tiles of 16 (cuBLASLt's rule for its fp8 kernels).
+  [[nodiscard]] bool multiplies(const GemmShape& s, Precision precision) const {
+    const bool whole_tiles = s.m % 16 == 0 && s.n % 16 == 0 && s.k % 16 == 0;
+    return compute_.supports(precision) && (precision != Precision::fp8 || whole_tiles);
   }
 
   // One product may take a hundredth of the budget, at a rate that any core or GPU reaches.

@@ -38,6 +38,10 @@ std::vector<fs::path> search_folders() {
   return folders;
 }
 
+bool was_built(const std::string& name) {
+  return std::find(built_modules().begin(), built_modules().end(), name) != built_modules().end();
+}
+
 fs::path find_module_file(const std::string& name) {
   const std::string file = fmt::format("libmeshwright_{}.so", name);
   std::vector<std::string> looked;
@@ -46,12 +50,11 @@ fs::path find_module_file(const std::string& name) {
     if (fs::exists(folder / file, error)) return folder / file;
     looked.push_back(folder.string());
   }
-  const bool built =
-      std::find(built_modules().begin(), built_modules().end(), name) != built_modules().end();
   throw SystemError(fmt::format("backend {}: {} is not in {}", name, file, fmt::join(looked, ", ")),
-                    built ? "set MESHWRIGHT_MODULE_PATH to the folder that holds the modules"
-                          : fmt::format("this program was built with the backends: {}",
-                                        fmt::join(built_modules(), ", ")));
+                    was_built(name)
+                        ? "set MESHWRIGHT_MODULE_PATH to the folder that holds the modules"
+                        : fmt::format("this program was built with the backends: {}",
+                                      fmt::join(built_modules(), ", ")));
 }
 
 Module& load(const std::string& name) {
@@ -74,6 +77,11 @@ Module& load(const std::string& name) {
 }
 
 }  // namespace
+
+std::string communication_module(const std::string& compute_backend, int ranks) {
+  if (compute_backend != "cuda") return "mpi";
+  return ranks == 1 && !was_built("nccl") ? "mpi" : "nccl";
+}
 
 Module& open_module(const std::string& name) {
   static std::mutex mutex;

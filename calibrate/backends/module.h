@@ -31,6 +31,10 @@ class Module {
 // source).
 const std::vector<std::string>& built_modules();
 
+// The communication module for this compute backend's pointers: mpi for cpu, nccl for cuda. A
+// single GPU rank moves nothing and can do with mpi where nccl was not built. `ranks` 0: not known.
+std::string communication_module(const std::string& compute_backend, int ranks);
+
 // Opens a module. Looks in MESHWRIGHT_MODULE_PATH, beside the program, and in ../lib/meshwright.
 // Throws SystemError that names the file and the loader's message. The module stays open.
 Module& open_module(const std::string& name);

@@ -47,8 +47,8 @@ class GemmBench : public Bench {
   std::string check() override {
     compute_.fill_zero(c_.data(), c_.bytes());
     run(1);
-    const std::vector<float> a = sample_numbers(a_count(), kStreamA);
-    const std::vector<float> b = sample_numbers(b_count(), kStreamB);
+    const std::vector<float> a = operand(a_count(), kStreamA);
+    const std::vector<float> b = operand(b_count(), kStreamB);
     const auto results = static_cast<std::size_t>(shape_.batch * shape_.m * shape_.n);
     for (int i = 0; i < kSampledEntries; ++i) {
       // First and last entry and evenly between.
@@ -79,9 +79,18 @@ class GemmBench : public Bench {
                  static_cast<double>(shape_.batch * edge * shape_.k));
   }
 
+  // fp8 (e4m3) keeps 3 bits of mantissa: of numbers up to 4, multiples of 1/4 are exact.
+  [[nodiscard]] std::vector<float> operand(std::size_t count, unsigned stream) const {
+    std::vector<float> numbers = sample_numbers(count, stream);
+    if (precision_ != Precision::fp8) return numbers;
+    for (float& x : numbers) x = std::round(4.0F * x) / 4.0F;
+    return numbers;
+  }
+
   void fill(const DeviceArray& to, std::size_t count, unsigned stream) {
+    const std::vector<float> values = operand(count, stream);
     const DeviceArray numbers(compute_, count * sizeof(float));
-    fill_with_sample(compute_, numbers, stream);
+    compute_.upload(numbers.data(), values.data(), numbers.bytes());
     compute_.convert(to.data(), precision_, numbers.floats(), static_cast<std::int64_t>(count));
     compute_.synchronize();
   }

@@ -60,7 +60,8 @@ class TrialOnGpus : public OnGpuRanks {
     static const auto world = open_module("mpi").make_world(*compute);
     return run_trial(small_model(), small_job(Precision::fp32), layout, *compute, *world, kOptions);
   }
-  static constexpr TrialOptions kOptions{.warmup_steps = 1, .steps = 2};
+  static constexpr TrialOptions kOptions{
+      .warmup_steps = 1, .steps = 2, .time_limit_seconds = 600.0};
 };
 
 TEST_F(TrialOnGpus, LossIsThatOfCpuCoresUnderEveryLayout) {
