@@ -30,7 +30,9 @@ std::string hint_for(cudaError_t error) {
 
 }  // namespace
 
+// CUDA keeps an error until it is asked for: the next launch's check must not see this one again.
 void throw_cuda_error(cudaError_t error, const char* call, const char* file, int line) {
+  cudaGetLastError();
   throw SystemError(fmt::format("CUDA: {} ({}, at {}: {})", cudaGetErrorString(error),
                                 cudaGetErrorName(error), place(file, line), call),
                     hint_for(error));

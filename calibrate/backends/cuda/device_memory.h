@@ -20,23 +20,17 @@ class DeviceMemory {
 
   // At least `size` bytes from now on; what was there is lost when it has to grow.
   void reserve(std::size_t size) {
-    if (size <= size_) return;
-    CUDA_CHECK(cudaFree(data_));
-    data_ = nullptr;
-    size_ = 0;
-    CUDA_CHECK(cudaMalloc(&data_, size));
-    size_ = size;
+    if (!try_reserve(size))
+      throw_cuda_error(cudaErrorMemoryAllocation, "cudaMalloc", __FILE__, __LINE__);
   }
-  // False when the device has not that much.
+  // The same, or false where the device has not that much.
   bool try_reserve(std::size_t size) {
     if (size <= size_) return true;
-    if (data_ != nullptr || cudaMalloc(&data_, size) != cudaSuccess) {
-      data_ = size_ == 0 ? nullptr : data_;
-      cudaGetLastError();  // a refused allocation is an answer here, not a failure
-      return false;
-    }
-    size_ = size;
-    return true;
+    cudaFree(data_);
+    size_ = cudaMalloc(&data_, size) == cudaSuccess ? size : 0;
+    if (size_ == 0) data_ = nullptr;
+    cudaGetLastError();  // a refusal is an answer here, no failure
+    return size_ > 0;
   }
 
   [[nodiscard]] void* data() const { return data_; }
