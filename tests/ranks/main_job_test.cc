@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job as a user runs it, on real ranks, small: calibrate, plan, trial, validate, report;
+// and a trial whose rank is killed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+nlohmann::json json_of(const std::string& path) { return nlohmann::json::parse(content_of(path)); }
+
+const std::string kModel = config("models/quickstart-gpt.json");
+const std::string kJob = config("jobs/quickstart.json");
+
+ProgramResult calibrate(const std::string& profile) {
+  return run_program({"calibrate", "--budget", "3s", "--ranks", "2", "--for", kModel + "," + kJob,
+                      "--out", profile});
+}
+
+ProgramResult plan(const std::string& profile, const std::string& out) {
+  return run_program(
+      {"plan", "--model", kModel, "--job", kJob, "--cluster", profile, "--out", out});
+}
+
+TEST(MainJob, MeasuresPlansRunsComparesAndReports) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json");
+  const ProgramResult calibrated = calibrate(profile);
+  ASSERT_EQ(calibrated.exit_code, 0) << calibrated.err;
+  EXPECT_EQ(json_of(profile)["schema"], "meshwright.profile/1");
+
+  const std::string plan_file = folder.path("plan.json");
+  const ProgramResult planned = plan(profile, plan_file);
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+
+  const std::string trials = folder.path("trials.json");
+  const ProgramResult tried =
+      run_program({"trial", plan_file, "--top", "2", "--steps", "1", "--out", trials});
+  ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  const auto observations = json_of(trials)["observations"];
+  ASSERT_EQ(observations.size(), 2U);
+  for (const auto& observation : observations) EXPECT_GT(observation["step_time_seconds"], 0.0);
+  // Every layout starts from the same weights and tokens and takes the same steps: the loss agrees.
+  EXPECT_NEAR(observations[0]["loss"].get<double>(), observations[1]["loss"].get<double>(), 1e-3);
+
+  const ProgramResult validated =
+      run_program({"validate", plan_file, trials, "--out", folder.path("validation.json")});
+  ASSERT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_EQ(run_program({"validate", plan_file, trials, "--max-error", "0.0001%"}).exit_code, 1);
+
+  const std::string html = folder.path("report.html");
+  const ProgramResult reported =
+      run_program({"report", plan_file, "--trials", trials, "--out", html});
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  EXPECT_THAT(content_of(html), HasSubstr("quickstart-gpt"));
+  EXPECT_EQ(json_of(folder.path("report.json"))["schema"], "meshwright.report/1");
+  for (const std::string& name : folder.names()) EXPECT_THAT(name, testing::Not(HasSubstr(".tmp")));
+}
+
+bool has_environment(const fs::path& process, const std::string& variable) {
+  const std::string environment = content_of(process / "environ");
+  return environment.find(variable + '\0') != std::string::npos;
+}
+
+// The process of rank 1 of the program that was given `argument`; 0 when there is none.
+int rank_one_of(const std::string& argument) {
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (!std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; }))
+      continue;
+    if (content_of(entry.path() / "cmdline").find(argument) == std::string::npos) continue;
+    if (has_environment(entry.path(), std::string("OMPI_COMM_WORLD_RANK=1")))
+      return std::stoi(name);
+  }
+  return 0;
+}
+
+TEST(MainJob, AKilledRankEndsTheTrialAndKeepsWhatWasRun) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(calibrate(folder.path("profile.json")).exit_code, 0);
+  const std::string plan_file = folder.path("plan.json");
+  ASSERT_EQ(plan(folder.path("profile.json"), plan_file).exit_code, 0);
+  const std::string trials = folder.path("trials.json");
+  std::future<ProgramResult> trial = std::async(std::launch::async, [&] {
+    return run_program({"trial", plan_file, "--top", "5", "--steps", "40", "--out", trials});
+  });
+  // The first layout is done and the second one runs.
+  for (int i = 0; i < 600 && !fs::exists(trials); ++i) std::this_thread::sleep_for(100ms);
+  ASSERT_TRUE(fs::exists(trials));
+  const int rank_one = rank_one_of(plan_file);
+  ASSERT_NE(rank_one, 0);
+  const auto killed = std::chrono::steady_clock::now();
+  ASSERT_EQ(::kill(rank_one, SIGKILL), 0);
+  const ProgramResult ended = trial.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, 10s);
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("rank 1"));
+  EXPECT_THAT(ended.err, HasSubstr("signal 9"));
+  EXPECT_GE(json_of(trials)["observations"].size(), 1U);
+}
+
+}  // namespace
+}  // namespace meshwright::test
