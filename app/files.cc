@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestInput = 64ULL * 1024 * 1024;
+constexpr std::uintmax_t kMebibyte = 1'048'576;
+constexpr std::uintmax_t kLargestInput = 64 * kMebibyte;
 
 // A file as the user named it; else <configs>/<folder>/<name>.json for a bare name.
 std::string find_config(const std::string& path, const std::string& folder) {
@@ -54,8 +55,8 @@ void check_readable(const std::string& path) {
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kLargestInput) {
     throw InputError(path, "",
-                     fmt::format("is {} MiB; a file of at most {} MiB is read",
-                                 size / (1024 * 1024), kLargestInput / (1024 * 1024)));
+                     fmt::format("is {} MiB; a file of at most {} MiB is read", size / kMebibyte,
+                                 kLargestInput / kMebibyte));
   }
 }
 
@@ -70,8 +71,7 @@ std::string read_text_file(const std::string& path) {
   while (in.read(buffer, sizeof buffer) || in.gcount() > 0) {
     text.append(buffer, static_cast<std::size_t>(in.gcount()));
     if (text.size() > kLargestInput) {
-      throw InputError(path, "",
-                       fmt::format("is larger than {} MiB", kLargestInput / (1024 * 1024)));
+      throw InputError(path, "", fmt::format("is larger than {} MiB", kLargestInput / kMebibyte));
     }
   }
   return text;

@@ -51,6 +51,20 @@ std::string usage_hint(const CLI::App& app, const std::string& message) {
   return near.empty() ? help : fmt::format("did you mean {}? ({})", near, help);
 }
 
+// CLI11 asks for a sub-command when it gets one that it does not know.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_name() == argv[1]) return;
+    known.push_back(sub->get_name());
+  }
+  const std::string near = nearest(argv[1], known);
+  throw InputError(
+      fmt::format("there is no command \"{}\"; there are {}", argv[1], fmt::join(known, ", ")),
+      near.empty() ? "" : fmt::format("did you mean {}?", near));
+}
+
 int parse_and_run(CLI::App& app, int argc, char** argv, const int& exit_code) {
   try {
     app.parse(argc, argv);
@@ -107,6 +121,7 @@ int run(int argc, char** argv) {
   add_volume(app, exit_code);
   add_explain(app, exit_code);
   try {
+    check_command(app, argc, argv);
     return parse_and_run(app, argc, argv, exit_code);
   } catch (const InputError& e) {
     print_error(e.what(), e.hint());

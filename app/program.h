@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program: a table of its sub-commands, and the one place that turns an error into text and an exit
-// code. 0 done; 1 no layout fits, or a gate failed; 2 wrong usage or input; 3 device, MPI or NCCL failure.
+// The program: a table of its sub-commands, and the one place that turns an error into text and an
+// exit code. 0 done; 1 no layout fits, or a gate failed; 2 wrong usage or input; 3 device, MPI or
+// NCCL failure.
 #pragma once
 
 #include <string>

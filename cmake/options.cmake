@@ -17,7 +17,7 @@ find_program(MESHWRIGHT_CCACHE ccache)
 if(MESHWRIGHT_CCACHE)
   # A second checkout finds what the first one compiled.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-               CCACHE_SLOPPINESS=pch_defines,time_macros ${MESHWRIGHT_CCACHE})
+               ${MESHWRIGHT_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

@@ -20,7 +20,7 @@ bool has_nested(const nlohmann::json& config) {
 }
 
 std::string name_from(ObjectReader& config, const std::string& file) {
-  const std::string given = config.optional_string("_name_or_path", "");
+  std::string given = config.optional_string("_name_or_path", "");
   if (!given.empty()) return given;
   const std::filesystem::path path(file);
   const std::string folder = path.parent_path().filename().string();

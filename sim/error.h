@@ -17,7 +17,8 @@ class InputError : public std::runtime_error {
  public:
   // where: file, flag or "standard input". pointer: JSON pointer inside it, or empty.
   // what: what is wrong with which value, and what is allowed. hint: what to do, or empty.
-  InputError(std::string where, std::string pointer, const std::string& what, std::string hint = "")
+  InputError(const std::string& where, const std::string& pointer, const std::string& what,
+             std::string hint = "")
       : std::runtime_error(where + (pointer.empty() ? "" : ": " + pointer) + ": " + what),
         hint_(std::move(hint)) {}
   explicit InputError(const std::string& what, std::string hint = "")

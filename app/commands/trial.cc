@@ -13,10 +13,12 @@
 #include "app/trial_run.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch.h"
+#include "calibrate/trial/trial.h"
 #include "reports/plan_json.h"
 #include "reports/sha256.h"
 #include "sim/error.h"
 #include "sim/json/reader.h"
+#include "sim/names.h"
 
 namespace meshwright::app {
 namespace {
@@ -50,6 +52,21 @@ void check_backend(const std::string& backend) {
   if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
 }
 
+// The best layouts that the trial knows how to run; the others are passed over aloud.
+std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top) {
+  std::vector<Layout> layouts;
+  for (const Layout& layout : plan.layouts) {
+    if (layouts.size() == top) break;
+    const std::string reason = calibrate::trial_unsupported(plan.model, plan.job, layout);
+    if (reason.empty()) {
+      layouts.push_back(layout);
+    } else if (!calibrate::find_rank_place(calibrate::process_environment())) {
+      fmt::print(stderr, "trial: passed over {}: {}\n", short_name(layout), reason);
+    }
+  }
+  return layouts;
+}
+
 TrialRun describe_run(const Options& options) {
   const std::string text = read_text_file(options.plan);
   reports::PlanFile plan = reports::plan_from_json(read_json_file(options.plan), options.plan);
@@ -57,8 +74,12 @@ TrialRun describe_run(const Options& options) {
     throw InputError(options.plan, "/ranked", "holds no layout",
                      "no layout fits: see its rejections");
   }
-  const auto top = std::min(plan.layouts.size(), static_cast<std::size_t>(options.top));
-  plan.layouts.resize(top);
+  const std::vector<Layout> layouts = runnable(plan, static_cast<std::size_t>(options.top));
+  if (layouts.empty()) {
+    throw InputError(options.plan, "/ranked",
+                     "holds no layout that the trial can run: " +
+                         calibrate::trial_unsupported(plan.model, plan.job, plan.layouts.front()));
+  }
   TrialRun run;
   run.plan = options.plan;
   run.plan_sha256 = reports::sha256(text);
@@ -66,7 +87,7 @@ TrialRun describe_run(const Options& options) {
   run.backend = options.backend;
   run.model = plan.model;
   run.job = plan.job;
-  run.layouts = plan.layouts;
+  run.layouts = layouts;
   run.options = options.trial;
   return run;
 }

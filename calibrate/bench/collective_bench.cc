@@ -35,7 +35,7 @@ class CollectiveBench : public Bench {
     compute_.fill_zero(out_.data(), out_.bytes());
     once();
     compute_.synchronize();
-    const std::string wrong = compare();
+    std::string wrong = compare();
     // Sums of sums grow without limit; zeros stay zeros, and moving them takes as long.
     compute_.fill_zero(in_.data(), in_.bytes());
     compute_.synchronize();

@@ -53,7 +53,7 @@ class GemmBench : public Bench {
     for (int i = 0; i < kSampledEntries; ++i) {
       // First and last entry and evenly between.
       const std::size_t at = (results - 1) * static_cast<std::size_t>(i) / (kSampledEntries - 1);
-      const std::string wrong = check_entry(at, a, b);
+      std::string wrong = check_entry(at, a, b);
       if (!wrong.empty()) return wrong;
     }
     return "";

@@ -27,8 +27,7 @@ struct GemmVariant {
 enum class GemmOperand { weight, activation, transposed_activation };
 
 // The three products of a forward shape, as a step runs them.
-std::vector<GemmVariant> training_variants(GemmShape forward,
-                                           GemmOperand second = GemmOperand::weight);
+std::vector<GemmVariant> training_variants(GemmShape s, GemmOperand second = GemmOperand::weight);
 
 // Bytes that the operands and the result take.
 Bytes gemm_memory(const GemmShape& shape, Precision precision);

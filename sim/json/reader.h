@@ -30,6 +30,8 @@ struct EnumName {
   Enum value;
   std::string_view name;
 };
+template <typename Enum>
+EnumName(Enum, std::string_view) -> EnumName<Enum>;
 
 class ObjectReader {
  public:

@@ -57,8 +57,9 @@ Found check_tensor(const Model& model, const Job& job, const Layout& layout) {
   if (auto found = check_heads(model, layout)) return found;
   if (auto found = check_widths(model, layout)) return found;
   if (!layout.sequence_parallel) return std::nullopt;
-  if (auto found = must_divide(Rule::sequence_divides_by_sequence_parallel_size, job.seq_length,
-                               layout.tensor_parallel_size * layout.context_parallel_size)) {
+  if (auto found =
+          must_divide(Rule::sequence_divides_by_sequence_parallel_size, job.seq_length,
+                      std::int64_t{layout.tensor_parallel_size} * layout.context_parallel_size)) {
     return found;
   }
   return must_be_at_least(Rule::sequence_parallel_needs_tensor_parallel,
@@ -212,7 +213,8 @@ Found check_all_to_all_heads(const Model& model, int tp, int group) {
 Found check_context(const Model& model, const Job& job, const Layout& layout) {
   const int cp = layout.context_parallel_size;
   if (cp == 1) return std::nullopt;
-  if (auto found = must_divide(Rule::sequence_divides_by_context_size, job.seq_length, 2 * cp)) {
+  if (auto found = must_divide(Rule::sequence_divides_by_context_size, job.seq_length,
+                               std::int64_t{2} * cp)) {
     return found;
   }
   const int tp = layout.tensor_parallel_size;
@@ -242,7 +244,8 @@ Found check_experts(const Model& model, const Layout& layout) {
   }
   const int ranks =
       layout.tensor_parallel_size * layout.data_parallel_size * layout.context_parallel_size;
-  if (auto found = must_divide(Rule::expert_mesh_divides_world, ranks, etp * ep)) return found;
+  if (auto found = must_divide(Rule::expert_mesh_divides_world, ranks, std::int64_t{etp} * ep))
+    return found;
   if (auto found = must_divide(Rule::expert_ffn_divides_by_expert_tensor_size,
                                model.moe->moe_ffn_hidden_size, etp)) {
     return found;
@@ -304,7 +307,7 @@ std::optional<Violation> check_layout(const Model& model, const Job& job, const 
   const int micro_batches = num_micro_batches(job.global_batch_size, layout);
   if (auto found = check_pipeline(layout, split, micro_batches)) return found;
   if (auto found = must_divide(Rule::batch_divides_by_micro_batch_times_data, job.global_batch_size,
-                               layout.micro_batch_size * layout.data_parallel_size)) {
+                               std::int64_t{layout.micro_batch_size} * layout.data_parallel_size)) {
     return found;
   }
   if (auto found = check_context(model, job, layout)) return found;

@@ -71,7 +71,7 @@ class Simulation {
     for (const auto& program : programs) {
       for (const Instruction& i : program) last = std::max(last, i.micro_batch);
     }
-    return static_cast<std::size_t>(last + 1);
+    return static_cast<std::size_t>(last) + 1;
   }
 
   void place_chunks(PipelineSchedule schedule, const PipelineTimes& times) {

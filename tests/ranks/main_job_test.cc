@@ -60,7 +60,10 @@ TEST(MainJob, MeasuresPlansRunsComparesAndReports) {
   ASSERT_EQ(tried.exit_code, 0) << tried.err;
   const auto observations = json_of(trials)["observations"];
   ASSERT_EQ(observations.size(), 2U);
-  for (const auto& observation : observations) EXPECT_GT(observation["step_time_seconds"], 0.0);
+  for (const auto& observation : observations) {
+    EXPECT_EQ(observation["failure"], "");
+    EXPECT_GT(observation["step_time_seconds"], 0.0);
+  }
   // Every layout starts from the same weights and tokens and takes the same steps: the loss agrees.
   EXPECT_NEAR(observations[0]["loss"].get<double>(), observations[1]["loss"].get<double>(), 1e-3);
 

@@ -54,7 +54,7 @@ TEST(Commands, EstimatesOfTheSameInputAreTheSameBytes) {
                                            "--cluster",
                                            config("clusters/h100-8.json"),
                                            "--layout",
-                                           "tp=2,dp=4,sp",
+                                           "tp=2,dp=4,sp,zero=1",
                                            "--format",
                                            "json"};
   const ProgramResult first = run_program(arguments);

@@ -25,6 +25,8 @@ Layout everything_set() {
   layout.schedule = PipelineSchedule::zb_v;
   layout.num_layers_in_first_pipeline_stage = 7;
   layout.num_layers_in_last_pipeline_stage = 6;
+  layout.account_for_embedding_in_pipeline_split = true;
+  layout.account_for_loss_in_pipeline_split = true;
   layout.scatter_gather_p2p = true;
   layout.zero_stage = 1;
   layout.zero_shard_size = 8;
@@ -56,7 +58,7 @@ std::string message_of(const std::string& text) {
 TEST(LayoutJson, EveryFieldSurvivesTheRoundTrip) {
   for (const Layout& layout : {Layout{}, everything_set()}) {
     const Json json = to_json(layout);
-    EXPECT_EQ(json.size(), 28U);
+    EXPECT_EQ(json.size(), 30U);
     EXPECT_EQ(layout_from_json(nlohmann::json::parse(json.dump()), "layout.json"), layout);
   }
 }
