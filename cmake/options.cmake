@@ -50,8 +50,8 @@ function(meshwright_decide part found hint)
   add_feature_info(${part} ${has} ${hint})
 endfunction()
 
-find_package(dnnl QUIET)
-meshwright_decide(ONEDNN "${dnnl_FOUND}" "oneDNN GEMMs for the cpu backend: apt install libdnnl-dev")
+find_package(oneDNN QUIET)
+meshwright_decide(ONEDNN "${oneDNN_FOUND}" "oneDNN GEMMs for the cpu backend: apt install libdnnl-dev")
 find_package(MPI QUIET COMPONENTS C)
 meshwright_decide(MPI "${MPI_C_FOUND}" "mpi backend: apt install libopenmpi-dev openmpi-bin")
 
