@@ -22,7 +22,7 @@ Json report_to_json(const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
   Json json = artefact(kReportSchema, contents.origin);
   json["plan"] = artefact("meshwright.plan/1", contents.plan_origin);
-  json.update(headline_section(plan));
+  json.update(headline_section(plan, contents.validation ? &*contents.validation : nullptr));
   json["model"] = to_json(plan.model);
   json["job"] = to_json(plan.job);
   json["cluster"] = {

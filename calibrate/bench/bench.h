@@ -2,6 +2,9 @@
 // One thing to time. It is checked against a double-precision reference before a time is believed.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <string>
 
 #include "calibrate/backends/compute.h"
@@ -22,6 +25,15 @@ class Bench {
   // How many of the thing that is timed one repetition does.
   [[nodiscard]] virtual double units() const { return 1.0; }
 };
+
+// How many copies of `one` thing's memory to use in turn, so that none of it still lies in a cache
+// when its turn comes: a step meets its operands so. 64 MiB is more than the second-level cache of
+// an H100 (50 MB) or of any CPU core.
+[[nodiscard]] inline std::size_t cold_copies(Bytes one) {
+  constexpr double kCold = 64.0 * 1024 * 1024;
+  constexpr double kMost = 64.0;
+  return static_cast<std::size_t>(std::clamp(std::ceil(kCold / one.value()), 1.0, kMost));
+}
 
 // Device memory that is given back.
 class DeviceArray {

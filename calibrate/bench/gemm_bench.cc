@@ -15,7 +15,10 @@ constexpr int kSampledEntries = 16;
 // Of the sum of the products' magnitudes: operands are exact, so only fp32 accumulation errs.
 constexpr double kTolerance = 1e-5;
 
-std::size_t whole(double bytes) { return static_cast<std::size_t>(bytes); }
+std::size_t aligned(double bytes) {
+  constexpr std::size_t kAlignment = 256;
+  return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 class GemmBench : public Bench {
  public:
@@ -23,9 +26,10 @@ class GemmBench : public Bench {
       : compute_(compute),
         shape_(variant.shape),
         precision_(precision),
-        a_(compute, operand_bytes(shape_.m)),
-        b_(compute, operand_bytes(shape_.n)),
-        c_(compute, whole(4.0 * static_cast<double>(shape_.batch * shape_.m * shape_.n))) {
+        copies_(cold_copies(gemm_memory(shape_, precision))),
+        a_(compute, copies_ * operand_bytes(shape_.m)),
+        b_(compute, copies_ * operand_bytes(shape_.n)),
+        c_(compute, copies_ * result_bytes()) {
     call_ = {.batch = shape_.batch,
              .m = shape_.m,
              .n = shape_.n,
@@ -46,6 +50,7 @@ class GemmBench : public Bench {
 
   std::string check() override {
     compute_.fill_zero(c_.data(), c_.bytes());
+    next_ = 0;
     run(1);
     const std::vector<float> a = operand(a_count(), kStreamA);
     const std::vector<float> b = operand(b_count(), kStreamB);
@@ -60,7 +65,14 @@ class GemmBench : public Bench {
   }
 
   void run(int repetitions) override {
-    for (int i = 0; i < repetitions; ++i) compute_.gemm(call_);
+    for (int i = 0; i < repetitions; ++i) {
+      GemmCall call = call_;
+      call.a = static_cast<const char*>(call_.a) + next_ * operand_bytes(shape_.m);
+      call.b = static_cast<const char*>(call_.b) + next_ * operand_bytes(shape_.n);
+      call.c = call_.c + next_ * result_bytes() / sizeof(float);
+      compute_.gemm(call);
+      next_ = (next_ + 1) % copies_;
+    }
     compute_.synchronize();
   }
 
@@ -74,9 +86,13 @@ class GemmBench : public Bench {
   [[nodiscard]] std::size_t b_count() const {
     return static_cast<std::size_t>(shape_.batch * shape_.k * shape_.n);
   }
+  // Of one copy, rounded up so that every copy is aligned as the first one is.
   [[nodiscard]] std::size_t operand_bytes(std::int64_t edge) const {
-    return whole(bytes_per_element(precision_) *
-                 static_cast<double>(shape_.batch * edge * shape_.k));
+    return aligned(bytes_per_element(precision_) *
+                   static_cast<double>(shape_.batch * edge * shape_.k));
+  }
+  [[nodiscard]] std::size_t result_bytes() const {
+    return aligned(4.0 * static_cast<double>(shape_.batch * shape_.m * shape_.n));
   }
 
   // fp8 (e4m3) keeps 3 bits of mantissa: of numbers up to 4, multiples of 1/4 are exact.
@@ -92,6 +108,10 @@ class GemmBench : public Bench {
     const DeviceArray numbers(compute_, count * sizeof(float));
     compute_.upload(numbers.data(), values.data(), numbers.bytes());
     compute_.convert(to.data(), precision_, numbers.floats(), static_cast<std::int64_t>(count));
+    const std::size_t one = to.bytes() / copies_;
+    for (std::size_t i = 1; i < copies_; ++i) {
+      compute_.copy(static_cast<char*>(to.data()) + i * one, to.data(), one);
+    }
     compute_.synchronize();
   }
 
@@ -120,8 +140,10 @@ class GemmBench : public Bench {
   Compute& compute_;
   GemmShape shape_;
   Precision precision_;
+  std::size_t copies_;  // used in turn
   DeviceArray a_, b_, c_;
   GemmCall call_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace

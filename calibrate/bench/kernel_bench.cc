@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "calibrate/bench/sample_data.h"
 #include "sim/error.h"
@@ -31,10 +33,9 @@ class KernelBench : public Bench {
     for (int i = 0; i < repetitions; ++i) once();
     compute_.synchronize();
   }
-
- protected:
   virtual void once() = 0;
 
+ protected:
   std::unique_ptr<DeviceArray> sample(std::int64_t count) {
     auto array = zeros(count);
     fill_with_sample(compute_, *array, ++stream_);
@@ -275,9 +276,29 @@ class AdamBench : public KernelBench {
 };
 
 template <typename T>
-std::unique_ptr<Bench> make(Compute& compute, const KernelSizes& sizes) {
+std::unique_ptr<KernelBench> make(Compute& compute, const KernelSizes& sizes) {
   return std::make_unique<T>(compute, sizes);
 }
+
+// The same kernel on several sets of arrays in turn.
+class ColdBench : public Bench {
+ public:
+  ColdBench(Compute& compute, std::vector<std::unique_ptr<KernelBench>> copies)
+      : compute_(compute), copies_(std::move(copies)) {}
+  std::string check() override { return copies_.front()->check(); }
+  void run(int repetitions) override {
+    for (int i = 0; i < repetitions; ++i) {
+      copies_[next_]->once();
+      next_ = (next_ + 1) % copies_.size();
+    }
+    compute_.synchronize();
+  }
+
+ private:
+  Compute& compute_;
+  std::vector<std::unique_ptr<KernelBench>> copies_;
+  std::size_t next_ = 0;
+};
 
 struct Entry {
   std::string_view kernel;
@@ -285,8 +306,12 @@ struct Entry {
   double (*elements)(const KernelSizes&);
   double touches;
   int launches;
-  std::unique_ptr<Bench> (*make)(Compute&, const KernelSizes&);
+  std::unique_ptr<KernelBench> (*make)(Compute&, const KernelSizes&);
 };
+
+Bytes traffic_of(const Entry& entry, const KernelSizes& sizes) {
+  return bytes(kFloat * entry.touches * entry.elements(sizes));
+}
 
 double activations(const KernelSizes& s) { return static_cast<double>(s.rows() * s.hidden); }
 
@@ -318,9 +343,8 @@ constexpr std::array<Entry, 8> kEntries{{
 std::vector<KernelCase> kernel_cases(const KernelSizes& sizes) {
   std::vector<KernelCase> cases;
   for (const Entry& entry : kEntries) {
-    cases.push_back({.kernel = entry.kernel,
-                     .traffic = bytes(kFloat * entry.touches * entry.elements(sizes)),
-                     .launches = entry.launches});
+    cases.push_back(
+        {.kernel = entry.kernel, .traffic = traffic_of(entry, sizes), .launches = entry.launches});
   }
   return cases;
 }
@@ -328,7 +352,10 @@ std::vector<KernelCase> kernel_cases(const KernelSizes& sizes) {
 std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kernel,
                                          const KernelSizes& sizes) {
   for (const Entry& entry : kEntries) {
-    if (entry.kernel == kernel) return entry.make(compute, sizes);
+    if (entry.kernel != kernel) continue;
+    std::vector<std::unique_ptr<KernelBench>> copies(cold_copies(traffic_of(entry, sizes)));
+    for (auto& copy : copies) copy = entry.make(compute, sizes);
+    return std::make_unique<ColdBench>(compute, std::move(copies));
   }
   invariant(false, "a kernel that no bench knows");
   return nullptr;

@@ -92,9 +92,19 @@ std::string_view provenance_sentence(Provenance provenance) {
          "terms below.";
 }
 
-std::string confidence(const planner::Plan& plan) {
+std::string trials_sentence(const planner::Validation* validation) {
+  if (validation == nullptr || validation->layouts.empty()) return "";
+  const std::size_t runs = validation->layouts.size();
+  return fmt::format(" {} {} really run: predictions missed by {} in the median, {} at worst.",
+                     runs, runs == 1 ? "layout was" : "layouts were",
+                     percent_text(validation->median_absolute_error),
+                     percent_text(validation->worst_absolute_error));
+}
+
+std::string confidence(const planner::Plan& plan, const planner::Validation* validation) {
   if (plan.ranked.empty()) return "";
   std::string text(provenance_sentence(plan.ranked.front().provenance));
+  text += trials_sentence(validation);
   const Estimate& best = plan.ranked.front();
   const Bytes capacity = plan.cluster.device.memory;
   if (capacity - best.peak_memory() < capacity * kTightMemory) {
@@ -120,10 +130,11 @@ Json tiles(const planner::Plan& plan) {
   const Bytes capacity = plan.cluster.device.memory;
   const Bytes free = capacity - best.peak_memory();
   Json json = Json::array();
-  json.push_back(tile("layout", "Layout", brief_name(best.layout),
-                      fmt::format("{} GPUs in {} nodes, {} micro-batches a step",
-                                  world_size(best.layout), plan.cluster.num_nodes,
-                                  num_micro_batches(plan.job.global_batch_size, best.layout))));
+  json.push_back(
+      tile("layout", "Layout", brief_name(best.layout),
+           fmt::format("{} GPUs in {} {}, {} micro-batches a step", world_size(best.layout),
+                       plan.cluster.num_nodes, plan.cluster.num_nodes == 1 ? "node" : "nodes",
+                       num_micro_batches(plan.job.global_batch_size, best.layout))));
   json.push_back(tile("step_time", "Step time", seconds_text(best.step_time),
                       fmt::format("{} to {} (90 % interval)", seconds_text(best.step_time_low),
                                   seconds_text(best.step_time_high))));
@@ -205,10 +216,10 @@ std::string brief_name(const Layout& layout) {
   return short_name(plain);
 }
 
-Json headline_section(const planner::Plan& plan) {
+Json headline_section(const planner::Plan& plan, const planner::Validation* validation) {
   Json json{{"title", fmt::format("{} on {}", plan.model.name, plan.cluster.name)},
             {"verdict", verdict(plan)},
-            {"confidence", confidence(plan)}};
+            {"confidence", confidence(plan, validation)}};
   json["tiles"] = plan.ranked.empty() ? Json::array() : tiles(plan);
   json["summary"] = plan.ranked.empty() ? Json() : summary(plan);
   return json;

@@ -7,6 +7,7 @@
 
 #include "planner/plan.h"
 #include "planner/search.h"
+#include "planner/validation.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports {
@@ -18,7 +19,8 @@ std::string spoken(std::string_view name);
 std::string brief_name(const Layout& layout);
 
 // verdict, confidence, tiles, and the numbers behind them.
-Json headline_section(const planner::Plan& plan);
+// `validation` may be null.
+Json headline_section(const planner::Plan& plan, const planner::Validation* validation);
 // The ranked layouts, each with what sets it apart from the next.
 Json ranking_section(const planner::Plan& plan);
 // Bytes that one rank of the busiest stage sends in a step, by group and link, and the three
