@@ -48,8 +48,10 @@ TEST(PublishedTables, ZeroBubble2024SchedulesKeepTheirOrder) {
 TEST(PublishedTables, Narayanan2021Table1IsNotFitted) {
   // Known miss against the aim of 4 %: micro-batch size and chunks are not in the table. The
   // framework is the one fitted on Korthikanti 2022. The 39.1B row interleaves over two stages,
-  // which Megatron refuses today: it runs as 1F1B.
-  expect_errors_below(run("narayanan-2021-table-1").overall, 9.0, 15.5);
+  // which Megatron refuses today: it is predicted as 1F1B.
+  const planner::Score score = run("narayanan-2021-table-1").overall;
+  EXPECT_EQ(score.runs, 10);
+  expect_errors_below(score, 8.0, 15.5);
 }
 
 TEST(PublishedTables, Narayanan2021Table2RanksPipelineBeforeZero3) {
