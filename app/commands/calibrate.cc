@@ -10,6 +10,7 @@
 
 #include "app/calibration_run.h"
 #include "app/calibration_workload.h"
+#include "app/commands/backend_options.h"
 #include "app/files.h"
 #include "app/program.h"
 #include "calibrate/backends/module.h"
@@ -46,22 +47,6 @@ double parse_budget(const std::string& text) {
                      "for example --budget 90s or --budget 5m");
   }
   return seconds;
-}
-
-std::vector<std::string> words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> result;
-  for (std::string word; stream >> word;) result.push_back(word);
-  return result;
-}
-
-void check_backend(const std::string& backend) {
-  if (backend != "cpu" && backend != "cuda") {
-    throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
-                     nearest(backend, {"cpu", "cuda"}));
-  }
-  const std::string reason = calibrate::open_module(backend).unavailable();
-  if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
 }
 
 // A GPU is calibrated alone unless told how many there are; cores share memory, so all of them.

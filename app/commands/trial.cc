@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 
+#include "app/commands/backend_options.h"
 #include "app/files.h"
 #include "app/program.h"
 #include "app/trial_run.h"
@@ -35,22 +36,6 @@ struct Options {
   int ranks = 0;
   calibrate::TrialOptions trial;
 };
-
-std::vector<std::string> words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> result;
-  for (std::string word; stream >> word;) result.push_back(word);
-  return result;
-}
-
-void check_backend(const std::string& backend) {
-  if (backend != "cpu" && backend != "cuda") {
-    throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
-                     nearest(backend, {"cpu", "cuda"}));
-  }
-  const std::string reason = calibrate::open_module(backend).unavailable();
-  if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
-}
 
 // The best layouts that the trial knows how to run; the others are passed over aloud.
 std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top) {
