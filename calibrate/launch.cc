@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -100,6 +101,15 @@ int usable_cores() {
   return std::max(1, static_cast<int>(cores.size()));
 }
 
+// Open MPI 4 names them orte_ and hwloc_base_, Open MPI 5 prte_ and hwloc_default_.
+bool environment_places_ranks() {
+  constexpr std::array kVariables{
+      "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_hwloc_base_binding_policy",
+      "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_hwloc_default_binding_policy"};
+  return std::any_of(kVariables.begin(), kVariables.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
 std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,
                                         const std::vector<std::string>& program,
                                         const LaunchOptions& options) {
@@ -107,7 +117,7 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, in
   const std::vector<std::string> fits = {"--bind-to", "core"};
   const std::vector<std::string> crowded = {"--oversubscribe", "--bind-to", "none"};
   const auto& binding = ranks <= cores ? fits : crowded;
-  command.insert(command.end(), binding.begin(), binding.end());
+  if (options.place_ranks) command.insert(command.end(), binding.begin(), binding.end());
   command.insert(command.end(), {"-x", "OMP_NUM_THREADS"});
   for (const auto& [name, value] : options.environment) {
     command.insert(command.end(), {"-x", name});
@@ -121,9 +131,11 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
                            const LaunchOptions& options) {
   const std::string mpirun = find_on_path("mpirun");
   note_root_once();
+  LaunchOptions placed = options;
+  placed.place_ranks = options.place_ranks && !environment_places_ranks();
   RankFailureReader reader;
   const ChildEnd end =
-      run_child({.command = mpirun_command(mpirun, ranks, usable_cores(), program, options),
+      run_child({.command = mpirun_command(mpirun, ranks, usable_cores(), program, placed),
                  .environment = rank_environment(options),
                  .time_limit_seconds = options.time_limit_seconds,
                  .grace_seconds = kGraceSeconds},

@@ -17,6 +17,7 @@ struct LaunchOptions {
   std::vector<std::string> mpirun_arguments{};  // added after ours: hosts, mca parameters
   std::vector<std::pair<std::string, std::string>> environment{};  // added for the ranks
   double time_limit_seconds = 0.0;                                 // 0: none
+  bool place_ranks = true;  // false: nothing is said about cores; mpirun's own settings decide
 };
 
 struct LaunchOutcome {
@@ -29,6 +30,11 @@ struct LaunchOutcome {
 
 // Physical cores that this process may use; hyper-threads count once. At least 1.
 int usable_cores();
+
+// Open MPI's own variables already say which hosts or cores ranks get (a default hostfile, a
+// binding policy), so that launch_ranks says nothing about it and this machine's cores are no
+// limit.
+bool environment_places_ranks();
 
 // The whole command line, and what is special in the environment. Pure, for tests.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,

@@ -74,7 +74,7 @@ CalibrationRun describe_run(const Options& options, int ranks) {
 
 int start_ranks(const Options& options, int ranks) {
   const int cores = calibrate::usable_cores();
-  if (options.backend == "cpu" && ranks > cores) {
+  if (options.backend == "cpu" && ranks > cores && !calibrate::environment_places_ranks()) {
     fmt::print(
         stderr,
         "warning: {} ranks share {} cores: they wait for each other and times will be noisy; "

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "calibrate/child_process.h"
 
@@ -32,6 +33,16 @@ TEST(Launch, TheUsersArgumentsComeLastBeforeTheProgram) {
   EXPECT_THAT(mpirun_command("mpirun", 1, 1, {"prog"}, options),
               ElementsAre("mpirun", "-np", "1", "--bind-to", "core", "-x", "OMP_NUM_THREADS", "-x",
                           "X", "--host", "a:1,b:1", "prog"));
+}
+
+// A default hostfile or a binding policy in the environment: this machine's cores say nothing.
+TEST(Launch, WhereTheEnvironmentPlacesRanksNothingIsSaidAboutCores) {
+  EXPECT_THAT(mpirun_command("mpirun", 3, 2, {"prog"}, {.place_ranks = false}),
+              ElementsAre("mpirun", "-np", "3", "-x", "OMP_NUM_THREADS", "prog"));
+  ASSERT_FALSE(environment_places_ranks());
+  setenv("OMPI_MCA_orte_default_hostfile", "hosts", 1);
+  EXPECT_TRUE(environment_places_ranks());
+  unsetenv("OMPI_MCA_orte_default_hostfile");
 }
 
 TEST(Launch, ThisProcessHasAtLeastOneCore) { EXPECT_GE(usable_cores(), 1); }
