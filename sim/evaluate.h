@@ -7,16 +7,10 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <optional>
 
-#include "sim/cost/chunk.h"
-#include "sim/cost/memory.h"
-#include "sim/hardware/cluster.h"
-#include "sim/job.h"
-#include "sim/layout/layout.h"
+#include "sim/cost_table.h"
 #include "sim/layout/rules.h"
-#include "sim/model/model.h"
 
 namespace meshwright {
 
@@ -49,25 +43,6 @@ struct Evaluation {
   Terms terms{};
   Bytes peak_memory;
   int peak_stage = 0;
-};
-
-// Remembers what depends on few of a layout's sizes: the cost of a chunk on tp, cp, ep, micro-batch
-// and recompute, not on dp. One a thread; for one model, cluster and job.
-class CostTable {
- public:
-  CostTable(const Model& model, const Cluster& cluster, const Job& job);
-  ~CostTable();
-  CostTable(CostTable&&) noexcept;
-  CostTable& operator=(CostTable&&) noexcept;
-
-  const ChunkCost& chunk(const Layout& layout, const Chunk& chunk, int stage_layers);
-  [[nodiscard]] const Model& model() const;
-  [[nodiscard]] const Cluster& cluster() const;
-  [[nodiscard]] const Job& job() const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
 };
 
 // Whether a layout that is too large for the device's memory gets a time all the same.

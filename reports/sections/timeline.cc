@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "reports/sections/sections_json.h"
-#include "sim/evaluate.h"
-#include "sim/layout/stages.h"
 #include "sim/names.h"
+#include "sim/pipeline.h"
 #include "sim/schedule/schedule.h"
 
 namespace meshwright::reports {
@@ -35,20 +34,9 @@ int shown_micro_batches(const Layout& layout, int micro_batches) {
   return std::min(micro_batches, 2 * layout.pipeline_parallel_size);
 }
 
-// The same chunk times that evaluate() adds up.
 PipelineTimes pipeline_times(const planner::Plan& plan, const Estimate& best, int micro_batches) {
   CostTable table(plan.model, plan.cluster, plan.job);
-  PipelineTimes times;
-  for (const Stage& stage : pipeline_stages(plan.model, best.layout)) {
-    std::vector<ChunkTimes> chunks;
-    for (const Chunk& chunk : stage.chunks) {
-      const ChunkCost& cost = table.chunk(best.layout, chunk, stage.num_layers());
-      const Seconds weight = cost.backward_weight.time;
-      chunks.push_back({cost.forward_time() + cost.host * 0.5,
-                        cost.backward_time() - weight + cost.host * 0.5, weight});
-    }
-    times.stages.push_back(std::move(chunks));
-  }
+  PipelineTimes times = pipeline_of(table, best.layout).times;
   // The step waits for one message forward and one backward, a micro-batch and chunk.
   const Cost& messages =
       best.terms[static_cast<std::size_t>(TermKind::pipeline_communication)].cost;

@@ -123,4 +123,9 @@ Cost operator+(const Cost& a, const Cost& b) {
           weakest(a.provenance, b.provenance)};
 }
 
+Cost times(Cost cost, double factor) {
+  cost.time *= factor;
+  return cost;
+}
+
 }  // namespace meshwright

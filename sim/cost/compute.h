@@ -37,5 +37,7 @@ BackwardCost backward_cost(const Operator& op, Precision precision, const Device
 
 // a then b: times add; spreads add as shared errors; the weakest provenance stands.
 Cost operator+(const Cost& a, const Cost& b);
+// The same work `factor` times.
+Cost times(Cost cost, double factor);
 
 }  // namespace meshwright
