@@ -140,12 +140,18 @@ int ObjectReader::optional_int(std::string_view key, int otherwise, IntRange ran
   return has(key) ? required_int(key, range) : otherwise;
 }
 
+// Below this a divisor makes infinities of ordinary numbers; nothing physical is as small.
+constexpr double kSmallestNumber = 1e-30;
+
 double ObjectReader::required_number(std::string_view key, NumberRange range) {
   const nlohmann::json& value = require(key);
   const double number = value.is_number() ? value.get<double>() : std::nan("");
   const bool above = range.low_excluded ? number > range.low : number >= range.low;
   if (!std::isfinite(number) || !above || number > range.high) {
     fail(key, fmt::format("must be {}, is {}", allowed_text(range), shown(value)));
+  }
+  if (number != 0.0 && std::abs(number) < kSmallestNumber) {
+    fail(key, fmt::format("must be 0 or at least {}, is {}", kSmallestNumber, shown(value)));
   }
   return number;
 }

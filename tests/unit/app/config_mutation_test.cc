@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every value of every shipped config is replaced by values that do not belong there. A reader
+// either takes the file or refuses it with one message that names it: no crash, no other exception,
+// no hang. What a reader took, estimate() answers with finite numbers or a reason.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "app/files.h"
+#include "sim/error.h"
+#include "sim/estimate.h"
+#include "sim/json/records.h"
+
+namespace meshwright {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::vector<std::string> configs(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(app::configs_directory() + "/" + folder)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+const std::vector<json>& intruders() {
+  static const std::vector<json> values{nullptr,
+                                        true,
+                                        -1,
+                                        0,
+                                        1,
+                                        3,
+                                        2147483648LL,
+                                        9.3e18,
+                                        1e308,
+                                        1e-308,
+                                        "",
+                                        "8",
+                                        "</script>\u2028",
+                                        json::array(),
+                                        json::array({1, "x"}),
+                                        json::object(),
+                                        {{"a", 1}}};
+  return values;
+}
+
+// Calls `visit` with each copy of `whole` in which one value is another, missing, or joined by an
+// unknown neighbour.
+void for_each_mutation(const json& whole,
+                       const std::function<void(const json&, const std::string&)>& visit) {
+  const json flat = whole.flatten();
+  for (const auto& [path, value] : flat.items()) {
+    const json::json_pointer pointer(path);
+    for (const json& intruder : intruders()) {
+      json copy = whole;
+      copy[pointer] = intruder;
+      visit(copy, fmt::format("{} = {}", path, intruder.dump()));
+    }
+    json copy = whole;
+    json& parent = copy[pointer.parent_pointer()];
+    if (!parent.is_object()) continue;
+    parent.erase(pointer.back());
+    visit(copy, path + " missing");
+    parent["no_such_key"] = 1;
+    visit(copy, path + " with an unknown neighbour");
+  }
+}
+
+bool finite(const Outcome& outcome) {
+  const auto* estimate = std::get_if<Estimate>(&outcome);
+  return estimate == nullptr ||
+         (std::isfinite(estimate->step_time.value()) && estimate->step_time.value() > 0.0 &&
+          std::isfinite(estimate->peak_memory().value()));
+}
+
+// Reads every mutation of the folder's files; `use` puts what was read to use.
+template <typename Read, typename Use>
+void mutate_folder(const std::string& folder, const Read& read, const Use& use) {
+  for (const std::string& path : configs(folder)) {
+    const std::string file = fs::path(path).filename().string();
+    for_each_mutation(app::read_json_file(path), [&](const json& mutated, const std::string& what) {
+      SCOPED_TRACE(file + ": " + what);
+      try {
+        use(read(mutated, file));
+      } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "not an input error: " << error.what();
+      }
+    });
+  }
+}
+
+Layout small_layout() {
+  Layout layout;
+  layout.tensor_parallel_size = 2;
+  layout.data_parallel_size = 4;
+  layout.sequence_parallel = true;
+  layout.zero_stage = 1;
+  return layout;
+}
+
+TEST(ConfigMutation, AModelIsReadOrRefusedAndEstimatedFinitely) {
+  const Cluster cluster = scaled_to(app::load_cluster("h100-8"), 8);
+  const Job job = app::load_job("pretrain-4k");
+  mutate_folder(
+      "models", [](const json& j, const std::string& file) { return model_from_json(j, file); },
+      [&](const Model& model) {
+        if (model.num_layers > 1000)
+          return;  // legal, but a sweep of those takes a night of its own
+        EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));
+      });
+}
+
+TEST(ConfigMutation, AJobIsReadOrRefusedAndEstimatedFinitely) {
+  const Cluster cluster = scaled_to(app::load_cluster("h100-8"), 8);
+  const Model model = app::load_model("llama-2-7b");
+  mutate_folder(
+      "jobs", [](const json& j, const std::string& file) { return job_from_json(j, file); },
+      [&](const Job& job) { EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout()))); });
+}
+
+TEST(ConfigMutation, AClusterIsReadOrRefusedAndEstimatedFinitely) {
+  const Model model = app::load_model("llama-2-7b");
+  const Job job = app::load_job("pretrain-4k");
+  const std::string device_folder = app::configs_directory() + "/clusters/";
+  mutate_folder(
+      "clusters",
+      [&](const json& j, const std::string& file) {
+        json whole = j;
+        if (j.is_object() && j.contains("device") && j["device"].is_string()) {
+          const fs::path device = device_folder + j["device"].get<std::string>();
+          if (fs::is_regular_file(device)) whole["device"] = app::read_json_file(device.string());
+        }
+        return cluster_from_json(whole, file);
+      },
+      [&](const Cluster& cluster) {
+        if (cluster.num_gpus() % 8 != 0) return;
+        EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));
+      });
+}
+
+TEST(ConfigMutation, ADeviceIsReadOrRefusedAndEstimatedFinitely) {
+  const Model model = app::load_model("llama-2-7b");
+  const Job job = app::load_job("pretrain-4k");
+  Cluster cluster = scaled_to(app::load_cluster("h100-8"), 8);
+  mutate_folder(
+      "hardware", [](const json& j, const std::string& file) { return device_from_json(j, file); },
+      [&](const Device& device) {
+        cluster.device = device;
+        EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));
+      });
+}
+
+}  // namespace
+}  // namespace meshwright
