@@ -9,6 +9,10 @@
 namespace meshwright::reports {
 namespace {
 
+// A ledger is most of an estimate's text; ten thousand layouts with theirs make a file that nothing
+// reads. `meshwright volume` prints any.
+constexpr std::size_t kMostLedgers = 100;
+
 Json rejection_to_json(const planner::Rejection& rejection) {
   return {{"rule", rule_text(rejection.rule).name},
           {"count", rejection.count},
@@ -110,7 +114,11 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   json["cluster"] = to_json(plan.cluster);
   json["job"] = to_json(plan.job);
   json["ranked"] = Json::array();
-  for (const Estimate& estimate : plan.ranked) json["ranked"].push_back(to_json(estimate));
+  for (const Estimate& estimate : plan.ranked) {
+    Json entry = to_json(estimate);
+    if (json["ranked"].size() >= kMostLedgers) entry.erase("volume");
+    json["ranked"].push_back(std::move(entry));
+  }
   json["pareto"] = plan.pareto;
   json["rejections"] = Json::array();
   for (const planner::Rejection& rejection : plan.rejections) {

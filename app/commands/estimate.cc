@@ -10,7 +10,9 @@
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
+#include "app/generated/paths.h"
 #include "app/program.h"
+#include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "sim/json/records.h"
 #include "sim/names.h"
@@ -22,6 +24,7 @@ struct Options {
   InputOptions inputs;
   OutputOptions output;
   std::string layout;
+  std::string trace;
 };
 
 int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
@@ -43,7 +46,16 @@ Json to_document(const Estimate& estimate, const Inputs& inputs) {
   return json;
 }
 
+void write_trace(const Options& options, const Inputs& inputs, const Estimate& found) {
+  reports::Trace trace = reports::step_trace(inputs.model, inputs.cluster, inputs.job, found);
+  trace.facts.emplace_back("tool_version", kVersion);
+  trace.facts.emplace_back("command", this_command());
+  write_file_atomically(options.trace, reports::trace_text(trace));
+  fmt::print(stderr, "wrote {}; ui.perfetto.dev and chrome://tracing open it\n", options.trace);
+}
+
 int run(const Options& options) {
+  if (!options.trace.empty()) check_writable(options.trace);
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = load_layout(options.layout);
   if (options.inputs.gpus == 0) inputs.cluster = scaled_to(inputs.cluster, world_size(layout));
@@ -68,6 +80,7 @@ int run(const Options& options) {
   } else {
     write_output(options.output, tables, to_document(found, inputs).dump(2) + "\n");
   }
+  if (!options.trace.empty()) write_trace(options, inputs, found);
   fmt::print(stderr, "next: meshwright volume --model {} --layout {}\n", options.inputs.model,
              options.layout);
   return kDone;
@@ -84,6 +97,8 @@ void add_estimate(CLI::App& app, int& exit_code) {
       ->add_option("--layout", options->layout,
                    "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
       ->required();
+  command->add_option("--trace", options->trace,
+                      "File for the simulated step as a trace (Perfetto, chrome://tracing)");
   add_output_options(*command, options->output);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -93,4 +93,18 @@ ChunkHome chunk_home(PipelineSchedule schedule, int stages, int /*chunks*/, int 
   return {folded && chunk == 1 ? stages - 1 - position : position, chunk};
 }
 
+std::vector<ChunkPlace> chunk_places(PipelineSchedule schedule, int stages, int chunks) {
+  const int stream = schedule == PipelineSchedule::dualpipe ? stages : stages * chunks;
+  const auto stage_of = [&](int c) { return chunk_home(schedule, stages, chunks, c).stage; };
+  std::vector<ChunkPlace> places(static_cast<std::size_t>(stages) *
+                                 static_cast<std::size_t>(chunks));
+  for (int c = 0; c < stages * chunks; ++c) {
+    const ChunkHome home = chunk_home(schedule, stages, chunks, c);
+    places[static_cast<std::size_t>(home.stage * chunks + home.chunk)] = {
+        c, c % stream == 0 ? kNoStage : stage_of(c - 1),
+        c % stream == stream - 1 ? kNoStage : stage_of(c + 1)};
+  }
+  return places;
+}
+
 }  // namespace meshwright

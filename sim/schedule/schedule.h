@@ -89,6 +89,16 @@ struct ChunkHome {
 };
 ChunkHome chunk_home(PipelineSchedule schedule, int stages, int chunks, int model_chunk);
 
+// Where each stage's chunk stands in the model, and the stages that feed and follow it in forward;
+// kNoStage at the ends. Indexed by stage * chunks + chunk.
+inline constexpr int kNoStage = -1;
+struct ChunkPlace {
+  std::int32_t model_chunk = 0;
+  std::int32_t before = kNoStage;
+  std::int32_t after = kNoStage;
+};
+std::vector<ChunkPlace> chunk_places(PipelineSchedule schedule, int stages, int chunks);
+
 // Closed forms, equal to the simulation for equal stages. `times` are one chunk's.
 //
 // Bubble seconds of one step, from m >= p on (ZB-H2 and ZB-V from 2p-1, DualPipe from 2p):

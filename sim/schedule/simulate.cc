@@ -10,13 +10,8 @@ namespace meshwright {
 namespace {
 
 constexpr double kPending = -1.0;
-constexpr int kNone = -1;
 
-// Where a stage's chunk stands in the model, and which stages feed and follow it.
-struct Place {
-  std::int32_t model_chunk = 0;
-  std::int32_t before = kNone;
-  std::int32_t after = kNone;
+struct Place : ChunkPlace {
   std::array<double, 4> seconds{};  // of each Work
 };
 
@@ -75,22 +70,13 @@ class Simulation {
   }
 
   void place_chunks(PipelineSchedule schedule, const PipelineTimes& times) {
-    const int stages = static_cast<int>(programs_.size());
-    const int chunks = static_cast<int>(chunks_);
-    const int stream = schedule == PipelineSchedule::dualpipe ? stages : stages * chunks;
-    const auto stage_of = [&](int c) { return chunk_home(schedule, stages, chunks, c).stage; };
-    places_.resize(programs_.size() * chunks_);
-    for (int c = 0; c < stages * chunks; ++c) {
-      const ChunkHome home = chunk_home(schedule, stages, chunks, c);
-      const auto stage = static_cast<std::size_t>(home.stage);
-      const auto chunk = static_cast<std::size_t>(home.chunk);
-      const ChunkTimes& t = times.stages[stage][chunk];
+    const auto places =
+        chunk_places(schedule, static_cast<int>(programs_.size()), static_cast<int>(chunks_));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const ChunkTimes& t = times.stages[i / chunks_][i % chunks_];
       const double input = t.backward_input.value();
       const double weight = t.backward_weight.value();
-      places_[stage * chunks_ + chunk] = {c,
-                                          c % stream == 0 ? kNone : stage_of(c - 1),
-                                          c % stream == stream - 1 ? kNone : stage_of(c + 1),
-                                          {t.forward.value(), input + weight, input, weight}};
+      places_.push_back({places[i], {t.forward.value(), input + weight, input, weight}});
     }
   }
 
@@ -128,18 +114,18 @@ class Simulation {
   // The end of what an instruction consumes; null for a micro-batch's very first forward.
   const double* input_of(const Instruction& i, const Place& place) const {
     if (is_forward(i.work)) {
-      return place.before == kNone ? nullptr : &forward_end_[cell(place, i, -1)];
+      return place.before == kNoStage ? nullptr : &forward_end_[cell(place, i, -1)];
     }
     if (i.work == Work::backward_weight) return &backward_end_[cell(place, i, 0)];
-    return place.after == kNone ? &forward_end_[cell(place, i, 0)]
-                                : &backward_end_[cell(place, i, 1)];
+    return place.after == kNoStage ? &forward_end_[cell(place, i, 0)]
+                                   : &backward_end_[cell(place, i, 1)];
   }
 
-  // The stage that consumes an instruction's result; kNone when this stage does, or nobody.
+  // The stage that consumes an instruction's result; kNoStage when this stage does, or nobody.
   static int receiver(const Instruction& i, const Place& place, int stage) {
-    if (i.work == Work::backward_weight) return kNone;
+    if (i.work == Work::backward_weight) return kNoStage;
     const int follower = is_forward(i.work) ? place.after : place.before;
-    return follower == stage ? kNone : follower;
+    return follower == stage ? kNoStage : follower;
   }
 
   // Runs the next `together` instructions of a stage as one block.
@@ -152,7 +138,7 @@ class Simulation {
     for (std::size_t k = 0; k < together; ++k) {
       const Place& place = place_of(stage, block[k]);
       end += place.seconds[static_cast<std::size_t>(block[k].work)];
-      if (receiver(block[k], place, stage) != kNone) send = send_;
+      if (receiver(block[k], place, stage) != kNoStage) send = send_;
       if (is_forward(block[k].work)) state.peak = std::max(state.peak, ++state.held);
       if (releases_activation(block[k].work)) --state.held;
     }
@@ -175,7 +161,7 @@ class Simulation {
     double& slot = (is_forward(i.work) ? forward_end_ : backward_end_)[cell(place, i, 0)];
     slot = end;
     const int follower = receiver(i, place, stage);
-    if (follower == kNone) return;
+    if (follower == kNoStage) return;
     StageState& waiting = states_[static_cast<std::size_t>(follower)];
     if (waiting.waits_for != &slot) return;
     waiting.waits_for = nullptr;

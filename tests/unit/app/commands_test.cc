@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/app/run_program.h"
@@ -60,6 +61,19 @@ TEST(Commands, EstimatesOfTheSameInputAreTheSameBytes) {
   const ProgramResult first = run_program(arguments);
   ASSERT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(first.out, run_program(arguments).out);
+}
+
+TEST(Commands, EstimateWritesTheStepAsATrace) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_program({"estimate", "--model", config("models/llama-3-8b.json"), "--cluster",
+                   config("clusters/h100-8.json"), "--layout",
+                   "tp=2,pp=2,dp=2,sp,zero=1,recompute=full", "--trace", folder.path("step.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::ifstream in(folder.path("step.json"));
+  const auto trace = nlohmann::json::parse(in);
+  EXPECT_GT(trace["traceEvents"].size(), 100U);
+  EXPECT_EQ(trace["otherData"]["tool_version"], "0.1.0");
 }
 
 TEST(Commands, PlanForLlama70bOn512H100NamesAWinnerAndCountsRejections) {

@@ -94,6 +94,16 @@ TEST(PlanJson, RefusesAParetoIndexBeyondTheRanking) {
   EXPECT_THAT(error_of(json), testing::HasSubstr("/pareto"));
 }
 
+// A file of ten thousand ledgers would be too large to read back.
+TEST(PlanJson, KeepsTheLedgersOfTheFirstHundredLayouts) {
+  planner::Plan plan = sample_plan();
+  plan.ranked.resize(101, plan.ranked.front());
+  const Json json = plan_to_json(plan, sample_origin());
+  EXPECT_TRUE(json["ranked"][99].contains("volume"));
+  EXPECT_FALSE(json["ranked"][100].contains("volume"));
+  EXPECT_EQ(plan_from_json(nlohmann::json::parse(json.dump()), "plan.json").layouts.size(), 101U);
+}
+
 TEST(PlanJson, RefusesUnknownKeys) {
   nlohmann::json json = sample_json();
   json["rankd"] = 1;

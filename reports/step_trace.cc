@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/step_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "reports/text.h"
+#include "sim/cost/data_parallel.h"
+#include "sim/cost/optimizer.h"
+#include "sim/cost_table.h"
+#include "sim/error.h"
+#include "sim/names.h"
+#include "sim/pipeline.h"
+#include "sim/schedule/schedule.h"
+
+namespace meshwright::reports {
+namespace {
+
+constexpr std::size_t kMostInstructions = 200'000;  // about 100 MB of text
+
+constexpr std::array<std::string_view, 5> kTracks{
+    "compute", "tensor, context, expert communication", "messages to other stages",
+    "data-parallel communication", "host"};
+
+// What a stage's step waits for besides its chunks, as evaluate() adds it up.
+struct StageExtras {
+  DataCost data;
+  Seconds gather_exposed, reduce_exposed;
+  Seconds forward_wait, backward_wait;  // of one micro-batch and chunk: ZeRO-3's parameters
+  Seconds offload;                      // likewise
+  Seconds optimizer;
+};
+
+StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pipeline& pipeline,
+                      std::size_t stage) {
+  const Layout& layout = estimate.layout;
+  const Cluster& cluster = table.cluster();
+  const StageCost& cost = pipeline.costs[stage];
+  const double m = num_micro_batches(table.job().global_batch_size, layout);
+  const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
+  const auto exposed = [&](const DataCost& part) {
+    return exposed_data(part, cost, layout, m, cluster.device.overlap_slowdown).time;
+  };
+  StageExtras extras;
+  extras.data = data_cost(estimate.volume.stages[stage], layout, cluster);
+  DataCost gather, reduce, forward, backward;
+  gather.gather = extras.data.gather;
+  reduce.reduce = extras.data.reduce;
+  forward.forward_gather = extras.data.forward_gather;
+  backward.backward_gather = extras.data.backward_gather;
+  extras.gather_exposed = exposed(gather);
+  extras.reduce_exposed = exposed(reduce);
+  extras.forward_wait = exposed(forward) / (m * chunks);
+  extras.backward_wait = exposed(backward) / (m * chunks);
+  extras.offload =
+      offload_cost(table.model(), table.job(), layout, cost, cluster.device).time / chunks;
+  extras.optimizer =
+      optimizer_cost(stage_parameters(table.model(), table.job(), layout, pipeline.stages[stage]),
+                     table.job(), layout, cluster)
+          .time;
+  return extras;
+}
+
+// A piece of an instruction; the pieces follow each other.
+struct Segment {
+  StepTrack track = kCompute;
+  std::string_view name;
+  Seconds time;
+};
+using Segments = std::vector<Segment>;
+
+void add_communication(Segments& segments, const CommunicationCost& cost) {
+  segments.push_back({kModelCommunication, "tensor communication", cost.tensor.time});
+  segments.push_back({kModelCommunication, "context communication", cost.context.time});
+  segments.push_back({kModelCommunication, "expert communication", cost.expert.time});
+}
+
+// They add up to what the schedule's simulation takes for the instruction. `host` is a forward's or
+// a backward's share.
+Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras, Seconds host) {
+  if (work == Work::backward_weight) {
+    return {{kCompute, "backward weight", cost.backward_weight.time}};
+  }
+  Segments segments;
+  if (work == Work::forward) {
+    segments.push_back({kDataParallel, "wait for parameters", extras.forward_wait});
+    segments.push_back({kCompute, "forward", cost.forward.time});
+    add_communication(segments, cost.forward_communication);
+  } else {
+    const bool whole = work == Work::backward;
+    const Seconds weight = whole ? cost.backward_weight.time : seconds(0);
+    segments.push_back({kDataParallel, "wait for parameters", extras.backward_wait});
+    segments.push_back({kCompute, "recompute", cost.recompute.time});
+    segments.push_back(
+        {kCompute, whole ? "backward" : "backward input", cost.backward_input.time + weight});
+    add_communication(segments, cost.backward_communication);
+    segments.push_back({kHost, "activation offload", extras.offload});
+  }
+  segments.push_back({kHost, "host launches", host});
+  return segments;
+}
+
+class StepTracer {
+ public:
+  StepTracer(const Model& model, const Cluster& cluster, const Job& job, const Estimate& estimate)
+      : estimate_(estimate),
+        layout_(estimate.layout),
+        micro_batches_(num_micro_batches(job.global_batch_size, layout_)),
+        table_(model, cluster, job),
+        pipeline_(pipeline_of(table_, layout_)),
+        num_chunks_(static_cast<int>(pipeline_.stages.front().chunks.size())),
+        places_(chunk_places(layout_.schedule, layout_.pipeline_parallel_size, num_chunks_)) {}
+
+  Trace run() {
+    add_waits();
+    const auto programs = pipeline_programs(layout_.schedule, layout_.pipeline_parallel_size,
+                                            micro_batches_, num_chunks_);
+    refuse_too_many(programs);
+    const Timeline timeline = simulate(layout_.schedule, programs, pipeline_.times, true);
+    for (const StageExtras& extras : extras_) start_ = std::max(start_, extras.gather_exposed);
+    std::size_t next = 0;
+    for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
+      open_stage(s);
+      for (; next < timeline.events.size() && stage_of(timeline.events[next]) == s; ++next) {
+        draw_instruction(s, timeline.events[next]);
+      }
+      close_stage(s);
+    }
+    add_facts();
+    return std::move(trace_);
+  }
+
+ private:
+  static std::size_t stage_of(const TimelineEvent& event) {
+    return static_cast<std::size_t>(event.stage);
+  }
+
+  static void refuse_too_many(const std::vector<StageProgram>& programs) {
+    std::size_t count = 0;
+    for (const StageProgram& program : programs) count += program.size();
+    if (count <= kMostInstructions) return;
+    throw InputError("--trace", "",
+                     fmt::format("the step has {} instructions; a trace holds at most {}",
+                                 count_text(static_cast<std::int64_t>(count)),
+                                 count_text(static_cast<std::int64_t>(kMostInstructions))),
+                     "take a larger micro-batch, fewer chunks a stage or a smaller batch");
+  }
+
+  // What is waited for inside the pipeline belongs to its times.
+  void add_waits() {
+    for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
+      extras_.push_back(extras_of(table_, estimate_, pipeline_, s));
+      for (ChunkTimes& times : pipeline_.times.stages[s]) {
+        times.forward += extras_[s].forward_wait;
+        times.backward_input += extras_[s].backward_wait + extras_[s].offload;
+      }
+    }
+    if (layout_.pipeline_parallel_size == 1) return;
+    const StageVolume& first = estimate_.volume.stages.front();
+    pipeline_.times.send = send_cost(first, layout_, table_.cluster()).time;
+    Layout waiting = layout_;
+    waiting.overlap_p2p_comm = false;
+    message_ = send_cost(first, waiting, table_.cluster()).time;
+  }
+
+  void draw(std::size_t s, StepTrack track, std::string name, Seconds begin, Seconds end,
+            TraceNumbers numbers = {}) {
+    if (end <= begin) return;
+    const bool computes = track == kCompute;
+    const std::string_view category = computes         ? "compute"
+                                      : track == kHost ? "host"
+                                                       : "communication";
+    trace_.slices.push_back({static_cast<int>(s), static_cast<int>(track), std::move(name),
+                             std::string(category), begin, end, std::move(numbers)});
+  }
+
+  void open_stage(std::size_t s) {
+    trace_.processes.push_back({static_cast<int>(s),
+                                fmt::format("pipeline stage {}: first rank of replica 0", s),
+                                {kTracks.begin(), kTracks.end()}});
+    at_ = start_;
+    message_end_ = seconds(0);
+    held_ = 0;
+    const StageMemory& memory = estimate_.memory[s];
+    const double peak = activations_in_flight(layout_, micro_batches_, static_cast<int>(s));
+    chunk_activations_ = memory.activations / std::max(peak, 1.0);
+    count_memory(s, seconds(0));
+    draw(s, kDataParallel, "parameter all-gather", seconds(0), extras_[s].data.gather.time);
+  }
+
+  void draw_instruction(std::size_t s, const TimelineEvent& event) {
+    const Instruction& i = event.instruction;
+    const Stage& stage = pipeline_.stages[s];
+    const ChunkCost& cost =
+        table_.chunk(layout_, stage.chunks[static_cast<std::size_t>(i.chunk)], stage.num_layers());
+    const Seconds host =
+        (cost.host + table_.cluster().framework.micro_batch_overhead / num_chunks_) * 0.5;
+    // Two instructions that run together (DualPipe) are drawn one after the other.
+    at_ = std::max(at_, start_ + event.begin);
+    if (i.work == Work::forward) hold(s, 1);
+    const TraceNumbers numbers{{"micro_batch", i.micro_batch}, {"chunk", i.chunk}};
+    for (const Segment& segment : segments_of(i.work, cost, extras_[s], host)) {
+      const std::string name = segment.track == kHost
+                                   ? std::string(segment.name)
+                                   : fmt::format("{} {}", segment.name, i.micro_batch);
+      draw(s, segment.track, name, at_, at_ + segment.time, numbers);
+      at_ += segment.time;
+    }
+    if (i.work == Work::backward || i.work == Work::backward_weight) hold(s, -1);
+    draw_message(s, i);
+  }
+
+  // To the stage that consumes the result; a message waits for the one before it.
+  void draw_message(std::size_t s, const Instruction& i) {
+    if (i.work == Work::backward_weight) return;
+    const ChunkPlace& place =
+        places_[s * static_cast<std::size_t>(num_chunks_) + static_cast<std::size_t>(i.chunk)];
+    const int receiver = i.work == Work::forward ? place.after : place.before;
+    if (receiver == kNoStage || receiver == static_cast<int>(s)) return;
+    const Seconds begin = std::max(at_, message_end_);
+    message_end_ = begin + message_;
+    draw(s, kPipelineMessages,
+         fmt::format("{} {} to stage {}", i.work == Work::forward ? "activations" : "gradients",
+                     i.micro_batch, receiver),
+         begin, message_end_);
+  }
+
+  void hold(std::size_t s, int more) {
+    held_ += more;
+    count_memory(s, at_);
+  }
+
+  void count_memory(std::size_t s, Seconds time) {
+    const StageMemory& memory = estimate_.memory[s];
+    trace_.counters.push_back({static_cast<int>(s),
+                               "memory, GiB",
+                               time,
+                               {{"activations", in_gibibytes(chunk_activations_ * held_)},
+                                {"all else", in_gibibytes(memory.total() - memory.activations)}}});
+  }
+
+  // Gradients are reduced beneath the last backward; what sticks out is waited for.
+  void close_stage(std::size_t s) {
+    const StageExtras& extras = extras_[s];
+    const Seconds reduced = at_ + extras.reduce_exposed;
+    draw(s, kDataParallel, "gradient reduction",
+         std::max(reduced - extras.data.reduce.time, extras.data.gather.time), reduced);
+    const Seconds stepped = reduced + extras.optimizer;
+    draw(s, kCompute, "optimizer", reduced, stepped);
+    const Seconds end = stepped + table_.cluster().framework.step_overhead;
+    draw(s, kHost, "host, once a step", stepped, end);
+    end_ = std::max(end_, end);
+  }
+
+  void add_facts() {
+    trace_.facts = {
+        {"schema", "meshwright.trace/1"},
+        {"model", table_.model().name},
+        {"cluster", table_.cluster().name},
+        {"layout", short_name(layout_)},
+        {"predicted_step_time", seconds_text(estimate_.step_time)},
+        {"drawn_step_time", seconds_text(end_)},
+        {"how_to_read",
+         "One process a pipeline stage. A chunk's communication is drawn in one piece after its "
+         "compute; a real step spreads it between the operators."}};
+  }
+
+  const Estimate& estimate_;
+  const Layout& layout_;
+  int micro_batches_;
+  CostTable table_;
+  Pipeline pipeline_;
+  int num_chunks_;
+  std::vector<ChunkPlace> places_;
+  std::vector<StageExtras> extras_;
+  Seconds message_;  // one, with nothing beside it
+  Seconds start_;    // of the pipeline: what of the parameters' gather is waited for
+  Seconds end_;
+  // Of the stage that is being drawn.
+  Seconds at_, message_end_;
+  int held_ = 0;
+  Bytes chunk_activations_;
+  Trace trace_;
+};
+
+}  // namespace
+
+Trace step_trace(const Model& model, const Cluster& cluster, const Job& job,
+                 const Estimate& estimate) {
+  return StepTracer(model, cluster, job, estimate).run();
+}
+
+}  // namespace meshwright::reports
