@@ -35,7 +35,9 @@ Json report_to_json(const ReportContents& contents) {
   json["ranked"] = ranking_section(plan);
   json["volume"] = volume_section(plan);
   json["memory"] = memory_section(plan);
-  json["heat_map"] = heat_map_section(plan, contents.search);
+  const std::vector<SizeCell> cells = search_by_sizes(plan, contents.search);
+  json["heat_map"] = heat_map_section(cells);
+  json["too_large"] = too_large_section(plan, cells);
   json["timeline"] = timeline_section(plan);
   json["validation"] = contents.validation ? validation_section(*contents.validation) : Json();
   json["rejections"] = rejections_section(plan);

@@ -12,11 +12,15 @@
 namespace meshwright::reports::html {
 namespace {
 
+constexpr std::size_t kMostBars = 20;   // the same in viewer/src/step_time.ts
+constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and the viewer shows them
+
 // The layouts that were asked for; the rest of the Pareto set follows them.
 Json top_of(const Json& report) {
   const Json& ranked = report["ranked"];
   Json top = Json::array();
-  for (std::size_t i = 0; i < ranked.size() && i < report["top"].get<std::size_t>(); ++i) {
+  for (std::size_t i = 0;
+       i < ranked.size() && i < kMostBars && i < report["top"].get<std::size_t>(); ++i) {
     top.push_back(ranked[i]);
   }
   return top;
@@ -133,18 +137,22 @@ std::string ranking(const Json& report) {
   const Json& ranked = report["ranked"];
   if (ranked.empty()) return "";
   const auto top = report["top"].get<std::size_t>();
-  std::string body = ranking_table("The fastest layouts that fit", ranked, 0, top);
+  std::string body =
+      ranking_table("The fastest layouts that fit", ranked, 0, std::min(top, kMostRows));
   body +=
       "<p class=\"mix\">Overlap switches are left out of the names here; the record has "
       "them.</p>\n";
   if (top < ranked.size()) {
+    const std::size_t end = std::min(ranked.size(), top + kMostRows);
     body += details(fmt::format("{} slower layouts that need less memory", ranked.size() - top),
-                    ranking_table("The rest of the Pareto set", ranked, top, ranked.size()));
+                    ranking_table("The rest of the Pareto set", ranked, top, end));
   }
   return section("ranking", "Ranking",
                  body + figure("pareto",
-                               "Step time against peak memory of the ranked layouts; "
-                               "the whiskers are the 90 % interval."));
+                               "Step time against peak memory of the ranked layouts. A dark rim: "
+                               "nothing is faster and smaller. Circle: nothing is recomputed, "
+                               "triangle: attention, square: all. The whiskers are the 90 % "
+                               "interval."));
 }
 
 }  // namespace meshwright::reports::html

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "reports/sections/sections_json.h"
+#include "sim/evaluate.h"
 #include "sim/names.h"
 
 namespace meshwright::reports {
@@ -33,16 +34,18 @@ const planner::Rejection* reason_of(const planner::Plan& cell) {
   return cell.rejections.empty() ? nullptr : &cell.rejections.front();
 }
 
-Json cell_of(const planner::Plan& cell, int tensor, int pipeline) {
-  Json json{{"tensor_parallel_size", tensor}, {"pipeline_parallel_size", pipeline}};
-  if (!cell.ranked.empty()) {
-    json["step_time_seconds"] = cell.ranked.front().step_time.value();
-    json["peak_memory_bytes"] = cell.ranked.front().peak_memory().value();
-    json["short_name"] = short_name(cell.ranked.front().layout);
+Json cell_of(const SizeCell& cell) {
+  Json json{{"tensor_parallel_size", cell.tensor_parallel_size},
+            {"pipeline_parallel_size", cell.pipeline_parallel_size}};
+  if (!cell.plan.ranked.empty()) {
+    const Estimate& best = cell.plan.ranked.front();
+    json["step_time_seconds"] = best.step_time.value();
+    json["peak_memory_bytes"] = best.peak_memory().value();
+    json["short_name"] = short_name(best.layout);
     return json;
   }
   json["step_time_seconds"] = nullptr;
-  const planner::Rejection* reason = reason_of(cell);
+  const planner::Rejection* reason = reason_of(cell.plan);
   json["rule"] = reason == nullptr ? "no_layout" : rule_text(reason->rule).name;
   json["reason"] = reason == nullptr ? "no layout of these sizes" : reason->sentence;
   return json;
@@ -50,31 +53,43 @@ Json cell_of(const planner::Plan& cell, int tensor, int pipeline) {
 
 }  // namespace
 
-Json heat_map_section(const planner::Plan& plan, const planner::SearchOptions& search) {
+std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
+                                      const planner::SearchOptions& search) {
   const int gpus = plan.cluster.num_gpus();
   const auto tensor = sizes(search.space.tensor_parallel_sizes, gpus, kLargestTensorSize,
                             plan.ranked, &Layout::tensor_parallel_size);
   const auto pipeline = sizes(search.space.pipeline_parallel_sizes, gpus,
                               std::min(kLargestPipelineSize, plan.model.num_layers), plan.ranked,
                               &Layout::pipeline_parallel_size);
-  Json cells = Json::array();
-  std::set<int> kept_tensor;
-  std::set<int> kept_pipeline;
+  std::vector<SizeCell> cells;
   for (const int t : tensor) {
     for (const int p : pipeline) {
       planner::SearchOptions one = search;
       one.top = 1;
       one.space.tensor_parallel_sizes = {t};
       one.space.pipeline_parallel_sizes = {p};
-      const Json cell = cell_of(planner::search(plan.model, plan.cluster, plan.job, one), t, p);
-      const bool worth_showing = !cell["step_time_seconds"].is_null() ||
-                                 cell["rule"] == rule_text(Rule::memory_capacity).name;
-      if (worth_showing) kept_tensor.insert(t), kept_pipeline.insert(p);
-      cells.push_back(cell);
+      cells.push_back({t, p, planner::search(plan.model, plan.cluster, plan.job, one)});
     }
   }
+  return cells;
+}
+
+Json heat_map_section(const std::vector<SizeCell>& cells) {
+  Json all = Json::array();
+  std::set<int> kept_tensor;
+  std::set<int> kept_pipeline;
+  for (const SizeCell& cell : cells) {
+    const Json json = cell_of(cell);
+    const bool worth_showing = !json["step_time_seconds"].is_null() ||
+                               json["rule"] == rule_text(Rule::memory_capacity).name;
+    if (worth_showing) {
+      kept_tensor.insert(cell.tensor_parallel_size);
+      kept_pipeline.insert(cell.pipeline_parallel_size);
+    }
+    all.push_back(json);
+  }
   Json kept = Json::array();
-  for (const Json& cell : cells) {
+  for (const Json& cell : all) {
     if (kept_tensor.count(cell["tensor_parallel_size"].get<int>()) == 0) continue;
     if (kept_pipeline.count(cell["pipeline_parallel_size"].get<int>()) == 0) continue;
     kept.push_back(cell);
@@ -82,6 +97,23 @@ Json heat_map_section(const planner::Plan& plan, const planner::SearchOptions& s
   return {{"tensor_parallel_sizes", kept_tensor},
           {"pipeline_parallel_sizes", kept_pipeline},
           {"cells", std::move(kept)}};
+}
+
+Json too_large_section(const planner::Plan& plan, const std::vector<SizeCell>& cells) {
+  Json json = Json::array();
+  CostTable table(plan.model, plan.cluster, plan.job);
+  for (const SizeCell& cell : cells) {
+    const planner::Rejection* reason = reason_of(cell.plan);
+    if (reason == nullptr || reason->rule != Rule::memory_capacity) continue;
+    const Layout& layout = reason->nearest.layout;
+    const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
+    json.push_back({{"short_name", short_name(layout)},
+                    {"step_time_seconds", evaluation.step_time.value()},
+                    {"peak_memory_bytes", evaluation.peak_memory.value()},
+                    {"reason", reason->sentence},
+                    {"smallest_change", reason->smallest_change}});
+  }
+  return json;
 }
 
 }  // namespace meshwright::reports

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "planner/plan.h"
 #include "planner/search.h"
@@ -28,8 +29,18 @@ Json ranking_section(const planner::Plan& plan);
 Json volume_section(const planner::Plan& plan);
 // Bytes held by each pipeline stage against the device's capacity.
 Json memory_section(const planner::Plan& plan);
-// Best step time of each tensor x pipeline size, or why there is none: the search, once a cell.
-Json heat_map_section(const planner::Plan& plan, const planner::SearchOptions& search);
+// The search again, once for each tensor x pipeline size.
+struct SizeCell {
+  int tensor_parallel_size = 1;
+  int pipeline_parallel_size = 1;
+  planner::Plan plan;
+};
+std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
+                                      const planner::SearchOptions& search);
+// Best step time of each cell, or why there is none.
+Json heat_map_section(const std::vector<SizeCell>& cells);
+// Of each cell the layout that missed the memory by least, with the time it would have taken.
+Json too_large_section(const planner::Plan& plan, const std::vector<SizeCell>& cells);
 // What each stage does when: the winner's schedule, cut to a readable number of micro-batches.
 Json timeline_section(const planner::Plan& plan);
 Json rejections_section(const planner::Plan& plan);

@@ -24,12 +24,14 @@ if(MESHWRIGHT_VIEWER STREQUAL "on" AND NOT has_viewer)
   message(FATAL_ERROR "MESHWRIGHT_VIEWER=on, but npm or the viewer's packages are missing. "
                       "Install npm, or run npm ci in ${modules}")
 endif()
+set_property(GLOBAL PROPERTY MESHWRIGHT_HAS_VIEWER ${has_viewer})
 add_feature_info(VIEWER "${has_viewer}" "charts in the report page: needs npm and its packages at build time")
 
 set(script ${CMAKE_BINARY_DIR}/generated/reports/viewer.js)
 set(MESHWRIGHT_VIEWER_SCRIPT "")
 if(has_viewer)
-  set(sources main report paint format charts theme step_time traffic memory heat_map pareto timeline parity whiskers)
+  set(sources main report paint format charts theme step_time traffic memory heat_map pareto timeline parity whiskers
+              copy ranking tables tabs)
   list(TRANSFORM sources PREPEND ${viewer}/src/)
   list(TRANSFORM sources APPEND .ts)
   add_custom_command(

@@ -4,6 +4,7 @@
 import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
 import {
   AriaComponent,
+  BrushComponent,
   DataZoomComponent,
   GridComponent,
   LegendComponent,
@@ -12,11 +13,13 @@ import {
   VisualMapComponent,
 } from "echarts/components";
 import * as echarts from "echarts/core";
-import { SVGRenderer } from "echarts/renderers";
+import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
 echarts.use([
   AriaComponent,
   BarChart,
+  BrushComponent,
+  CanvasRenderer,
   CustomChart,
   DataZoomComponent,
   GridComponent,
@@ -30,17 +33,28 @@ echarts.use([
   VisualMapComponent,
 ]);
 
+export type Instance = echarts.ECharts;
+
 export interface Chart {
   height: number; // pixels
   option: Record<string, unknown>;
+  crowded?: boolean; // too many marks for one element each
 }
 
-// Draws `chart` in place of the figure's static content.
-export function draw(canvas: HTMLElement, chart: Chart): void {
+const kDrawn = new Map<HTMLElement, { instance: Instance; observer: ResizeObserver }>();
+
+// Draws `chart` in place of the figure's static content, or of what was drawn there before.
+export function draw(canvas: HTMLElement, chart: Chart): Instance {
+  const old = kDrawn.get(canvas);
+  old?.observer.disconnect();
+  old?.instance.dispose();
   canvas.replaceChildren();
   canvas.classList.add("drawn");
   canvas.style.height = `${chart.height}px`;
-  const instance = echarts.init(canvas, null, { renderer: "svg" });
+  const instance = echarts.init(canvas, null, { renderer: chart.crowded ? "canvas" : "svg" });
   instance.setOption(chart.option);
-  new ResizeObserver(() => instance.resize()).observe(canvas);
+  const observer = new ResizeObserver(() => instance.resize());
+  observer.observe(canvas);
+  kDrawn.set(canvas, { instance, observer });
+  return instance;
 }

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the charts of a report into its figures. A chart that fails leaves the page's own bars and
-// tables in place.
+// Draws the charts of a report into its figures and makes its tables answer. A chart that fails
+// leaves the page's own bars and tables in place.
 
-import { draw, type Chart } from "./charts";
+import { draw, type Chart, type Instance } from "./charts";
+import { add_copy_buttons } from "./copy";
 import { heat_map_chart } from "./heat_map";
 import { memory_chart } from "./memory";
 import { parity_chart } from "./parity";
-import { pareto_chart } from "./pareto";
+import { add_brush, pareto_chart } from "./pareto";
+import { Ranking } from "./ranking";
 import { read_report, type Report } from "./report";
 import { step_time_chart } from "./step_time";
-import { theme_of_page, type Theme } from "./theme";
+import { make_sortable } from "./tables";
+import { make_tabs } from "./tabs";
+import { add_theme_button, is_dark, theme_of_page, type Theme } from "./theme";
 import { timeline_chart } from "./timeline";
 import { traffic_chart } from "./traffic";
 
@@ -23,16 +27,43 @@ const kCharts: Record<string, (report: Report, theme: Theme, narrow: boolean) =>
   traffic: traffic_chart,
 };
 
+const report = read_report();
+let ranking: Ranking | null = null;
+
 function draw_all(): void {
-  const report = read_report();
   const theme = theme_of_page();
   const narrow = innerWidth < 640;
   for (const figure of document.querySelectorAll<HTMLElement>("figure.chart")) {
     const canvas = figure.querySelector<HTMLElement>(".canvas");
-    const chart = kCharts[figure.dataset.chart ?? ""]?.(report, theme, narrow);
-    if (canvas !== null && chart) draw(canvas, chart);
+    const name = figure.dataset.chart ?? "";
+    const chart = kCharts[name]?.(report, theme, narrow);
+    if (canvas === null || !chart) continue;
+    const instance: Instance = draw(canvas, chart);
+    if (name === "pareto") add_brush(figure, instance, (area) => ranking?.select(area));
   }
 }
 
+function wake_tables(): void {
+  const section = document.getElementById("ranking");
+  const ranked = section?.querySelector<HTMLTableElement>("table") ?? null;
+  for (const table of document.querySelectorAll<HTMLTableElement>(".scroll > table")) {
+    const fixed = table.closest(".bars, #ranking, #heat-map, [data-fixed]") !== null;
+    if (!fixed && (table.tBodies[0]?.rows.length ?? 0) > 1) make_sortable(table);
+  }
+  if (section !== null && ranked !== null) ranking = new Ranking(report, section, ranked);
+}
+
+if (Array.isArray(report.ranked)) wake_tables();
+for (const group of document.querySelectorAll<HTMLElement>(".tabs")) make_tabs(group);
+add_copy_buttons();
+add_theme_button(draw_all);
 draw_all();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
+
+let dark = is_dark();
+const redraw = () => {
+  if (is_dark() === dark) return;
+  dark = is_dark();
+  draw_all();
+};
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+matchMedia("print").addEventListener("change", redraw);

@@ -1,63 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step time against peak memory of the ranked layouts, with the interval as whiskers.
+// Step time against peak memory: colour says the tensor size, shape the recompute, a dark rim that
+// nothing is faster and smaller; whiskers are the interval. Layouts that are too large can be shown
+// too, with the reason. A brush takes a rectangle of layouts for the table.
 
-import type { Chart } from "./charts";
+import type { Chart, Instance } from "./charts";
 import { escape, kGibibyte, memory_text, seconds_text, visible } from "./format";
-import type { RankedLayout, Report } from "./report";
+import type { Area } from "./ranking";
+import type { RankedLayout, Report, TooLarge } from "./report";
 import { base_option, legend, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
 
-export function pareto_chart(report: Report, theme: Theme): Chart | null {
-  const ranked = report.ranked;
-  if (ranked.length < 2) return null;
-  const point = (layout: RankedLayout) => ({
-    value: [layout.peak_memory_bytes / kGibibyte, layout.step_time_seconds],
-    layout,
-  });
-  const points = (name: string, pareto: boolean, symbol: string, color: string) => ({
-    name,
-    type: "scatter",
-    symbol,
-    symbolSize: 13,
-    itemStyle: { color, borderColor: theme.page },
-    label: { show: true, position: "right", color: theme.soft, formatter: (item: Item) => (item.data.layout.rank <= report.top ? `#${item.data.layout.rank}` : "") },
-    labelLayout: { hideOverlap: true },
-    data: ranked.filter((layout) => layout.pareto === pareto).map(point),
-  });
-  const times = ranked.map((layout) => layout.step_time_seconds);
-  // The smallest layouts may be many times slower; a straight axis would press the others together.
-  const wide = Math.max(...times) > 3 * Math.min(...times);
-  const step_axis = { ...value_axis(theme, wide ? "step time, s (logarithmic)" : "step time, s"), scale: true, nameGap: 44 };
+const kCrowd = 1000; // more points are drawn on a canvas, without labels
+const kTooLarge = "too large for the memory";
+// Okabe and Ito's palette: told apart by most colour-blind readers.
+const kColours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a7a7a"];
+const kShapes: Record<string, string> = { none: "circle", selective: "triangle", full: "rect" };
+
+interface Item {
+  data: { layout?: RankedLayout; too_large?: TooLarge };
+}
+
+function series_of(report: Report, size: number, colour: string, theme: Theme): object {
+  const crowded = report.ranked.length > kCrowd;
+  const label = (item: Item) => {
+    const layout = item.data.layout;
+    return layout !== undefined && layout.rank <= report.top ? `#${layout.rank}` : "";
+  };
   return {
-    height: 340,
+    name: `tp ${size}`,
+    type: "scatter",
+    symbolSize: crowded ? 7 : 13,
+    itemStyle: { color: colour },
+    label: { show: !crowded, position: "right", color: theme.soft, formatter: label },
+    labelLayout: { hideOverlap: true },
+    data: report.ranked
+      .filter((layout) => layout.layout.tensor_parallel_size === size)
+      .map((layout) => ({
+        value: [layout.peak_memory_bytes / kGibibyte, layout.step_time_seconds],
+        symbol: kShapes[layout.layout.recompute_granularity] ?? "circle",
+        itemStyle: { borderColor: layout.pareto ? theme.text : theme.page, borderWidth: layout.pareto ? 2 : 1 },
+        layout,
+      })),
+  };
+}
+
+function too_large_series(points: TooLarge[], theme: Theme): object {
+  return {
+    name: kTooLarge,
+    type: "scatter",
+    symbol: "path://M0 0L2 0L5 3L8 0L10 0L10 2L7 5L10 8L10 10L8 10L5 7L2 10L0 10L0 8L3 5L0 2Z",
+    symbolSize: 11,
+    emphasis: { disabled: true },
+    itemStyle: { color: theme.soft },
+    data: points.map((too_large) => ({
+      value: [too_large.peak_memory_bytes / kGibibyte, too_large.step_time_seconds],
+      too_large,
+    })),
+  };
+}
+
+export function pareto_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
+  const ranked = report.ranked;
+  if (ranked.length + report.too_large.length < 2) return null;
+  const sizes = [...new Set(ranked.map((layout) => layout.layout.tensor_parallel_size))].sort((a, b) => a - b);
+  const times = ranked.map((layout) => layout.step_time_seconds);
+  const lowest = Math.min(...times.slice(0, kCrowd));
+  // The smallest layouts may be many times slower; a straight axis would press the others together.
+  const wide = times.some((time) => time > 3 * lowest);
+  const step_axis = { ...value_axis(theme, wide ? "step time, s (logarithmic)" : "step time, s"), scale: true, nameGap: 44 };
+  const intervals = ranked.slice(0, 100).map((layout) => ({
+    at: layout.peak_memory_bytes / kGibibyte,
+    low: layout.step_time_low_seconds,
+    high: layout.step_time_high_seconds,
+  }));
+  const rows = Math.ceil((sizes.length + 1) / (narrow ? 3 : 9));
+  return {
+    height: 320 + 24 * rows,
+    crowded: ranked.length > kCrowd,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 56, right: 40, top: 36, bottom: 48 },
+      legend: { ...legend(theme), selected: { [kTooLarge]: false } },
+      grid: { left: 56, right: 40, top: 12 + 24 * rows, bottom: 48 },
+      brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: "#1f6fb4", borderWidth: 1 } },
       xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true },
-      yAxis: wide ? { ...step_axis, type: "log" as const } : step_axis,
-      tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.layout) },
+      yAxis: wide ? { ...step_axis, type: "log" as const, logBase: 2 } : step_axis,
+      tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item) },
       series: [
-        points("nothing is faster and smaller", true, "diamond", "#1f6fb4"),
-        points("others", false, "circle", "#9aa3ad"),
-        whiskers(
-          ranked.map((layout) => ({
-            at: layout.peak_memory_bytes / kGibibyte,
-            low: layout.step_time_low_seconds,
-            high: layout.step_time_high_seconds,
-          })),
-          theme.soft,
-        ),
+        ...sizes.map((size, index) => series_of(report, size, kColours[index % kColours.length], theme)),
+        ...(report.too_large.length > 0 ? [too_large_series(report.too_large, theme)] : []),
+        whiskers(intervals, theme.soft),
       ],
     },
   };
 }
 
-interface Item {
-  data: { layout: RankedLayout };
+interface BrushEnd {
+  areas: { coordRange: [[number, number], [number, number]] }[];
 }
 
-function tooltip(layout: RankedLayout): string {
+// Buttons above the chart: one takes the mouse for the brush, one lets go of what it took.
+export function add_brush(figure: HTMLElement, instance: Instance, select: (area: Area | null) => void): void {
+  figure.querySelector(".controls")?.remove();
+  const bar = document.createElement("div");
+  bar.className = "controls";
+  const take = document.createElement("button");
+  const clear = document.createElement("button");
+  take.type = clear.type = "button";
+  take.textContent = "Select layouts in the chart";
+  take.setAttribute("aria-pressed", "false");
+  clear.textContent = "Clear selection";
+  clear.disabled = true;
+  const arm = (on: boolean) => {
+    take.setAttribute("aria-pressed", `${on}`);
+    const brushOption = { brushType: on ? "rect" : false, brushMode: "single" };
+    instance.dispatchAction({ type: "takeGlobalCursor", key: "brush", brushOption });
+  };
+  take.addEventListener("click", () => arm(take.getAttribute("aria-pressed") === "false"));
+  clear.addEventListener("click", () => {
+    instance.dispatchAction({ type: "brush", areas: [] });
+    clear.disabled = true;
+    select(null);
+  });
+  instance.on("brushEnd", (event: unknown) => {
+    const range = (event as BrushEnd).areas[0]?.coordRange;
+    if (range === undefined) return;
+    clear.disabled = false;
+    arm(false);
+    select({ memory_gib: range[0], seconds: range[1] });
+  });
+  bar.append(take, clear);
+  figure.querySelector("figcaption")?.after(bar);
+  select(null);
+}
+
+function tooltip(item: Item): string {
+  const { layout, too_large } = item.data;
+  if (too_large !== undefined) {
+    return (
+      `<b>${escape(visible(too_large.short_name))}</b><br>${seconds_text(too_large.step_time_seconds)} if it fitted` +
+      `<br>${memory_text(too_large.peak_memory_bytes)}: ${escape(visible(too_large.reason))}`
+    );
+  }
+  if (layout === undefined) return "";
   const interval = `${seconds_text(layout.step_time_low_seconds)} to ${seconds_text(layout.step_time_high_seconds)}`;
   return (
     `<b>#${layout.rank} ${escape(visible(layout.short_name))}</b><br>` +

@@ -11,12 +11,26 @@ export interface RankedLayout {
   rank: number;
   short_name: string;
   brief_name: string;
+  layout: { tensor_parallel_size: number; recompute_granularity: string };
   step_time_seconds: number;
   step_time_low_seconds: number;
   step_time_high_seconds: number;
+  relative_to_best: number;
+  tokens_per_second_per_gpu: number;
+  model_flops_utilization: number;
   peak_memory_bytes: number;
+  provenance: string;
   pareto: boolean;
   terms: Term[];
+  compared_with_next: { sentence: string } | null;
+}
+
+// A layout that obeys every rule and needs more memory than there is.
+export interface TooLarge {
+  short_name: string;
+  step_time_seconds: number;
+  peak_memory_bytes: number;
+  reason: string;
 }
 
 export interface GroupVolume {
@@ -61,6 +75,7 @@ export interface Comparison {
 export interface Report {
   top: number; // of ranked: those that were asked for
   ranked: RankedLayout[];
+  too_large: TooLarge[];
   volume: { groups: GroupVolume[] } | null;
   memory: { capacity_bytes: number; stages: StageMemory[] } | null;
   heat_map: {

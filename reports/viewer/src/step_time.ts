@@ -7,13 +7,15 @@ import { paint_of } from "./paint";
 import type { RankedLayout, Report } from "./report";
 import { base_option, category_axis, legend, value_axis, type Theme } from "./theme";
 
+const kMostBars = 20; // the same in reports/html/step_time.cc
+
 function used_terms(ranked: RankedLayout[]): string[] {
   const names = ranked[0].terms.map((term) => term.name);
   return names.filter((name) => ranked.some((layout) => layout.terms.some((t) => t.name === name && t.seconds > 0)));
 }
 
 export function step_time_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
-  const ranked = report.ranked.slice(0, report.top);
+  const ranked = report.ranked.slice(0, Math.min(report.top, kMostBars));
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
   const series = terms.map((name) => ({

@@ -10,10 +10,35 @@ export interface Theme {
   heat: [string, string];
 }
 
+// What the button chose, else what the system prefers; paper is light.
+export function is_dark(): boolean {
+  if (matchMedia("print").matches) return false;
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : chosen === "dark";
+}
+
+export function add_theme_button(redraw: () => void): void {
+  const list = document.querySelector("nav ul");
+  if (list === null) return;
+  const item = document.createElement("li");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.id = "theme";
+  const name = () => (button.textContent = is_dark() ? "Light" : "Dark");
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = is_dark() ? "light" : "dark";
+    name();
+    redraw();
+  });
+  name();
+  item.append(button);
+  list.append(item);
+}
+
 export function theme_of_page(): Theme {
   const style = getComputedStyle(document.documentElement);
   const value = (name: string) => style.getPropertyValue(name).trim();
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = is_dark();
   return {
     text: value("--text"),
     soft: value("--soft"),

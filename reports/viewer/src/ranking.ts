@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranking table over all layouts of the record: filter by words, sort, and show what a brush in
+// the scatter chart took. Rows look as reports/html/step_time.cc writes them.
+
+import { copy_button } from "./copy";
+import { kGibibyte, significant, visible } from "./format";
+import type { RankedLayout, Report } from "./report";
+import { add_sort_buttons } from "./tables";
+
+export interface Area {
+  memory_gib: [number, number];
+  seconds: [number, number];
+}
+
+const kRowsAtOnce = 100; // a browser lays out more of them too slowly for a key press
+
+// What each column sorts by, in the table's order.
+const kSortKeys: ((layout: RankedLayout) => number | string)[] = [
+  (l) => l.rank,
+  (l) => l.brief_name,
+  (l) => l.step_time_seconds,
+  (l) => l.step_time_low_seconds,
+  (l) => l.relative_to_best,
+  (l) => -l.tokens_per_second_per_gpu,
+  (l) => -l.model_flops_utilization,
+  (l) => l.peak_memory_bytes,
+  (l) => l.provenance,
+  (l) => (l.pareto ? 0 : 1),
+  (l) => l.compared_with_next?.sentence ?? "",
+];
+
+function cell(tag: "td" | "th", content: string | Node, number = false): HTMLElement {
+  const element = document.createElement(tag);
+  element.append(content);
+  if (tag === "th") element.setAttribute("scope", "row");
+  if (number) element.className = "number";
+  return element;
+}
+
+function name_of(layout: RankedLayout): HTMLElement {
+  const code = document.createElement("code");
+  code.title = visible(layout.short_name);
+  code.textContent = visible(layout.brief_name);
+  return code;
+}
+
+function badge_of(provenance: string): HTMLElement {
+  const badge = document.createElement("span");
+  badge.className = `badge ${provenance}`;
+  badge.textContent = provenance;
+  return badge;
+}
+
+function row_of(l: RankedLayout): HTMLElement {
+  const behind = (l.relative_to_best - 1) * 100;
+  const row = document.createElement("tr");
+  row.append(
+    cell("th", `${l.rank}`, true),
+    cell("td", name_of(l)),
+    cell("td", significant(l.step_time_seconds), true),
+    cell("td", `${significant(l.step_time_low_seconds)} – ${significant(l.step_time_high_seconds)}`, true),
+    cell("td", `${behind >= 0 ? "+" : ""}${behind.toFixed(1)}`, true),
+    cell("td", significant(l.tokens_per_second_per_gpu), true),
+    cell("td", (l.model_flops_utilization * 100).toFixed(1), true),
+    cell("td", significant(l.peak_memory_bytes / kGibibyte, 3), true),
+    cell("td", badge_of(l.provenance)),
+    cell("td", l.pareto ? "yes" : ""),
+    cell("td", l.compared_with_next?.sentence ?? ""),
+  );
+  return row;
+}
+
+// A word with a digit names one size ("tp2" is not tp20); one without is the beginning of a word.
+export function matches(layout: RankedLayout, words: string[]): boolean {
+  const parts = layout.short_name.toLowerCase().split(/[\s,]+/);
+  return words.every((word) => parts.some((part) => (/\d/.test(word) ? part === word : part.startsWith(word))));
+}
+
+function inside(layout: RankedLayout, area: Area): boolean {
+  const memory = layout.peak_memory_bytes / kGibibyte;
+  const time = layout.step_time_seconds;
+  return memory >= area.memory_gib[0] && memory <= area.memory_gib[1] && time >= area.seconds[0] && time <= area.seconds[1];
+}
+
+function csv_of(layouts: RankedLayout[]): string {
+  const head = "rank,layout,step_time_seconds,step_time_low_seconds,step_time_high_seconds,tokens_per_second_per_gpu,model_flops_utilization,peak_memory_bytes,provenance,pareto";
+  const lines = layouts.map((l) =>
+    [l.rank, l.short_name, l.step_time_seconds, l.step_time_low_seconds, l.step_time_high_seconds, l.tokens_per_second_per_gpu, l.model_flops_utilization, l.peak_memory_bytes, l.provenance, l.pareto].join(","),
+  );
+  return `${[head, ...lines].join("\n")}\n`;
+}
+
+export class Ranking {
+  private words: string[] = [];
+  private area: Area | null = null;
+  private sort_by = 0;
+  private falling = false;
+  private expanded = false;
+  private page = 0;
+  private readonly count = document.createElement("output");
+  private readonly previous = document.createElement("button");
+  private readonly more = document.createElement("button");
+
+  constructor(
+    private readonly report: Report,
+    section: HTMLElement,
+    private readonly table: HTMLTableElement,
+  ) {
+    this.expanded = report.top >= kRowsAtOnce;
+    section.querySelector("details")?.remove(); // its rows are in the table now
+    table.parentElement?.before(this.controls());
+    table.parentElement?.after(this.pages());
+    add_sort_buttons(table, (column, falling) => {
+      this.sort_by = column;
+      this.falling = falling;
+      this.restart();
+    });
+    this.show();
+  }
+
+  select(area: Area | null): void {
+    this.area = area;
+    this.restart();
+  }
+
+  private restart(): void {
+    this.page = 0;
+    this.show();
+  }
+
+  private pages(): HTMLElement {
+    this.previous.type = this.more.type = "button";
+    this.previous.textContent = `Previous ${kRowsAtOnce}`;
+    this.previous.addEventListener("click", () => {
+      this.page -= 1;
+      this.show();
+    });
+    this.more.addEventListener("click", () => {
+      if (this.expanded || this.narrowed()) this.page += 1;
+      this.expanded = true;
+      this.show();
+    });
+    const bar = document.createElement("div");
+    bar.className = "controls pages";
+    bar.append(this.previous, this.more);
+    return bar;
+  }
+
+  private narrowed(): boolean {
+    return this.words.length > 0 || this.area !== null;
+  }
+
+  private controls(): HTMLElement {
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    input.type = "search";
+    input.placeholder = "tp2 zero1";
+    input.addEventListener("input", () => {
+      this.words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+      this.restart();
+    });
+    label.append("Filter by size or switch ", input);
+    const bar = document.createElement("div");
+    bar.className = "controls";
+    bar.append(label, this.count, copy_button("Copy as CSV", () => csv_of(this.chosen())));
+    return bar;
+  }
+
+  private chosen(): RankedLayout[] {
+    const area = this.area;
+    const chosen = this.report.ranked.filter((l) => matches(l, this.words) && (area === null || inside(l, area)));
+    const key = kSortKeys[this.sort_by];
+    const sign = this.falling ? -1 : 1;
+    const keyed = chosen.map((layout) => ({ layout, key: key(layout) }));
+    keyed.sort((a, b) => (a.key < b.key ? -sign : a.key > b.key ? sign : a.layout.rank - b.layout.rank));
+    return keyed.map((entry) => entry.layout);
+  }
+
+  private show(): void {
+    const chosen = this.chosen();
+    const narrowed = this.narrowed();
+    const size = narrowed || this.expanded ? kRowsAtOnce : Math.min(kRowsAtOnce, this.report.top);
+    const begin = this.page * kRowsAtOnce;
+    const shown = chosen.slice(begin, begin + size);
+    this.table.tBodies[0].replaceChildren(...shown.map(row_of));
+    this.table.toggleAttribute("data-narrowed", narrowed || this.sort_by !== 0 || this.falling || this.page > 0);
+    const all = this.report.ranked.length;
+    const range = begin > 0 ? `${begin + 1} to ${begin + shown.length}` : `${shown.length}`;
+    this.count.textContent = narrowed ? `${chosen.length} of ${all} layouts match` : `${range} of ${all} layouts shown`;
+    const left = chosen.length - begin - shown.length;
+    this.previous.hidden = this.page === 0;
+    this.more.hidden = left === 0;
+    const next = Math.min(size < kRowsAtOnce ? kRowsAtOnce - size : kRowsAtOnce, left);
+    this.more.textContent = narrowed || this.expanded ? `Next ${next}` : `Show ${next} more`;
+  }
+}
