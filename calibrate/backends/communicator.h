@@ -39,6 +39,8 @@ class Communicator {
   virtual void send(const float* data, std::int64_t count, int to) = 0;
   virtual void receive(float* data, std::int64_t count, int from) = 0;
   virtual void wait_sends() = 0;
+  // A send goes through while this rank waits for other messages, before wait_sends().
+  [[nodiscard]] virtual bool sends_alone() const = 0;
 
   // Host-side values, for clocks and decisions; small.
   virtual void host_broadcast(void* data, std::size_t bytes, int root) = 0;

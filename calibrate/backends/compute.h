@@ -76,6 +76,15 @@ class Compute {
                                    const float* mean, const float* rstd, float* dx, float* dgamma,
                                    float* dbeta, std::int64_t rows, std::int64_t cols) = 0;
 
+  // y = x * rstd * gamma, rstd = 1 / sqrt(mean of x^2 + epsilon), a row at a time; rstd (rows) is
+  // kept for backward.
+  virtual void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+                                std::int64_t rows, std::int64_t cols) = 0;
+  // dx = gradient (overwritten); dgamma is added to.
+  virtual void rms_norm_backward(const float* dy, const float* x, const float* gamma,
+                                 const float* rstd, float* dx, float* dgamma, std::int64_t rows,
+                                 std::int64_t cols) = 0;
+
   // y = gelu(x + bias), bias (cols) may be null; tanh approximation as Megatron's fused kernel.
   // ReLU likewise.
   virtual void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
@@ -88,6 +97,18 @@ class Compute {
   virtual void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
                                   float* dbias, std::int64_t rows, std::int64_t cols) = 0;
 
+  // Gated: a row of x is `cols` gates and then `cols` values, each with its bias (2 * cols, may be
+  // null); y = act(gate) * value. The act of swiglu is silu, of geglu gelu (tanh).
+  virtual void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                   std::int64_t cols) = 0;
+  // dx (rows x 2 * cols) is overwritten; dbias (2 * cols, may be null) is added to.
+  virtual void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                    float* dbias, std::int64_t rows, std::int64_t cols) = 0;
+  virtual void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                  std::int64_t cols) = 0;
+  virtual void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                   float* dbias, std::int64_t rows, std::int64_t cols) = 0;
+
   // y += bias, a row at a time.
   virtual void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) = 0;
   // dbias += column sums of dy.
@@ -96,13 +117,27 @@ class Compute {
   // y = a + b (y may be a or b).
   virtual void add(const float* a, const float* b, float* y, std::int64_t count) = 0;
 
-  // Rows of `matrices` square score matrices (positions x positions): y = softmax(scale * x) with
-  // position j > i masked (causal). In place allowed.
+  // `matrices` score matrices (queries x keys): y = softmax(scale * x), where query i sees keys
+  // 0..first + i (causal; the queries stand at positions first..), the other entries are 0. In
+  // place allowed.
   virtual void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                                      std::int64_t positions) = 0;
-  // dx = scale * y * (dy - sum(dy * y)). In place on dy allowed.
+                                      std::int64_t queries, std::int64_t keys,
+                                      std::int64_t first) = 0;
+  // dx = scale * y * (dy - sum(dy * y)), for square matrices. In place on dy allowed.
   virtual void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                                 std::int64_t matrices, std::int64_t positions) = 0;
+
+  // Rotary positions (Su 2021, arXiv 2104.09864; halves as Megatron and Llama pair them): of each
+  // of `blocks` blocks of `heads` heads of x (positions x width), the first `rotated` heads. With
+  // h = width / 2, the pair (x[j], x[j + h]) of position s turns by the angle whose cosine and sine
+  // are table[s * width + j] and table[s * width + h + j]; back by it where `inverse`. In place.
+  virtual void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+                      std::int64_t rotated, std::int64_t positions, std::int64_t width,
+                      bool inverse) = 0;
+
+  // `rows` rows of `cols` numbers between matrices whose rows are longer.
+  virtual void copy_rows(float* to, std::int64_t to_stride, const float* from,
+                         std::int64_t from_stride, std::int64_t rows, std::int64_t cols) = 0;
 
   // (positions, batch, 3 or 1 blocks x heads x width) <-> (block, batch, heads, positions, width):
   // to_heads splits a fused qkv (blocks = 3) into q, k, v; from_heads is its inverse (blocks = 1

@@ -139,7 +139,8 @@ class SoftmaxBench : public KernelBench {
  protected:
   void once() override {
     const std::int64_t matrices = s_.batch * s_.heads;
-    compute_.causal_softmax_forward(x_->floats(), y_->floats(), kScale, matrices, s_.positions);
+    compute_.causal_softmax_forward(x_->floats(), y_->floats(), kScale, matrices, s_.positions,
+                                    s_.positions, 0);
     compute_.softmax_backward(x_->floats(), y_->floats(), dx_->floats(), kScale, matrices,
                               s_.positions);
   }

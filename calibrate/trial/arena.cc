@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/arena.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace meshwright::calibrate {
@@ -9,7 +11,7 @@ Arena::~Arena() {
   for (void* block : blocks_) compute_.release(block);
 }
 
-void* Arena::take(std::size_t size) {
+void* Arena::find_or_allocate(std::size_t size) {
   const auto found = free_.find(size);
   if (found != free_.end()) {
     void* block = found->second;
@@ -18,11 +20,24 @@ void* Arena::take(std::size_t size) {
   }
   void* block = compute_.allocate(size);
   blocks_.push_back(block);
-  allocated_ += bytes(static_cast<double>(size));
   return block;
 }
 
-void Arena::give(void* block, std::size_t size) { free_.emplace(size, block); }
+void* Arena::take(std::size_t size) {
+  void* block = find_or_allocate(size);
+  used_ += size;
+  peak_ = std::max(peak_, used_);
+  if (!poison_) return block;
+  const std::vector<float> poison(size / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+  compute_.upload(block, poison.data(), size);
+  compute_.synchronize();
+  return block;
+}
+
+void Arena::give(void* block, std::size_t size) {
+  used_ -= size;
+  free_.emplace(size, block);
+}
 
 Tensor::Tensor(Arena& arena, std::int64_t count)
     : arena_(&arena), block_(arena.take(static_cast<std::size_t>(count) * 4)), count_(count) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory of one trial. Freed blocks are kept and handed out again, so that a step after the
-// first allocates nothing; what was ever asked of the device is the trial's memory.
+// first allocates nothing. Its peak is the most that was in use at once: what an allocator without
+// fragmentation needs.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +16,25 @@ namespace meshwright::calibrate {
 
 class Arena {
  public:
-  explicit Arena(Compute& compute) : compute_(compute) {}
+  // `poison`: blocks are full of NaN when they are handed out.
+  explicit Arena(Compute& compute, bool poison = false) : compute_(compute), poison_(poison) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
   void* take(std::size_t size);
   void give(void* block, std::size_t size);
-  [[nodiscard]] Bytes allocated() const { return allocated_; }
+  [[nodiscard]] Bytes used() const { return bytes(static_cast<double>(used_)); }
+  [[nodiscard]] Bytes peak() const { return bytes(static_cast<double>(peak_)); }
 
  private:
+  void* find_or_allocate(std::size_t size);
+
   Compute& compute_;
+  bool poison_;
   std::multimap<std::size_t, void*> free_;
   std::vector<void*> blocks_;
-  Bytes allocated_;
+  std::size_t used_ = 0, peak_ = 0;
 };
 
 // `count` fp32 (or int32) numbers on the device, given back to the arena at the end of its life.

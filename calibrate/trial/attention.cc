@@ -8,115 +8,105 @@ namespace meshwright::calibrate {
 
 Attention::Attention(const TrialContext& context, ParameterStore& store, const std::string& name)
     : context_(context),
-      width_(context.model.kv_channels),
-      heads_(context.model.num_attention_heads / context.layout.tensor_parallel_size),
-      positions_(context.job.seq_length),
-      matrices_(context.layout.micro_batch_size * heads_),
-      qkv_(context, store, name + ".qkv", 3, width_ * context.model.num_attention_heads,
-           context.model.add_bias_linear || context.model.add_qkv_bias,
-           attention_input_names(context.layout.sequence_parallel)),
-      projection_(context, store, name + ".projection", width_ * context.model.num_attention_heads,
+      qkv_(context, store, name + ".qkv"),
+      projection_(context, store, name + ".projection", query_size(context.model),
                   context.model.add_bias_linear,
                   attention_output_names(context.layout.sequence_parallel)) {}
 
-std::int64_t Attention::block() const { return matrices_ * positions_ * width_; }
-
-GemmCall Attention::product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
-                            const float* b, float* c) const {
-  GemmCall call;
-  call.batch = matrices_;
-  call.m = m;
-  call.n = n;
-  call.k = k;
-  call.a = a;
-  call.b = b;
-  call.c = c;
-  return call;
+float* Attention::keys(const Tensor& heads) const {
+  return heads.data() + qkv_.queries_of_group() * qkv_.head_size();
 }
 
-Tensor Attention::probabilities(const float* heads) const {
-  Tensor scores = context_.tensor(matrices_ * positions_ * positions_);
-  GemmCall call =
-      product(positions_, positions_, width_, heads, heads + block(), scores.data());  // q k^T
-  call.transpose_b = true;
+float* Attention::values(const Tensor& heads) const { return keys(heads) + qkv_.head_size(); }
+
+std::int64_t Attention::query_rows() const { return qkv_.queries_of_group() * context_.positions; }
+
+void Attention::multiply_blocks(GemmCall call) const {
+  call.batch = qkv_.blocks();
   multiply(context_, call);
-  const float scale = 1.0F / std::sqrt(static_cast<float>(width_));
-  context_.compute.causal_softmax_forward(scores.data(), scores.data(), scale, matrices_,
-                                          positions_);
+}
+
+namespace {
+
+float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
+
+}  // namespace
+
+Tensor Attention::probabilities(const Tensor& heads) const {
+  const std::int64_t keys_count = context_.positions;
+  Tensor scores = context_.tensor(qkv_.blocks() * query_rows() * keys_count);
+  GemmCall call = product(query_rows(), keys_count, qkv_.width(), heads.data(), keys(heads),
+                          scores.data());  // q k^T
+  call.transpose_b = true;
+  call.stride_a = call.stride_b = qkv_.block_size();
+  multiply_blocks(call);
+  context_.compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(qkv_.width()),
+                                          qkv_.blocks() * qkv_.queries_of_group(),
+                                          context_.positions, keys_count, 0);
   return scores;
 }
 
-Tensor Attention::context(const float* heads, const float* probabilities) const {
-  Tensor out = context_.tensor(block());
-  multiply(context_,
-           product(positions_, width_, positions_, probabilities, heads + 2 * block(), out.data()));
+Tensor Attention::context(const Tensor& heads, const Tensor& probabilities) const {
+  Tensor out = context_.tensor(qkv_.blocks() * query_rows() * qkv_.width());
+  GemmCall call = product(query_rows(), qkv_.width(), context_.positions, probabilities.data(),
+                          values(heads), out.data());
+  call.stride_b = qkv_.block_size();
+  multiply_blocks(call);
   return out;
 }
 
 Tensor Attention::forward(const Tensor& x, AttentionSaved& saved, Phase phase) const {
-  Compute& compute = context_.compute;
-  Tensor fused = qkv_.forward(x, phase);
-  if (qkv_.bias() != nullptr) {
-    compute.add_bias(fused.data(), qkv_.bias()->weight, context_.rows(), qkv_.local_cols());
-  }
-  saved.heads = context_.tensor(fused.count());
-  compute.to_heads(fused.data(), saved.heads.data(), positions_, context_.layout.micro_batch_size,
-                   3, heads_, width_);
-  fused.release();
-  Tensor p = probabilities(saved.heads.data());
-  const Tensor by_heads = context(saved.heads.data(), p.data());
-  saved.merged = context_.tensor(block());
-  compute.from_heads(by_heads.data(), saved.merged.data(), positions_,
-                     context_.layout.micro_batch_size, 1, heads_, width_);
-  if (context_.layout.recompute_granularity != RecomputeGranularity::selective) {
-    saved.probabilities = std::move(p);
-  }
+  saved.heads = qkv_.forward(x, phase);
+  Tensor p = probabilities(saved.heads);
+  const Tensor by_heads = context(saved.heads, p);
+  saved.merged = context_.tensor(by_heads.count());
+  context_.compute.from_heads(by_heads.data(), saved.merged.data(), context_.positions,
+                              context_.layout.micro_batch_size, qkv_.groups(),
+                              qkv_.queries_of_group(), qkv_.width());
+  if (!context_.recomputes(kRecomputeCoreAttention)) saved.probabilities = std::move(p);
   return projection_.forward(saved.merged, phase);
 }
 
+// out = P v: dP = dout v^T, dv = P^T dout. scores = q k^T: dq = dS k, dk = dS^T q. The products
+// with P^T and dS^T add up over the queries of a group.
+Tensor Attention::heads_gradient(const Tensor& dout, const AttentionSaved& saved) const {
+  const std::int64_t rows = query_rows(), positions = context_.positions, width = qkv_.width();
+  Tensor dheads = context_.tensor(saved.heads.count());
+  const Tensor dp = context_.tensor(saved.probabilities.count());
+  GemmCall call = product(rows, positions, width, dout.data(), values(saved.heads), dp.data());
+  call.transpose_b = true;
+  call.stride_b = qkv_.block_size();
+  multiply_blocks(call);
+  call = product(positions, width, rows, saved.probabilities.data(), dout.data(), values(dheads));
+  call.transpose_a = true;
+  call.stride_c = qkv_.block_size();
+  multiply_blocks(call);
+  context_.compute.softmax_backward(dp.data(), saved.probabilities.data(), dp.data(),
+                                    score_scale(width), qkv_.blocks() * qkv_.queries_of_group(),
+                                    positions);
+  call = product(rows, width, positions, dp.data(), keys(saved.heads), dheads.data());
+  call.stride_b = call.stride_c = qkv_.block_size();
+  multiply_blocks(call);
+  call = product(positions, width, rows, dp.data(), saved.heads.data(), keys(dheads));
+  call.transpose_a = true;
+  call.stride_b = call.stride_c = qkv_.block_size();
+  multiply_blocks(call);
+  return dheads;
+}
+
 Tensor Attention::backward(const Tensor& dy, const Tensor& x, AttentionSaved& saved) const {
-  Compute& compute = context_.compute;
-  const float* q = saved.heads.data();
-  const float* k = q + block();
-  const float* v = k + block();
   if (saved.probabilities.empty()) {
     const TermScope scope(context_.recorder, TermKind::recompute);
-    saved.probabilities = probabilities(q);
-    context(q, saved.probabilities.data()).release();  // Megatron runs all of core attention again
+    saved.probabilities = probabilities(saved.heads);
+    context(saved.heads, saved.probabilities).release();  // Megatron runs all of core attention
   }
-  const Tensor dmerged = projection_.backward(dy, saved.merged);
-  const Tensor dout = context_.tensor(block());
-  compute.to_heads(dmerged.data(), dout.data(), positions_, context_.layout.micro_batch_size, 1,
-                   heads_, width_);
-
-  const Tensor dheads = context_.tensor(3 * block());
-  const Tensor dp = context_.tensor(saved.probabilities.count());
-  const auto multiply_transposed = [&](GemmCall call, bool a, bool b) {
-    call.transpose_a = a;
-    call.transpose_b = b;
-    multiply(context_, call);
-  };
-  // out = P v: dP = dout v^T, dv = P^T dout. scores = q k^T: dq = dS k, dk = dS^T q.
-  multiply_transposed(product(positions_, positions_, width_, dout.data(), v, dp.data()), false,
-                      true);
-  multiply_transposed(product(positions_, width_, positions_, saved.probabilities.data(),
-                              dout.data(), dheads.data() + 2 * block()),
-                      true, false);
-  const float scale = 1.0F / std::sqrt(static_cast<float>(width_));
-  compute.softmax_backward(dp.data(), saved.probabilities.data(), dp.data(), scale, matrices_,
-                           positions_);
-  multiply_transposed(product(positions_, width_, positions_, dp.data(), k, dheads.data()), false,
-                      false);
-  multiply_transposed(
-      product(positions_, width_, positions_, dp.data(), q, dheads.data() + block()), true, false);
-
-  const Tensor dfused = context_.tensor(3 * block());
-  compute.from_heads(dheads.data(), dfused.data(), positions_, context_.layout.micro_batch_size, 3,
-                     heads_, width_);
-  if (qkv_.bias() != nullptr) {
-    compute.bias_backward(dfused.data(), qkv_.bias()->gradient, context_.rows(), qkv_.local_cols());
-  }
-  return qkv_.backward(dfused, x);
+  Tensor dmerged = projection_.backward(dy, saved.merged);
+  const Tensor dout = context_.tensor(dmerged.count());
+  context_.compute.to_heads(dmerged.data(), dout.data(), context_.positions,
+                            context_.layout.micro_batch_size, qkv_.groups(),
+                            qkv_.queries_of_group(), qkv_.width());
+  dmerged.release();
+  return qkv_.backward(heads_gradient(dout, saved), x);
 }
 
 }  // namespace meshwright::calibrate

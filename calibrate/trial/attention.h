@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-head causal attention, split by heads, through memory (no fused kernel): qkv, scores,
-// softmax, context, projection. One entry here for each of sim/model/attention_operators.cc.
+// Causal attention of a tensor rank's heads through memory (no fused kernel): qkv, scores, softmax,
+// context, projection. One entry here for each of sim/model/attention_operators.cc; the queries of
+// a group are one matrix against the group's key and value.
 #pragma once
 
 #include <string>
 
-#include "calibrate/trial/linear.h"
+#include "calibrate/trial/query_key_value.h"
 
 namespace meshwright::calibrate {
 
 struct AttentionSaved {
   Tensor heads;          // q, k and v by heads
-  Tensor probabilities;  // (batch, heads, positions, positions); empty under selective recompute
+  Tensor probabilities;  // (groups, batch, queries, positions, positions); empty where core
+                         // attention is recomputed
   Tensor merged;         // the projection's input
 };
 
@@ -23,16 +25,17 @@ class Attention {
   [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x, AttentionSaved& saved) const;
 
  private:
-  [[nodiscard]] Tensor probabilities(const float* heads) const;
-  [[nodiscard]] Tensor context(const float* heads, const float* probabilities) const;
-  [[nodiscard]] GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
-                                 const float* b, float* c) const;
-  // Elements of q (or k, or v) of this rank.
-  [[nodiscard]] std::int64_t block() const;
+  // Of the heads' queries, keys and values: the first number.
+  [[nodiscard]] float* keys(const Tensor& heads) const;
+  [[nodiscard]] float* values(const Tensor& heads) const;
+  [[nodiscard]] std::int64_t query_rows() const;  // of one group and sequence
+  [[nodiscard]] Tensor probabilities(const Tensor& heads) const;
+  [[nodiscard]] Tensor context(const Tensor& heads, const Tensor& probabilities) const;
+  [[nodiscard]] Tensor heads_gradient(const Tensor& dout, const AttentionSaved& saved) const;
+  void multiply_blocks(GemmCall call) const;
 
   const TrialContext& context_;
-  std::int64_t width_, heads_, positions_, matrices_;
-  ColumnParallelLinear qkv_;
+  QueryKeyValue qkv_;
   RowParallelLinear projection_;
 };
 

@@ -8,22 +8,46 @@ namespace {
 
 bool stored_as_fp32(Precision p) { return p == Precision::fp32 || p == Precision::tf32; }
 
-Tensor converted(const TrialContext& context, const void* from, std::int64_t count) {
-  Tensor to = context.tensor((count + 1) / 2);  // two 16-bit numbers in one of 32
-  context.compute.convert(to.data(), context.job.precision, static_cast<const float*>(from), count);
+// A 16-bit copy of `batch` matrices of `count` numbers without gaps; `stride` becomes theirs.
+Tensor converted(const TrialContext& context, const void* from, std::int64_t batch,
+                 std::int64_t count, std::int64_t& stride) {
+  const auto* source = static_cast<const float*>(from);
+  Tensor packed;
+  if (batch > 1 && stride != count) {
+    packed = context.tensor(batch * count);
+    context.compute.copy_rows(packed.data(), count, source, stride, batch, count);
+    source = packed.data();
+  }
+  stride = count;
+  Tensor to = context.tensor((batch * count + 1) / 2);  // two 16-bit numbers in one of 32
+  context.compute.convert(to.data(), context.job.precision, source, batch * count);
   return to;
 }
 
 }  // namespace
 
+GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
+                 float* c) {
+  GemmCall call;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.a = a;
+  call.b = b;
+  call.c = c;
+  return call;
+}
+
 void multiply(const TrialContext& context, GemmCall call) {
   call.precision = context.job.precision;
-  call.stride_a = call.m * call.k;
-  call.stride_b = call.k * call.n;
-  call.stride_c = call.m * call.n;
+  if (call.stride_a == 0) call.stride_a = call.m * call.k;
+  if (call.stride_b == 0) call.stride_b = call.k * call.n;
+  if (call.stride_c == 0) call.stride_c = call.m * call.n;
+  context.recorder.count_flops(2.0 * static_cast<double>(call.batch) * static_cast<double>(call.m) *
+                               static_cast<double>(call.n) * static_cast<double>(call.k));
   if (stored_as_fp32(call.precision)) return context.compute.gemm(call);
-  const Tensor a = converted(context, call.a, call.batch * call.stride_a);
-  const Tensor b = converted(context, call.b, call.batch * call.stride_b);
+  const Tensor a = converted(context, call.a, call.batch, call.m * call.k, call.stride_a);
+  const Tensor b = converted(context, call.b, call.batch, call.k * call.n, call.stride_b);
   call.a = a.data();
   call.b = b.data();
   context.compute.gemm(call);

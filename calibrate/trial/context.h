@@ -22,12 +22,14 @@ struct TrialContext {
   Arena& arena;
   Recorder& recorder;
   RankGroups& groups;
+  // Of each sequence, what a pass works on: all of a training job's, or a prompt, or the next one.
+  std::int64_t positions;
+  std::int64_t first_position = 0;
+  const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
   // on `rows` / t of them.
-  [[nodiscard]] std::int64_t rows() const {
-    return static_cast<std::int64_t>(job.seq_length) * layout.micro_batch_size;
-  }
+  [[nodiscard]] std::int64_t rows() const { return positions * layout.micro_batch_size; }
   [[nodiscard]] std::int64_t local_rows() const {
     return layout.sequence_parallel ? rows() / layout.tensor_parallel_size : rows();
   }
@@ -35,11 +37,21 @@ struct TrialContext {
     return local_rows() / layout.micro_batch_size;
   }
   [[nodiscard]] std::int64_t hidden() const { return model.hidden_size; }
+  // Selective recompute runs this module again in backward.
+  [[nodiscard]] bool recomputes(RecomputeModule module) const {
+    return layout.recompute_granularity == RecomputeGranularity::selective &&
+           (layout.recompute_modules & module) != 0;
+  }
   [[nodiscard]] Tensor tensor(std::int64_t count) const { return {arena, count}; }
 };
 
+// c = a b, a is m x k, b is k x n.
+GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
+                 float* c);
+
 // A product on the job's number format. Operands are fp32 in memory; a 16-bit format gets copies of
-// them, and fp32 results. Matrices of a batch follow each other without gaps.
+// them, and fp32 results. Matrices of a batch follow each other without gaps where the call has no
+// stride.
 void multiply(const TrialContext& context, GemmCall call);
 
 // All rows of x (local_rows x cols): x itself, or gathered from the tensor ranks.

@@ -19,18 +19,6 @@ std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
   return values;
 }
 
-GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
-                 float* c) {
-  GemmCall call;
-  call.m = m;
-  call.n = n;
-  call.k = k;
-  call.a = a;
-  call.b = b;
-  call.c = c;
-  return call;
-}
-
 }  // namespace
 
 LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore& store,

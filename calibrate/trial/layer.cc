@@ -14,12 +14,12 @@ std::string layer_name(int index, const char* part) {
 
 }  // namespace
 
-Layer::Layer(const TrialContext& context, ParameterStore& store, int index, bool recomputed)
+Layer::Layer(const TrialContext& context, ParameterStore& store, int index)
     : context_(context),
-      recomputed_(recomputed),
       mlp_norm_(context, store, layer_name(index, "mlp_norm")),
-      fc1_(context, store, layer_name(index, "mlp.fc1"), 1, context.model.ffn_hidden_size,
-           context.model.add_bias_linear, mlp_input_names(context.layout.sequence_parallel)),
+      fc1_(context, store, layer_name(index, "mlp.fc1"), is_gated(context.model.activation) ? 2 : 1,
+           context.model.ffn_hidden_size, context.model.add_bias_linear,
+           mlp_input_names(context.layout.sequence_parallel)),
       fc2_(context, store, layer_name(index, "mlp.fc2"), context.model.ffn_hidden_size,
            context.model.add_bias_linear, mlp_output_names(context.layout.sequence_parallel)) {
   if (context.model.num_attention_heads == 0) return;
@@ -27,42 +27,63 @@ Layer::Layer(const TrialContext& context, ParameterStore& store, int index, bool
   attention_.emplace(context, store, layer_name(index, "attention"));
 }
 
-Tensor Layer::forward(Tensor x, LayerSaved& saved) const {
-  Tensor y = run_forward(std::move(x), saved, Phase::forward);
-  if (recomputed_) {
-    LayerSaved input_only;
-    input_only.input = std::move(saved.input);
-    saved = std::move(input_only);
-  }
-  return y;
-}
-
-Tensor Layer::run_forward(Tensor x, LayerSaved& saved, Phase phase) const {
+Tensor Layer::forward(Tensor x, LayerSaved& saved, Phase phase) const {
   saved.input = std::move(x);
-  if (!attention_) return mlp_forward(saved.input, saved, phase);
-  saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
-  saved.middle = attention_->forward(saved.attention_input, saved.attention, phase);
-  context_.compute.add(saved.middle.data(), saved.input.data(), saved.middle.data(),
-                       saved.middle.count());
-  Tensor y = mlp_forward(saved.middle, saved, phase);
-  context_.compute.add(y.data(), saved.middle.data(), y.data(), y.count());
+  Tensor y;
+  if (attention_) {
+    saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
+    saved.middle = attention_->forward(saved.attention_input, saved.attention, phase);
+    context_.compute.add(saved.middle.data(), saved.input.data(), saved.middle.data(),
+                         saved.middle.count());
+    y = mlp_forward(saved.middle, saved, phase);
+    context_.compute.add(y.data(), saved.middle.data(), y.data(), y.count());
+  } else {
+    y = mlp_forward(saved.input, saved, phase);
+  }
+  drop_recomputed(saved);
   return y;
 }
 
 Tensor Layer::mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const {
   saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
+  return mlp_products(saved, phase);
+}
+
+Tensor Layer::mlp_products(LayerSaved& saved, Phase phase) const {
   saved.fc1 = fc1_.forward(saved.mlp_input, phase);
-  saved.activation = context_.tensor(saved.fc1.count());
-  activate(saved.fc1.data(), saved.activation.data());
+  run_activation(saved);
   return fc2_.forward(saved.activation, phase);
 }
 
-Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
-  if (recomputed_) {
-    const TermScope scope(context_.recorder, TermKind::recompute);
-    Tensor input = std::move(saved.input);
-    run_forward(std::move(input), saved, Phase::recompute).release();
+void Layer::run_activation(LayerSaved& saved) const {
+  saved.activation = context_.tensor(context_.rows() * activation_cols());
+  activate(saved.fc1.data(), saved.activation.data());
+}
+
+// Core attention drops its own (attention.cc).
+void Layer::drop_recomputed(LayerSaved& saved) const {
+  if (context_.recomputes(kRecomputeLayerNorm)) {
+    saved.attention_input.release();
+    saved.mlp_input.release();
   }
+  if (context_.recomputes(kRecomputeMlp)) saved.fc1.release();
+  if (context_.recomputes(kRecomputeMlp) || context_.recomputes(kRecomputeMlpActivation)) {
+    saved.activation.release();
+  }
+}
+
+// Megatron's checkpoint of a whole MLP runs it to its end, last reduction included.
+void Layer::recompute_mlp(const Tensor& x, LayerSaved& saved) const {
+  const TermScope scope(context_.recorder, TermKind::recompute);
+  if (saved.mlp_input.empty()) saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
+  if (saved.fc1.empty()) {
+    mlp_products(saved, Phase::recompute).release();
+  } else if (saved.activation.empty()) {
+    run_activation(saved);
+  }
+}
+
+Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
   if (!attention_) return mlp_backward(dy, saved.input, saved);
   Tensor dmiddle = mlp_backward(dy, saved.middle, saved);
   context_.compute.add(dmiddle.data(), dy.data(), dmiddle.data(), dy.count());
@@ -73,6 +94,7 @@ Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
 }
 
 Tensor Layer::mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const {
+  recompute_mlp(x, saved);
   const Tensor dactivation = fc2_.backward(dy, saved.activation);
   const Tensor dfc1 = context_.tensor(saved.fc1.count());
   activate_backward(dactivation.data(), saved.fc1.data(), dfc1.data());
@@ -80,23 +102,53 @@ Tensor Layer::mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved)
 }
 
 Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {
+  if (saved.attention_input.empty()) {
+    const TermScope scope(context_.recorder, TermKind::recompute);
+    saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
+  }
   Tensor dnorm = attention_->backward(dy, saved.attention_input, saved.attention);
   return attention_norm_->backward(std::move(dnorm), saved.input, saved.attention_norm);
 }
 
+std::int64_t Layer::activation_cols() const {
+  return context_.model.ffn_hidden_size / context_.layout.tensor_parallel_size;
+}
+
 void Layer::activate(const float* x, float* y) const {
   const float* bias = fc1_.bias() == nullptr ? nullptr : fc1_.bias()->weight;
-  const auto run = context_.model.activation == Activation::relu ? &Compute::bias_relu_forward
-                                                                 : &Compute::bias_gelu_forward;
-  (context_.compute.*run)(x, bias, y, context_.rows(), fc1_.local_cols());
+  const auto run = [&] {
+    switch (context_.model.activation) {
+      case Activation::relu:
+        return &Compute::bias_relu_forward;
+      case Activation::gelu:
+        return &Compute::bias_gelu_forward;
+      case Activation::swiglu:
+        return &Compute::bias_swiglu_forward;
+      case Activation::geglu:
+        break;
+    }
+    return &Compute::bias_geglu_forward;
+  }();
+  (context_.compute.*run)(x, bias, y, context_.rows(), activation_cols());
 }
 
 void Layer::activate_backward(const float* dy, const float* x, float* dx) const {
   const float* bias = fc1_.bias() == nullptr ? nullptr : fc1_.bias()->weight;
   float* dbias = fc1_.bias() == nullptr ? nullptr : fc1_.bias()->gradient;
-  const auto run = context_.model.activation == Activation::relu ? &Compute::bias_relu_backward
-                                                                 : &Compute::bias_gelu_backward;
-  (context_.compute.*run)(dy, x, bias, dx, dbias, context_.rows(), fc1_.local_cols());
+  const auto run = [&] {
+    switch (context_.model.activation) {
+      case Activation::relu:
+        return &Compute::bias_relu_backward;
+      case Activation::gelu:
+        return &Compute::bias_gelu_backward;
+      case Activation::swiglu:
+        return &Compute::bias_swiglu_backward;
+      case Activation::geglu:
+        break;
+    }
+    return &Compute::bias_geglu_backward;
+  }();
+  (context_.compute.*run)(dy, x, bias, dx, dbias, context_.rows(), activation_cols());
 }
 
 }  // namespace meshwright::calibrate

@@ -12,7 +12,8 @@
 
 namespace meshwright::calibrate {
 
-// What one micro-batch leaves in one layer for its backward pass.
+// What one micro-batch leaves in one layer for its backward pass. Modules that are recomputed leave
+// their part empty.
 struct LayerSaved {
   Tensor input;
   Tensor attention_input, middle;  // output of the first norm; sum after attention
@@ -25,23 +26,27 @@ struct LayerSaved {
 
 class Layer {
  public:
-  // `recomputed`: only the input is kept, and the forward pass is run again in backward.
-  Layer(const TrialContext& context, ParameterStore& store, int index, bool recomputed);
+  Layer(const TrialContext& context, ParameterStore& store, int index);
 
-  [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved) const;
+  [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(Tensor dy, LayerSaved& saved) const;
 
  private:
-  [[nodiscard]] Tensor run_forward(Tensor x, LayerSaved& saved, Phase phase) const;
   // Adds the MLP to x = saved.middle (or saved.input where nothing attends).
   [[nodiscard]] Tensor mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const;
+  // fc1, activation and fc2 of saved.mlp_input.
+  [[nodiscard]] Tensor mlp_products(LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const;
   [[nodiscard]] Tensor attention_backward(const Tensor& dy, LayerSaved& saved) const;
+  // Selective recompute: gives up what is run again, and runs it again.
+  void drop_recomputed(LayerSaved& saved) const;
+  void recompute_mlp(const Tensor& x, LayerSaved& saved) const;
+  void run_activation(LayerSaved& saved) const;
+  [[nodiscard]] std::int64_t activation_cols() const;  // of this rank
   void activate(const float* x, float* y) const;
   void activate_backward(const float* dy, const float* x, float* dx) const;
 
   const TrialContext& context_;
-  bool recomputed_;
   std::optional<Norm> attention_norm_;
   std::optional<Attention> attention_;
   Norm mlp_norm_;

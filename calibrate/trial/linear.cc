@@ -6,18 +6,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b,
-                 float* c) {
-  GemmCall call;
-  call.m = m;
-  call.n = n;
-  call.k = k;
-  call.a = a;
-  call.b = b;
-  call.c = c;
-  return call;
-}
-
 void forward_product(const TrialContext& context, const float* x, const Parameter& w, float* y) {
   const std::int64_t cols = w.blocks * w.local_cols;
   multiply(context, product(context.rows(), cols, w.local_rows, x, w.weight, y));

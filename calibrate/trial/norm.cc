@@ -14,6 +14,7 @@ Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string
   p.name = name + ".weight";
   p.init = Init::gain;
   gamma_ = &store.add(p);
+  if (context.model.normalization == Normalization::rms_norm) return;
   p.name = name + ".bias";
   p.init = Init::bias;
   beta_ = &store.add(p);
@@ -26,7 +27,13 @@ Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
     context_.compute.copy(y.data(), x.data(), y.size());
     return y;
   }
-  saved = {context_.tensor(rows), context_.tensor(rows)};
+  saved.rstd = context_.tensor(rows);
+  if (beta_ == nullptr) {
+    context_.compute.rms_norm_forward(x.data(), gamma_->weight, y.data(), saved.rstd.data(), rows,
+                                      context_.hidden());
+    return y;
+  }
+  saved.mean = context_.tensor(rows);
   context_.compute.layer_norm_forward(x.data(), gamma_->weight, beta_->weight, y.data(),
                                       saved.mean.data(), saved.rstd.data(), rows,
                                       context_.hidden());
@@ -36,6 +43,12 @@ Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
 Tensor Norm::backward(Tensor dy, const Tensor& x, const NormSaved& saved) const {
   if (gamma_ == nullptr) return dy;
   Tensor dx = context_.tensor(x.count());
+  if (beta_ == nullptr) {
+    context_.compute.rms_norm_backward(dy.data(), x.data(), gamma_->weight, saved.rstd.data(),
+                                       dx.data(), gamma_->gradient, context_.local_rows(),
+                                       context_.hidden());
+    return dx;
+  }
   context_.compute.layer_norm_backward(dy.data(), x.data(), gamma_->weight, saved.mean.data(),
                                        saved.rstd.data(), dx.data(), gamma_->gradient,
                                        beta_->gradient, context_.local_rows(), context_.hidden());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer norm on a tensor rank's rows, or nothing where the model has none.
+// Layer norm or RMS norm on a tensor rank's rows, or nothing where the model has none.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace meshwright::calibrate {
 
 // What the backward pass of a norm needs besides its input.
 struct NormSaved {
-  Tensor mean, rstd;
+  Tensor mean, rstd;  // RMS norm has no mean
 };
 
 class Norm {
@@ -24,7 +24,7 @@ class Norm {
  private:
   const TrialContext& context_;
   Parameter* gamma_ = nullptr;
-  Parameter* beta_ = nullptr;
+  Parameter* beta_ = nullptr;  // of layer norm only
 };
 
 }  // namespace meshwright::calibrate

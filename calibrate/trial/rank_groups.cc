@@ -146,6 +146,9 @@ RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& reco
            Group::data, recorder),
       pipeline(ranks.split(color(at.tensor, layout.tensor_parallel_size, at.data), at.pipeline),
                Group::pipeline, recorder),
+      pipeline_backward(
+          ranks.split(color(at.tensor, layout.tensor_parallel_size, at.data), at.pipeline),
+          Group::pipeline, recorder),
       embedding(embedding_ranks(layout, at, ranks), Group::embedding, recorder) {}
 
 }  // namespace meshwright::calibrate

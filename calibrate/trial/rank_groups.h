@@ -60,8 +60,9 @@ struct RankGroups {
   Coordinates at;
   CountedGroup tensor;
   CountedGroup data;
-  CountedGroup pipeline;   // rank in it: the stage
-  CountedGroup embedding;  // first and last stage; other stages are alone in theirs
+  CountedGroup pipeline;           // rank in it: the stage
+  CountedGroup pipeline_backward;  // the same ranks: gradients do not queue behind activations
+  CountedGroup embedding;          // first and last stage; other stages are alone in theirs
 };
 
 }  // namespace meshwright::calibrate

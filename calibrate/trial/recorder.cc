@@ -18,6 +18,7 @@ bool same_kind(const Transfer& a, const Transfer& b) {
 void Recorder::begin_step() {
   compute_.synchronize();
   terms_.fill(0.0);
+  flops_.fill(0.0);
   transfers_.clear();
   current_ = TermKind::host;
   since_ = Clock::now();

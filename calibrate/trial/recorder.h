@@ -28,9 +28,14 @@ class Recorder {
   // Takes seconds already charged from one term and charges another.
   void move(TermKind from, TermKind to, double seconds);
   void count(const Transfer& call);
+  // Of products, charged to the term that is being charged.
+  void count_flops(double flops) { flops_[static_cast<std::size_t>(current_)] += flops; }
 
   [[nodiscard]] const Terms& terms() const { return terms_; }
   [[nodiscard]] double step_seconds() const;
+  [[nodiscard]] Flops flops(TermKind kind) const {
+    return meshwright::flops(flops_[static_cast<std::size_t>(kind)]);
+  }
   [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
 
  private:
@@ -38,6 +43,7 @@ class Recorder {
 
   Compute& compute_;
   Terms terms_{};
+  Terms flops_{};
   TermKind current_ = TermKind::host;
   Clock::time_point since_ = Clock::now();
   std::vector<Transfer> transfers_;

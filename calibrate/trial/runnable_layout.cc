@@ -21,8 +21,8 @@ int largest_divisor(int n, int limit) {
 
 class Cutter {
  public:
-  Cutter(const Model& model, const Job& job, const Layout& layout)
-      : model_(model), job_(job), wanted_(layout) {
+  Cutter(const Model& model, const Job& job, const Layout& layout, bool sends_alone)
+      : model_(model), job_(job), wanted_(layout), sends_alone_(sends_alone) {
     run_.layout = layout;
   }
 
@@ -38,6 +38,7 @@ class Cutter {
           wanted_.data_parallel_size, ranks / (l.tensor_parallel_size * l.pipeline_parallel_size));
     }
     cut_layers();
+    cut_interleaving();
     cut_batch();
     tell_sizes();
     return run_;
@@ -54,17 +55,14 @@ class Cutter {
   // Parts that change when something runs, not what: run in order instead.
   void take_away_switches() {
     Layout& l = run_.layout;
+    if (!runs_schedule(l.schedule)) say_other_schedule();
     switch_off(l.overlap_grad_reduce, "overlap of the gradients' reduction with backward");
     switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
     switch_off(l.tp_comm_overlap, "overlap of tensor-parallel communication with products");
-    switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
+    // Interleaved stages send beside computing (trial_step.cc).
+    const bool goes_round = l.schedule == PipelineSchedule::interleaved;
+    if (!goes_round) switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
     switch_off(l.scatter_gather_p2p, "sending pieces between stages (whole activations are sent)");
-    if (l.virtual_pipeline_parallel_size > 1) say("virtual stages (each rank holds one chunk)");
-    l.virtual_pipeline_parallel_size = 1;
-    if (l.schedule != PipelineSchedule::gpipe && l.schedule != PipelineSchedule::one_f_one_b) {
-      say(fmt::format("the {} schedule (1f1b was run)", name_of(l.schedule)));
-      l.schedule = PipelineSchedule::one_f_one_b;
-    }
     if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
       say("fused attention (scores go through memory)");
     }
@@ -72,6 +70,27 @@ class Cutter {
     if (bytes_per_element(job_.precision) < 4.0) {
       say("16-bit storage and messages (only products use the format)");
     }
+  }
+
+  [[nodiscard]] bool runs_schedule(PipelineSchedule schedule) const {
+    return schedule == PipelineSchedule::gpipe || schedule == PipelineSchedule::one_f_one_b ||
+           (schedule == PipelineSchedule::interleaved && sends_alone_);
+  }
+
+  void say_other_schedule() {
+    Layout& l = run_.layout;
+    say(fmt::format("the {} schedule (1f1b was run)", name_of(l.schedule)));
+    if (l.virtual_pipeline_parallel_size > 1) say("virtual stages (each rank holds one chunk)");
+    l.virtual_pipeline_parallel_size = 1;
+    l.schedule = PipelineSchedule::one_f_one_b;
+  }
+
+  // Chunks go round between two stages or more; between two only beside computing.
+  void cut_interleaving() {
+    Layout& l = run_.layout;
+    if (l.schedule != PipelineSchedule::interleaved) return;
+    if (l.pipeline_parallel_size == 1) return say_other_schedule();
+    if (l.pipeline_parallel_size == 2) l.overlap_p2p_comm = true;
   }
 
   // As many layers as the stages that are run hold together.
@@ -83,8 +102,11 @@ class Cutter {
     const int last = wanted_.num_layers_in_last_pipeline_stage;
     const int even_stages =
         wanted_.pipeline_parallel_size - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+    const int counted = model_.num_layers + (l.account_for_embedding_in_pipeline_split ? 1 : 0) +
+                        (l.account_for_loss_in_pipeline_split ? 1 : 0);
     const int layers_of_stage =
-        even_stages > 0 ? (model_.num_layers - first - last) / even_stages : std::max(first, last);
+        even_stages > 0 ? (counted - first - last) / even_stages : std::max(first, last);
+    l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = false;
     l.num_layers_in_first_pipeline_stage = 0;
     l.num_layers_in_last_pipeline_stage = 0;
     run_.num_layers = layers_of_stage * l.pipeline_parallel_size;
@@ -119,20 +141,13 @@ class Cutter {
   const Model& model_;
   const Job& job_;
   const Layout& wanted_;
+  bool sends_alone_;
   RunnableLayout run_;
 };
-
-bool multi_head(const Model& model) { return model.num_query_groups == model.num_attention_heads; }
 
 std::string unsupported_model(const Model& m) {
   if (m.moe) return "mixture-of-experts layers";
   if (m.mla) return "multi-latent attention";
-  if (m.num_attention_heads > 0 && !multi_head(m)) return "grouped-query attention";
-  if (is_gated(m.activation)) return fmt::format("the {} activation", name_of(m.activation));
-  if (m.normalization == Normalization::rms_norm) return "RMS norm";
-  if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::rope) {
-    return "rotary positions";
-  }
   if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::alibi) {
     return "ALiBi positions";
   }
@@ -146,9 +161,10 @@ std::string unsupported_model(const Model& m) {
   return "";
 }
 
-bool recomputes_other_modules(const Layout& l) {
-  return l.recompute_granularity == RecomputeGranularity::selective &&
-         l.recompute_modules != kRecomputeCoreAttention;
+// Shared query groups: the linear's columns are split evenly (query_key_value.h).
+bool splits_unevenly(const Model& m, const Layout& l) {
+  return m.num_attention_heads > 0 &&
+         (query_size(m) + 2 * key_size(m)) % l.tensor_parallel_size != 0;
 }
 
 std::string unsupported_layout(const Model& m, const Layout& l) {
@@ -157,10 +173,7 @@ std::string unsupported_layout(const Model& m, const Layout& l) {
   if (l.zero_stage > 1) return fmt::format("ZeRO stage {}", l.zero_stage);
   if (l.zero_shard_size != 0 && l.zero_shard_size != l.data_parallel_size) return "hybrid sharding";
   if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) return "offloading to the host";
-  if (recomputes_other_modules(l)) return "selective recompute of more than core attention";
-  if (m.num_attention_heads == 0 && l.recompute_granularity == RecomputeGranularity::selective) {
-    return "selective recompute without attention";
-  }
+  if (splits_unevenly(m, l)) return "query-key-value columns that do not divide by the ranks";
   return "";
 }
 
@@ -177,9 +190,9 @@ std::string unsupported_job(const Model& m, const Job& j) {
 
 }  // namespace
 
-RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout,
-                               int ranks) {
-  return Cutter(model, job, layout).cut(ranks);
+RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks,
+                               bool sends_alone) {
+  return Cutter(model, job, layout, sends_alone).cut(ranks);
 }
 
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout) {

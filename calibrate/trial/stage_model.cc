@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/stage_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/error.h"
-#include "sim/model/operators.h"
 
 namespace meshwright::calibrate {
 
-StageModel::StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk)
-    : context_(context), chunk_(chunk) {
+StageModel::StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
+                       int recomputed_layers)
+    : context_(context),
+      chunk_(chunk),
+      recomputed_layers_(static_cast<std::size_t>(recomputed_layers)) {
   const Layout& layout = context.layout;
   const bool language = context.model.vocab_size > 0;
   loss_weight_ = static_cast<float>(layout.micro_batch_size) /
                  static_cast<float>(context.job.global_batch_size);
   if (chunk.embedding && language) embedding_.emplace(context, store);
-  const int recomputed = fully_recomputed_layers(layout, chunk.num_layers);
   layers_.reserve(static_cast<std::size_t>(chunk.num_layers));
   for (int i = 0; i < chunk.num_layers; ++i) {
-    layers_.emplace_back(context, store, chunk.first_layer + i, i < recomputed);
+    layers_.emplace_back(context, store, chunk.first_layer + i);
   }
   if (chunk.head && language) {
     language_head_.emplace(context, store, embedding_ ? &embedding_->words() : nullptr);
@@ -38,14 +40,58 @@ Tensor StageModel::first_input(const MicroBatch& data) const {
   return x;
 }
 
+std::size_t StageModel::end_of_unit(std::size_t first) const {
+  const bool uniform = context_.layout.recompute_method == RecomputeMethod::uniform;
+  const int size = uniform ? std::max(1, context_.layout.recompute_num_layers) : 1;
+  if (first >= recomputed_layers_) return first + 1;
+  return std::min(first + static_cast<std::size_t>(size), recomputed_layers_);
+}
+
+Tensor StageModel::layers_forward(Tensor x, Saved& saved) const {
+  for (std::size_t first = 0; first < layers_.size();) {
+    const std::size_t end = end_of_unit(first);
+    for (std::size_t i = first; i < end; ++i) {
+      x = layers_[i].forward(std::move(x), saved.layers[i], Phase::forward);
+      if (i >= recomputed_layers_) continue;
+      LayerSaved kept;
+      if (i == first) kept.input = std::move(saved.layers[i].input);
+      saved.layers[i] = std::move(kept);
+    }
+    first = end;
+  }
+  return x;
+}
+
+void StageModel::recompute_unit(std::size_t first, std::size_t end, Saved& saved) const {
+  const TermScope scope(context_.recorder, TermKind::recompute);
+  Tensor x = std::move(saved.layers[first].input);
+  for (std::size_t i = first; i < end; ++i) {
+    x = layers_[i].forward(std::move(x), saved.layers[i], Phase::recompute);
+  }
+}
+
+Tensor StageModel::layers_backward(Tensor dy, Saved& saved) const {
+  std::vector<std::size_t> units;
+  for (std::size_t first = 0; first < layers_.size(); first = end_of_unit(first)) {
+    units.push_back(first);
+  }
+  for (; !units.empty(); units.pop_back()) {
+    const std::size_t first = units.back(), end = end_of_unit(first);
+    if (first < recomputed_layers_) recompute_unit(first, end, saved);
+    for (std::size_t i = end; i-- > first;) {
+      LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
+      dy = layers_[i].backward(std::move(dy), of_layer);
+    }
+  }
+  return dy;
+}
+
 Tensor StageModel::forward(int micro_batch, const MicroBatch& data, Tensor x) {
   const TermScope scope(context_.recorder, TermKind::forward_compute);
   Saved& saved = in_flight_[micro_batch];
   saved.layers.resize(layers_.size());
   if (chunk_.embedding) x = first_input(data);
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    x = layers_[i].forward(std::move(x), saved.layers[i]);
-  }
+  x = layers_forward(std::move(x), saved);
   if (!chunk_.head) return x;
   head_forward(std::move(x), data, saved);
   return {};
@@ -71,10 +117,7 @@ Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) 
     dy = head_backward(data, saved);
     saved.head = {};
   }
-  for (std::size_t i = layers_.size(); i-- > 0;) {
-    LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
-    dy = layers_[i].backward(std::move(dy), of_layer);
-  }
+  dy = layers_backward(std::move(dy), saved);
   if (!chunk_.embedding) return dy;
   if (embedding_) embedding_->backward(dy, data.input);
   return {};

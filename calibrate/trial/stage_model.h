@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the model that one pipeline stage holds, and what its micro-batches in flight keep.
+// One model chunk of a pipeline stage, and what its micro-batches in flight keep.
+//
+// Full recompute keeps the input of every unit of layers and runs the unit's forward pass again
+// before its backward pass (Megatron-LM --recompute-method): uniform takes units of
+// recompute_num_layers layers over the whole chunk, block single layers, the stage's first
+// recompute_num_layers.
 #pragma once
 
 #include <map>
@@ -16,18 +21,21 @@ namespace meshwright::calibrate {
 
 class StageModel {
  public:
-  StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk);
+  // `recomputed`: of the chunk's layers, those whose forward pass is run again in backward.
+  StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
+             int recomputed_layers);
 
-  // x: the activation from the stage before; empty on the first stage. Returns what the next stage
-  // needs; empty on the last.
+  [[nodiscard]] const Chunk& chunk() const { return chunk_; }
+  // x: the activation from the chunk before; empty on the first. Returns what the next chunk needs;
+  // empty on the last.
   [[nodiscard]] Tensor forward(int micro_batch, const MicroBatch& data, Tensor x);
-  // dy: the gradient from the stage after; empty on the last. Returns the gradient for the stage
+  // dy: the gradient from the chunk after; empty on the last. Returns the gradient for the chunk
   // before; empty on the first.
   [[nodiscard]] Tensor backward(int micro_batch, const MicroBatch& data, Tensor dy);
 
   // Sum of the losses of the micro-batches since the last call; 0 where there is no head.
   double take_loss();
-  // The embedding's matrix when another stage holds it too, else null.
+  // The embedding's matrix when another chunk holds it too, else null.
   [[nodiscard]] Parameter* shared_words() const { return shared_words_; }
 
  private:
@@ -36,12 +44,18 @@ class StageModel {
     HeadSaved head;
   };
 
+  // Layers that are recomputed together from one kept input; 1 also where nothing is.
+  [[nodiscard]] std::size_t end_of_unit(std::size_t first) const;
+  [[nodiscard]] Tensor layers_forward(Tensor x, Saved& saved) const;
+  [[nodiscard]] Tensor layers_backward(Tensor dy, Saved& saved) const;
+  void recompute_unit(std::size_t first, std::size_t end, Saved& saved) const;
   [[nodiscard]] Tensor first_input(const MicroBatch& data) const;
   void head_forward(Tensor x, const MicroBatch& data, Saved& saved);
   [[nodiscard]] Tensor head_backward(const MicroBatch& data, Saved& saved) const;
 
   const TrialContext& context_;
   Chunk chunk_;
+  std::size_t recomputed_layers_;
   float loss_weight_;  // a micro-batch's share in the mean over the global batch
   std::optional<Embedding> embedding_;
   std::vector<Layer> layers_;

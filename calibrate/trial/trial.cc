@@ -89,11 +89,12 @@ void fill(Observation& o, const Samples& samples) {
 
 void run_on(Communicator& ranks, const Model& model, const Job& job, Compute& compute,
             const TrialOptions& options, Observation& o) {
-  TrialStep step(model, job, o.run_layout, compute, ranks,
-                 static_cast<float>(options.learning_rate), options.seed);
+  TrialStep step(
+      model, job, o.run_layout, compute, ranks,
+      {.learning_rate = static_cast<float>(options.learning_rate), .seed = options.seed});
   fill(o, run_steps(step, ranks, options));
   o.counted = step.recorder().transfers();
-  o.peak_memory = bytes(ranks.host_max(step.memory().value()));
+  o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));
   o.loss = common_loss(step, ranks);
   if (!std::isfinite(o.loss)) o.failure = "the loss is not a finite number";
 }
@@ -102,7 +103,7 @@ void run_on(Communicator& ranks, const Model& model, const Job& job, Compute& co
 
 Observation run_trial(const Model& model, const Job& job, const Layout& layout, Compute& compute,
                       Communicator& world, const TrialOptions& options) {
-  RunnableLayout runnable = runnable_layout(model, job, layout, world.size());
+  RunnableLayout runnable = runnable_layout(model, job, layout, world.size(), world.sends_alone());
   Observation o;
   o.layout = layout;
   o.run_layout = runnable.layout;

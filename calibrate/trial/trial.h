@@ -25,13 +25,15 @@ struct TrialOptions {
 // What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
 // there are, else the same tensor size (or the largest that fits) with pipeline and data sizes cut
 // down, and as many layers as a stage holds. `not_run` says in words what was left out.
+// `sends_alone`: of their communicator; interleaved stages need it.
 struct RunnableLayout {
   Layout layout;
   int num_layers = 0;
   int global_batch_size = 0;
   std::vector<std::string> not_run;  // empty: everything is run
 };
-RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks);
+RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks,
+                               bool sends_alone = true);
 
 // Why the trial cannot run this model or layout at all; empty when it can.
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout);

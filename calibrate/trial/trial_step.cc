@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/trial_step.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "calibrate/trial/rotary_table.h"
+#include "sim/model/operators.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -9,8 +13,9 @@ namespace {
 // One stage alone works each micro-batch forward and backward, as Megatron without a pipeline.
 StageProgram stage_program(const Layout& layout, int micro_batches, int stage) {
   if (layout.pipeline_parallel_size > 1) {
-    return pipeline_programs(layout.schedule, layout.pipeline_parallel_size, micro_batches,
-                             1)[static_cast<std::size_t>(stage)];
+    return pipeline_programs(
+        layout.schedule, layout.pipeline_parallel_size, micro_batches,
+        layout.virtual_pipeline_parallel_size)[static_cast<std::size_t>(stage)];
   }
   StageProgram program;
   for (int i = 0; i < micro_batches; ++i) {
@@ -23,39 +28,66 @@ StageProgram stage_program(const Layout& layout, int micro_batches, int stage) {
 }  // namespace
 
 TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
-                     Communicator& ranks, float learning_rate, std::uint64_t seed)
+                     Communicator& ranks, const StepOptions& options)
     : model_(model),
       job_(job),
       layout_(layout),
       compute_(compute),
-      arena_(compute),
+      arena_(compute, options.poison_memory),
       recorder_(compute),
       groups_(layout_, ranks, recorder_),
-      context_{model_, job_, layout_, compute_, arena_, recorder_, groups_},
-      learning_rate_(learning_rate) {
-  const auto stage = static_cast<std::size_t>(groups_.at.pipeline);
-  stage_.emplace(context_, store_, pipeline_stages(model_, layout_)[stage].chunks.front());
-  store_.allocate(arena_, compute_, layout_.zero_stage == 1 ? layout_.data_parallel_size : 1, seed);
+      context_{model_, job_, layout_, compute_, arena_, recorder_, groups_, job_.seq_length},
+      options_(options) {
+  make_chunks();
+  store_.allocate(arena_, compute_, layout_.zero_stage == 1 ? layout_.data_parallel_size : 1,
+                  options_.seed);
   const int micro_batches = num_micro_batches(job_.global_batch_size, layout_);
-  batches_ = make_micro_batches(context_, micro_batches, seed);
+  batches_ = make_micro_batches(context_, micro_batches, options_.seed);
   program_ = stage_program(layout_, micro_batches, groups_.at.pipeline);
   measure_neighbours();
 }
 
-// Pairs 0-1, 2-3, ... first, then 1-2, 3-4, ...
+// The stage's first layers are the ones that block recompute takes.
+void TrialStep::make_chunks() {
+  if (model_.position_embedding == PositionEmbedding::rope && model_.num_attention_heads > 0) {
+    rotary_ = rotary_table(arena_, compute_, job_.seq_length, model_.kv_channels);
+    context_.rotary_table = rotary_.data();
+  }
+  const Stage stage =
+      pipeline_stages(model_, layout_)[static_cast<std::size_t>(groups_.at.pipeline)];
+  int recomputed = fully_recomputed_layers(layout_, stage.num_layers());
+  for (const Chunk& chunk : stage.chunks) {
+    const int here = std::min(recomputed, chunk.num_layers);
+    chunks_.emplace_back(context_, store_, chunk, here);
+    recomputed -= here;
+  }
+}
+
+int TrialStep::previous() const {
+  return (groups_.at.pipeline + layout_.pipeline_parallel_size - 1) %
+         layout_.pipeline_parallel_size;
+}
+
+int TrialStep::next() const { return (groups_.at.pipeline + 1) % layout_.pipeline_parallel_size; }
+
+// Pairs 0-1, 2-3, ... first, then 1-2, 3-4, ..., then the last with the first where chunks go
+// round.
 void TrialStep::measure_neighbours() {
-  const int stage = groups_.at.pipeline;
+  const int stage = groups_.at.pipeline, last = layout_.pipeline_parallel_size - 1;
+  if (last == 0) return;
   const Tensor buffer = context_.tensor(border_count());
   compute_.fill_zero(buffer.data(), buffer.size());
   compute_.synchronize();
+  const auto measure = [&](int with) {
+    return groups_.pipeline.measure_transfer(buffer.data(), buffer.count(), with);
+  };
   for (const int parity : {0, 1}) {
-    if (stage % 2 == parity && !last_stage()) {
-      next_transfer_ = groups_.pipeline.measure_transfer(buffer.data(), buffer.count(), stage + 1);
-    } else if (stage % 2 != parity && !first_stage()) {
-      previous_transfer_ =
-          groups_.pipeline.measure_transfer(buffer.data(), buffer.count(), stage - 1);
-    }
+    if (stage % 2 == parity && stage != last) next_transfer_ = measure(stage + 1);
+    if (stage % 2 != parity && stage != 0) previous_transfer_ = measure(stage - 1);
   }
+  if (!goes_round()) return;
+  if (stage == last) next_transfer_ = measure(0);
+  if (stage == 0) previous_transfer_ = measure(last);
 }
 
 void TrialStep::run() {
@@ -66,9 +98,9 @@ void TrialStep::run() {
   }
   for (const Instruction& instruction : program_) {
     if (instruction.work == Work::forward) {
-      forward(instruction.micro_batch);
+      forward(instruction);
     } else {
-      backward(instruction.micro_batch);
+      backward(instruction);
     }
   }
   finish_sends();
@@ -78,53 +110,64 @@ void TrialStep::run() {
   recorder_.end_step();
 }
 
-// A message is posted and the stage goes on; before it computes again the message must be through.
-// So a stage that sends and then receives does both at once, and no stage computes while a
-// neighbour waits for a transfer that needs this rank's help.
-void TrialStep::forward(int micro_batch) {
-  const auto& data = batches_[static_cast<std::size_t>(micro_batch)];
+void TrialStep::forward(const Instruction& instruction) {
+  StageModel& model = chunks_[static_cast<std::size_t>(instruction.chunk)];
+  const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
   Tensor x;
-  if (!first_stage()) x = receive(groups_.at.pipeline - 1, previous_transfer_);
-  finish_sends();
-  Tensor y = stage_->forward(micro_batch, data, std::move(x));
-  if (!last_stage()) {
-    send("activation send", Phase::forward, std::move(y), groups_.at.pipeline + 1);
+  if (!model.chunk().embedding) x = receive(groups_.pipeline, previous(), previous_transfer_);
+  before_computing();
+  Tensor y = model.forward(instruction.micro_batch, data, std::move(x));
+  if (!model.chunk().head) {
+    send(groups_.pipeline, "activation send", Phase::forward, std::move(y), next());
   }
 }
 
-void TrialStep::backward(int micro_batch) {
-  const auto& data = batches_[static_cast<std::size_t>(micro_batch)];
+void TrialStep::backward(const Instruction& instruction) {
+  StageModel& model = chunks_[static_cast<std::size_t>(instruction.chunk)];
+  const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
   Tensor dy;
-  if (!last_stage()) dy = receive(groups_.at.pipeline + 1, next_transfer_);
-  finish_sends();
-  Tensor dx = stage_->backward(micro_batch, data, std::move(dy));
-  if (!first_stage()) {
-    send("activation gradient send", Phase::backward, std::move(dx), groups_.at.pipeline - 1);
+  if (!model.chunk().head) dy = receive(groups_.pipeline_backward, next(), next_transfer_);
+  before_computing();
+  Tensor dx = model.backward(instruction.micro_batch, data, std::move(dy));
+  if (!model.chunk().embedding) {
+    send(groups_.pipeline_backward, "activation gradient send", Phase::backward, std::move(dx),
+         previous());
   }
 }
 
-Tensor TrialStep::receive(int from, double transfer_seconds) {
+Tensor TrialStep::receive(CountedGroup& ranks, int from, double transfer_seconds) {
   Tensor arrived = context_.tensor(border_count());
-  groups_.pipeline.receive(arrived.data(), arrived.count(), from, transfer_seconds);
+  ranks.receive(arrived.data(), arrived.count(), from, transfer_seconds);
   return arrived;
 }
 
-void TrialStep::send(const char* name, Phase phase, Tensor activation, int to) {
+void TrialStep::send(CountedGroup& ranks, const char* name, Phase phase, Tensor activation,
+                     int to) {
   compute_.synchronize();
-  groups_.pipeline.send(name, phase, activation.data(), activation.count(), to);
+  ranks.send(name, phase, activation.data(), activation.count(), to);
   sent_.push_back(std::move(activation));
+}
+
+// A message is posted and the stage goes on; before it computes again the message must be through.
+// So a stage that sends and then receives does both at once, and no stage computes while a
+// neighbour waits for a transfer that needs this rank's help. Interleaved stages would wait for
+// each other in a circle: they send beside computing, as Megatron-LM's overlap_p2p_comm.
+void TrialStep::before_computing() {
+  if (!goes_round()) finish_sends();
 }
 
 void TrialStep::finish_sends() {
   if (sent_.empty()) return;
   groups_.pipeline.wait_sends();
+  groups_.pipeline_backward.wait_sends();
   sent_.clear();
 }
 
 void TrialStep::reduce_loss() {
-  if (!last_stage()) return;
+  StageModel& last = chunks_.back();
+  if (!last.chunk().head) return;
   const auto count = static_cast<float>(batches_.size());
-  float sums[2] = {static_cast<float>(stage_->take_loss()), count};
+  float sums[2] = {static_cast<float>(last.take_loss()), count};
   if (groups_.data.size() > 1) {
     const Tensor device = context_.tensor(2);
     compute_.upload(device.data(), sums, sizeof sums);
@@ -140,14 +183,16 @@ void TrialStep::reduce_shared_gradients() {
     groups_.tensor.all_reduce("replicated parameter gradient all-reduce", Phase::step,
                               store_.gradients() + store_.partial_begin(), store_.partial_count());
   }
-  if (const Parameter* words = stage_->shared_words()) {
+  for (const StageModel& chunk : chunks_) {
+    const Parameter* words = chunk.shared_words();
+    if (words == nullptr) continue;
     groups_.embedding.all_reduce("shared embedding gradient all-reduce", Phase::step,
                                  words->gradient, words->count());
   }
 }
 
 void TrialStep::reduce_gradients_and_update() {
-  const AdamStep adam{.learning_rate = learning_rate_, .step = ++steps_done_};
+  const AdamStep adam{.learning_rate = options_.learning_rate, .step = ++steps_done_};
   if (layout_.zero_stage == 1 && groups_.data.size() > 1) return update_shard(adam);
   groups_.data.all_reduce("gradient all-reduce", Phase::step, store_.gradients(), store_.count());
   const TermScope scope(recorder_, TermKind::optimizer);

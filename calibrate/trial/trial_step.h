@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <deque>
 #include <vector>
 
 #include "calibrate/trial/context.h"
@@ -13,12 +13,20 @@
 
 namespace meshwright::calibrate {
 
+struct StepOptions {
+  float learning_rate = 1e-3F;
+  std::uint64_t seed = 1234;
+  // Fills memory that is given back with numbers that are not numbers, so that a test sees what
+  // reads something that nothing has written.
+  bool poison_memory = false;
+};
+
 class TrialStep {
  public:
   // Collective over `ranks`, exactly world_size(layout) of them. The layout is legal and
   // trial_unsupported() has nothing against it.
   TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
-            Communicator& ranks, float learning_rate, std::uint64_t seed);
+            Communicator& ranks, const StepOptions& options);
   TrialStep(const TrialStep&) = delete;
   TrialStep& operator=(const TrialStep&) = delete;
 
@@ -28,22 +36,25 @@ class TrialStep {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] const ParameterStore& store() const { return store_; }
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
-  [[nodiscard]] Bytes memory() const { return arena_.allocated(); }
+  // The most that was in use at once: weights, gradients, optimizer states, data, activations.
+  [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }
   [[nodiscard]] const RankGroups& groups() const { return groups_; }
 
  private:
-  [[nodiscard]] bool first_stage() const { return groups_.at.pipeline == 0; }
-  [[nodiscard]] bool last_stage() const {
-    return groups_.at.pipeline == layout_.pipeline_parallel_size - 1;
-  }
+  // Stages before and after this one; interleaved chunks go round.
+  [[nodiscard]] int previous() const;
+  [[nodiscard]] int next() const;
+  [[nodiscard]] bool goes_round() const { return chunks_.size() > 1; }
   [[nodiscard]] std::int64_t border_count() const {
     return context_.local_rows() * context_.hidden();
   }
+  void make_chunks();
   void measure_neighbours();
-  void forward(int micro_batch);
-  void backward(int micro_batch);
-  [[nodiscard]] Tensor receive(int from, double transfer_seconds);
-  void send(const char* name, Phase phase, Tensor activation, int to);
+  void forward(const Instruction& instruction);
+  void backward(const Instruction& instruction);
+  [[nodiscard]] Tensor receive(CountedGroup& ranks, int from, double transfer_seconds);
+  void send(CountedGroup& ranks, const char* name, Phase phase, Tensor activation, int to);
+  void before_computing();
   void finish_sends();
   void reduce_loss();
   void reduce_shared_gradients();
@@ -59,12 +70,13 @@ class TrialStep {
   RankGroups groups_;
   TrialContext context_;
   ParameterStore store_;
-  std::optional<StageModel> stage_;
+  Tensor rotary_;
+  std::deque<StageModel> chunks_;
   std::vector<MicroBatch> batches_;
   StageProgram program_;
   std::vector<Tensor> sent_;  // read by the network until finish_sends()
   double previous_transfer_ = 0.0, next_transfer_ = 0.0;  // seconds of one border message
-  float learning_rate_;
+  StepOptions options_;
   int steps_done_ = 0;
   double loss_ = 0.0;
 };

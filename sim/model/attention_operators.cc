@@ -38,8 +38,9 @@ double qkv_elements(const HeadShape& heads, const RankShape& shape) {
 
 void append_query_key_value(Operators& ops, const Model& model, const HeadShape& heads,
                             const RankShape& shape) {
-  const std::int64_t n =
-      heads.heads * heads.key_width + heads.groups * (heads.key_width + heads.value_width);
+  // Groups that ranks share are not repeated here: the columns are split evenly, and the products
+  // gathered (Megatron-LM core/transformer/attention.py).
+  const std::int64_t n = (query_size(model) + 2 * key_size(model)) / shape.tensor_size;
   ops.push_back(gemm_operator("attention.qkv", Module::attention_linear, shape.rows, n,
                               model.hidden_size, shape));
   ops.back().saved = bytes(qkv_elements(heads, shape) * shape.width);

@@ -39,6 +39,33 @@ TEST_F(Kernels, LayerNormBackwardMayWriteOverItsInput) {
       3e-5);
 }
 
+TEST_F(Kernels, RmsNormForwardAndBackward) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        const float *x = a.in(values(kRows * kCols, 1)), *gamma = a.in(values(kCols, 2));
+        const float* dy = a.in(values(kRows * kCols, 4));
+        float *y = a.out(zeros(kRows * kCols)), *rstd = a.out(zeros(kRows));
+        float *dx = a.out(zeros(kRows * kCols)), *dgamma = a.out(values(kCols, 5));
+        c.rms_norm_forward(x, gamma, y, rstd, kRows, kCols);
+        c.rms_norm_backward(dy, x, gamma, rstd, dx, dgamma, kRows, kCols);
+      },
+      3e-5);
+}
+
+TEST_F(Kernels, GatedActivationsWithAndWithoutBias) {
+  expect_same([](Compute& c, Arrays& a) {
+    const float* x = a.in(values(kRows * 2 * kCols, 1, 4.0F));
+    const float *bias = a.in(values(2 * kCols, 2)), *dy = a.in(values(kRows * kCols, 3));
+    for (const float* b : {bias, static_cast<const float*>(nullptr)}) {
+      float* dbias = b == nullptr ? nullptr : a.out(values(2 * kCols, 4));
+      c.bias_swiglu_forward(x, b, a.out(zeros(kRows * kCols)), kRows, kCols);
+      c.bias_swiglu_backward(dy, x, b, a.out(zeros(kRows * 2 * kCols)), dbias, kRows, kCols);
+      c.bias_geglu_forward(x, b, a.out(zeros(kRows * kCols)), kRows, kCols);
+      c.bias_geglu_backward(dy, x, b, a.out(zeros(kRows * 2 * kCols)), dbias, kRows, kCols);
+    }
+  });
+}
+
 using ActivationForward = void (Compute::*)(const float*, const float*, float*, std::int64_t,
                                             std::int64_t);
 using ActivationBackward = void (Compute::*)(const float*, const float*, const float*, float*,
@@ -84,10 +111,35 @@ TEST_F(Kernels, CausalSoftmaxForwardAndBackwardInPlace) {
     expect_same([positions](Compute& c, Arrays& a) {
       const std::int64_t count = 3 * positions * positions;
       float *y = a.out(values(count, 1, 8.0F)), *dx = a.out(values(count, 2));
-      c.causal_softmax_forward(y, y, 0.25F, 3, positions);
+      c.causal_softmax_forward(y, y, 0.25F, 3, positions, positions, 0);
       c.softmax_backward(dx, y, dx, 0.25F, 3, positions);
     });
   }
+}
+
+TEST_F(Kernels, SoftmaxOfQueriesBehindCachedKeys) {
+  expect_same([](Compute& c, Arrays& a) {
+    // 3 queries at positions 290..292 of 300 keys.
+    c.causal_softmax_forward(a.in(values(4 * 3 * 300, 1, 8.0F)), a.out(zeros(4 * 3 * 300)), 0.25F,
+                             4, 3, 300, 290);
+  });
+}
+
+TEST_F(Kernels, RotaryThereAndBackInSomeHeads) {
+  expect_same([](Compute& c, Arrays& a) {
+    // 2 blocks of 4 heads, of which 3 turn; 7 positions of 24 numbers.
+    const float* table = a.in(values(7 * 24, 1));
+    c.rotary(a.out(values(2 * 4 * 7 * 24, 2)), table, 2, 4, 3, 7, 24, false);
+    c.rotary(a.out(values(2 * 4 * 7 * 24, 3)), table, 2, 4, 3, 7, 24, true);
+  });
+}
+
+TEST_F(Kernels, RowsBetweenMatricesOfDifferentWidth) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        c.copy_rows(a.out(values(9 * 40, 1)), 40, a.in(values(9 * 70, 2)), 70, 9, 31);
+      },
+      0.0);
 }
 
 TEST_F(Kernels, HeadsThereAndBack) {
@@ -155,7 +207,7 @@ TEST_F(Kernels, NothingIsDoneToNothing) {
     c.add_bias(x, x, 0, 1);
     c.bias_backward(x, x, 0, 1);
     c.layer_norm_forward(x, x, x, x, x, x, 0, 1);
-    c.causal_softmax_forward(x, x, 1.0F, 0, 1);
+    c.causal_softmax_forward(x, x, 1.0F, 0, 1, 1, 0);
     c.convert(x, Precision::fp32, x, 0);
   });
 }

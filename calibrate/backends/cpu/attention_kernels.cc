@@ -27,6 +27,19 @@ void softmax_row(const float* x, float* y, float scale, std::int64_t valid, std:
   std::fill(y + valid, y + cols, 0.0F);
 }
 
+// cosines and sines of one position: table[0..half) and table[half..2 * half).
+void rotate_row(float* x, const float* table, float sign, std::int64_t half) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < half; ++j) {
+    const float cosine = table[j];
+    const float sine = sign * table[half + j];
+    const float a = x[j];
+    const float b = x[half + j];
+    x[j] = a * cosine - b * sine;
+    x[half + j] = b * cosine + a * sine;
+  }
+}
+
 // Calls move(index in (positions, batch, blocks, heads), index in (blocks, batch, heads,
 // positions)) for each head row of `width` numbers.
 template <typename Move>
@@ -47,9 +60,9 @@ void for_each_head_row(std::int64_t positions, std::int64_t batch, std::int64_t 
 }  // namespace
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t positions) {
-  for (std::int64_t row = 0; row < matrices * positions; ++row) {
-    softmax_row(x + row * positions, y + row * positions, scale, row % positions + 1, positions);
+                            std::int64_t queries, std::int64_t keys, std::int64_t first) {
+  for (std::int64_t row = 0; row < matrices * queries; ++row) {
+    softmax_row(x + row * keys, y + row * keys, scale, first + row % queries + 1, keys);
   }
 }
 
@@ -63,6 +76,17 @@ void softmax_backward(const float* dy, const float* y, float* dx, float scale,
 #pragma omp simd
     for (std::int64_t j = 0; j < positions; ++j) {
       dx[offset + j] = scale * y[offset + j] * (dy[offset + j] - sum);
+    }
+  }
+}
+
+void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+            std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse) {
+  const float sign = inverse ? -1.0F : 1.0F;
+  for (std::int64_t head = 0; head < blocks * rotated; ++head) {
+    float* of_head = x + (head / rotated * heads + head % rotated) * positions * width;
+    for (std::int64_t s = 0; s < positions; ++s) {
+      rotate_row(of_head + s * width, table + s * width, sign, width / 2);
     }
   }
 }

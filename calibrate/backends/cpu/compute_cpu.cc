@@ -110,6 +110,14 @@ class CpuCompute final : public Compute {
                            std::int64_t rows, std::int64_t cols) override {
     cpu::layer_norm_backward(dy, x, gamma, mean, rstd, dx, dgamma, dbeta, rows, cols);
   }
+  void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+                        std::int64_t rows, std::int64_t cols) override {
+    cpu::rms_norm_forward(x, gamma, y, rstd, rows, cols);
+  }
+  void rms_norm_backward(const float* dy, const float* x, const float* gamma, const float* rstd,
+                         float* dx, float* dgamma, std::int64_t rows, std::int64_t cols) override {
+    cpu::rms_norm_backward(dy, x, gamma, rstd, dx, dgamma, rows, cols);
+  }
   void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
                          std::int64_t cols) override {
     cpu::bias_gelu_forward(x, bias, y, rows, cols);
@@ -126,6 +134,22 @@ class CpuCompute final : public Compute {
                           float* dbias, std::int64_t rows, std::int64_t cols) override {
     cpu::bias_relu_backward(dy, x, bias, dx, dbias, rows, cols);
   }
+  void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                           std::int64_t cols) override {
+    cpu::bias_swiglu_forward(x, bias, y, rows, cols);
+  }
+  void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                            float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cpu::bias_swiglu_backward(dy, x, bias, dx, dbias, rows, cols);
+  }
+  void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                          std::int64_t cols) override {
+    cpu::bias_geglu_forward(x, bias, y, rows, cols);
+  }
+  void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                           float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cpu::bias_geglu_backward(dy, x, bias, dx, dbias, rows, cols);
+  }
   void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) override {
     cpu::add_bias(y, bias, rows, cols);
   }
@@ -136,12 +160,25 @@ class CpuCompute final : public Compute {
     cpu::add(a, b, y, count);
   }
   void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                              std::int64_t positions) override {
-    cpu::causal_softmax_forward(x, y, scale, matrices, positions);
+                              std::int64_t queries, std::int64_t keys,
+                              std::int64_t first) override {
+    cpu::causal_softmax_forward(x, y, scale, matrices, queries, keys, first);
   }
   void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                         std::int64_t matrices, std::int64_t positions) override {
     cpu::softmax_backward(dy, y, dx, scale, matrices, positions);
+  }
+  void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+              std::int64_t rotated, std::int64_t positions, std::int64_t width,
+              bool inverse) override {
+    cpu::rotary(x, table, blocks, heads, rotated, positions, width, inverse);
+  }
+  void copy_rows(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride,
+                 std::int64_t rows, std::int64_t cols) override {
+    const std::size_t row_bytes = static_cast<std::size_t>(cols) * sizeof(float);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      copy(to + i * to_stride, from + i * from_stride, row_bytes);
+    }
   }
   void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
                 std::int64_t blocks, std::int64_t heads, std::int64_t width) override {

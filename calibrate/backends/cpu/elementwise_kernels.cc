@@ -23,6 +23,13 @@ inline float gelu_derivative(float v) {
   return s + v * s * (1.0F - s) * kTwoSqrtTwoOverPi * (1.0F + 3.0F * kCubic * v * v);
 }
 
+// silu(v) = v * logistic(v) (Shazeer 2020, arXiv 2002.05202, for its use as a gate).
+inline float silu(float v) { return v * fast_logistic(v); }
+inline float silu_derivative(float v) {
+  const float s = fast_logistic(v);
+  return s + v * s * (1.0F - s);
+}
+
 inline float relu(float v) { return v > 0.0F ? v : 0.0F; }
 inline float relu_derivative(float v) { return v > 0.0F ? 1.0F : 0.0F; }
 
@@ -56,7 +63,76 @@ void bias_activation_backward(const float* dy, const float* x, const float* bias
   if (dbias != nullptr) bias_backward(first_dx, dbias, rows, cols);
 }
 
+// One row of a gated activation; a null bias is skipped.
+template <float (*F)(float), bool Biased>
+void gated_row(const float* x, const float* bias, float* y, std::int64_t cols) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < cols; ++j) {
+    const float gate = x[j] + (Biased ? bias[j] : 0.0F);
+    const float value = x[cols + j] + (Biased ? bias[cols + j] : 0.0F);
+    y[j] = F(gate) * value;
+  }
+}
+
+template <float (*F)(float)>
+void gated_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                   std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, y += cols) {
+    if (bias == nullptr) {
+      gated_row<F, false>(x, nullptr, y, cols);
+    } else {
+      gated_row<F, true>(x, bias, y, cols);
+    }
+  }
+}
+
+template <float (*F)(float), float (*Derivative)(float), bool Biased>
+void gated_gradient_row(const float* dy, const float* x, const float* bias, float* dx,
+                        std::int64_t cols) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < cols; ++j) {
+    const float gate = x[j] + (Biased ? bias[j] : 0.0F);
+    const float value = x[cols + j] + (Biased ? bias[cols + j] : 0.0F);
+    dx[j] = dy[j] * value * Derivative(gate);
+    dx[cols + j] = dy[j] * F(gate);
+  }
+}
+
+template <float (*F)(float), float (*Derivative)(float)>
+void gated_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+                    std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t at = 2 * i * cols;
+    if (bias == nullptr) {
+      gated_gradient_row<F, Derivative, false>(dy + i * cols, x + at, nullptr, dx + at, cols);
+    } else {
+      gated_gradient_row<F, Derivative, true>(dy + i * cols, x + at, bias, dx + at, cols);
+    }
+  }
+  if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
+}
+
 }  // namespace
+
+void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                         std::int64_t cols) {
+  gated_forward<silu>(x, bias, y, rows, cols);
+}
+
+void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, std::int64_t rows, std::int64_t cols) {
+  gated_backward<silu, silu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                        std::int64_t cols) {
+  gated_forward<gelu>(x, bias, y, rows, cols);
+}
+
+void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                         float* dbias, std::int64_t rows, std::int64_t cols) {
+  gated_backward<gelu, gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+}
 
 void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
                        std::int64_t cols) {

@@ -5,11 +5,12 @@
 namespace meshwright::calibrate::cuda {
 namespace {
 
-// A block a row. y[0..row] = softmax(scale * x[0..row]), the rest 0.
-__global__ void softmax_kernel(const float* x, float* y, float scale, std::int64_t positions) {
-  const std::int64_t valid = blockIdx.x % positions + 1;
-  x += static_cast<std::int64_t>(blockIdx.x) * positions;
-  y += static_cast<std::int64_t>(blockIdx.x) * positions;
+// A block a row. y[0..valid) = softmax(scale * x[0..valid)), the rest 0.
+__global__ void softmax_kernel(const float* x, float* y, float scale, std::int64_t queries,
+                               std::int64_t keys, std::int64_t first) {
+  const std::int64_t valid = first + blockIdx.x % queries + 1;
+  x += static_cast<std::int64_t>(blockIdx.x) * keys;
+  y += static_cast<std::int64_t>(blockIdx.x) * keys;
   const float maximum = reduce_row(valid, Max{}, [=](std::int64_t j) { return scale * x[j]; });
   const float sum = reduce_row(valid, Add{}, [=](std::int64_t j) {
     const float e = expf(scale * x[j] - maximum);
@@ -18,7 +19,7 @@ __global__ void softmax_kernel(const float* x, float* y, float scale, std::int64
   });
   const float inverse = 1.0F / sum;
   // A thread scales the same entries that it wrote.
-  for (std::int64_t j = threadIdx.x; j < positions; j += kThreads) {
+  for (std::int64_t j = threadIdx.x; j < keys; j += kThreads) {
     y[j] = j < valid ? y[j] * inverse : 0.0F;
   }
 }
@@ -32,6 +33,25 @@ __global__ void softmax_backward_kernel(const float* dy, const float* y, float* 
   const float sum = reduce_row(positions, Add{}, [=](std::int64_t j) { return dy[j] * y[j]; });
   for (std::int64_t j = threadIdx.x; j < positions; j += kThreads) {
     dx[j] = scale * y[j] * (dy[j] - sum);
+  }
+}
+
+// A block a position of a rotated head.
+__global__ void rotary_kernel(float* x, const float* table, std::int64_t heads,
+                              std::int64_t rotated, std::int64_t positions, std::int64_t width,
+                              float sign) {
+  const std::int64_t head = blockIdx.x / positions;
+  const std::int64_t position = blockIdx.x % positions;
+  x += ((head / rotated * heads + head % rotated) * positions + position) * width;
+  table += position * width;
+  const std::int64_t half = width / 2;
+  for (std::int64_t j = threadIdx.x; j < half; j += blockDim.x) {
+    const float cosine = table[j];
+    const float sine = sign * table[half + j];
+    const float a = x[j];
+    const float b = x[half + j];
+    x[j] = a * cosine - b * sine;
+    x[half + j] = b * cosine + a * sine;
   }
 }
 
@@ -75,10 +95,10 @@ void move_heads(const float* x, float* y, std::int64_t positions, std::int64_t b
 }  // namespace
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t positions) {
-  if (matrices * positions == 0) return;
-  softmax_kernel<<<one_block_a_row(matrices * positions), kThreads, 0, kStream>>>(x, y, scale,
-                                                                                  positions);
+                            std::int64_t queries, std::int64_t keys, std::int64_t first) {
+  if (matrices * queries * keys == 0) return;
+  softmax_kernel<<<one_block_a_row(matrices * queries), kThreads, 0, kStream>>>(
+      x, y, scale, queries, keys, first);
   check_launch();
 }
 
@@ -87,6 +107,15 @@ void softmax_backward(const float* dy, const float* y, float* dx, float scale,
   if (matrices * positions == 0) return;
   softmax_backward_kernel<<<one_block_a_row(matrices * positions), kThreads, 0, kStream>>>(
       dy, y, dx, scale, positions);
+  check_launch();
+}
+
+void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+            std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse) {
+  if (blocks * rotated * positions == 0) return;
+  constexpr int kRotaryThreads = 64;  // heads are 64 to 256 wide
+  rotary_kernel<<<one_block_a_row(blocks * rotated * positions), kRotaryThreads, 0, kStream>>>(
+      x, table, heads, rotated, positions, width, inverse ? -1.0F : 1.0F);
   check_launch();
 }
 

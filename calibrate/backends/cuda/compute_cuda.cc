@@ -73,6 +73,14 @@ class CudaCompute final : public Compute {
                            std::int64_t rows, std::int64_t cols) override {
     cuda::layer_norm_backward(dy, x, gamma, mean, rstd, dx, dgamma, dbeta, rows, cols);
   }
+  void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+                        std::int64_t rows, std::int64_t cols) override {
+    cuda::rms_norm_forward(x, gamma, y, rstd, rows, cols);
+  }
+  void rms_norm_backward(const float* dy, const float* x, const float* gamma, const float* rstd,
+                         float* dx, float* dgamma, std::int64_t rows, std::int64_t cols) override {
+    cuda::rms_norm_backward(dy, x, gamma, rstd, dx, dgamma, rows, cols);
+  }
   void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
                          std::int64_t cols) override {
     cuda::bias_gelu_forward(x, bias, y, rows, cols);
@@ -89,6 +97,22 @@ class CudaCompute final : public Compute {
                           float* dbias, std::int64_t rows, std::int64_t cols) override {
     cuda::bias_relu_backward(dy, x, bias, dx, dbias, rows, cols);
   }
+  void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                           std::int64_t cols) override {
+    cuda::bias_swiglu_forward(x, bias, y, rows, cols);
+  }
+  void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                            float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cuda::bias_swiglu_backward(dy, x, bias, dx, dbias, rows, cols);
+  }
+  void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                          std::int64_t cols) override {
+    cuda::bias_geglu_forward(x, bias, y, rows, cols);
+  }
+  void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                           float* dbias, std::int64_t rows, std::int64_t cols) override {
+    cuda::bias_geglu_backward(dy, x, bias, dx, dbias, rows, cols);
+  }
   void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) override {
     cuda::add_bias(y, bias, rows, cols);
   }
@@ -99,12 +123,28 @@ class CudaCompute final : public Compute {
     cuda::add(a, b, y, count);
   }
   void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                              std::int64_t positions) override {
-    cuda::causal_softmax_forward(x, y, scale, matrices, positions);
+                              std::int64_t queries, std::int64_t keys,
+                              std::int64_t first) override {
+    cuda::causal_softmax_forward(x, y, scale, matrices, queries, keys, first);
   }
   void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                         std::int64_t matrices, std::int64_t positions) override {
     cuda::softmax_backward(dy, y, dx, scale, matrices, positions);
+  }
+  void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+              std::int64_t rotated, std::int64_t positions, std::int64_t width,
+              bool inverse) override {
+    cuda::rotary(x, table, blocks, heads, rotated, positions, width, inverse);
+  }
+  void copy_rows(float* to, std::int64_t to_stride, const float* from, std::int64_t from_stride,
+                 std::int64_t rows, std::int64_t cols) override {
+    if (rows == 0 || cols == 0) return;
+    const auto size = [](std::int64_t count) {
+      return static_cast<std::size_t>(count) * sizeof(float);
+    };
+    CUDA_CHECK(cudaMemcpy2DAsync(to, size(to_stride), from, size(from_stride), size(cols),
+                                 static_cast<std::size_t>(rows), cudaMemcpyDeviceToDevice,
+                                 kStream));
   }
   void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
                 std::int64_t blocks, std::int64_t heads, std::int64_t width) override {

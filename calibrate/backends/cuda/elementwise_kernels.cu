@@ -23,6 +23,14 @@ struct Gelu {
   }
 };
 
+struct Silu {
+  __device__ static float value(float v) { return v / (1.0F + expf(-v)); }
+  __device__ static float derivative(float v) {
+    const float s = 1.0F / (1.0F + expf(-v));
+    return s + v * s * (1.0F - s);
+  }
+};
+
 struct Relu {
   __device__ static float value(float v) { return v > 0.0F ? v : 0.0F; }
   __device__ static float derivative(float v) { return v > 0.0F ? 1.0F : 0.0F; }
@@ -64,6 +72,54 @@ void activation_backward(const float* dy, const float* x, const float* bias, flo
       <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
   check_launch();
   if (dbias != nullptr) bias_backward(dx, dbias, rows, cols);
+}
+
+__device__ float biased(const float* x, const float* bias, std::int64_t j) {
+  return x[j] + (bias == nullptr ? 0.0F : bias[j]);
+}
+
+// A row of x: `cols` gates, then `cols` values.
+template <typename Activation>
+__global__ void gated_forward_kernel(const float* x, const float* bias, float* y,
+                                     std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x);
+  const float* of_row = x + 2 * row * cols;
+  for_columns_of_chunk(cols, [=](std::int64_t j) {
+    y[row * cols + j] = Activation::value(biased(of_row, bias, j)) * biased(of_row, bias, cols + j);
+  });
+}
+
+template <typename Activation>
+__global__ void gated_backward_kernel(const float* dy, const float* x, const float* bias, float* dx,
+                                      std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x);
+  const float* of_row = x + 2 * row * cols;
+  float* gradient = dx + 2 * row * cols;
+  for_columns_of_chunk(cols, [=](std::int64_t j) {
+    const float gate = biased(of_row, bias, j);
+    const float d = dy[row * cols + j];
+    gradient[j] = d * biased(of_row, bias, cols + j) * Activation::derivative(gate);
+    gradient[cols + j] = d * Activation::value(gate);
+  });
+}
+
+template <typename Activation>
+void gated_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                   std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  gated_forward_kernel<Activation>
+      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(x, bias, y, cols);
+  check_launch();
+}
+
+template <typename Activation>
+void gated_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
+                    std::int64_t rows, std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  gated_backward_kernel<Activation>
+      <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
+  check_launch();
+  if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
 }
 
 __global__ void add_bias_kernel(float* y, const float* bias, std::int64_t cols) {
@@ -118,6 +174,26 @@ void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t
 void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
                         std::int64_t rows, std::int64_t cols) {
   activation_backward<Relu>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                         std::int64_t cols) {
+  gated_forward<Silu>(x, bias, y, rows, cols);
+}
+
+void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, std::int64_t rows, std::int64_t cols) {
+  gated_backward<Silu>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                        std::int64_t cols) {
+  gated_forward<Gelu>(x, bias, y, rows, cols);
+}
+
+void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                         float* dbias, std::int64_t rows, std::int64_t cols) {
+  gated_backward<Gelu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
 void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {

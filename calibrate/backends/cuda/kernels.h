@@ -14,6 +14,10 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
 void layer_norm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
                          const float* rstd, float* dx, float* dgamma, float* dbeta,
                          std::int64_t rows, std::int64_t cols);
+void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd, std::int64_t rows,
+                      std::int64_t cols);
+void rms_norm_backward(const float* dy, const float* x, const float* gamma, const float* rstd,
+                       float* dx, float* dgamma, std::int64_t rows, std::int64_t cols);
 
 // A null bias or dbias is skipped.
 void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
@@ -24,6 +28,14 @@ void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t
                        std::int64_t cols);
 void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
                         std::int64_t rows, std::int64_t cols);
+void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                         std::int64_t cols);
+void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, std::int64_t rows, std::int64_t cols);
+void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                        std::int64_t cols);
+void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                         float* dbias, std::int64_t rows, std::int64_t cols);
 void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols);
 void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols);
 void add(const float* a, const float* b, float* y, std::int64_t count);
@@ -39,9 +51,11 @@ void transpose_bytes(const void* from, void* to, std::int64_t rows, std::int64_t
                      std::int64_t batch, std::int64_t stride);
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t positions);
+                            std::int64_t queries, std::int64_t keys, std::int64_t first);
 void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                       std::int64_t matrices, std::int64_t positions);
+void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+            std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse);
 void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
               std::int64_t blocks, std::int64_t heads, std::int64_t width);
 void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,

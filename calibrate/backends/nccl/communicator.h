@@ -40,6 +40,8 @@ class NcclCommunicator : public Communicator {
   void send(const float* data, std::int64_t count, int to) override;
   void receive(float* data, std::int64_t count, int from) override;
   void wait_sends() override;
+  // Sends and receives take turns on one stream.
+  [[nodiscard]] bool sends_alone() const override { return false; }
 
   void host_broadcast(void* data, std::size_t bytes, int root) override;
   double host_max(double value) override;

@@ -80,27 +80,64 @@ TEST(RunnableLayout, OneRankRunsOneStageAndLosesWhatNeedsPartners) {
 
 TEST(RunnableLayout, WhatIsLeftOutIsSaidEvenWhenEveryRankIsThere) {
   Layout l = layout(1, 2, 1);
-  l.schedule = PipelineSchedule::interleaved;
+  l.schedule = PipelineSchedule::zb_v;
   l.virtual_pipeline_parallel_size = 2;
   l.overlap_p2p_comm = true;
   Job j = job();
   j.attention_kernel = AttentionKernel::flash;
   const auto r = runnable_layout(gpt(), j, l, 2);
   EXPECT_EQ(r.layout.schedule, PipelineSchedule::one_f_one_b);
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("interleaved")));
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("zb_v")));
   EXPECT_THAT(r.not_run, Contains(HasSubstr("virtual")));
   EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap")));
   EXPECT_THAT(r.not_run, Contains(HasSubstr("fused attention")));
 }
 
-TEST(TrialUnsupported, APlainGptIsSupportedAndOthersAreNamed) {
+TEST(RunnableLayout, InterleavedStagesAreRunAndSendBesideComputing) {
+  Layout l = layout(1, 4, 1);
+  l.schedule = PipelineSchedule::interleaved;
+  l.virtual_pipeline_parallel_size = 2;
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 4).layout, l);
+  // Two stages of 6 layers each are left; between two, interleaving overlaps its sends.
+  const auto two = runnable_layout(gpt(), job(), l, 2);
+  EXPECT_EQ(two.layout.virtual_pipeline_parallel_size, 2);
+  EXPECT_TRUE(two.layout.overlap_p2p_comm);
+  EXPECT_EQ(two.num_layers, 12);
+  const auto one = runnable_layout(gpt(), job(), l, 1);
+  EXPECT_EQ(one.layout.schedule, PipelineSchedule::one_f_one_b);
+  EXPECT_EQ(one.layout.virtual_pipeline_parallel_size, 1);
+  EXPECT_THAT(one.not_run, Contains(HasSubstr("interleaved")));
+  const auto waiting = runnable_layout(gpt(), job(), l, 4, false);
+  EXPECT_EQ(waiting.layout.schedule, PipelineSchedule::one_f_one_b);
+  EXPECT_THAT(waiting.not_run, Contains(HasSubstr("interleaved")));
+}
+
+// 24 layers and two stand-ins over 2 stages are 13 each: 12 layers and the embedding, 12 and the
+// loss. One stage alone runs its 13 as layers.
+TEST(RunnableLayout, EmbeddingAndLossThatCountAsLayersAreLayersOfAnInnerStage) {
+  Layout l = layout(1, 2, 1);
+  l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = true;
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 2).num_layers, 24);
+  const auto one = runnable_layout(gpt(), job(), l, 1);
+  EXPECT_EQ(one.num_layers, 13);
+  EXPECT_FALSE(one.layout.account_for_loss_in_pipeline_split);
+}
+
+TEST(TrialUnsupported, GptAndLlamaAreSupportedAndOthersAreNamed) {
   EXPECT_EQ(trial_unsupported(gpt(), job(), layout(2, 2, 2)), "");
-  Model grouped = gpt();
-  grouped.num_query_groups = 4;
-  EXPECT_THAT(trial_unsupported(grouped, job(), {}), HasSubstr("grouped-query"));
-  Model gated = gpt();
-  gated.activation = Activation::swiglu;
-  EXPECT_THAT(trial_unsupported(gated, job(), {}), HasSubstr("swiglu"));
+  Model llama = gpt();
+  llama.num_query_groups = 4;
+  llama.activation = Activation::swiglu;
+  llama.normalization = Normalization::rms_norm;
+  llama.position_embedding = PositionEmbedding::rope;
+  EXPECT_EQ(trial_unsupported(llama, job(), layout(8, 1, 1)), "");
+  Model window = llama;
+  window.sliding_window = 256;
+  EXPECT_THAT(trial_unsupported(window, job(), {}), HasSubstr("sliding-window"));
+  Model odd = gpt();  // 16 * 6 + 2 * 6 = 108 columns
+  odd.kv_channels = 6;
+  odd.num_query_groups = 1;
+  EXPECT_THAT(trial_unsupported(odd, job(), layout(8, 1, 1)), HasSubstr("query-key-value"));
   Layout zero = layout(1, 1, 2);
   zero.zero_stage = 3;
   EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("ZeRO stage 3"));

@@ -29,7 +29,7 @@ std::vector<double> reference(const float* x, std::int64_t valid) {
 TEST(AttentionKernels, SoftmaxMasksTheFutureAndEqualsTheDefinition) {
   const auto x = values(kMatrices * kPositions * kPositions, 1, 8.0F);
   std::vector<float> y = x;  // in place
-  causal_softmax_forward(y.data(), y.data(), kScale, kMatrices, kPositions);
+  causal_softmax_forward(y.data(), y.data(), kScale, kMatrices, kPositions, kPositions, 0);
   for (std::int64_t row = 0; row < kMatrices * kPositions; ++row) {
     const auto expected = reference(x.data() + row * kPositions, row % kPositions + 1);
     for (std::int64_t j = 0; j < kPositions; ++j) {
@@ -41,7 +41,7 @@ TEST(AttentionKernels, SoftmaxMasksTheFutureAndEqualsTheDefinition) {
 
 TEST(AttentionKernels, SoftmaxDoesNotOverflowOnLargeScores) {
   std::vector<float> y{0, 0, 1e6F, 1e6F};
-  causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2);
+  causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2, 2, 0);
   EXPECT_EQ(y, (std::vector<float>{1, 0, 0.5F, 0.5F}));
 }
 
@@ -49,7 +49,7 @@ TEST(AttentionKernels, SoftmaxBackwardEqualsCentralDifferences) {
   const auto x = values(kMatrices * kPositions * kPositions, 1, 4.0F);
   const auto dy = values(kMatrices * kPositions * kPositions, 2);
   std::vector<float> y(kCount), dx = dy;  // in place
-  causal_softmax_forward(x.data(), y.data(), kScale, kMatrices, kPositions);
+  causal_softmax_forward(x.data(), y.data(), kScale, kMatrices, kPositions, kPositions, 0);
   softmax_backward(dx.data(), y.data(), dx.data(), kScale, kMatrices, kPositions);
   constexpr float kStep = 1.0F / 128.0F;  // a power of two, so that x +- step is exact
   for (const std::int64_t row : {std::int64_t{0}, std::int64_t{7}, 2 * kPositions - 1}) {
@@ -69,6 +69,36 @@ TEST(AttentionKernels, SoftmaxBackwardEqualsCentralDifferences) {
       ASSERT_NEAR(dx[static_cast<std::size_t>(row * kPositions + j)], expected, 1e-5);
     }
   }
+}
+
+TEST(AttentionKernels, QueriesAfterCachedKeysSeeThemAndThemselves) {
+  // Rows 17 and 18 of the square matrix are two queries at positions 17 and 18.
+  const auto x = values(kPositions * kPositions, 1, 8.0F);
+  std::vector<float> square(x.size()), two(static_cast<std::size_t>(2 * kPositions));
+  causal_softmax_forward(x.data(), square.data(), kScale, 1, kPositions, kPositions, 0);
+  causal_softmax_forward(x.data() + 17 * kPositions, two.data(), kScale, 1, 2, kPositions, 17);
+  EXPECT_EQ(two, std::vector<float>(square.begin() + 17 * kPositions, square.end()));
+}
+
+// Blocks of 3 heads, of which 2 turn; 2 positions of 4 numbers; the pairs are (0, 2) and (1, 3).
+TEST(AttentionKernels, RotaryTurnsPairsOfTheFirstHeadsAndTurnsThemBack) {
+  const float third = std::acos(-1.0F) / 3.0F;
+  // Position 0 does not turn; position 1 turns pair 0 by a quarter and pair 1 by 60 degrees.
+  const std::vector<float> table{1, 1, 0, 0, 0, std::cos(third), 1, std::sin(third)};
+  std::vector<float> x(2 * 3 * 2 * 4);
+  std::iota(x.begin(), x.end(), 1.0F);
+  const std::vector<float> before = x;
+  rotary(x.data(), table.data(), 2, 3, 2, 2, 4, false);
+  EXPECT_EQ(x[0], before[0]);  // position 0
+  // Head 1 of block 0 at position 1 holds 13, 14, 15, 16: (13, 15) by 90 degrees is (-15, 13), and
+  // (14, 16) by 60 degrees 14/2 - 16 * 0.866 = -6.856.
+  EXPECT_NEAR(x[12], -15.0F, 1e-5);
+  EXPECT_NEAR(x[14], 13.0F, 1e-5);
+  EXPECT_NEAR(x[13], 7.0F - 16.0F * std::sin(third), 1e-5);
+  EXPECT_EQ(x[20], before[20]);          // head 2 is a value
+  EXPECT_NE(x[24 + 4], before[24 + 4]);  // block 1, head 0, position 1
+  rotary(x.data(), table.data(), 2, 3, 2, 2, 4, true);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], before[i], 1e-5);
 }
 
 TEST(AttentionKernels, ToHeadsSplitsAFusedQkvAndFromHeadsPutsItBack) {

@@ -54,6 +54,40 @@ TEST(ElementwiseKernels, ReluAndItsSlope) {
   expect_activation(relu, bias_relu_forward, bias_relu_backward);
 }
 
+double silu(double v) { return v / (1.0 + std::exp(-v)); }
+
+// A row of x is kCols gates and kCols values: y = act(gate) * value, so dgate = dy * value *
+// act'(gate) and dvalue = dy * act(gate).
+void expect_gated(double (*exact)(double), Forward forward, Backward backward) {
+  const auto x = values(kRows * 2 * kCols, 1, 4.0F), bias = values(2 * kCols, 2),
+             dy = values(kRows * kCols, 3);
+  std::vector<float> y(kCount), dx(2 * kCount), dbias(2 * kCols, 0.5F);
+  std::vector<double> expected_dbias(2 * kCols, 0.5);
+  forward(x.data(), bias.data(), y.data(), kRows, kCols);
+  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kRows, kCols);
+  constexpr double kStep = 1e-5;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const std::size_t j = i % kCols, at = i / kCols * 2 * kCols + j;
+    const double gate = static_cast<double>(x[at]) + static_cast<double>(bias[j]);
+    const double value = static_cast<double>(x[at + kCols]) + static_cast<double>(bias[j + kCols]);
+    const double slope = (exact(gate + kStep) - exact(gate - kStep)) / (2 * kStep);
+    ASSERT_NEAR(y[i], exact(gate) * value, 1e-5) << gate;
+    ASSERT_NEAR(dx[at], dy[i] * value * slope, 1e-5) << gate;
+    ASSERT_NEAR(dx[at + kCols], dy[i] * exact(gate), 1e-5) << gate;
+    expected_dbias[j] += dy[i] * value * slope;
+    expected_dbias[j + kCols] += dy[i] * exact(gate);
+  }
+  for (std::size_t j = 0; j < dbias.size(); ++j) EXPECT_NEAR(dbias[j], expected_dbias[j], 2e-5);
+  forward(x.data(), nullptr, y.data(), kRows, kCols);
+  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kRows, kCols);
+  EXPECT_NEAR(y[5], exact(x[5]) * static_cast<double>(x[5 + kCols]), 1e-5);
+}
+
+TEST(ElementwiseKernels, SwigluAndGegluGateTheirValues) {
+  expect_gated(silu, bias_swiglu_forward, bias_swiglu_backward);
+  expect_gated(gelu, bias_geglu_forward, bias_geglu_backward);
+}
+
 TEST(ElementwiseKernels, BiasIsAddedToEveryRowAndItsGradientIsTheColumnSum) {
   std::vector<float> y{1, 2, 3, 4, 5, 6};
   const std::vector<float> bias{10, 20, 30};

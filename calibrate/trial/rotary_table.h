@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cosines and sines of rotary positions (Su 2021, arXiv 2104.09864, section 3.4.2): pair j of a
+// head of width w turns by position * 10000^(-2j/w) at each position.
+#pragma once
+
+#include "calibrate/backends/compute.h"
+#include "calibrate/trial/arena.h"
+
+namespace meshwright::calibrate {
+
+// (positions, width): of a position its width / 2 cosines, then its sines.
+Tensor rotary_table(Arena& arena, Compute& compute, std::int64_t positions, std::int64_t width);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A communicator that leaves out one call of a step: all ranks that would take part leave it out
+// together, as if the line that makes it were missing.
+#pragma once
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "calibrate/backends/communicator.h"
+
+namespace meshwright::calibrate {
+
+// The n-th call on one of a rank's groups: a collective, or a message between two of its ranks.
+struct TransferCall {
+  int split = 0;           // which of the world's splits made the group
+  int from = -1, to = -1;  // -1: a collective
+  int n = 0;
+  auto operator<=>(const TransferCall&) const = default;
+};
+
+// What the communicators of one rank share.
+struct Omission {
+  TransferCall omitted{.split = -1};
+  std::map<TransferCall, int> made;  // calls since the last begin(), without their n
+  int splits = 0;
+
+  void begin(TransferCall call) {
+    omitted = call;
+    made.clear();
+  }
+  // Counts the call; false where it is the one to leave out.
+  bool takes_place(TransferCall call) {
+    call.n = made[TransferCall{call.split, call.from, call.to}]++;
+    return call != omitted;
+  }
+};
+
+class OmittingCommunicator final : public Communicator {
+ public:
+  OmittingCommunicator(std::unique_ptr<Communicator> owned, Communicator& inner, Omission& omission,
+                       int split)
+      : owned_(std::move(owned)), inner_(inner), omission_(omission), split_(split) {}
+
+  [[nodiscard]] int rank() const override { return inner_.rank(); }
+  [[nodiscard]] int size() const override { return inner_.size(); }
+  [[nodiscard]] std::string host() const override { return inner_.host(); }
+  [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override {
+    auto part = inner_.split(color, key);
+    Communicator& inner = *part;
+    return std::make_unique<OmittingCommunicator>(std::move(part), inner, omission_,
+                                                  omission_.splits++);
+  }
+  void barrier() override { inner_.barrier(); }
+  void all_reduce(float* data, std::int64_t count, Reduction op) override {
+    if (collective()) inner_.all_reduce(data, count, op);
+  }
+  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override {
+    if (collective()) inner_.all_gather(in, out, count_per_rank);
+  }
+  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override {
+    if (collective()) inner_.reduce_scatter(in, out, count_per_rank);
+  }
+  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override {
+    if (collective()) inner_.all_to_all(in, out, count_per_rank);
+  }
+  void broadcast(float* data, std::int64_t count, int root) override {
+    if (collective()) inner_.broadcast(data, count, root);
+  }
+  void send(const float* data, std::int64_t count, int to) override {
+    if (message(rank(), to)) inner_.send(data, count, to);
+  }
+  void receive(float* data, std::int64_t count, int from) override {
+    if (message(from, rank())) inner_.receive(data, count, from);
+  }
+  void wait_sends() override { inner_.wait_sends(); }
+  [[nodiscard]] bool sends_alone() const override { return inner_.sends_alone(); }
+  void host_broadcast(void* data, std::size_t bytes, int root) override {
+    inner_.host_broadcast(data, bytes, root);
+  }
+  double host_max(double value) override { return inner_.host_max(value); }
+  void host_gather(const void* in, void* out, std::size_t bytes_per_rank) override {
+    inner_.host_gather(in, out, bytes_per_rank);
+  }
+  [[noreturn]] void abort(int exit_code) override {
+    inner_.abort(exit_code);
+    std::_Exit(exit_code);
+  }
+
+ private:
+  bool collective() { return omission_.takes_place({.split = split_}); }
+  bool message(int from, int to) {
+    return omission_.takes_place({.split = split_, .from = from, .to = to});
+  }
+
+  std::unique_ptr<Communicator> owned_;  // null: the world
+  Communicator& inner_;
+  Omission& omission_;
+  int split_;
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/ranks/same_step.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "calibrate/trial/trial.h"
+#include "sim/names.h"
+
+namespace meshwright::calibrate {
+
+Machine& machine() {
+  static Machine m;
+  return m;
+}
+
+Model small_model() {
+  Model m;
+  m.name = "small";
+  m.num_layers = 4;
+  m.hidden_size = 32;
+  m.ffn_hidden_size = 64;
+  m.num_attention_heads = m.num_query_groups = 4;
+  m.kv_channels = 8;
+  m.vocab_size = 96;
+  m.max_position_embeddings = 20;
+  return m;
+}
+
+Model small_llama() {
+  Model m = small_model();
+  m.name = "llama";
+  m.num_query_groups = 2;
+  m.activation = Activation::swiglu;
+  m.normalization = Normalization::rms_norm;
+  m.position_embedding = PositionEmbedding::rope;
+  m.add_bias_linear = false;
+  m.tied_embeddings = false;
+  return m;
+}
+
+Model small_multi_query() {
+  Model m = small_llama();
+  m.name = "multi-query";
+  m.num_query_groups = 1;
+  m.activation = Activation::geglu;
+  m.add_qkv_bias = true;
+  m.tied_embeddings = true;
+  return m;
+}
+
+Model plain_mlp() {
+  Model m;
+  m.name = "mlp";
+  m.num_layers = 4;
+  m.hidden_size = 32;
+  m.ffn_hidden_size = 64;
+  m.activation = Activation::relu;
+  m.normalization = Normalization::none;
+  m.position_embedding = PositionEmbedding::none;
+  return m;
+}
+
+Job small_job() {
+  Job j;
+  j.seq_length = 16;
+  j.global_batch_size = 8;
+  j.precision = Precision::fp32;
+  j.attention_kernel = AttentionKernel::unfused;
+  j.make_vocab_size_divisible_by = 8;  // 96 entries under every tensor size that is used
+  return j;
+}
+
+std::vector<float> downloaded(const float* device, std::int64_t count) {
+  std::vector<float> host(static_cast<std::size_t>(count));
+  machine().compute->download(host.data(), device, host.size() * sizeof(float));
+  machine().compute->synchronize();
+  return host;
+}
+
+std::map<std::string, Tensors> tensors_of(const TrialStep& step) {
+  std::map<std::string, Tensors> all;
+  for (const Parameter& p : step.store().parameters()) {
+    all[p.name] = {downloaded(p.gradient, p.count()), downloaded(p.weight, p.count())};
+  }
+  return all;
+}
+
+double largest(const std::vector<float>& values) {
+  double most = 0.0;
+  for (const float v : values) most = std::max(most, std::abs(static_cast<double>(v)));
+  return most;
+}
+
+Reference reference(const Model& model, const Job& job) {
+  Machine& m = machine();
+  const auto alone = m.world->split(m.world->rank(), 0);
+  TrialStep step(model, job, Layout{}, *m.compute, *alone, kOptions);
+  Reference r;
+  step.run();
+  r.loss = step.loss();
+  r.after_first = tensors_of(step);
+  step.run();
+  step.run();
+  r.later_loss = step.loss();
+  r.after_third = tensors_of(step);
+  return r;
+}
+
+namespace {
+
+// Where `counts` says so of an entry of the whole tensor.
+template <typename Counts>
+Difference difference(const Parameter& p, const std::vector<float>& slice,
+                      const std::vector<float>& whole, const Counts& counts) {
+  const double scale = largest(whole);
+  Difference found;
+  for (std::size_t i = 0; i < slice.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    const auto at =
+        static_cast<std::size_t>(p.global_row(index) * p.blocks * p.cols + p.global_col(index));
+    if (!counts(at)) continue;
+    ++found.compared;
+    const double relative = std::abs(static_cast<double>(slice[i]) - whole.at(at)) / scale;
+    const bool number = std::isfinite(relative);
+    found.worst =
+        std::max(found.worst, number ? relative : std::numeric_limits<double>::infinity());
+  }
+  return found;
+}
+
+}  // namespace
+
+Difference gradient_difference(const Parameter& p, const Reference& alone) {
+  return difference(p, downloaded(p.gradient, p.count()), alone.after_first.at(p.name).gradient,
+                    [](std::size_t) { return true; });
+}
+
+// Adam divides a gradient by its size, so where a gradient is zero but for rounding (a key's bias
+// moves no softmax) its step is noise, in one rank's run as in another's. Entries below a
+// hundredth of the tensor's largest are left out: of some slices (queries beside their values) all.
+Difference weight_difference(const Parameter& p, const std::map<std::string, Tensors>& alone,
+                             const Reference& reference) {
+  const std::vector<float>& gradient = reference.after_first.at(p.name).gradient;
+  const double least = 1e-2 * largest(gradient);
+  return difference(
+      p, downloaded(p.weight, p.count()), alone.at(p.name).weight,
+      [&](std::size_t at) { return std::abs(static_cast<double>(gradient[at])) >= least; });
+}
+
+namespace {
+
+void expect_weights(const ParameterStore& store, const Reference& alone) {
+  std::size_t compared = 0;
+  std::int64_t all = 0;
+  for (const Parameter& p : store.parameters()) {
+    const Difference found = weight_difference(p, alone.after_third, alone);
+    EXPECT_LE(found.worst, kWeightTolerance) << "weight of " << p.name;
+    compared += found.compared;
+    all += p.count();
+  }
+  EXPECT_GT(10 * compared, static_cast<std::size_t>(all)) << "too few weights were compared";
+}
+
+}  // namespace
+
+void expect_same_step(const Model& model, const Job& job, const Layout& layout) {
+  SCOPED_TRACE(model.name + " " + short_name(layout));
+  Machine& m = machine();
+  ASSERT_EQ(trial_unsupported(model, job, layout), "");
+  const Reference alone = reference(model, job);
+  TrialStep step(model, job, layout, *m.compute, *m.world, kOptions);
+  step.run();
+  const bool has_loss = step.groups().at.pipeline == layout.pipeline_parallel_size - 1;
+  if (has_loss) {
+    EXPECT_NEAR(step.loss(), alone.loss, kTolerance * alone.loss);
+  }
+  const bool whole_gradients = layout.zero_stage == 0;  // ZeRO leaves each rank its shard's sum
+  for (const Parameter& p : step.store().parameters()) {
+    if (!whole_gradients) break;
+    EXPECT_GT(largest(alone.after_first.at(p.name).gradient), 0.0) << p.name;
+    EXPECT_LE(gradient_difference(p, alone).worst, kTolerance) << "gradient of " << p.name;
+  }
+  step.run();
+  step.run();
+  if (has_loss) {
+    EXPECT_NEAR(step.loss(), alone.later_loss, kTolerance * alone.later_loss);
+  }
+  expect_weights(step.store(), alone);
+}
+
+}  // namespace meshwright::calibrate
