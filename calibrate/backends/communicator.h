@@ -40,7 +40,7 @@ class Communicator {
   virtual void receive(float* data, std::int64_t count, int from) = 0;
   virtual void wait_sends() = 0;
   // A send goes through while this rank waits for other messages, before wait_sends().
-  [[nodiscard]] virtual bool sends_alone() const = 0;
+  [[nodiscard]] virtual bool sends_alone() const { return true; }
 
   // Host-side values, for clocks and decisions; small.
   virtual void host_broadcast(void* data, std::size_t bytes, int root) = 0;

@@ -31,7 +31,6 @@ class MpiCommunicator : public Communicator {
   void send(const float* data, std::int64_t count, int to) override;
   void receive(float* data, std::int64_t count, int from) override;
   void wait_sends() override;
-  [[nodiscard]] bool sends_alone() const override { return true; }
 
   void host_broadcast(void* data, std::size_t bytes, int root) override;
   double host_max(double value) override;

@@ -81,15 +81,16 @@ TEST(Operators, GatedActivationDoublesTheFirstLinear) {
   EXPECT_EQ(find(ops, "mlp.fc2").k, 49152);
 }
 
-TEST(Operators, KeyValueHeadsAreReplicatedWhenFewerThanRanks) {
-  // 2 groups on 8 ranks: each holds 12 query heads and 1 key-value head of 128: n = (12 + 2) * 128.
+TEST(Operators, ColumnsOfSharedQueryGroupsAreSplitEvenlyAndWorkedOnByHead) {
+  // 96 heads and 2 groups of 128 on 8 ranks: (96 + 2 * 2) * 128 / 8 = 1600 columns each. After the
+  // gather a rank works on 12 query heads and one key head.
   Model model = gpt3();
   model.num_query_groups = 2;
   Layout layout;
   layout.tensor_parallel_size = 8;
-  EXPECT_EQ(
-      find(layer_operators(model, {}, job_2048(AttentionKernel::flash), layout), "attention.qkv").n,
-      14 * 128);
+  const auto ops = layer_operators(model, {}, job_2048(AttentionKernel::flash), layout);
+  EXPECT_EQ(find(ops, "attention.qkv").n, 1600);
+  EXPECT_EQ(find(ops, "attention.core").batch, 12);
 }
 
 TEST(Operators, BalancedExpertsSeeTopkTokensOverAllExperts) {
