@@ -22,14 +22,14 @@ std::string policy(const std::string& script) {
       scripts);
 }
 
-std::string head(const Json& report, const std::string& script) {
+std::string head(std::string_view title, const std::string& script) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<title>{} - meshwright</title>\n<style>\n{}</style>\n</head>\n",
-      policy(script), html::escape(html::text_at(report, "title")), page_style());
+      policy(script), html::escape(title), page_style());
 }
 
 struct Part {
@@ -52,25 +52,40 @@ std::string navigation(const std::string& body) {
   return out + "</ul></nav>\n";
 }
 
+// A place for the viewer's theme button.
+constexpr std::string_view kThemeBar = "<nav aria-label=\"Page\"><ul></ul></nav>\n";
+
 std::string notices() { return fmt::format("<!--\n{}-->\n", third_party_notices()); }
+
+// The record goes along, so that the page can be read by programs too.
+std::string page_of(std::string_view title, const std::string& top, const std::string& body,
+                    const std::string& record) {
+  const std::string script = html::code_in_script(viewer_script());
+  std::string page = head(title, script);
+  page += fmt::format("<body>\n{}{}<main>\n{}</main>\n", html::bar_patterns(), top, body);
+  page += fmt::format("<script type=\"application/json\" id=\"report\">{}</script>\n",
+                      html::json_in_script(record));
+  if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
+  return page + "</body>\n</html>\n";
+}
 
 }  // namespace
 
 std::string report_html(const std::string& report_json) {
   const Json report = Json::parse(report_json);
-  const std::string script = html::code_in_script(viewer_script());
   const std::string body = html::step_time(report) + html::ranking(report) + html::traffic(report) +
                            html::memory(report) + html::heat_map(report) + html::timeline(report) +
                            html::validation(report) + html::rejections(report) +
                            html::calibration(report) + html::assumptions(report) +
                            html::provenance(report);
-  std::string page = head(report, script);
-  page += fmt::format("<body>\n{}{}{}<main>\n{}</main>\n", html::bar_patterns(),
-                      html::headline(report), navigation(body), body);
-  page += fmt::format("<script type=\"application/json\" id=\"report\">{}</script>\n",
-                      html::json_in_script(report_json));
-  if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
-  return page + "</body>\n</html>\n";
+  return page_of(html::text_at(report, "title"), html::headline(report) + navigation(body), body,
+                 report_json);
+}
+
+std::string comparison_html(const std::string& comparison_json) {
+  const Json comparison = Json::parse(comparison_json);
+  return page_of("Two reports compared", html::comparison_headline(comparison).append(kThemeBar),
+                 html::comparison(comparison), comparison_json);
 }
 
 }  // namespace meshwright::reports

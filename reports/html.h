@@ -9,6 +9,8 @@
 namespace meshwright::reports {
 
 std::string report_html(const std::string& report_json);
+// Likewise of a comparison of two reports.
+std::string comparison_html(const std::string& comparison_json);
 
 // Built from viewer/; the script is empty when it was built without npm.
 std::string_view viewer_script();

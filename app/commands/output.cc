@@ -10,13 +10,17 @@
 
 namespace meshwright::app {
 
-void add_output_options(CLI::App& command, OutputOptions& options) {
+void add_format_option(CLI::App& command, Format& format) {
   const std::map<std::string, Format> formats{{"table", Format::table},
                                               {"json", Format::json},
                                               {"csv", Format::csv},
                                               {"markdown", Format::markdown}};
-  command.add_option("--format", options.format, "table, json, csv or markdown (default table)")
+  command.add_option("--format", format, "table, json, csv or markdown (default table)")
       ->transform(CLI::CheckedTransformer(formats).description(""));
+}
+
+void add_output_options(CLI::App& command, OutputOptions& options) {
+  add_format_option(command, options.format);
   command.add_option("--out", options.out, "File to write; default: standard output");
 }
 

@@ -15,6 +15,8 @@ namespace meshwright::app {
 
 enum class Format { table, json, csv, markdown };
 
+void add_format_option(CLI::App& command, Format& format);
+
 // Adds --format and --out.
 struct OutputOptions {
   Format format = Format::table;

@@ -8,14 +8,17 @@
 #include <memory>
 
 #include "app/commands/inputs.h"
+#include "app/commands/output.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/observations.h"
 #include "app/program.h"
+#include "reports/comparison_json.h"
 #include "reports/html.h"
 #include "reports/plan_json.h"
 #include "reports/report_json.h"
 #include "reports/sha256.h"
+#include "reports/tables.h"
 #include "sim/error.h"
 
 namespace meshwright::app {
@@ -23,6 +26,8 @@ namespace {
 
 struct Options {
   std::string plan;
+  std::vector<std::string> compare;  // two records
+  Format format = Format::table;     // of what goes to standard output
   std::string trials;
   std::string profile;
   std::string out = "report.html";
@@ -41,14 +46,79 @@ std::string record_beside(const std::string& page) {
   return std::filesystem::path(page).replace_extension(".json").string();
 }
 
-int run(const Options& options) {
-  const std::string record = record_beside(options.out);
-  if (record == options.out) {
+void check_outputs(const std::string& page, const std::string& record) {
+  if (record == page) {
     throw InputError("--out", "",
-                     fmt::format("must name a page, such as report.html, is \"{}\"", options.out));
+                     fmt::format("must name a page, such as report.html, is \"{}\"", page));
   }
-  check_writable(options.out);
+  check_writable(page);
   check_writable(record);
+}
+
+// Compact: the page carries the same text.
+std::string text_of(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The sentence for people; the tables for spreadsheets and documents.
+void print_result(Format format, const std::string& sentence,
+                  const std::vector<reports::Table>& tables, const std::string& json) {
+  if (format == Format::table) {
+    fmt::print("{}\n", sentence);
+    return;
+  }
+  write_output({.format = format, .out = "-"}, tables, json);
+}
+
+std::vector<reports::Table> tables_of(const planner::Plan& plan,
+                                      const std::optional<planner::Validation>& validation) {
+  std::vector<reports::Table> tables{reports::ranked_table(plan)};
+  tables.front().title = "Ranking";
+  const auto add = [&](const char* title, reports::Table table) {
+    table.title = title;
+    tables.push_back(std::move(table));
+  };
+  if (!plan.ranked.empty()) {
+    const Estimate& best = plan.ranked.front();
+    add("Terms of the winner's step", reports::terms_table(best));
+    add("Memory of the winner's stages", reports::memory_table(best, plan.cluster.device));
+    add("Transfers of the winner's busiest stage",
+        reports::volume_table(best.volume.busiest(), best.layout, plan.cluster));
+  }
+  if (validation) add("Predicted and measured", reports::validation_table(*validation));
+  add("Rejected layouts", reports::rejections_table(plan));
+  return tables;
+}
+
+int compare(const Options& options) {
+  const std::string record = record_beside(options.out);
+  check_outputs(options.out, record);
+  reports::Origin origin{.tool_version = kVersion, .command = this_command(), .inputs = {}};
+  const auto read = [&](const std::string& name, const std::string& file) {
+    const nlohmann::json json = read_input(name, file, origin);
+    reports::require_schema(json, file, reports::kReportSchema);
+    return Json::parse(json.dump());
+  };
+  const Json before = read("before", options.compare[0]);
+  const Json after = read("after", options.compare[1]);
+  const Json comparison = reports::comparison_to_json(before, after, origin);
+  const std::string text = text_of(comparison);
+  write_file_atomically(record, text);
+  write_file_atomically(options.out, reports::comparison_html(text));
+  print_result(options.format, comparison["sentence"].get<std::string>(),
+               reports::comparison_tables(comparison), text);
+  fmt::print(stderr, "wrote {} and {}\n", options.out, record);
+  return kDone;
+}
+
+int run(const Options& options) {
+  if (!options.compare.empty()) return compare(options);
+  if (options.plan.empty()) {
+    throw InputError("name a plan, or two records after --compare",
+                     "meshwright report plan.json, or meshwright report --compare a.json b.json");
+  }
+  const std::string record = record_beside(options.out);
+  check_outputs(options.out, record);
   reports::ReportContents contents;
   contents.origin.tool_version = kVersion;
   contents.origin.command = this_command();
@@ -68,11 +138,11 @@ int run(const Options& options) {
     reports::require_schema(contents.profile, options.profile, "meshwright.profile/1");
   }
   const Json report = reports::report_to_json(contents);
-  // Compact: the page carries the same text.
-  const std::string text = report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = text_of(report);
   write_file_atomically(record, text);
   write_file_atomically(options.out, reports::report_html(text));
-  fmt::print("{}\n", report["verdict"].get<std::string>());
+  print_result(options.format, report["verdict"].get<std::string>(),
+               tables_of(contents.plan, contents.validation), text);
   fmt::print(stderr, "wrote {} and {}\n", options.out, record);
   return kDone;
 }
@@ -83,12 +153,17 @@ void add_report(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "report", "One offline page for a review, and the record behind it, from a plan");
-  command->add_option("plan", options->plan, "Plan that meshwright plan wrote")->required();
+  command->add_option("plan", options->plan, "Plan that meshwright plan wrote");
+  command
+      ->add_option("--compare", options->compare,
+                   "Two records (report.json) to put side by side: before, after")
+      ->expected(2);
   command->add_option("--trials", options->trials, "Observations that meshwright trial wrote");
   command->add_option("--profile", options->profile,
                       "Profile that meshwright calibrate wrote; its notes are shown");
   command->add_option("--out", options->out, "Page to write; the record goes beside it as .json")
       ->capture_default_str();
+  add_format_option(*command, options->format);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -102,6 +102,27 @@ std::string table(std::string_view caption, const std::vector<Heading>& headings
   return out + "</tbody></table></div>\n";
 }
 
+std::string table(const Table& table) {
+  std::vector<Heading> headings;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Column& column = table.columns[c];
+    const bool number = std::any_of(table.rows.begin(), table.rows.end(), [c](const auto& row) {
+      return std::holds_alternative<double>(row[c]);
+    });
+    headings.push_back(
+        {column.unit.empty() ? column.heading : column.heading + ", " + column.unit, number});
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& cells : table.rows) {
+    std::vector<std::string> row;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      row.push_back(escape(cell_text(cells[c], table.columns[c])));
+    }
+    rows.push_back(std::move(row));
+  }
+  return html::table(table.title, headings, rows);
+}
+
 std::string badge(std::string_view provenance) {
   return fmt::format("<span class=\"badge {0}\">{0}</span>", escape(provenance));
 }

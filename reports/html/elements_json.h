@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/table.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports::html {
@@ -23,6 +24,9 @@ struct Heading {
 // Cells are HTML. The first cell of a row heads it.
 std::string table(std::string_view caption, const std::vector<Heading>& headings,
                   const std::vector<std::vector<std::string>>& rows);
+
+// A table of ours; its texts are escaped.
+std::string table(const Table& table);
 
 // "measured", "datasheet": solid for what was timed, dashed for what was not.
 std::string badge(std::string_view provenance);

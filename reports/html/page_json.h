@@ -21,6 +21,9 @@ std::string rejections(const Json& report);
 std::string calibration(const Json& report);
 std::string provenance(const Json& report);
 std::string assumptions(const Json& report);
+// Of a comparison.
+std::string comparison_headline(const Json& comparison);
+std::string comparison(const Json& comparison);
 
 // <section id=...><h2>...: what every part is wrapped in.
 std::string section(std::string_view id, std::string_view heading, const std::string& body);

@@ -269,6 +269,18 @@ test("hostile names stay text everywhere", async (t) => {
   assert.deepEqual(requests, []);
 });
 
+test("two reports stand side by side", async (t) => {
+  const other = make_report("other", [...kPlan, "--gpus", "256"]);
+  meshwright("report", "--compare", file("seventy.json"), file("other.json"), "--out", file("both.html"));
+  const { page, errors, requests } = await opened(t, file("both.html"));
+  assert.equal(await page.textContent(".verdict"), read_json(file("both.json")).sentence);
+  assert.match(await page.textContent(".tiles"), new RegExp(other.record.summary.short_name));
+  await page.click('#changes th button:has-text("term")');
+  assert.deepEqual(errors, []);
+  assert.deepEqual(requests, []);
+  assert.deepEqual(await serious_faults(page), []);
+});
+
 test("says why when nothing fits", async (t) => {
   const plan = file("none-plan.json");
   try {

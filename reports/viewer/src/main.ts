@@ -50,10 +50,10 @@ function wake_tables(): void {
     const fixed = table.closest(".bars, #ranking, #heat-map, [data-fixed]") !== null;
     if (!fixed && (table.tBodies[0]?.rows.length ?? 0) > 1) make_sortable(table);
   }
-  if (section !== null && ranked !== null) ranking = new Ranking(report, section, ranked);
+  if (section !== null && ranked !== null && Array.isArray(report.ranked)) ranking = new Ranking(report, section, ranked);
 }
 
-if (Array.isArray(report.ranked)) wake_tables();
+wake_tables();
 for (const group of document.querySelectorAll<HTMLElement>(".tabs")) make_tabs(group);
 add_copy_buttons();
 add_theme_button(draw_all);

@@ -76,6 +76,30 @@ TEST(Commands, EstimateWritesTheStepAsATrace) {
   EXPECT_EQ(trace["otherData"]["tool_version"], "0.1.0");
 }
 
+TEST(Commands, ReportComparesTwoRecords) {
+  const TemporaryFolder folder;
+  for (const std::string batch : {"64", "128"}) {
+    const ProgramResult plan =
+        run_program({"plan", "--model", config("models/llama-3-8b.json"), "--cluster",
+                     config("clusters/h100-8.json"), "--global-batch-size", batch, "--out",
+                     folder.path("p.json")});
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    const ProgramResult report =
+        run_program({"report", folder.path("p.json"), "--out", folder.path("r" + batch + ".html")});
+    ASSERT_EQ(report.exit_code, 0) << report.err;
+  }
+  const ProgramResult result =
+      run_program({"report", "--compare", folder.path("r64.json"), folder.path("r128.json"),
+                   "--out", folder.path("both.html"), "--format", "markdown"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("| /job/global_batch_size | 64 | 128 |"));
+  const ProgramResult refused =
+      run_program({"report", "--compare", folder.path("p.json"), folder.path("r128.json"), "--out",
+                   folder.path("x.html")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("meshwright.report/1"));
+}
+
 TEST(Commands, PlanForLlama70bOn512H100NamesAWinnerAndCountsRejections) {
   const ProgramResult result =
       run_program({"plan", "--model", config("models/llama-3-70b.json"), "--cluster",
