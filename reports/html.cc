@@ -40,6 +40,7 @@ constexpr std::array kParts{Part{"step-time", "Time"},       Part{"ranking", "Ra
                             Part{"traffic", "Traffic"},      Part{"memory", "Memory"},
                             Part{"heat-map", "Sizes"},       Part{"timeline", "Timeline"},
                             Part{"validation", "Measured"},  Part{"rejections", "Rejected"},
+                            Part{"scaling", "Scaling"},      Part{"launch", "Launch"},
                             Part{"calibration", "Evidence"}, Part{"assumptions", "Assumptions"},
                             Part{"provenance", "Origin"}};
 
@@ -76,6 +77,7 @@ std::string report_html(const std::string& report_json) {
   const std::string body = html::step_time(report) + html::ranking(report) + html::traffic(report) +
                            html::memory(report) + html::heat_map(report) + html::timeline(report) +
                            html::validation(report) + html::rejections(report) +
+                           html::scaling(report) + html::launch(report) +
                            html::calibration(report) + html::assumptions(report) +
                            html::provenance(report);
   return page_of(html::text_at(report, "title"), html::headline(report) + navigation(body), body,

@@ -16,6 +16,19 @@ Json validation_section(const planner::Validation& validation) {
   return json;
 }
 
+Json launch_section(const std::vector<LaunchFile>& files) {
+  Json json = Json::array();
+  for (const LaunchFile& file : files) {
+    json.push_back({{"target", file.target},
+                    {"names_of", file.names_of},
+                    {"file_name", file.file_name},
+                    {"text", file.text},
+                    {"notes", file.notes},
+                    {"refusal", file.refusal}});
+  }
+  return json;
+}
+
 }  // namespace
 
 Json report_to_json(const ReportContents& contents) {
@@ -45,6 +58,8 @@ Json report_to_json(const ReportContents& contents) {
                         {"legal", plan.statistics.legal},
                         {"fitting", plan.statistics.fitting}};
   json["calibration"] = calibration_section(plan, contents.profile);
+  json["scaling"] = scaling_section(plan, contents.search);
+  json["launch"] = launch_section(contents.launch);
   json["assumptions"] = assumptions_section(plan);
   json["glossary"] = glossary_section();
   return json;

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "planner/plan.h"
 #include "planner/search.h"
@@ -15,6 +17,16 @@ namespace meshwright::reports {
 
 inline constexpr std::string_view kReportSchema = "meshwright.report/1";
 
+// The winner in a framework's words, or why it cannot be said in them.
+struct LaunchFile {
+  std::string target;
+  std::string names_of;  // the framework's version
+  std::string file_name;
+  std::string text;
+  std::vector<std::string> notes;
+  std::string refusal;
+};
+
 struct ReportContents {
   planner::Plan plan;
   planner::SearchOptions search;  // the plan's, for the heat map
@@ -22,6 +34,7 @@ struct ReportContents {
   Origin plan_origin;             // of the plan
   std::optional<planner::Validation> validation;
   nlohmann::json profile;  // the measured profile, or null
+  std::vector<LaunchFile> launch;
 };
 
 Json report_to_json(const ReportContents& contents);

@@ -13,6 +13,7 @@
 #include "app/generated/paths.h"
 #include "app/observations.h"
 #include "app/program.h"
+#include "interop/launch.h"
 #include "reports/comparison_json.h"
 #include "reports/html.h"
 #include "reports/plan_json.h"
@@ -90,6 +91,16 @@ std::vector<reports::Table> tables_of(const planner::Plan& plan,
   return tables;
 }
 
+std::vector<reports::LaunchFile> launch_files(const planner::Plan& plan) {
+  std::vector<reports::LaunchFile> files;
+  if (plan.ranked.empty()) return files;
+  const Layout& layout = plan.ranked.front().layout;
+  for (const interop::Launch& l : interop::launches({plan.model, plan.cluster, plan.job, layout})) {
+    files.push_back({l.target, l.names_of, l.file_name, l.text, l.notes, l.refusal});
+  }
+  return files;
+}
+
 int compare(const Options& options) {
   const std::string record = record_beside(options.out);
   check_outputs(options.out, record);
@@ -137,6 +148,7 @@ int run(const Options& options) {
     contents.profile = read_input("profile", options.profile, contents.origin);
     reports::require_schema(contents.profile, options.profile, "meshwright.profile/1");
   }
+  contents.launch = launch_files(contents.plan);
   const Json report = reports::report_to_json(contents);
   const std::string text = text_of(report);
   write_file_atomically(record, text);

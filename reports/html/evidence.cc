@@ -57,6 +57,20 @@ std::string comparison_table(const Json& layouts) {
                rows);
 }
 
+// Predicted / measured - 1; nothing where nothing was measured.
+std::string error_text(const Json& term) {
+  const double measured = number_at(term, "measured_seconds");
+  if (measured <= 0.0) return "";
+  return fmt::format("{:+.1f}", (number_at(term, "predicted_seconds") / measured - 1.0) * 100.0);
+}
+
+// How much of the step's error is this term's: predicted - measured, over the measured step.
+std::string share_text(const Json& term, const Json& layout) {
+  const double step = number_at(layout, "measured_seconds");
+  const double error = number_at(term, "predicted_seconds") - number_at(term, "measured_seconds");
+  return step > 0.0 ? fmt::format("{:+.1f}", error / step * 100.0) : "";
+}
+
 std::string comparison_terms(const Json& layouts) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& layout : layouts) {
@@ -64,11 +78,48 @@ std::string comparison_terms(const Json& layouts) {
       rows.push_back({fmt::format("<code>{}</code>", escape(text_at(layout, "run_name"))),
                       escape(spoken(text_at(term, "name"))),
                       significant(number_at(term, "predicted_seconds") * 1e3),
-                      significant(number_at(term, "measured_seconds") * 1e3)});
+                      significant(number_at(term, "measured_seconds") * 1e3), error_text(term),
+                      share_text(term, layout)});
     }
   }
   return table("Term by term",
                {{"really run"}, {"term"}, {"predicted, ms", true}, {"measured, ms", true}}, rows);
+}
+
+// Points of one kind: measured, fitted, residual, noise.
+std::string measured_table(const Json& series) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& point : series["points"]) {
+    rows.push_back({escape(text_at(point, "what")),
+                    significant(number_at(point, "measured_seconds") * 1e3),
+                    significant(number_at(point, "fitted_seconds") * 1e3),
+                    fmt::format("{:+.1f}", number_at(point, "residual") * 100.0),
+                    fmt::format("{:.1f}", number_at(point, "relative_spread") * 100.0),
+                    point["noisy"].get<bool>() ? "noisy" : ""});
+  }
+  return table(fmt::format("{}: typical residual {}", text_at(series, "name"),
+                           percent_text(number_at(series, "typical_residual"))),
+               {{"size"},
+                {"measured, ms", true},
+                {"fitted model, ms", true},
+                {"residual, %", true},
+                {"noise (1 sigma), %", true},
+                {"look twice"}},
+               rows);
+}
+
+std::string measured_points(const Json& measured) {
+  if (measured.empty()) return "";
+  std::string tables;
+  for (const Json& series : measured) tables += measured_table(series);
+  return "<h3>Measured points and the model fitted to them</h3>\n" +
+         paragraph(
+             "Near a measured point the prediction is the measurement itself; the fitted model "
+             "answers further away. Its residuals here say how far it can be trusted there.") +
+         figure("residuals",
+                "What the fitted model misses at each measured point; the whiskers are "
+                "the measurement's own noise, two standard deviations.") +
+         details("Every measured point", tables);
 }
 
 }  // namespace
@@ -98,6 +149,11 @@ std::string heat_map(const Json& report) {
 std::string timeline(const Json& report) {
   const Json& timeline = report["timeline"];
   if (!timeline.is_object()) return "";
+  if (timeline["events"].empty()) {
+    return section(
+        "timeline", "The pipeline's timeline",
+        fmt::format("<p class=\"notice\">{}</p>\n", escape(text_at(timeline, "sentence"))));
+  }
   std::vector<std::vector<std::string>> rows;
   int stage = 0;
   for (const Json& busy : timeline["busy_share"]) {
@@ -190,6 +246,7 @@ std::string calibration(const Json& report) {
                         escape(text_at(profile, "created")), escape(text_at(profile, "command")),
                         number_at(profile, "measured_points"));
   }
+  body += measured_points(calibration["measured"]);
   if (!calibration["flagged"].empty()) {
     body += "<h3>Measurements to look at twice</h3>\n" + list(calibration["flagged"]);
   }

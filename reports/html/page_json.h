@@ -19,6 +19,8 @@ std::string timeline(const Json& report);
 std::string validation(const Json& report);
 std::string rejections(const Json& report);
 std::string calibration(const Json& report);
+std::string launch(const Json& report);
+std::string scaling(const Json& report);
 std::string provenance(const Json& report);
 std::string assumptions(const Json& report);
 // Of a comparison.

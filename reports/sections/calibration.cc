@@ -122,6 +122,7 @@ Json calibration_section(const planner::Plan& plan, const nlohmann::json& profil
             {"source", cluster.device.source},
             {"facts", std::move(facts)},
             {"extrapolations", extrapolations(plan)}};
+  json["measured"] = measured_points_section(plan);
   json["profile"] = profile_summary(profile);
   json["flagged"] = notes_of(profile);
   return json;

@@ -58,7 +58,7 @@ std::string verdict(const planner::Plan& plan) {
   std::string text = fmt::format(
       "Run {} as {} on {} x {} ({}): a step of {} tokens takes {} (90 % interval {} to {}), {} "
       "tokens/s per GPU at {} MFU, and the fullest GPU holds {} of {}.",
-      plan.model.name, short_name(best.layout), world_size(best.layout), plan.cluster.device.name,
+      plan.model.name, brief_name(best.layout), world_size(best.layout), plan.cluster.device.name,
       plan.cluster.name, si_text(tokens_per_step(plan.job)), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
       significant(best.tokens_per_second_per_gpu), percent_text(best.model_flops_utilization),

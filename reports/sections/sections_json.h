@@ -41,12 +41,16 @@ std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
 Json heat_map_section(const std::vector<SizeCell>& cells);
 // Of each cell the layout that missed the memory by least, with the time it would have taken.
 Json too_large_section(const planner::Plan& plan, const std::vector<SizeCell>& cells);
+// The best step on a quarter to four times the GPUs, with the same batch: the search again.
+Json scaling_section(const planner::Plan& plan, const planner::SearchOptions& search);
 // What each stage does when: the winner's schedule, cut to a readable number of micro-batches.
 Json timeline_section(const planner::Plan& plan);
 Json rejections_section(const planner::Plan& plan);
 // What stands behind the numbers: measured points, fitted rates, datasheet values. `profile` is the
 // measured profile, or null.
 Json calibration_section(const planner::Plan& plan, const nlohmann::json& profile);
+// Every measured GEMM and collective beside the model that was fitted to them.
+Json measured_points_section(const planner::Plan& plan);
 // The job in words, the plan's notes, what an interval means.
 Json assumptions_section(const planner::Plan& plan);
 Json glossary_section();

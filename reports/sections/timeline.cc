@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "reports/sections/sections_json.h"
+#include "reports/text.h"
 #include "sim/names.h"
 #include "sim/pipeline.h"
 #include "sim/schedule/schedule.h"
@@ -56,6 +58,29 @@ Json events_of(const Timeline& timeline) {
   return events;
 }
 
+constexpr std::array kEventColumns{"stage", "begin_seconds", "end_seconds",
+                                   "work",  "micro_batch",   "chunk"};
+
+// A notice in place of a picture.
+Json too_many_events(const Layout& layout, int all, int shown, std::size_t count) {
+  return {
+      {"schedule", name_of(layout.schedule)},
+      {"stages", layout.pipeline_parallel_size},
+      {"micro_batches", all},
+      {"micro_batches_shown", 0},
+      {"total_seconds", 0.0},
+      {"busy_share", Json::array()},
+      {"sentence",
+       fmt::format("The first {} of {} micro-batches over {} stages of {} chunks are {} pieces of "
+                   "work, more than a page can show ({}). meshwright estimate --trace writes "
+                   "them all, for a trace viewer.",
+                   shown, all, layout.pipeline_parallel_size, layout.virtual_pipeline_parallel_size,
+                   count_text(static_cast<std::int64_t>(count)),
+                   count_text(static_cast<std::int64_t>(kMostEvents)))},
+      {"event_columns", kEventColumns},
+      {"events", Json::array()}};
+}
+
 }  // namespace
 
 Json timeline_section(const planner::Plan& plan) {
@@ -69,7 +94,7 @@ Json timeline_section(const planner::Plan& plan) {
                                           layout.virtual_pipeline_parallel_size);
   std::size_t count = 0;
   for (const StageProgram& program : programs) count += program.size();
-  if (count > kMostEvents) return {};
+  if (count > kMostEvents) return too_many_events(layout, all, shown, count);
   const Timeline timeline =
       simulate(layout.schedule, programs, pipeline_times(plan, best, all), true);
   Json busy = Json::array();
@@ -81,16 +106,15 @@ Json timeline_section(const planner::Plan& plan) {
                          "The first {} of {} micro-batches, {} schedule; the others repeat the "
                          "middle part, so the idle share of a whole step is smaller than it looks.",
                          shown, all, name_of(layout.schedule));
-  return {
-      {"schedule", name_of(layout.schedule)},
-      {"stages", layout.pipeline_parallel_size},
-      {"micro_batches", all},
-      {"micro_batches_shown", shown},
-      {"total_seconds", timeline.total.value()},
-      {"busy_share", std::move(busy)},
-      {"sentence", sentence},
-      {"event_columns", {"stage", "begin_seconds", "end_seconds", "work", "micro_batch", "chunk"}},
-      {"events", events_of(timeline)}};
+  return {{"schedule", name_of(layout.schedule)},
+          {"stages", layout.pipeline_parallel_size},
+          {"micro_batches", all},
+          {"micro_batches_shown", shown},
+          {"total_seconds", timeline.total.value()},
+          {"busy_share", std::move(busy)},
+          {"sentence", sentence},
+          {"event_columns", kEventColumns},
+          {"events", events_of(timeline)}};
 }
 
 }  // namespace meshwright::reports

@@ -205,6 +205,20 @@ test("copies the table as CSV", async (t) => {
   assert.equal(lines[1].split(",")[1], report.record.ranked[0].short_name);
 });
 
+test("launch files are tabs, by mouse and arrow keys, and can be copied", async (t) => {
+  const { page, context } = await opened(t);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const shown = () => page.$$eval("#launch .tab", (tabs) => tabs.map((tab) => tab.checkVisibility()));
+  assert.deepEqual(await shown(), [true, false, false]);
+  await page.click('#launch [role=tab]:has-text("torchtitan")');
+  assert.deepEqual(await shown(), [false, true, false]);
+  await page.keyboard.press("ArrowLeft");
+  assert.deepEqual(await shown(), [true, false, false]);
+  await page.click('#launch button:has-text("Copy")');
+  await page.waitForSelector('#launch button:has-text("Copied")');
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), report.record.launch[0].text);
+});
+
 test("is usable from the keyboard", async (t) => {
   const { page } = await opened(t);
   await page.focus("#ranking th button");

@@ -10,6 +10,8 @@ import { parity_chart } from "./parity";
 import { add_brush, pareto_chart } from "./pareto";
 import { Ranking } from "./ranking";
 import { read_report, type Report } from "./report";
+import { residuals_chart } from "./residuals";
+import { scaling_chart } from "./scaling";
 import { step_time_chart } from "./step_time";
 import { make_sortable } from "./tables";
 import { make_tabs } from "./tabs";
@@ -22,6 +24,8 @@ const kCharts: Record<string, (report: Report, theme: Theme, narrow: boolean) =>
   memory: memory_chart,
   pareto: pareto_chart,
   parity: parity_chart,
+  residuals: residuals_chart,
+  scaling: scaling_chart,
   step_time: step_time_chart,
   timeline: timeline_chart,
   traffic: traffic_chart,

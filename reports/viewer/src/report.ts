@@ -72,6 +72,25 @@ export interface Comparison {
   measured_seconds: number;
 }
 
+export interface ScalePoint {
+  gpus: number;
+  step_time_seconds: number | null;
+  step_time_low_seconds: number;
+  step_time_high_seconds: number;
+  tokens_per_second: number;
+  tokens_per_second_per_gpu: number;
+  efficiency: number;
+  short_name: string;
+}
+
+export interface MeasuredPoint {
+  what: string;
+  measured_seconds: number;
+  fitted_seconds: number;
+  residual: number;
+  relative_spread: number;
+}
+
 export interface Report {
   top: number; // of ranked: those that were asked for
   ranked: RankedLayout[];
@@ -84,6 +103,8 @@ export interface Report {
     cells: Cell[];
   } | null;
   timeline: Timeline | null;
+  scaling: { counts: ScalePoint[] } | null;
+  calibration: { measured: { name: string; points: MeasuredPoint[] }[] };
   validation: { layouts: Comparison[] } | null;
 }
 

@@ -19,7 +19,7 @@ interface Params {
 
 export function timeline_chart(report: Report, theme: Theme): Chart | null {
   const timeline = report.timeline;
-  if (timeline === null) return null;
+  if (timeline === null || timeline.events.length === 0) return null;
   const stages = Array.from({ length: timeline.stages }, (_, stage) => `stage ${stage}`);
   const works = [...new Set(timeline.events.map((event) => event[3]))];
   const row = Math.max(9, Math.min(26, 560 / timeline.stages));

@@ -101,6 +101,26 @@ TEST(Html, MeasuredAndDatasheetNumbersLookDifferent) {
   EXPECT_THAT(page, HasSubstr("<span class=\"badge datasheet\">datasheet</span>"));
 }
 
+TEST(Html, LaunchFilesKeepTheirLinesAndStayText) {
+  Json report = Json::parse(report_text(sample_plan()));
+  report["launch"] = {{{"target", "Megatron-LM"},
+                       {"names_of", "a commit"},
+                       {"file_name", "run.sh"},
+                       {"text", "a <b\n  $c\n"},
+                       {"notes", {"mind <this>"}},
+                       {"refusal", ""}},
+                      {{"target", "DeepSpeed"},
+                       {"names_of", "a commit"},
+                       {"file_name", "ds.json"},
+                       {"text", ""},
+                       {"notes", Json::array()},
+                       {"refusal", "no <pipeline>"}}};
+  const std::string page = without_scripts(report_html(report.dump()));
+  EXPECT_THAT(page, HasSubstr("tabindex=\"0\">a &lt;b\n  $c\n</pre>"));
+  EXPECT_THAT(page, HasSubstr("mind &lt;this&gt;"));
+  EXPECT_THAT(page, HasSubstr("DeepSpeed cannot run this layout: no &lt;pipeline&gt;."));
+}
+
 TEST(Html, SaysWhyWhenNothingFits) {
   planner::Plan plan = sample_plan();
   plan.ranked.clear();

@@ -6,6 +6,7 @@
 
 #include "plan_fixture.h"
 #include "schema_check.h"
+#include "sim/cost/gemm_model.h"
 
 namespace meshwright::reports {
 namespace {
@@ -36,6 +37,8 @@ TEST(ReportJson, ObeysItsSchemaWithValidationAndProfile) {
   run.terms = {{TermKind::forward_compute, seconds(0.2), seconds(0.19)}};
   contents.validation.emplace();
   contents.validation->layouts = {run};
+  contents.launch = {{"Megatron-LM", "commit", "run.sh", "torchrun\n", {"a note"}, ""},
+                     {"DeepSpeed", "commit", "ds.json", "", {}, "no pipeline"}};
   contents.profile = {{"schema", "meshwright.profile/1"},
                       {"created", "2026-01-01T00:00:00Z"},
                       {"command", "meshwright calibrate"},
@@ -128,6 +131,71 @@ TEST(ReportJson, TimelineSaysHowManyMicroBatchesItShows) {
   EXPECT_EQ(timeline["micro_batches_shown"], 4);
   EXPECT_EQ(timeline["events"].size(), 2U * 2U * 4U);  // stages x (forward, backward) x shown
   EXPECT_THAT(timeline["sentence"].get<std::string>(), testing::HasSubstr("first 4 of 16"));
+}
+
+// 32 stages, 64 micro-batches shown, 4 chunks each, forward and backward: 16,384 pieces.
+TEST(ReportJson, ALargeTimelineIsANoticeAndNoSilence) {
+  ReportContents contents = sample_contents();
+  contents.plan.model.num_layers = 128;
+  contents.plan.job.global_batch_size = 64;
+  Layout layout{.pipeline_parallel_size = 32};
+  layout.virtual_pipeline_parallel_size = 4;
+  layout.schedule = PipelineSchedule::interleaved;
+  contents.plan.ranked = {sample_estimate(layout, 1.0)};
+  for (StageMemory& stage : contents.plan.ranked[0].memory) stage.activations = gibibytes(1);
+  const Json report = report_to_json(contents);
+  EXPECT_EQ(complaint("report", plain(report)), "");
+  EXPECT_TRUE(report["timeline"]["events"].empty());
+  EXPECT_THAT(report["timeline"]["sentence"].get<std::string>(),
+              testing::AllOf(testing::HasSubstr("16,384"), testing::HasSubstr("--trace")));
+}
+
+// 16 GPUs in nodes of 8: a quarter and a half are parts of a node or a node, 32 and 64 are nodes.
+TEST(ReportJson, ScalesFromAQuarterToFourTimesTheGpus) {
+  ReportContents contents = sample_contents();
+  contents.plan = planner::search(sample_model(), sample_cluster(), sample_job(), contents.search);
+  const Json scaling = report_to_json(contents)["scaling"];
+  std::vector<int> counts;
+  for (const Json& point : scaling["counts"]) counts.push_back(point["gpus"].get<int>());
+  EXPECT_THAT(counts, testing::ElementsAre(4, 8, 16, 32, 64));
+  EXPECT_EQ(scaling["counts"][2]["efficiency"], 1.0);
+  EXPECT_EQ(scaling["counts"][2]["step_time_seconds"],
+            contents.plan.ranked.front().step_time.value());
+  // The batch is the same, so more GPUs are never more efficient here.
+  EXPECT_LE(scaling["counts"][4]["efficiency"].get<double>(), 1.0);
+}
+
+TEST(ReportJson, ShowsLayoutsThatAreTooLargeWithTheReason) {
+  ReportContents contents = sample_contents();
+  contents.plan.cluster.device.memory = gibibytes(2.5);
+  const Json report = report_to_json(contents);
+  ASSERT_FALSE(report["too_large"].empty());
+  for (const Json& point : report["too_large"]) {
+    EXPECT_GT(point["peak_memory_bytes"].get<double>(), gibibytes(2.5).value());
+    EXPECT_GT(point["step_time_seconds"].get<double>(), 0.0);
+    EXPECT_THAT(point["reason"].get<std::string>(), testing::HasSubstr("GiB"));
+  }
+}
+
+// A point that took exactly as long as the model says has no residual; one that took twice as long
+// has -50 %.
+TEST(ReportJson, MeasuredPointsStandBesideTheFit) {
+  ReportContents contents = sample_contents();
+  GemmModel& gemm = contents.plan.cluster.device.gemm.front();
+  const GemmShape shape{.batch = 1, .m = 512, .n = 512, .k = 512};
+  const Seconds fitted = gemm_model_time(shape, gemm, contents.plan.cluster.device);
+  gemm.points = {
+      {.batch = 1, .m = 512, .n = 512, .k = 512, .time = fitted, .relative_spread = 0.01},
+      {.batch = 1, .m = 512, .n = 512, .k = 512, .time = fitted * 2.0, .relative_spread = 0.3}};
+  const Json report = report_to_json(contents);
+  EXPECT_EQ(complaint("report", plain(report)), "");
+  const Json& series = report["calibration"]["measured"][0];
+  EXPECT_EQ(series["points"][0]["residual"], 0.0);
+  EXPECT_FALSE(series["points"][0]["noisy"].get<bool>());
+  EXPECT_EQ(series["points"][1]["residual"], -0.5);
+  EXPECT_TRUE(series["points"][1]["noisy"].get<bool>());
+  // The root of (0^2 + ln(2)^2) / 2.
+  EXPECT_NEAR(series["typical_residual"].get<double>(), 0.490129, 1e-6);
 }
 
 TEST(ReportJson, HeatMapsBestCellIsTheSearchsWinner) {

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "interop/launch.h"
+#include "sim/names.h"
+
+namespace meshwright::interop {
+namespace {
+
+// One group of a launch script: a bash array.
+class Arguments {
+ public:
+  void flag(std::string_view name) { lines_.push_back(std::string(name)); }
+  template <typename Value>
+  void set(std::string_view name, const Value& value) {
+    lines_.push_back(fmt::format("{} {}", name, value));
+  }
+  void flag_if(bool on, std::string_view name) {
+    if (on) flag(name);
+  }
+  template <typename Value>
+  void set_if(bool on, std::string_view name, const Value& value) {
+    if (on) set(name, value);
+  }
+  [[nodiscard]] std::string text(std::string_view array) const {
+    return fmt::format("{}=(\n  {}\n)\n", array, fmt::join(lines_, "\n  "));
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+std::string expert_layers(const Model& model) {
+  const MixtureOfExperts& moe = *model.moe;
+  std::string pattern;
+  for (int i = 0; i < model.num_layers; ++i) {
+    pattern +=
+        fmt::format("{}{}", i == 0 ? "" : ",", layer_kind(model, i).mixture_of_experts ? 1 : 0);
+  }
+  if (moe.moe_layer_interval == 1) {
+    return fmt::format("[0]*{}+[1]*{}", moe.num_first_dense_layers,
+                       model.num_layers - moe.num_first_dense_layers);
+  }
+  return "[" + pattern + "]";
+}
+
+void add_experts(Arguments& arguments, const Model& model) {
+  const MixtureOfExperts& moe = *model.moe;
+  arguments.set("--num-experts", moe.num_moe_experts);
+  arguments.set("--moe-ffn-hidden-size", moe.moe_ffn_hidden_size);
+  arguments.set("--moe-router-topk", moe.moe_router_topk);
+  arguments.set_if(moe.moe_shared_expert_intermediate_size > 0,
+                   "--moe-shared-expert-intermediate-size",
+                   moe.moe_shared_expert_intermediate_size);
+  arguments.set_if(moe.num_first_dense_layers > 0 || moe.moe_layer_interval > 1, "--moe-layer-freq",
+                   fmt::format("\"{}\"", expert_layers(model)));
+  arguments.set("--moe-token-dispatcher-type", "alltoall");
+  arguments.flag("--moe-grouped-gemm");
+  arguments.set_if(moe.moe_expert_capacity_factor > 0.0, "--moe-expert-capacity-factor",
+                   moe.moe_expert_capacity_factor);
+}
+
+void add_latent_attention(Arguments& arguments, const LatentAttention& mla) {
+  arguments.flag("--multi-latent-attention");
+  arguments.set_if(mla.q_lora_rank > 0, "--q-lora-rank", mla.q_lora_rank);
+  arguments.set("--kv-lora-rank", mla.kv_lora_rank);
+  arguments.set("--qk-head-dim", mla.qk_head_dim);
+  arguments.set("--qk-pos-emb-head-dim", mla.qk_pos_emb_head_dim);
+  arguments.set("--v-head-dim", mla.v_head_dim);
+}
+
+std::string model_arguments(const Training& t) {
+  const Model& m = t.model;
+  Arguments a;
+  a.set("--num-layers", m.num_layers);
+  a.set("--hidden-size", m.hidden_size);
+  a.set("--ffn-hidden-size", m.ffn_hidden_size);
+  a.set("--num-attention-heads", m.num_attention_heads);
+  if (m.num_query_groups != m.num_attention_heads) {
+    a.flag("--group-query-attention");
+    a.set("--num-query-groups", m.num_query_groups);
+  }
+  a.set("--kv-channels", m.kv_channels);
+  a.set("--seq-length", t.job.seq_length);
+  a.set("--max-position-embeddings", std::max(m.max_position_embeddings, t.job.seq_length));
+  a.flag_if(m.activation == Activation::swiglu, "--swiglu");
+  a.set_if(m.normalization == Normalization::rms_norm, "--normalization", "RMSNorm");
+  a.flag_if(!m.tied_embeddings, "--untie-embeddings-and-output-weights");
+  a.flag_if(!m.add_bias_linear, "--disable-bias-linear");
+  a.flag_if(m.add_qkv_bias, "--add-qkv-bias");
+  a.flag_if(m.qk_layernorm, "--qk-layernorm");
+  a.set_if(m.position_embedding == PositionEmbedding::rope, "--position-embedding-type", "rope");
+  a.set_if(m.position_embedding == PositionEmbedding::none, "--position-embedding-type", "none");
+  a.set("--make-vocab-size-divisible-by", t.job.make_vocab_size_divisible_by);
+  if (m.mla) add_latent_attention(a, *m.mla);
+  if (m.moe) add_experts(a, m);
+  a.set_if(m.mtp_num_layers > 0, "--mtp-num-layers", m.mtp_num_layers);
+  return a.text("MODEL_ARGS");
+}
+
+std::string_view cp_type(ContextParallelAlgorithm algorithm) {
+  switch (algorithm) {
+    case ContextParallelAlgorithm::p2p:
+      return "p2p";
+    case ContextParallelAlgorithm::all_gather:
+      return "allgather";
+    case ContextParallelAlgorithm::a2a:
+      return "a2a";
+    case ContextParallelAlgorithm::a2a_p2p:
+      break;
+  }
+  return "a2a+p2p";
+}
+
+void add_sharding(Arguments& a, const Layout& l) {
+  a.flag_if(l.zero_stage > 0, "--use-distributed-optimizer");
+  if (l.zero_stage > 1) {
+    a.flag("--use-megatron-fsdp");
+    a.set("--data-parallel-sharding-strategy",
+          l.zero_stage == 2 ? "optim_grads" : "optim_grads_params");
+    a.set("--ckpt-format", "fsdp_dtensor");
+  }
+  a.set_if(l.zero_shard_size > 0, "--num-distributed-optimizer-instances",
+           gradient_group_size(l) / zero_shard_group_size(l));
+  a.flag_if(l.overlap_grad_reduce, "--overlap-grad-reduce");
+  a.flag_if(l.overlap_param_gather, "--overlap-param-gather");
+  a.flag_if(l.optimizer_offload, "--optimizer-cpu-offload");
+  a.set_if(l.cpu_offloading_num_layers > 0, "--cpu-offloading-num-layers",
+           l.cpu_offloading_num_layers);
+}
+
+void add_pipeline(Arguments& a, const Layout& l) {
+  a.set("--pipeline-model-parallel-size", l.pipeline_parallel_size);
+  a.set_if(l.virtual_pipeline_parallel_size > 1, "--num-virtual-stages-per-pipeline-rank",
+           l.virtual_pipeline_parallel_size);
+  a.flag_if(l.virtual_pipeline_parallel_size > 1 && !l.overlap_p2p_comm,
+            "--no-overlap-p2p-communication");
+  a.set_if(l.num_layers_in_first_pipeline_stage > 0, "--decoder-first-pipeline-num-layers",
+           l.num_layers_in_first_pipeline_stage);
+  a.set_if(l.num_layers_in_last_pipeline_stage > 0, "--decoder-last-pipeline-num-layers",
+           l.num_layers_in_last_pipeline_stage);
+  a.flag_if(l.account_for_embedding_in_pipeline_split, "--account-for-embedding-in-pipeline-split");
+  a.flag_if(l.account_for_loss_in_pipeline_split, "--account-for-loss-in-pipeline-split");
+}
+
+void add_recompute(Arguments& a, const Training& t) {
+  const Layout& l = t.layout;
+  if (l.recompute_granularity == RecomputeGranularity::none) return;
+  a.set("--recompute-granularity", name_of(l.recompute_granularity));
+  if (l.recompute_granularity == RecomputeGranularity::selective) {
+    std::vector<std::string_view> modules;
+    if ((l.recompute_modules & kRecomputeCoreAttention) != 0) modules.push_back("core_attn");
+    if ((l.recompute_modules & kRecomputeLayerNorm) != 0) modules.push_back("layernorm");
+    if ((l.recompute_modules & kRecomputeMlpActivation) != 0) modules.push_back("moe_act");
+    if ((l.recompute_modules & kRecomputeMlp) != 0) modules.push_back(t.model.moe ? "moe" : "mlp");
+    if ((l.recompute_modules & kRecomputeMlaUpProjection) != 0) modules.push_back("mla_up_proj");
+    a.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
+    return;
+  }
+  const bool some = l.recompute_num_layers > 0;
+  a.set("--recompute-method", some ? "block" : "uniform");
+  // Counted for each chunk; a unit of one layer keeps one input a layer.
+  a.set("--recompute-num-layers",
+        some ? l.recompute_num_layers / l.virtual_pipeline_parallel_size : 1);
+}
+
+std::string parallel_arguments(const Training& t) {
+  const Layout& l = t.layout;
+  Arguments a;
+  a.set("--tensor-model-parallel-size", l.tensor_parallel_size);
+  a.flag_if(l.sequence_parallel && l.tensor_parallel_size > 1, "--sequence-parallel");
+  a.flag_if(l.tp_comm_overlap, "--tp-comm-overlap");
+  add_pipeline(a, l);
+  if (l.context_parallel_size > 1) {
+    a.set("--context-parallel-size", l.context_parallel_size);
+    a.set("--cp-comm-type", cp_type(l.cp_comm_type));
+    a.set_if(
+        l.hierarchical_context_parallel_size > 0, "--hierarchical-context-parallel-sizes",
+        fmt::format("{} {}", l.hierarchical_context_parallel_size,
+                    l.context_parallel_size / std::max(1, l.hierarchical_context_parallel_size)));
+  }
+  if (t.model.moe) {
+    a.set("--expert-model-parallel-size", l.expert_parallel_size);
+    a.set("--expert-tensor-parallel-size", expert_tensor_size(l));
+  }
+  add_sharding(a, l);
+  add_recompute(a, t);
+  return a.text("MODEL_PARALLEL_ARGS");
+}
+
+std::string training_arguments(const Training& t) {
+  const Job& j = t.job;
+  Arguments a;
+  a.set("--micro-batch-size", t.layout.micro_batch_size);
+  a.set("--global-batch-size", j.global_batch_size);
+  a.flag_if(j.precision == Precision::bf16 || j.precision == Precision::fp8, "--bf16");
+  a.flag_if(j.precision == Precision::fp16, "--fp16");
+  a.set_if(j.precision == Precision::fp8, "--fp8-format", "hybrid");
+  a.flag_if(j.gradient_precision == Precision::bf16, "--grad-reduce-in-bf16");
+  if (j.exp_avg_precision != Precision::fp32) {
+    a.flag("--use-precision-aware-optimizer");
+    a.set("--exp-avg-dtype", name_of(j.exp_avg_precision));
+  }
+  a.flag("--log-throughput");
+  return a.text("TRAINING_ARGS");
+}
+
+// With two or more ranks an order that Megatron-LM does not know would place groups elsewhere.
+bool default_order(const Layout& l) { return l.rank_order == Layout{}.rank_order; }
+bool pipeline_inside_data(const Layout& l) {
+  return l.rank_order ==
+         std::array{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
+}
+
+std::string missing_feature(const Model& m) {
+  if (m.num_attention_heads == 0) return "model without attention";
+  if (m.vocab_size == 0) return "model without a vocabulary";
+  if (m.activation == Activation::relu || m.activation == Activation::geglu) {
+    return fmt::format("{} activation", name_of(m.activation));
+  }
+  if (m.position_embedding == PositionEmbedding::alibi) return "ALiBi";
+  if (m.parallel_attention_mlp) return "parallel attention and MLP";
+  if (m.post_layer_norms) return "second norm after attention and MLP";
+  if (m.embedding_layer_norm) return "norm after the embedding";
+  if (m.normalization == Normalization::none) return "layers without norms";
+  return "";
+}
+
+std::string refusal_of(const Training& t) {
+  const Layout& l = t.layout;
+  const std::string missing = missing_feature(t.model);
+  if (!missing.empty()) return "its GPT has no " + missing;
+  if (l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
+    return "it counts recomputed layers a chunk, and these do not divide";
+  }
+  const bool known = l.pipeline_parallel_size == 1 || l.schedule == PipelineSchedule::one_f_one_b ||
+                     l.schedule == PipelineSchedule::interleaved;
+  if (!known) {
+    return fmt::format("it has no {} schedule: 1f1b and interleaved only", name_of(l.schedule));
+  }
+  if (!default_order(l) && !pipeline_inside_data(l)) return "it does not know this rank order";
+  if (l.num_layers_in_first_pipeline_stage > 0 && l.virtual_pipeline_parallel_size > 1) {
+    return "uneven stages cannot be interleaved";
+  }
+  return "";
+}
+
+std::string distributed(const Cluster& cluster, const Layout& layout) {
+  const int gpus = world_size(layout);
+  const int per_node = std::min(gpus, cluster.gpus_per_node);
+  return fmt::format(
+      "torchrun --nproc_per_node {} --nnodes {} --node_rank \"$NODE_RANK\" --master_addr "
+      "\"$MASTER_ADDR\" --master_port \"${{MASTER_PORT:-6000}}\" \\\n  pretrain_gpt.py "
+      "\"${{MODEL_ARGS[@]}}\" \"${{MODEL_PARALLEL_ARGS[@]}}\" \"${{TRAINING_ARGS[@]}}\" "
+      "\"${{DATA_ARGS[@]}}\"\n",
+      per_node, (gpus + per_node - 1) / per_node);
+}
+
+}  // namespace
+
+Launch megatron_lm(const Training& t) {
+  Launch launch{.target = "Megatron-LM",
+                .names_of = "commit d98e8a6 of 2026-08-22",
+                .file_name = "megatron-lm.sh",
+                .text = "",
+                .notes = {},
+                .refusal = refusal_of(t)};
+  if (!launch.refusal.empty()) return launch;
+  Arguments data;
+  data.flag("--mock-data");
+  data.set("--tokenizer-type", "NullTokenizer");
+  data.set("--vocab-size", t.model.vocab_size);
+  data.set("--train-iters", 20);
+  data.set("--lr", "1e-4");
+  std::string text = fmt::format(
+      "#!/bin/bash\n# {}: {} tensor x {} context x {} pipeline x {} data ranks.\n"
+      "# A dry run of 20 steps on made-up data: put your data, tokenizer and schedule into "
+      "DATA_ARGS.\nset -eu\n",
+      short_name(t.layout), t.layout.tensor_parallel_size, t.layout.context_parallel_size,
+      t.layout.pipeline_parallel_size, t.layout.data_parallel_size);
+  // One hardware queue keeps a collective in front of the GEMM it overlaps with; FSDP needs
+  // several.
+  const bool one_queue =
+      (t.layout.tensor_parallel_size > 1 || t.layout.context_parallel_size > 1) &&
+      t.layout.zero_stage < 2;
+  if (one_queue) {
+    text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+    launch.notes.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS=1 is for GPUs before Blackwell.");
+  }
+  text += model_arguments(t) + parallel_arguments(t) + training_arguments(t);
+  text += data.text("DATA_ARGS") + distributed(t.cluster, t.layout);
+  if (pipeline_inside_data(t.layout)) launch.notes.emplace_back("Add --use-tp-pp-dp-mapping.");
+  launch.notes.emplace_back(
+      "Switches of the model that cost nothing (rotary base, initialisation) are not written.");
+  launch.text = std::move(text);
+  return launch;
+}
+
+}  // namespace meshwright::interop

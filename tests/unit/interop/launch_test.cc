@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/launch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace meshwright::interop {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Example {
+  Model model;
+  Cluster cluster;
+  Job job;
+  Layout layout;
+  [[nodiscard]] Training training() const { return {model, cluster, job, layout}; }
+};
+
+Example llama() {
+  Example example;
+  example.model.name = "llama";
+  example.model.num_layers = 32;
+  example.model.hidden_size = 4096;
+  example.model.ffn_hidden_size = 14336;
+  example.model.num_attention_heads = 32;
+  example.model.num_query_groups = 8;
+  example.model.kv_channels = 128;
+  example.model.vocab_size = 128256;
+  example.model.activation = Activation::swiglu;
+  example.model.normalization = Normalization::rms_norm;
+  example.model.position_embedding = PositionEmbedding::rope;
+  example.model.add_bias_linear = false;
+  example.model.tied_embeddings = false;
+  example.cluster.gpus_per_node = 8;
+  example.cluster.num_nodes = 4;
+  example.job.global_batch_size = 256;
+  example.layout.tensor_parallel_size = 4;
+  example.layout.pipeline_parallel_size = 2;
+  example.layout.data_parallel_size = 4;
+  example.layout.micro_batch_size = 2;
+  example.layout.sequence_parallel = true;
+  example.layout.zero_stage = 1;
+  return example;
+}
+
+TEST(Launch, MegatronGetsSizesModelAndNodes) {
+  Example example = llama();
+  example.layout.virtual_pipeline_parallel_size = 4;
+  example.layout.schedule = PipelineSchedule::interleaved;
+  example.layout.overlap_p2p_comm = true;
+  const std::string text = megatron_lm(example.training()).text;
+  for (const char* line :
+       {"--tensor-model-parallel-size 4\n", "--sequence-parallel\n",
+        "--pipeline-model-parallel-size 2\n", "--num-virtual-stages-per-pipeline-rank 4\n",
+        "--use-distributed-optimizer\n", "--micro-batch-size 2\n", "--global-batch-size 256\n",
+        "--group-query-attention\n", "--num-query-groups 8\n", "--swiglu\n",
+        "--normalization RMSNorm\n", "--untie-embeddings-and-output-weights\n", "--bf16\n",
+        "CUDA_DEVICE_MAX_CONNECTIONS=1\n", "--nproc_per_node 8 --nnodes 4 ", "--mock-data\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  // Derived by the launcher, or not asked for.
+  for (const char* word : {"data-parallel-size", "--no-overlap-p2p", "--recompute", "context-p"}) {
+    EXPECT_THAT(text, Not(HasSubstr(word)));
+  }
+}
+
+TEST(Launch, MegatronShardsByItsOwnFsdpFromZeroTwoOn) {
+  Example example = llama();
+  example.layout = {.tensor_parallel_size = 2, .data_parallel_size = 16};
+  example.layout.sequence_parallel = true;
+  example.layout.zero_stage = 3;
+  const std::string text = megatron_lm(example.training()).text;
+  EXPECT_THAT(text, HasSubstr("--data-parallel-sharding-strategy optim_grads_params\n"));
+  // Several hardware queues are what FSDP overlaps with.
+  EXPECT_THAT(text, Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS")));
+}
+
+// 3 dense layers, then 58 of experts, as DeepSeek-V3.
+TEST(Launch, MegatronGetsTheExpertLayers) {
+  Example example = llama();
+  example.model.num_layers = 61;
+  example.model.moe = MixtureOfExperts{};
+  example.model.moe->num_moe_experts = 256;
+  example.model.moe->moe_router_topk = 8;
+  example.model.moe->moe_ffn_hidden_size = 2048;
+  example.model.moe->num_first_dense_layers = 3;
+  example.layout.expert_parallel_size = 8;
+  example.layout.expert_tensor_parallel_size = 1;
+  const std::string text = megatron_lm(example.training()).text;
+  EXPECT_THAT(text, HasSubstr("--moe-layer-freq \"[0]*3+[1]*58\"\n"));
+  EXPECT_THAT(text, HasSubstr("--expert-model-parallel-size 8\n"));
+  EXPECT_THAT(text, HasSubstr("--expert-tensor-parallel-size 1\n"));
+}
+
+TEST(Launch, MegatronRefusesSchedulesItDoesNotHave) {
+  Example example = llama();
+  example.layout.schedule = PipelineSchedule::zb_h1;
+  const Launch launch = megatron_lm(example.training());
+  EXPECT_EQ(launch.text, "");
+  EXPECT_THAT(launch.refusal, HasSubstr("zb_h1"));
+}
+
+TEST(Launch, TorchtitanCannotSayZeroOne) {
+  EXPECT_THAT(torchtitan(llama().training()).refusal, HasSubstr("ZeRO 1"));
+}
+
+TEST(Launch, TorchtitanGetsShardsAndReplicas) {
+  Example example = llama();
+  example.layout = {.tensor_parallel_size = 8, .data_parallel_size = 4};
+  example.layout.sequence_parallel = true;
+  example.layout.zero_stage = 3;
+  example.layout.zero_shard_size = 2;
+  const std::string text = torchtitan(example.training()).text;
+  EXPECT_THAT(text, HasSubstr("data_parallel_replicate_degree = 2\n"));
+  EXPECT_THAT(text, HasSubstr("data_parallel_shard_degree = 2\n"));
+  EXPECT_THAT(text, HasSubstr("fsdp_reshard_after_forward = \"always\"\n"));
+}
+
+// 256 sequences over 16 replicas of 2 at a time: 8 times; 2 x 8 x 16 = 256, DeepSpeed's own check.
+TEST(Launch, DeepSpeedsBatchIsMicroTimesAccumulationTimesReplicas) {
+  Example example = llama();
+  example.layout = {.data_parallel_size = 16, .micro_batch_size = 2, .zero_stage = 2};
+  const auto json = nlohmann::json::parse(deepspeed(example.training()).text);
+  EXPECT_EQ(json["train_batch_size"], 256);
+  EXPECT_EQ(json["train_micro_batch_size_per_gpu"], 2);
+  EXPECT_EQ(json["gradient_accumulation_steps"], 8);
+  EXPECT_EQ(json["zero_optimization"]["stage"], 2);
+  EXPECT_FALSE(json.contains("tensor_parallel"));
+}
+
+TEST(Launch, DeepSpeedRefusesAPipeline) {
+  EXPECT_THAT(deepspeed(llama().training()).refusal, HasSubstr("PipelineModule"));
+}
+
+TEST(Launch, EveryFrameworkAnswersWithAFileOrAReason) {
+  for (const Launch& launch : launches(llama().training())) {
+    EXPECT_NE(launch.text.empty(), launch.refusal.empty()) << launch.target;
+    EXPECT_FALSE(launch.names_of.empty());
+  }
+}
+
+}  // namespace
+}  // namespace meshwright::interop
