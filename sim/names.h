@@ -74,6 +74,12 @@ inline constexpr std::array kCollectiveNames{EnumName{Collective::all_reduce, "a
 inline constexpr std::array kTierNames{EnumName{Tier::self, "self"},
                                        EnumName{Tier::intra_node, "intra_node"},
                                        EnumName{Tier::inter_node, "inter_node"}};
+inline constexpr std::array kNodeFabricNames{EnumName{NodeFabric::nvswitch, "nvswitch"},
+                                             EnumName{NodeFabric::pcie, "pcie"},
+                                             EnumName{NodeFabric::shared_memory, "shared_memory"}};
+inline constexpr std::array kNetworkFabricNames{
+    EnumName{NetworkFabric::rail_optimised, "rail_optimised"},
+    EnumName{NetworkFabric::fat_tree, "fat_tree"}};
 inline constexpr std::array kGroupNames{EnumName{Group::tensor, "tensor"},
                                         EnumName{Group::context, "context"},
                                         EnumName{Group::data, "data"},
@@ -132,6 +138,8 @@ constexpr std::string_view name_of(Axis v) { return name_in(kAxisNames, v); }
 constexpr std::string_view name_of(Provenance v) { return name_in(kProvenanceNames, v); }
 constexpr std::string_view name_of(Collective v) { return name_in(kCollectiveNames, v); }
 constexpr std::string_view name_of(Tier v) { return name_in(kTierNames, v); }
+constexpr std::string_view name_of(NodeFabric v) { return name_in(kNodeFabricNames, v); }
+constexpr std::string_view name_of(NetworkFabric v) { return name_in(kNetworkFabricNames, v); }
 constexpr std::string_view name_of(Group v) { return name_in(kGroupNames, v); }
 constexpr std::string_view name_of(Phase v) { return name_in(kPhaseNames, v); }
 constexpr std::string_view name_of(TermKind v) { return name_in(kTermNames, v); }

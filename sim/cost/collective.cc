@@ -61,7 +61,8 @@ Placement calibrated_placement(int group_size, Tier tier, const Cluster& cluster
 
 bool same(const Placement& a, const Placement& b) {
   return a.group_size == b.group_size && a.ranks_per_node == b.ranks_per_node &&
-         a.num_nodes == b.num_nodes && a.groups_per_node == b.groups_per_node;
+         a.num_nodes == b.num_nodes && a.groups_per_node == b.groups_per_node &&
+         a.num_leaves == b.num_leaves && a.num_pods == b.num_pods;
 }
 
 }  // namespace
@@ -86,7 +87,9 @@ Cost collective_cost(Collective collective, Bytes payload, const Placement& plac
                      const Cluster& cluster) {
   if (placement.group_size <= 1 || payload.value() <= 0.0) return {};
   const bool inside = placement.tier() == Tier::intra_node;
-  const Link& link = inside ? cluster.intra_node : cluster.inter_node;
+  const Link& link = !inside               ? cluster.inter_node
+                     : placement.in_island ? cluster.island
+                                           : cluster.intra_node;
   const CollectiveCurve* curve = curve_for(link, collective, placement.group_size);
   if (curve == nullptr) {
     const Seconds time = collective_model_time(collective, payload, placement, cluster);

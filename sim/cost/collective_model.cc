@@ -3,14 +3,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/cost/collective.h"
 
 namespace meshwright {
 namespace {
 
-// A double binary tree moves data at this share of a ring (NCCL tuning.cc, 0.92 for Simple).
-constexpr double kTreeBandwidth = 0.92;
+// NCCL's protocols between nodes: latency of a hop as a share of Simple's (the network's row of
+// tuning.cc: ring 2.7, -, 14; tree 5, 8.5, 14 us) and bandwidth as a share of the ring's. LL's
+// llMaxBw is a tenth of the plateau on Ampere and Hopper (19 of 192, 35 of 370 GB/s); a tree moves
+// 0.92, with LL128 120 of 128 bytes of 0.85 of it. Rings use no LL128 here: published multi-node
+// rings show Simple's latency down to 16 MiB (SimAI's tables).
+struct Protocol {
+  double network_latency = 1.0;
+  bool flags_in_line =
+      false;  // LL, LL128: no synchronisation; a hop inside costs the link's latency
+  double bandwidth = 1.0;
+};
+constexpr Protocol kRingProtocols[] = {{2.7 / 14.0, true, 0.1}, {1.0, false, 1.0}};
+constexpr Protocol kTreeProtocols[] = {
+    {5.0 / 14.0, true, 0.1}, {8.5 / 14.0, true, 0.85 * 120.0 / 128.0}, {1.0, false, 0.92}};
+
+// A hop over NVLink with the Simple protocol (tuning.cc); other links state their own.
+constexpr double kSimpleNvlinkHop = 3.4e-6;
+
+Seconds inside_hop(const Protocol& protocol, const Cluster& cluster) {
+  const Seconds stated = cluster.intra_node.latency;
+  if (protocol.flags_in_line || cluster.node_fabric != NodeFabric::nvswitch) return stated;
+  return std::max(stated, seconds(kSimpleNvlinkHop));
+}
 
 int ring_steps(Collective collective, int group_size) {
   switch (collective) {
@@ -53,20 +75,30 @@ Seconds one_node(Collective collective, Bytes payload, int group_size, const Lin
          ramp(link, moved, group_size);
 }
 
+// NICs and the PCIe links to them, as far as this group gets at them.
+BytesPerSecond sustained_nics(Collective collective, const Placement& p, const Cluster& cluster) {
+  const BytesPerSecond nics =
+      nic_share(collective, p, cluster) * cluster.inter_node.bandwidth_fraction;
+  const BytesPerSecond host = cluster.device.host_link;
+  if (cluster.node_fabric != NodeFabric::nvswitch || host.value() <= 0.0) return nics;
+  const int members = p.fewest_per_node > 0 ? p.fewest_per_node : p.ranks_per_node;
+  return std::min(nics, host * members);
+}
+
 // All-to-all: what leaves a node shares its NICs, the rest stays on the node's links meanwhile.
 Seconds all_to_all_bytes(Bytes payload, const Placement& p, const Cluster& cluster) {
   const double n = p.group_size, here = p.ranks_per_node;
   const Bytes leaving = payload * here * ((n - here) / n);
   const Bytes staying = payload * ((here - 1.0) / n);
-  const BytesPerSecond nics = nic_share(p, cluster) * cluster.inter_node.bandwidth_fraction;
+  const BytesPerSecond nics = sustained_nics(Collective::all_to_all, p, cluster);
   return std::max(leaving / nics,
                   staying / (cluster.intra_node.bandwidth * cluster.intra_node.bandwidth_fraction));
 }
 
 // Rings over all nodes: as wide as the narrower of links and NICs.
-BytesPerSecond ring_bandwidth(const Placement& p, const Cluster& cluster) {
-  const Link &inside = cluster.intra_node, &across = cluster.inter_node;
-  const BytesPerSecond nics = nic_share(p, cluster) * across.bandwidth_fraction;
+BytesPerSecond ring_bandwidth(Collective collective, const Placement& p, const Cluster& cluster) {
+  const Link& inside = cluster.intra_node;
+  const BytesPerSecond nics = sustained_nics(collective, p, cluster);
   if (p.ranks_per_node == 1) return nics;
   return std::min(nics, inside.bandwidth * inside.bandwidth_fraction);
 }
@@ -74,48 +106,77 @@ BytesPerSecond ring_bandwidth(const Placement& p, const Cluster& cluster) {
 Seconds ring_time(Collective collective, Bytes moved, const Placement& p, const Cluster& cluster) {
   const int steps = ring_steps(collective, p.group_size);
   const int across = std::min(steps, ring_steps(collective, p.num_nodes));
-  return cluster.inter_node.latency * across + cluster.intra_node.latency * (steps - across) +
-         moved / ring_bandwidth(p, cluster);
+  const BytesPerSecond bandwidth = ring_bandwidth(collective, p, cluster);
+  Seconds best = seconds(std::numeric_limits<double>::infinity());
+  for (const Protocol& protocol : kRingProtocols) {
+    best = std::min(best, cluster.inter_node.latency * (protocol.network_latency * across) +
+                              inside_hop(protocol, cluster) * (steps - across) +
+                              moved / (bandwidth * protocol.bandwidth));
+  }
+  return best;
 }
 
-// Up and down a tree over the nodes, chains inside them (all-reduce only).
+// Up and down a tree over the nodes, chains inside them (all-reduce only). Medium messages leave
+// the tree's pipeline partly empty.
 Seconds tree_time(Bytes moved, const Placement& p, const Cluster& cluster) {
   const double depth = std::ceil(std::log2(p.num_nodes));
-  return cluster.inter_node.latency * (2.0 * depth) +
-         cluster.intra_node.latency * (2.0 * (p.ranks_per_node - 1)) +
-         moved / (ring_bandwidth(p, cluster) * kTreeBandwidth);
+  const BytesPerSecond bandwidth = ring_bandwidth(Collective::all_reduce, p, cluster);
+  Seconds best = seconds(std::numeric_limits<double>::infinity());
+  for (const Protocol& protocol : kTreeProtocols) {
+    best = std::min(best, cluster.inter_node.latency * (2.0 * depth * protocol.network_latency) +
+                              inside_hop(protocol, cluster) * (2.0 * (p.ranks_per_node - 1)) +
+                              moved / (bandwidth * protocol.bandwidth));
+  }
+  return best + ramp(cluster.inter_node, moved, p.num_nodes);
 }
 
 Seconds many_nodes(Collective collective, Bytes payload, const Placement& p,
                    const Cluster& cluster) {
   const Link& link = cluster.inter_node;
   const Bytes moved = payload * bus_factor(collective, p.group_size);
-  const Seconds start = link.base_latency + ramp(link, moved, p.num_nodes);
   if (collective == Collective::all_to_all) {
-    return start + link.latency * ring_steps(collective, p.num_nodes) +
+    return link.base_latency + ramp(link, moved, p.num_nodes) +
+           link.latency * ring_steps(collective, p.num_nodes) +
            all_to_all_bytes(payload, p, cluster);
   }
-  const Seconds ring = ring_time(collective, moved, p, cluster);
-  if (collective != Collective::all_reduce) return start + ring;
-  return start + std::min(ring, tree_time(moved, p, cluster));
+  const Seconds ring = link.base_latency + ring_time(collective, moved, p, cluster);
+  if (collective == Collective::all_reduce) {
+    return std::min(ring, link.base_latency + tree_time(moved, p, cluster));
+  }
+  // A single message has no ring that keeps its pipeline full.
+  return collective == Collective::send_recv ? ring + ramp(link, moved, p.num_nodes) : ring;
+}
+
+// Of the traffic that leaves a node, the part that leaves the node's block of switches too.
+double leaving_share(Collective collective, int nodes, int blocks) {
+  if (blocks <= 1) return 0.0;
+  const double n = nodes, b = std::min(blocks, nodes);
+  return collective == Collective::all_to_all ? (n - n / b) / (n - 1.0) : b / n;
 }
 
 }  // namespace
 
-BytesPerSecond nic_share(const Placement& p, const Cluster& cluster) {
-  const int nics = cluster.nics_per_node == 0 ? cluster.gpus_per_node : cluster.nics_per_node;
-  const BytesPerSecond node = cluster.inter_node.bandwidth * cluster.gpus_per_node;
-  const BytesPerSecond reach = node / nics * std::min(p.ranks_per_node, nics);
-  const BytesPerSecond share = node / std::max(1, p.groups_per_node);
-  const bool spine = p.num_nodes > cluster.nodes_per_leaf;
-  return std::min(reach, share) / (spine ? std::max(1.0, cluster.spine_oversubscription) : 1.0);
+BytesPerSecond nic_share(Collective collective, const Placement& p, const Cluster& cluster) {
+  const int members = p.fewest_per_node > 0 ? p.fewest_per_node : p.ranks_per_node;
+  const BytesPerSecond reach = cluster.rail_bandwidth() * std::min(members, cluster.num_rails());
+  const BytesPerSecond share =
+      cluster.inter_node.bandwidth * cluster.gpus_per_node / std::max(1, p.groups_per_node);
+  const double spine = std::max(1.0, cluster.spine_oversubscription);
+  const double core = spine * std::max(1.0, cluster.core_oversubscription);
+  const double narrowed =
+      std::max({1.0, spine * leaving_share(collective, p.num_nodes, p.num_leaves),
+                core * leaving_share(collective, p.num_nodes, p.num_pods)});
+  // A rail's leaf has its own up-links; a node's leaf shares them among all its NICs.
+  if (cluster.network == NetworkFabric::rail_optimised) return std::min(reach, share) / narrowed;
+  return std::min(reach, share / narrowed);
 }
 
 Seconds collective_model_time(Collective collective, Bytes payload, const Placement& placement,
                               const Cluster& cluster) {
   if (placement.group_size <= 1 || payload.value() <= 0.0) return {};
   if (placement.tier() == Tier::intra_node) {
-    return one_node(collective, payload, placement.group_size, cluster.intra_node);
+    const Link& link = placement.in_island ? cluster.island : cluster.intra_node;
+    return one_node(collective, payload, placement.group_size, link);
   }
   return many_nodes(collective, payload, placement, cluster);
 }

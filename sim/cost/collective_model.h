@@ -2,11 +2,12 @@
 // The model of a collective where nothing was measured: latency per step + bytes / bandwidth + a
 // ramp for medium messages that have not filled the pipeline.
 //
-// One node: base + steps * latency + busbw bytes / (bandwidth * fraction) + ramp, ring; all-reduce
-// also in the switch (NVLS) from sharp_min_group ranks. Several nodes: the bus bandwidth is that of
-// the narrower of the ring inside the node and the group's share of NICs (GTC24 S62129: 192 GB/s on
-// 8 x 200 Gb/s, 370 on 8 x 400); latency by tree (all-reduce) or ring, whichever is faster
-// (NCCL src/graph/tuning.cc composes its own estimate likewise).
+// One node (or one island of it): base + steps * latency + busbw bytes / (bandwidth * fraction) +
+// ramp, ring; all-reduce also in the switch (NVLS) from sharp_min_group ranks. Several nodes: the
+// fastest of ring and tree (all-reduce) over the protocols that NCCL has for them (latencies a hop
+// and bandwidth shares of src/graph/tuning.cc); the bus bandwidth is that of the narrower of the
+// ring inside the node and the group's share of NICs and up-links (GTC24 S62129: 192 GB/s on
+// 8 x 200 Gb/s, 370 on 8 x 400), as max-min fair shares over the graph give it (traffic.h).
 #pragma once
 
 #include "sim/hardware/cluster.h"
@@ -18,9 +19,10 @@ namespace meshwright {
 Seconds collective_model_time(Collective collective, Bytes payload, const Placement& placement,
                               const Cluster& cluster);
 
-// What one group gets of a node's NICs: no more than a NIC for each of its ranks there, no more
-// than its share among the groups that are active at once; less when it crosses an oversubscribed
-// spine.
-BytesPerSecond nic_share(const Placement& placement, const Cluster& cluster);
+// Bus bandwidth of one group's ring over nodes when all groups of its axis run at once, of what the
+// NICs sustain: a rail for each member on its emptiest node, no more than its PCIe links carry, its
+// share of the node's NICs, and its share of the switches' up-links. Each hop of a ring that leaves
+// a leaf takes the up-link; of an all-to-all the part that goes to other leaves does.
+BytesPerSecond nic_share(Collective collective, const Placement& placement, const Cluster& cluster);
 
 }  // namespace meshwright

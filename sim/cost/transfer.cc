@@ -8,14 +8,24 @@ namespace {
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+// Fewer nodes of the group lie below fewer switches.
+void keep_switches(Placement& part, int nodes_before) {
+  part.fewest_per_node = std::min(part.fewest_per_node, part.ranks_per_node);
+  part.num_leaves = ceil_div(part.num_leaves * part.num_nodes, nodes_before);
+  part.num_pods = ceil_div(part.num_pods * part.num_nodes, nodes_before);
+}
+
 Placement neighbours(Placement whole, int size) {
+  const int nodes_before = whole.num_nodes;
   whole.ranks_per_node = std::min(whole.ranks_per_node, size);
   whole.num_nodes = ceil_div(size, whole.ranks_per_node);
   whole.group_size = size;
+  keep_switches(whole, nodes_before);
   return whole;
 }
 
 Placement every_nth(Placement whole, int size) {
+  const int nodes_before = whole.num_nodes;
   const int stride = whole.group_size / size;
   const int together = std::max(1, whole.ranks_per_node / stride);
   // The ranks between two members belong to other copies, whose sums cross at the same time.
@@ -23,6 +33,7 @@ Placement every_nth(Placement whole, int size) {
   whole.ranks_per_node = std::min(together, size);
   whole.num_nodes = ceil_div(size, whole.ranks_per_node);
   whole.group_size = size;
+  keep_switches(whole, nodes_before);
   return whole;
 }
 

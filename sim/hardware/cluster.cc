@@ -16,6 +16,7 @@ Cluster scaled_to(Cluster cluster, int gpus) {
     const int nics = cluster.nics_per_node * gpus / cluster.gpus_per_node;
     cluster.nics_per_node = cluster.nics_per_node == 0 ? 0 : std::max(1, nics);
     cluster.gpus_per_node = gpus;
+    cluster.gpus_per_island = std::min(cluster.gpus_per_island, gpus);
     cluster.num_nodes = 1;
     return cluster;
   }

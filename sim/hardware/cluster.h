@@ -2,6 +2,7 @@
 // Devices, the links between them, and how many of each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,21 @@ struct CollectiveCurve {
   std::vector<CollectivePoint> points;
 };
 
+// All-reduce of inference frameworks for small messages: every rank reads its peers' memory.
+// one-shot: latency + peer_latency (n - 1) + (n - 1) S / (bandwidth * one_shot_fraction)
+// two-shot: the same latencies + two_shot_latency + 2 (n - 1) / n S / (bandwidth *
+// two_shot_fraction) (a reduce-scatter and an all-gather). The faster one runs, up to max_payload.
+struct CustomAllReduce {
+  Seconds latency;  // of a call inside a captured graph: barriers and launch
+  Seconds peer_latency;
+  double one_shot_fraction = 0.0;  // 0: there is no custom all-reduce
+  Seconds two_shot_latency;
+  double two_shot_fraction = 0.0;
+  Bytes max_payload;
+  double relative_spread = 0.15;
+  Provenance provenance = Provenance::assumed;
+};
+
 struct Link {
   std::string name;                 // "NVLink 4", "InfiniBand NDR", "shared memory"
   BytesPerSecond bandwidth;         // per device and direction; inter-node: NIC share of one device
@@ -48,7 +64,19 @@ struct Link {
   Provenance provenance = Provenance::datasheet;
   double relative_spread = 0.15;
   std::vector<CollectiveCurve> curves;  // measured; override the link model near themselves
+  CustomAllReduce custom_all_reduce;    // serving only
 };
+
+// What joins the devices of a node, and which of their wires leads to the NICs.
+enum class NodeFabric {
+  nvswitch,      // a switch joins all devices; NICs hang on PCIe switches beside it
+  pcie,          // the PCIe root joins devices and NICs
+  shared_memory  // the cores of a machine
+};
+
+// How NICs meet leaf switches: the same NIC of every node on one leaf (NVIDIA's rails), or all NICs
+// of a node on the node's leaf.
+enum class NetworkFabric { rail_optimised, fat_tree };
 
 struct Cluster {
   std::string name;
@@ -58,14 +86,36 @@ struct Cluster {
   int num_nodes = 1;
   Link intra_node;
   Link inter_node;
+  // Neighbours joined by a faster link than the node's own: 2 for an NVLink bridge. 0: none.
+  int gpus_per_island = 0;
+  Link island;
+  NodeFabric node_fabric = NodeFabric::nvswitch;
+  NetworkFabric network = NetworkFabric::rail_optimised;
   int nics_per_node = 0;    // 0: one per device
   int nodes_per_leaf = 32;  // nodes below one leaf switch (of each rail)
-  double spine_oversubscription =
-      1.0;                          // leaf ports down / up; slows groups of more nodes than that
-  double price_per_gpu_hour = 0.0;  // 0: not stated
-  Framework framework;              // what the training software adds
+  int nodes_per_pod = 0;    // nodes below one set of spine switches; 0: one set for all (2 levels)
+  double spine_oversubscription = 1.0;  // leaf ports down / up
+  double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
+  double price_per_gpu_hour = 0.0;      // 0: not stated
+  Framework framework;                  // what the training software adds
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
+  // NICs that devices share, or sets of NICs that one device has to itself: each is one rail.
+  [[nodiscard]] int num_rails() const {
+    return nics_per_node == 0 ? gpus_per_node : std::min(nics_per_node, gpus_per_node);
+  }
+  [[nodiscard]] BytesPerSecond rail_bandwidth() const {
+    return inter_node.bandwidth * gpus_per_node / num_rails();
+  }
+  [[nodiscard]] int rail_of(int device_in_node) const {
+    return device_in_node * num_rails() / gpus_per_node;
+  }
+  [[nodiscard]] int num_leaf_blocks() const {
+    return (num_nodes + nodes_per_leaf - 1) / nodes_per_leaf;
+  }
+  [[nodiscard]] int num_pods() const {
+    return nodes_per_pod == 0 ? 1 : (num_nodes + nodes_per_pod - 1) / nodes_per_pod;
+  }
 };
 
 // The same node type with `gpus` devices: a part of one node, or as many whole nodes as are needed.

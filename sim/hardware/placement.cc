@@ -87,70 +87,150 @@ Dimensions dimensions(Group group, const Layout& l) {
   return {};
 }
 
+bool is_pair(Group group) { return group == Group::pipeline || group == Group::embedding; }
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+// Blocks of `block` nodes that `nodes` nodes, `apart` from each other, lie in; block 0: one for
+// all.
+int blocks(int nodes, int apart, int block) {
+  if (block == 0) return 1;
+  return std::min(nodes, ceil_div(nodes * std::max(1, apart), block));
+}
+
 // Neighbours of a pipeline, or its two ends: the pair that is furthest apart counts, because the
 // slowest hop sets the pace. Every rank of a stage talks to its own partner at the same time.
-Placement place_pair(Dimension pipeline, int node) {
+Placement place_pair(Dimension pipeline, const Cluster& cluster, int world) {
+  const int node = cluster.gpus_per_node, whole = pipeline.size * pipeline.stride;
   if (pipeline.size == 1) return {};
-  if (pipeline.size * pipeline.stride <= node) return {2, 2, 1, std::max(1, pipeline.stride)};
-  return {2, 1, 2, std::min(pipeline.stride, node)};
+  Placement p{2, 2, 1, std::max(1, pipeline.stride)};
+  const int island = cluster.gpus_per_island;
+  p.in_island = island > 0 && island % whole == 0;
+  if (node % whole == 0 || world <= node) return p;
+  // The pairs of a border are neighbours, so they crowd on the same rails: counted as if every rail
+  // were as crowded.
+  const int pairs = std::min(pipeline.stride, node), rails = cluster.num_rails();
+  p = {2, 1, 2, std::max(pairs, rails * std::min(pairs, ceil_div(node, rails)))};
+  p.num_leaves = blocks(2, pipeline.stride / node, cluster.nodes_per_leaf);
+  p.num_pods = blocks(2, pipeline.stride / node, cluster.nodes_per_pod);
+  return p;
 }
 
 // Every group of this axis sits alike when its span and the node divide each other.
-bool aligned(Dimension d, int node) {
-  const int span = d.size * d.stride;
+bool aligned(Dimension d, const Cluster& cluster) {
+  const int span = d.size * d.stride, node = cluster.gpus_per_node;
+  const int island = cluster.gpus_per_island;
+  if (island > 0 && span < node && span % island != 0 && island % span != 0) return false;
   if (d.stride % node == 0) return true;
   return node % d.stride == 0 && (span % node == 0 || node % span == 0);
 }
 
-Placement place_aligned(Dimension d, int node, int world) {
-  const int span = d.size * d.stride;
+Placement place_aligned(Dimension d, const Cluster& cluster, int world) {
+  const int span = d.size * d.stride, node = cluster.gpus_per_node;
   Placement p;
   p.group_size = d.size;
   p.ranks_per_node = d.stride >= node ? 1 : std::min(d.size, node / d.stride);
-  p.num_nodes = d.stride >= node ? d.size : (span + node - 1) / node;
+  p.num_nodes = d.stride >= node ? d.size : ceil_div(span, node);
   p.groups_per_node = std::max(1, std::min(node, world) / p.ranks_per_node);
+  p.fewest_per_node = p.ranks_per_node;
+  p.num_leaves = blocks(p.num_nodes, d.stride / node, cluster.nodes_per_leaf);
+  p.num_pods = blocks(p.num_nodes, d.stride / node, cluster.nodes_per_pod);
+  p.in_island = cluster.gpus_per_island > 0 && span <= cluster.gpus_per_island;
   return p;
 }
 
-// Any strides and node sizes: count. The group that touches the most nodes stands for all.
-Placement place_counted(const Dimensions& d, int node, int world) {
-  Placement worst;
-  worst.group_size = d[0].size * d[1].size;
-  std::vector<int> groups_on(static_cast<std::size_t>((world + node - 1) / node), 0);
-  std::vector<int> members(groups_on.size(), 0);
-  for (int first = 0; first < world; ++first) {
-    const bool starts_a_group =
-        first / d[0].stride % d[0].size == 0 && first / d[1].stride % d[1].size == 0;
-    if (!starts_a_group) continue;
-    std::fill(members.begin(), members.end(), 0);
-    for (int i = 0; i < worst.group_size; ++i) {
-      const int rank = first + i % d[0].size * d[0].stride + i / d[0].size * d[1].stride;
-      ++members[static_cast<std::size_t>(rank / node)];
-    }
-    int nodes = 0, crowd = 0;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      nodes += members[i] > 0 ? 1 : 0;
-      groups_on[i] += members[i] > 0 ? 1 : 0;
-      crowd = std::max(crowd, members[i]);
-    }
-    if (nodes < worst.num_nodes) continue;
-    const bool more_crowded = nodes > worst.num_nodes || crowd > worst.ranks_per_node;
-    if (more_crowded) worst.ranks_per_node = crowd;
-    worst.num_nodes = nodes;
+// Where one group's ranks lie.
+Placement place_ranks(const std::vector<int>& ranks, const Cluster& cluster) {
+  Placement p;
+  p.group_size = static_cast<int>(ranks.size());
+  p.ranks_per_node = p.num_nodes = p.num_leaves = p.num_pods = 0;
+  p.fewest_per_node = p.group_size;
+  p.in_island = cluster.gpus_per_island > 0;
+  const auto block_of = [&](int node, int size) { return size == 0 ? 0 : node / size; };
+  int leaf = -1, pod = -1;
+  for (std::size_t i = 0; i < ranks.size();) {
+    const int node = ranks[i] / cluster.gpus_per_node;
+    int here = 0;
+    for (; i < ranks.size() && ranks[i] / cluster.gpus_per_node == node; ++i) ++here;
+    ++p.num_nodes;
+    p.ranks_per_node = std::max(p.ranks_per_node, here);
+    p.fewest_per_node = std::min(p.fewest_per_node, here);
+    p.num_leaves += block_of(node, cluster.nodes_per_leaf) != leaf ? 1 : 0;
+    p.num_pods += block_of(node, cluster.nodes_per_pod) != pod ? 1 : 0;
+    leaf = block_of(node, cluster.nodes_per_leaf);
+    pod = block_of(node, cluster.nodes_per_pod);
   }
-  worst.groups_per_node = *std::max_element(groups_on.begin(), groups_on.end());
+  const int island = std::max(1, cluster.gpus_per_island), node = cluster.gpus_per_node;
+  const bool together = ranks.front() % node / island == ranks.back() % node / island;
+  p.in_island = p.in_island && p.num_nodes == 1 && together;
+  return p;
+}
+
+// Any strides and node sizes: count. The group that touches the most nodes, with the fewest members
+// on one of them, stands for all; NICs are shared by the groups that leave the node.
+Placement place_counted(Group group, const Layout& layout, const Cluster& cluster) {
+  Placement worst;
+  worst.in_island = true;
+  std::vector<int> leaving(
+      static_cast<std::size_t>(ceil_div(world_size(layout), cluster.gpus_per_node)));
+  for (const std::vector<int>& ranks : group_ranks(group, layout)) {
+    const Placement p = place_ranks(ranks, cluster);
+    const bool all_in_islands = worst.in_island && p.in_island;
+    const bool worse = p.num_nodes > worst.num_nodes ||
+                       (p.num_nodes == worst.num_nodes &&
+                        (worst.group_size == 1 || p.fewest_per_node < worst.fewest_per_node));
+    if (worse) worst = p;
+    worst.in_island = all_in_islands;
+    int last = -1;
+    for (const int rank : ranks) {
+      const int node = rank / cluster.gpus_per_node;
+      if (p.num_nodes > 1 && node != last) ++leaving[static_cast<std::size_t>(node)];
+      last = node;
+    }
+  }
+  worst.groups_per_node = std::max(1, *std::max_element(leaving.begin(), leaving.end()));
   return worst;
+}
+
+std::vector<int> ranks_from(int first, const Dimensions& d) {
+  std::vector<int> ranks;
+  for (int j = 0; j < d[1].size; ++j) {
+    for (int i = 0; i < d[0].size; ++i) {
+      ranks.push_back(first + i * d[0].stride + j * d[1].stride);
+    }
+  }
+  return ranks;
 }
 
 }  // namespace
 
+std::vector<std::vector<int>> group_ranks(Group group, const Layout& layout) {
+  const Dimensions d = dimensions(group, layout);
+  std::vector<std::vector<int>> groups;
+  for (int first = 0; first < world_size(layout); ++first) {
+    const bool starts_a_group =
+        first / d[0].stride % d[0].size == 0 && first / d[1].stride % d[1].size == 0;
+    if (!starts_a_group) continue;
+    const std::vector<int> ranks = ranks_from(first, d);
+    if (group == Group::embedding) {
+      groups.push_back({ranks.front(), ranks.back()});
+    } else if (group == Group::pipeline) {
+      for (std::size_t i = 1; i < ranks.size(); ++i) groups.push_back({ranks[i - 1], ranks[i]});
+    } else {
+      groups.push_back(ranks);
+    }
+  }
+  return groups;
+}
+
 Placement place(Group group, const Layout& layout, const Cluster& cluster) {
   const Dimensions d = dimensions(group, layout);
-  const int node = cluster.gpus_per_node, world = world_size(layout);
-  if (group == Group::pipeline || group == Group::embedding) return place_pair(d[0], node);
   if (d[0].size * d[1].size == 1) return {};
-  if (d[1].size == 1 && aligned(d[0], node)) return place_aligned(d[0], node, world);
-  return place_counted(d, node, world);
+  if (is_pair(group)) return place_pair(d[0], cluster, world_size(layout));
+  if (d[1].size == 1 && aligned(d[0], cluster)) {
+    return place_aligned(d[0], cluster, world_size(layout));
+  }
+  return place_counted(group, layout, cluster);
 }
 
 }  // namespace meshwright

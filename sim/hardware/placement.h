@@ -3,8 +3,12 @@
 //
 // Ranks are numbered with the layout's rank_order, innermost axis fastest, and fill nodes in order
 // (Megatron parallel_state.py). A group along an axis of size n and stride s (the product of the
-// sizes of the axes inside it) has its ranks s apart.
+// sizes of the axes inside it) has its ranks s apart. Any order of the axes is placed; the same
+// ranks carry a second mesh for experts (expert-tensor, expert, its own data axis, no context
+// axis).
 #pragma once
+
+#include <vector>
 
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
@@ -16,6 +20,10 @@ struct Placement {
   int ranks_per_node = 1;   // members of the group that share a node (the most crowded node)
   int num_nodes = 1;        // nodes that the group touches
   int groups_per_node = 1;  // groups of this axis active at once that share a node's NICs
+  int fewest_per_node = 0;  // members on the emptiest node: what a ring is as wide as; 0: all alike
+  int num_leaves = 1;       // leaf switches (of a rail) that the group's nodes hang on
+  int num_pods = 1;         // sets of spine switches likewise
+  bool in_island = false;   // every group of this axis lies inside one island
   [[nodiscard]] Tier tier() const {
     return group_size == 1 ? Tier::self : num_nodes == 1 ? Tier::intra_node : Tier::inter_node;
   }
@@ -32,6 +40,10 @@ enum class Group {
   embedding,    // first and last stage of a pipeline; group_size 2
   model,        // tensor x pipeline: norms and flags
 };
+
+// The ranks of every group of this axis, ascending; of a pipeline the pairs of neighbours, of the
+// embedding the pairs of ends.
+std::vector<std::vector<int>> group_ranks(Group group, const Layout& layout);
 
 Placement place(Group group, const Layout& layout, const Cluster& cluster);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hardware/topology.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -25,14 +23,12 @@
 namespace meshwright {
 namespace {
 
-struct Vertex {
-  std::string name;
-};
 struct Edge {
   double bandwidth = 0.0;  // bytes a second, each direction
   double latency = 0.0;    // seconds
 };
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Vertex, Edge>;
+using Graph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property, Edge>;
 using VertexId = boost::graph_traits<Graph>::vertex_descriptor;
 using EdgeId = boost::graph_traits<Graph>::edge_descriptor;
 
@@ -118,12 +114,17 @@ std::vector<VertexId> shortest_tree(const Graph& graph, VertexId source, double 
 }  // namespace
 
 struct Topology::Impl {
+  Wiring wiring;
+  int gpus_per_node = 1;
+  int gpus_per_island = 1;
+  std::vector<int> rail_of;  // device of a node -> rail
+  int num_rails = 1;
   Graph graph;
-  std::vector<VertexId> devices;
   SpanningTree tree;
 
-  [[nodiscard]] VertexId device(int index) const {
-    return devices[static_cast<std::size_t>(index)];
+  [[nodiscard]] int num_devices() const { return static_cast<int>(wiring.devices.size()); }
+  [[nodiscard]] const DeviceWires& wires(int device) const {
+    return wiring.devices[static_cast<std::size_t>(device)];
   }
   [[nodiscard]] double link_rate(VertexId vertex) const {
     double sum = 0.0;
@@ -131,9 +132,12 @@ struct Topology::Impl {
     for (auto it = begin; it != end; ++it) sum += graph[*it].bandwidth;
     return sum;
   }
-  VertexId add(std::string name) { return boost::add_vertex(Vertex{std::move(name)}, graph); }
-  void connect(VertexId a, VertexId b, BytesPerSecond bandwidth, Seconds latency) {
-    boost::add_edge(a, b, Edge{bandwidth.value(), latency.value()}, graph);
+  [[nodiscard]] int rail(int device) const {
+    return rail_of[static_cast<std::size_t>(device % gpus_per_node)];
+  }
+  [[nodiscard]] int nic(int device) const {
+    return wiring
+        .rail_nic[static_cast<std::size_t>(device / gpus_per_node * num_rails + rail(device))];
   }
 };
 
@@ -142,88 +146,39 @@ Topology::~Topology() = default;
 Topology::Topology(Topology&&) noexcept = default;
 Topology& Topology::operator=(Topology&&) noexcept = default;
 
-namespace {
-
-// What the builder knows of every node. The link's latency is one step, device to device: a node
-// switch has two edges, the fabric between two NICs two edges.
-struct Plan {
-  int nics = 1;
-  BytesPerSecond nic_rate;
-  Seconds inner, outer;
-  std::vector<VertexId> leaves;  // one a rail (a NIC's place in its node) and pod, rail-major
-  int pods = 1;                  // groups of nodes_per_leaf nodes
-};
-
-Plan plan_of(const Cluster& c) {
-  Plan plan;
-  plan.nics = c.nics_per_node == 0 ? c.gpus_per_node : c.nics_per_node;
-  plan.pods = (c.num_nodes + c.nodes_per_leaf - 1) / c.nodes_per_leaf;
-  plan.nic_rate = c.inter_node.bandwidth * c.gpus_per_node / plan.nics;
-  plan.inner = c.intra_node.latency / 2.0;
-  plan.outer = c.inter_node.latency / 2.0;
-  return plan;
-}
-
-template <typename Impl>
-void add_fabric(const Cluster& cluster, Plan& plan, Impl& impl) {
-  const VertexId spine = impl.add("spine");
-  for (int rail = 0; rail < plan.nics; ++rail) {
-    for (int pod = 0; pod < plan.pods; ++pod) {
-      const VertexId leaf = impl.add(fmt::format("leaf{}", rail * plan.pods + pod));
-      const int below =
-          std::min(cluster.nodes_per_leaf, cluster.num_nodes - pod * cluster.nodes_per_leaf);
-      const double uplinks = below / std::max(1.0, cluster.spine_oversubscription);
-      impl.connect(leaf, spine, plan.nic_rate * uplinks, {});
-      plan.leaves.push_back(leaf);
-    }
-  }
-}
-
-template <typename Impl>
-void add_node(const Cluster& cluster, const Plan& plan, int node, Impl& impl) {
-  const VertexId node_switch = impl.add(fmt::format("node{}", node));
-  for (int i = 0; i < cluster.gpus_per_node; ++i) {
-    impl.connect(impl.device(node * cluster.gpus_per_node + i), node_switch,
-                 cluster.intra_node.bandwidth, plan.inner);
-  }
-  if (plan.leaves.empty()) return;
-  for (int rail = 0; rail < plan.nics; ++rail) {
-    const VertexId nic = impl.add(fmt::format("node{}.nic{}", node, rail));
-    const int leaf = rail * plan.pods + node / cluster.nodes_per_leaf;
-    impl.connect(node_switch, nic, plan.nic_rate, {});
-    impl.connect(nic, plan.leaves[static_cast<std::size_t>(leaf)], plan.nic_rate, plan.outer);
-  }
-}
-
-}  // namespace
-
 Topology Topology::of(const Cluster& cluster) {
   auto impl = std::make_unique<Impl>();
-  for (int i = 0; i < cluster.num_gpus(); ++i) {
-    impl->devices.push_back(impl->add(fmt::format("device{}", i)));
+  impl->wiring = wiring_of(cluster);
+  impl->gpus_per_node = cluster.gpus_per_node;
+  impl->gpus_per_island = std::max(1, cluster.gpus_per_island);
+  impl->num_rails = cluster.num_rails();
+  for (int i = 0; i < cluster.gpus_per_node; ++i) impl->rail_of.push_back(cluster.rail_of(i));
+  impl->graph = Graph(impl->wiring.parts.size());
+  for (const Wire& wire : impl->wiring.wires) {
+    boost::add_edge(static_cast<VertexId>(wire.from), static_cast<VertexId>(wire.to),
+                    Edge{wire.bandwidth.value(), wire.latency.value()}, impl->graph);
   }
-  Plan plan = plan_of(cluster);
-  if (cluster.num_nodes > 1) add_fabric(cluster, plan, *impl);
-  for (int node = 0; node < cluster.num_nodes; ++node) add_node(cluster, plan, node, *impl);
   impl->tree = maximum_spanning_tree(impl->graph);
   return Topology(std::move(impl));
 }
 
-int Topology::num_devices() const { return static_cast<int>(impl_->devices.size()); }
+const Wiring& Topology::wiring() const { return impl_->wiring; }
+int Topology::num_devices() const { return impl_->num_devices(); }
 std::size_t Topology::num_vertices() const { return boost::num_vertices(impl_->graph); }
 std::size_t Topology::num_edges() const { return boost::num_edges(impl_->graph); }
 
 Path Topology::widest_path(int from, int to) const {
   invariant(from >= 0 && from < num_devices() && to >= 0 && to < num_devices(),
             "a path between devices that the cluster does not have");
-  const VertexId source = impl_->device(from), target = impl_->device(to);
+  const auto source = static_cast<VertexId>(from), target = static_cast<VertexId>(to);
+  const auto name = [this](VertexId v) { return impl_->wiring.parts[v].name; };
   const double width = widest(impl_->tree, source, target);
   const std::vector<VertexId> parent = shortest_tree(impl_->graph, source, width);
-  Path path{bytes_per_second(width), {}, {impl_->graph[target].name}};
+  Path path{bytes_per_second(width), {}, {name(target)}};
   for (VertexId at = target; at != source; at = parent[at]) {
     const auto edge = boost::edge(at, parent[at], impl_->graph).first;
     path.latency += seconds(impl_->graph[edge].latency);
-    path.hops.push_back(impl_->graph[parent[at]].name);
+    path.hops.push_back(name(parent[at]));
   }
   std::reverse(path.hops.begin(), path.hops.end());
   return path;
@@ -235,7 +190,8 @@ Path Topology::ring_bottleneck(std::span<const int> devices) const {
   double narrowest_width = std::numeric_limits<double>::infinity();
   const auto next = [&devices](std::size_t i) { return devices[(i + 1) % devices.size()]; };
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    const double width = widest(impl_->tree, impl_->device(devices[i]), impl_->device(next(i)));
+    const double width =
+        widest(impl_->tree, static_cast<VertexId>(devices[i]), static_cast<VertexId>(next(i)));
     if (width >= narrowest_width) continue;
     narrowest = i;
     narrowest_width = width;
@@ -244,7 +200,7 @@ Path Topology::ring_bottleneck(std::span<const int> devices) const {
 }
 
 BytesPerSecond Topology::bisection_bandwidth() const {
-  const std::size_t n = num_vertices(), half = impl_->devices.size() / 2;
+  const std::size_t n = num_vertices(), half = impl_->wiring.devices.size() / 2;
   if (half == 0) return {};
   FlowGraph flow(n + 2);
   const VertexId source = n, sink = n + 1;
@@ -260,7 +216,7 @@ BytesPerSecond Topology::bisection_bandwidth() const {
   }
   // No device can send more than its own links carry.
   for (std::size_t i = 0; i < 2 * half; ++i) {
-    const VertexId device = impl_->devices[i];
+    const VertexId device = i;
     const std::int64_t rate = capacity(impl_->link_rate(device));
     if (i < half) {
       add_arc(flow, source, device, rate);
@@ -272,6 +228,71 @@ BytesPerSecond Topology::bisection_bandwidth() const {
       flow, source, sink, boost::get(&Arc::capacity, flow), boost::get(&Arc::residual, flow),
       boost::get(&Arc::reverse, flow), boost::get(boost::vertex_index, flow));
   return bytes_per_second(static_cast<double>(total) * kUnit);
+}
+
+namespace {
+
+DirectedWire up(int wire) { return 2 * wire; }
+DirectedWire down(int wire) { return 2 * wire + 1; }
+
+// From a NIC up to where the way to the other NIC parts, and down to that.
+void append_network(const Wiring& w, int from, int to, std::vector<DirectedWire>& route) {
+  std::vector<DirectedWire> descent;
+  while (from != to) {
+    const int ascent = w.uplink[static_cast<std::size_t>(from)];
+    const int back = w.uplink[static_cast<std::size_t>(to)];
+    route.push_back(up(ascent));
+    descent.push_back(down(back));
+    from = w.wires[static_cast<std::size_t>(ascent)].to;
+    to = w.wires[static_cast<std::size_t>(back)].to;
+  }
+  route.insert(route.end(), descent.rbegin(), descent.rend());
+}
+
+// The wire between a NIC and the PCIe switch or root below it is the next after the NIC's own.
+int below_nic(const Wiring& w, int nic) { return w.uplink[static_cast<std::size_t>(nic)] + 1; }
+
+}  // namespace
+
+std::vector<DirectedWire> Topology::route(int from, int to) const {
+  const Impl& t = *impl_;
+  if (from == to) return {};
+  const DeviceWires &a = t.wires(from), &b = t.wires(to);
+  if (a.island >= 0 && from / t.gpus_per_node == to / t.gpus_per_node &&
+      from % t.gpus_per_node / t.gpus_per_island == to % t.gpus_per_node / t.gpus_per_island) {
+    if (a.island == b.island) return {from < to ? up(a.island) : down(a.island)};
+    return {up(a.island), down(b.island)};
+  }
+  if (from / t.gpus_per_node == to / t.gpus_per_node) return {up(a.node), down(b.node)};
+  const int arrival = t.nic(to);
+  const int departure =
+      t.wiring
+          .rail_nic[static_cast<std::size_t>(from / t.gpus_per_node * t.num_rails + t.rail(to))];
+  const int out = below_nic(t.wiring, departure), in = below_nic(t.wiring, arrival);
+  std::vector<DirectedWire> route;
+  if (b.pcie < 0) {
+    // The wire runs from the NIC to the node's root.
+    route = {up(a.node), down(out)};
+    append_network(t.wiring, departure, arrival, route);
+    route.insert(route.end(), {up(in), down(b.node)});
+    return route;
+  }
+  int proxy = from;
+  if (t.rail(from) != t.rail(to)) {
+    proxy = from / t.gpus_per_node * t.gpus_per_node + to % t.gpus_per_node;
+    route = {up(a.node), down(t.wires(proxy).node)};
+  }
+  route.insert(route.end(), {up(t.wires(proxy).pcie), up(out)});
+  append_network(t.wiring, departure, arrival, route);
+  route.insert(route.end(), {down(in), down(b.pcie)});
+  return route;
+}
+
+std::vector<BytesPerSecond> Topology::sustained() const {
+  std::vector<BytesPerSecond> rates;
+  rates.reserve(2 * impl_->wiring.wires.size());
+  for (const Wire& wire : impl_->wiring.wires) rates.insert(rates.end(), 2, wire.sustained);
+  return rates;
 }
 
 }  // namespace meshwright

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster as a graph of devices, switches and NICs, and the bottleneck between any set of
-// devices.
+// The cluster as a graph (wiring.h): the widest path between two devices, what a ring or the two
+// halves of the machine are limited by, and the route that a library's traffic takes.
 //
-// Vertices: devices, an NVSwitch (or PCIe root, or shared memory) a node, NICs, leaf switches, a
-// spine. Edges carry bandwidth and latency. Boost.Graph does the widest-path search; it stays in
-// the source.
+// Boost.Graph does the spanning tree, the search and the maximum flow; it stays in the source.
 #pragma once
 
 #include <memory>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "sim/hardware/cluster.h"
+#include "sim/hardware/wiring.h"
 
 namespace meshwright {
 
@@ -22,14 +21,17 @@ struct Path {
   std::vector<std::string> hops;  // vertex names from source to destination
 };
 
+// One wire in one direction: 2 * wire towards the core, 2 * wire + 1 away from it.
+using DirectedWire = int;
+
 class Topology {
  public:
-  // The tree that a cluster file describes: devices - node switch - NICs - leaf - spine.
   static Topology of(const Cluster& cluster);
   ~Topology();
   Topology(Topology&&) noexcept;
   Topology& operator=(Topology&&) noexcept;
 
+  [[nodiscard]] const Wiring& wiring() const;
   [[nodiscard]] int num_devices() const;
   [[nodiscard]] std::size_t num_vertices() const;
   [[nodiscard]] std::size_t num_edges() const;
@@ -40,6 +42,12 @@ class Topology {
   // Bandwidth between the two halves of the devices (lower-numbered and higher-numbered): maximum
   // flow.
   [[nodiscard]] BytesPerSecond bisection_bandwidth() const;
+  // The wires that a message takes: inside an island its bridge, inside a node the node's switch,
+  // between nodes the receiver's rail, which another device of the sender's node feeds where the
+  // sender sits on another rail (NCCL's PXN), up only as far as the two NICs meet.
+  [[nodiscard]] std::vector<DirectedWire> route(int from, int to) const;
+  // Sustained bandwidth of every directed wire.
+  [[nodiscard]] std::vector<BytesPerSecond> sustained() const;
 
  private:
   struct Impl;

@@ -27,6 +27,34 @@ CollectiveCurve read_curve(ObjectReader reader) {
   return curve;
 }
 
+CustomAllReduce read_custom_all_reduce(ObjectReader reader) {
+  constexpr NumberRange kFraction{0.0, 2.0, true};
+  CustomAllReduce c;
+  c.latency = seconds(require_amount(reader, "latency", kMicroseconds));
+  c.peer_latency = seconds(read_amount(reader, "peer_latency", kMicroseconds, 0.0));
+  c.one_shot_fraction = reader.required_number("one_shot_fraction", kFraction);
+  c.two_shot_latency = seconds(read_amount(reader, "two_shot_latency", kMicroseconds, 0.0));
+  c.two_shot_fraction = reader.required_number("two_shot_fraction", kFraction);
+  c.max_payload = bytes(require_amount(reader, "max_payload", kKibibytes));
+  c.relative_spread = reader.optional_number("relative_spread", c.relative_spread);
+  c.provenance = reader.optional_enum("provenance", c.provenance, kProvenanceNames);
+  reader.finish();
+  return c;
+}
+
+Json write_custom_all_reduce(const CustomAllReduce& c) {
+  Json j = Json::object();
+  write_amount(j, "latency", c.latency.value(), kMicroseconds);
+  write_amount(j, "peer_latency", c.peer_latency.value(), kMicroseconds);
+  j["one_shot_fraction"] = c.one_shot_fraction;
+  write_amount(j, "two_shot_latency", c.two_shot_latency.value(), kMicroseconds);
+  j["two_shot_fraction"] = c.two_shot_fraction;
+  write_amount(j, "max_payload", c.max_payload.value(), kKibibytes);
+  j["relative_spread"] = c.relative_spread;
+  j["provenance"] = name_of(c.provenance);
+  return j;
+}
+
 Link read_link(ObjectReader reader) {
   const NumberRange fraction{.low = 0.0, .high = 2.0};
   Link l;
@@ -45,6 +73,9 @@ Link read_link(ObjectReader reader) {
   l.provenance = reader.optional_enum("provenance", l.provenance, kProvenanceNames);
   l.relative_spread = reader.optional_number("relative_spread", l.relative_spread);
   l.curves = read_each<CollectiveCurve>(reader, "curves", read_curve);
+  if (reader.has("custom_all_reduce")) {
+    l.custom_all_reduce = read_custom_all_reduce(reader.required_object("custom_all_reduce"));
+  }
   reader.finish();
   return l;
 }
@@ -71,6 +102,9 @@ Json write_link(const Link& l) {
   write_amount(j, "ramp", l.ramp_bytes.value(), kKibibytes);
   j["provenance"] = name_of(l.provenance);
   j["relative_spread"] = l.relative_spread;
+  if (l.custom_all_reduce.one_shot_fraction > 0.0) {
+    j["custom_all_reduce"] = write_custom_all_reduce(l.custom_all_reduce);
+  }
   if (l.curves.empty()) return j;
   Json& curves = j["curves"] = Json::array();
   for (const CollectiveCurve& curve : l.curves) curves.push_back(write_curve(curve));
@@ -121,10 +155,29 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
   c.inter_node = c.num_nodes == 1 && !reader.has("inter_node")
                      ? Link{}
                      : read_link(reader.required_object("inter_node"));
+  c.gpus_per_island = reader.optional_int("gpus_per_island", 0, {0, c.gpus_per_node});
+  if (c.gpus_per_island > 0) {
+    if (c.gpus_per_node % c.gpus_per_island != 0) {
+      reader.fail("gpus_per_island", "must divide gpus_per_node");
+    }
+    c.island = read_link(reader.required_object("island"));
+  }
+  // A device that is one multiprocessor is a core (device.h): its link is the memory.
+  c.node_fabric = reader.optional_enum(
+      "node_fabric",
+      c.device.num_multiprocessors == 1 ? NodeFabric::shared_memory : NodeFabric::nvswitch,
+      kNodeFabricNames);
+  c.network = reader.optional_enum("network", c.network, kNetworkFabricNames);
   c.nics_per_node = reader.optional_int("nics_per_node", c.nics_per_node, {0, 100'000});
   c.nodes_per_leaf = reader.optional_int("nodes_per_leaf", c.nodes_per_leaf, {1, 1'000'000});
+  c.nodes_per_pod = reader.optional_int("nodes_per_pod", c.nodes_per_pod, {0, 1'000'000});
+  if (c.nodes_per_pod % c.nodes_per_leaf != 0) {
+    reader.fail("nodes_per_pod", "must be a multiple of nodes_per_leaf");
+  }
   c.spine_oversubscription = reader.optional_number("spine_oversubscription",
                                                     c.spine_oversubscription, {1.0, 1000.0, false});
+  c.core_oversubscription = reader.optional_number("core_oversubscription", c.core_oversubscription,
+                                                   {1.0, 1000.0, false});
   c.price_per_gpu_hour = reader.optional_number("price_per_gpu_hour", c.price_per_gpu_hour);
   if (reader.has("framework")) c.framework = read_framework(reader.required_object("framework"));
   reader.finish();
@@ -138,9 +191,17 @@ Json to_json(const Cluster& c) {
   j["num_nodes"] = c.num_nodes;
   j["intra_node"] = write_link(c.intra_node);
   if (c.inter_node.bandwidth.value() > 0.0) j["inter_node"] = write_link(c.inter_node);
+  if (c.gpus_per_island > 0) {
+    j["gpus_per_island"] = c.gpus_per_island;
+    j["island"] = write_link(c.island);
+  }
+  j["node_fabric"] = name_of(c.node_fabric);
+  j["network"] = name_of(c.network);
   j["nics_per_node"] = c.nics_per_node;
   j["nodes_per_leaf"] = c.nodes_per_leaf;
+  j["nodes_per_pod"] = c.nodes_per_pod;
   j["spine_oversubscription"] = c.spine_oversubscription;
+  j["core_oversubscription"] = c.core_oversubscription;
   j["price_per_gpu_hour"] = c.price_per_gpu_hour;
   if (!(c.framework == Framework{})) j["framework"] = write_framework(c.framework);
   return j;

@@ -66,34 +66,84 @@ TEST(CollectiveModel, AMediumMessagePaysTheRamp) {
 }
 
 TEST(CollectiveModel, ManyNodesAreBoundByTheNarrowerOfLinksAndNics) {
-  // 4 nodes of 8: NICs 8 * 50 = 400 GB/s as wide as the links. Tree: 20 + 8 * 2 * 2 + 1 * 14 +
-  // 2 * 31/32 * 32e6 / (400e9 * 0.92) = 66 + 168.48; ring: 20 + 6 * 8 + 56 * 1 + 155 = 279. Tree.
-  EXPECT_NEAR(us(Collective::all_reduce, 32e6, {32, 8, 4, 1}, cluster()), 234.478, 1e-3);
-  // 3.2 GB: ring 124 + 15500 us, tree 66 + 16848 us. Ring.
-  EXPECT_NEAR(us(Collective::all_reduce, 3.2e9, {32, 8, 4, 1}, cluster()), 15624.0, 1e-3);
+  // 4 nodes of 8: NICs 8 * 50 = 400 GB/s, as wide as the links. A hop inside costs 1 us, with
+  // Simple 3.4. 3.2 GB move 2 * 31/32 * 3.2e9 / 400e9 = 15500 us by ring, / 0.92 by tree. Ring with
+  // Simple: 20 + 6 * 8 + 56 * 3.4 + 15500.
+  EXPECT_NEAR(us(Collective::all_reduce, 3.2e9, {32, 8, 4, 1}, cluster()), 15758.4, 1e-3);
+}
+
+TEST(CollectiveModel, AMediumAllReduceTakesTheTreeWithLl128) {
+  // 16 MB: 77.5 us by ring. Tree, LL128: 20 + 2 * 2 * 8 * 8.5 / 14 + 14 * 1 +
+  // 77.5 / (0.85 * 120 / 128) = 20 + 19.4286 + 14 + 97.2549. Simple: 20 + 32 + 14 * 3.4 + 84.2391 =
+  // 183.8; ring with Simple 20 + 48 + 190.4 + 77.5.
+  EXPECT_NEAR(us(Collective::all_reduce, 16e6, {32, 8, 4, 1}, cluster()), 150.6835, 1e-3);
+}
+
+TEST(CollectiveModel, ASmallMessageTakesLl) {
+  // All-gather of 32 kB: 0.0775 us by Simple, ten times that by LL. LL: 20 + 3 * 8 * 2.7 / 14 +
+  // 28 * 1 + 0.775; Simple: 20 + 24 + 95.2 + 0.0775.
+  EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, cluster()), 53.4036, 1e-3);
+}
+
+TEST(CollectiveModel, AnIslandHasItsOwnLink) {
+  Cluster c = cluster();
+  c.gpus_per_island = 2;
+  c.island.bandwidth = gigabytes_per_second(100);
+  c.island.bandwidth_fraction = 0.5;
+  c.island.latency = microseconds(3);
+  Placement pair{2, 2, 1, 4};
+  pair.in_island = true;
+  // 3 + 1/2 * 100e6 / 50e9.
+  EXPECT_NEAR(us(Collective::all_gather, 100e6, pair, c), 1003.0, 1e-6);
+}
+
+BytesPerSecond ring_share(const Placement& p, const Cluster& c) {
+  return nic_share(Collective::all_gather, p, c);
 }
 
 TEST(NicShare, OneMemberANodeHasOneNic) {
   // Eight such groups, one NIC each.
-  EXPECT_EQ(nic_share({4, 1, 4, 8}, cluster()), gigabytes_per_second(50));
-  EXPECT_EQ(nic_share({4, 1, 4, 1}, cluster()), gigabytes_per_second(50));
-  EXPECT_EQ(nic_share({32, 8, 4, 1}, cluster()), gigabytes_per_second(400));
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, cluster()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({4, 1, 4, 1}, cluster()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({32, 8, 4, 1}, cluster()), gigabytes_per_second(400));
 }
 
 TEST(NicShare, FewerNicsThanDevicesAreShared) {
   // 4 NICs of 100 GB/s for 8 devices. Alone, one member reaches a whole NIC; eight groups share.
   Cluster c = cluster();
   c.nics_per_node = 4;
-  EXPECT_EQ(nic_share({4, 1, 4, 1}, c), gigabytes_per_second(100));
-  EXPECT_EQ(nic_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({4, 1, 4, 1}, c), gigabytes_per_second(100));
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
 }
 
-TEST(NicShare, AnOversubscribedSpineCountsBeyondOneLeaf) {
+TEST(NicShare, ThirtyTwoNicsAreFourForEachOfEightDevices) {
   Cluster c = cluster();
-  c.spine_oversubscription = 2.0;
-  c.nodes_per_leaf = 4;
-  EXPECT_EQ(nic_share({32, 8, 4, 1}, c), gigabytes_per_second(400));
-  EXPECT_EQ(nic_share({64, 8, 8, 1}, c), gigabytes_per_second(200));
+  c.nics_per_node = 32;
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
+}
+
+TEST(NicShare, TheEmptiestNodeCounts) {
+  Placement uneven{5, 4, 2, 1};
+  uneven.fewest_per_node = 1;
+  EXPECT_EQ(ring_share(uneven, cluster()), gigabytes_per_second(50));
+}
+
+TEST(NicShare, AnOversubscribedSpineCountsAsOftenAsTheTrafficCrossesIt) {
+  // 8 nodes on 2 leaves: a ring leaves a leaf on 2 of 8 hops, an all-to-all with 4 of 7 peers. Four
+  // times over-subscribed: 4 * 2 / 8 = 1, no loss; 4 * 4 / 7.
+  Cluster c = cluster();
+  c.spine_oversubscription = 4.0;
+  Placement p{64, 8, 8, 1};
+  p.num_leaves = 2;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(400));
+  EXPECT_NEAR(nic_share(Collective::all_to_all, p, c).value(), 400e9 * 7 / 16, 1.0);
+  // Every node on its own leaf: all hops cross.
+  p.num_leaves = 8;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(100));
+  // And every leaf in its own pod, spines over-subscribed twice.
+  c.core_oversubscription = 2.0;
+  p.num_pods = 8;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(50));
 }
 
 TEST(CollectiveModel, AllToAllSendsWhatLeavesTheNodeThroughItsNics) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 namespace meshwright {
 namespace {
 
@@ -85,10 +88,28 @@ TEST(Placement, RankOrderMovesAnAxisInside) {
 
 TEST(Placement, NodesOfSixSplitATensorGroupOfFour) {
   // Ranks 4..7 lie on both sides of the border of a node of 6 (5 | 6): 2 nodes, 2 + 2 ranks.
-  // Node 0 holds ranks of groups {0..3} and {4..7}; node 1 of {4..7} and {8..11}.
+  // Only {4..7} leaves its nodes: the groups {0..3} and {8..11} do not touch the NICs.
   const Layout l{.tensor_parallel_size = 4, .data_parallel_size = 3};
   const Placement p = place(Group::tensor, l, nodes_of(6, 2));
-  expect_place(p, 4, 2, 2, 2);
+  expect_place(p, 4, 2, 2, 1);
+  EXPECT_EQ(p.fewest_per_node, 2);
+}
+
+TEST(Placement, NodesOfSixSplitATensorGroupOfFiveUnevenly) {
+  // Ranks 5..9: 5 | 6 7 8 9. One member on node 0, four on node 1.
+  const Layout l{.tensor_parallel_size = 5, .data_parallel_size = 2};
+  const Placement p = place(Group::tensor, l, nodes_of(6, 2));
+  expect_place(p, 5, 4, 2, 1);
+  EXPECT_EQ(p.fewest_per_node, 1);
+}
+
+TEST(Placement, APipelineThatDoesNotDivideTheNodeCrossesIt) {
+  // tp1 pp4 dp3 with the pipeline inside: ranks 4..7 lie on both sides of the border at 6.
+  Layout l{.pipeline_parallel_size = 4, .data_parallel_size = 3};
+  l.rank_order = {Axis::tensor, Axis::pipeline, Axis::context, Axis::expert, Axis::data};
+  EXPECT_EQ(place(Group::pipeline, l, nodes_of(6, 2)).tier(), Tier::inter_node);
+  // On one node of 16 there is no border.
+  EXPECT_EQ(place(Group::pipeline, l, nodes_of(16, 1)).tier(), Tier::intra_node);
 }
 
 TEST(Placement, ATensorGroupLargerThanANodeFillsWholeNodes) {
@@ -108,6 +129,85 @@ TEST(Placement, CountingAgreesWithTheClosedForm) {
       EXPECT_EQ(p.ranks_per_node * p.num_nodes, dp) << tp << " " << dp;
     }
   }
+}
+
+TEST(Placement, LeavesAndPodsThatAGroupTouchesAreCounted) {
+  // 64 nodes of 8, 8 nodes a leaf, 32 a pod. tp8 dp8 pp8: data ranks on neighbouring nodes, one
+  // leaf; pipeline neighbours 8 nodes apart, each on its own leaf, in one pod.
+  Cluster c = nodes_of(8, 64);
+  c.nodes_per_leaf = 8;
+  c.nodes_per_pod = 32;
+  Layout l{.tensor_parallel_size = 8, .pipeline_parallel_size = 8, .data_parallel_size = 8};
+  EXPECT_EQ(place(Group::data, l, c).num_leaves, 1);
+  EXPECT_EQ(place(Group::pipeline, l, c).num_leaves, 2);
+  EXPECT_EQ(place(Group::pipeline, l, c).num_pods, 1);
+  // Pipeline before data: data ranks are 8 nodes apart; 8 leaves, 2 pods.
+  l.rank_order = {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
+  EXPECT_EQ(place(Group::data, l, c).num_leaves, 8);
+  EXPECT_EQ(place(Group::data, l, c).num_pods, 2);
+}
+
+TEST(Placement, IslandsOfTwoHoldTensorPairsAndNoDataPairs) {
+  // One node of 8 in 4 islands. tp2: ranks 0 1 | 2 3 ...; its data group of 4 has stride 2.
+  Cluster c = nodes_of(8, 1);
+  c.gpus_per_island = 2;
+  const Layout l{.tensor_parallel_size = 2, .data_parallel_size = 4};
+  EXPECT_TRUE(place(Group::tensor, l, c).in_island);
+  EXPECT_FALSE(place(Group::data, l, c).in_island);
+  EXPECT_FALSE(place(Group::tensor, {.tensor_parallel_size = 4}, c).in_island);
+}
+
+// Every order of the axes, dense and expert, against counting the ranks that group_ranks lists.
+TEST(Placement, EveryRankOrderAgreesWithCounting) {
+  Layout l{.tensor_parallel_size = 2,
+           .pipeline_parallel_size = 2,
+           .data_parallel_size = 4,
+           .context_parallel_size = 2,
+           .expert_parallel_size = 4,
+           .expert_tensor_parallel_size = 1};
+  const Cluster c = nodes_of(8, 4);
+  std::sort(l.rank_order.begin(), l.rank_order.end());
+  do {
+    for (const Group g : {Group::tensor, Group::context, Group::data, Group::expert,
+                          Group::expert_data, Group::model}) {
+      const auto groups = group_ranks(g, l);
+      const Placement p = place(g, l, c);
+      ASSERT_EQ(groups.size() * static_cast<std::size_t>(p.group_size), 32U);
+      std::set<int> seen;
+      int most_nodes = 0;
+      for (const auto& ranks : groups) {
+        std::set<int> nodes;
+        for (const int rank : ranks) {
+          nodes.insert(rank / 8);
+          seen.insert(rank);
+        }
+        most_nodes = std::max(most_nodes, static_cast<int>(nodes.size()));
+      }
+      ASSERT_EQ(seen.size(), 32U);  // each rank in one group
+      ASSERT_EQ(p.num_nodes, most_nodes);
+    }
+  } while (std::next_permutation(l.rank_order.begin(), l.rank_order.end()));
+}
+
+TEST(Placement, MegatronsTwoOrdersByHand) {
+  // tp2 dp2 pp2, ep2 with etp1, 8 ranks. Default order: expert mesh etp1 ep2 edp2 pp2.
+  Layout l{.tensor_parallel_size = 2,
+           .pipeline_parallel_size = 2,
+           .data_parallel_size = 2,
+           .expert_parallel_size = 2,
+           .expert_tensor_parallel_size = 1};
+  using Groups = std::vector<std::vector<int>>;
+  EXPECT_EQ(group_ranks(Group::expert, l), (Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+  EXPECT_EQ(group_ranks(Group::expert_data, l), (Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  EXPECT_EQ(group_ranks(Group::pipeline, l), (Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(group_ranks(Group::model, l), (Groups{{0, 1, 4, 5}, {2, 3, 6, 7}}));
+  // --use-tp-pp-dp-mapping: tp-cp-ep-pp-dp.
+  l.rank_order = {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
+  EXPECT_EQ(group_ranks(Group::pipeline, l), (Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
+  EXPECT_EQ(group_ranks(Group::data, l), (Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(group_ranks(Group::expert, l), (Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
+  EXPECT_EQ(group_ranks(Group::expert_data, l), (Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(group_ranks(Group::embedding, l), group_ranks(Group::pipeline, l));
 }
 
 }  // namespace

@@ -35,16 +35,16 @@ TEST(Topology, OneNodeIsAStar) {
 }
 
 TEST(Topology, NodesAreJoinedByOneLeafARail) {
-  // 2 nodes: 16 devices, 2 switches, 16 NICs, 8 leaves (one a rail), 1 spine.
+  // 2 nodes: 16 devices, 2 switches, 16 NICs, 16 PCIe switches, 8 leaves (one a rail), 1 spine.
   const Topology t = Topology::of(cluster(2));
-  EXPECT_EQ(t.num_vertices(), 16U + 2 + 16 + 8 + 1);
-  // device-switch 16, switch-NIC 16, NIC-leaf 16, leaf-spine 8.
-  EXPECT_EQ(t.num_edges(), 16U * 3 + 8);
+  EXPECT_EQ(t.num_vertices(), 16U * 3 + 2 + 8 + 1);
+  // device-switch 16, device-PCIe 16, PCIe-NIC 16, NIC-leaf 16, leaf-spine 8.
+  EXPECT_EQ(t.num_edges(), 16U * 4 + 8);
   const Path p = t.widest_path(0, 8);
   EXPECT_EQ(p.bandwidth, gigabytes_per_second(25));
-  // Half a step to the switch on each side (1 us) and one fabric step (8 us).
-  EXPECT_NEAR(p.latency.value(), 9e-6, 1e-15);
-  EXPECT_EQ(p.hops.size(), 7U);  // device, node, NIC, leaf, NIC, node, device
+  EXPECT_NEAR(p.latency.value(), 8e-6, 1e-15);
+  EXPECT_THAT(p.hops, ElementsAre("device0", "node0.pcie0", "node0.nic0", "leaf0", "node1.nic0",
+                                  "node1.pcie0", "device8"));
 }
 
 TEST(Topology, SharedNicsAreWiderEach) {
@@ -87,6 +87,84 @@ TEST(Topology, AThousandDevicesAreNoTrouble) {
   EXPECT_EQ(t.ring_bottleneck(all).bandwidth, gigabytes_per_second(25));
   // 64 nodes * 8 NICs * 25 GB/s; leaves of 32 nodes, full spine.
   EXPECT_NEAR(t.bisection_bandwidth().value(), 64 * 8 * 25e9, 1e7);
+}
+
+TEST(Topology, NoDeviceSendsFasterThanItsPcieLink) {
+  Cluster c = cluster(2);
+  c.device.host_link = gigabytes_per_second(20);
+  EXPECT_EQ(Topology::of(c).widest_path(0, 8).bandwidth, gigabytes_per_second(20));
+}
+
+std::vector<std::string> names(const Topology& t, const std::vector<DirectedWire>& route) {
+  std::vector<std::string> reached;
+  for (const DirectedWire d : route) {
+    const Wire& wire = t.wiring().wires[static_cast<std::size_t>(d / 2)];
+    reached.push_back(
+        t.wiring().parts[static_cast<std::size_t>(d % 2 == 0 ? wire.to : wire.from)].name);
+  }
+  return reached;
+}
+
+TEST(Topology, ARouteStaysOnItsRailAndInItsLeaf) {
+  const Topology t = Topology::of(cluster(2));
+  EXPECT_THAT(names(t, t.route(3, 11)), ElementsAre("node0.pcie3", "node0.nic3", "leaf3",
+                                                    "node1.nic3", "node1.pcie3", "device11"));
+  EXPECT_THAT(names(t, t.route(3, 5)), ElementsAre("node0", "device5"));
+}
+
+TEST(Topology, AnotherRailIsReachedThroughTheDeviceThatSitsOnIt) {
+  // Device 3 to device 8 (rail 0): over the node's switch to device 0, then rail 0.
+  const Topology t = Topology::of(cluster(2));
+  EXPECT_THAT(names(t, t.route(3, 8)),
+              ElementsAre("node0", "device0", "node0.pcie0", "node0.nic0", "leaf0", "node1.nic0",
+                          "node1.pcie0", "device8"));
+}
+
+TEST(Topology, PodsMeetInTheCore) {
+  // 8 nodes, 2 a leaf, 4 a pod: node 0 to node 7 climbs to the core, node 0 to node 2 to a spine.
+  Cluster c = cluster(8);
+  c.network = NetworkFabric::fat_tree;
+  c.nodes_per_leaf = 2;
+  c.nodes_per_pod = 4;
+  const Topology t = Topology::of(c);
+  EXPECT_THAT(names(t, t.route(0, 56)),
+              ElementsAre("node0.pcie0", "node0.nic0", "leaf0", "spine0", "core", "spine1", "leaf3",
+                          "node7.nic0", "node7.pcie0", "device56"));
+  EXPECT_EQ(t.route(0, 16).size(), 8U);
+  // Halves are the pods: 4 nodes * 8 * 25 GB/s, halved by the core.
+  c.core_oversubscription = 2.0;
+  EXPECT_NEAR(Topology::of(c).bisection_bandwidth().value(), 400e9, 1e6);
+}
+
+TEST(Topology, APlainFatTreeHasAllNicsOfANodeOnOneLeaf) {
+  Cluster c = cluster(4);
+  c.network = NetworkFabric::fat_tree;
+  c.nodes_per_leaf = 2;
+  const Topology t = Topology::of(c);
+  // Another rail of a node below the same leaf: up to the leaf only.
+  EXPECT_THAT(names(t, t.route(0, 8)), ElementsAre("node0.pcie0", "node0.nic0", "leaf0",
+                                                   "node1.nic0", "node1.pcie0", "device8"));
+}
+
+TEST(Topology, IslandsOfTwoAreJoinedByABridge) {
+  Cluster c = cluster(1);
+  c.node_fabric = NodeFabric::pcie;
+  c.gpus_per_island = 2;
+  c.island.bandwidth = gigabytes_per_second(600);
+  const Topology t = Topology::of(c);
+  EXPECT_THAT(names(t, t.route(2, 3)), ElementsAre("device3"));
+  EXPECT_EQ(t.widest_path(2, 3).bandwidth, gigabytes_per_second(600));
+  EXPECT_THAT(names(t, t.route(1, 2)), ElementsAre("node0", "device2"));
+  EXPECT_EQ(t.widest_path(1, 2).bandwidth, gigabytes_per_second(300));
+}
+
+TEST(Topology, APcieBoxReachesItsNicOverTheRoot) {
+  Cluster c = cluster(2);
+  c.node_fabric = NodeFabric::pcie;
+  c.nics_per_node = 1;
+  const Topology t = Topology::of(c);
+  EXPECT_THAT(names(t, t.route(3, 8)),
+              ElementsAre("node0", "node0.nic0", "leaf0", "node1.nic0", "node1", "device8"));
 }
 
 }  // namespace
