@@ -9,6 +9,7 @@
 
 #include "app/commands/backtest.h"
 #include "app/commands/calibrate.h"
+#include "app/commands/cluster.h"
 #include "app/commands/estimate.h"
 #include "app/commands/explain.h"
 #include "app/commands/plan.h"
@@ -120,6 +121,7 @@ int run(int argc, char** argv) {
   add_estimate(app, exit_code);
   add_volume(app, exit_code);
   add_explain(app, exit_code);
+  add_cluster(app, exit_code);
   try {
     check_command(app, argc, argv);
     return parse_and_run(app, argc, argv, exit_code);

@@ -13,8 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kCommands{"backtest", "calibrate", "estimate", "explain", "plan",
-                                         "report",   "trial",     "validate", "volume"};
+const std::vector<std::string> kCommands{"backtest", "calibrate", "cluster", "estimate", "explain",
+                                         "plan",     "report",    "trial",   "validate", "volume"};
 
 TEST(Commands, HelpListsEachCommandAndTheExitCodes) {
   const ProgramResult result = run_program({"--help"});
@@ -122,6 +122,51 @@ TEST(Commands, NothingFitsIsAnAnswerWithExitCodeOne) {
                                             "--cluster", config("clusters/h100-8.json")});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out + result.err, HasSubstr("memory"));
+}
+
+TEST(Commands, ClusterListNamesEveryShippedCluster) {
+  const ProgramResult result = run_program({"cluster", "list", "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["schema"], "meshwright.cluster_list/1");
+  EXPECT_GE(json["clusters"].size(), 20U);
+}
+
+TEST(Commands, ClusterShowDrawsTheTreeWithSpeedsAndSources) {
+  const ProgramResult result =
+      run_program({"cluster", "show", config("clusters/dgx-a100-80gb.json"), "--gpus", "64"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const std::string word :
+       {"64 devices", "8 leaf switches", "25 GB/s each way", "300 GB/s each way", "datasheet",
+        "fitted", "Source: ", "Bisection: 800 GB/s", "tensor", "data"}) {
+    EXPECT_THAT(result.out, HasSubstr(word));
+  }
+}
+
+TEST(Commands, ClusterShowPlacesTheGroupsThatAreNamed) {
+  // 8 nodes, tensor 16 on two nodes each, data over the 4 pairs: a NIC a rank.
+  const ProgramResult result =
+      run_program({"cluster", "show", config("clusters/dgx-a100-80gb.json"), "--gpus", "64",
+                   "--group", "tensor=16", "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  ASSERT_EQ(json["groups"].size(), 2U);
+  EXPECT_EQ(json["groups"][0]["num_nodes"], 2);
+  EXPECT_EQ(json["groups"][0]["num_groups"], 4);
+  // 8 NICs of 25 GB/s at 96 %: 192 GB/s; one NIC for a data group: 24.
+  EXPECT_NEAR(json["groups"][0]["together_bytes_per_second"].get<double>(), 192e9, 1e6);
+  EXPECT_NEAR(json["groups"][1]["together_bytes_per_second"].get<double>(), 24e9, 1e6);
+}
+
+TEST(Commands, ClusterShowRefusesGroupsThatDoNotFit) {
+  const std::string cluster = config("clusters/dgx-a100-80gb.json");
+  const auto refused = [&](const std::string& group) {
+    return run_program({"cluster", "show", cluster, "--gpus", "16", "--group", group});
+  };
+  EXPECT_EQ(refused("tensor=3").exit_code, 2);
+  EXPECT_THAT(refused("tensr=8").err, HasSubstr("did you mean tensor"));
+  EXPECT_EQ(refused("tensor=x").exit_code, 2);
+  EXPECT_EQ(refused("tensor").exit_code, 2);
 }
 
 }  // namespace

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/cluster.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands/inputs.h"
+#include "app/commands/output.h"
+#include "app/files.h"
+#include "app/program.h"
+#include "reports/cluster_text.h"
+#include "sim/error.h"
+#include "sim/json/records.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string name;
+  int gpus = 0;
+  std::vector<std::string> groups;
+  OutputOptions output;
+};
+
+int size_in(const std::string& text, const std::string& number) {
+  int size = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
+  if (error != std::errc() || end != number.data() + number.size() || size < 1) {
+    throw InputError("--group", "", fmt::format("needs a size of 1 or more, is \"{}\"", text));
+  }
+  return size;
+}
+
+void set_group(const std::string& text, Layout& layout, bool& has_data) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const int size =
+      size_in(text, equals == std::string::npos ? std::string() : text.substr(equals + 1));
+  const std::vector<std::string> known{"tensor", "context", "expert", "data", "pipeline"};
+  int* const places[] = {&layout.tensor_parallel_size, &layout.context_parallel_size,
+                         &layout.expert_parallel_size, &layout.data_parallel_size,
+                         &layout.pipeline_parallel_size};
+  const auto found = std::find(known.begin(), known.end(), name);
+  if (found == known.end()) {
+    const std::string near = nearest(name, known);
+    throw InputError("--group", "",
+                     fmt::format("must be one of {}, is \"{}\"", fmt::join(known, ", "), name),
+                     near.empty() ? "" : fmt::format("did you mean {}?", near));
+  }
+  *places[found - known.begin()] = size;
+  has_data = has_data || name == "data";
+}
+
+// The named sizes; data takes the remaining devices. Without names: tensor fills a node.
+Layout layout_of(const Options& options, const Cluster& cluster) {
+  Layout layout;
+  bool has_data = false;
+  for (const std::string& text : options.groups) set_group(text, layout, has_data);
+  if (options.groups.empty()) layout.tensor_parallel_size = cluster.gpus_per_node;
+  const int others = world_size(layout) / layout.data_parallel_size;
+  if (!has_data) layout.data_parallel_size = std::max(1, cluster.num_gpus() / others);
+  if (world_size(layout) != cluster.num_gpus()) {
+    throw InputError("--group", "",
+                     fmt::format("{} ranks for {} devices", world_size(layout), cluster.num_gpus()),
+                     "sizes must multiply to --gpus; without data=, data takes what is left");
+  }
+  const int mesh =
+      layout.tensor_parallel_size * layout.context_parallel_size * layout.data_parallel_size;
+  if (layout.expert_parallel_size > 1) layout.expert_tensor_parallel_size = 1;
+  if (mesh % layout.expert_parallel_size != 0) {
+    throw InputError("--group", "",
+                     fmt::format("expert={} must divide tensor x context x data = {}",
+                                 layout.expert_parallel_size, mesh));
+  }
+  return layout;
+}
+
+Json load_to_json(const GroupLoad& load) {
+  Json j;
+  j["group"] = name_of(load.group);
+  j["collective"] = name_of(load.collective);
+  j["group_size"] = load.placement.group_size;
+  j["num_groups"] = load.num_groups;
+  j["ranks_per_node"] = load.placement.ranks_per_node;
+  j["num_nodes"] = load.placement.num_nodes;
+  j["closed_form_bytes_per_second"] = load.closed_form.value();
+  j["alone_bytes_per_second"] = load.alone.value();
+  j["together_bytes_per_second"] = load.together.value();
+  j["with_others_bytes_per_second"] = load.with_others.value();
+  Json& wires = j["wires"] = Json::array();
+  for (const WireUse& use : load.wires) {
+    wires.push_back(
+        {{"kind", reports::name_of(use.kind)}, {"wires", use.wires}, {"most_used", use.most_used}});
+  }
+  return j;
+}
+
+int show(const Options& options) {
+  Cluster cluster = load_cluster(options.name);
+  if (options.gpus > 0) cluster = scaled_to(std::move(cluster), options.gpus);
+  const Layout layout = layout_of(options, cluster);
+  const Topology topology = Topology::of(cluster);
+  const std::vector<GroupLoad> loads = group_loads(topology, layout, cluster);
+  const BytesPerSecond bisection = topology.bisection_bandwidth();
+  const std::vector<reports::Table> tables{reports::cluster_numbers_table(cluster),
+                                           reports::group_loads_table(loads)};
+  if (options.output.format == Format::json) {
+    Json j{{"schema", "meshwright.cluster_view/1"}, {"command", this_command()}};
+    j["cluster"] = to_json(cluster);
+    j["layout"] = to_json(layout);
+    j["vertices"] = topology.num_vertices();
+    j["edges"] = topology.num_edges();
+    j["bisection_bytes_per_second"] = bisection.value();
+    Json& groups = j["groups"] = Json::array();
+    for (const GroupLoad& load : loads) groups.push_back(load_to_json(load));
+    write_file_atomically(options.output.out, j.dump(2) + "\n");
+  } else if (options.output.format == Format::table) {
+    write_file_atomically(
+        options.output.out,
+        fmt::format("{}\nBisection: {:.4g} GB/s\n\n{}\nSource: {}\nDevice: {}\n",
+                    reports::cluster_tree(cluster), bisection / gigabytes_per_second(1),
+                    tables_text(tables, Format::table), cluster.source, cluster.device.source));
+  } else {
+    write_output(options.output, tables, "");
+  }
+  fmt::print(stderr, "next: meshwright plan --model MODEL --cluster {}\n", options.name);
+  return kDone;
+}
+
+std::vector<std::string> shipped_clusters() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(fs::path(configs_directory()) / "clusters")) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int list(const Options& options) {
+  reports::Table table{"",
+                       {{"cluster", "cluster", ""},
+                        {"device", "device", ""},
+                        {"gpus_per_node", "devices a node", ""},
+                        {"num_nodes", "nodes", ""},
+                        {"intra_node_gb_per_s", "node link", "GB/s"},
+                        {"inter_node_gb_per_s", "network a device", "GB/s"},
+                        {"intra_node_provenance", "node numbers", ""},
+                        {"inter_node_provenance", "network numbers", ""}},
+                       {}};
+  Json json{{"schema", "meshwright.cluster_list/1"}, {"command", this_command()}};
+  Json& entries = json["clusters"] = Json::array();
+  for (const std::string& name : shipped_clusters()) {
+    const Cluster c = load_cluster(name);
+    table.rows.push_back({name, c.device.name, static_cast<double>(c.gpus_per_node),
+                          static_cast<double>(c.num_nodes),
+                          c.intra_node.bandwidth / gigabytes_per_second(1),
+                          c.inter_node.bandwidth / gigabytes_per_second(1),
+                          std::string(name_of(c.intra_node.provenance)),
+                          std::string(name_of(c.inter_node.provenance))});
+    entries.push_back({{"file", name}, {"name", c.name}, {"source", c.source}});
+  }
+  write_output(options.output, {table}, json.dump(2) + "\n");
+  fmt::print(stderr, "next: meshwright cluster show NAME\n");
+  return kDone;
+}
+
+}  // namespace
+
+void add_cluster(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("cluster", "The shipped clusters: list them, draw one");
+  command->require_subcommand(1);
+  CLI::App* list_command = command->add_subcommand("list", "Every cluster of configs/clusters");
+  add_output_options(*list_command, options->output);
+  list_command->callback([options, &exit_code] { exit_code = list(*options); });
+  CLI::App* show_command = command->add_subcommand(
+      "show", "The tree with its speeds, where each number came from, and what groups get of it");
+  show_command
+      ->add_option("cluster", options->name,
+                   "Cluster: a file, a measured profile, or a name from configs/clusters")
+      ->required();
+  show_command->add_option("--gpus", options->gpus, "Devices; default: the whole cluster")
+      ->check(CLI::Range(1, 10'000'000).description(""));
+  show_command
+      ->add_option("--group", options->groups,
+                   "Groups to place, such as tensor=8,pipeline=4; data takes the rest; default: "
+                   "tensor fills a node")
+      ->delimiter(',');
+  add_output_options(*show_command, options->output);
+  show_command->callback([options, &exit_code] { exit_code = show(*options); });
+}
+
+}  // namespace meshwright::app
