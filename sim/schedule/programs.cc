@@ -54,6 +54,8 @@ StageProgram unsplit_program(PipelineSchedule schedule, int stages, int stage, i
   return alternate(forwards, backwards, static_cast<std::size_t>(warmup));
 }
 
+}  // namespace
+
 StageProgram stage_program(PipelineSchedule schedule, int stages, int stage, int micro_batches,
                            int chunks) {
   switch (schedule) {
@@ -72,8 +74,6 @@ StageProgram stage_program(PipelineSchedule schedule, int stages, int stage, int
   }
   return unsplit_program(schedule, stages, stage, micro_batches, chunks);
 }
-
-}  // namespace
 
 std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, int stages,
                                             int micro_batches, int chunks) {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/schedule/moments.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+using Held = std::vector<ChunkHeld>;
+
+bool covers(const Held& more, const Held& less) {
+  for (std::size_t i = 0; i < less.size(); ++i) {
+    if (more[i].whole < less[i].whole || more[i].weight_only < less[i].weight_only) return false;
+  }
+  return true;
+}
+
+// `middle` lies on the line from `first` to `last`: it never weighs more than both.
+bool between(const Held& first, const Held& middle, const Held& last) {
+  std::int64_t part = 0;  // middle = first + part / whole * (last - first)
+  std::int64_t whole = 0;
+  const auto on_line = [&](std::int64_t from, std::int64_t at, std::int64_t to) {
+    if (whole == 0 && from != to) {
+      const std::int64_t sign = to > from ? 1 : -1;
+      whole = sign * (to - from);
+      part = sign * (at - from);
+    }
+    return (at - from) * whole == part * (to - from) && (whole != 0 || at == from);
+  };
+  for (std::size_t i = 0; i < middle.size(); ++i) {
+    if (!on_line(first[i].whole, middle[i].whole, last[i].whole)) return false;
+    if (!on_line(first[i].weight_only, middle[i].weight_only, last[i].weight_only)) return false;
+  }
+  return 0 <= part && part <= whole;
+}
+
+// The moments of one kind of running work.
+struct Kind {
+  RunningWork running;
+  std::optional<RunningWork> beside;
+  std::vector<Held> points;
+
+  void add(const Held& held) {
+    const std::size_t n = points.size();
+    if (n > 0 && covers(points[n - 1], held)) return;
+    if (n > 1 && between(points[n - 2], points[n - 1], held)) {
+      points[n - 1] = held;
+    } else {
+      points.push_back(held);
+    }
+  }
+};
+
+class Walk {
+ public:
+  explicit Walk(int chunks) : held_(static_cast<std::size_t>(chunks)) {}
+
+  // Runs one instruction, or two together.
+  void run(const Instruction& first, const Instruction* second) {
+    begin(first);
+    if (second != nullptr) begin(*second);
+    std::optional<RunningWork> beside;
+    if (second != nullptr) beside = RunningWork{second->work, second->chunk};
+    kind({first.work, first.chunk}, beside).add(held_);
+    end(first);
+    if (second != nullptr) end(*second);
+  }
+
+  [[nodiscard]] std::vector<Moment> maximal() const {
+    std::vector<Moment> moments;
+    for (const Kind& kind : kinds_) {
+      for (std::size_t i = 0; i < kind.points.size(); ++i) {
+        if (!is_covered(kind.points, i)) {
+          moments.push_back({kind.running, kind.beside, kind.points[i]});
+        }
+      }
+    }
+    return moments;
+  }
+
+ private:
+  ChunkHeld& held(const Instruction& i) { return held_[static_cast<std::size_t>(i.chunk)]; }
+
+  void begin(const Instruction& i) {
+    if (i.work == Work::forward) ++held(i).whole;
+  }
+
+  void end(const Instruction& i) {
+    if (i.work == Work::backward || i.work == Work::backward_input) --held(i).whole;
+    if (i.work == Work::backward_input) ++held(i).weight_only;
+    if (i.work == Work::backward_weight) --held(i).weight_only;
+  }
+
+  Kind& kind(RunningWork running, std::optional<RunningWork> beside) {
+    for (Kind& known : kinds_) {
+      if (known.running == running && known.beside == beside) return known;
+    }
+    kinds_.push_back({running, beside, {}});
+    return kinds_.back();
+  }
+
+  static bool is_covered(const std::vector<Held>& points, std::size_t i) {
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      if (j == i || !covers(points[j], points[i])) continue;
+      if (j < i || points[j] != points[i]) return true;  // of equal ones the first stays
+    }
+    return false;
+  }
+
+  Held held_;
+  std::vector<Kind> kinds_;
+};
+
+// GPipe and 1F1B of one chunk: forward and backward hold the same number.
+std::vector<Moment> alternating_moments(int held) {
+  const std::vector<ChunkHeld> counts{{held, 0}};
+  return {{{Work::forward, 0}, std::nullopt, counts}, {{Work::backward, 0}, std::nullopt, counts}};
+}
+
+// Micro-batches after which a program only repeats itself (moments_test.cc walks longer ones):
+// interleaving fills in groups of p, whose last may be shorter; the others are full after their
+// warm-up of at most 2p - 1 forwards and empty from p before their end.
+int representative_micro_batches(PipelineSchedule schedule, int stages, int micro_batches) {
+  if (schedule == PipelineSchedule::gpipe) return micro_batches;
+  constexpr int kGroups = 4;
+  const int full = kGroups * stages;
+  if (micro_batches <= full) return micro_batches;
+  return full +
+         (schedule == PipelineSchedule::interleaved ? micro_batches % stages : micro_batches % 2);
+}
+
+}  // namespace
+
+std::vector<Moment> program_moments(const StageProgram& program, int chunks) {
+  Walk walk(chunks);
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const bool pair = program[i].with_next;
+    walk.run(program[i], pair ? &program[i + 1] : nullptr);
+    if (pair) ++i;
+  }
+  return walk.maximal();
+}
+
+std::vector<Moment> schedule_moments(PipelineSchedule schedule, int stages, int micro_batches,
+                                     int chunks, int stage) {
+  if (chunks == 1 && schedule == PipelineSchedule::gpipe) return alternating_moments(micro_batches);
+  if (chunks == 1 && schedule == PipelineSchedule::one_f_one_b) {
+    return alternating_moments(std::min(micro_batches, stages - stage));
+  }
+  const int enough = representative_micro_batches(schedule, stages, micro_batches);
+  return program_moments(stage_program(schedule, stages, stage, enough, chunks), chunks);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pipeline stage holds at each instruction of its program, reduced to the few moments among
+// which its memory peak lies, whatever a chunk's activations weigh.
+//
+// A micro-batch's activations of a chunk are held whole from the start of its forward to the end of
+// `backward` or `backward_input`; where the backward pass is split, what the weight gradients need
+// stays until the end of `backward_weight` (Qi 2024, arXiv 2401.10241, table 1). The order of a
+// program decides; times do not.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/schedule/schedule.h"
+
+namespace meshwright {
+
+// Micro-batches of one chunk whose activations stand in memory.
+struct ChunkHeld {
+  std::int32_t whole = 0;
+  std::int32_t weight_only = 0;  // the input gradient is done, the weight gradient is owed
+  bool operator==(const ChunkHeld&) const = default;
+};
+
+struct RunningWork {
+  Work work = Work::forward;
+  std::int32_t chunk = 0;  // of this stage
+  bool operator==(const RunningWork&) const = default;
+};
+
+struct Moment {
+  RunningWork running;
+  std::optional<RunningWork> beside;  // DualPipe runs a forward and a backward together
+  std::vector<ChunkHeld> held;        // by chunk of the stage; the running ones count
+};
+
+// The moments of one program, less those that others with the same running work cover: one that
+// holds at least as much of everything, or lies on the line between two others.
+std::vector<Moment> program_moments(const StageProgram& program, int chunks);
+
+// The same for a schedule's stage. Programs repeat once they are full, so that few micro-batches
+// stand for many: the cost depends on stages and chunks alone.
+std::vector<Moment> schedule_moments(PipelineSchedule schedule, int stages, int micro_batches,
+                                     int chunks, int stage);
+
+}  // namespace meshwright

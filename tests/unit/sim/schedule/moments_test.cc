@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/schedule/moments.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "equal_stages.h"
+
+namespace meshwright {
+namespace {
+
+// Bytes that differ from chunk to chunk and from one kind of work to the other.
+struct ChunkBytes {
+  int whole = 0, weight_only = 0;
+  std::array<int, 4> working{};  // of each Work
+};
+
+std::vector<ChunkBytes> some_bytes(int chunks, int seed) {
+  std::vector<ChunkBytes> bytes;
+  for (int c = 0; c < chunks; ++c) {
+    const auto number = [&](int k) { return (17 * c + 31 * k + 7 * seed * (c + k + 1)) % 23; };
+    bytes.push_back({number(1), number(2), {number(3), number(4), number(5), number(6)}});
+  }
+  return bytes;
+}
+
+int at(const std::vector<ChunkBytes>& bytes, const RunningWork& r) {
+  return bytes[static_cast<std::size_t>(r.chunk)].working[static_cast<std::size_t>(r.work)];
+}
+
+int peak_of_moments(const std::vector<Moment>& moments, const std::vector<ChunkBytes>& bytes) {
+  int peak = 0;
+  for (const Moment& moment : moments) {
+    int sum = at(bytes, moment.running) + (moment.beside ? at(bytes, *moment.beside) : 0);
+    for (std::size_t c = 0; c < bytes.size(); ++c) {
+      sum += moment.held[c].whole * bytes[c].whole;
+      sum += moment.held[c].weight_only * bytes[c].weight_only;
+    }
+    peak = std::max(peak, sum);
+  }
+  return peak;
+}
+
+// Adds up what is held, instruction by instruction; sets of micro-batches instead of counts.
+class BruteForce {
+ public:
+  explicit BruteForce(const std::vector<ChunkBytes>& bytes)
+      : bytes_(bytes), whole_(bytes.size()), weight_only_(bytes.size()) {}
+
+  int peak(const StageProgram& program) {
+    for (std::size_t i = 0; i < program.size(); ++i) {
+      const std::size_t together = program[i].with_next ? 2 : 1;
+      int sum = 0;
+      for (std::size_t k = i; k < i + together; ++k) {
+        if (program[k].work == Work::forward) whole(program[k]).insert(program[k].micro_batch);
+        sum += at(bytes_, {program[k].work, program[k].chunk});
+      }
+      peak_ = std::max(peak_, sum + held());
+      for (std::size_t k = i; k < i + together; ++k) finish(program[k]);
+      i += together - 1;
+    }
+    EXPECT_EQ(held(), 0) << "a program must leave nothing behind";
+    return peak_;
+  }
+
+ private:
+  std::set<int>& whole(const Instruction& i) { return whole_[static_cast<std::size_t>(i.chunk)]; }
+  std::set<int>& owed(const Instruction& i) {
+    return weight_only_[static_cast<std::size_t>(i.chunk)];
+  }
+  void finish(const Instruction& i) {
+    if (i.work == Work::forward) return;
+    if (i.work == Work::backward_weight) {
+      owed(i).erase(i.micro_batch);
+      return;
+    }
+    whole(i).erase(i.micro_batch);
+    if (i.work == Work::backward_input) owed(i).insert(i.micro_batch);
+  }
+  [[nodiscard]] int held() const {
+    int sum = 0;
+    for (std::size_t c = 0; c < bytes_.size(); ++c) {
+      sum += static_cast<int>(whole_[c].size()) * bytes_[c].whole;
+      sum += static_cast<int>(weight_only_[c].size()) * bytes_[c].weight_only;
+    }
+    return sum;
+  }
+
+  const std::vector<ChunkBytes>& bytes_;
+  std::vector<std::set<int>> whole_, weight_only_;
+  int peak_ = 0;
+};
+
+void expect_equal_to_brute_force(PipelineSchedule schedule, int stages, int micro_batches,
+                                 int chunks) {
+  const auto programs = pipeline_programs(schedule, stages, micro_batches, chunks);
+  for (int stage = 0; stage < stages; ++stage) {
+    const auto moments = schedule_moments(schedule, stages, micro_batches, chunks, stage);
+    for (int seed = 0; seed < 12; ++seed) {
+      const auto bytes = some_bytes(chunks, seed);
+      ASSERT_EQ(peak_of_moments(moments, bytes),
+                BruteForce(bytes).peak(programs[static_cast<std::size_t>(stage)]))
+          << "schedule " << static_cast<int>(schedule) << " p " << stages << " m " << micro_batches
+          << " v " << chunks << " stage " << stage << " seed " << seed;
+    }
+  }
+}
+
+TEST(Moments, PeakEqualsTheWalkForEverySchedule) {
+  for (const auto& c : schedule_cases()) {
+    expect_equal_to_brute_force(c.schedule, c.stages, c.micro_batches, c.chunks);
+  }
+}
+
+TEST(Moments, PeakEqualsTheWalkForFewMicroBatches) {
+  for (int m = 1; m < 12; ++m) {
+    for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
+                                PipelineSchedule::zb_h1, PipelineSchedule::zb_h2}) {
+      expect_equal_to_brute_force(schedule, 5, m, 1);
+    }
+    expect_equal_to_brute_force(PipelineSchedule::zb_v, 5, m, 2);
+  }
+}
+
+// Far more micro-batches than the ones that stand for them.
+TEST(Moments, PeakEqualsTheWalkForManyMicroBatches) {
+  for (const int p : {2, 3, 5, 8}) {
+    for (const int v : {1, 2, 4, 5}) {
+      expect_equal_to_brute_force(PipelineSchedule::interleaved, p, 11 * p, v);
+    }
+    for (const int extra : {0, 1, 3}) {
+      expect_equal_to_brute_force(PipelineSchedule::zb_h1, p, 11 * p + extra, 1);
+      expect_equal_to_brute_force(PipelineSchedule::zb_h2, p, 11 * p + extra, 1);
+      expect_equal_to_brute_force(PipelineSchedule::zb_v, p, 11 * p + extra, 2);
+      if (p % 2 == 0) {
+        expect_equal_to_brute_force(PipelineSchedule::dualpipe, p, 11 * p + 2 * extra, 2);
+      }
+    }
+  }
+}
+
+// 1F1B, p = 4, first stage: 4 in flight at its forwards and at its backwards, nothing else.
+TEST(Moments, OfOneFOneBAreTwo) {
+  const auto moments = schedule_moments(PipelineSchedule::one_f_one_b, 4, 64, 1, 0);
+  ASSERT_EQ(moments.size(), 2U);
+  EXPECT_EQ(moments[0].held, (std::vector<ChunkHeld>{{4, 0}}));
+  EXPECT_EQ(moments[1].running, (RunningWork{Work::backward, 0}));
+}
+
+// ZB-H2, p = 4, last stage: one forward, then input gradients whose weight gradients lag by 6.
+TEST(Moments, SplitBackwardHoldsWhatWeightGradientsNeed) {
+  int owed = 0;
+  for (const Moment& moment : schedule_moments(PipelineSchedule::zb_h2, 4, 64, 1, 3)) {
+    owed = std::max(owed, moment.held[0].weight_only);
+    EXPECT_LE(moment.held[0].whole, 1);
+  }
+  EXPECT_EQ(owed, 7);  // the lag and the one whose weight gradient runs
+}
+
+// A few a chunk, whatever the number of stages and micro-batches.
+TEST(Moments, OfALongInterleavedProgramAreFew) {
+  EXPECT_LE(schedule_moments(PipelineSchedule::interleaved, 64, 1024, 8, 0).size(), 100U);
+  EXPECT_LE(schedule_moments(PipelineSchedule::dualpipe, 16, 512, 2, 3).size(), 40U);
+}
+
+}  // namespace
+}  // namespace meshwright
