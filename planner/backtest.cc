@@ -40,7 +40,8 @@ PredictedRun predict(const MeasuredRun& run, std::size_t index) {
     predicted.inside_interval =
         found.step_time_low <= *run.step_time && *run.step_time <= found.step_time_high;
   }
-  if (run.peak_memory) predicted.memory_error = found.peak_memory() / *run.peak_memory - 1.0;
+  // Measured is what the framework allocated: without the reserve for fragments and libraries.
+  if (run.peak_memory) predicted.memory_error = found.peak_allocated() / *run.peak_memory - 1.0;
   return predicted;
 }
 

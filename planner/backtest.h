@@ -26,7 +26,7 @@ struct MeasuredRun {
   Layout layout;
   RunStatus status = RunStatus::ok;
   std::optional<Seconds> step_time;
-  std::optional<Bytes> peak_memory;
+  std::optional<Bytes> peak_memory;  // allocated (torch.cuda.max_memory_allocated), any rank's most
 };
 
 struct MeasuredSet {

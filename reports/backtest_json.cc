@@ -67,6 +67,7 @@ Json run_json(const MeasuredRun& run, const PredictedRun& predicted) {
     found["step_seconds_low"] = estimate.step_time_low.value();
     found["step_seconds_high"] = estimate.step_time_high.value();
     found["peak_memory_bytes"] = estimate.peak_memory().value();
+    found["peak_allocated_bytes"] = estimate.peak_allocated().value();
     Json terms;
     for (const Term& term : estimate.terms)
       terms[std::string(name_of(term.kind))] = term.cost.time.value();

@@ -74,6 +74,7 @@ Table memory_table(const Estimate& estimate, const Device& device) {
                {"optimizer_gib", "optimizer", "GiB", 3},
                {"activations_gib", "activations", "GiB", 3},
                {"recompute_workspace_gib", "recompute", "GiB", 3},
+               {"operator_workspace_gib", "workspace", "GiB", 3},
                {"logits_gib", "logits", "GiB", 3},
                {"communication_buffers_gib", "buffers", "GiB", 3},
                {"reserve_gib", "reserve", "GiB", 3},
@@ -84,9 +85,10 @@ Table memory_table(const Estimate& estimate, const Device& device) {
   for (const StageMemory& m : estimate.memory) {
     table.rows.push_back({stage++, gibibytes_of(m.weights), gibibytes_of(m.gradients),
                           gibibytes_of(m.optimizer), gibibytes_of(m.activations),
-                          gibibytes_of(m.recompute_workspace), gibibytes_of(m.logits),
-                          gibibytes_of(m.communication_buffers), gibibytes_of(m.reserve),
-                          gibibytes_of(m.total()), gibibytes_of(device.memory - m.total())});
+                          gibibytes_of(m.recompute_workspace), gibibytes_of(m.operator_workspace),
+                          gibibytes_of(m.logits), gibibytes_of(m.communication_buffers),
+                          gibibytes_of(m.reserve), gibibytes_of(m.total()),
+                          gibibytes_of(device.memory - m.total())});
   }
   return table;
 }

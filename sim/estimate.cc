@@ -45,6 +45,12 @@ Bytes Estimate::peak_memory() const {
   return peak;
 }
 
+Bytes Estimate::peak_allocated() const {
+  Bytes peak;
+  for (const StageMemory& stage : memory) peak = std::max(peak, stage.allocated());
+  return peak;
+}
+
 Estimate described(const Evaluation& evaluation, const Model& model, const Cluster& cluster,
                    const Job& job, const Layout& layout) {
   Estimate estimate;

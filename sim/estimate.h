@@ -29,6 +29,7 @@ struct Estimate {
   double model_flops_utilization =
       0;  // of the device's peak for the job's precision; causal attention half
   [[nodiscard]] Bytes peak_memory() const;
+  [[nodiscard]] Bytes peak_allocated() const;  // less the allocator's reserve
 };
 
 // A layout that cannot run, and what would have to change.

@@ -33,8 +33,9 @@ struct Job {
   Precision exp_avg_sq_precision = Precision::fp32;  // Adam's second moment
   Optimizer optimizer = Optimizer::adam;
   AttentionKernel attention_kernel = AttentionKernel::flash;
-  bool dropout = false;  // attention and hidden dropout masks are kept
-  bool causal = true;    // fused kernels skip the masked half
+  bool dropout = false;                    // attention and hidden dropout masks are kept
+  bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
+  bool causal = true;                      // fused kernels skip the masked half
   int make_vocab_size_divisible_by = 128;
   double train_tokens = 0.0;  // 0: not stated
 
@@ -47,6 +48,14 @@ constexpr double activation_bytes(Precision p) {
 }
 // Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
+// Bytes of optimizer moments a parameter: Adam's two, SGD's momentum.
+constexpr double moment_bytes(const Job& job) {
+  return bytes_per_element(job.exp_avg_precision) +
+         (job.optimizer == Optimizer::adam ? bytes_per_element(job.exp_avg_sq_precision) : 0.0);
+}
+// Bytes of one element of a linear's input as it is kept for the weight gradient: Transformer
+// Engine keeps the fp8 operand.
+constexpr double operand_bytes(Precision p) { return bytes_per_element(p); }
 // fp32 master weights exist beside 16-bit ones.
 constexpr bool has_master_weights(Precision p) {
   return p != Precision::fp32 && p != Precision::tf32;

@@ -35,6 +35,7 @@ constexpr std::array kPaints{
     Paint{"gradients", "#5aa9e0", 1},
     Paint{"activations", "#e07b39", 0},
     Paint{"recompute_workspace", "#a9d3f0", 2},
+    Paint{"operator_workspace", "#edae49", 1},
     Paint{"logits", "#d1495b", 1},
     Paint{"communication_buffers", "#8e5ea2", 3},
     Paint{"reserve", "#9aa3ad", 1},

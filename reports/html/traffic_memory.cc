@@ -13,11 +13,12 @@
 namespace meshwright::reports::html {
 namespace {
 
-constexpr std::array<std::string_view, 8> kMemoryParts{"weights",
+constexpr std::array<std::string_view, 9> kMemoryParts{"weights",
                                                        "gradients",
                                                        "optimizer",
                                                        "activations",
                                                        "recompute_workspace",
+                                                       "operator_workspace",
                                                        "logits",
                                                        "communication_buffers",
                                                        "reserve"};

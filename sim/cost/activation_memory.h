@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The activation bytes of one stage and one micro-batch, and what comes and goes beside them.
+// The activation bytes that one micro-batch leaves on a stage, chunk by chunk.
 //
 // A layer keeps the sum of its operators' saved bytes, less what is recomputed; a layer recomputed
 // whole keeps its input, 2sbh/c in 16 bits, /t under sequence parallelism (Korthikanti 2022,
-// arXiv 2205.05198, table 2).
+// arXiv 2205.05198, table 2). Where the backward pass is split, each linear's input and the
+// gradient of its output stay until the weight gradient (Qi 2024, arXiv 2401.10241, table 1: 32sbh
+// a layer).
 #pragma once
+
+#include <vector>
 
 #include "sim/job.h"
 #include "sim/layout/layout.h"
@@ -17,22 +21,54 @@ namespace meshwright {
 // The tensor between two layers, as one rank holds it.
 Bytes layer_input_bytes(const Model& model, const Job& job, const Layout& layout);
 
-// All chunks of a stage, one micro-batch each; logits and loss are counted apart.
-Bytes stage_activation_bytes(const Model& model, const Job& job, const Layout& layout,
-                             const Stage& stage);
+// Activation bytes of one micro-batch and one layer.
+Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Job& job,
+                             const Layout& layout, bool fully_recomputed);
 
-// What backward computes again at one time: the recomputed operators of one layer, or all layers
-// between two checkpoints under full recompute with the uniform method.
-Bytes recompute_workspace_bytes(const Model& model, const Job& job, const Layout& layout,
-                                const Stage& stage);
+// What of a layer stays between its input gradient and its weight gradient.
+Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job& job,
+                                  const Layout& layout);
 
-// The layer that comes back from the host when activations are offloaded.
-Bytes offload_reload_bytes(const Model& model, const Job& job, const Layout& layout,
-                           const Stage& stage);
+// How a layer of a stage is treated.
+struct StageLayer {
+  LayerKind kind;
+  bool fully_recomputed = false;
+  bool keeps_checkpoint = false;  // full recompute: the first of its unit
+  bool offloaded = false;         // its activations go to the host
+  bool operator==(const StageLayer&) const = default;
+};
+// Layers of one chunk, first to last. The first `recompute_num_layers` (method block) and the first
+// `cpu_offloading_num_layers` of the stage are treated.
+std::vector<StageLayer> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
+                                     std::size_t chunk);
 
-// Logits in the activations' format (2sbV/t) and the loss's fp32 probabilities (4sbV/t), for the
-// head and each multi-token-prediction layer.
-Bytes logits_bytes(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
+// What such a layer keeps on the device.
+Bytes kept_bytes(const StageLayer& layer, const Model& model, const Job& job, const Layout& layout);
+
+// Logits and loss of one micro-batch.
+struct LogitsBytes {
+  Bytes kept;             // from forward to backward
+  Bytes beside;           // a second copy while the loss runs, forward or backward
+  Bytes gradient;         // of the logits
+  Bytes weight_gradient;  // of the output matrix, before it is added to the main gradient
+};
+// Unfused, Megatron's cross-entropy keeps fp32 probabilities (4sbV/t) and casts from and to the
+// activations' format (2sbV/t); fused (cross_entropy_loss_fusion) it turns the logits into their
+// gradient in place.
+LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout);
+
+// One micro-batch of one chunk.
+struct ChunkActivations {
+  Bytes whole;               // from forward to the input gradient, without logits
+  Bytes logits;              // the same of logits and loss
+  Bytes weight_only;         // from the input gradient to the weight gradient
+  Bytes weight_only_logits;  // the logits' gradient, meanwhile
+};
+ChunkActivations chunk_activations(const Model& model, const Job& job, const Layout& layout,
+                                   const Stage& stage, std::size_t chunk);
+
+// The head without logits: the last layer's output, its norm, and multi-token-prediction layers.
+Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout);
 
 // The tokens that leave in an expert all-to-all; those that arrive are saved by the layer.
 Bytes expert_dispatch_bytes(const Model& model, const Job& job, const Layout& layout,

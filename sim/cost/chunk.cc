@@ -81,7 +81,10 @@ Work chunk_work(const Model& model, const Cluster& cluster, const Job& job, cons
                   layout, cluster);
     if (model.mtp_num_layers > 0) {
       const LayerKind last = layer_kind(model, model.num_layers - 1);
-      add_operators(work, layer_operators(model, last, job, layout), model.mtp_num_layers, 0, job,
+      add_operators(work, layer_operators(model, last, job, layout), model.mtp_num_layers,
+                    mtp_is_recomputed(layout) ? model.mtp_num_layers : 0, job, layout, cluster);
+      // Each looks the next tokens up again.
+      add_operators(work, embedding_operators(model, job, layout), model.mtp_num_layers, 0, job,
                     layout, cluster);
       add_operators(work, mtp_operators(model, job, layout), model.mtp_num_layers, 0, job, layout,
                     cluster);

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "sim/cost/activation_memory.h"
+#include "sim/cost/workspace.h"
 #include "sim/model/operators.h"
 #include "sim/model/parameters.h"
-#include "sim/schedule/schedule.h"
 
 namespace meshwright {
 namespace {
@@ -42,19 +42,12 @@ void add_head(StageParameters& sum, const Model& model, const Layout& layout,
 
 // Bytes of optimizer state per parameter.
 double optimizer_bytes(const Job& job) {
-  double state = bytes_per_element(job.exp_avg_precision);  // SGD: its momentum
-  if (job.optimizer == Optimizer::adam) state += bytes_per_element(job.exp_avg_sq_precision);
+  double state = moment_bytes(job);
   if (has_master_weights(job.precision)) state += 4.0;
   // fp16 gradients are unscaled into an fp32 copy: Megatron-LM dist_optimizer.md's 20 bytes.
   const bool fp32_copy =
       job.precision == Precision::fp16 && bytes_per_element(job.gradient_precision) < 4.0;
   return state + (fp32_copy ? 4.0 : 0.0);
-}
-
-// Ranks that share one copy of the expert parameters' state.
-int expert_shard_group_size(const Layout& layout) {
-  const int group = expert_data_parallel_size(layout);
-  return layout.zero_shard_size == 0 ? group : std::min(group, layout.zero_shard_size);
 }
 
 double sharded(const StageParameters& parameters, const Layout& layout, int from_stage) {
@@ -63,29 +56,10 @@ double sharded(const StageParameters& parameters, const Layout& layout, int from
          parameters.expert / expert_shard_group_size(layout);
 }
 
-// ZeRO-3 gathers one layer (or the embedding) while the next is prefetched, and reduces the whole
-// gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed and FSDP wrap by layer).
-Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage,
-                     std::int64_t vocab_rows) {
-  if (layout.zero_stage < 3 || gradient_group_size(layout) == 1) return {};
-  double largest = 0.0;
-  for (const Chunk& chunk : stage.chunks) {
-    if (chunk.embedding || chunk.head) {
-      largest = std::max(largest, double(vocab_rows) * model.hidden_size);
-    }
-    for (int i = 0; i < chunk.num_layers; ++i) {
-      StageParameters unit;
-      add_layer(unit, layer_parameters(model, layer_kind(model, chunk.first_layer + i)), layout);
-      largest = std::max(largest, unit.dense + unit.expert);
-    }
-  }
-  return bytes(largest *
-               (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
-}
-
-// The tensors that arrive from both neighbours, each kept apart from the ones being worked on.
+// With overlapped messages the next input and the next gradient arrive while others are worked on.
+// Without, the stage waits: what arrives is the chunk's input, or the gradient that it starts from.
 Bytes pipeline_buffers(const Model& model, const Job& job, const Layout& layout) {
-  if (layout.pipeline_parallel_size == 1) return {};
+  if (layout.pipeline_parallel_size == 1 || !layout.overlap_p2p_comm) return {};
   return 2.0 * layer_input_bytes(model, job, layout);
 }
 
@@ -99,6 +73,50 @@ Bytes sequence_gather_buffer(const Model& model, const Job& job, const Layout& l
 std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& layout) {
   return padded_vocab_size(model, job.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
          layout.tensor_parallel_size;
+}
+
+// One chunk's bytes: a micro-batch's, and what each kind of work needs beside.
+struct ChunkMemory {
+  ChunkActivations held;
+  Workspace forward, backward, weight;
+};
+
+std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, const Layout& layout,
+                                        const Stage& stage) {
+  std::vector<ChunkMemory> chunks;
+  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    chunks.push_back({chunk_activations(model, job, layout, stage, c),
+                      forward_workspace(model, job, layout, stage, c),
+                      backward_workspace(model, job, layout, stage, c),
+                      weight_workspace(model, job, layout, stage, c)});
+  }
+  return chunks;
+}
+
+void add_workspace(StageMemory& memory, const RunningWork& running,
+                   const std::vector<ChunkMemory>& chunks) {
+  const ChunkMemory& chunk = chunks[static_cast<std::size_t>(running.chunk)];
+  const Workspace& needed = running.work == Work::forward           ? chunk.forward
+                            : running.work == Work::backward_weight ? chunk.weight
+                                                                    : chunk.backward;
+  memory.activations += needed.activations;
+  memory.recompute_workspace += needed.recompute;
+  memory.operator_workspace += needed.operators;
+  memory.logits += needed.logits;
+}
+
+StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks) {
+  StageMemory memory;
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const ChunkActivations& one = chunks[c].held;
+    const double whole = moment.held[c].whole;
+    const double weight_only = moment.held[c].weight_only;
+    memory.activations += whole * one.whole + weight_only * one.weight_only;
+    memory.logits += whole * one.logits + weight_only * one.weight_only_logits;
+  }
+  add_workspace(memory, moment.running, chunks);
+  if (moment.beside) add_workspace(memory, *moment.beside, chunks);
+  return memory;
 }
 
 }  // namespace
@@ -129,28 +147,69 @@ StageMemory model_state_memory(const StageParameters& parameters, const Job& job
   return memory;
 }
 
-double activations_in_flight(const Layout& layout, int num_micro_batches, int stage) {
-  return closed_form_peak_activations(layout.schedule, layout.pipeline_parallel_size,
-                                      layout.virtual_pipeline_parallel_size, num_micro_batches,
-                                      stage);
+// ZeRO-3 gathers one layer (or the embedding) while the next is prefetched, and reduces the whole
+// gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed and FSDP wrap by layer).
+Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  if (layout.zero_stage < 3 || gradient_group_size(layout) == 1) return {};
+  double largest = 0.0;
+  for (const Chunk& chunk : stage.chunks) {
+    if (chunk.embedding || chunk.head) {
+      largest = std::max(largest, double(local_vocab_rows(model, job, layout)) * model.hidden_size);
+    }
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      StageParameters unit;
+      add_layer(unit, layer_parameters(model, layer_kind(model, chunk.first_layer + i)), layout);
+      largest = std::max(largest, unit.dense + unit.expert);
+    }
+  }
+  return bytes(largest *
+               (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
+}
+
+Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout,
+                        const Stage& stage) {
+  if (job.precision != Precision::fp8 || layout.zero_stage == 3) return {};
+  double elements = 0.0;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      const LayerKind kind = layer_kind(model, chunk.first_layer + i);
+      for (const Operator& op : layer_operators(model, kind, job, layout)) {
+        if (!op.has_weight || op.module == Module::router) continue;
+        elements +=
+            static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
+      }
+    }
+  }
+  return bytes(2.0 * elements * bytes_per_element(Precision::fp8));
+}
+
+StageMemory activation_peak(const Model& model, const Job& job, const Layout& layout,
+                            const Stage& stage, const std::vector<Moment>& moments) {
+  StageMemory peak;
+  const std::vector<ChunkMemory> chunks = chunk_memories(model, job, layout, stage);
+  for (const Moment& moment : moments) {
+    const StageMemory now = memory_at(moment, chunks);
+    if (now.total() > peak.total()) peak = now;
+  }
+  peak.operator_workspace += weight_gradient_placeholders(model, job, layout, stage);
+  peak.communication_buffers = pipeline_buffers(model, job, layout) +
+                               sequence_gather_buffer(model, job, layout) +
+                               expert_dispatch_bytes(model, job, layout, stage);
+  return peak;
 }
 
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index) {
-  StageMemory memory = model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
-  const int micro_batches = num_micro_batches(job.global_batch_size, layout);
-  const double in_flight = activations_in_flight(layout, micro_batches, stage_index) /
-                           static_cast<double>(stage.chunks.size());
-  memory.activations = in_flight * stage_activation_bytes(model, job, layout, stage) +
-                       offload_reload_bytes(model, job, layout, stage);
-  memory.recompute_workspace = recompute_workspace_bytes(model, job, layout, stage);
-  // Forward and backward of the head follow each other in every schedule but GPipe.
-  const int logits = layout.schedule == PipelineSchedule::gpipe ? micro_batches : 1;
-  memory.logits = logits * logits_bytes(model, job, layout, stage);
-  memory.communication_buffers =
-      zero_3_buffers(model, job, layout, stage, local_vocab_rows(model, job, layout)) +
-      pipeline_buffers(model, job, layout) + sequence_gather_buffer(model, job, layout) +
-      expert_dispatch_bytes(model, job, layout, stage);
+  const StageMemory state =
+      model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
+  const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
+                                        num_micro_batches(job.global_batch_size, layout),
+                                        static_cast<int>(stage.chunks.size()), stage_index);
+  StageMemory memory = activation_peak(model, job, layout, stage, moments);
+  memory.weights = state.weights + fp8_weight_copies(model, job, layout, stage);
+  memory.gradients = state.gradients;
+  memory.optimizer = state.optimizer;
+  memory.communication_buffers += zero_3_buffers(model, job, layout, stage);
   return memory;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that one rank of each pipeline stage holds at its peak.
 //
-// Parameters, gradients, optimizer: Megatron docs dist_optimizer.md and ZeRO (arXiv 1910.02054).
-// Activations: the operators' saved bytes (Korthikanti 2022) times what the schedule keeps in
-// flight.
+// Two parts. Parameters, gradients, optimizer and gather buffers do not change during a step
+// (Megatron docs dist_optimizer.md and ZeRO, arXiv 1910.02054); they depend on the data size.
+// The rest does, and depends on tensor, context and expert size, micro-batches, recompute and
+// schedule alone: peak = max over the stage's moments of
+//   sum over chunks (micro-batches held x bytes a micro-batch) + what runs at that moment needs.
 #pragma once
 
 #include <vector>
@@ -13,6 +15,7 @@
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
 #include "sim/model/model.h"
+#include "sim/schedule/moments.h"
 #include "sim/units.h"
 
 namespace meshwright {
@@ -21,15 +24,18 @@ struct StageMemory {
   Bytes weights;
   Bytes gradients;
   Bytes optimizer;              // master weights and moments
-  Bytes activations;            // in flight at the peak
-  Bytes recompute_workspace;    // one layer, run again
+  Bytes activations;            // held for backward at the peak
+  Bytes recompute_workspace;    // layers that are run again at the peak
+  Bytes operator_workspace;     // outputs and gradients of what runs at the peak
   Bytes logits;                 // logits, softmax and loss on the last stage
   Bytes communication_buffers;  // ZeRO-3 gathers, pipeline receive buffers, expert dispatch
   Bytes reserve;                // allocator, context, library workspaces: an allowance, sourced
   [[nodiscard]] Bytes total() const {
-    return weights + gradients + optimizer + activations + recompute_workspace + logits +
-           communication_buffers + reserve;
+    return weights + gradients + optimizer + activations + recompute_workspace +
+           operator_workspace + logits + communication_buffers + reserve;
   }
+  // What the framework's allocator has handed out (torch.cuda.max_memory_allocated).
+  [[nodiscard]] Bytes allocated() const { return total() - reserve; }
 };
 
 // Parameters that one rank of a stage holds, dense and expert, before ZeRO.
@@ -45,13 +51,19 @@ StageParameters stage_parameters(const Model& model, const Job& job, const Layou
 StageMemory model_state_memory(const StageParameters& parameters, const Job& job,
                                const Layout& layout);
 
-// Activation bytes of one micro-batch: one layer, and what embedding or head add.
-Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Job& job,
-                             const Layout& layout, bool fully_recomputed);
+// Buffers that stand as long as the states do: ZeRO-3's gathered units.
+Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
-// Micro-batches (times chunks) whose activations stage `stage` holds at its peak, in units of one
-// chunk.
-double activations_in_flight(const Layout& layout, int num_micro_batches, int stage);
+// The layers' weights in fp8, by rows and by columns, which Transformer Engine keeps beside the
+// 16-bit ones from a step's first micro-batch on (is_first_microbatch). ZeRO-3 has no whole weights
+// to keep.
+Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout,
+                        const Stage& stage);
+
+// The part that changes: activations, workspaces, logits and the buffers beside them at the peak.
+// `moments` are the stage's schedule_moments.
+StageMemory activation_peak(const Model& model, const Job& job, const Layout& layout,
+                            const Stage& stage, const std::vector<Moment>& moments);
 
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);

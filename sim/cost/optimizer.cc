@@ -6,15 +6,11 @@
 namespace meshwright {
 namespace {
 
-// Bytes that one optimizer step touches a parameter: Adam reads gradient, weight and two moments
-// and writes weight and moments in their formats, and the 16-bit copy.
+// Bytes that one optimizer step touches a parameter: it reads gradient, weight and moments and
+// writes weight and moments in their formats, and the 16-bit copy.
 double optimizer_bytes(const Job& job) {
-  const double moments =
-      job.optimizer == Optimizer::adam
-          ? bytes_per_element(job.exp_avg_precision) + bytes_per_element(job.exp_avg_sq_precision)
-          : 0.0;
   const double copy = has_master_weights(job.precision) ? weight_bytes(job.precision) : 0.0;
-  return bytes_per_element(job.gradient_precision) + 2.0 * (4.0 + moments) + copy;
+  return bytes_per_element(job.gradient_precision) + 2.0 * (4.0 + moment_bytes(job)) + copy;
 }
 
 }  // namespace
@@ -23,7 +19,7 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
                     const Cluster& cluster) {
   const bool sharded = layout.zero_stage > 0;
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
-  const double expert = parameters.expert / (sharded ? expert_data_parallel_size(layout) : 1);
+  const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
   const Bytes traffic = bytes((dense + expert) * optimizer_bytes(job));
   if (!layout.optimizer_offload) {
     return times(kernel_cost("adam", traffic, cluster.device),

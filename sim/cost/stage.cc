@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/cost/memory.h"
+#include "sim/cost/activation_memory.h"
 #include "sim/cost/transfer.h"
 
 namespace meshwright {

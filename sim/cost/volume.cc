@@ -29,7 +29,9 @@ ChunkCalls chunk_calls(const Model& model, const Layout& layout, const Chunk& ch
     calls.heads = 1 + calls.mtp;
     // Multi-token prediction looks the next tokens up again, on the head's stage.
     calls.embeddings += calls.mtp;
-    count(calls.layers, layer_kind(model, model.num_layers - 1), calls.mtp);
+    const LayerKind last = layer_kind(model, model.num_layers - 1);
+    count(calls.layers, last, calls.mtp);
+    if (mtp_is_recomputed(layout)) count(calls.recomputed, last, calls.mtp);
   }
   return calls;
 }

@@ -23,13 +23,8 @@ std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
   const StageParameters parameters = stage_parameters(scope.model, scope.job, layout, stage);
   const int data = gradient_group_size(layout);
   const int expert_data = expert_data_parallel_size(layout);
-  const int shard = zero_shard_group_size(layout);
-  // As many copies of the experts as of the rest, where their group divides so (Megatron-LM
-  // --num-distributed-optimizer-instances).
-  const int copies = data / shard;
-  const int expert_shard = expert_data % copies == 0 ? expert_data / copies : expert_data;
-  return {{{Group::data, parameters.dense, data, shard},
-           {Group::expert_data, parameters.expert, expert_data, expert_shard}}};
+  return {{{Group::data, parameters.dense, data, zero_shard_group_size(layout)},
+           {Group::expert_data, parameters.expert, expert_data, expert_shard_group_size(layout)}}};
 }
 
 class DataLedger {

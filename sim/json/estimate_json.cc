@@ -11,6 +11,7 @@ Json to_json(const StageMemory& memory) {
   json["optimizer_bytes"] = memory.optimizer.value();
   json["activations_bytes"] = memory.activations.value();
   json["recompute_workspace_bytes"] = memory.recompute_workspace.value();
+  json["operator_workspace_bytes"] = memory.operator_workspace.value();
   json["logits_bytes"] = memory.logits.value();
   json["communication_buffers_bytes"] = memory.communication_buffers.value();
   json["reserve_bytes"] = memory.reserve.value();

@@ -27,6 +27,8 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   job.attention_kernel =
       reader.optional_enum("attention_kernel", job.attention_kernel, kAttentionKernelNames);
   job.dropout = reader.optional_bool("dropout", job.dropout);
+  job.cross_entropy_loss_fusion =
+      reader.optional_bool("cross_entropy_loss_fusion", job.cross_entropy_loss_fusion);
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(
       "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
@@ -48,6 +50,7 @@ Json to_json(const Job& job) {
   json["optimizer"] = name_of(job.optimizer);
   json["attention_kernel"] = name_of(job.attention_kernel);
   json["dropout"] = job.dropout;
+  json["cross_entropy_loss_fusion"] = job.cross_entropy_loss_fusion;
   json["causal"] = job.causal;
   json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
   json["train_tokens"] = job.train_tokens;

@@ -93,6 +93,13 @@ constexpr int gradient_group_size(const Layout& l) {
 constexpr int zero_shard_group_size(const Layout& l) {
   return l.zero_shard_size == 0 ? gradient_group_size(l) : l.zero_shard_size;
 }
+// The same for the experts: as many copies as of the dense state, where their group divides so
+// (Megatron-LM --num-distributed-optimizer-instances), else one copy.
+constexpr int expert_shard_group_size(const Layout& l) {
+  const int ranks = expert_data_parallel_size(l);
+  const int copies = gradient_group_size(l) / zero_shard_group_size(l);
+  return ranks % copies == 0 ? ranks / copies : ranks;
+}
 // Micro-batches a step that each pipeline works through.
 constexpr int num_micro_batches(int global_batch_size, const Layout& l) {
   return global_batch_size / (l.micro_batch_size * l.data_parallel_size);

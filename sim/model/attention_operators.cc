@@ -188,7 +188,15 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
   const std::int64_t width = heads.heads * heads.value_width;
   ops.push_back(gemm_operator("attention.projection", Module::attention_linear, shape.rows,
                               model.hidden_size, width, shape));
-  ops.back().saved = bytes(static_cast<double>(shape.rows * width) * shape.width);
+  // Transformer Engine's all-to-all attention keeps the output twice: by heads for its own
+  // backward, by sequence as the projection's input (context_parallel.py,
+  // AttnFuncWithCPAndQKVOA2A).
+  const bool by_heads = layout.cp_comm_type == ContextParallelAlgorithm::a2a ||
+                        layout.cp_comm_type == ContextParallelAlgorithm::a2a_p2p;
+  const double twice = by_heads && layout.context_parallel_size > 1 ? shape.width : 0.0;
+  // Attention's own backward needs the output in 16 bits; fp8 adds the projection's operand.
+  const double kept = shape.operand < shape.width ? shape.width + shape.operand : shape.width;
+  ops.back().saved = bytes(static_cast<double>(shape.rows * width) * (kept + twice));
 }
 
 }  // namespace meshwright

@@ -35,7 +35,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   const double backward_touches = inputs == 2 ? 5 : 3;
   ops.push_back(memory_operator(names.activation, Module::mlp_activation, kernel::kActivation,
                                 hidden, forward_touches, backward_touches, shape));
-  ops.back().saved = bytes(hidden * shape.width);
+  ops.back().saved = bytes(hidden * shape.operand);
   ops.push_back(
       grouped(gemm_operator(names.fc2, Module::mlp, rows, model.hidden_size, width, shape)));
 }
@@ -70,7 +70,7 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   const double moved = copies * model.hidden_size;
   ops.push_back(
       memory_operator("experts.permute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
-  ops.back().saved = bytes(moved * shape.width);  // the dispatched tokens, fc1's input
+  ops.back().saved = bytes(moved * shape.operand);  // the dispatched tokens, fc1's input
   append_mlp(ops, model, experts, rows_per_expert, moe.moe_ffn_hidden_size / expert_tensor, shape,
              {"experts.fc1", "experts.activation", "experts.fc2"});
   ops.push_back(

@@ -25,6 +25,7 @@ RankShape rank_shape(const Job& job, const Layout& layout) {
   shape.tensor_size = layout.tensor_parallel_size;
   shape.sequence_rows = layout.sequence_parallel ? shape.rows / shape.tensor_size : shape.rows;
   shape.width = activation_bytes(job.precision);
+  shape.operand = operand_bytes(job.precision);
   shape.mask = job.dropout ? 1.0 : 0.0;
   return shape;
 }
@@ -100,6 +101,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
     if (normalized) {
       ops.push_back(
           norm_operator("input_norm", model, shape.sequence_rows, model.hidden_size, shape));
+      ops.back().saved *= shape.operand / shape.width;
     }
     append_attention(ops, model, kind, job, layout);
     if (model.post_layer_norms) {
@@ -114,6 +116,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
       normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
   if (own_norm) {
     ops.push_back(norm_operator("mlp_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    if (!kind.mixture_of_experts) ops.back().saved *= shape.operand / shape.width;
   }
   if (kind.mixture_of_experts) {
     append_experts(ops, model, layout, shape);
@@ -137,9 +140,8 @@ std::vector<Operator> embedding_operators(const Model& model, const Job& job,
   Operators ops{memory_operator("embedding.tokens", Module::embedding, kernel::kEmbedding, elements,
                                 2, 3, shape)};
   const double kept = static_cast<double>(shape.sequence_rows) * model.hidden_size;
-  // The first layer's input, its dropout mask, and the token ids (int64).
-  ops.back().saved =
-      bytes(kept * (shape.width + shape.mask) + 8.0 * static_cast<double>(shape.rows));
+  // The dropout mask and the token ids (int64); the output is the first layer's input.
+  ops.back().saved = bytes(kept * shape.mask + 8.0 * static_cast<double>(shape.rows));
   if (model.position_embedding == PositionEmbedding::learned) {
     ops.push_back(
         memory_operator("embedding.positions", Module::embedding, kernel::kAdd, kept, 3, 1, shape));
@@ -158,6 +160,7 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
   if (model.normalization != Normalization::none) {
     ops.push_back(
         norm_operator("final_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    ops.back().saved *= 2.0;  // and its input, the last layer's output
   }
   const std::int64_t vocab =
       padded_vocab_size(model, job.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
@@ -175,6 +178,12 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
   loss.forward_bytes = bytes(entries * (cast + 12.0));
   loss.backward_bytes = bytes(entries * (cast + 8.0));
   loss.saved = bytes(entries * 4.0);
+  if (job.cross_entropy_loss_fusion) {
+    // Reads the logits and writes their gradient in their own format; backward scales it.
+    loss.forward_bytes = bytes(entries * 2.0 * shape.width);
+    loss.backward_bytes = loss.forward_bytes;
+    loss.saved = bytes(entries * shape.width);
+  }
   ops.push_back(loss);
   return ops;
 }
@@ -209,6 +218,10 @@ bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_re
     default:
       return false;
   }
+}
+
+bool mtp_is_recomputed(const Layout& layout) {
+  return layout.recompute_granularity == RecomputeGranularity::full;
 }
 
 int fully_recomputed_layers(const Layout& layout, int stage_layers) {

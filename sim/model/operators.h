@@ -66,8 +66,9 @@ struct Operator {
   Bytes forward_bytes;   // read + written, forward
   Bytes backward_bytes;  // read + written, backward; a GEMM's two products together
   // Kept from forward to backward, counted where it is produced, so that running the operator again
-  // frees it. Two exceptions: the attention output counts with the projection, which keeps it as
-  // its input, and a layer's input counts with the residual that ends the layer before.
+  // frees it. Exceptions: the attention output counts with the projection, which keeps it as its
+  // input; a layer's input, as large as its output, counts with the residual that ends it; the
+  // head's norm counts its input too.
   Bytes saved;
 };
 
@@ -84,6 +85,8 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
 
 // Whether full or selective recompute runs this operator again in backward.
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
+// Megatron-LM checkpoints multi-token-prediction layers under full recompute like all others.
+bool mtp_is_recomputed(const Layout& layout);
 // How many of a stage's layers are recomputed whole.
 int fully_recomputed_layers(const Layout& layout, int stage_layers);
 

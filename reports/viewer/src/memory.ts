@@ -13,6 +13,7 @@ const kParts = [
   "optimizer",
   "activations",
   "recompute_workspace",
+  "operator_workspace",
   "logits",
   "communication_buffers",
   "reserve",

@@ -25,6 +25,7 @@ const kPaints: Record<string, [colour: string, pattern: number]> = {
   gradients: ["#5aa9e0", 1],
   activations: ["#e07b39", 0],
   recompute_workspace: ["#a9d3f0", 2],
+  operator_workspace: ["#edae49", 1],
   logits: ["#d1495b", 1],
   communication_buffers: ["#8e5ea2", 3],
   reserve: ["#9aa3ad", 1],

@@ -3,11 +3,39 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "korthikanti.h"
-#include "sim/cost/memory.h"
+#include "sim/schedule/moments.h"
 
 namespace meshwright {
 namespace {
+
+// The most that a stage holds for backward at any moment, logits apart.
+Bytes held_bytes(const PublishedRun& setup, const Layout& layout, const Stage& stage) {
+  Bytes most;
+  const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
+                                        num_micro_batches(setup.job.global_batch_size, layout),
+                                        int(stage.chunks.size()), 0);
+  for (const Moment& moment : moments) {
+    Bytes sum;
+    for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+      const auto one = chunk_activations(setup.model, setup.job, layout, stage, c);
+      sum += double(moment.held[c].whole) * one.whole;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// One micro-batch, all chunks.
+Bytes kept_by_stage(const PublishedRun& setup, const Stage& stage) {
+  Bytes sum;
+  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    sum += chunk_activations(setup.model, setup.job, setup.layout, stage, c).whole;
+  }
+  return sum;
+}
 
 // Bytes of one layer in units of s*b*h.
 double layer_over_sbh(const PublishedRun& setup, bool fully_recomputed = false) {
@@ -74,6 +102,19 @@ TEST(LayerActivations, AModernBlock) {
   EXPECT_DOUBLE_EQ(layer_over_sbh(setup), (34 + 1.0 / 32) / 4);
 }
 
+// fp8: the linears' inputs are kept in 1 byte; attention's output in 2 for itself beside them.
+TEST(LayerActivations, Fp8KeepsItsOperands) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  setup.job.attention_kernel = AttentionKernel::flash;
+  setup.job.dropout = false;
+  setup.job.precision = Precision::bf16;
+  const double wide = layer_over_sbh(setup);
+  setup.job.precision = Precision::fp8;
+  // Norm outputs 2 * 1 less, GELU's output 4 less, attention's output 1 more.
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), wide - 2 - 4 + 1);
+}
+
 // Korthikanti 2022, figure 1, first stage, layers only, GiB: without recompute and sequence
 // parallelism, and with both. 175B: 2*7 + 2*8 + 1 = 31 chunks of 4 layers in flight,
 // 124 * 2048 * 12288 * (10 + 3 + 80/8) / 2^30 = 66.84; 530B: 139 chunks of one layer; 1T: 64
@@ -88,9 +129,7 @@ TEST(StageActivations, AreKorthikantis) {
         Row{korthikanti_530b(), 114.02, 23.08}, Row{korthikanti_1t(), 131.25, 26.56}}) {
     Layout layout = setup.layout;
     const Stage stage = layers_only(setup);
-    const auto activations = [&] {
-      return in_gibibytes(stage_memory(setup.model, setup.job, layout, stage, 0).activations);
-    };
+    const auto activations = [&] { return in_gibibytes(held_bytes(setup, layout, stage)); };
     EXPECT_NEAR(activations(), none, 0.005);  // two decimals are published
     layout.sequence_parallel = true;
     layout.recompute_granularity = RecomputeGranularity::selective;
@@ -98,23 +137,15 @@ TEST(StageActivations, AreKorthikantis) {
   }
 }
 
-// 48 layers, a checkpoint every 6: 8 inputs of 2sbh kept, 6 layers run again at once.
+// 48 layers, a checkpoint every 6: 8 inputs of 2sbh kept.
 TEST(StageActivations, UniformRecomputeKeepsOneInputAGroup) {
   PublishedRun setup = korthikanti_22b();
   setup.layout.recompute_granularity = RecomputeGranularity::full;
   const Stage stage = layers_only(setup);
   const Bytes input = layer_input_bytes(setup.model, setup.job, setup.layout);
-  const auto kept = [&] {
-    return stage_activation_bytes(setup.model, setup.job, setup.layout, stage);
-  };
-  const auto workspace = [&] {
-    return recompute_workspace_bytes(setup.model, setup.job, setup.layout, stage);
-  };
-  EXPECT_EQ(kept(), 48 * input);
-  const Bytes one_layer = workspace();
+  EXPECT_EQ(kept_by_stage(setup, stage), 48 * input);
   setup.layout.recompute_num_layers = 6;
-  EXPECT_EQ(kept(), 8 * input);
-  EXPECT_EQ(workspace(), 6 * one_layer);
+  EXPECT_EQ(kept_by_stage(setup, stage), 8 * input);
 }
 
 // The block method recomputes the first 6 of 48 layers and keeps the other 42 whole.
@@ -125,46 +156,88 @@ TEST(StageActivations, BlockRecomputeKeepsTheOtherLayersWhole) {
   setup.layout.recompute_granularity = RecomputeGranularity::full;
   setup.layout.recompute_method = RecomputeMethod::block;
   setup.layout.recompute_num_layers = 6;
-  const Stage stage = layers_only(setup);
-  const Bytes kept = stage_activation_bytes(setup.model, setup.job, setup.layout, stage);
-  EXPECT_DOUBLE_EQ(kept / input, 6 + 42 * (layer / input));
-  EXPECT_EQ(recompute_workspace_bytes(setup.model, setup.job, setup.layout, stage), layer);
+  EXPECT_DOUBLE_EQ(kept_by_stage(setup, layers_only(setup)) / input, 6 + 42 * (layer / input));
 }
 
-// Selective recompute runs the scores of one layer again: 5abs^2/t.
-TEST(RecomputeWorkspace, SelectiveHoldsOneLayersScores) {
-  PublishedRun setup = korthikanti_22b();
-  const Stage stage = layers_only(setup);
-  EXPECT_EQ(recompute_workspace_bytes(setup.model, setup.job, setup.layout, stage), Bytes{});
-  setup.layout.recompute_granularity = RecomputeGranularity::selective;
-  EXPECT_EQ(recompute_workspace_bytes(setup.model, setup.job, setup.layout, stage),
-            bytes(5.0 * 64 * 4 * 2048 * 2048 / 8));
-}
-
-// 10 of 48 layers on the host: 38 stay, and one comes back at a time.
-TEST(Offload, LeavesTheOtherLayersAndOneThatComesBack) {
+// 10 of 48 layers on the host: 38 stay.
+TEST(StageActivations, OffloadLeavesTheOtherLayers) {
   PublishedRun setup = korthikanti_22b();
   const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
   setup.layout.cpu_offloading_num_layers = 10;
+  EXPECT_DOUBLE_EQ(kept_by_stage(setup, layers_only(setup)) / layer, 38);
+}
+
+// The first chunk of a stage is treated first: of 4 + 4 layers 6 are recomputed, 4 and 2.
+TEST(StageActivations, ChunksTakeTheStagesTreatedLayersInOrder) {
+  PublishedRun setup = korthikanti_175b();
+  setup.layout.recompute_granularity = RecomputeGranularity::full;
+  setup.layout.recompute_method = RecomputeMethod::block;
+  setup.layout.recompute_num_layers = 6;
   const Stage stage = layers_only(setup);
-  EXPECT_DOUBLE_EQ(stage_activation_bytes(setup.model, setup.job, setup.layout, stage) / layer, 38);
-  EXPECT_EQ(offload_reload_bytes(setup.model, setup.job, setup.layout, stage), layer);
+  const auto recomputed = [&](std::size_t chunk) {
+    int count = 0;
+    for (const StageLayer& layer : chunk_layers(setup.model, setup.layout, stage, chunk)) {
+      count += layer.fully_recomputed ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(recomputed(0), 4);
+  EXPECT_EQ(recomputed(1), 2);
+  EXPECT_EQ(recomputed(2), 0);
 }
 
-// 22B on one stage: 4 * 2048 positions, 51200 / 8 columns, 2 + 4 bytes.
-TEST(Logits, StandOnTheLastStageInTwoFormats) {
-  const PublishedRun setup = korthikanti_22b();
-  const auto stage = pipeline_stages(setup.model, setup.layout).front();
-  EXPECT_EQ(logits_bytes(setup.model, setup.job, setup.layout, stage),
-            bytes(4.0 * 2048 * 51200 / 8 * 6));
-  EXPECT_EQ(logits_bytes(setup.model, setup.job, setup.layout, layers_only(setup)), Bytes{});
+// A stage between others receives its input and sends its output away: one tensor a layer. The
+// first stage's embedding adds the token ids (and a dropout mask), the last stage the input and the
+// output of the final norm.
+TEST(StageActivations, CountTheTensorsAtTheEndsOnce) {
+  PublishedRun setup = korthikanti_1t();
+  const auto stages = pipeline_stages(setup.model, setup.layout);
+  const double rows = 2048;
+  const double h = 25600;
+  const Bytes middle = kept_by_stage(setup, stages[1]);
+  EXPECT_EQ(kept_by_stage(setup, stages.front()) - middle, bytes(rows * h + 8 * rows));
+  EXPECT_EQ(kept_by_stage(setup, stages.back()) - middle, bytes(2 * 2 * rows * h));
 }
 
-TEST(ActivationsInFlight, FollowTheSchedule) {
-  const PublishedRun setup = korthikanti_175b();
-  EXPECT_DOUBLE_EQ(activations_in_flight(setup.layout, 64, 0), 31);  // 2*7 + 2*8 + 1
-  EXPECT_DOUBLE_EQ(activations_in_flight(korthikanti_1t().layout, 512, 63), 1);
-  EXPECT_DOUBLE_EQ(activations_in_flight(Layout{}, 16, 0), 1);
+// Qi 2024 (arXiv 2401.10241), table 1: 32sbh of a layer wait for the weight gradients. Linear
+// inputs 2 + 2 + 2 + 8, output gradients 6 + 2 + 8 + 2.
+TEST(WeightGradients, NeedThirtyTwoBytesAnElement) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  const double sbh = 2048.0 * 4 * 6144;
+  const auto kept = [&] {
+    return layer_weight_gradient_bytes(setup.model, {}, setup.job, setup.layout) / bytes(sbh);
+  };
+  EXPECT_DOUBLE_EQ(kept(), 32);
+  setup.layout.tensor_parallel_size = 8;  // of the 32, two inputs and two gradients stay whole
+  EXPECT_DOUBLE_EQ(kept(), 8 + 24.0 / 8);
+  setup.layout.sequence_parallel = true;
+  EXPECT_DOUBLE_EQ(kept(), 32.0 / 8);
+}
+
+// Transformer Engine's all-to-all attention keeps its output twice: 2sbh/c more.
+TEST(ContextParallel, AllToAllKeepsTheAttentionOutputTwice) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  setup.layout.context_parallel_size = 4;
+  const double ring = layer_over_sbh(setup);
+  setup.layout.cp_comm_type = ContextParallelAlgorithm::a2a;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup) - ring, 2.0 / 4);
+}
+
+// 22B: 4 * 2048 positions, 51200 / 8 columns; fp32 probabilities, and 2 bytes beside them. Fused:
+// the logits alone.
+TEST(Logits, KeepProbabilitiesOrThemselves) {
+  PublishedRun setup = korthikanti_22b();
+  const double entries = 4.0 * 2048 * 51200 / 8;
+  const LogitsBytes plain = logits_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(plain.kept, bytes(4 * entries));
+  EXPECT_EQ(plain.beside, bytes(2 * entries));
+  EXPECT_EQ(plain.weight_gradient, bytes(51200.0 / 8 * 6144 * 2));
+  setup.job.cross_entropy_loss_fusion = true;
+  const LogitsBytes fused = logits_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(fused.kept, bytes(2 * entries));
+  EXPECT_EQ(fused.beside, Bytes{});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "korthikanti.h"
+#include "sim/cost/activation_memory.h"
 
 namespace meshwright {
 namespace {
@@ -58,6 +59,20 @@ TEST(ModelState, HybridShardsShareWithinTheirGroupOnly) {
   hybrid.zero_shard_size = 4;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), hybrid),
                    state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(4, 3)));
+}
+
+// 8 dense ranks in shards of 2, 4 copies; experts over 2 of them: their 4 ranks in shards of 1. One
+// rule for memory, volume and the optimizer's time.
+TEST(ModelState, ExpertsHaveAsManyCopiesAsTheRest) {
+  Layout layout = sharded_over(8, 1);
+  layout.expert_parallel_size = 2;
+  layout.zero_shard_size = 2;
+  EXPECT_EQ(expert_shard_group_size(layout), 1);
+  layout.zero_shard_size = 0;
+  EXPECT_EQ(expert_shard_group_size(layout), 4);
+  layout.expert_parallel_size = 8;
+  layout.zero_shard_size = 2;
+  EXPECT_EQ(expert_shard_group_size(layout), 1);
 }
 
 // Context ranks hold the same weights and share the sharded state: d*c = 2*4.
@@ -202,44 +217,107 @@ TEST(StageParameters, TensorAndExpertSizesNeverAddWeights) {
   EXPECT_DOUBLE_EQ(parameters(1, 1).expert, 4 * parameters(1, 4).expert);
 }
 
-TEST(StageMemory, FirstAndLastStageDiffer) {
-  const Model model = tiny_model();
+Job tiny_job() {
   Job job;
   job.seq_length = 128;
   job.global_batch_size = 8;
+  return job;
+}
+
+// The table's logits: 128 positions x 1024 rows, 4 bytes of probability; at the peak the output
+// linear turns them into a gradient of 2.
+TEST(StageMemory, FirstAndLastStageDiffer) {
+  const Model model = tiny_model();
   const Layout layout = two_stages();
   const auto stages = pipeline_stages(model, layout);
-  const StageMemory first = stage_memory(model, job, layout, stages[0], 0);
-  const StageMemory last = stage_memory(model, job, layout, stages[1], 1);
+  const StageMemory first = stage_memory(model, tiny_job(), layout, stages[0], 0);
+  const StageMemory last = stage_memory(model, tiny_job(), layout, stages[1], 1);
   EXPECT_EQ(first.logits, Bytes{});
-  // 128 positions x 1024 rows x (2 bytes of logit + 4 of probability).
-  EXPECT_EQ(last.logits, bytes(128.0 * 1024 * 6));
+  EXPECT_GE(last.logits, bytes(128.0 * 1024 * 2));
+  EXPECT_LE(last.logits, bytes(128.0 * 1024 * 6));
   EXPECT_GT(first.activations, last.activations);  // two micro-batches in flight against one
-  // One tensor from each neighbour: 2 * 128 * 64 * 2 bytes.
-  EXPECT_EQ(first.communication_buffers, bytes(2.0 * 128 * 64 * 2));
 }
 
 TEST(StageMemory, GpipeKeepsTheLogitsOfAllMicroBatches) {
   const Model model = tiny_model();
-  Job job;
-  job.seq_length = 128;
-  job.global_batch_size = 8;
   Layout layout = two_stages();
   const Stage last = pipeline_stages(model, layout)[1];
-  const StageMemory alternating = stage_memory(model, job, layout, last, 1);
+  const StageMemory alternating = stage_memory(model, tiny_job(), layout, last, 1);
   layout.schedule = PipelineSchedule::gpipe;
-  const StageMemory gpipe = stage_memory(model, job, layout, last, 1);
-  EXPECT_EQ(gpipe.logits, 8 * alternating.logits);
+  const StageMemory gpipe = stage_memory(model, tiny_job(), layout, last, 1);
+  EXPECT_EQ(gpipe.logits - alternating.logits, 7 * bytes(128.0 * 1024 * 4));
   EXPECT_EQ(gpipe.activations, 8 * alternating.activations);
+}
+
+// Two tensors of 128 * 64 * 2 bytes are on their way only when messages overlap with compute.
+TEST(StageMemory, OverlappedMessagesHaveTheirOwnBuffers) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  const Stage first = pipeline_stages(model, layout)[0];
+  const auto buffers = [&] {
+    return stage_memory(model, tiny_job(), layout, first, 0).communication_buffers;
+  };
+  EXPECT_EQ(buffers(), Bytes{});
+  layout.overlap_p2p_comm = true;
+  EXPECT_EQ(buffers(), bytes(2.0 * 128 * 64 * 2));
+}
+
+// Four layers as 3 + 1: the first stage holds 2 micro-batches of 3 layers, the last 1 of 1.
+TEST(StageMemory, UnevenStagesHoldTheirOwnLayers) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  layout.num_layers_in_first_pipeline_stage = 3;
+  const auto stages = pipeline_stages(model, layout);
+  const Bytes layer = layer_activation_bytes(model, {}, tiny_job(), layout, false);
+  const Bytes ids = bytes(8.0 * 128);
+  EXPECT_EQ(stage_memory(model, tiny_job(), layout, stages[0], 0).activations,
+            2 * (3 * layer + ids));
+}
+
+// Interleaved over 2 stages with chunks of 1, 4 micro-batches: the peak is the walk's over the
+// program with each chunk's own bytes.
+TEST(StageMemory, PeakIsTheLargestMoment) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  layout.schedule = PipelineSchedule::interleaved;
+  layout.virtual_pipeline_parallel_size = 2;
+  const Stage stage = pipeline_stages(model, layout)[1];  // layers 1 and 3, the head
+  const auto held = [&](std::size_t c) {
+    return chunk_activations(model, tiny_job(), layout, stage, c);
+  };
+  // 3 chunks in flight at the first backward (2 + 1), of the head's chunk one.
+  const StageMemory peak = stage_memory(model, tiny_job(), layout, stage, 1);
+  EXPECT_EQ(peak.activations, 2 * held(0).whole + held(1).whole);
+  EXPECT_EQ(peak.logits, held(1).logits + logits_bytes(model, tiny_job(), layout).beside);
+}
+
+// fp8: each linear weight in two 1-byte copies beside the 16-bit one; a layer has 12 * 64^2 of
+// them.
+TEST(StageMemory, Fp8KeepsTwoCopiesOfEachLinear) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  Job job = tiny_job();
+  const Bytes wide = stage_memory(model, job, Layout{}, stage, 0).weights;
+  job.precision = Precision::fp8;
+  EXPECT_EQ(stage_memory(model, job, Layout{}, stage, 0).weights - wide,
+            bytes(2.0 * 4 * 12 * 64 * 64));
+}
+
+// What a search may remember apart: sharding changes the states, never the rest.
+TEST(StageMemory, ThePartThatChangesDoesNotDependOnZero) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  const auto moments = schedule_moments(PipelineSchedule::one_f_one_b, 1, 2, 1, 0);
+  const Bytes plain =
+      activation_peak(model, tiny_job(), sharded_over(4, 0), stage, moments).total();
+  EXPECT_EQ(activation_peak(model, tiny_job(), sharded_over(4, 3), stage, moments).total(), plain);
 }
 
 // ZeRO-3 over 4 ranks gathers the largest unit twice (now and next) and reduces one gradient. The
 // table, 1024*64 = 65536, is larger than a layer, 12*64^2 + 13*64 = 49984.
 TEST(StageMemory, ZeroThreeGathersItsLargestUnit) {
   const Model model = tiny_model();
-  Job job;
-  job.seq_length = 128;
-  job.global_batch_size = 8;
+  const Job job = tiny_job();
   const Stage stage = pipeline_stages(model, Layout{}).front();
   const Bytes two = stage_memory(model, job, sharded_over(4, 2), stage, 0).communication_buffers;
   const Bytes three = stage_memory(model, job, sharded_over(4, 3), stage, 0).communication_buffers;
