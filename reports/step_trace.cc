@@ -182,11 +182,14 @@ class StepTracer {
                                 {kTracks.begin(), kTracks.end()}});
     at_ = start_;
     message_end_ = seconds(0);
-    held_ = 0;
+    const Stage& stage = pipeline_.stages[s];
+    held_.assign(stage.chunks.size(), {});
+    chunks_ = chunk_memories(table_.model(), table_.job(), layout_, stage);
     const StageMemory& memory = estimate_.memory[s];
-    const double peak = activations_in_flight(layout_, micro_batches_, static_cast<int>(s));
-    chunk_activations_ = memory.activations / std::max(peak, 1.0);
-    count_memory(s, seconds(0));
+    lasting_ = memory.total() - memory.activations - memory.recompute_workspace - memory.logits -
+               memory.operator_workspace +
+               weight_gradient_placeholders(table_.model(), table_.job(), layout_, stage);
+    count_memory(s, seconds(0), {});
     draw(s, kDataParallel, "parameter all-gather", seconds(0), extras_[s].data.gather.time);
   }
 
@@ -199,7 +202,8 @@ class StepTracer {
         (cost.host + table_.cluster().framework.micro_batch_overhead / num_chunks_) * 0.5;
     // Two instructions that run together (DualPipe) are drawn one after the other.
     at_ = std::max(at_, start_ + event.begin);
-    if (i.work == Work::forward) hold(s, 1);
+    begin_work(held_, i);
+    count_memory(s, at_, memory_at({{i.work, i.chunk}, std::nullopt, held_}, chunks_));
     const TraceNumbers numbers{{"micro_batch", i.micro_batch}, {"chunk", i.chunk}};
     for (const Segment& segment : segments_of(i.work, cost, extras_[s], host)) {
       const std::string name = segment.track == kHost
@@ -208,7 +212,8 @@ class StepTracer {
       draw(s, segment.track, name, at_, at_ + segment.time, numbers);
       at_ += segment.time;
     }
-    if (i.work == Work::backward || i.work == Work::backward_weight) hold(s, -1);
+    end_work(held_, i);
+    count_memory(s, at_, held_memory(held_, chunks_));
     draw_message(s, i);
   }
 
@@ -227,18 +232,13 @@ class StepTracer {
          begin, message_end_);
   }
 
-  void hold(std::size_t s, int more) {
-    held_ += more;
-    count_memory(s, at_);
-  }
-
-  void count_memory(std::size_t s, Seconds time) {
-    const StageMemory& memory = estimate_.memory[s];
-    trace_.counters.push_back({static_cast<int>(s),
-                               "memory, GiB",
-                               time,
-                               {{"activations", in_gibibytes(chunk_activations_ * held_)},
-                                {"all else", in_gibibytes(memory.total() - memory.activations)}}});
+  // `changing`: activations and logits that are held, with what an instruction needs while it runs.
+  void count_memory(std::size_t s, Seconds time, const StageMemory& changing) {
+    trace_.counters.push_back(
+        {static_cast<int>(s),
+         "memory, GiB",
+         time,
+         {{"activations", in_gibibytes(changing.total())}, {"all else", in_gibibytes(lasting_)}}});
   }
 
   // Gradients are reduced beneath the last backward; what sticks out is waited for.
@@ -280,8 +280,9 @@ class StepTracer {
   Seconds end_;
   // Of the stage that is being drawn.
   Seconds at_, message_end_;
-  int held_ = 0;
-  Bytes chunk_activations_;
+  std::vector<ChunkHeld> held_;
+  std::vector<ChunkMemory> chunks_;
+  Bytes lasting_;  // memory that does not change during the step
   Trace trace_;
 };
 

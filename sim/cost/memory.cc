@@ -2,9 +2,8 @@
 #include "sim/cost/memory.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "sim/cost/activation_memory.h"
-#include "sim/cost/workspace.h"
 #include "sim/model/operators.h"
 #include "sim/model/parameters.h"
 
@@ -75,24 +74,6 @@ std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& 
          layout.tensor_parallel_size;
 }
 
-// One chunk's bytes: a micro-batch's, and what each kind of work needs beside.
-struct ChunkMemory {
-  ChunkActivations held;
-  Workspace forward, backward, weight;
-};
-
-std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, const Layout& layout,
-                                        const Stage& stage) {
-  std::vector<ChunkMemory> chunks;
-  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
-    chunks.push_back({chunk_activations(model, job, layout, stage, c),
-                      forward_workspace(model, job, layout, stage, c),
-                      backward_workspace(model, job, layout, stage, c),
-                      weight_workspace(model, job, layout, stage, c)});
-  }
-  return chunks;
-}
-
 void add_workspace(StageMemory& memory, const RunningWork& running,
                    const std::vector<ChunkMemory>& chunks) {
   const ChunkMemory& chunk = chunks[static_cast<std::size_t>(running.chunk)];
@@ -105,17 +86,12 @@ void add_workspace(StageMemory& memory, const RunningWork& running,
   memory.logits += needed.logits;
 }
 
-StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks) {
-  StageMemory memory;
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const ChunkActivations& one = chunks[c].held;
-    const double whole = moment.held[c].whole;
-    const double weight_only = moment.held[c].weight_only;
-    memory.activations += whole * one.whole + weight_only * one.weight_only;
-    memory.logits += whole * one.logits + weight_only * one.weight_only_logits;
+StageMemory in_whole_bytes(StageMemory memory) {
+  for (Bytes* part : {&memory.weights, &memory.gradients, &memory.optimizer, &memory.activations,
+                      &memory.recompute_workspace, &memory.operator_workspace, &memory.logits,
+                      &memory.communication_buffers}) {
+    *part = bytes(std::ceil(part->value()));
   }
-  add_workspace(memory, moment.running, chunks);
-  if (moment.beside) add_workspace(memory, *moment.beside, chunks);
   return memory;
 }
 
@@ -183,6 +159,38 @@ Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout
   return bytes(2.0 * elements * bytes_per_element(Precision::fp8));
 }
 
+std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, const Layout& layout,
+                                        const Stage& stage) {
+  std::vector<ChunkMemory> chunks;
+  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    chunks.push_back({chunk_activations(model, job, layout, stage, c),
+                      forward_workspace(model, job, layout, stage, c),
+                      backward_workspace(model, job, layout, stage, c),
+                      weight_workspace(model, job, layout, stage, c)});
+  }
+  return chunks;
+}
+
+StageMemory held_memory(const std::vector<ChunkHeld>& held,
+                        const std::vector<ChunkMemory>& chunks) {
+  StageMemory memory;
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const ChunkActivations& one = chunks[c].held;
+    const double whole = held[c].whole;
+    const double weight_only = held[c].weight_only;
+    memory.activations += whole * one.whole + weight_only * one.weight_only;
+    memory.logits += whole * one.logits + weight_only * one.weight_only_logits;
+  }
+  return memory;
+}
+
+StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks) {
+  StageMemory memory = held_memory(moment.held, chunks);
+  add_workspace(memory, moment.running, chunks);
+  if (moment.beside) add_workspace(memory, *moment.beside, chunks);
+  return memory;
+}
+
 StageMemory activation_peak(const Model& model, const Job& job, const Layout& layout,
                             const Stage& stage, const std::vector<Moment>& moments) {
   StageMemory peak;
@@ -198,18 +206,30 @@ StageMemory activation_peak(const Model& model, const Job& job, const Layout& la
   return peak;
 }
 
-StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
-                         const Stage& stage, int stage_index) {
-  const StageMemory state =
-      model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
+StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage) {
+  StageMemory memory = model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
+  memory.weights += fp8_weight_copies(model, job, layout, stage);
+  memory.communication_buffers = zero_3_buffers(model, job, layout, stage);
+  return in_whole_bytes(memory);
+}
+
+StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage, int stage_index) {
   const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
                                         num_micro_batches(job.global_batch_size, layout),
                                         static_cast<int>(stage.chunks.size()), stage_index);
-  StageMemory memory = activation_peak(model, job, layout, stage, moments);
-  memory.weights = state.weights + fp8_weight_copies(model, job, layout, stage);
-  memory.gradients = state.gradients;
-  memory.optimizer = state.optimizer;
-  memory.communication_buffers += zero_3_buffers(model, job, layout, stage);
+  return in_whole_bytes(activation_peak(model, job, layout, stage, moments));
+}
+
+StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, int stage_index) {
+  StageMemory memory = moving_memory(model, job, layout, stage, stage_index);
+  const StageMemory fixed = static_memory(model, job, layout, stage);
+  memory.weights = fixed.weights;
+  memory.gradients = fixed.gradients;
+  memory.optimizer = fixed.optimizer;
+  memory.communication_buffers += fixed.communication_buffers;
   return memory;
 }
 

@@ -10,6 +10,8 @@
 
 #include <vector>
 
+#include "sim/cost/activation_memory.h"
+#include "sim/cost/workspace.h"
 #include "sim/hardware/cluster.h"
 #include "sim/job.h"
 #include "sim/layout/layout.h"
@@ -60,11 +62,32 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
 Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout,
                         const Stage& stage);
 
-// The part that changes: activations, workspaces, logits and the buffers beside them at the peak.
+// One chunk's bytes: a micro-batch's, and what each kind of work needs beside.
+struct ChunkMemory {
+  ChunkActivations held;
+  Workspace forward, backward, weight;
+};
+std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, const Layout& layout,
+                                        const Stage& stage);
+// What stands in memory for backward; and at a moment, with what runs.
+StageMemory held_memory(const std::vector<ChunkHeld>& held, const std::vector<ChunkMemory>& chunks);
+StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks);
+
+// The part that changes, at its peak: activations, workspaces, logits and the buffers beside them.
 // `moments` are the stage's schedule_moments.
 StageMemory activation_peak(const Model& model, const Job& job, const Layout& layout,
                             const Stage& stage, const std::vector<Moment>& moments);
 
+// What stays for the whole step: model states and ZeRO-3's gathered units. Depends on the data size
+// and ZeRO; not on micro-batches, recompute or schedule. In whole bytes, as all below, so that the
+// order in which they are added changes nothing.
+StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage);
+// What comes and goes, at its peak. Does not depend on ZeRO or the data size, but for the number of
+// micro-batches that this leaves.
+StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage, int stage_index);
+// Both.
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
 

@@ -64,7 +64,10 @@ LayerSizes layer_sizes(const Model& model, const StageLayer& layer, const Job& j
     add_mlp_sizes(sizes, op, shape.width);
     if (op.name == "attention.core") sizes.heads = op.forward_bytes;
     if (op.name == "attention.split_heads") sizes.heads = op.forward_bytes * 0.5;
-    if (op.name == "attention.softmax") sizes.scores = op.saved;
+    if (op.name == "attention.scores") {
+      sizes.scores = bytes(static_cast<double>(op.batch) * static_cast<double>(op.m) *
+                           static_cast<double>(op.n) * shape.width);
+    }
   }
   return sizes;
 }

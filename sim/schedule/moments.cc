@@ -57,13 +57,13 @@ class Walk {
 
   // Runs one instruction, or two together.
   void run(const Instruction& first, const Instruction* second) {
-    begin(first);
-    if (second != nullptr) begin(*second);
+    begin_work(held_, first);
+    if (second != nullptr) begin_work(held_, *second);
     std::optional<RunningWork> beside;
     if (second != nullptr) beside = RunningWork{second->work, second->chunk};
     kind({first.work, first.chunk}, beside).add(held_);
-    end(first);
-    if (second != nullptr) end(*second);
+    end_work(held_, first);
+    if (second != nullptr) end_work(held_, *second);
   }
 
   [[nodiscard]] std::vector<Moment> maximal() const {
@@ -79,18 +79,6 @@ class Walk {
   }
 
  private:
-  ChunkHeld& held(const Instruction& i) { return held_[static_cast<std::size_t>(i.chunk)]; }
-
-  void begin(const Instruction& i) {
-    if (i.work == Work::forward) ++held(i).whole;
-  }
-
-  void end(const Instruction& i) {
-    if (i.work == Work::backward || i.work == Work::backward_input) --held(i).whole;
-    if (i.work == Work::backward_input) ++held(i).weight_only;
-    if (i.work == Work::backward_weight) --held(i).weight_only;
-  }
-
   Kind& kind(RunningWork running, std::optional<RunningWork> beside) {
     for (Kind& known : kinds_) {
       if (known.running == running && known.beside == beside) return known;
@@ -130,6 +118,18 @@ int representative_micro_batches(PipelineSchedule schedule, int stages, int micr
 }
 
 }  // namespace
+
+void begin_work(std::vector<ChunkHeld>& held, const Instruction& instruction) {
+  if (instruction.work == Work::forward) ++held[static_cast<std::size_t>(instruction.chunk)].whole;
+}
+
+void end_work(std::vector<ChunkHeld>& held, const Instruction& instruction) {
+  ChunkHeld& chunk = held[static_cast<std::size_t>(instruction.chunk)];
+  const Work work = instruction.work;
+  if (work == Work::backward || work == Work::backward_input) --chunk.whole;
+  if (work == Work::backward_input) ++chunk.weight_only;
+  if (work == Work::backward_weight) --chunk.weight_only;
+}
 
 std::vector<Moment> program_moments(const StageProgram& program, int chunks) {
   Walk walk(chunks);

@@ -34,6 +34,10 @@ struct Moment {
   std::vector<ChunkHeld> held;        // by chunk of the stage; the running ones count
 };
 
+// What an instruction changes when it begins and when it ends. `held` is by chunk of the stage.
+void begin_work(std::vector<ChunkHeld>& held, const Instruction& instruction);
+void end_work(std::vector<ChunkHeld>& held, const Instruction& instruction);
+
 // The moments of one program, less those that others with the same running work cover: one that
 // holds at least as much of everything, or lies on the line between two others.
 std::vector<Moment> program_moments(const StageProgram& program, int chunks);
