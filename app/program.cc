@@ -12,6 +12,7 @@
 #include "app/commands/cluster.h"
 #include "app/commands/estimate.h"
 #include "app/commands/explain.h"
+#include "app/commands/import.h"
 #include "app/commands/plan.h"
 #include "app/commands/report.h"
 #include "app/commands/trial.h"
@@ -117,6 +118,7 @@ int run(int argc, char** argv) {
   add_trial(app, exit_code);
   add_validate(app, exit_code);
   add_backtest(app, exit_code);
+  add_import(app, exit_code);
   add_report(app, exit_code);
   add_estimate(app, exit_code);
   add_volume(app, exit_code);

@@ -13,8 +13,9 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kCommands{"backtest", "calibrate", "cluster", "estimate", "explain",
-                                         "plan",     "report",    "trial",   "validate", "volume"};
+const std::vector<std::string> kCommands{"backtest", "calibrate", "cluster", "estimate",
+                                         "explain",  "import",    "plan",    "report",
+                                         "trial",    "validate",  "volume"};
 
 TEST(Commands, HelpListsEachCommandAndTheExitCodes) {
   const ProgramResult result = run_program({"--help"});
@@ -115,6 +116,17 @@ TEST(Commands, PlanForLlama70bOn512H100NamesAWinnerAndCountsRejections) {
   const auto& statistics = json["statistics"];
   EXPECT_EQ(statistics["enumerated"].get<std::int64_t>(),
             statistics["fitting"].get<std::int64_t>() + rejected);
+}
+
+TEST(Commands, ImportMakesATableIntoMeasuredRunsThatBacktestReads) {
+  const ProgramResult result =
+      run_program({"import", "measurements", config("datasets/example-runs.csv"), "--map",
+                   config("datasets/example-map.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto set = nlohmann::json::parse(result.out);
+  ASSERT_EQ(set["runs"].size(), 4U);
+  EXPECT_EQ(set["runs"][0]["measured"]["step_seconds"], 6.48);
+  EXPECT_EQ(set["runs"][3]["measured"]["status"], "oom");
 }
 
 TEST(Commands, NothingFitsIsAnAnswerWithExitCodeOne) {

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comma-separated text as rows of cells (RFC 4180: quoted cells, doubled quotes, LF or CRLF).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace meshwright::interop {
+
+struct CsvTable {
+  std::vector<std::string> columns;  // the first row
+  std::vector<std::vector<std::string>> rows;
+};
+
+// A byte-order mark and empty lines are passed over. Throws InputError: no header, a column named
+// twice, a row with another number of cells, a quote that is never closed.
+CsvTable read_csv(std::string_view text, const std::string& file);
+
+}  // namespace meshwright::interop

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/measurement_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::interop {
+namespace {
+
+using nlohmann::json;
+using Run = nlohmann::ordered_json;
+using Pointer = Run::json_pointer;
+
+constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
+
+// How one field of a run is read from a row.
+struct Field {
+  Pointer target;
+  std::string pointer;
+  std::vector<std::size_t> columns;  // several: their cells joined by a blank
+  std::optional<double> scale;
+  std::optional<json> values;
+};
+
+std::size_t column_index(const std::string& name, const CsvTable& table,
+                         const std::string& map_file, const std::string& at) {
+  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
+  if (found == table.columns.end()) {
+    throw InputError(map_file, at, fmt::format("the table has no column \"{}\"", name),
+                     nearest(name, table.columns));
+  }
+  return static_cast<std::size_t>(found - table.columns.begin());
+}
+
+Pointer parse_pointer(const std::string& text, const std::string& map_file, const std::string& at) {
+  try {
+    Pointer pointer(text);
+    if (!pointer.empty()) return pointer;
+  } catch (const json::exception&) {
+  }
+  throw InputError(map_file, at,
+                   fmt::format("must be a JSON pointer into a run such as "
+                               "/layout/tensor_parallel_size, is \"{}\"",
+                               text));
+}
+
+Field read_field(const std::string& target, const json& source, const CsvTable& table,
+                 const std::string& map_file) {
+  const std::string at = "/columns/" + target;
+  Field field{parse_pointer(target, map_file, at), target, {}, {}, {}};
+  if (source.is_string()) {
+    field.columns.push_back(column_index(source.get<std::string>(), table, map_file, at));
+    return field;
+  }
+  ObjectReader reader(source, map_file, at);
+  if (reader.has("join")) {
+    for (const json& name : reader.required_array("join")) {
+      if (!name.is_string()) reader.fail("join", "must hold names of columns");
+      field.columns.push_back(column_index(name.get<std::string>(), table, map_file, at));
+    }
+    if (field.columns.empty()) reader.fail("join", "must name a column");
+  } else {
+    field.columns.push_back(column_index(reader.required_string("column"), table, map_file, at));
+  }
+  if (reader.has("scale")) field.scale = reader.required_number("scale", {-1e300, 1e300});
+  if (reader.has("values")) {
+    const json& values = reader.member("values");
+    if (!values.is_object()) reader.fail("values", "must map cells to values");
+    field.values = values;
+  }
+  reader.finish();
+  return field;
+}
+
+std::optional<double> number_in(const std::string& cell) {
+  double value = 0;
+  const char* const end = cell.data() + cell.size();
+  const auto [stopped, error] = std::from_chars(cell.data(), end, value);
+  if (error != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+json number_json(double value) {
+  if (value == std::floor(value) && std::abs(value) < kLargestExactInteger)
+    return static_cast<std::int64_t>(value);
+  return value;
+}
+
+json plain_value(const std::string& cell) {
+  if (cell == "true" || cell == "True") return true;
+  if (cell == "false" || cell == "False") return false;
+  const std::optional<double> number = number_in(cell);
+  return number ? number_json(*number) : json(cell);
+}
+
+std::string joined_cells(const Field& field, const std::vector<std::string>& row) {
+  std::string text;
+  for (const std::size_t column : field.columns) {
+    if (!text.empty() && !row[column].empty()) text += ' ';
+    text += row[column];
+  }
+  return text;
+}
+
+// Nothing for an empty cell.
+std::optional<json> value_of(const Field& field, const std::vector<std::string>& row,
+                             const std::string& where) {
+  const std::string cell = joined_cells(field, row);
+  if (cell.empty()) return std::nullopt;
+  if (field.values) {
+    if (field.values->contains(cell)) return (*field.values)[cell];
+    throw InputError(where, field.pointer, fmt::format("\"{}\" is none of the map's values", cell));
+  }
+  if (!field.scale) return plain_value(cell);
+  const std::optional<double> number = number_in(cell);
+  if (!number)
+    throw InputError(where, field.pointer, fmt::format("must be a number, is \"{}\"", cell));
+  return number_json(*number * *field.scale);
+}
+
+// A text field stays one where its cells look like numbers.
+void keep_as_text(Run& run, const char* key) {
+  if (run.contains(key) && !run[key].is_string()) run[key] = run[key].dump();
+}
+
+void complete(Run& run, std::size_t index) {
+  if (!run.contains("id")) run["id"] = std::to_string(index);
+  if (!run.contains("group")) {
+    const Run model = run.value("model", Run());
+    run["group"] =
+        fmt::format("{} on {} GPUs", model.is_string() ? model.get<std::string>() : model.dump(),
+                    run.value("gpus", Run()).dump());
+  }
+  keep_as_text(run, "id");
+  keep_as_text(run, "group");
+  if (!run.contains("measured")) run["measured"] = Run::object();
+  if (!run["measured"].contains("status")) run["measured"]["status"] = "ok";
+}
+
+}  // namespace
+
+Run measurements_from_csv(const CsvTable& table, const std::string& table_file, const json& map,
+                          const std::string& map_file) {
+  ObjectReader reader(map, map_file);
+  Run set{{"schema", "meshwright.measurements/1"},
+          {"name", reader.required_string("name")},
+          {"source", reader.optional_string("source", table_file)},
+          {"assumed", reader.optional_string("assumed", "")}};
+  Run common = Run::object();
+  if (reader.has("constants")) {
+    for (const auto& [target, value] : reader.member("constants").items())
+      common[parse_pointer(target, map_file, "/constants/" + target)] = value;
+  }
+  std::vector<Field> fields;
+  for (const auto& [target, source] : reader.member("columns").items())
+    fields.push_back(read_field(target, source, table, map_file));
+  reader.finish();
+
+  set["runs"] = Run::array();
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    Run run = common;
+    for (const Field& field : fields) {
+      const auto value =
+          value_of(field, table.rows[i], fmt::format("{} (row {})", table_file, i + 1));
+      if (value) run[field.target] = *value;
+    }
+    complete(run, i + 1);
+    set["runs"].push_back(std::move(run));
+  }
+  return set;
+}
+
+}  // namespace meshwright::interop

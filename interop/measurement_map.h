@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a set of measured runs ("meshwright.measurements/1") from a table and a column map:
+//
+//   {"name": ..., "source": ..., "assumed": ...,
+//    "constants": {"/cluster": "h100-512", "/job/precision": "bf16"},
+//    "columns": {"/layout/tensor_parallel_size": "tp",
+//                "/measured/step_seconds": {"column": "ms", "scale": 0.001},
+//                "/measured/status": {"column": "state", "values": {"OOM": "oom", "done": "ok"}},
+//                "/group": {"join": ["model", "gpus"]}}}
+//
+// Keys are JSON pointers into one run. A cell that reads as a number, true or false becomes one; an
+// empty cell leaves its field out. Absent: /id is the row's number, /group the model and the GPUs,
+// /measured/status "ok".
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "interop/csv.h"
+
+namespace meshwright::interop {
+
+// Throws InputError: an unknown column, a cell that its "values" do not list, a cell to be scaled
+// that is no number.
+nlohmann::ordered_json measurements_from_csv(const CsvTable& table, const std::string& table_file,
+                                             const nlohmann::json& map,
+                                             const std::string& map_file);
+
+}  // namespace meshwright::interop

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/csv.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+using Row = std::vector<std::string>;
+
+TEST(Csv, QuotesHoldCommasLineEndsAndDoubledQuotes) {
+  const CsvTable table = read_csv("a,b\r\n1,\"x, \"\"y\"\"\nz\"\r\n", "t.csv");
+  EXPECT_EQ(table.columns, (Row{"a", "b"}));
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.rows[0], (Row{"1", "x, \"y\"\nz"}));
+}
+
+TEST(Csv, EmptyCellsStayAndEmptyLinesGo) {
+  const CsvTable table = read_csv(
+      "\xEF\xBB\xBF"
+      "a,b,c\n\n,2,\n",
+      "t.csv");
+  EXPECT_EQ(table.columns.front(), "a");
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.rows[0], (Row{"", "2", ""}));
+}
+
+std::string message(std::string_view text) {
+  try {
+    read_csv(text, "t.csv");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Csv, NamesTheLineOfWhatIsWrong) {
+  EXPECT_EQ(message("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cells below a header of 2");
+  EXPECT_EQ(message("a,b\n1,\"2\n"), "t.csv: line 2: a quote is never closed");
+  EXPECT_EQ(message("a,a\n"), "t.csv: column \"a\" stands twice in the header");
+  EXPECT_EQ(message("\n"), "t.csv: must start with a row of column names");
+}
+
+}  // namespace
+}  // namespace meshwright::interop

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/measurement_map.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+using nlohmann::json;
+
+nlohmann::ordered_json convert(const std::string& csv, const char* map) {
+  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", json::parse(map), "map.json");
+}
+
+constexpr const char* kMap = R"({
+  "name": "mine",
+  "constants": {"/model": "llama-3-8b", "/layout/zero_stage": 1},
+  "columns": {
+    "/gpus": "n",
+    "/layout/tensor_parallel_size": "tp",
+    "/layout/sequence_parallel": "sp",
+    "/measured/step_seconds": {"column": "ms", "scale": 0.5},
+    "/measured/status": {"column": "state", "values": {"OOM": "oom", "done": "ok"}}}})";
+
+TEST(MeasurementMap, PutsCellsWherePointersSay) {
+  const auto set = convert("n,tp,sp,ms,state\n8,2,true,3,done\n", kMap);
+  EXPECT_EQ(set["schema"], "meshwright.measurements/1");
+  EXPECT_EQ(set["name"], "mine");
+  EXPECT_EQ(set["source"], "t.csv");
+  const auto& run = set["runs"][0];
+  EXPECT_EQ(run["gpus"], 8);
+  EXPECT_EQ(run["layout"]["tensor_parallel_size"], 2);
+  EXPECT_EQ(run["layout"]["sequence_parallel"], true);
+  EXPECT_EQ(run["layout"]["zero_stage"], 1);
+  EXPECT_EQ(run["measured"]["step_seconds"], 1.5);  // 3 * 0.5
+  EXPECT_EQ(run["measured"]["status"], "ok");
+}
+
+TEST(MeasurementMap, EmptyCellsLeaveTheirFieldOut) {
+  const auto set = convert("n,tp,sp,ms,state\n8,,,,OOM\n", kMap);
+  const auto& run = set["runs"][0];
+  EXPECT_FALSE(run["layout"].contains("tensor_parallel_size"));
+  EXPECT_FALSE(run["measured"].contains("step_seconds"));
+  EXPECT_EQ(run["measured"]["status"], "oom");
+}
+
+TEST(MeasurementMap, WithoutAColumnIdIsTheRowAndGroupTheModelAndGpus) {
+  const auto set = convert("n,tp,sp,ms,state\n8,1,,1,done\n16,1,,1,done\n", kMap);
+  EXPECT_EQ(set["runs"][1]["id"], "2");
+  EXPECT_EQ(set["runs"][1]["group"], "llama-3-8b on 16 GPUs");
+}
+
+TEST(MeasurementMap, JoinsColumnsIntoOneText) {
+  const auto set = convert(
+      "m,n\n8B,4\n", R"({"name": "x", "columns": {"/group": {"join": ["m", "n"]}, "/id": "n"}})");
+  EXPECT_EQ(set["runs"][0]["group"], "8B 4");
+  EXPECT_EQ(set["runs"][0]["id"], "4");  // text, though it reads as a number
+}
+
+std::string message(const std::string& csv, const char* map) {
+  try {
+    convert(csv, map);
+  } catch (const InputError& error) {
+    return std::string(error.what()) + "|" + error.hint();
+  }
+  return "";
+}
+
+TEST(MeasurementMap, SaysWhichRowAndColumnIsWrong) {
+  EXPECT_EQ(message("gpus\n8\n", R"({"name": "x", "columns": {"/gpus": "gpu"}})"),
+            "map.json: /columns//gpus: the table has no column \"gpu\"|gpus");
+  EXPECT_EQ(message("a\nslow\n", R"({"name": "x", "columns": {"/measured/step_seconds":
+                                     {"column": "a", "scale": 2}}})"),
+            "t.csv (row 1): /measured/step_seconds: must be a number, is \"slow\"|");
+  EXPECT_EQ(message("a\nx\n", R"({"name": "x", "columns": {"/measured/status":
+                                  {"column": "a", "values": {"y": "ok"}}}})"),
+            "t.csv (row 1): /measured/status: \"x\" is none of the map's values|");
+  EXPECT_NE(message("a\nx\n", R"({"name": "x", "columns": {"gpus": "a"}})").find("JSON pointer"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace meshwright::interop
