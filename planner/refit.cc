@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "sim/error.h"
 #include "sim/evaluate.h"
@@ -94,11 +96,10 @@ class Problem {
       if (check_layout(run.model, run.job, run.layout, run.cluster.num_gpus())) continue;
       runs_.push_back(run);
     }
-    if (runs_.size() < terms.size()) {
-      throw InputError(
-          set.name, "",
-          fmt::format("{} usable runs cannot settle {} terms", runs_.size(), terms.size()),
-          "give a larger set, or fewer terms to --fit");
+    if (runs_.empty()) {
+      throw InputError(set.name, "",
+                       "holds no run with a step time and a legal layout to learn from",
+                       "meshwright backtest says which rule each layout breaks");
     }
     base_ = runs_.front().cluster.framework;
     for (const FitTerm term : terms) {
@@ -251,10 +252,38 @@ Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms) {
   result.framework.relative_spread = result.residual_spread;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto index = static_cast<Eigen::Index>(i);
+    const double variance = solution.covariance(index, index);
     result.terms.push_back({terms[i], get(problem.base(), terms[i]), std::exp(solution.x[index]),
-                            std::sqrt(solution.covariance(index, index))});
+                            std::sqrt(variance), 1.0 - variance * problem.prior_weights()[index]});
   }
   return result;
+}
+
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds) {
+  std::map<std::string, int> part_of_group;
+  std::vector<int> part;
+  for (const MeasuredRun& run : set.runs) {
+    const int next = static_cast<int>(part_of_group.size()) % std::max(1, folds);
+    part.push_back(part_of_group.emplace(run.group, next).first->second);
+  }
+  if (folds < 2 || static_cast<int>(part_of_group.size()) < folds) {
+    throw InputError(
+        set.name, "",
+        fmt::format("{} groups cannot be judged in {} parts", part_of_group.size(), folds),
+        "give at least two parts, and not more than there are groups");
+  }
+  const MeasuredSet all = set;
+  for (int fold = 0; fold < folds; ++fold) {
+    MeasuredSet others{all.name, all.source, all.assumed, {}};
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] != fold) others.runs.push_back(all.runs[i]);
+    }
+    const Framework framework = refit(others, terms).framework;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] == fold) set.runs[i].cluster.framework = framework;
+    }
+  }
+  return set;
 }
 
 }  // namespace meshwright::planner

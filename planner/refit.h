@@ -36,6 +36,7 @@ struct FittedTerm {
   double before = 0;  // factor, or seconds
   double after = 0;
   double relative_standard_error = 0;  // of `after`
+  double learnt = 0;  // share of the prior's variance that the data took away; 0: they said nothing
 };
 
 struct Refit {
@@ -46,8 +47,13 @@ struct Refit {
       0;  // robust standard deviation of log(predicted / measured) after the fit
 };
 
-// Uses runs with a measured step time whose layout is legal. Throws InputError when there are fewer
-// of them than terms.
+// Uses runs with a measured step time whose layout is legal. Throws InputError when there are none.
+// Fewer runs than terms are welcome: the prior keeps what they cannot settle.
 Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms);
+
+// Every run with a framework that was fitted on the runs of other groups only: groups are dealt, in
+// order of first appearance, into `folds` parts, and each part is judged by a fit on the others.
+// Throws InputError when there are fewer groups than parts, or less than two parts.
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds);
 
 }  // namespace meshwright::planner

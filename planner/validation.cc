@@ -116,6 +116,25 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
   return validation;
 }
 
+MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job& job,
+                          const std::vector<Observation>& observations) {
+  MeasuredSet set;
+  set.name = "trials";
+  for (const Observation& observation : observations) {
+    if (!observation.failure.empty() || !(observation.step_time > seconds(0))) continue;
+    MeasuredRun run;
+    run.id = short_name(observation.run_layout);
+    run.group = "trials";
+    run.model = model_as_run(model, observation);
+    run.cluster = scaled_to(cluster, world_size(observation.run_layout));
+    run.job = job_as_run(job, observation);
+    run.layout = observation.run_layout;
+    run.step_time = observation.step_time;
+    set.runs.push_back(std::move(run));
+  }
+  return set;
+}
+
 // Kendall 1945: (concordant - discordant) / sqrt((n0 - ties in a) (n0 - ties in b)), n0 = n(n-1)/2.
 double kendall_tau(const std::vector<double>& a, const std::vector<double>& b) {
   invariant(a.size() == b.size(), "Kendall's tau needs two equally long series");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/backtest.h"
 #include "sim/estimate.h"
 #include "sim/observation.h"
 
@@ -35,6 +36,11 @@ struct Validation {
 
 Validation validate(const Model& model, const Cluster& cluster, const Job& job,
                     const std::vector<Observation>& observations);
+
+// What was observed, as measured runs that planner::refit learns from: each with the model, job,
+// devices and layout that were really run. Observations that failed are left out.
+MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job& job,
+                          const std::vector<Observation>& observations);
 
 // Kendall's tau-b of two equally long series.
 double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);

@@ -8,6 +8,7 @@
 
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
+#include "app/commands/refit_options.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/observations.h"
@@ -26,6 +27,8 @@ namespace {
 struct Options {
   std::string plan, trials, cluster;
   std::string max_error;
+  std::string refit_out;
+  std::vector<std::string> fit;
   OutputOptions output;
 };
 
@@ -104,7 +107,18 @@ nlohmann::json read_input(const char* name, const std::string& file, reports::Or
   return read_json_file(file);
 }
 
+// A Bayesian update of the framework's scalars: the profile that predicted is the prior.
+void learn(const Options& options, const Model& model, const Cluster& cluster, const Job& job,
+           const std::vector<Observation>& observations) {
+  const planner::MeasuredSet observed = planner::observed_runs(model, cluster, job, observations);
+  const planner::Refit found = planner::refit(observed, fit_terms_named(options.fit));
+  print_refit(found, options.trials);
+  write_refitted(cluster, found, options.trials, options.refit_out);
+  fmt::print(stderr, "next: meshwright plan --cluster {} ...\n", options.refit_out);
+}
+
 int run(const Options& options) {
+  if (!options.refit_out.empty()) check_new_file(options.refit_out);
   if (!options.max_error.empty()) share_of("--max-error", options.max_error);
   reports::Origin origin;
   origin.tool_version = kVersion;
@@ -128,6 +142,8 @@ int run(const Options& options) {
     write_output(output, tables, json);
   }
   print_what_was_run(validation);
+  if (!options.refit_out.empty() && !validation.layouts.empty())
+    learn(options, plan.model, cluster, plan.job, observations);
   return verdict(options, validation);
 }
 
@@ -135,6 +151,7 @@ int run(const Options& options) {
 
 void add_validate(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
+  options->fit = {"gemm_time_factor", "kernel_time_factor", "collective_time_factor"};
   CLI::App* command =
       app.add_subcommand("validate", "Predicted beside measured, and a gate on the error");
   command->add_option("plan", options->plan, "Plan that meshwright plan wrote")->required();
@@ -144,6 +161,13 @@ void add_validate(CLI::App& app, int& exit_code) {
                       "Predict with this cluster or profile instead of the plan's");
   command->add_option("--max-error", options->max_error,
                       "Fail when the median absolute error is larger: 10% or 0.1");
+  command->add_option("--refit-out", options->refit_out,
+                      "New cluster file with what the trials taught; never overwrites");
+  command
+      ->add_option("--fit", options->fit,
+                   "Framework scalars that --refit-out may move, of " + fit_term_list() +
+                       " (default: the three factors)")
+      ->delimiter(',');
   add_output_options(*command, options->output);
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/refit_options.h"
+
+#include <fmt/format.h>
+
+#include "app/files.h"
+#include "sim/error.h"
+#include "sim/json/reader.h"
+#include "sim/json/records.h"
+
+namespace meshwright::app {
+namespace {
+
+std::vector<std::string> known_terms() {
+  std::vector<std::string> known;
+  for (const auto& entry : planner::fit_terms()) known.emplace_back(entry.name);
+  return known;
+}
+
+std::string_view name_of(planner::FitTerm term) {
+  for (const auto& entry : planner::fit_terms()) {
+    if (entry.term == term) return entry.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string fit_term_list() { return fmt::format("{}", fmt::join(known_terms(), ", ")); }
+
+std::vector<planner::FitTerm> fit_terms_named(const std::vector<std::string>& names) {
+  std::vector<planner::FitTerm> terms;
+  for (const std::string& name : names) {
+    const std::size_t before = terms.size();
+    for (const auto& entry : planner::fit_terms()) {
+      if (entry.name == name) terms.push_back(entry.term);
+    }
+    if (terms.size() > before) continue;
+    throw InputError("--fit", "",
+                     fmt::format("must name some of {}, is \"{}\"", fit_term_list(), name),
+                     nearest(name, known_terms()));
+  }
+  return terms;
+}
+
+void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
+  fmt::print(stderr, "learnt from {} runs of {}; what remains: {:.1f} %\n", refit.runs, learnt_from,
+             100.0 * refit.residual_spread);
+  for (const planner::FittedTerm& term : refit.terms) {
+    fmt::print(stderr, "  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n",
+               name_of(term.term), term.before, term.after,
+               term.before > 0 ? 100.0 * (term.after / term.before - 1.0) : 100.0,
+               100.0 * term.relative_standard_error, 100.0 * term.learnt);
+  }
+}
+
+void write_refitted(Cluster cluster, const planner::Refit& refit, const std::string& learnt_from,
+                    const std::string& path) {
+  check_new_file(path);
+  std::vector<std::string_view> names;
+  for (const planner::FittedTerm& term : refit.terms) names.push_back(name_of(term.term));
+  cluster.framework = refit.framework;
+  cluster.framework.name = "fitted";
+  cluster.framework.source =
+      fmt::format("{} runs of {}: {}", refit.runs, learnt_from, fmt::join(names, ", "));
+  write_file_atomically(path, to_json(cluster).dump(2) + "\n");
+}
+
+}  // namespace meshwright::app
