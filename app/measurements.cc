@@ -46,6 +46,12 @@ bool is_gpt2_generation(const Model& model, const Job& job) {
   return model.position_embedding == PositionEmbedding::learned && job.precision == Precision::fp16;
 }
 
+// Rotary models came with sequence parallelism beside every tensor parallelism.
+bool shares_sequence(const Model& model, const Job& job, const Layout& layout) {
+  return model.position_embedding == PositionEmbedding::rope && layout.tensor_parallel_size > 1 &&
+         job.seq_length % (layout.tensor_parallel_size * layout.context_parallel_size) == 0;
+}
+
 Job read_job(ObjectReader& run, const Model& model) {
   const nlohmann::json& json = run.member("job");
   Job job = job_from_json(json, run.file(), run.pointer_to("job"));
@@ -53,6 +59,8 @@ Job read_job(ObjectReader& run, const Model& model) {
   if (!json.contains("attention_kernel") && gpt2_generation)
     job.attention_kernel = AttentionKernel::unfused;
   if (!json.contains("dropout") && gpt2_generation) job.dropout = true;
+  if (!json.contains("gradient_precision") && gpt2_generation)
+    job.gradient_precision = Precision::fp16;
   return job;
 }
 
@@ -109,6 +117,8 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   run.job = read_job(reader, run.model);
   const nlohmann::json layout = in_our_words(reader.member("layout"));
   run.layout = layout_from_json(layout, file, reader.pointer_to("layout"));
+  if (!layout.contains("sequence_parallel"))
+    run.layout.sequence_parallel = shares_sequence(run.model, run.job, run.layout);
   complete(run.layout, layout, run.model, gpus);
   if (!layout.contains("scatter_gather_p2p")) {
     run.layout.scatter_gather_p2p =
@@ -130,8 +140,7 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
 
 }  // namespace
 
-MeasuredSet load_measurements(const std::string& path) {
-  const nlohmann::json json = read_json_file(path);
+MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& path) {
   ObjectReader reader(json, path);
   const std::string schema = reader.required_string("schema");
   if (schema != "meshwright.measurements/1") {
@@ -148,6 +157,10 @@ MeasuredSet load_measurements(const std::string& path) {
   }
   reader.finish();
   return set;
+}
+
+MeasuredSet load_measurements(const std::string& path) {
+  return measurements_from_json(read_json_file(path), path);
 }
 
 }  // namespace meshwright::app

@@ -7,16 +7,23 @@
 //   --account-for-loss-in-pipeline-split);
 //   attention_kernel and dropout: unfused with dropout for models of the GPT-2 generation (learned
 //   positions) in fp16, as Megatron-LM trained them; fused without dropout otherwise;
+//   gradient_precision: fp16 for the same models (Megatron-LM reduces in fp32 with bf16, or when
+//   told to by --accumulate-allreduce-grads-in-fp32);
+//   sequence_parallel: on with tensor parallelism for rotary models (Megatron-LM's advice, and what
+//   Nanotron's scaling_benchmarks.py sets: tp_mode REDUCE_SCATTER);
 //   scatter_gather_p2p: on for the same models with tensor and pipeline parallelism and without
 //   sequence parallelism, Megatron-LM's default of that time.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "planner/backtest.h"
 
 namespace meshwright::app {
 
+// `file` names the source in messages. Throws InputError.
+planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file);
 planner::MeasuredSet load_measurements(const std::string& path);
 
 }  // namespace meshwright::app

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "sim/cost/transfer.h"
 
@@ -149,6 +150,13 @@ Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slow
   return communication - beside + overlap_slowdown * beside;
 }
 
+Seconds host_time(Seconds launching, Seconds device) {
+  const Seconds longer = std::max(launching, device);
+  if (longer == seconds(0)) return {};
+  const double ratio = std::min(launching, device) / longer;
+  return longer * std::cbrt(1.0 + ratio * ratio * ratio) - device;
+}
+
 ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
                      const Layout& layout, const Chunk& chunk, int stage_layers) {
   const Work work = chunk_work(model, cluster, job, layout, chunk, stage_layers);
@@ -165,12 +173,11 @@ ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
          work.backward_input.time + work.backward_weight.time, cluster.device.overlap_slowdown);
   cost.forward_communication = communication.exposed[0];
   cost.backward_communication = communication.exposed[1];
-  // When the host cannot launch as fast as the device works, its time wins.
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
   const Seconds forward_host = launch * (work.forward_kernels + communication.calls[0]);
   const Seconds backward_host = launch * (work.backward_kernels + communication.calls[1]);
-  cost.host = std::max(seconds(0), forward_host - cost.forward_time()) +
-              std::max(seconds(0), backward_host - cost.backward_time());
+  cost.host =
+      host_time(forward_host, cost.forward_time()) + host_time(backward_host, cost.backward_time());
   return cost;
 }
 

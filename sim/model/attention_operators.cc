@@ -118,6 +118,35 @@ Operator batched_product(std::string_view name, std::int64_t batch, std::int64_t
   return op;
 }
 
+// Megatron-LM's fused softmax takes 16-bit scores in whole blocks of four (sequence, head) pairs
+// (fused_softmax.py, is_kernel_available); under a causal mask it reads only the lower half but
+// writes zeros above (scaled_upper_triang_masked_softmax.h). Otherwise PyTorch's kernels run: cast
+// to fp32, scale, mask, softmax, cast back, each through memory.
+constexpr std::int64_t kSoftmaxBlock = 4;
+
+void append_softmax(Operators& ops, std::int64_t batch, double scores, bool causal,
+                    const RankShape& shape) {
+  const double w = shape.width;
+  const auto step = [&](std::string_view name, double forward_bytes, double backward_bytes) {
+    Operator op =
+        memory_operator(name, Module::core_attention, kernel::kSoftmax, scores, 0, 0, shape);
+    op.forward_bytes = bytes(scores * forward_bytes);
+    op.backward_bytes = bytes(scores * backward_bytes);
+    ops.push_back(op);
+  };
+  if (w >= 4.0 || batch % kSoftmaxBlock == 0) {
+    const double read = causal && w < 4.0 ? 0.5 : 1.0;
+    step("attention.softmax", w * (read + 1), w * (2 * read + 1));
+  } else {
+    step("attention.softmax_to_fp32", w + 4, w + 4);
+    step("attention.softmax_scale", 8, 8);
+    step("attention.softmax_mask", 8, 8);
+    step("attention.softmax", 8, 12);
+    step("attention.softmax_from_fp32", w + 4, w + 4);
+  }
+  ops.back().saved = bytes(scores * w);
+}
+
 // Korthikanti 2022, figure 3: scores, softmax, dropout, context, each through memory; no causal
 // saving.
 void append_unfused_attention(Operators& ops, const Job& job, const Layout& layout,
@@ -132,9 +161,7 @@ void append_unfused_attention(Operators& ops, const Job& job, const Layout& layo
   ops.push_back(memory_operator("attention.split_heads", Module::attention_linear,
                                 kernel::kTranspose, qkv_elements(heads, shape), 2, 2, shape));
   ops.push_back(batched_product("attention.scores", batch, queries, keys, heads.key_width, shape));
-  ops.push_back(memory_operator("attention.softmax", Module::core_attention, kernel::kSoftmax,
-                                scores, 2, 3, shape));
-  ops.back().saved = bytes(scores * shape.width);
+  append_softmax(ops, batch, scores, job.causal, shape);
   if (job.dropout) {
     ops.push_back(memory_operator("attention.dropout", Module::core_attention, kernel::kAdd, scores,
                                   2.5, 2.5, shape));

@@ -64,6 +64,37 @@ TEST(Operators, FusedCausalAttentionComputesHalfOfTheScores) {
   EXPECT_DOUBLE_EQ(find(ops, "attention.core").forward_flops.value(), 1.03079215104e11);
 }
 
+// b = 1, a = 96, s = 2048: 96 * 2048^2 = 402,653,184 scores of 2 bytes. Under a causal mask forward
+// reads half and writes all (1.5 touches), backward reads half of two and writes all (2).
+TEST(Operators, FusedSoftmaxReadsOnlyTheLowerHalf) {
+  Job job = job_2048(AttentionKernel::unfused);
+  const auto ops = layer_operators(gpt3(), {}, job, {});
+  EXPECT_DOUBLE_EQ(find(ops, "attention.softmax").forward_bytes.value(), 402653184.0 * 3.0);
+  EXPECT_DOUBLE_EQ(find(ops, "attention.softmax").backward_bytes.value(), 402653184.0 * 4.0);
+  job.causal = false;
+  const auto full = layer_operators(gpt3(), {}, job, {});
+  EXPECT_DOUBLE_EQ(find(full, "attention.softmax").forward_bytes.value(), 402653184.0 * 4.0);
+}
+
+// 96 heads over 32 ranks: 3 heads, no multiple of 4, so PyTorch's five kernels run: 6 + 8 + 8 + 8 +
+// 6 bytes a score forward instead of 3. Two sequences more (b = 4): 12 heads, fused again.
+TEST(Operators, SoftmaxIsFusedOnlyForBlocksOfFourHeads) {
+  const Job job = job_2048(AttentionKernel::unfused);
+  Layout layout;
+  layout.tensor_parallel_size = 32;
+  const auto softmax_bytes = [&] {
+    double sum = 0;
+    for (const Operator& op : layer_operators(gpt3(), {}, job, layout)) {
+      if (op.kernel == kernel::kSoftmax) sum += op.forward_bytes.value();
+    }
+    return sum;
+  };
+  const double scores = 3.0 * 2048.0 * 2048.0;
+  EXPECT_DOUBLE_EQ(softmax_bytes(), scores * 36.0);
+  layout.micro_batch_size = 4;
+  EXPECT_DOUBLE_EQ(softmax_bytes(), 4.0 * scores * 3.0);
+}
+
 TEST(Operators, SlidingWindowSeesWindowKeysAQuery) {
   // s = 2048, w = 512: pairs = s w - w^2/2 = 917504 a head; 4 * 96 heads * 128 * pairs.
   Model model = gpt3();
