@@ -105,6 +105,18 @@ void complete(Layout& layout, const nlohmann::json& json, const Model& model, in
   }
 }
 
+// Megatron-LM of 2021 had no softmax but the fused one, which takes (sequence, head) pairs in
+// fours.
+int smallest_micro_batch(const Model& model, const Job& job, const Layout& layout) {
+  constexpr int kSoftmaxBlock = 4;
+  const int heads = model.num_attention_heads / std::max(1, layout.tensor_parallel_size);
+  for (int size = 1; size <= kSoftmaxBlock; size *= 2) {
+    const bool divides = job.global_batch_size % (size * layout.data_parallel_size) == 0;
+    if (divides && heads * size % kSoftmaxBlock == 0) return size;
+  }
+  return 1;
+}
+
 MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
                      const std::string& pointer, std::map<std::string, Cluster>& named) {
   ObjectReader reader(json, file, pointer);
@@ -120,6 +132,8 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   if (!layout.contains("sequence_parallel"))
     run.layout.sequence_parallel = shares_sequence(run.model, run.job, run.layout);
   complete(run.layout, layout, run.model, gpus);
+  if (!layout.contains("micro_batch_size") && is_gpt2_generation(run.model, run.job))
+    run.layout.micro_batch_size = smallest_micro_batch(run.model, run.job, run.layout);
   if (!layout.contains("scatter_gather_p2p")) {
     run.layout.scatter_gather_p2p =
         is_gpt2_generation(run.model, run.job) && !run.layout.sequence_parallel &&

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a set of measured runs ("meshwright.measurements/1"). What a set does not state:
-//   micro_batch_size 1; data_parallel_size: the rest of the GPUs; virtual_pipeline_parallel_size of
-//   an interleaved schedule: one layer a chunk (two stages, or one chunk: 1F1B); layers that do not
-//   divide by the pipeline, but do with two more: first and last stage hold one less (Megatron
+//   micro_batch_size 1, or for models of the GPT-2 generation (below) the smallest that gives
+//   Megatron-LM's fused softmax whole blocks of four heads; data_parallel_size: the rest of the
+//   GPUs; virtual_pipeline_parallel_size of an interleaved schedule: one layer a chunk (two stages,
+//   or one chunk: 1F1B); layers that do not divide by the pipeline, but do with two more: first and
+//   last stage hold one less (Megatron
 //   --account-for-embedding-in-pipeline-split,
 //   --account-for-loss-in-pipeline-split);
 //   attention_kernel and dropout: unfused with dropout for models of the GPT-2 generation (learned

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns a framework's six scalars (sim/hardware/framework.h) from measured steps.
+// Learns a framework's scalars (sim/hardware/framework.h), six at most at a time, from measured
+// steps.
 //
 // Minimises sum huber(log(predicted / measured) / s) + prior, over the logarithms of the scalars,
 // by Levenberg-Marquardt with numeric derivatives. The prior keeps a scalar that the data say
@@ -30,6 +31,7 @@ struct FitTermName {
   std::string_view name;
 };
 std::span<const FitTermName> fit_terms();
+inline constexpr std::size_t kMostFittedTerms = 6;
 
 struct FittedTerm {
   FitTerm term = FitTerm::gemm_time_factor;

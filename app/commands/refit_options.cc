@@ -29,6 +29,11 @@ std::string_view name_of(planner::FitTerm term) {
 std::string fit_term_list() { return fmt::format("{}", fmt::join(known_terms(), ", ")); }
 
 std::vector<planner::FitTerm> fit_terms_named(const std::vector<std::string>& names) {
+  if (names.size() > planner::kMostFittedTerms) {
+    throw InputError("--fit", "",
+                     fmt::format("must name at most {} terms, names {}", planner::kMostFittedTerms,
+                                 names.size()));
+  }
   std::vector<planner::FitTerm> terms;
   for (const std::string& name : names) {
     const std::size_t before = terms.size();

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "sim/cost/host.h"
 #include "sim/cost/transfer.h"
 
 namespace meshwright {
@@ -148,13 +148,6 @@ void expose(CommunicationCost& exposed, const CommunicationCost& hidden, Seconds
 Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown) {
   const Seconds beside = std::min(communication, compute);
   return communication - beside + overlap_slowdown * beside;
-}
-
-Seconds host_time(Seconds launching, Seconds device) {
-  const Seconds longer = std::max(launching, device);
-  if (longer == seconds(0)) return {};
-  const double ratio = std::min(launching, device) / longer;
-  return longer * std::cbrt(1.0 + ratio * ratio * ratio) - device;
 }
 
 ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cost/chunk.h"
+#include "sim/cost/host.h"
 
 #include <gtest/gtest.h>
 
