@@ -10,6 +10,7 @@
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/program.h"
+#include "app/trial_trace.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/rank_failure.h"
 #include "reports/origin_json.h"
@@ -49,21 +50,31 @@ reports::Table trials_table(const std::vector<Observation>& observations) {
                         {"step_ms", "measured step", "ms"},
                         {"step_p10_ms", "p10", "ms"},
                         {"step_p90_ms", "p90", "ms"},
+                        {"tokens_per_second", "tokens", "1/s"},
                         {"memory_mib", "peak memory", "MiB"},
                         {"not_run", "not run", ""}},
                        {}};
   for (const Observation& o : observations) {
     const auto ms = [](Seconds s) { return s / milliseconds(1); };
     if (!o.failure.empty()) {
-      table.rows.push_back({short_name(o.layout), {}, {}, {}, {}, {}, {}, o.failure});
+      table.rows.push_back({short_name(o.layout), {}, {}, {}, {}, {}, {}, {}, o.failure});
       continue;
     }
     table.rows.push_back({short_name(o.layout), static_cast<double>(o.ranks),
                           static_cast<double>(o.run_layers), ms(o.step_time), ms(o.step_time_p10),
-                          ms(o.step_time_p90), o.peak_memory / mebibytes(1),
+                          ms(o.step_time_p90), o.tokens_per_second, o.peak_memory / mebibytes(1),
                           o.complete ? std::string("all was run") : joined(o.not_run)});
   }
   return table;
+}
+
+void write_trace(const TrialRun& run, const std::vector<Observation>& observations) {
+  if (run.trace.empty()) return;
+  reports::Trace trace = trial_trace(observations);
+  trace.facts.emplace_back("tool_version", kVersion);
+  trace.facts.emplace_back("command", this_command());
+  write_file_atomically(run.trace, reports::trace_text(trace));
+  fmt::print(stderr, "wrote {}; ui.perfetto.dev and chrome://tracing open it\n", run.trace);
 }
 
 void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world) {
@@ -79,9 +90,12 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
     const bool last = observations.size() == run.layouts.size();
     if (writes && (last || run.out != "-")) write_trials(run, observations);
   }
+  if (writes) write_trace(run, observations);
   if (!writes || run.out == "-") return;
-  fmt::print("{}\nnext: meshwright validate {} {}\n",
-             reports::table_to_text(trials_table(observations)), run.plan, run.out);
+  fmt::print("{}\n", reports::table_to_text(trials_table(observations)));
+  if (run.options.mode == TrialMode::training) {
+    fmt::print("next: meshwright validate {} {}\n", run.plan, run.out);
+  }
   std::fflush(stdout);
 }
 

@@ -18,6 +18,7 @@ struct TrialRun {
   std::string plan;         // the file's name
   std::string plan_sha256;  // of its bytes
   std::string out;
+  std::string trace;    // empty: none is written
   std::string backend;  // "cpu" with mpi, "cuda" with nccl
   Model model;
   Job job;

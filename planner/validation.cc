@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/cost/transfer.h"
 #include "sim/error.h"
 #include "sim/names.h"
 
@@ -49,7 +50,49 @@ std::vector<TermComparison> compare_terms(const Estimate& predicted,
   return terms;
 }
 
-LayoutComparison compare(const Observation& observation, Estimate predicted) {
+// Scalars: the gradient norm's, which a trial does not take, and the mean square's.
+bool is_scalar(const Transfer& t) { return t.payload <= bytes(4); }
+
+const Transfer* ledger_entry(const StageVolume& ledger, const Transfer& counted) {
+  for (const Transfer& t : ledger.transfers) {
+    if (t.name == counted.name && t.group == counted.group && t.phase == counted.phase &&
+        t.collective == counted.collective) {
+      return &t;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<TransferComparison> compare_transfers(const StageVolume& ledger,
+                                                  const Observation& observation,
+                                                  const Cluster& cluster) {
+  std::vector<TransferComparison> transfers;
+  for (std::size_t i = 0; i < observation.counted.size(); ++i) {
+    const Transfer& counted = observation.counted[i];
+    TransferComparison c{counted, {}, {}, is_scalar(counted)};
+    if (i < observation.counted_time.size()) c.measured = observation.counted_time[i];
+    if (const Transfer* t = ledger_entry(ledger, counted)) {
+      c.predicted = transfer_cost(*t, observation.run_layout, cluster).time;
+      c.as_predicted = t->payload == counted.payload && t->times_per_step == counted.times_per_step;
+    }
+    transfers.push_back(c);
+  }
+  return transfers;
+}
+
+bool same_bytes(const StageVolume& ledger, const std::vector<TransferComparison>& transfers) {
+  std::size_t counted = 0;
+  for (const TransferComparison& t : transfers) {
+    if (!t.as_predicted) return false;
+    counted += is_scalar(t.counted) ? 0 : 1;
+  }
+  const auto listed = std::count_if(ledger.transfers.begin(), ledger.transfers.end(),
+                                    [](const Transfer& t) { return !is_scalar(t); });
+  return counted == static_cast<std::size_t>(listed);
+}
+
+LayoutComparison compare(const Observation& observation, Estimate predicted,
+                         const Cluster& cluster) {
   LayoutComparison comparison;
   comparison.error = relative_error(predicted.step_time.value(), observation.step_time.value());
   comparison.inside_interval = observation.step_time >= predicted.step_time_low &&
@@ -57,6 +100,9 @@ LayoutComparison compare(const Observation& observation, Estimate predicted) {
   comparison.memory_error =
       relative_error(predicted.peak_memory().value(), observation.peak_memory.value());
   comparison.terms = compare_terms(predicted, observation);
+  const StageVolume& ledger = predicted.volume.stages.front();  // rank 0's
+  comparison.transfers = compare_transfers(ledger, observation, cluster);
+  comparison.same_bytes = same_bytes(ledger, comparison.transfers);
   comparison.observation = observation;
   comparison.predicted = std::move(predicted);
   return comparison;
@@ -69,12 +115,19 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
 }
 
+double regret_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  const auto chosen = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
+  const double best = *std::min_element(measured.begin(), measured.end());
+  return measured[static_cast<std::size_t>(chosen)] / best - 1.0;
+}
+
 void summarise(Validation& validation) {
   if (validation.layouts.empty()) return;
-  std::vector<double> errors, predicted, measured;
+  std::vector<double> errors, memory_errors, predicted, measured;
   double inside = 0.0;
   for (const LayoutComparison& comparison : validation.layouts) {
     errors.push_back(std::abs(comparison.error));
+    memory_errors.push_back(std::abs(comparison.memory_error));
     predicted.push_back(comparison.predicted.step_time.value());
     measured.push_back(comparison.observation.step_time.value());
     inside += comparison.inside_interval ? 1.0 : 0.0;
@@ -82,6 +135,8 @@ void summarise(Validation& validation) {
   validation.worst_absolute_error = *std::max_element(errors.begin(), errors.end());
   validation.interval_coverage = inside / static_cast<double>(errors.size());
   if (errors.size() >= 3) validation.kendall_tau = kendall_tau(predicted, measured);
+  validation.regret = regret_of(predicted, measured);
+  validation.median_absolute_memory_error = median(std::move(memory_errors));
   validation.median_absolute_error = median(std::move(errors));
 }
 
@@ -94,6 +149,10 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
     const std::string name = short_name(observation.layout);
     if (!observation.failure.empty()) {
       validation.skipped.push_back(name + ": " + observation.failure);
+      continue;
+    }
+    if (observation.mode != TrialMode::training) {
+      validation.skipped.push_back(name + ": a forward pass of inference, not a training step");
       continue;
     }
     if (!(observation.step_time > seconds(0))) {
@@ -110,7 +169,8 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
           describe(infeasible->violation, run_model, run_job, observation.run_layout));
       continue;
     }
-    validation.layouts.push_back(compare(observation, std::get<Estimate>(std::move(outcome))));
+    validation.layouts.push_back(
+        compare(observation, std::get<Estimate>(std::move(outcome)), run_cluster));
   }
   summarise(validation);
   return validation;

@@ -16,6 +16,13 @@ struct TermComparison {
   Seconds predicted, measured;
 };
 
+// All calls of one entry of the ledger in a step, as rank 0 made and timed them.
+struct TransferComparison {
+  Transfer counted;
+  Seconds predicted, measured;  // measured 0: not timed
+  bool as_predicted = false;    // the ledger has the same calls with the same bytes
+};
+
 struct LayoutComparison {
   Observation observation;
   Estimate predicted;  // of what was run (run_layout, run_layers), on as many devices
@@ -23,6 +30,9 @@ struct LayoutComparison {
   bool inside_interval = false;
   double memory_error = 0.0;  // predicted / measured peak memory - 1
   std::vector<TermComparison> terms;
+  std::vector<TransferComparison> transfers;
+  // Every call of rank 0 but single numbers is in the ledger, byte for byte, and nothing else is.
+  bool same_bytes = false;
 };
 
 struct Validation {
@@ -30,7 +40,10 @@ struct Validation {
   std::vector<std::string> skipped;  // observations that failed, and why
   double median_absolute_error = 0.0;
   double worst_absolute_error = 0.0;
-  double kendall_tau = 0.0;        // rank agreement, when three or more layouts were run; else 0
+  double kendall_tau = 0.0;  // rank agreement, when three or more layouts were run; else 0
+  // The layout predicted fastest, measured, over the one measured fastest, - 1.
+  double regret = 0.0;
+  double median_absolute_memory_error = 0.0;
   double interval_coverage = 0.0;  // share of layouts measured inside their interval
 };
 

@@ -137,14 +137,17 @@ Table validation_table(const planner::Validation& validation) {
                {"predicted_ms", "predicted", "ms"},
                {"measured_ms", "measured", "ms"},
                {"error_percent", "error", "%", 3},
-               {"inside_interval", "inside interval", ""}},
+               {"inside_interval", "inside interval", ""},
+               {"memory_error_percent", "memory error", "%", 3},
+               {"same_bytes", "bytes as predicted", ""}},
               {}};
   for (const planner::LayoutComparison& c : validation.layouts) {
     table.rows.push_back({short_name(c.observation.layout), short_name(c.observation.run_layout),
                           static_cast<double>(c.observation.ranks),
                           milliseconds_of(c.predicted.step_time),
                           milliseconds_of(c.observation.step_time), c.error * 100.0,
-                          text(c.inside_interval ? "yes" : "no")});
+                          text(c.inside_interval ? "yes" : "no"), c.memory_error * 100.0,
+                          text(c.same_bytes ? "yes" : "no")});
   }
   return table;
 }

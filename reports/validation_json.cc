@@ -13,6 +13,16 @@ Json to_json(const planner::LayoutComparison& comparison) {
                      {"predicted_seconds", term.predicted.value()},
                      {"measured_seconds", term.measured.value()}});
   }
+  Json transfers = Json::array();
+  for (const planner::TransferComparison& t : comparison.transfers) {
+    transfers.push_back({{"name", t.counted.name},
+                         {"phase", name_of(t.counted.phase)},
+                         {"times_per_step", t.counted.times_per_step},
+                         {"payload_bytes", t.counted.payload.value()},
+                         {"predicted_seconds", t.predicted.value()},
+                         {"measured_seconds", t.measured.value()},
+                         {"as_predicted", t.as_predicted}});
+  }
   return {{"layout", meshwright::to_json(comparison.observation.layout)},
           {"name", short_name(comparison.observation.layout)},
           {"run_name", short_name(comparison.observation.run_layout)},
@@ -24,6 +34,8 @@ Json to_json(const planner::LayoutComparison& comparison) {
           {"inside_interval", comparison.inside_interval},
           {"memory_error", comparison.memory_error},
           {"terms", std::move(terms)},
+          {"transfers", std::move(transfers)},
+          {"same_bytes", comparison.same_bytes},
           {"observation", meshwright::to_json(comparison.observation)},
           {"predicted", meshwright::to_json(comparison.predicted)}};
 }
@@ -32,6 +44,8 @@ void add(Json& json, const planner::Validation& validation) {
   json["median_absolute_error"] = validation.median_absolute_error;
   json["worst_absolute_error"] = validation.worst_absolute_error;
   json["kendall_tau"] = validation.kendall_tau;
+  json["regret"] = validation.regret;
+  json["median_absolute_memory_error"] = validation.median_absolute_memory_error;
   json["interval_coverage"] = validation.interval_coverage;
   json["skipped"] = validation.skipped;
   json["layouts"] = Json::array();

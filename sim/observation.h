@@ -7,14 +7,25 @@
 
 #include "sim/estimate.h"
 #include "sim/layout/layout.h"
+#include "sim/trial_mode.h"
 #include "sim/units.h"
 
 namespace meshwright {
 
 struct ObservedTerm {
   TermKind kind = TermKind::forward_compute;
-  Seconds time;  // median over steps, slowest rank; waiting inside collectives is pipeline_bubble
-                 // or its own term
+  Seconds time;  // median over steps, of the rank that waited least for others: its time in a
+                 // collective is the transfer's
+};
+
+// What one rank did, from the step's begin on.
+struct ObservedInterval {
+  int rank = 0;
+  TermKind kind = TermKind::host;
+  std::string name;      // of the transfer; empty: the term says all
+  int micro_batch = -1;  // -1: none
+  int chunk = 0;         // of the rank's stage
+  Seconds begin, end;
 };
 
 struct Observation {
@@ -26,15 +37,19 @@ struct Observation {
   int steps = 0;
   bool complete = true;              // everything of the plan's layout was run
   std::vector<std::string> not_run;  // what was not, in words
-  Seconds step_time;                 // median over steps of the slowest rank
+  Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
   Seconds step_time_p10, step_time_p90, step_time_min;
   std::vector<ObservedTerm> terms;
   std::vector<Transfer>
-      counted;          // bytes that the ranks themselves counted (rank 0's view), by collective
-  Bytes peak_memory;    // largest rank
-  double loss = 0.0;    // after the last step
-  std::string device;   // "cpu", "cuda"
-  std::string failure;  // empty, or why the run ended early
+      counted;  // bytes that the ranks themselves counted (rank 0's view), by collective
+  std::vector<Seconds> counted_time;  // of all calls of a step, waiting included; beside `counted`
+  Bytes peak_memory;   // largest rank: the most that the trial itself had in use at once
+  double loss = 0.0;   // after the last step
+  std::string device;  // "cpu", "cuda"
+  TrialMode mode = TrialMode::training;
+  double tokens_per_second = 0.0;           // of all ranks together; 0: not measured
+  std::vector<ObservedInterval> intervals;  // of the last step, all ranks; empty unless asked for
+  std::string failure;                      // empty, or why the run ended early
 };
 
 }  // namespace meshwright

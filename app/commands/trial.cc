@@ -19,6 +19,7 @@
 #include "reports/sha256.h"
 #include "sim/error.h"
 #include "sim/json/reader.h"
+#include "sim/json/trial_mode_names.h"
 #include "sim/names.h"
 
 namespace meshwright::app {
@@ -32,17 +33,38 @@ struct Options {
   std::string out = "trials.json";
   std::string backend = "cpu";
   std::string mpirun_args;
+  std::string mode = "training";
+  std::string trace;
   int top = 3;
   int ranks = 0;
   calibrate::TrialOptions trial;
 };
 
+std::string unsupported(const reports::PlanFile& plan, const Layout& layout,
+                        const calibrate::TrialOptions& trial) {
+  return trial.mode == TrialMode::training
+             ? calibrate::trial_unsupported(plan.model, plan.job, layout)
+             : calibrate::inference_unsupported(plan.model, plan.job, layout, trial.decode_tokens);
+}
+
+// Inference runs the tensor ranks of a layout and the sequences of a micro-batch; layouts that are
+// alike in both are one.
+bool is_repeated(const std::vector<Layout>& chosen, const Layout& layout, TrialMode mode) {
+  return mode != TrialMode::training &&
+         std::any_of(chosen.begin(), chosen.end(), [&](const Layout& other) {
+           return other.tensor_parallel_size == layout.tensor_parallel_size &&
+                  other.micro_batch_size == layout.micro_batch_size;
+         });
+}
+
 // The best layouts that the trial knows how to run; the others are passed over aloud.
-std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top) {
+std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top,
+                             const calibrate::TrialOptions& trial) {
   std::vector<Layout> layouts;
   for (const Layout& layout : plan.layouts) {
     if (layouts.size() == top) break;
-    const std::string reason = calibrate::trial_unsupported(plan.model, plan.job, layout);
+    if (is_repeated(layouts, layout, trial.mode)) continue;
+    const std::string reason = unsupported(plan, layout, trial);
     if (reason.empty()) {
       layouts.push_back(layout);
     } else if (!calibrate::find_rank_place(calibrate::process_environment())) {
@@ -59,11 +81,12 @@ TrialRun describe_run(const Options& options) {
     throw InputError(options.plan, "/ranked", "holds no layout",
                      "no layout fits: see its rejections");
   }
-  const std::vector<Layout> layouts = runnable(plan, static_cast<std::size_t>(options.top));
+  const std::vector<Layout> layouts =
+      runnable(plan, static_cast<std::size_t>(options.top), options.trial);
   if (layouts.empty()) {
     throw InputError(options.plan, "/ranked",
                      "holds no layout that the trial can run: " +
-                         calibrate::trial_unsupported(plan.model, plan.job, plan.layouts.front()));
+                         unsupported(plan, plan.layouts.front(), options.trial));
   }
   TrialRun run;
   run.plan = options.plan;
@@ -74,6 +97,8 @@ TrialRun describe_run(const Options& options) {
   run.job = plan.job;
   run.layouts = layouts;
   run.options = options.trial;
+  run.trace = options.trace;
+  run.options.keep_intervals = !options.trace.empty();
   return run;
 }
 
@@ -108,12 +133,22 @@ int start_ranks(const Options& options, const TrialRun& run) {
                     fmt::format("layouts measured before that are in {}", options.out));
 }
 
-int run(const Options& options) {
+TrialMode mode_of(const std::string& text) {
+  for (const auto& entry : kTrialModeNames) {
+    if (entry.name == text) return entry.value;
+  }
+  throw InputError("--mode", "", fmt::format("\"{}\" is not a mode", text),
+                   "training, prefill or decode");
+}
+
+int run(Options options) {
+  options.trial.mode = mode_of(options.mode);
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
   const TrialRun described = describe_run(options);
   if (place) return run_trial_rank(described, *place);
   check_backend(options.backend);
   check_writable(options.out);
+  if (!options.trace.empty()) check_writable(options.trace);
   return start_ranks(options, described);
 }
 
@@ -139,6 +174,16 @@ void add_trial(CLI::App& app, int& exit_code) {
                    "Ranks to start; default: one a core, no more than the layouts need, or 1 "
                    "with cuda. Under srun or mpirun the ranks are theirs")
       ->check(positive);
+  command->add_option("--mode", options->mode,
+                      "training (default), or inference on a layout's tensor ranks: prefill of a "
+                      "prompt, or decode behind a key-value cache");
+  command
+      ->add_option("--decode-tokens", options->trial.decode_tokens,
+                   "Positions that a step of --mode decode adds to each sequence; default: 32")
+      ->check(positive);
+  command->add_option("--trace", options->trace,
+                      "Also write what each rank did in the last step of each layout, for "
+                      "ui.perfetto.dev");
   command->add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
   command->add_option("--mpirun-args", options->mpirun_args,
                       "Added to mpirun's arguments, such as \"--host a:4,b:4\"");

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 
 #include "app/commands/inputs.h"
@@ -66,6 +69,48 @@ reports::Table term_errors(const planner::Validation& validation) {
   return table;
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0.0 : values[values.size() / 2];
+}
+
+struct TimePairs {
+  std::vector<double> predicted, measured, error_percent;
+  void add(Seconds p, Seconds m) {
+    predicted.push_back(p / milliseconds(1));
+    measured.push_back(m / milliseconds(1));
+    error_percent.push_back(std::abs(p / m - 1.0) * 100.0);
+  }
+};
+
+// One row a term or transfer over all layouts that have it.
+reports::Table over_all_layouts(const planner::Validation& validation) {
+  std::map<std::string, TimePairs> rows;
+  for (const planner::LayoutComparison& layout : validation.layouts) {
+    for (const planner::TermComparison& t : layout.terms) {
+      if (t.measured > seconds(0)) rows[std::string(name_of(t.kind))].add(t.predicted, t.measured);
+    }
+    for (const planner::TransferComparison& t : layout.transfers) {
+      if (!(t.measured > seconds(0)) || !(t.predicted > seconds(0))) continue;
+      rows[fmt::format("{}: {}", name_of(t.counted.group), t.counted.name)].add(t.predicted,
+                                                                                t.measured);
+    }
+  }
+  reports::Table table{"Over all layouts (medians)",
+                       {{"term", "term or transfer", ""},
+                        {"layouts", "layouts", ""},
+                        {"predicted_ms", "predicted", "ms"},
+                        {"measured_ms", "measured", "ms"},
+                        {"absolute_error_percent", "absolute error", "%", 3}},
+                       {}};
+  for (const auto& [name, pairs] : rows) {
+    table.rows.push_back({name, static_cast<double>(pairs.predicted.size()),
+                          median(pairs.predicted), median(pairs.measured),
+                          median(pairs.error_percent)});
+  }
+  return table;
+}
+
 void print_what_was_run(const planner::Validation& validation) {
   for (const planner::LayoutComparison& layout : validation.layouts) {
     const Observation& o = layout.observation;
@@ -85,11 +130,19 @@ int verdict(const Options& options, const planner::Validation& validation) {
     return kGateFailed;
   }
   fmt::print(
-      stderr, "median absolute error {:.3g} %, worst {:.3g} %, {:.3g} % inside the interval{}\n",
+      stderr,
+      "median absolute error {:.3g} %, worst {:.3g} %, {:.3g} % inside the interval{}, regret of "
+      "the layout predicted fastest {:.3g} %, memory error {:.3g} %, bytes as predicted in {} of "
+      "{} "
+      "layouts\n",
       100.0 * validation.median_absolute_error, 100.0 * validation.worst_absolute_error,
       100.0 * validation.interval_coverage,
       validation.layouts.size() >= 3 ? fmt::format(", Kendall tau {:.3g}", validation.kendall_tau)
-                                     : "");
+                                     : "",
+      100.0 * validation.regret, 100.0 * validation.median_absolute_memory_error,
+      std::count_if(validation.layouts.begin(), validation.layouts.end(),
+                    [](const planner::LayoutComparison& c) { return c.same_bytes; }),
+      validation.layouts.size());
   int exit_code = kDone;
   if (!options.max_error.empty()) {
     const double limit = share_of("--max-error", options.max_error);
@@ -133,7 +186,7 @@ int run(const Options& options) {
   const std::string json = reports::validation_to_json(validation, origin).dump(2) + "\n";
   OutputOptions output = options.output;
   const std::vector<reports::Table> tables{reports::validation_table(validation),
-                                           term_errors(validation)};
+                                           term_errors(validation), over_all_layouts(validation)};
   if (output.out != "-") {
     write_file_atomically(output.out, json);
     output.out = "-";

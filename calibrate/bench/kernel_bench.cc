@@ -99,6 +99,81 @@ class LayerNormBench : public KernelBench {
                                dbeta_ = zeros(s_.hidden);
 };
 
+class RmsNormBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    const std::vector<float> x = first(*x_, s_.hidden);
+    double square = 0.0;
+    for (const double v : x) square += v * v / static_cast<double>(x.size());
+    const double gamma = first(*gamma_, 1)[0];
+    return compare("rms_norm", first(*y_, 1)[0], x[0] / std::sqrt(square + 1e-5) * gamma);
+  }
+
+ protected:
+  void once() override {
+    compute_.rms_norm_forward(x_->floats(), gamma_->floats(), y_->floats(), rstd_->floats(),
+                              s_.rows(), s_.hidden);
+    compute_.rms_norm_backward(y_->floats(), x_->floats(), gamma_->floats(), rstd_->floats(),
+                               dx_->floats(), dgamma_->floats(), s_.rows(), s_.hidden);
+  }
+
+ private:
+  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), gamma_ = sample(s_.hidden),
+                               y_ = zeros(s_.rows() * s_.hidden),
+                               dx_ = zeros(s_.rows() * s_.hidden), rstd_ = zeros(s_.rows()),
+                               dgamma_ = zeros(s_.hidden);
+};
+
+// There and back again, every head of every sequence.
+class RotaryBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    // The table holds angles of no rotation but of pair 0 at position 1: a quarter turn.
+    const std::vector<float> before = first(*x_, 2 * width_);
+    turn(false);
+    const double turned = first(*x_, width_ + 1).back();
+    turn(true);
+    const auto at = static_cast<std::size_t>(width_);
+    const auto partner = static_cast<std::size_t>(width_ + width_ / 2);
+    const std::string wrong = compare("rotary", turned, -static_cast<double>(before[partner]));
+    return wrong.empty() ? compare("rotary back", first(*x_, width_ + 1).back(), before[at])
+                         : wrong;
+  }
+
+ protected:
+  void once() override {
+    turn(false);
+    turn(true);
+  }
+
+ private:
+  void turn(bool inverse) {
+    compute_.rotary(x_->floats(), table_->floats(), s_.batch, s_.heads, s_.heads, s_.positions,
+                    width_, inverse);
+  }
+  std::unique_ptr<DeviceArray> table() {
+    std::vector<float> values(static_cast<std::size_t>(s_.positions * width_), 0.0F);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool cosine = static_cast<std::int64_t>(i) % width_ < width_ / 2;
+      values[i] = cosine ? 1.0F : 0.0F;
+    }
+    if (s_.positions > 1) {
+      values[static_cast<std::size_t>(width_)] = 0.0F;
+      values[static_cast<std::size_t>(width_ + width_ / 2)] = 1.0F;
+    }
+    auto array = zeros(s_.positions * width_);
+    compute_.upload(array->data(), values.data(), values.size() * sizeof(float));
+    compute_.synchronize();
+    return array;
+  }
+
+  std::int64_t width_ = s_.hidden / s_.heads;
+  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), table_ = table();
+};
+
 class ActivationBench : public KernelBench {
  public:
   using KernelBench::KernelBench;
@@ -318,8 +393,10 @@ double activations(const KernelSizes& s) { return static_cast<double>(s.rows() *
 
 // Touches: operators.cc, attention_operators.cc, mlp_operators.cc (forward + backward); the
 // optimizer's 7 (gradient read; weight and two moments read and written): evaluate.cc.
-constexpr std::array<Entry, 8> kEntries{{
+constexpr std::array<Entry, 10> kEntries{{
     {kernel::kLayerNorm, activations, 2 + 3, 2, make<LayerNormBench>},
+    {kernel::kRmsNorm, activations, 2 + 3, 2, make<RmsNormBench>},
+    {kernel::kRotary, activations, 2 + 2, 2, make<RotaryBench>},
     {kernel::kActivation,
      [](const KernelSizes& s) { return static_cast<double>(s.rows() * s.ffn); }, 2 + 3, 2,
      make<ActivationBench>},

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace meshwright::calibrate {
+namespace {
+
+float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
+
+}  // namespace
 
 Attention::Attention(const TrialContext& context, ParameterStore& store, const std::string& name)
     : context_(context),
@@ -25,12 +31,6 @@ void Attention::multiply_blocks(GemmCall call) const {
   call.batch = qkv_.blocks();
   multiply(context_, call);
 }
-
-namespace {
-
-float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
-
-}  // namespace
 
 Tensor Attention::probabilities(const Tensor& heads) const {
   const std::int64_t keys_count = context_.positions;
@@ -55,14 +55,18 @@ Tensor Attention::context(const Tensor& heads, const Tensor& probabilities) cons
   return out;
 }
 
+Tensor Attention::merged(const Tensor& by_heads) const {
+  Tensor out = context_.tensor(by_heads.count());
+  context_.compute.from_heads(by_heads.data(), out.data(), context_.positions,
+                              context_.layout.micro_batch_size, qkv_.groups(),
+                              qkv_.queries_of_group(), qkv_.width());
+  return out;
+}
+
 Tensor Attention::forward(const Tensor& x, AttentionSaved& saved, Phase phase) const {
   saved.heads = qkv_.forward(x, phase);
   Tensor p = probabilities(saved.heads);
-  const Tensor by_heads = context(saved.heads, p);
-  saved.merged = context_.tensor(by_heads.count());
-  context_.compute.from_heads(by_heads.data(), saved.merged.data(), context_.positions,
-                              context_.layout.micro_batch_size, qkv_.groups(),
-                              qkv_.queries_of_group(), qkv_.width());
+  saved.merged = merged(context(saved.heads, p));
   if (!context_.recomputes(kRecomputeCoreAttention)) saved.probabilities = std::move(p);
   return projection_.forward(saved.merged, phase);
 }
@@ -107,6 +111,54 @@ Tensor Attention::backward(const Tensor& dy, const Tensor& x, AttentionSaved& sa
                             qkv_.queries_of_group(), qkv_.width());
   dmerged.release();
   return qkv_.backward(heads_gradient(dout, saved), x);
+}
+
+// Zeros, because the entries behind the last position are multiplied by probabilities of zero.
+KeyValueCache Attention::make_cache(std::int64_t capacity) const {
+  const std::int64_t count = qkv_.blocks() * capacity * qkv_.width();
+  KeyValueCache cache{context_.tensor(count), context_.tensor(count), capacity};
+  context_.compute.fill_zero(cache.keys.data(), cache.keys.size());
+  context_.compute.fill_zero(cache.values.data(), cache.values.size());
+  return cache;
+}
+
+void Attention::store(const Tensor& heads, KeyValueCache& cache) const {
+  const std::int64_t first = context_.first_position * qkv_.width();
+  const std::int64_t stride = cache.capacity * qkv_.width();
+  context_.compute.copy_rows(cache.keys.data() + first, stride, keys(heads), qkv_.block_size(),
+                             qkv_.blocks(), qkv_.head_size());
+  context_.compute.copy_rows(cache.values.data() + first, stride, values(heads), qkv_.block_size(),
+                             qkv_.blocks(), qkv_.head_size());
+}
+
+// Keys are taken by tens of positions: a product of one more column each time would be a new
+// product each time, and libraries prepare every one.
+Tensor Attention::attend(const Tensor& heads, const KeyValueCache& cache) const {
+  constexpr std::int64_t kKeyBlock = 64;
+  const std::int64_t seen = context_.first_position + context_.positions;
+  const std::int64_t rounded = (seen + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
+  const std::int64_t count = std::min(rounded, cache.capacity), rows = query_rows();
+  const Tensor scores = context_.tensor(qkv_.blocks() * rows * count);
+  GemmCall call =
+      product(rows, count, qkv_.width(), heads.data(), cache.keys.data(), scores.data());
+  call.transpose_b = true;
+  call.stride_a = qkv_.block_size();
+  call.stride_b = cache.capacity * qkv_.width();
+  multiply_blocks(call);
+  context_.compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(qkv_.width()),
+                                          qkv_.blocks() * qkv_.queries_of_group(),
+                                          context_.positions, count, context_.first_position);
+  Tensor out = context_.tensor(qkv_.blocks() * rows * qkv_.width());
+  call = product(rows, qkv_.width(), count, scores.data(), cache.values.data(), out.data());
+  call.stride_b = cache.capacity * qkv_.width();
+  multiply_blocks(call);
+  return out;
+}
+
+Tensor Attention::forward_cached(const Tensor& x, KeyValueCache& cache) const {
+  const Tensor heads = qkv_.forward(x, Phase::forward);
+  store(heads, cache);
+  return projection_.forward(merged(attend(heads, cache)), Phase::forward);
 }
 
 }  // namespace meshwright::calibrate

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "calibrate/trial/key_value_cache.h"
 #include "calibrate/trial/query_key_value.h"
 
 namespace meshwright::calibrate {
@@ -24,6 +25,10 @@ class Attention {
   [[nodiscard]] Tensor forward(const Tensor& x, AttentionSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x, AttentionSaved& saved) const;
 
+  // Inference: the context's positions attend to the cached ones and to themselves, and are cached.
+  [[nodiscard]] KeyValueCache make_cache(std::int64_t capacity) const;
+  [[nodiscard]] Tensor forward_cached(const Tensor& x, KeyValueCache& cache) const;
+
  private:
   // Of the heads' queries, keys and values: the first number.
   [[nodiscard]] float* keys(const Tensor& heads) const;
@@ -33,6 +38,9 @@ class Attention {
   [[nodiscard]] Tensor context(const Tensor& heads, const Tensor& probabilities) const;
   [[nodiscard]] Tensor heads_gradient(const Tensor& dout, const AttentionSaved& saved) const;
   void multiply_blocks(GemmCall call) const;
+  void store(const Tensor& heads, KeyValueCache& cache) const;
+  [[nodiscard]] Tensor attend(const Tensor& heads, const KeyValueCache& cache) const;
+  [[nodiscard]] Tensor merged(const Tensor& by_heads) const;
 
   const TrialContext& context_;
   QueryKeyValue qkv_;

@@ -2,18 +2,26 @@
 #include "calibrate/trial/batch.h"
 
 namespace meshwright::calibrate {
-namespace {
 
-// (positions, batch) of token ids; `ahead` 1 gives the targets.
-Tensor tokens(const TrialContext& context, std::uint64_t stream, std::int64_t first_sample,
-              std::int64_t ahead, std::uint64_t seed) {
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(context.rows()));
-  const std::int64_t batch = context.layout.micro_batch_size;
-  for (std::int64_t i = 0; i < context.rows(); ++i) {
+std::vector<std::int32_t> token_ids(const Model& model, std::int64_t batch, std::int64_t positions,
+                                    std::int64_t first_sample, std::int64_t first_position,
+                                    std::uint64_t seed) {
+  const std::uint64_t stream = stream_of("tokens");
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(batch * positions));
+  for (std::int64_t i = 0; i < batch * positions; ++i) {
     ids[static_cast<std::size_t>(i)] =
         hashed_integer(seed, stream, static_cast<std::uint64_t>(first_sample + i % batch),
-                       static_cast<std::uint64_t>(i / batch + ahead), context.model.vocab_size);
+                       static_cast<std::uint64_t>(i / batch + first_position), model.vocab_size);
   }
+  return ids;
+}
+
+namespace {
+
+Tensor tokens(const TrialContext& context, std::int64_t first_sample, std::int64_t first_position,
+              std::uint64_t seed) {
+  const auto ids = token_ids(context.model, context.layout.micro_batch_size, context.positions,
+                             first_sample, first_position, seed);
   Tensor device = context.tensor(context.rows());
   context.compute.upload(device.data(), ids.data(), device.size());
   context.compute.synchronize();
@@ -47,9 +55,8 @@ std::vector<MicroBatch> make_micro_batches(const TrialContext& context, int coun
     const std::int64_t sample = (static_cast<std::int64_t>(context.groups.at.data) * count + i) *
                                 context.layout.micro_batch_size;
     if (context.model.vocab_size > 0) {
-      const std::uint64_t stream = stream_of("tokens");
-      batches.push_back(
-          {tokens(context, stream, sample, 0, seed), tokens(context, stream, sample, 1, seed)});
+      // The target of a position is the token at the next one.
+      batches.push_back({tokens(context, sample, 0, seed), tokens(context, sample, 1, seed)});
     } else {
       batches.push_back({numbers(context, stream_of("inputs"), sample, seed),
                          numbers(context, stream_of("targets"), sample, seed)});

@@ -3,6 +3,7 @@
 // same batch.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "calibrate/trial/context.h"
@@ -14,6 +15,12 @@ namespace meshwright::calibrate {
 struct MicroBatch {
   Tensor input, target;
 };
+
+// (positions, batch) of token ids from `first_position` on; the same for the same sample
+// everywhere.
+std::vector<std::int32_t> token_ids(const Model& model, std::int64_t batch, std::int64_t positions,
+                                    std::int64_t first_sample, std::int64_t first_position,
+                                    std::uint64_t seed);
 
 std::vector<MicroBatch> make_micro_batches(const TrialContext& context, int count,
                                            std::uint64_t seed);

@@ -26,13 +26,19 @@ Embedding::Embedding(const TrialContext& context, ParameterStore& store)
   p.rows = p.local_rows = context.model.max_position_embeddings;
   p.cols = p.local_cols = context.hidden();
   positions_ = &store.add(p);
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(context.rows()));
+  update_positions();
+}
+
+void Embedding::update_positions() {
+  if (positions_ == nullptr) return;
+  const auto first = static_cast<std::int32_t>(context_.first_position);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(context_.rows()));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    ids[i] = static_cast<std::int32_t>(i) / context.layout.micro_batch_size;
+    ids[i] = first + static_cast<std::int32_t>(i) / context_.layout.micro_batch_size;
   }
-  position_ids_ = context.tensor(context.rows());
-  context.compute.upload(position_ids_.data(), ids.data(), position_ids_.size());
-  context.compute.synchronize();
+  position_ids_ = context_.tensor(context_.rows());
+  context_.compute.upload(position_ids_.data(), ids.data(), position_ids_.size());
+  context_.compute.synchronize();
 }
 
 Tensor Embedding::forward(const Tensor& tokens) const {

@@ -16,6 +16,8 @@ class Embedding {
   Embedding(const TrialContext& context, ParameterStore& store);
 
   [[nodiscard]] Parameter& words() const { return words_; }
+  // After the context's positions have changed.
+  void update_positions();
   // tokens: rows() ids on the device.
   [[nodiscard]] Tensor forward(const Tensor& tokens) const;
   void backward(const Tensor& dy, const Tensor& tokens) const;

@@ -30,6 +30,25 @@ LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore
                  : store.add(vocabulary_slice(
                        context, context.model.tied_embeddings ? "embedding.words" : "head"))) {}
 
+void LanguageModelHead::logits(const float* normed, float* out) const {
+  GemmCall call =
+      product(context_.rows(), words_.local_rows, context_.hidden(), normed, words_.weight, out);
+  call.transpose_b = true;
+  multiply(context_, call);
+}
+
+Tensor LanguageModelHead::gathered_logits(const Tensor& x) const {
+  NormSaved unused;
+  const Tensor normed = norm_.forward(x, unused);
+  Tensor own = context_.tensor(context_.rows() * words_.local_rows);
+  logits(normed.data(), own.data());
+  CountedGroup& group = context_.groups.tensor;
+  if (group.size() == 1) return own;
+  Tensor all = context_.tensor(own.count() * group.size());
+  group.all_gather("logits all-gather", Phase::forward, own.data(), all.data(), own.count());
+  return all;
+}
+
 double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& saved) const {
   Compute& compute = context_.compute;
   const std::int64_t rows = context_.rows();
@@ -41,10 +60,7 @@ double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& sa
   {
     const WholeSequence whole(context_, saved.normed.data(), context_.hidden(),
                               "logits input all-gather", Phase::forward);
-    GemmCall logits = product(rows, vocab, context_.hidden(), whole.data(), words_.weight,
-                              saved.probabilities.data());
-    logits.transpose_b = true;
-    multiply(context_, logits);
+    logits(whole.data(), saved.probabilities.data());
   }
   const Tensor maximum = context_.tensor(rows);
   const Tensor target = context_.tensor(rows);
@@ -56,10 +72,10 @@ double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& sa
   group.all_reduce(kCrossEntropyName, Phase::forward, target.data(), rows);
   group.all_reduce(kCrossEntropyName, Phase::forward, saved.sum_exp.data(), rows);
   const auto sums = downloaded(context_, saved.sum_exp);
-  const auto logits = downloaded(context_, target);
+  const auto target_logits = downloaded(context_, target);
   double loss = 0.0;
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    loss += std::log(static_cast<double>(sums[i])) - static_cast<double>(logits[i]);
+    loss += std::log(static_cast<double>(sums[i])) - static_cast<double>(target_logits[i]);
   }
   return loss / static_cast<double>(rows);
 }

@@ -27,10 +27,15 @@ class LanguageModelHead {
   [[nodiscard]] Parameter& words() const { return words_; }
   // The loss of one micro-batch, a mean over its tokens; the same on every tensor rank.
   [[nodiscard]] double forward(Tensor x, const Tensor& targets, HeadSaved& saved) const;
+  // The logits of x's rows on every rank: (tensor ranks, rows, vocabulary of a rank).
+  [[nodiscard]] Tensor gathered_logits(const Tensor& x) const;
   // The gradient of x for a loss that is multiplied by `weight`.
   [[nodiscard]] Tensor backward(const Tensor& targets, float weight, HeadSaved& saved) const;
 
  private:
+  // x times this rank's columns, after the norm.
+  void logits(const float* normed, float* out) const;
+
   const TrialContext& context_;
   Norm norm_;
   Parameter& words_;

@@ -44,6 +44,22 @@ Tensor Layer::forward(Tensor x, LayerSaved& saved, Phase phase) const {
   return y;
 }
 
+KeyValueCache Layer::make_cache(std::int64_t capacity) const {
+  return attention_->make_cache(capacity);
+}
+
+Tensor Layer::forward_cached(Tensor x, KeyValueCache& cache) const {
+  LayerSaved saved;  // of the MLP; given back at the end
+  NormSaved norm;
+  const Tensor normed = attention_norm_->forward(x, norm);
+  const Tensor middle = attention_->forward_cached(normed, cache);
+  context_.compute.add(middle.data(), x.data(), middle.data(), middle.count());
+  x.release();
+  Tensor y = mlp_forward(middle, saved, Phase::forward);
+  context_.compute.add(y.data(), middle.data(), y.data(), y.count());
+  return y;
+}
+
 Tensor Layer::mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const {
   saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
   return mlp_products(saved, phase);

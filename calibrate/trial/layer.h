@@ -31,6 +31,10 @@ class Layer {
   [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(Tensor dy, LayerSaved& saved) const;
 
+  // Inference: keeps nothing but keys and values.
+  [[nodiscard]] KeyValueCache make_cache(std::int64_t capacity) const;
+  [[nodiscard]] Tensor forward_cached(Tensor x, KeyValueCache& cache) const;
+
  private:
   // Adds the MLP to x = saved.middle (or saved.input where nothing attends).
   [[nodiscard]] Tensor mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const;

@@ -60,26 +60,22 @@ Parameter& ParameterStore::add(Parameter parameter) {
   return parameters_.back();
 }
 
+std::int64_t ParameterStore::total() const {
+  std::int64_t sum = 0;
+  for (const Parameter& p : parameters_) sum += p.count();
+  return sum;
+}
+
 void ParameterStore::place(bool partial, std::int64_t& next) {
   for (Parameter& p : parameters_) {
     if (p.partial_gradient != partial) continue;
     p.weight = weights_.data() + next;
-    p.gradient = gradients_.data() + next;
+    if (!gradients_.empty()) p.gradient = gradients_.data() + next;
     next += p.count();
   }
 }
 
-void ParameterStore::allocate(Arena& arena, Compute& compute, int shards, std::uint64_t seed) {
-  std::int64_t total = 0;
-  for (const Parameter& p : parameters_) total += p.count();
-  const std::int64_t padded = (total + shards - 1) / shards * shards;
-  weights_ = Tensor(arena, padded);
-  gradients_ = Tensor(arena, padded);
-  exp_avg_ = Tensor(arena, padded / shards);
-  exp_avg_sq_ = Tensor(arena, padded / shards);
-  for (const Tensor* t : {&weights_, &gradients_, &exp_avg_, &exp_avg_sq_}) {
-    compute.fill_zero(t->data(), t->size());
-  }
+void ParameterStore::fill(Compute& compute, std::uint64_t seed) {
   std::int64_t next = 0;
   place(false, next);
   partial_begin_ = next;
@@ -90,6 +86,23 @@ void ParameterStore::allocate(Arena& arena, Compute& compute, int shards, std::u
     compute.upload(p.weight, values.data(), values.size() * sizeof(float));
     compute.synchronize();
   }
+}
+
+void ParameterStore::allocate(Arena& arena, Compute& compute, int shards, std::uint64_t seed) {
+  const std::int64_t padded = (total() + shards - 1) / shards * shards;
+  weights_ = Tensor(arena, padded);
+  gradients_ = Tensor(arena, padded);
+  exp_avg_ = Tensor(arena, padded / shards);
+  exp_avg_sq_ = Tensor(arena, padded / shards);
+  for (const Tensor* t : {&weights_, &gradients_, &exp_avg_, &exp_avg_sq_}) {
+    compute.fill_zero(t->data(), t->size());
+  }
+  fill(compute, seed);
+}
+
+void ParameterStore::allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed) {
+  weights_ = Tensor(arena, total());
+  fill(compute, seed);
 }
 
 float hashed_number(std::uint64_t seed, std::uint64_t stream, std::uint64_t row,

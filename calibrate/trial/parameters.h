@@ -44,6 +44,8 @@ class ParameterStore {
   // Once, after the last add. The arrays are padded to a multiple of `shards`; moments are kept for
   // one shard.
   void allocate(Arena& arena, Compute& compute, int shards, std::uint64_t seed);
+  // Weights only, for inference; once, instead of allocate().
+  void allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed);
 
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] float* weights() const { return weights_.data(); }
@@ -56,7 +58,9 @@ class ParameterStore {
   [[nodiscard]] std::int64_t partial_count() const { return partial_count_; }
 
  private:
+  [[nodiscard]] std::int64_t total() const;
   void place(bool partial, std::int64_t& next);
+  void fill(Compute& compute, std::uint64_t seed);
 
   std::deque<Parameter> parameters_;
   Tensor weights_, gradients_, exp_avg_, exp_avg_sq_;

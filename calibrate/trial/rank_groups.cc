@@ -75,47 +75,52 @@ Transfer CountedGroup::call(std::string_view name, Phase phase, Collective colle
   return t;
 }
 
+template <typename Move>
+void CountedGroup::run(const Transfer& call, const Move& move) {
+  const TermKind before = recorder_.switch_to(term_, call.name);
+  const double charged = recorder_.seconds_of(term_);
+  move();
+  recorder_.switch_to(before);
+  recorder_.count(call, recorder_.seconds_of(term_) - charged);
+}
+
 void CountedGroup::all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
                               Reduction op) {
   if (size() == 1) return;
-  const TermScope scope(recorder_, term_);
-  recorder_.count(call(name, phase, Collective::all_reduce, count));
-  ranks_->all_reduce(data, count, op);
+  run(call(name, phase, Collective::all_reduce, count),
+      [&] { ranks_->all_reduce(data, count, op); });
 }
 
 void CountedGroup::all_gather(std::string_view name, Phase phase, const float* in, float* out,
                               std::int64_t count_per_rank) {
-  const TermScope scope(recorder_, term_);
-  recorder_.count(call(name, phase, Collective::all_gather, count_per_rank * size()));
-  ranks_->all_gather(in, out, count_per_rank);
+  run(call(name, phase, Collective::all_gather, count_per_rank * size()),
+      [&] { ranks_->all_gather(in, out, count_per_rank); });
 }
 
 void CountedGroup::reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
                                   std::int64_t count_per_rank) {
-  const TermScope scope(recorder_, term_);
-  recorder_.count(call(name, phase, Collective::reduce_scatter, count_per_rank * size()));
-  ranks_->reduce_scatter(in, out, count_per_rank);
+  run(call(name, phase, Collective::reduce_scatter, count_per_rank * size()),
+      [&] { ranks_->reduce_scatter(in, out, count_per_rank); });
 }
 
 void CountedGroup::send(std::string_view name, Phase phase, const float* data, std::int64_t count,
                         int to) {
-  const TermScope scope(recorder_, term_);
-  recorder_.count(call(name, phase, Collective::send_recv, count));
-  ranks_->send(data, count, to);
+  run(call(name, phase, Collective::send_recv, count), [&] { ranks_->send(data, count, to); });
 }
 
-void CountedGroup::receive(float* data, std::int64_t count, int from, double transfer_seconds) {
+void CountedGroup::receive(std::string_view name, float* data, std::int64_t count, int from,
+                           double transfer_seconds) {
   constexpr auto kWaiting = TermKind::pipeline_bubble;
   const TermKind before = recorder_.switch_to(kWaiting);
-  const double charged = recorder_.terms()[static_cast<std::size_t>(kWaiting)];
+  const double charged = recorder_.seconds_of(kWaiting);
   ranks_->receive(data, count, from);
   recorder_.switch_to(before);
-  const double elapsed = recorder_.terms()[static_cast<std::size_t>(kWaiting)] - charged;
-  recorder_.move(kWaiting, term_, std::min(elapsed, transfer_seconds));
+  const double elapsed = recorder_.seconds_of(kWaiting) - charged;
+  recorder_.move(kWaiting, term_, std::min(elapsed, transfer_seconds), name);
 }
 
 void CountedGroup::wait_sends() {
-  const TermScope scope(recorder_, term_);
+  const TermScope scope(recorder_, term_, "sends waited for");
   ranks_->wait_sends();
 }
 

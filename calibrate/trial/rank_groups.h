@@ -37,7 +37,8 @@ class CountedGroup {
   // `transfer_seconds`: what the message takes when both sides are ready; the rest of the time
   // until it is there is waiting, the pipeline's bubble.
   void send(std::string_view name, Phase phase, const float* data, std::int64_t count, int to);
-  void receive(float* data, std::int64_t count, int from, double transfer_seconds);
+  void receive(std::string_view name, float* data, std::int64_t count, int from,
+               double transfer_seconds);
   void wait_sends();
 
   // Seconds of one message of `count` numbers to or from a neighbour that is ready; collective over
@@ -47,6 +48,9 @@ class CountedGroup {
  private:
   [[nodiscard]] Transfer call(std::string_view name, Phase phase, Collective collective,
                               std::int64_t count) const;
+  // Charges, times and counts the call.
+  template <typename Move>
+  void run(const Transfer& call, const Move& move);
 
   std::unique_ptr<Communicator> ranks_;
   Group group_;

@@ -195,6 +195,45 @@ RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout&
   return Cutter(model, job, layout, sends_alone).cut(ranks);
 }
 
+RunnableLayout runnable_inference_layout(const Model& model, const Job& /*job*/,
+                                         const Layout& layout, int ranks) {
+  RunnableLayout run;
+  run.num_layers = model.num_layers;
+  run.layout.tensor_parallel_size = largest_divisor(layout.tensor_parallel_size, ranks);
+  run.layout.micro_batch_size = run.global_batch_size = layout.micro_batch_size;
+  const auto say = [&](const char* axis, int wanted, int done) {
+    if (wanted != done) {
+      run.not_run.push_back(fmt::format("{} size {}: {} was run", axis, wanted, done));
+    }
+  };
+  say("tensor-parallel", layout.tensor_parallel_size, run.layout.tensor_parallel_size);
+  say("pipeline-parallel", layout.pipeline_parallel_size, 1);
+  say("data-parallel", layout.data_parallel_size, 1);
+  say("context-parallel", layout.context_parallel_size, 1);
+  say("expert-parallel", layout.expert_parallel_size, 1);
+  if (layout.sequence_parallel) run.not_run.emplace_back("sequence parallelism");
+  return run;
+}
+
+std::string inference_unsupported(const Model& model, const Job& job, const Layout& layout,
+                                  int decode_tokens) {
+  Layout tensor;
+  tensor.tensor_parallel_size = layout.tensor_parallel_size;
+  Job one = job;
+  one.global_batch_size = 1;
+  const std::string reason = trial_unsupported(model, one, tensor);
+  if (!reason.empty()) return reason;
+  if (model.vocab_size == 0 || model.num_attention_heads == 0) {
+    return "the trial does not run inference without a vocabulary and attention";
+  }
+  if (model.position_embedding == PositionEmbedding::learned &&
+      model.max_position_embeddings < job.seq_length + decode_tokens) {
+    return fmt::format("the trial does not run {} positions: the model's table has {}",
+                       job.seq_length + decode_tokens, model.max_position_embeddings);
+  }
+  return "";
+}
+
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout) {
   for (const std::string& what :
        {unsupported_model(model), unsupported_layout(model, layout), unsupported_job(model, job)}) {

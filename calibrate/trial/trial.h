@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real transformer training step under a layout, on real ranks: tensor-, pipeline- and
-// data-parallel, with the collectives where Megatron-LM has them.
+// data-parallel, with the collectives where Megatron-LM has them. Or the forward passes of
+// tensor-parallel inference: a prompt, or one position at a time behind a key-value cache.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct TrialOptions {
   std::uint64_t seed = 1234;  // of weights and tokens; the same weights for every layout
   double time_limit_seconds =
       60.0;  // stop early (all ranks together) once steps have taken this long
+  TrialMode mode = TrialMode::training;
+  int decode_tokens = 32;       // positions of each sequence that a step of decode adds
+  bool keep_intervals = false;  // of the last step, on every rank
 };
 
 // What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
@@ -35,8 +39,14 @@ struct RunnableLayout {
 RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks,
                                bool sends_alone = true);
 
+// What is left of a layout for inference: its tensor ranks, and micro_batch_size sequences at once.
+RunnableLayout runnable_inference_layout(const Model& model, const Job& job, const Layout& layout,
+                                         int ranks);
+
 // Why the trial cannot run this model or layout at all; empty when it can.
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout);
+std::string inference_unsupported(const Model& model, const Job& job, const Layout& layout,
+                                  int decode_tokens);
 
 // Collective over `world`: every rank calls it. Rank 0's return value is complete.
 Observation run_trial(const Model& model, const Job& job, const Layout& layout, Compute& compute,

@@ -97,12 +97,14 @@ void TrialStep::run() {
     compute_.fill_zero(store_.gradients(), static_cast<std::size_t>(store_.count()) * 4);
   }
   for (const Instruction& instruction : program_) {
+    recorder_.work_on(instruction.micro_batch, instruction.chunk);
     if (instruction.work == Work::forward) {
       forward(instruction);
     } else {
       backward(instruction);
     }
   }
+  recorder_.work_on(-1, 0);
   finish_sends();
   reduce_loss();
   reduce_shared_gradients();
@@ -114,7 +116,9 @@ void TrialStep::forward(const Instruction& instruction) {
   StageModel& model = chunks_[static_cast<std::size_t>(instruction.chunk)];
   const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
   Tensor x;
-  if (!model.chunk().embedding) x = receive(groups_.pipeline, previous(), previous_transfer_);
+  if (!model.chunk().embedding) {
+    x = receive(groups_.pipeline, "activation receive", previous(), previous_transfer_);
+  }
   before_computing();
   Tensor y = model.forward(instruction.micro_batch, data, std::move(x));
   if (!model.chunk().head) {
@@ -126,7 +130,9 @@ void TrialStep::backward(const Instruction& instruction) {
   StageModel& model = chunks_[static_cast<std::size_t>(instruction.chunk)];
   const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
   Tensor dy;
-  if (!model.chunk().head) dy = receive(groups_.pipeline_backward, next(), next_transfer_);
+  if (!model.chunk().head) {
+    dy = receive(groups_.pipeline_backward, "activation gradient receive", next(), next_transfer_);
+  }
   before_computing();
   Tensor dx = model.backward(instruction.micro_batch, data, std::move(dy));
   if (!model.chunk().embedding) {
@@ -135,9 +141,10 @@ void TrialStep::backward(const Instruction& instruction) {
   }
 }
 
-Tensor TrialStep::receive(CountedGroup& ranks, int from, double transfer_seconds) {
+Tensor TrialStep::receive(CountedGroup& ranks, const char* name, int from,
+                          double transfer_seconds) {
   Tensor arrived = context_.tensor(border_count());
-  ranks.receive(arrived.data(), arrived.count(), from, transfer_seconds);
+  ranks.receive(name, arrived.data(), arrived.count(), from, transfer_seconds);
   return arrived;
 }
 

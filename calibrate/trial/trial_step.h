@@ -36,6 +36,7 @@ class TrialStep {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] const ParameterStore& store() const { return store_; }
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
+  [[nodiscard]] Recorder& recorder() { return recorder_; }
   // The most that was in use at once: weights, gradients, optimizer states, data, activations.
   [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }
   [[nodiscard]] const RankGroups& groups() const { return groups_; }
@@ -52,7 +53,8 @@ class TrialStep {
   void measure_neighbours();
   void forward(const Instruction& instruction);
   void backward(const Instruction& instruction);
-  [[nodiscard]] Tensor receive(CountedGroup& ranks, int from, double transfer_seconds);
+  [[nodiscard]] Tensor receive(CountedGroup& ranks, const char* name, int from,
+                               double transfer_seconds);
   void send(CountedGroup& ranks, const char* name, Phase phase, Tensor activation, int to);
   void before_computing();
   void finish_sends();

@@ -6,6 +6,7 @@
 
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/json/trial_mode_names.h"
 #include "sim/names.h"
 
 namespace meshwright {
@@ -38,7 +39,7 @@ ObservedTerm read_term(ObjectReader reader) {
   return term;
 }
 
-Transfer read_transfer(ObjectReader reader) {
+void read_transfer(ObjectReader reader, Observation& o) {
   Transfer t;
   t.name = lasting(reader.required_string("name"));
   t.group = reader.optional_enum("group", Group::tensor, kGroupNames);
@@ -49,8 +50,11 @@ Transfer read_transfer(ObjectReader reader) {
   t.payload = bytes(reader.required_number("payload_bytes"));
   t.formula = lasting(reader.optional_string("formula", ""));
   t.overlappable = reader.optional_bool("overlappable", false);
+  if (reader.has("measured_seconds")) {
+    o.counted_time.push_back(seconds(reader.required_number("measured_seconds")));
+  }
   reader.finish({"payload_per_step_bytes", "sent_per_step_bytes"});
-  return t;
+  o.counted.push_back(t);
 }
 
 Layout read_layout(ObjectReader& reader, std::string_view key) {
@@ -90,8 +94,13 @@ Observation observation_from_json(const nlohmann::json& json, const std::string&
   read_not_run(reader, o);
   read_times(reader, o);
   for_each(reader, "counted", [&](const nlohmann::json& transfer, const std::string& at) {
-    o.counted.push_back(read_transfer(ObjectReader(transfer, file, at)));
+    read_transfer(ObjectReader(transfer, file, at), o);
   });
+  if (o.counted_time.size() != o.counted.size() && !o.counted_time.empty()) {
+    throw InputError(file, pointer + "/counted", "has measured_seconds in some entries only");
+  }
+  o.mode = reader.optional_enum("mode", TrialMode::training, kTrialModeNames);
+  o.tokens_per_second = reader.optional_number("tokens_per_second", 0.0, {.low = 0.0});
   o.peak_memory = bytes(reader.optional_number("peak_memory_bytes", 0.0));
   o.loss = reader.optional_number("loss", 0.0, {.low = -1e300});
   o.device = reader.optional_string("device", "");
@@ -106,7 +115,12 @@ Json to_json(const Observation& o) {
     terms.push_back({{"name", name_of(term.kind)}, {"seconds", term.time.value()}});
   }
   Json counted = Json::array();
-  for (const Transfer& transfer : o.counted) counted.push_back(to_json(transfer));
+  for (std::size_t i = 0; i < o.counted.size(); ++i) {
+    counted.push_back(to_json(o.counted[i]));
+    if (i < o.counted_time.size()) {
+      counted.back()["measured_seconds"] = o.counted_time[i].value();
+    }
+  }
   Json json;
   json["short_name"] = short_name(o.layout);
   json["layout"] = to_json(o.layout);
@@ -126,6 +140,8 @@ Json to_json(const Observation& o) {
   json["peak_memory_bytes"] = o.peak_memory.value();
   json["loss"] = o.loss;
   json["device"] = o.device;
+  json["mode"] = name_in(kTrialModeNames, o.mode);
+  json["tokens_per_second"] = o.tokens_per_second;
   json["failure"] = o.failure;
   return json;
 }

@@ -122,6 +122,31 @@ TEST(TrialAccount, ObservationSaysWhatWasRunAndItsTermsAddUpToTheStep) {
   EXPECT_GT(o.loss, 0.0);
 }
 
+// Intervals of a rank follow each other without gaps from its step's begin to its end, and those of
+// a term add up to the term.
+TEST(TrialAccount, IntervalsFillTheStepOfEveryRank) {
+  Machine& m = machine();
+  TrialOptions options{.warmup_steps = 0, .steps = 1};
+  options.keep_intervals = true;
+  const char* text = m.world->size() == 1 ? "mbs=4" : "pp=2,mbs=2";
+  const Layout layout = layout_from_text(m.world->size() == 4 ? "tp=2,pp=2,mbs=2" : text);
+  const Observation o =
+      run_trial(small_model(), small_job(), layout, *m.compute, *m.world, options);
+  std::vector<Seconds> end(static_cast<std::size_t>(m.world->size()));
+  for (const ObservedInterval& i : o.intervals) {
+    Seconds& last = end[static_cast<std::size_t>(i.rank)];
+    EXPECT_NEAR(i.begin.value(), last.value(), 1e-9);
+    EXPECT_GE(i.end, i.begin);
+    last = i.end;
+  }
+  for (const Seconds& last : end) {
+    EXPECT_GT(last, seconds(0));
+    EXPECT_LE(last.value(), o.step_time.value() + 1e-9);
+  }
+  EXPECT_EQ(o.counted_time.size(), o.counted.size());
+  EXPECT_GT(o.tokens_per_second, 0.0);
+}
+
 TEST(TrialAccount, RanksThatALayoutDoesNotNeedStayIdle) {
   Machine& m = machine();
   const Observation o = run_trial(small_model(), small_job(), Layout{}, *m.compute, *m.world,

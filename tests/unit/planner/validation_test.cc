@@ -64,6 +64,52 @@ TEST(Validation, SignsErrorsAndTakesMedianAndWorst) {
   EXPECT_DOUBLE_EQ(v.kendall_tau, 1.0);
 }
 
+// Two data ranks take about half the time of one, so they are predicted fastest; measured, one rank
+// is made twice and a half as fast as two.
+TEST(Validation, RegretIsTheChosenLayoutOverTheBestMeasured) {
+  Observation one = observed(1, 1.0), two = observed(2, 1.0);
+  one.step_time = seconds(2);
+  two.step_time = seconds(5);
+  EXPECT_DOUBLE_EQ(validate(small_model(), small_cluster(1, 80), small_job(), {one, two}).regret,
+                   1.5);
+  two.step_time = seconds(1);
+  EXPECT_EQ(validate(small_model(), small_cluster(1, 80), small_job(), {one, two}).regret, 0.0);
+}
+
+// What a rank counted is the ledger's, but for single numbers; one call more, or one call less, is
+// another number of bytes.
+TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
+  Observation o = observed(2, 1.0);
+  Model model = small_model();
+  model.num_layers = 4;
+  Job job = small_job();
+  job.global_batch_size = 16;
+  for (const Transfer& t : volume(model, job, o.run_layout).stages[0].transfers) {
+    if (t.payload > bytes(4)) o.counted.push_back(t);
+  }
+  ASSERT_FALSE(o.counted.empty());
+  const auto same = [](const Observation& seen) {
+    return validate(small_model(), small_cluster(1, 80), small_job(), {seen})
+        .layouts[0]
+        .same_bytes;
+  };
+  EXPECT_TRUE(same(o));
+  Observation more = o;
+  more.counted[0].times_per_step += 1.0;
+  EXPECT_FALSE(same(more));
+  Observation less = o;
+  less.counted.pop_back();
+  EXPECT_FALSE(same(less));
+}
+
+TEST(Validation, InferenceIsNotATrainingStep) {
+  Observation decode = observed(1, 1.0);
+  decode.mode = TrialMode::decode;
+  const Validation v = validate(small_model(), small_cluster(1, 80), small_job(), {decode});
+  EXPECT_TRUE(v.layouts.empty());
+  EXPECT_EQ(v.skipped.size(), 1U);
+}
+
 TEST(Validation, SkipsWhatFailedAndSaysWhy) {
   Observation failed = observed(1, 1.0);
   failed.failure = "rank 1 ended early";

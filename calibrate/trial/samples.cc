@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/samples.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace meshwright::calibrate {
+namespace {
+
+// The q-quantile, linear between neighbouring samples.
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - std::floor(at)) * (values[high] - values[low]);
+}
+
+double sum_of(const Recorder::Terms& terms) {
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
+}
+
+// Time with other ranks: transfers, and waiting for them.
+double time_with_others(const Recorder::Terms& terms) {
+  double sum = 0.0;
+  for (const TermKind kind :
+       {TermKind::tensor_parallel_communication, TermKind::pipeline_communication,
+        TermKind::pipeline_bubble, TermKind::data_parallel_communication}) {
+    sum += terms[static_cast<std::size_t>(kind)];
+  }
+  return sum;
+}
+
+std::vector<Recorder::Terms> of_all_ranks(const Recorder& recorder, Communicator& ranks) {
+  std::vector<Recorder::Terms> all(static_cast<std::size_t>(ranks.size()));
+  ranks.host_gather(recorder.terms().data(), all.data(), sizeof(Recorder::Terms));
+  return all;
+}
+
+// A rank that comes late to a collective finds the others there: the shortest time is the
+// transfer's, the others' holds their waiting.
+std::vector<double> shortest(std::vector<double> own, Communicator& ranks) {
+  const std::size_t count = own.size();
+  std::vector<double> all(count * static_cast<std::size_t>(ranks.size()));
+  if (count == 0) return own;
+  ranks.host_gather(own.data(), all.data(), count * sizeof(double));
+  for (std::size_t i = 0; i < all.size(); ++i) own[i % count] = std::min(own[i % count], all[i]);
+  return own;
+}
+
+struct PackedInterval {
+  std::int32_t kind, micro_batch, chunk;
+  double begin, end;
+  std::array<char, 80> name;
+};
+
+PackedInterval packed(const RecordedInterval& interval) {
+  PackedInterval p{static_cast<std::int32_t>(interval.kind),
+                   interval.micro_batch,
+                   interval.chunk,
+                   interval.begin,
+                   interval.end,
+                   {}};
+  const std::size_t length = std::min(interval.name.size(), p.name.size() - 1);
+  std::memcpy(p.name.data(), interval.name.data(), length);
+  return p;
+}
+
+}  // namespace
+
+// The rank that waited least is the one that the others waited for: its compute is the step's, and
+// its time in a collective the transfer's own. What is left until the last rank is done is `host`.
+void Samples::add(const Recorder& recorder, Communicator& ranks, bool same_calls) {
+  const std::vector<Recorder::Terms> all = of_all_ranks(recorder, ranks);
+  double longest = 0.0;
+  for (const Recorder::Terms& terms : all) longest = std::max(longest, sum_of(terms));
+  Recorder::Terms busiest = *std::min_element(
+      all.begin(), all.end(),
+      [](const auto& a, const auto& b) { return time_with_others(a) < time_with_others(b); });
+  busiest[static_cast<std::size_t>(TermKind::host)] += longest - sum_of(busiest);
+  step_.push_back(longest);
+  terms_.push_back(busiest);
+  std::vector<double> own = recorder.transfer_seconds();
+  transfers_.push_back(same_calls ? shortest(std::move(own), ranks) : std::move(own));
+}
+
+void Samples::describe(Observation& o, int passes) const {
+  const auto share = [&](double time) { return seconds(time / passes); };
+  o.steps = static_cast<int>(step_.size());
+  o.step_time = share(quantile(step_, 0.5));
+  o.step_time_p10 = share(quantile(step_, 0.1));
+  o.step_time_p90 = share(quantile(step_, 0.9));
+  o.step_time_min = share(quantile(step_, 0.0));
+  for (std::size_t kind = 0; kind < static_cast<std::size_t>(kNumTerms); ++kind) {
+    std::vector<double> values;
+    for (const Recorder::Terms& t : terms_) values.push_back(t[kind]);
+    const double median = quantile(values, 0.5);
+    if (median > 0.0) o.terms.push_back({static_cast<TermKind>(kind), share(median)});
+  }
+  for (std::size_t i = 0; i < transfers_.front().size(); ++i) {
+    std::vector<double> values;
+    for (const std::vector<double>& of_step : transfers_) values.push_back(of_step[i]);
+    o.counted_time.push_back(share(quantile(values, 0.5)));
+  }
+}
+
+std::vector<ObservedInterval> gathered_intervals(const Recorder& recorder, Communicator& ranks) {
+  const auto own = static_cast<double>(recorder.intervals().size());
+  const auto most = static_cast<std::size_t>(ranks.host_max(own));
+  constexpr std::int32_t kNone = -1;
+  std::vector<PackedInterval> mine(most, PackedInterval{kNone, 0, 0, 0.0, 0.0, {}});
+  std::transform(recorder.intervals().begin(), recorder.intervals().end(), mine.begin(), packed);
+  std::vector<PackedInterval> all(most * static_cast<std::size_t>(ranks.size()));
+  if (most > 0) ranks.host_gather(mine.data(), all.data(), most * sizeof(PackedInterval));
+  std::vector<ObservedInterval> intervals;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const PackedInterval& p = all[i];
+    if (p.kind == kNone) continue;
+    intervals.push_back({static_cast<int>(i / most), static_cast<TermKind>(p.kind), p.name.data(),
+                         p.micro_batch, p.chunk, seconds(p.begin), seconds(p.end)});
+  }
+  return intervals;
+}
+
+}  // namespace meshwright::calibrate

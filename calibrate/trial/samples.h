@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timed steps of a trial, gathered from all ranks, and what an observation says of them.
+#pragma once
+
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/trial/recorder.h"
+#include "sim/observation.h"
+
+namespace meshwright::calibrate {
+
+class Samples {
+ public:
+  // Collective over `ranks`. `same_calls`: every rank makes the same transfers.
+  void add(const Recorder& recorder, Communicator& ranks, bool same_calls);
+  [[nodiscard]] bool empty() const { return step_.empty(); }
+  // Times and terms; of each of `passes` that a step was made of.
+  void describe(Observation& o, int passes) const;
+
+ private:
+  std::vector<double> step_;                    // seconds of the slowest rank
+  std::vector<Recorder::Terms> terms_;          // of the rank that waited least in that step
+  std::vector<std::vector<double>> transfers_;  // seconds of each transfer, a step each
+};
+
+// The intervals of every rank. Collective over `ranks`.
+std::vector<ObservedInterval> gathered_intervals(const Recorder& recorder, Communicator& ranks);
+
+}  // namespace meshwright::calibrate
