@@ -42,9 +42,11 @@ struct Options {
 
 std::string unsupported(const reports::PlanFile& plan, const Layout& layout,
                         const calibrate::TrialOptions& trial) {
-  return trial.mode == TrialMode::training
-             ? calibrate::trial_unsupported(plan.model, plan.job, layout)
-             : calibrate::inference_unsupported(plan.model, plan.job, layout, trial.decode_tokens);
+  if (trial.mode == TrialMode::training) {
+    return calibrate::trial_unsupported(plan.model, plan.job, layout);
+  }
+  const int decoded = trial.mode == TrialMode::decode ? trial.decode_tokens : 0;
+  return calibrate::inference_unsupported(plan.model, plan.job, layout, decoded);
 }
 
 // Inference runs the tensor ranks of a layout and the sequences of a micro-batch; layouts that are
@@ -115,7 +117,7 @@ int ranks_to_start(const Options& options, const TrialRun& run) {
 int start_ranks(const Options& options, const TrialRun& run) {
   const int ranks = ranks_to_start(options, run);
   const int cores = calibrate::usable_cores();
-  if (options.backend == "cpu" && ranks > cores) {
+  if (options.backend == "cpu" && ranks > cores && !calibrate::environment_places_ranks()) {
     fmt::print(stderr,
                "warning: {} ranks share {} cores: they wait for each other and times say little; "
                "--ranks {} measures cleanly\n",
@@ -179,7 +181,7 @@ void add_trial(CLI::App& app, int& exit_code) {
                       "prompt, or decode behind a key-value cache");
   command
       ->add_option("--decode-tokens", options->trial.decode_tokens,
-                   "Positions that a step of --mode decode adds to each sequence; default: 32")
+                   "Of the job's positions, the last ones that --mode decode adds; default: 32")
       ->check(positive);
   command->add_option("--trace", options->trace,
                       "Also write what each rank did in the last step of each layout, for "

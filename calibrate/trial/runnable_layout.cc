@@ -226,10 +226,9 @@ std::string inference_unsupported(const Model& model, const Job& job, const Layo
   if (model.vocab_size == 0 || model.num_attention_heads == 0) {
     return "the trial does not run inference without a vocabulary and attention";
   }
-  if (model.position_embedding == PositionEmbedding::learned &&
-      model.max_position_embeddings < job.seq_length + decode_tokens) {
-    return fmt::format("the trial does not run {} positions: the model's table has {}",
-                       job.seq_length + decode_tokens, model.max_position_embeddings);
+  if (decode_tokens >= job.seq_length) {
+    return fmt::format("the trial does not decode {} of {} positions: a prompt comes first",
+                       decode_tokens, job.seq_length);
   }
   return "";
 }

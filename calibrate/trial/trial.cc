@@ -59,7 +59,9 @@ void train_on(Communicator& ranks, const Model& model, const Job& job, Compute& 
 void infer_on(Communicator& ranks, const Model& model, const Job& job, Compute& compute,
               const TrialOptions& options, Observation& o) {
   const bool decodes = options.mode == TrialMode::decode;
-  InferenceStep step(model, job, o.run_layout, compute, ranks, step_options(options),
+  Job prompt = job;
+  if (decodes) prompt.seq_length -= options.decode_tokens;
+  InferenceStep step(model, prompt, o.run_layout, compute, ranks, step_options(options),
                      decodes ? options.decode_tokens : 0);
   observe(step, ranks, options, decodes ? options.decode_tokens : 1, o);
   const double tokens =
@@ -70,7 +72,8 @@ void infer_on(Communicator& ranks, const Model& model, const Job& job, Compute& 
 std::string unsupported(const Model& model, const Job& job, const Layout& layout,
                         const TrialOptions& options) {
   if (options.mode == TrialMode::training) return trial_unsupported(model, job, layout);
-  return inference_unsupported(model, job, layout, options.decode_tokens);
+  const int decoded = options.mode == TrialMode::decode ? options.decode_tokens : 0;
+  return inference_unsupported(model, job, layout, decoded);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct TrialOptions {
   double time_limit_seconds =
       60.0;  // stop early (all ranks together) once steps have taken this long
   TrialMode mode = TrialMode::training;
-  int decode_tokens = 32;       // positions of each sequence that a step of decode adds
+  int decode_tokens = 32;       // the last positions of job.seq_length, which a step of decode adds
   bool keep_intervals = false;  // of the last step, on every rank
 };
 

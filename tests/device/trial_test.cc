@@ -26,6 +26,19 @@ Model small_model() {
   return m;
 }
 
+// As Llama, with two query groups that two ranks hold one each.
+Model small_llama() {
+  Model m = small_model();
+  m.name = "llama";
+  m.num_query_groups = 2;
+  m.activation = Activation::swiglu;
+  m.normalization = Normalization::rms_norm;
+  m.position_embedding = PositionEmbedding::rope;
+  m.add_bias_linear = false;
+  m.tied_embeddings = false;
+  return m;
+}
+
 Job small_job(Precision precision) {
   Job j;
   j.seq_length = 16;
@@ -51,14 +64,15 @@ std::vector<Layout> layouts(int ranks) {
 
 class TrialOnGpus : public OnGpuRanks {
  protected:
-  static Observation on_gpus(const Layout& layout, Precision precision) {
+  static Observation on_gpus(const Layout& layout, Precision precision,
+                             const Model& model = small_model()) {
     GpuMachine& m = gpu_machine();
-    return run_trial(small_model(), small_job(precision), layout, *m.compute, *m.world, kOptions);
+    return run_trial(model, small_job(precision), layout, *m.compute, *m.world, kOptions);
   }
-  static Observation on_cores(const Layout& layout) {
+  static Observation on_cores(const Layout& layout, const Model& model = small_model()) {
     static const auto compute = open_module("cpu").make_compute(0);
     static const auto world = open_module("mpi").make_world(*compute);
-    return run_trial(small_model(), small_job(Precision::fp32), layout, *compute, *world, kOptions);
+    return run_trial(model, small_job(Precision::fp32), layout, *compute, *world, kOptions);
   }
   static constexpr TrialOptions kOptions{
       .warmup_steps = 1, .steps = 2, .time_limit_seconds = 600.0};
@@ -75,6 +89,29 @@ TEST_F(TrialOnGpus, LossIsThatOfCpuCoresUnderEveryLayout) {
         << "tp" << layout.tensor_parallel_size << " pp" << layout.pipeline_parallel_size;
     EXPECT_GT(gpu.step_time, seconds(0.0));
   }
+}
+
+TEST_F(TrialOnGpus, LlamasLossIsThatOfCpuCores) {
+  for (const Layout& layout : layouts(gpu_machine().world->size())) {
+    const Observation gpu = on_gpus(layout, Precision::fp32, small_llama());
+    const Observation cpu = on_cores(layout, small_llama());
+    if (gpu_machine().world->rank() != 0) continue;
+    EXPECT_EQ(gpu.failure, "");
+    EXPECT_NEAR(gpu.loss, cpu.loss, kTolerance) << "tp" << layout.tensor_parallel_size;
+  }
+}
+
+TEST_F(TrialOnGpus, DecodingBehindACacheRuns) {
+  TrialOptions options = kOptions;
+  options.mode = TrialMode::decode;
+  options.decode_tokens = 3;
+  Layout layout;
+  layout.tensor_parallel_size = gpu_machine().world->size();
+  GpuMachine& m = gpu_machine();
+  const Observation o =
+      run_trial(small_llama(), small_job(Precision::fp32), layout, *m.compute, *m.world, options);
+  EXPECT_EQ(o.failure, "");
+  EXPECT_GT(o.tokens_per_second, 0.0);
 }
 
 // bf16 operands have 8 bits: 2^-9 a product, averaged over many.

@@ -55,9 +55,10 @@ TEST(MainJob, MeasuresPlansRunsComparesAndReports) {
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
 
   const std::string trials = folder.path("trials.json");
-  const ProgramResult tried =
-      run_program({"trial", plan_file, "--top", "2", "--steps", "1", "--out", trials});
+  const ProgramResult tried = run_program({"trial", plan_file, "--top", "2", "--steps", "1",
+                                           "--out", trials, "--trace", folder.path("trace.json")});
   ASSERT_EQ(tried.exit_code, 0) << tried.err;
+  EXPECT_GT(json_of(folder.path("trace.json"))["traceEvents"].size(), 10U);
   const auto observations = json_of(trials)["observations"];
   ASSERT_EQ(observations.size(), 2U);
   for (const auto& observation : observations) {
@@ -71,6 +72,13 @@ TEST(MainJob, MeasuresPlansRunsComparesAndReports) {
       run_program({"validate", plan_file, trials, "--out", folder.path("validation.json")});
   ASSERT_EQ(validated.exit_code, 0) << validated.err;
   EXPECT_EQ(run_program({"validate", plan_file, trials, "--max-error", "0.0001%"}).exit_code, 1);
+
+  const std::string decoded = folder.path("decode.json");
+  const ProgramResult inferred =
+      run_program({"trial", plan_file, "--mode", "decode", "--top", "1", "--decode-tokens", "3",
+                   "--steps", "1", "--out", decoded});
+  ASSERT_EQ(inferred.exit_code, 0) << inferred.err;
+  EXPECT_GT(json_of(decoded)["observations"][0]["tokens_per_second"], 0.0);
 
   const std::string html = folder.path("report.html");
   const ProgramResult reported =
