@@ -4,17 +4,17 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "app/commands/inputs.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
+#include "app/point_journal.h"
 #include "app/program.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/profile_json.h"
 #include "calibrate/rank_failure.h"
+#include "calibrate/rank_hosts.h"
 #include "sim/error.h"
 #include "sim/names.h"
 
@@ -22,25 +22,6 @@ namespace meshwright::app {
 namespace {
 
 constexpr double kProgressEvery = 2.0;  // seconds
-
-// Points on disk as they come: a run that dies leaves what it had.
-class PartialFile {
- public:
-  explicit PartialFile(std::string path) : path_(std::move(path)), file_(path_, std::ios::trunc) {
-    if (!file_) throw InputError("--out", "", "cannot write " + path_);
-  }
-  void add(const calibrate::MeasuredPoint& point) {
-    file_ << calibrate::to_json(point).dump() << '\n' << std::flush;
-  }
-  void remove() {
-    file_.close();
-    std::filesystem::remove(path_);
-  }
-
- private:
-  std::string path_;
-  std::ofstream file_;
-};
 
 class Progress {
  public:
@@ -99,25 +80,63 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
              run.out, run.next);
 }
 
+// Rank 0's part around the measuring: the journal, progress and warnings.
+class Chronicle {
+ public:
+  Chronicle(const CalibrationRun& run, JournalOwner owner) : run_(run) {
+    const std::string path = partial_file(run.out);
+    std::string refused;
+    content_ = read_journal(path, owner, refused);
+    if (!refused.empty()) {
+      fmt::print(stderr, "warning: {} {}: not used, and written anew\n", path, refused);
+    }
+    if (!content_.points.empty()) {
+      fmt::print(stderr, "calibrate: goes on after {} points in {}\n", content_.points.size(),
+                 path);
+    }
+    journal_ = std::make_unique<PointJournal>(path, owner, content_);
+  }
+
+  [[nodiscard]] const JournalContent& earlier() const { return content_; }
+  [[nodiscard]] PointJournal& journal() { return *journal_; }
+
+  calibrate::CalibrationEvents events() {
+    calibrate::CalibrationEvents events;
+    events.point = [this](const calibrate::MeasuredPoint& point, double used) {
+      journal_->add(point, used);
+    };
+    events.progress = [this](std::size_t done, std::size_t total, double used,
+                             const std::string& next) {
+      progress_.show(done, total, used, run_.options.budget_seconds, next);
+    };
+    events.warning = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
+    return events;
+  }
+
+ private:
+  const CalibrationRun& run_;
+  JournalContent content_;
+  std::unique_ptr<PointJournal> journal_;
+  Progress progress_;
+};
+
 void measure(const CalibrationRun& run, calibrate::Module& compute_module,
              calibrate::Module& network, calibrate::Compute& compute,
              calibrate::Communicator& world) {
+  const JournalOwner owner{compute.describe().name, run.backend, calibrate::hosts_of(world)};
+  calibrate::CalibrationOptions options = run.options;
   calibrate::CalibrationEvents events;
-  std::unique_ptr<PartialFile> partial;
-  Progress progress;
+  std::unique_ptr<Chronicle> chronicle;
   if (world.rank() == 0) {
-    partial = std::make_unique<PartialFile>(partial_file(run.out));
-    events.point = [&](const calibrate::MeasuredPoint& point) { partial->add(point); };
-    events.progress = [&](std::size_t done, std::size_t total, double used,
-                          const std::string& next) {
-      progress.show(done, total, used, run.options.budget_seconds, next);
-    };
-    events.warning = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
+    chronicle = std::make_unique<Chronicle>(run, owner);
+    events = chronicle->events();
+    options.known = chronicle->earlier().points;
+    options.used_seconds = chronicle->earlier().used_seconds;
   }
-  calibrate::Profile profile = calibrate::run_calibration(compute, world, run.options, events);
+  calibrate::Profile profile = calibrate::run_calibration(compute, world, options, events);
   if (world.rank() != 0) return;
   write_profile(profile, run, compute_module, network);
-  partial->remove();
+  chronicle->journal().remove();
 }
 
 }  // namespace

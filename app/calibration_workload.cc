@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <set>
 
+#include "planner/space.h"
+#include "sim/cost/volume.h"
+#include "sim/layout/rules.h"
 #include "sim/model/operators.h"
 #include "sim/model/parameters.h"
 
@@ -19,27 +22,32 @@ calibrate::GemmOperand second_operand(const Operator& op) {
                                        : calibrate::GemmOperand::activation;
 }
 
-void add_gemms(calibrate::Workload& workload, const std::vector<Operator>& operators) {
+void add_gemms(calibrate::Workload& workload, const std::vector<Operator>& operators,
+               double calls) {
   for (const Operator& op : operators) {
     if (op.kind != OperatorKind::gemm) continue;
-    const auto variants =
-        calibrate::training_variants({op.batch, op.m, op.n, op.k}, second_operand(op));
-    std::copy(variants.begin(), variants.end(), std::back_inserter(workload.gemms));
+    for (const calibrate::GemmVariant& variant :
+         calibrate::training_variants({op.batch, op.m, op.n, op.k}, second_operand(op))) {
+      workload.gemms.push_back({variant, calls});
+    }
   }
 }
 
-std::vector<LayerKind> kinds_of(const Model& model) {
-  std::vector<LayerKind> kinds;
+struct KindOfLayer {
+  LayerKind kind;
+  int layers = 0;
+};
+
+std::vector<KindOfLayer> layers_of_kind(const Model& model) {
+  std::vector<KindOfLayer> kinds;
   for (int layer = 0; layer < model.num_layers; ++layer) {
     const LayerKind kind = layer_kind(model, layer);
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    auto found = std::find_if(kinds.begin(), kinds.end(),
+                              [&](const KindOfLayer& k) { return k.kind == kind; });
+    if (found == kinds.end()) found = kinds.insert(kinds.end(), {kind, 0});
+    ++found->layers;
   }
   return kinds;
-}
-
-bool splits(const Model& model, int tensor_size) {
-  return model.num_attention_heads % tensor_size == 0 && model.ffn_hidden_size % tensor_size == 0 &&
-         model.hidden_size % tensor_size == 0;
 }
 
 calibrate::KernelSizes kernel_sizes(const Model& model, const Job& job, int tensor_size) {
@@ -56,26 +64,68 @@ calibrate::KernelSizes kernel_sizes(const Model& model, const Job& job, int tens
   return sizes;
 }
 
+// Layouts that use all ranks and break no rule, without the switches.
+std::vector<Layout> candidate_families(const Model& model, const Job& job, int ranks) {
+  Cluster cluster;
+  cluster.gpus_per_node = ranks;
+  planner::SearchSpace space;
+  space.micro_batch_sizes = {kMicroBatches.begin(), kMicroBatches.end()};
+  space.schedules = {PipelineSchedule::one_f_one_b};
+  std::vector<Layout> families;
+  for (const planner::Cell& cell : planner::cells_of(model, cluster, space)) {
+    for (const Layout& layout : planner::families_of(model, job, space, cell)) {
+      if (!check_layout(model, job, layout, ranks)) families.push_back(layout);
+    }
+  }
+  return families;
+}
+
+// With and without sequence parallel and a sharded optimizer: what decides which collectives run.
+std::vector<Layout> candidate_members(const Model& model, const Job& job, const Layout& family) {
+  planner::SearchSpace space;
+  space.recompute = {RecomputeGranularity::none};
+  if (family.data_parallel_size > 1) space.zero_stages = {0, 1};
+  std::vector<Layout> members = planner::members_of(space, family);
+  std::erase_if(members, [&](const Layout& layout) {
+    return check_layout(model, job, layout, 0).has_value();
+  });
+  return members;
+}
+
+void add_collectives(calibrate::Workload& workload, const Model& model, const Job& job,
+                     const Layout& layout, double share) {
+  const Volume moved = volume(model, job, layout);
+  for (const Transfer& t : moved.busiest().transfers) {
+    if (t.group_size < 2) continue;
+    workload.collectives.push_back(
+        {t.collective, t.group_size, t.payload, t.times_per_step * share});
+  }
+}
+
 }  // namespace
 
 calibrate::Workload calibration_workload(const Model& model, const Job& job, int ranks) {
   calibrate::Workload workload;
   Job measured = job;
   measured.attention_kernel = AttentionKernel::unfused;  // what a trial runs
-  for (int tensor_size = 1; tensor_size <= ranks; tensor_size *= 2) {
-    if (!splits(model, tensor_size)) break;
-    workload.kernels.push_back(kernel_sizes(model, job, tensor_size));
-    for (const int micro_batch_size : kMicroBatches) {
-      if (micro_batch_size > job.global_batch_size) continue;
-      Layout layout;
-      layout.tensor_parallel_size = tensor_size;
-      layout.micro_batch_size = micro_batch_size;
-      for (const LayerKind kind : kinds_of(model)) {
-        add_gemms(workload, layer_operators(model, kind, measured, layout));
-      }
-      add_gemms(workload, head_operators(model, measured, layout));
+  const std::vector<Layout> families = candidate_families(model, measured, ranks);
+  std::set<int> tensor_sizes;
+  for (const Layout& layout : families) {
+    const double share = 1.0 / static_cast<double>(families.size());
+    const double calls =
+        share * num_micro_batches(job.global_batch_size, layout) / layout.pipeline_parallel_size;
+    for (const auto& [kind, layers] : layers_of_kind(model)) {
+      add_gemms(workload, layer_operators(model, kind, measured, layout), calls * layers);
+    }
+    add_gemms(workload, head_operators(model, measured, layout), calls);
+    tensor_sizes.insert(layout.tensor_parallel_size);
+    const std::vector<Layout> members = candidate_members(model, measured, layout);
+    for (const Layout& member : members) {
+      add_collectives(workload, model, measured, member,
+                      share / static_cast<double>(members.size()));
     }
   }
+  for (const int size : tensor_sizes) workload.kernels.push_back(kernel_sizes(model, job, size));
   return workload;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a calibration should measure so that a model's layouts are predicted from measured shapes:
-// the GEMMs of its layers and head, forward and backward, for the tensor-parallel sizes and
-// micro-batches that a plan will consider on `ranks` ranks; and its kernels' sizes.
+// the GEMMs and collectives of every legal layout over `ranks` ranks, with how often a step calls
+// each (the mean over the layouts), and its kernels' sizes.
 #pragma once
 
 #include "calibrate/sweep.h"

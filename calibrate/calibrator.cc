@@ -4,44 +4,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
-#include "calibrate/bench/collective_bench.h"
-#include "calibrate/bench/memory_bench.h"
+#include "calibrate/bench/pair_bench.h"
+#include "calibrate/bench/point_bench.h"
+#include "calibrate/rank_hosts.h"
+#include "calibrate/rank_times.h"
 #include "sim/error.h"
 #include "sim/names.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-// Of a rank's memory, for one copy bench's two arrays or one GEMM.
-constexpr double kMemoryShare = 1.0 / 8.0;
-// Larger than any cache that one core may have to itself.
-constexpr Bytes kLargeCopy = mebibytes(256);
 constexpr double kShortestPoint = 0.02, kLongestPoint = 1.0;  // seconds
 // A point may take this much more than an even share: most stop early, when they are steady.
 constexpr double kGenerous = 2.0;
+// Of the budget: a collective that is expected to take more than this is left out.
+constexpr double kLargestShare = 1.0 / 60.0;
+constexpr double kMemoryShare = 1.0 / 8.0;  // of a rank's memory, for one message
+constexpr int kMostPairRounds = 7;
 
-struct Task {
-  MeasuredPoint point;                             // what, without its measurement
-  std::function<std::unique_ptr<Bench>()> make{};  // null on a rank that waits
+// What rank 0 decides about a point.
+enum class Verdict { measure, known, too_long, stop };
+struct Decision {
+  Verdict verdict = Verdict::measure;
+  double limit = 0.0;  // seconds
 };
-
-constexpr std::array kCollectiveOrder{Collective::all_reduce, Collective::send_recv,
-                                      Collective::all_gather, Collective::reduce_scatter,
-                                      Collective::all_to_all, Collective::broadcast};
-
-std::vector<std::string> hosts_of(Communicator& world) {
-  constexpr std::size_t kLength = 256;
-  std::string mine = world.host();
-  mine.resize(kLength);
-  std::vector<char> all(kLength * static_cast<std::size_t>(world.size()));
-  world.host_gather(mine.data(), all.data(), kLength);
-  std::vector<std::string> hosts;
-  for (std::size_t at = 0; at < all.size(); at += kLength) hosts.emplace_back(all.data() + at);
-  return hosts;
-}
 
 class Calibrator {
  public:
@@ -52,50 +39,130 @@ class Calibrator {
         options_(options),
         events_(events),
         device_(compute.describe()),
-        node_of_rank_(node_numbers(hosts_of(world))) {
-    for (const GroupPlan& plan : group_plans(node_of_rank_)) {
-      const int color = plan.color_of_rank[static_cast<std::size_t>(world.rank())];
-      groups_.push_back(world.split(color < 0 ? world.size() : color, world.rank()));
-      plans_.push_back(plan);
-    }
-  }
+        hosts_(hosts_of(world)),
+        node_of_rank_(node_numbers(hosts_)),
+        shapes_(group_shapes(node_of_rank_)),
+        groups_(shapes_.size()),
+        rank_times_(hosts_, local_numbers(node_of_rank_)) {}
 
   Profile run() {
     Profile profile;
     profile.created = utc_now();
     profile.machine = describe_machine();
     warn_if_busy(profile.machine);
-    const double start = steady_clock_seconds();
-    const std::vector<Task> tasks = all_tasks();
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const double used = steady_clock_seconds() - start;
-      const double limit = point_limit(used, tasks.size() - i);
-      if (limit <= 0.0) {
-        left_out(tasks.size() - i, tasks[i].point.label());
-        break;
-      }
-      if (world_.rank() == 0) events_.progress(i, tasks.size(), used, tasks[i].point.label());
-      profile.points.push_back(measured(tasks[i], limit));
-      if (world_.rank() == 0) events_.point(profile.points.back());
-    }
+    start_ = steady_clock_seconds() - options_.used_seconds;
+    measure_all(profile);
+    compare_ranks(profile);
     finish(profile);
     return profile;
   }
 
  private:
-  // Rank 0's clock decides for all; 0 when the budget is used up.
-  double point_limit(double used, std::size_t left) {
-    const double remaining = options_.budget_seconds - used;
-    double limit = std::clamp(kGenerous * remaining / static_cast<double>(left), kShortestPoint,
-                              kLongestPoint);
-    if (remaining <= 0.0) limit = 0.0;
-    world_.host_broadcast(&limit, sizeof limit, 0);
-    return limit;
+  [[nodiscard]] double used() const { return steady_clock_seconds() - start_; }
+
+  void measure_all(Profile& profile) {
+    // They are of this machine, asked for again or not. Only rank 0 makes a profile.
+    profile.points = options_.known;
+    const std::vector<MeasuredPoint> tasks = all_points();
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const Decision decision = decide(tasks[i], profile.points, tasks.size() - i);
+      if (decision.verdict == Verdict::stop) {
+        left_out(tasks, i);
+        return;
+      }
+      if (decision.verdict == Verdict::too_long) ++too_long_;
+      if (decision.verdict != Verdict::measure) continue;
+      if (world_.rank() == 0) events_.progress(i, tasks.size(), used(), tasks[i].label());
+      profile.points.push_back(measured(tasks[i], decision.limit));
+      if (world_.rank() == 0) events_.point(profile.points.back(), used());
+    }
   }
 
-  MeasuredPoint measured(const Task& task, double limit) {
-    MeasuredPoint point = task.point;
-    const std::unique_ptr<Bench> bench = task.make ? task.make() : nullptr;
+  std::vector<MeasuredPoint> all_points() {
+    if (options_.only) return *options_.only;
+    return planned_points(
+        options_.workload, shapes_,
+        {.memory = device_.memory,
+         .num_multiprocessors = device_.num_multiprocessors,
+         .budget_seconds = options_.budget_seconds,
+         .largest_payload = std::min(options_.largest_payload, device_.memory * kMemoryShare),
+         .supports = [this](Precision precision) { return compute_.supports(precision); }});
+  }
+
+  [[nodiscard]] bool is_known(const MeasuredPoint& task) const {
+    return std::any_of(options_.known.begin(), options_.known.end(),
+                       [&](const MeasuredPoint& p) { return same_subject(p, task); });
+  }
+
+  // Rank 0's clock, and what it knows, decide for all.
+  Decision decide(const MeasuredPoint& task, const std::vector<MeasuredPoint>& points,
+                  std::size_t left) {
+    Decision decision;
+    if (world_.rank() == 0) {
+      const double remaining = options_.budget_seconds - used();
+      decision.limit = std::clamp(kGenerous * remaining / static_cast<double>(left), kShortestPoint,
+                                  kLongestPoint);
+      if (is_known(task)) {
+        decision.verdict = Verdict::known;
+      } else if (remaining <= 0.0 && (options_.only || !is_essential(task))) {
+        decision.verdict = Verdict::stop;
+      } else if (expected_seconds(task, points) > kLargestShare * options_.budget_seconds) {
+        decision.verdict = Verdict::too_long;
+      }
+    }
+    world_.host_broadcast(&decision, sizeof decision, 0);
+    return decision;
+  }
+
+  // Of all its samples, as much longer than the nearest smaller payload's as there is more to move.
+  [[nodiscard]] double expected_seconds(const MeasuredPoint& task,
+                                        const std::vector<MeasuredPoint>& points) const {
+    if (task.kind != PointKind::collective) return 0.0;
+    const MeasuredPoint* nearest = nullptr;
+    for (const MeasuredPoint& p : points) {
+      MeasuredPoint same_size = p;
+      same_size.amount = task.amount;
+      if (!same_subject(same_size, task) || p.amount > task.amount) continue;
+      if (nearest == nullptr || p.amount > nearest->amount) nearest = &p;
+    }
+    if (nearest == nullptr) return 0.0;
+    const int samples = options_.measure.warmup + options_.measure.stop.min_samples;
+    return samples * (nearest->time() * (task.amount / nearest->amount)).value();
+  }
+
+  // The world of this rank's groups of this shape; made when first needed, by all ranks together.
+  Communicator& group_of(std::size_t shape) {
+    if (!groups_[shape]) {
+      const int color = shapes_[shape].color_of_rank[static_cast<std::size_t>(world_.rank())];
+      groups_[shape] = world_.split(color < 0 ? world_.size() : color, world_.rank());
+    }
+    return *groups_[shape];
+  }
+
+  [[nodiscard]] std::size_t shape_of(const MeasuredPoint& point) const {
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const Placement& p = shapes_[i].placement;
+      if (p.tier() == point.tier && p.group_size == point.group_size &&
+          p.ranks_per_node == point.ranks_per_node && p.groups_per_node == point.groups_per_node) {
+        return i;
+      }
+    }
+    throw SystemError(fmt::format("{}: these ranks form no such groups", point.label()),
+                      "start as many ranks on as many nodes as the profile was measured with");
+  }
+
+  // Null on a rank that waits.
+  std::unique_ptr<Bench> bench_for(const MeasuredPoint& task) {
+    if (task.kind != PointKind::collective) return make_point_bench(compute_, world_, task);
+    const std::size_t shape = shape_of(task);
+    Communicator& group = group_of(shape);
+    const bool waits = shapes_[shape].color_of_rank[static_cast<std::size_t>(world_.rank())] < 0;
+    return waits ? nullptr : make_point_bench(compute_, group, task);
+  }
+
+  MeasuredPoint measured(const MeasuredPoint& task, double limit) {
+    MeasuredPoint point = task;
+    const std::unique_ptr<Bench> bench = bench_for(task);
     check(bench.get());
     MeasureOptions options = options_.measure;
     options.stop.max_seconds = limit;
@@ -105,6 +172,7 @@ class Calibrator {
     };
     point.measurement = measure(world_, steady_clock_seconds, work, options);
     scale(point.measurement.summary, bench ? 1.0 / bench->units() : 1.0);
+    rank_times_.add(point, gathered(world_, point.measurement.own_median.value()));
     note_noise(point);
     return point;
   }
@@ -136,11 +204,11 @@ class Calibrator {
                     point.label(), 100.0 * m.summary.relative_spread));
   }
 
-  void left_out(std::size_t count, const std::string& first) {
+  void left_out(const std::vector<MeasuredPoint>& tasks, std::size_t first) {
     note(
         fmt::format("the budget of {:.0f} s was used up with {} points left out, from {} on; they "
                     "will be interpolated; --budget gives more time",
-                    options_.budget_seconds, count, first));
+                    options_.budget_seconds, tasks.size() - first, tasks[first].label()));
   }
 
   // Half a core's worth of other work is normal on a desktop.
@@ -152,120 +220,27 @@ class Calibrator {
                     machine.load_average, machine.cores));
   }
 
-  std::vector<Task> all_tasks() {
-    std::vector<Task> tasks;
-    add_memory(tasks);
-    // However short the budget, a profile has some rate for each number format.
-    add_gemms(tasks, {{.shape = {1, 256, 256, 256}}, {.shape = {1, 512, 512, 512}}});
-    add_kernels(tasks);
-    add_gemms(tasks, ordered_gemms(options_.workload.gemms));
-    add_collectives(tasks);
-    add_gemms(tasks, general_gemms(device_.num_multiprocessors));
-    return tasks;
-  }
-
-  [[nodiscard]] MeasuredPoint of_kind(PointKind kind, Bytes amount) const {
-    MeasuredPoint point;
-    point.kind = kind;
-    point.amount = amount;
-    return point;
-  }
-
-  void add_memory(std::vector<Task>& tasks) {
-    const Bytes size = std::min(kLargeCopy, device_.memory * (kMemoryShare / 2.0));
-    tasks.push_back({of_kind(PointKind::kernel_launch, bytes(12)),
-                     [this] { return make_launch_bench(compute_); }});
-    tasks.push_back({of_kind(PointKind::memory_copy, size * 2.0),
-                     [this, size] { return make_copy_bench(compute_, size); }});
-    tasks.push_back({of_kind(PointKind::host_link, size),
-                     [this, size] { return make_upload_bench(compute_, size); }});
-  }
-
-  void add_kernels(std::vector<Task>& tasks) {
-    std::vector<KernelSizes> sizes = options_.workload.kernels;
-    if (sizes.empty())
-      sizes = {KernelSizes{},
-               KernelSizes{.positions = 512, .hidden = 1024, .ffn = 4096, .heads = 16}};
-    for (const KernelSizes& size : sizes) {
-      for (const KernelCase& c : kernel_cases(size)) {
-        if (c.traffic > device_.memory * kMemoryShare) continue;
-        MeasuredPoint point = of_kind(PointKind::kernel, c.traffic);
-        point.kernel = c.kernel;
-        point.launches = c.launches;
-        tasks.push_back({point, [this, size, kernel = c.kernel] {
-                           return make_kernel_bench(compute_, kernel, size);
-                         }});
-      }
-    }
-  }
-
-  void add_gemms(std::vector<Task>& tasks, const std::vector<GemmVariant>& variants) {
-    for (const GemmVariant& variant : variants) {
-      for (const Precision precision : options_.workload.precisions) {
-        const bool known = std::any_of(tasks.begin(), tasks.end(), [&](const Task& t) {
-          return is(t.point, variant, precision);
-        });
-        const bool fits = gemm_memory(variant.shape, precision) <= device_.memory * kMemoryShare &&
-                          gemm_flops(variant.shape) <= largest_product();
-        if (known || !fits || !multiplies(variant.shape, precision)) continue;
-        MeasuredPoint point = of_kind(PointKind::gemm, gemm_memory(variant.shape, precision));
-        point.precision = precision;
-        point.shape = variant.shape;
-        point.transpose_a = variant.transpose_a;
-        point.transpose_b = variant.transpose_b;
-        point.accumulate = variant.accumulate;
-        tasks.push_back({point, [this, variant, precision] {
-                           return make_gemm_bench(compute_, variant, precision);
-                         }});
-      }
-    }
-  }
-
-  // fp8 units take whole tiles of 16 (cuBLASLt's rule for its fp8 kernels).
-  [[nodiscard]] bool multiplies(const GemmShape& s, Precision precision) const {
-    const bool whole_tiles = s.m % 16 == 0 && s.n % 16 == 0 && s.k % 16 == 0;
-    return compute_.supports(precision) && (precision != Precision::fp8 || whole_tiles);
-  }
-
-  // One product may take a hundredth of the budget, at a rate that any core or GPU reaches.
-  [[nodiscard]] Flops largest_product() const {
-    const double rate = device_.num_multiprocessors > 1 ? 5e13 : 5e10;
-    return flops(rate * options_.budget_seconds / 100.0);
-  }
-
-  static bool is(const MeasuredPoint& p, const GemmVariant& v, Precision precision) {
-    const GemmVariant other{p.shape, p.transpose_a, p.transpose_b, p.accumulate};
-    return p.kind == PointKind::gemm && p.precision == precision && other == v;
-  }
-
-  void add_collectives(std::vector<Task>& tasks) {
-    for (const Collective collective : kCollectiveOrder) {
-      for (std::size_t g = 0; g < plans_.size(); ++g) {
-        if (collective == Collective::send_recv && plans_[g].group_size != 2) continue;
-        add_curve(tasks, collective, g);
-      }
-    }
-  }
-
-  void add_curve(std::vector<Task>& tasks, Collective collective, std::size_t g) {
-    const GroupPlan& plan = plans_[g];
-    for (const Bytes size : payloads(options_.largest_payload)) {
-      const Bytes whole = whole_payload(size, plan.group_size);
-      MeasuredPoint point = of_kind(PointKind::collective, whole);
-      point.collective = collective;
-      point.tier = plan.tier;
-      point.group_size = plan.group_size;
-      Task task{point};
-      if (plan.color_of_rank[static_cast<std::size_t>(world_.rank())] >= 0) {
-        task.make = [this, g, collective, whole] {
-          return make_collective_bench(compute_, *groups_[g], collective, whole);
-        };
-      }
-      tasks.push_back(std::move(task));
-    }
+  // With fewer than three ranks nobody can be told from the others.
+  void compare_ranks(Profile& profile) {
+    profile.ranks = rank_times_.speeds();
+    if (world_.size() < 3 || options_.only) return;
+    const Bytes message = device_.num_multiprocessors > 1 ? mebibytes(16) : mebibytes(1);
+    const auto pairs =
+        measure_pairs(compute_, world_, pair_rounds(node_of_rank_, kMostPairRounds), message);
+    profile.stragglers = find_stragglers(profile.ranks, pairs);
+    for (const Straggler& straggler : profile.stragglers) note(straggler.sentence);
   }
 
   void finish(Profile& profile) {
+    if (!options_.known.empty()) {
+      note(fmt::format("{} points are of an earlier run that was ended", options_.known.size()));
+    }
+    if (too_long_ > 0) {
+      note(
+          fmt::format("{} large collectives would each have taken more than {:.0f} % of the budget "
+                      "and were left out; they will be extrapolated; --budget gives more time",
+                      too_long_, 100.0 * kLargestShare));
+    }
     Cluster cluster;
     cluster.name = profile.machine.host;
     cluster.source = "measured " + profile.created;
@@ -277,9 +252,11 @@ class Calibrator {
     cluster.device.memory = device_.memory;
     cluster.intra_node.name = device_.kind == "cpu" ? "shared memory" : "device links";
     cluster.inter_node.name = "network";
-    Assembled assembled = assemble(profile.points, std::move(cluster));
-    profile.cluster = std::move(assembled.cluster);
-    profile.fits = std::move(assembled.fits);
+    if (world_.rank() == 0) {
+      Assembled assembled = assemble(profile.points, std::move(cluster));
+      profile.cluster = std::move(assembled.cluster);
+      profile.fits = std::move(assembled.fits);
+    }
     profile.notes = notes_;
     profile.machine.details = device_.details;
   }
@@ -289,10 +266,14 @@ class Calibrator {
   const CalibrationOptions& options_;
   const CalibrationEvents& events_;
   DeviceDescription device_;
+  std::vector<std::string> hosts_;
   std::vector<int> node_of_rank_;
-  std::vector<GroupPlan> plans_;
+  std::vector<GroupShape> shapes_;
   std::vector<std::unique_ptr<Communicator>> groups_;
+  RankTimes rank_times_;
   std::vector<std::string> notes_;
+  double start_ = 0.0;
+  int too_long_ = 0;
 };
 
 }  // namespace

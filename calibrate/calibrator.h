@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures a machine: all ranks work at once, as a job would, and the slowest one counts.
 //
-// Order: memory and launch cost, kernels, the model's GEMM shapes, collectives from the ones that a
-// step uses most, the general GEMM grid. Each result is checked before its time is believed; each
-// point is handed over as it comes; a point that is noisy twice is kept and flagged.
+// What is measured and in which order: calibrate/sweep.h. Each result is checked before its time is
+// believed; each point is handed over as it comes; a point that is noisy twice is kept and flagged.
+// Every rank's own times are compared, and every link's: who is slow is named.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,22 @@
 namespace meshwright::calibrate {
 
 struct CalibrationOptions {
-  double budget_seconds = 60.0;  // of measuring; what does not fit is left out, with a note
-  Workload workload{};           // what a model needs; measured before the general grid
-  Bytes largest_payload = mebibytes(64);
+  double budget_seconds = 60.0;          // of measuring; what does not fit is left out, with a note
+  Workload workload{};                   // what a model needs; measured before the general grid
+  Bytes largest_payload = gibibytes(1);  // or what memory and budget allow
   MeasureOptions measure{};
+  std::optional<std::vector<MeasuredPoint>> only{};  // these instead of a sweep
+  // Of an earlier run of the same that was ended: not measured again, and its time is spent. Rank
+  // 0's count.
+  std::vector<MeasuredPoint> known{};
+  double used_seconds = 0.0;
 };
 
 // Called on rank 0 only.
 struct CalibrationEvents {
-  std::function<void(const MeasuredPoint&)> point = [](const MeasuredPoint&) {};
+  // `used`: seconds of the budget.
+  std::function<void(const MeasuredPoint&, double used)> point = [](const MeasuredPoint&, double) {
+  };
   // done of total points, seconds used; `next` is about to be measured.
   std::function<void(std::size_t done, std::size_t total, double used, const std::string& next)>
       progress = [](std::size_t, std::size_t, double, const std::string&) {};

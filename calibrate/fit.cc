@@ -24,35 +24,36 @@ double best_rate(const std::vector<GemmPoint>& points) {
   return best;
 }
 
+const Link& link_of(const Cluster& cluster, Tier tier) {
+  return tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;
+}
+
 struct LinkSample {
   Collective collective;
-  int group_size;
+  Placement place;
   Bytes payload;
   Seconds time;
 };
 
-std::vector<LinkSample> samples_of(const Link& link) {
+// Groups of ranks_per_node 0 (older files) filled nodes one after the other.
+Placement placement_of(const CollectiveCurve& curve, Tier tier, const Cluster& cluster) {
+  const int size = curve.group_size, groups = std::max(1, curve.groups_per_node);
+  if (tier == Tier::intra_node) return {size, size, 1, groups};
+  const int in_node = curve.ranks_per_node > 0       ? curve.ranks_per_node
+                      : size > cluster.gpus_per_node ? cluster.gpus_per_node
+                                                     : 1;
+  return {size, in_node, (size + in_node - 1) / in_node, groups};
+}
+
+std::vector<LinkSample> samples_of(const Cluster& cluster, Tier tier) {
   std::vector<LinkSample> samples;
-  for (const CollectiveCurve& curve : link.curves) {
+  for (const CollectiveCurve& curve : link_of(cluster, tier).curves) {
+    const Placement place = placement_of(curve, tier, cluster);
     for (const CollectivePoint& p : curve.points) {
-      samples.push_back({curve.collective, curve.group_size, p.payload, p.time});
+      samples.push_back({curve.collective, place, p.payload, p.time});
     }
   }
   return samples;
-}
-
-// The link between the ranks of one group, as if each were alone on it.
-Seconds modelled(const LinkSample& sample, const Link& link) {
-  Cluster cluster;
-  cluster.gpus_per_node = sample.group_size;
-  cluster.intra_node.bandwidth = link.bandwidth;
-  cluster.intra_node.bandwidth_fraction = 1.0;
-  cluster.intra_node.latency = link.latency;
-  const Placement together{.group_size = sample.group_size,
-                           .ranks_per_node = sample.group_size,
-                           .num_nodes = 1,
-                           .groups_per_node = 1};
-  return collective_model_time(sample.collective, sample.payload, together, cluster);
 }
 
 }  // namespace
@@ -91,22 +92,26 @@ Fit fit_gemm(GemmModel& model, const Device& device) {
   return fit;
 }
 
-Fit fit_link(Link& link, const std::string& name) {
-  Fit fit{.what = "link " + name, .parameters = {}};
-  const std::vector<LinkSample> samples = samples_of(link);
+Fit fit_link(Cluster& cluster, Tier tier) {
+  Link& link = tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;
+  Fit fit{.what = "link " + std::string(name_of(tier)), .parameters = {}};
+  const std::vector<LinkSample> samples = samples_of(cluster, tier);
   fit.points = static_cast<int>(samples.size());
   link.bandwidth_fraction = 1.0;
   link.relative_spread = kUnknownSpread;
   if (samples.size() < kFewestPoints) return fit;
   std::vector<double> observed;
   for (const LinkSample& s : samples) observed.push_back(s.time.value());
-  Link tried;
+  Cluster tried = cluster;
+  Link& tried_link = tier == Tier::intra_node ? tried.intra_node : tried.inter_node;
+  tried_link.curves.clear();
   const LogFit result = fit_log_space(
       {1e-6, 1e9},
       [&](std::span<const double> parameters, std::size_t i) {
-        tried.latency = seconds(parameters[0]);
-        tried.bandwidth = bytes_per_second(parameters[1]);
-        return modelled(samples[i], tried).value();
+        tried_link.latency = seconds(parameters[0]);
+        tried_link.bandwidth = bytes_per_second(parameters[1]);
+        const LinkSample& s = samples[i];
+        return collective_model_time(s.collective, s.payload, s.place, tried).value();
       },
       observed);
   link.latency = seconds(result.parameters[0]);

@@ -31,7 +31,8 @@ struct Fit {
 // launch cost and memory bandwidth, which are measured before.
 Fit fit_gemm(GemmModel& model, const Device& device);
 
-// Fills latency, bandwidth and the spread of `link` from its curves.
-Fit fit_link(Link& link, const std::string& name);
+// Fills latency, bandwidth and the spread of the cluster's link of this tier from its curves. A
+// link between nodes is fitted with what the link inside a node already says.
+Fit fit_link(Cluster& cluster, Tier tier);
 
 }  // namespace meshwright::calibrate

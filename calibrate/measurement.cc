@@ -33,11 +33,13 @@ class Attempt {
     result.repetitions = warm_up();
     const double start = clock_();
     std::vector<double> samples;
+    own_.clear();
     while (result.stopped == StopReason::go_on) {
       samples.push_back(sample(result.repetitions) / result.repetitions);
       result.stopped = decide(samples, clock_() - start);
     }
     result.summary = summarise(std::move(samples));
+    result.own_median = summarise(own_).median / result.repetitions;
     return result;
   }
 
@@ -46,7 +48,8 @@ class Attempt {
     ranks_.barrier();
     const double start = clock_();
     run_(repetitions);
-    return ranks_.host_max(clock_() - start);
+    own_.push_back(clock_() - start);
+    return ranks_.host_max(own_.back());
   }
 
   // The last warm-up says how often a short piece of work has to be repeated: the same number on
@@ -69,6 +72,7 @@ class Attempt {
   const Clock& clock_;
   const std::function<void(int)>& run_;
   const MeasureOptions& options_;
+  std::vector<double> own_;
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ struct Measurement {
   int repetitions = 1;    // within a sample
   bool repeated = false;  // the first attempt was noisy; the calmer one is kept
   bool noisy = false;     // both were
+  Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
 };
 
 // run(n) does the work n times and waits for it. Collective over `ranks`.

@@ -2,9 +2,11 @@
 // One measured time and what was timed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "calibrate/bench/kernel_sizes.h"
 #include "calibrate/measurement.h"
 #include "sim/cost/compute.h"
 #include "sim/hardware/cluster.h"
@@ -21,15 +23,21 @@ struct MeasuredPoint {
   bool transpose_a = false, transpose_b = false, accumulate = false;
   std::string kernel{};                            // kernel: the model's name
   int launches = 1;                                // kernel: that the model charges
+  std::optional<KernelSizes> sizes{};              // kernel: absent in older profiles
   Collective collective = Collective::all_reduce;  // collective
   Tier tier = Tier::intra_node;                    // collective
   int group_size = 1;                              // collective
-  Bytes amount{};                                  // payload, or bytes read + written
+  int ranks_per_node = 0;   // collective: of a group; 0: not recorded (older profiles)
+  int groups_per_node = 0;  // collective: of such groups, at work at once on each node
+  Bytes amount{};           // payload, or bytes read + written
   Measurement measurement{};
 
   [[nodiscard]] Seconds time() const { return measurement.summary.median; }
   // "gemm fp32 512 x 1024 x 4096", "all_reduce 1 MiB over 2 ranks"
   [[nodiscard]] std::string label() const;
 };
+
+// The same thing, timed perhaps at another time.
+bool same_subject(const MeasuredPoint& a, const MeasuredPoint& b);
 
 }  // namespace meshwright::calibrate

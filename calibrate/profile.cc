@@ -101,12 +101,15 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
 }
 
 void set_curves(Link& link, const std::vector<MeasuredPoint>& points, Tier tier) {
-  std::map<std::pair<Collective, int>, CollectiveCurve> curves;
+  std::map<std::tuple<Collective, int, int, int>, CollectiveCurve> curves;
   for (const MeasuredPoint& p : points) {
     if (p.kind != PointKind::collective || p.tier != tier) continue;
-    CollectiveCurve& curve = curves[{p.collective, p.group_size}];
+    CollectiveCurve& curve =
+        curves[{p.collective, p.group_size, p.ranks_per_node, p.groups_per_node}];
     curve.collective = p.collective;
     curve.group_size = p.group_size;
+    curve.ranks_per_node = p.ranks_per_node;
+    curve.groups_per_node = p.groups_per_node;
     curve.points.push_back({p.amount, p.time(), spread_of(p)});
   }
   for (auto& [key, curve] : curves) {
@@ -114,6 +117,30 @@ void set_curves(Link& link, const std::vector<MeasuredPoint>& points, Tier tier)
               [](const auto& a, const auto& b) { return a.payload < b.payload; });
     link.curves.push_back(std::move(curve));
   }
+}
+
+const CollectiveCurve* find_curve(const Link& link, const CollectiveCurve& like, int groups) {
+  for (const CollectiveCurve& c : link.curves) {
+    if (c.collective == like.collective && c.group_size == like.group_size &&
+        c.ranks_per_node == like.ranks_per_node && c.groups_per_node == groups) {
+      return &c;
+    }
+  }
+  return nullptr;
+}
+
+// How many NICs a node has, as far as its ranks can tell: groups of one rank a node, all at once,
+// take as much longer than one alone as they share a NIC. From the largest payload; 0: not seen.
+int nics_seen(const Cluster& cluster) {
+  for (const CollectiveCurve& all : cluster.inter_node.curves) {
+    const int ranks = cluster.gpus_per_node;
+    if (ranks < 2 || all.ranks_per_node != 1 || all.groups_per_node != ranks) continue;
+    const CollectiveCurve* alone = find_curve(cluster.inter_node, all, 1);
+    if (alone == nullptr || alone->points.back().payload != all.points.back().payload) continue;
+    const double longer = all.points.back().time / alone->points.back().time;
+    return std::clamp(static_cast<int>(std::lround(ranks / longer)), 1, ranks);
+  }
+  return 0;
 }
 
 // A link that was not measured (one rank, one node, or no time left): through memory, read and
@@ -141,9 +168,10 @@ Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
     set_curves(link, points, tier);
     if (link.curves.empty()) {
       guess(link, device);
-    } else {
-      result.fits.push_back(fit_link(link, std::string(name_of(tier))));
+      continue;
     }
+    if (tier == Tier::inter_node) result.cluster.nics_per_node = nics_seen(result.cluster);
+    result.fits.push_back(fit_link(result.cluster, tier));
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include "calibrate/environment.h"
 #include "calibrate/fit.h"
 #include "calibrate/points.h"
+#include "calibrate/stragglers.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
@@ -22,6 +23,8 @@ struct Profile {
   std::vector<MeasuredPoint> points;  // in the order of measurement
   std::vector<Fit> fits;
   std::vector<std::string> notes;  // points left out or noisy, a loaded machine
+  std::vector<RankSpeed> ranks;    // every rank beside the median one
+  std::vector<Straggler> stragglers;
 };
 
 // The cluster of measured points: the device with its GEMM points and kernel rates, the links with

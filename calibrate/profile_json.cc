@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -85,6 +86,80 @@ Fit fit_from_json(ObjectReader reader) {
   return fit;
 }
 
+Json to_json(const KernelSizes& sizes) {
+  return {{"positions", sizes.positions}, {"batch", sizes.batch},
+          {"hidden", sizes.hidden},       {"ffn", sizes.ffn},
+          {"heads", sizes.heads},         {"vocab", sizes.vocab}};
+}
+
+KernelSizes sizes_from_json(ObjectReader reader) {
+  KernelSizes sizes;
+  sizes.positions = reader.required_int("positions");
+  sizes.batch = reader.required_int("batch");
+  sizes.hidden = reader.required_int("hidden");
+  sizes.ffn = reader.required_int("ffn");
+  sizes.heads = reader.required_int("heads");
+  sizes.vocab = reader.required_int("vocab");
+  reader.finish();
+  return sizes;
+}
+
+Json to_json(const RankSpeed& rank) {
+  return {{"rank", rank.rank}, {"local_rank", rank.local_rank}, {"host", rank.host},
+          {"gemm", rank.gemm}, {"memory", rank.memory},         {"network", rank.network}};
+}
+
+RankSpeed rank_from_json(ObjectReader reader) {
+  RankSpeed rank;
+  rank.rank = reader.required_int("rank", {.low = 0});
+  rank.local_rank = reader.required_int("local_rank", {.low = 0});
+  rank.host = reader.required_string("host");
+  rank.gemm = reader.required_number("gemm");
+  rank.memory = reader.required_number("memory");
+  rank.network = reader.required_number("network");
+  reader.finish();
+  return rank;
+}
+
+Json to_json(const Straggler& straggler) {
+  Json json{{"what", straggler.what}, {"rank", straggler.rank}};
+  if (straggler.other >= 0) json["other_rank"] = straggler.other;
+  json["relative_time"] = straggler.relative_time;
+  json["score"] = straggler.score;
+  json["sentence"] = straggler.sentence;
+  return json;
+}
+
+Straggler straggler_from_json(ObjectReader reader) {
+  Straggler straggler;
+  straggler.what = reader.required_string("what");
+  straggler.rank = reader.required_int("rank", {.low = 0});
+  straggler.other = reader.optional_int("other_rank", -1, {.low = 0});
+  straggler.relative_time = reader.required_number("relative_time");
+  straggler.score = reader.required_number("score");
+  straggler.sentence = reader.required_string("sentence");
+  reader.finish();
+  return straggler;
+}
+
+// A profile stays small on any machine: of a large job only the ranks that are named are kept.
+constexpr std::size_t kMostRanks = 1024;
+
+Json ranks_json(const Profile& profile) {
+  const auto is_named = [&](int rank) {
+    return std::any_of(profile.stragglers.begin(), profile.stragglers.end(),
+                       [rank](const Straggler& s) { return s.rank == rank || s.other == rank; });
+  };
+  Json json = Json::array();
+  for (const RankSpeed& rank : profile.ranks) {
+    if (profile.ranks.size() <= kMostRanks || is_named(rank.rank)) json.push_back(to_json(rank));
+  }
+  return json;
+}
+
+// Five digits: more than any clock here repeats, and a profile stays small.
+double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+
 void add_what(Json& json, const MeasuredPoint& point) {
   if (point.kind == PointKind::gemm) {
     json["precision"] = name_of(point.precision);
@@ -98,10 +173,13 @@ void add_what(Json& json, const MeasuredPoint& point) {
   } else if (point.kind == PointKind::kernel) {
     json["kernel"] = point.kernel;
     json["launches"] = point.launches;
+    if (point.sizes) json["sizes"] = to_json(*point.sizes);
   } else if (point.kind == PointKind::collective) {
     json["collective"] = name_of(point.collective);
     json["tier"] = name_of(point.tier);
     json["group_size"] = point.group_size;
+    if (point.ranks_per_node > 0) json["ranks_per_node"] = point.ranks_per_node;
+    if (point.groups_per_node > 0) json["groups_per_node"] = point.groups_per_node;
   }
 }
 
@@ -118,14 +196,17 @@ void read_what(ObjectReader& reader, MeasuredPoint& point) {
   } else if (point.kind == PointKind::kernel) {
     point.kernel = reader.required_string("kernel");
     point.launches = reader.optional_int("launches", 1);
+    if (reader.has("sizes")) point.sizes = sizes_from_json(reader.required_object("sizes"));
   } else if (point.kind == PointKind::collective) {
     point.collective = reader.optional_enum("collective", point.collective, kCollectiveNames);
     point.tier = reader.optional_enum("tier", point.tier, kTierNames);
     point.group_size = reader.required_int("group_size");
+    point.ranks_per_node = reader.optional_int("ranks_per_node", 0, {.low = 0});
+    point.groups_per_node = reader.optional_int("groups_per_node", 0, {.low = 0});
   }
 }
 
-MeasuredPoint point_from_json(ObjectReader reader) {
+MeasuredPoint read_measured_point(ObjectReader reader) {
   MeasuredPoint point;
   point.kind = reader.optional_enum("kind", point.kind, kPointKindNames);
   read_what(reader, point);
@@ -164,17 +245,22 @@ Json to_json(const MeasuredPoint& point) {
   Json json{{"kind", name_of(point.kind)}};
   add_what(json, point);
   json["amount_bytes"] = point.amount.value();
-  json["median_seconds"] = m.summary.median.value();
-  json["min_seconds"] = m.summary.min.value();
-  json["p10_seconds"] = m.summary.p10.value();
-  json["p90_seconds"] = m.summary.p90.value();
-  json["relative_spread"] = m.summary.relative_spread;
+  json["median_seconds"] = rounded(m.summary.median.value());
+  json["min_seconds"] = rounded(m.summary.min.value());
+  json["p10_seconds"] = rounded(m.summary.p10.value());
+  json["p90_seconds"] = rounded(m.summary.p90.value());
+  json["relative_spread"] = rounded(m.summary.relative_spread);
   json["samples"] = m.summary.count;
   json["repetitions"] = m.repetitions;
   json["stopped"] = name_of(m.stopped);
   if (m.repeated) json["repeated"] = true;
   if (m.noisy) json["noisy"] = true;
   return json;
+}
+
+MeasuredPoint point_from_json(const nlohmann::json& json, const std::string& file,
+                              const std::string& pointer) {
+  return read_measured_point(ObjectReader(json, file, pointer));
 }
 
 Json to_json(const Profile& profile) {
@@ -186,7 +272,10 @@ Json to_json(const Profile& profile) {
             {"cluster", meshwright::to_json(profile.cluster)},
             {"fits", Json::array()},
             {"notes", profile.notes},
+            {"ranks", ranks_json(profile)},
+            {"stragglers", Json::array()},
             {"measurements", Json::array()}};
+  for (const Straggler& s : profile.stragglers) json["stragglers"].push_back(to_json(s));
   for (const Fit& fit : profile.fits) json["fits"].push_back(to_json(fit));
   for (const MeasuredPoint& point : profile.points) json["measurements"].push_back(to_json(point));
   return json;
@@ -205,7 +294,9 @@ Profile profile_from_json(const nlohmann::json& json, const std::string& file) {
   profile.machine = machine_from_json(reader.required_object("machine"));
   profile.cluster = cluster_from_json(reader.member("cluster"), file, reader.pointer_to("cluster"));
   profile.fits = read_all<Fit>(reader, "fits", fit_from_json);
-  profile.points = read_all<MeasuredPoint>(reader, "measurements", point_from_json);
+  profile.points = read_all<MeasuredPoint>(reader, "measurements", read_measured_point);
+  profile.ranks = read_all<RankSpeed>(reader, "ranks", rank_from_json);
+  profile.stragglers = read_all<Straggler>(reader, "stragglers", straggler_from_json);
   if (reader.has("notes")) {
     for (const auto& note : reader.required_array("notes")) {
       profile.notes.push_back(note.is_string() ? note.get<std::string>() : note.dump());

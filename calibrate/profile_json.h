@@ -13,8 +13,10 @@ namespace meshwright::calibrate {
 inline constexpr char kProfileSchema[] = "meshwright.profile/1";
 
 nlohmann::ordered_json to_json(const Profile& profile);
-// One line of the file that is written while measuring.
 nlohmann::ordered_json to_json(const MeasuredPoint& point);
+// Throws InputError.
+MeasuredPoint point_from_json(const nlohmann::json& json, const std::string& file,
+                              const std::string& pointer);
 
 // Throws InputError. Points are restored with what the file keeps of them.
 Profile profile_from_json(const nlohmann::json& json, const std::string& file);

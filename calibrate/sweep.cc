@@ -2,57 +2,254 @@
 #include "calibrate/sweep.h"
 
 #include <algorithm>
-#include <set>
+#include <array>
+#include <map>
 #include <tuple>
+
+#include "calibrate/bench/kernel_bench.h"
+#include "sim/cost/collective.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-auto key(const GemmVariant& v) {
-  return std::make_tuple(v.shape.batch, v.shape.m, v.shape.n, v.shape.k, v.transpose_a,
-                         v.transpose_b, v.accumulate);
-}
+// Of a rank's memory, for one copy bench's two arrays or one product.
+constexpr double kMemoryShare = 1.0 / 8.0;
+// Larger than any cache that one core may have to itself; a short budget does with less.
+constexpr Bytes kLargeCopy = mebibytes(256), kSmallestCopy = mebibytes(64);
+constexpr double kLargeCopyBudget = 30.0;  // seconds
+constexpr std::int64_t kEssentialEdge = 256;
+// A model's collectives come in hundreds of sizes; the grid interpolates the lighter ones.
+constexpr std::size_t kMostDemands = 64;
 
-std::vector<int> ranks_per_node(const std::vector<int>& node_of_rank) {
-  std::vector<int> count;
-  for (const int node : node_of_rank) {
-    count.resize(std::max(count.size(), static_cast<std::size_t>(node) + 1));
-    ++count[static_cast<std::size_t>(node)];
+constexpr std::array kCollectiveOrder{Collective::all_reduce, Collective::send_recv,
+                                      Collective::all_gather, Collective::reduce_scatter,
+                                      Collective::all_to_all, Collective::broadcast};
+
+// Only to order points of different kinds: what a core, or a GPU with its links, roughly reaches.
+struct NominalRates {
+  FlopsPerSecond products;
+  BytesPerSecond link;
+  Seconds call;
+};
+NominalRates nominal_rates(int num_multiprocessors) {
+  if (num_multiprocessors > 1) {
+    return {teraflops_per_second(300), gigabytes_per_second(100), microseconds(20)};
   }
-  return count;
+  return {teraflops_per_second(0.1), gigabytes_per_second(2), microseconds(10)};
 }
 
-// Number of each rank among those of its node.
-std::vector<int> local_numbers(const std::vector<int>& node_of_rank) {
-  std::vector<int> seen(node_of_rank.size()), local;
-  for (const int node : node_of_rank) local.push_back(seen[static_cast<std::size_t>(node)]++);
-  return local;
+MeasuredPoint of_kind(PointKind kind, Bytes amount) {
+  MeasuredPoint point;
+  point.kind = kind;
+  point.amount = amount;
+  return point;
 }
 
-GroupPlan inside(const std::vector<int>& node_of_rank, int per_node, int size) {
-  const std::vector<int> local = local_numbers(node_of_rank);
-  GroupPlan plan{.group_size = size, .tier = Tier::intra_node, .color_of_rank = {}};
-  for (std::size_t rank = 0; rank < local.size(); ++rank) {
-    const int group = local[rank] / size;
-    const bool whole = (group + 1) * size <= per_node;
-    plan.color_of_rank.push_back(whole ? node_of_rank[rank] * per_node + group : -1);
+MeasuredPoint gemm_point(const GemmVariant& variant, Precision precision) {
+  MeasuredPoint point = of_kind(PointKind::gemm, gemm_memory(variant.shape, precision));
+  point.precision = precision;
+  point.shape = variant.shape;
+  point.transpose_a = variant.transpose_a;
+  point.transpose_b = variant.transpose_b;
+  point.accumulate = variant.accumulate;
+  return point;
+}
+
+MeasuredPoint collective_point(Collective collective, const Placement& place, Bytes payload) {
+  MeasuredPoint point = of_kind(PointKind::collective, whole_payload(payload, place.group_size));
+  point.collective = collective;
+  point.tier = place.tier();
+  point.group_size = place.group_size;
+  point.ranks_per_node = place.ranks_per_node;
+  point.groups_per_node = place.groups_per_node;
+  return point;
+}
+
+class Planner {
+ public:
+  Planner(const Workload& workload, const std::vector<GroupShape>& shapes,
+          const SweepLimits& limits)
+      : workload_(workload), shapes_(shapes), limits_(limits) {}
+
+  std::vector<MeasuredPoint> plan() {
+    add_memory();
+    add_gemm({.shape = {1, kEssentialEdge, kEssentialEdge, kEssentialEdge}});
+    add_gemm({.shape = {1, 512, 512, 512}});
+    add_kernels();
+    add_demands();
+    add_collectives(0);
+    for (const GemmVariant& variant : general_gemms(limits_.num_multiprocessors)) add_gemm(variant);
+    add_collectives(1);
+    if (points_.size() > kMostPoints) points_.resize(kMostPoints);
+    return std::move(points_);
   }
-  return plan;
-}
 
-GroupPlan across(const std::vector<int>& node_of_rank, int per_node, int size) {
-  const std::vector<int> local = local_numbers(node_of_rank);
-  const bool one_a_node = size <= per_node || per_node == 1;
-  GroupPlan plan{.group_size = size, .tier = Tier::inter_node, .color_of_rank = {}};
-  for (std::size_t rank = 0; rank < local.size(); ++rank) {
-    const int number =
-        one_a_node ? (local[rank] == 0 ? node_of_rank[rank] : size) : static_cast<int>(rank);
-    plan.color_of_rank.push_back(number < size ? 0 : -1);
+ private:
+  void add(const MeasuredPoint& point) {
+    const bool known = std::any_of(points_.begin(), points_.end(),
+                                   [&](const MeasuredPoint& p) { return same_subject(p, point); });
+    if (!known) points_.push_back(point);
   }
-  return plan;
-}
+
+  void add_memory() {
+    const Bytes affordable = std::clamp(kLargeCopy * (limits_.budget_seconds / kLargeCopyBudget),
+                                        kSmallestCopy, kLargeCopy);
+    const Bytes size = std::min(affordable, limits_.memory * (kMemoryShare / 2.0));
+    add(of_kind(PointKind::kernel_launch, bytes(12)));
+    add(of_kind(PointKind::memory_copy, size * 2.0));
+    add(of_kind(PointKind::host_link, size));
+  }
+
+  void add_kernels() {
+    std::vector<KernelSizes> sizes = workload_.kernels;
+    if (sizes.empty()) {
+      sizes = {KernelSizes{},
+               KernelSizes{.positions = 512, .hidden = 1024, .ffn = 4096, .heads = 16}};
+    }
+    for (const KernelSizes& size : sizes) {
+      for (const KernelCase& c : kernel_cases(size)) {
+        if (c.traffic > limits_.memory * kMemoryShare) continue;
+        MeasuredPoint point = of_kind(PointKind::kernel, c.traffic);
+        point.kernel = c.kernel;
+        point.launches = c.launches;
+        point.sizes = size;
+        add(point);
+      }
+    }
+  }
+
+  void add_gemm(const GemmVariant& variant) {
+    for (const Precision precision : workload_.precisions) {
+      if (fits(variant.shape, precision) && multiplies(variant.shape, precision)) {
+        add(gemm_point(variant, precision));
+      }
+    }
+  }
+
+  [[nodiscard]] bool fits(const GemmShape& shape, Precision precision) const {
+    // One product may take a hundredth of the budget, at a rate that any core or GPU reaches.
+    const FlopsPerSecond slow = nominal_rates(limits_.num_multiprocessors).products /
+                                (limits_.num_multiprocessors > 1 ? 6.0 : 2.0);
+    return gemm_memory(shape, precision) <= limits_.memory * kMemoryShare &&
+           gemm_flops(shape) / slow <= seconds(limits_.budget_seconds / 100.0);
+  }
+
+  // fp8 units take whole tiles of 16 (cuBLASLt's rule for its fp8 kernels).
+  [[nodiscard]] bool multiplies(const GemmShape& s, Precision precision) const {
+    const bool whole_tiles = s.m % 16 == 0 && s.n % 16 == 0 && s.k % 16 == 0;
+    return limits_.supports(precision) && (precision != Precision::fp8 || whole_tiles);
+  }
+
+  // Products and collectives of the model, by their share of a step.
+  void add_demands() {
+    struct Demand {
+      double influence = 0.0;  // seconds a step at nominal rates
+      GemmDemand gemm{};
+      CollectiveDemand collective{};
+    };
+    const NominalRates rates = nominal_rates(limits_.num_multiprocessors);
+    std::vector<Demand> demands;
+    for (const GemmDemand& d : summed_gemms()) {
+      const Seconds once = gemm_flops(d.variant.shape) / rates.products;
+      demands.push_back({(once * d.calls).value(), d, {}});
+    }
+    for (const CollectiveDemand& d : summed_collectives()) {
+      const Seconds once =
+          rates.call + d.payload * bus_factor(d.collective, d.group_size) / rates.link;
+      demands.push_back({(once * d.calls).value(), {{}, 0.0}, d});
+    }
+    std::stable_sort(demands.begin(), demands.end(),
+                     [](const Demand& a, const Demand& b) { return a.influence > b.influence; });
+    for (const Demand& d : demands) {
+      if (d.gemm.calls > 0.0) {
+        add_gemm(d.gemm.variant);
+      } else {
+        add_collective(d.collective);
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<GemmDemand> summed_gemms() const {
+    using Key =
+        std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, bool>;
+    std::map<Key, GemmDemand> sums;
+    for (const GemmDemand& d : workload_.gemms) {
+      const GemmVariant& v = d.variant;
+      const Key key{v.shape.batch, v.shape.m,     v.shape.n,   v.shape.k,
+                    v.transpose_a, v.transpose_b, v.accumulate};
+      GemmDemand& sum = sums.try_emplace(key, GemmDemand{v, 0.0}).first->second;
+      sum.calls += d.calls;
+    }
+    std::vector<GemmDemand> result;
+    for (const auto& [key, demand] : sums) result.push_back(demand);
+    return result;
+  }
+
+  [[nodiscard]] std::vector<CollectiveDemand> summed_collectives() const {
+    std::map<std::tuple<Collective, int, double>, CollectiveDemand> sums;
+    for (const CollectiveDemand& d : workload_.collectives) {
+      CollectiveDemand whole = d;
+      whole.payload = whole_payload(d.payload, d.group_size);
+      if (whole.payload < kibibytes(1) || whole.payload > limits_.largest_payload) continue;
+      whole.calls = 0.0;
+      sums.try_emplace({d.collective, d.group_size, whole.payload.value()}, whole)
+          .first->second.calls += d.calls;
+    }
+    std::vector<CollectiveDemand> result;
+    for (const auto& [key, demand] : sums) result.push_back(demand);
+    std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
+      return a.payload * a.calls > b.payload * b.calls;
+    });
+    if (result.size() > kMostDemands) result.resize(kMostDemands);
+    return result;
+  }
+
+  void add_collective(const CollectiveDemand& demand) {
+    for (const GroupShape& shape : shapes_) {
+      if (shape.placement.group_size != demand.group_size) continue;
+      add(collective_point(demand.collective, shape.placement, demand.payload));
+    }
+  }
+
+  // Pass 0: every third doubling and the largest; pass 1: the ones between.
+  void add_collectives(int pass) {
+    std::vector<Bytes> sizes = payloads(limits_.largest_payload);
+    for (const Collective collective : kCollectiveOrder) {
+      for (const GroupShape& shape : shapes_) {
+        const Placement& place = shape.placement;
+        if (collective == Collective::send_recv && place.group_size != 2) continue;
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+          const bool coarse = i % kCoarse == 0 || i + 1 == sizes.size();
+          if (pass == 0 && !coarse) continue;
+          add(collective_point(collective, place, sizes[i]));
+        }
+      }
+    }
+  }
+
+  static constexpr std::size_t kCoarse = 3;  // every third doubling: factors of 8
+
+  const Workload& workload_;
+  const std::vector<GroupShape>& shapes_;
+  const SweepLimits& limits_;
+  std::vector<MeasuredPoint> points_;
+};
 
 }  // namespace
+
+std::vector<MeasuredPoint> planned_points(const Workload& workload,
+                                          const std::vector<GroupShape>& shapes,
+                                          const SweepLimits& limits) {
+  return Planner(workload, shapes, limits).plan();
+}
+
+bool is_essential(const MeasuredPoint& point) {
+  const GemmShape& s = point.shape;
+  const bool small_product = point.kind == PointKind::gemm && s.m == kEssentialEdge &&
+                             s.n == kEssentialEdge && s.k == kEssentialEdge;
+  return small_product || point.kind == PointKind::kernel_launch ||
+         point.kind == PointKind::memory_copy;
+}
 
 std::vector<GemmVariant> general_gemms(int num_multiprocessors) {
   // A core reaches its rate at a few hundred; a GPU needs thousands to fill it.
@@ -67,12 +264,6 @@ std::vector<GemmVariant> general_gemms(int num_multiprocessors) {
   }
   for (const std::int64_t m : {1, 8, 32}) gemms.push_back({.shape = {1, m, 1024, 1024}});
   gemms.push_back({.shape = {1, 1024 * scale, 1024 * scale, 1024 * scale}});
-  return ordered_gemms(std::move(gemms));
-}
-
-std::vector<GemmVariant> ordered_gemms(std::vector<GemmVariant> gemms) {
-  std::set<decltype(key(gemms.front()))> seen;
-  std::erase_if(gemms, [&](const GemmVariant& v) { return !seen.insert(key(v)).second; });
   std::stable_sort(gemms.begin(), gemms.end(), [](const GemmVariant& a, const GemmVariant& b) {
     return gemm_flops(a.shape) > gemm_flops(b.shape);
   });
@@ -85,38 +276,9 @@ std::vector<Bytes> payloads(Bytes largest) {
   return sizes;
 }
 
-std::vector<int> node_numbers(const std::vector<std::string>& host_of_rank) {
-  std::vector<std::string> hosts;
-  std::vector<int> numbers;
-  for (const std::string& host : host_of_rank) {
-    const auto found = std::find(hosts.begin(), hosts.end(), host);
-    numbers.push_back(static_cast<int>(found - hosts.begin()));
-    if (found == hosts.end()) hosts.push_back(host);
-  }
-  return numbers;
-}
-
-std::vector<GroupPlan> group_plans(const std::vector<int>& node_of_rank) {
-  const std::vector<int> counts = ranks_per_node(node_of_rank);
-  const int per_node = *std::min_element(counts.begin(), counts.end());
-  const int nodes = static_cast<int>(counts.size());
-  std::vector<GroupPlan> plans;
-  for (int size = 2; size <= per_node; ++size) {
-    const bool power_of_two = (size & (size - 1)) == 0;
-    if (power_of_two || per_node % size == 0) {
-      plans.push_back(inside(node_of_rank, per_node, size));
-    }
-  }
-  for (int size = 2; size <= nodes && size <= std::max(per_node, per_node == 1 ? nodes : 0);
-       size *= 2) {
-    plans.push_back(across(node_of_rank, per_node, size));
-  }
-  if (per_node > 1) {
-    for (int used = 2; used <= nodes; used *= 2) {
-      plans.push_back(across(node_of_rank, per_node, used * per_node));
-    }
-  }
-  return plans;
+Bytes whole_payload(Bytes payload, int group_size) {
+  const auto per_rank = static_cast<std::int64_t>(payload.value()) / 4 / group_size;
+  return bytes(4.0 * static_cast<double>(per_rank * group_size));
 }
 
 }  // namespace meshwright::calibrate

@@ -1,45 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which points a calibration measures, and in which order: what weighs most in a step first, so
 // that a short budget leaves out what matters least. Pure.
+//
+// Order: launch cost, memory, small products of each number format, kernels; then what the model
+// needs, products and collectives together, by their seconds a step at nominal rates; then the
+// general grid, from coarse to fine.
 #pragma once
 
-#include <string>
+#include <functional>
 #include <vector>
 
-#include "calibrate/backends/compute.h"
 #include "calibrate/bench/gemm_bench.h"
-#include "calibrate/bench/kernel_bench.h"
+#include "calibrate/bench/kernel_sizes.h"
+#include "calibrate/group_shapes.h"
+#include "calibrate/points.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
 
-// What a model's layouts will run; without it, a general grid alone is measured.
+struct GemmDemand {
+  GemmVariant variant;
+  double calls = 1.0;  // a step, the mean over the layouts that are considered
+};
+struct CollectiveDemand {
+  Collective collective = Collective::all_reduce;
+  int group_size = 2;
+  Bytes payload;
+  double calls = 1.0;
+};
+
+// What a model's layouts will run; without it, a general grid alone is measured. The same thing may
+// be named often: calls add up.
 struct Workload {
-  std::vector<GemmVariant> gemms{};  // duplicates are allowed
+  std::vector<GemmDemand> gemms{};
   std::vector<KernelSizes> kernels{};
+  std::vector<CollectiveDemand> collectives{};
   std::vector<Precision> precisions{Precision::fp32, Precision::bf16};
 };
 
+// What this machine can be asked for.
+struct SweepLimits {
+  Bytes memory;  // of one rank
+  int num_multiprocessors = 1;
+  double budget_seconds = 60.0;
+  Bytes largest_payload = mebibytes(64);
+  std::function<bool(Precision)> supports = [](Precision) { return true; };
+};
+
+// Without measurements, each once; at most kMostPoints, so that a profile stays below a megabyte.
+inline constexpr std::size_t kMostPoints = 2000;
+std::vector<MeasuredPoint> planned_points(const Workload& workload,
+                                          const std::vector<GroupShape>& shapes,
+                                          const SweepLimits& limits);
+
+// Measured however short the budget is: without them there is no profile.
+bool is_essential(const MeasuredPoint& point);
+
 // Shapes from vectors to large squares. A device of many multiprocessors gets larger ones.
 std::vector<GemmVariant> general_gemms(int num_multiprocessors);
-// Without repetitions, most FLOPs first.
-std::vector<GemmVariant> ordered_gemms(std::vector<GemmVariant> gemms);
 
 // 1 KiB to `largest` in powers of two.
 std::vector<Bytes> payloads(Bytes largest);
 
-// Where each rank of the job sits: the number of its node, nodes numbered by first appearance.
-std::vector<int> node_numbers(const std::vector<std::string>& host_of_rank);
-
-// Groups of one size over one tier. color_of_rank -1: that rank waits.
-struct GroupPlan {
-  int group_size = 2;
-  Tier tier = Tier::intra_node;
-  std::vector<int> color_of_rank;
-};
-// Inside a node: every size that divides its ranks, and powers of two; all groups at once, as
-// tensor-parallel groups run. Across nodes, one group alone: one rank a node where that is enough,
-// else whole nodes.
-std::vector<GroupPlan> group_plans(const std::vector<int>& node_of_rank);
+// The payload rounded down to whole elements for each rank.
+Bytes whole_payload(Bytes payload, int group_size);
 
 }  // namespace meshwright::calibrate

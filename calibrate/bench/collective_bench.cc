@@ -142,11 +142,6 @@ class CollectiveBench : public Bench {
 
 }  // namespace
 
-Bytes whole_payload(Bytes payload, int group_size) {
-  const auto per_rank = static_cast<std::int64_t>(payload.value()) / 4 / group_size;
-  return bytes(4.0 * static_cast<double>(per_rank * group_size));
-}
-
 std::unique_ptr<Bench> make_collective_bench(Compute& compute, Communicator& group,
                                              Collective collective, Bytes payload) {
   return std::make_unique<CollectiveBench>(compute, group, collective, payload);

@@ -12,9 +12,6 @@
 
 namespace meshwright::calibrate {
 
-// The payload rounded down to whole elements for each rank.
-Bytes whole_payload(Bytes payload, int group_size);
-
 std::unique_ptr<Bench> make_collective_bench(Compute& compute, Communicator& group,
                                              Collective collective, Bytes payload);
 

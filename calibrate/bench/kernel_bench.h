@@ -10,15 +10,9 @@
 #include <vector>
 
 #include "calibrate/bench/bench.h"
+#include "calibrate/bench/kernel_sizes.h"
 
 namespace meshwright::calibrate {
-
-struct KernelSizes {
-  std::int64_t positions = 256, batch = 2;  // rows = positions * batch
-  std::int64_t hidden = 512, ffn = 2048, heads = 8, vocab = 8192;
-  [[nodiscard]] std::int64_t rows() const { return positions * batch; }
-  bool operator==(const KernelSizes&) const = default;
-};
 
 struct KernelCase {
   std::string_view kernel;  // of sim/model/operators.h

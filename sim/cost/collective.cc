@@ -9,14 +9,42 @@
 namespace meshwright {
 namespace {
 
-const CollectiveCurve* curve_for(const Link& link, Collective collective, int group_size) {
+// Where the curve's groups sat; what its file does not state is as older calibrations did it: nodes
+// filled one after the other, one group alone.
+Placement measured_placement(const CollectiveCurve& curve, Tier tier, const Cluster& cluster) {
+  const int size = curve.group_size, groups = std::max(1, curve.groups_per_node);
+  if (tier == Tier::intra_node) return {size, size, 1, groups};
+  if (curve.ranks_per_node > 0) {
+    return {size, curve.ranks_per_node, (size + curve.ranks_per_node - 1) / curve.ranks_per_node,
+            groups};
+  }
+  const int in_node = std::min(size, cluster.gpus_per_node);
+  const int nodes = (size + in_node - 1) / in_node;
+  if (nodes > 1) return {size, in_node, nodes, groups};
+  return {size, 1, size, groups};
+}
+
+// Doublings between two numbers.
+double apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
+
+// How far a curve's groups are from the ones that are asked for: first in size, then in how they
+// sit, then in how many share a node.
+double distance(const Placement& measured, const Placement& asked) {
+  return apart(measured.group_size, asked.group_size) +
+         0.5 * apart(measured.ranks_per_node, asked.ranks_per_node) +
+         0.25 * apart(measured.groups_per_node, asked.groups_per_node);
+}
+
+const CollectiveCurve* curve_for(const Link& link, Collective collective, const Placement& asked,
+                                 const Cluster& cluster) {
   const CollectiveCurve* nearest = nullptr;
-  const auto distance = [group_size](const CollectiveCurve& c) {
-    return std::abs(std::log2(static_cast<double>(c.group_size) / group_size));
-  };
+  double least = 0.0;
   for (const CollectiveCurve& curve : link.curves) {
     if (curve.collective != collective || curve.points.empty()) continue;
-    if (nearest == nullptr || distance(curve) < distance(*nearest)) nearest = &curve;
+    const double here = distance(measured_placement(curve, asked.tier(), cluster), asked);
+    if (nearest != nullptr && here >= least) continue;
+    nearest = &curve;
+    least = here;
   }
   return nearest;
 }
@@ -50,20 +78,13 @@ CurveValue read_curve(const std::vector<CollectivePoint>& points, Bytes payload)
   return {left * (payload / last.payload), last.relative_spread, Provenance::extrapolated};
 }
 
-// Where a calibration run puts a group of this size: nodes filled one after the other, alone.
-Placement calibrated_placement(int group_size, Tier tier, const Cluster& cluster) {
-  if (tier == Tier::intra_node) return {group_size, group_size, 1, 1};
-  const int in_node = std::min(group_size, cluster.gpus_per_node);
-  const int nodes = (group_size + in_node - 1) / in_node;
-  if (nodes > 1) return {group_size, in_node, nodes, 1};
-  return {group_size, 1, group_size, 1};
-}
-
 bool same(const Placement& a, const Placement& b) {
   return a.group_size == b.group_size && a.ranks_per_node == b.ranks_per_node &&
          a.num_nodes == b.num_nodes && a.groups_per_node == b.groups_per_node &&
          a.num_leaves == b.num_leaves && a.num_pods == b.num_pods;
 }
+
+bool same_size(const Placement& a, const Placement& b) { return a.group_size == b.group_size; }
 
 }  // namespace
 
@@ -90,17 +111,22 @@ Cost collective_cost(Collective collective, Bytes payload, const Placement& plac
   const Link& link = !inside               ? cluster.inter_node
                      : placement.in_island ? cluster.island
                                            : cluster.intra_node;
-  const CollectiveCurve* curve = curve_for(link, collective, placement.group_size);
+  const CollectiveCurve* curve = curve_for(link, collective, placement, cluster);
   if (curve == nullptr) {
     const Seconds time = collective_model_time(collective, payload, placement, cluster);
     return {time, link.relative_spread, link.provenance};
   }
   const CurveValue value = read_curve(curve->points, payload);
-  const Placement measured = calibrated_placement(curve->group_size, placement.tier(), cluster);
-  // Groups inside a node do not meet each other on a switch.
-  const bool as_measured =
-      inside ? placement.group_size == measured.group_size : same(placement, measured);
-  if (as_measured) return {seconds(value.seconds), value.spread, value.provenance};
+  const Placement measured = measured_placement(*curve, placement.tier(), cluster);
+  const bool unstated = curve->groups_per_node == 0;
+  if (same(placement, measured) || (inside && unstated && same_size(placement, measured))) {
+    return {seconds(value.seconds), value.spread, value.provenance};
+  }
+  // Inside a node no model says what other groups do to this one: the nearest number of them.
+  if (inside && same_size(placement, measured)) {
+    return {seconds(value.seconds), value.spread,
+            weakest(value.provenance, Provenance::interpolated)};
+  }
   // Another size or another share of the NICs: the model says how much longer that takes.
   const double scale = collective_model_time(collective, payload, placement, cluster) /
                        collective_model_time(collective, payload, measured, cluster);

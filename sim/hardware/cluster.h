@@ -29,6 +29,10 @@ struct CollectiveCurve {
   Collective collective = Collective::all_reduce;
   int group_size = 2;
   std::vector<CollectivePoint> points;
+  // How the ranks sat, as Placement has it. 0: not stated (older files: nodes filled one after the
+  // other; across nodes one group alone).
+  int ranks_per_node = 0;
+  int groups_per_node = 0;
 };
 
 // All-reduce of inference frameworks for small messages: every rank reads its peers' memory.

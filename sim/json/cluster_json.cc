@@ -16,6 +16,8 @@ CollectiveCurve read_curve(ObjectReader reader) {
   reader.required_string("collective");
   curve.collective = reader.optional_enum("collective", curve.collective, kCollectiveNames);
   curve.group_size = reader.required_int("group_size", {2, 1'000'000});
+  curve.ranks_per_node = reader.optional_int("ranks_per_node", 0, {0, 1'000'000});
+  curve.groups_per_node = reader.optional_int("groups_per_node", 0, {0, 1'000'000});
   const nlohmann::json& rows = reader.required_array("points");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row = read_point(reader, rows[i], i, 3, 2, "bytes, seconds, relative spread");
@@ -82,6 +84,8 @@ Link read_link(ObjectReader reader) {
 
 Json write_curve(const CollectiveCurve& curve) {
   Json j{{"collective", name_of(curve.collective)}, {"group_size", curve.group_size}};
+  if (curve.ranks_per_node > 0) j["ranks_per_node"] = curve.ranks_per_node;
+  if (curve.groups_per_node > 0) j["groups_per_node"] = curve.groups_per_node;
   Json& points = j["points"] = Json::array();
   for (const CollectivePoint& p : curve.points) {
     points.push_back(Json::array({p.payload.value(), p.time.value(), p.relative_spread}));

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tests/ranks/rank_process.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -22,13 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-std::string content_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-nlohmann::json json_of(const std::string& path) { return nlohmann::json::parse(content_of(path)); }
 
 const std::string kModel = config("models/quickstart-gpt.json");
 const std::string kJob = config("jobs/quickstart.json");
@@ -87,25 +81,6 @@ TEST(MainJob, MeasuresPlansRunsComparesAndReports) {
   EXPECT_THAT(content_of(html), HasSubstr("quickstart-gpt"));
   EXPECT_EQ(json_of(folder.path("report.json"))["schema"], "meshwright.report/1");
   for (const std::string& name : folder.names()) EXPECT_THAT(name, testing::Not(HasSubstr(".tmp")));
-}
-
-bool has_environment(const fs::path& process, const std::string& variable) {
-  const std::string environment = content_of(process / "environ");
-  return environment.find(variable + '\0') != std::string::npos;
-}
-
-// The process of rank 1 of the program that was given `argument`; 0 when there is none.
-int rank_one_of(const std::string& argument) {
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (!std::all_of(name.begin(), name.end(),
-                     [](unsigned char c) { return std::isdigit(c) != 0; }))
-      continue;
-    if (content_of(entry.path() / "cmdline").find(argument) == std::string::npos) continue;
-    if (has_environment(entry.path(), std::string("OMPI_COMM_WORLD_RANK=1")))
-      return std::stoi(name);
-  }
-  return 0;
 }
 
 TEST(MainJob, AKilledRankEndsTheTrialAndKeepsWhatWasRun) {

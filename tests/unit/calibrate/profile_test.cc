@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "calibrate/profile_json.h"
+#include "calibrate/sweep.h"
 #include "sim/cost/collective.h"
 #include "sim/cost/compute.h"
 #include "sim/error.h"
@@ -107,6 +108,33 @@ TEST(Profile, TimesOfOneShapeAreAveragedAndTheirDifferenceIsSpread) {
   EXPECT_NEAR(device.gemm[0].points[0].relative_spread, 0.1 / 1.1, 1e-12);
 }
 
+MeasuredPoint across(double payload, double time, int groups) {
+  MeasuredPoint p = all_reduce(payload, time);
+  p.tier = Tier::inter_node;
+  p.ranks_per_node = 1;
+  p.groups_per_node = groups;
+  return p;
+}
+
+// Two nodes of two ranks: a pair across takes S / (1e9 B/s), two pairs at once twice as long. So a
+// node has one NIC of 1e9 B/s, half of it for each rank.
+TEST(Profile, AFitAcrossNodesSeesThatRanksShareANic) {
+  std::vector<MeasuredPoint> points;
+  for (int i = 14; i <= 24; ++i) {
+    const double payload = std::exp2(i), alone = 2 * 10e-6 + payload / 1e9;
+    points.push_back(across(payload, alone, 1));
+    points.push_back(across(payload, 2 * 10e-6 + 2 * payload / 1e9, 2));
+  }
+  Cluster nodes = two_cores();
+  nodes.num_nodes = 2;
+  const Cluster fitted = assemble(points, nodes).cluster;
+  EXPECT_EQ(fitted.nics_per_node, 1);
+  EXPECT_NEAR(fitted.inter_node.bandwidth.value(), 0.5e9, 1e5);
+  EXPECT_NEAR(fitted.inter_node.latency.value(), 10e-6, 1e-8);
+  EXPECT_EQ(fitted.inter_node.provenance, Provenance::fitted);
+  EXPECT_EQ(fitted.inter_node.curves.size(), 2U);
+}
+
 Profile known_profile() {
   Profile profile;
   profile.created = "2026-01-31T12:00:00Z";
@@ -119,7 +147,12 @@ Profile known_profile() {
   profile.fits = std::move(assembled.fits);
   profile.points = known_points();
   profile.points.back().measurement.noisy = true;
+  profile.points.back().ranks_per_node = 2;
+  profile.points.back().groups_per_node = 1;
+  profile.points[3].sizes = KernelSizes{.hidden = 256};
   profile.notes = {"one point is noisy"};
+  profile.ranks = {{.rank = 0, .host = "h", .gemm = 1.0}, {.rank = 1, .host = "h", .gemm = 1.5}};
+  profile.stragglers = {{.what = "gemm", .rank = 1, .relative_time = 1.5, .score = 9.0}};
   return profile;
 }
 
@@ -129,6 +162,32 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(to_json(read).dump(), written.dump());
   EXPECT_TRUE(read.points.back().measurement.noisy);
   EXPECT_EQ(read.points.back().collective, Collective::all_reduce);
+}
+
+// What was written before ranks, stragglers and the groups' seats were recorded.
+TEST(Profile, OlderFilesAreRead) {
+  nlohmann::json json = nlohmann::json::parse(to_json(known_profile()).dump());
+  json.erase("ranks");
+  json.erase("stragglers");
+  for (auto& point : json["measurements"]) {
+    for (const char* key : {"sizes", "ranks_per_node", "groups_per_node"}) point.erase(key);
+  }
+  const Profile read = profile_from_json(json, "p.json");
+  EXPECT_EQ(read.points.size(), known_profile().points.size());
+  EXPECT_EQ(read.points.back().ranks_per_node, 0);
+  EXPECT_TRUE(read.ranks.empty());
+}
+
+// As many points as a sweep has at most, each also in its curve, and 10,000 ranks.
+TEST(Profile, StaysBelowAMegabyte) {
+  Profile profile = known_profile();
+  while (profile.points.size() < kMostPoints) {
+    const double i = static_cast<double>(profile.points.size()) / 3.0;
+    profile.points.push_back(across(i, i * 1.2345e-6, 2));
+  }
+  profile.cluster = assemble(profile.points, two_cores()).cluster;
+  for (int rank = 2; rank < 10000; ++rank) profile.ranks.push_back({.rank = rank, .host = "node"});
+  EXPECT_LT(to_json(profile).dump().size(), 1000000U);
 }
 
 TEST(Profile, AnotherSchemaIsRefusedWithItsName) {

@@ -14,11 +14,70 @@ TEST(Sweep, PayloadsDoubleFromOneKibibyte) {
   EXPECT_EQ(payloads(mebibytes(64)).size(), 17U);  // 2^10 .. 2^26
 }
 
-TEST(Sweep, TheLargestProductComesFirstAndOnce) {
-  const auto ordered =
-      ordered_gemms({{.shape = {1, 2, 2, 2}}, {.shape = {1, 8, 8, 8}}, {.shape = {1, 2, 2, 2}}});
-  ASSERT_EQ(ordered.size(), 2U);
-  EXPECT_EQ(ordered[0].shape.m, 8);
+SweepLimits one_core() { return {.memory = gibibytes(8), .budget_seconds = 600.0}; }
+
+std::size_t position(const std::vector<MeasuredPoint>& points, const std::string& label) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].label() == label) return i;
+  }
+  ADD_FAILURE() << label << " is not there";
+  return points.size();
+}
+
+// 3 calls of 2 * 64^3 are more than 2 calls of 2 * 72 * 64 * 64 (3 * 64 > 2 * 72); together they
+// come before the general grid.
+TEST(Sweep, WhatWeighsMostInAStepComesFirst) {
+  Workload workload;
+  workload.precisions = {Precision::fp32};
+  workload.gemms = {{{.shape = {1, 72, 64, 64}}, 2.0}, {{.shape = {1, 64, 64, 64}}, 3.0}};
+  const auto points = planned_points(workload, {}, one_core());
+  EXPECT_LT(position(points, "gemm fp32 (64 x 64 x 64)"),
+            position(points, "gemm fp32 (72 x 64 x 64)"));
+  EXPECT_LT(position(points, "gemm fp32 (72 x 64 x 64)"),
+            position(points, "gemm fp32 (2048 x 2048 x 512)"));
+}
+
+// The same shape twice, 2 calls each, weighs as much as 4 calls: more than 3 of the same size.
+TEST(Sweep, CallsOfTheSameShapeAddUp) {
+  Workload workload;
+  workload.precisions = {Precision::fp32};
+  workload.gemms = {{{.shape = {1, 64, 32, 64}}, 3.0},
+                    {{.shape = {1, 64, 64, 32}}, 2.0},
+                    {{.shape = {1, 64, 64, 32}}, 2.0}};
+  const auto points = planned_points(workload, {}, one_core());
+  EXPECT_LT(position(points, "gemm fp32 (64 x 64 x 32)"),
+            position(points, "gemm fp32 (64 x 32 x 64)"));
+}
+
+// A model's 3 MiB all-reduce, 100 calls, at 2 GB/s and 10 us a call: 0.16 s. One product of
+// 2 * 512 * 512 * 1024 FLOPs at 1e11 FLOP/s: 5 ms.
+TEST(Sweep, AModelsCollectivesAreOrderedAmongItsProducts) {
+  Workload workload;
+  workload.precisions = {Precision::fp32};
+  workload.gemms = {{{.shape = {1, 512, 512, 1024}}, 1.0}};
+  workload.collectives = {{Collective::all_reduce, 2, mebibytes(3), 100.0}};
+  const auto points = planned_points(workload, group_shapes({0, 0}), one_core());
+  EXPECT_LT(position(points, "all_reduce 3 MiB over 2 ranks"),
+            position(points, "gemm fp32 (512 x 512 x 1024)"));
+}
+
+TEST(Sweep, EachPointIsPlannedOnce) {
+  const auto points = planned_points({}, group_shapes({0, 0, 1, 1}), one_core());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      ASSERT_FALSE(same_subject(points[i], points[j])) << points[i].label();
+    }
+  }
+}
+
+// 512^3 products take 2.7 ms at 1e11 FLOP/s; 2048^3 would take 0.17 s, more than a hundredth of 2 s
+// at half that rate.
+TEST(Sweep, AShortBudgetHasNoLargeProducts) {
+  SweepLimits limits = one_core();
+  limits.budget_seconds = 2.0;
+  for (const MeasuredPoint& p : planned_points({}, {}, limits)) {
+    EXPECT_LE(p.kind == PointKind::gemm ? gemm_flops(p.shape) : flops(0), flops(1e9)) << p.label();
+  }
 }
 
 // y (m x n) = x (m x k) w (k x n); dx (m x k) = dy w^T; dw (k x n) = x^T dy.
@@ -28,32 +87,6 @@ TEST(Sweep, TrainingRunsThreeProductsOfAWeight) {
   EXPECT_EQ(variants[1], (GemmVariant{.shape = {1, 10, 30, 20}, .transpose_b = true}));
   EXPECT_EQ(variants[2],
             (GemmVariant{.shape = {1, 30, 20, 10}, .transpose_a = true, .accumulate = true}));
-}
-
-TEST(Sweep, OneNodeOfFourHasPairsAndAllFour) {
-  const auto plans = group_plans(node_numbers({"a", "a", "a", "a"}));
-  ASSERT_EQ(plans.size(), 2U);
-  EXPECT_THAT(plans[0].color_of_rank, ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(plans[1].color_of_rank, ElementsAre(0, 0, 0, 0));
-}
-
-TEST(Sweep, ARankLeftOverWaits) {
-  const auto plans = group_plans(node_numbers({"a", "a", "a"}));
-  ASSERT_EQ(plans.size(), 2U);  // 2 and 3
-  EXPECT_THAT(plans[0].color_of_rank, ElementsAre(0, 0, -1));
-}
-
-TEST(Sweep, OneRankHasNoGroups) { EXPECT_TRUE(group_plans(node_numbers({"a"})).empty()); }
-
-// Two nodes of two: pairs inside both nodes at once; across, one rank of each node, then all four.
-TEST(Sweep, TwoNodesAreMeasuredInsideAndAcross) {
-  const auto plans = group_plans(node_numbers({"a", "a", "b", "b"}));
-  ASSERT_EQ(plans.size(), 3U);
-  EXPECT_EQ(plans[0].tier, Tier::intra_node);
-  EXPECT_THAT(plans[0].color_of_rank, ElementsAre(0, 0, 2, 2));
-  EXPECT_EQ(plans[1].tier, Tier::inter_node);
-  EXPECT_THAT(plans[1].color_of_rank, ElementsAre(0, -1, 0, -1));
-  EXPECT_THAT(plans[2].color_of_rank, ElementsAre(0, 0, 0, 0));
 }
 
 }  // namespace

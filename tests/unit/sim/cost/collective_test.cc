@@ -101,6 +101,38 @@ TEST(CollectiveCost, ACurveAcrossNodesIsScaledToTheGroupsShareOfNics) {
   EXPECT_NEAR(shared.time / alone.time, 4.0, 1e-9);
 }
 
+// Two ranks of each of two nodes, one such group alone (10 us) and two at once (30 us): each is its
+// own measurement. One rank of each of four nodes was not measured: the lone group's time, scaled.
+TEST(CollectiveCost, TheCurveWithTheGroupsOwnPlacementIsTaken) {
+  Cluster c = measured();
+  c.gpus_per_node = 4;
+  c.num_nodes = 4;
+  c.inter_node.curves = {{Collective::all_gather, 4, {{bytes(1e6), microseconds(10), 0.0}}, 2, 1},
+                         {Collective::all_gather, 4, {{bytes(1e6), microseconds(30), 0.0}}, 2, 2}};
+  const auto time = [&](const Placement& p) {
+    return collective_cost(Collective::all_gather, bytes(1e6), p, c);
+  };
+  EXPECT_EQ(time({4, 2, 2, 1}).time, microseconds(10));
+  EXPECT_EQ(time({4, 2, 2, 2}).time, microseconds(30));
+  EXPECT_EQ(time({4, 2, 2, 2}).provenance, Provenance::measured);
+  EXPECT_EQ(time({4, 1, 4, 1}).provenance, Provenance::extrapolated);
+}
+
+// Inside a node: one pair alone 10 us, four pairs at once 12 us; two pairs were not measured.
+TEST(CollectiveCost, GroupsAtOnceInsideANodeAreReadFromTheNearestNumberOfThem) {
+  Cluster c = measured();
+  c.intra_node.curves = {{Collective::all_gather, 2, {{bytes(1e6), microseconds(10), 0.0}}, 2, 1},
+                         {Collective::all_gather, 2, {{bytes(1e6), microseconds(12), 0.0}}, 2, 4}};
+  const auto cost = [&](int groups) {
+    return collective_cost(Collective::all_gather, bytes(1e6), {2, 2, 1, groups}, c);
+  };
+  EXPECT_EQ(cost(1).time, microseconds(10));
+  EXPECT_EQ(cost(4).time, microseconds(12));
+  EXPECT_EQ(cost(4).provenance, Provenance::measured);
+  EXPECT_EQ(cost(3).time, microseconds(12));
+  EXPECT_EQ(cost(3).provenance, Provenance::interpolated);
+}
+
 TEST(CollectiveCost, AGroupOfOneCostsNothing) {
   EXPECT_EQ(all_reduce(1e9, {1, 1, 1, 1}).time.value(), 0.0);
   EXPECT_EQ(all_reduce(0).time.value(), 0.0);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/bench/point_bench.h"
+
+#include "calibrate/bench/collective_bench.h"
+#include "calibrate/bench/gemm_bench.h"
+#include "calibrate/bench/kernel_bench.h"
+#include "calibrate/bench/memory_bench.h"
+#include "sim/error.h"
+
+namespace meshwright::calibrate {
+
+bool can_be_timed(const MeasuredPoint& point) {
+  if (point.kind == PointKind::kernel) return point.sizes.has_value();
+  if (point.kind == PointKind::collective) return point.ranks_per_node > 0;
+  return true;
+}
+
+std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
+                                        const MeasuredPoint& point) {
+  invariant(can_be_timed(point), "a point that does not say what was timed");
+  switch (point.kind) {
+    case PointKind::gemm:
+      return make_gemm_bench(compute,
+                             {point.shape, point.transpose_a, point.transpose_b, point.accumulate},
+                             point.precision);
+    case PointKind::kernel:
+      return make_kernel_bench(compute, point.kernel, *point.sizes);
+    case PointKind::memory_copy:
+      return make_copy_bench(compute, point.amount * 0.5);
+    case PointKind::host_link:
+      return make_upload_bench(compute, point.amount);
+    case PointKind::kernel_launch:
+      return make_launch_bench(compute);
+    case PointKind::collective:
+      break;
+  }
+  return make_collective_bench(compute, group, point.collective, point.amount);
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups that collectives are measured over: every way in which a layout's groups may sit.
+//
+// Inside a node, one rank a node, and several ranks of several nodes; each with one group alone and
+// with as many at once as the nodes hold, for those share links and NICs. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/hardware/placement.h"
+
+namespace meshwright::calibrate {
+
+// Where each rank of the job sits: the number of its node, nodes numbered by first appearance.
+std::vector<int> node_numbers(const std::vector<std::string>& host_of_rank);
+// Number of each rank among those of its node.
+std::vector<int> local_numbers(const std::vector<int>& node_of_rank);
+
+struct GroupShape {
+  Placement placement;
+  std::vector<int> color_of_rank;  // ranks of one colour are a group; -1: that rank waits
+};
+
+// Group sizes inside a node: powers of two and what divides its ranks. Nodes: powers of two and all
+// of them. A node's ranks beyond those of the smallest node wait.
+std::vector<GroupShape> group_shapes(const std::vector<int>& node_of_rank);
+
+}  // namespace meshwright::calibrate
