@@ -42,6 +42,16 @@ class Communicator {
   // A send goes through while this rank waits for other messages, before wait_sends().
   [[nodiscard]] virtual bool sends_alone() const { return true; }
 
+  // Whether a collective is over when its call returns. Else it may run while the host goes on.
+  [[nodiscard]] virtual bool calls_block() const { return true; }
+  // From now on collectives do not wait for what the compute backend was asked, nor that for them;
+  // wait_beside_compute() ends them. To measure what both cost at once.
+  virtual void run_beside_compute(bool /*beside*/) {}
+  virtual void wait_beside_compute() {}
+
+  // What the library chose for the last collective ("ring simple"); empty where it does not say.
+  [[nodiscard]] virtual std::string chosen_algorithm() const { return ""; }
+
   // Host-side values, for clocks and decisions; small.
   virtual void host_broadcast(void* data, std::size_t bytes, int root) = 0;
   virtual double host_max(double value) = 0;

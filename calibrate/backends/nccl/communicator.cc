@@ -8,20 +8,32 @@
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "calibrate/backends/nccl/check.h"
+#include "calibrate/backends/nccl/tuner_listener.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-using cuda::kStream;
-
 std::size_t unsigned_count(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-void wait_for_stream() { CUDA_CHECK(cudaStreamSynchronize(kStream)); }
+void wait_for(cudaStream_t stream) { CUDA_CHECK(cudaStreamSynchronize(stream)); }
 
 }  // namespace
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<MpiCommunicator> host, ncclComm_t device)
     : host_(std::move(host)), device_(device) {}
+
+// A stream that does not wait for the legacy default stream, which compute uses.
+void NcclCommunicator::run_beside_compute(bool beside) {
+  put_sends_on_stream();
+  wait_for(stream_);
+  if (stream_ != cuda::kStream) CUDA_CHECK(cudaStreamDestroy(stream_));
+  stream_ = cuda::kStream;
+  if (beside) CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+}
+
+std::string NcclCommunicator::chosen_algorithm() const { return last_choice(); }
+
+void NcclCommunicator::wait_beside_compute() { wait_for(stream_); }
 
 // Destroying waits for the other ranks of the node; while an error is on its way they may never
 // come.
@@ -36,7 +48,7 @@ NcclCommunicator::~NcclCommunicator() {
 // NCCL asks that nothing of the parent is under way while it is split.
 std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
   put_sends_on_stream();
-  wait_for_stream();
+  wait_for(stream_);
   std::unique_ptr<Communicator> part = host_->split(color, key);
   std::unique_ptr<MpiCommunicator> host(static_cast<MpiCommunicator*>(part.release()));
   ncclComm_t device = nullptr;
@@ -46,46 +58,51 @@ std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
 
 void NcclCommunicator::barrier() {
   put_sends_on_stream();
-  wait_for_stream();
+  wait_for(stream_);
   host_->barrier();
 }
 
 void NcclCommunicator::all_reduce(float* data, std::int64_t count, Reduction op) {
+  forget_choice();
   put_sends_on_stream();
   NCCL_CHECK(device_, ncclAllReduce(data, data, unsigned_count(count), ncclFloat32,
-                                    op == Reduction::sum ? ncclSum : ncclMax, device_, kStream));
+                                    op == Reduction::sum ? ncclSum : ncclMax, device_, stream_));
 }
 
 void NcclCommunicator::all_gather(const float* in, float* out, std::int64_t count_per_rank) {
+  forget_choice();
   put_sends_on_stream();
   NCCL_CHECK(device_,
-             ncclAllGather(in, out, unsigned_count(count_per_rank), ncclFloat32, device_, kStream));
+             ncclAllGather(in, out, unsigned_count(count_per_rank), ncclFloat32, device_, stream_));
 }
 
 void NcclCommunicator::reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) {
+  forget_choice();
   put_sends_on_stream();
   NCCL_CHECK(device_, ncclReduceScatter(in, out, unsigned_count(count_per_rank), ncclFloat32,
-                                        ncclSum, device_, kStream));
+                                        ncclSum, device_, stream_));
 }
 
 // A group of sends and receives, as NCCL's guide writes it: its own call for it is younger than the
 // versions that clusters have.
 void NcclCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
+  forget_choice();
   put_sends_on_stream();
   const std::size_t count = unsigned_count(count_per_rank);
   NCCL_CHECK(device_, ncclGroupStart());
   for (int peer = 0; peer < size(); ++peer) {
     const std::int64_t part = peer * count_per_rank;
-    NCCL_CHECK(device_, ncclSend(in + part, count, ncclFloat32, peer, device_, kStream));
-    NCCL_CHECK(device_, ncclRecv(out + part, count, ncclFloat32, peer, device_, kStream));
+    NCCL_CHECK(device_, ncclSend(in + part, count, ncclFloat32, peer, device_, stream_));
+    NCCL_CHECK(device_, ncclRecv(out + part, count, ncclFloat32, peer, device_, stream_));
   }
   NCCL_CHECK(device_, ncclGroupEnd());
 }
 
 void NcclCommunicator::broadcast(float* data, std::int64_t count, int root) {
+  forget_choice();
   put_sends_on_stream();
   NCCL_CHECK(device_,
-             ncclBroadcast(data, data, unsigned_count(count), ncclFloat32, root, device_, kStream));
+             ncclBroadcast(data, data, unsigned_count(count), ncclFloat32, root, device_, stream_));
 }
 
 void NcclCommunicator::send(const float* data, std::int64_t count, int to) {
@@ -93,15 +110,16 @@ void NcclCommunicator::send(const float* data, std::int64_t count, int to) {
 }
 
 void NcclCommunicator::receive(float* data, std::int64_t count, int from) {
+  forget_choice();
   NCCL_CHECK(device_, ncclGroupStart());
   put_sends_on_stream();
-  NCCL_CHECK(device_, ncclRecv(data, unsigned_count(count), ncclFloat32, from, device_, kStream));
+  NCCL_CHECK(device_, ncclRecv(data, unsigned_count(count), ncclFloat32, from, device_, stream_));
   NCCL_CHECK(device_, ncclGroupEnd());
 }
 
 void NcclCommunicator::wait_sends() {
   put_sends_on_stream();
-  wait_for_stream();
+  wait_for(stream_);
 }
 
 // In one group: sends to several ranks must not wait for each other. Groups nest.
@@ -109,7 +127,7 @@ void NcclCommunicator::put_sends_on_stream() {
   if (sends_.empty()) return;
   NCCL_CHECK(device_, ncclGroupStart());
   for (const Send& s : sends_) {
-    NCCL_CHECK(device_, ncclSend(s.data, s.count, ncclFloat32, s.to, device_, kStream));
+    NCCL_CHECK(device_, ncclSend(s.data, s.count, ncclFloat32, s.to, device_, stream_));
   }
   NCCL_CHECK(device_, ncclGroupEnd());
   sends_.clear();

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "calibrate/backends/cuda/stream.h"
 #include "calibrate/backends/mpi/communicator.h"
 
 namespace meshwright::calibrate {
@@ -43,6 +44,11 @@ class NcclCommunicator : public Communicator {
   // Sends and receives take turns on one stream.
   [[nodiscard]] bool sends_alone() const override { return false; }
 
+  [[nodiscard]] bool calls_block() const override { return false; }
+  [[nodiscard]] std::string chosen_algorithm() const override;
+  void run_beside_compute(bool beside) override;
+  void wait_beside_compute() override;
+
   void host_broadcast(void* data, std::size_t bytes, int root) override;
   double host_max(double value) override;
   void host_gather(const void* in, void* out, std::size_t bytes_per_rank) override;
@@ -59,6 +65,7 @@ class NcclCommunicator : public Communicator {
 
   std::unique_ptr<MpiCommunicator> host_;
   ncclComm_t device_;
+  cudaStream_t stream_ = cuda::kStream;  // the rank's one stream but while an overlap is measured
   std::vector<Send> sends_;
 };
 

@@ -8,6 +8,7 @@
 #include "calibrate/backends/nccl/check.h"
 #include "calibrate/backends/nccl/communicator.h"
 #include "calibrate/backends/nccl/shared_device.h"
+#include "calibrate/backends/nccl/tuner_listener.h"
 #include "sim/error.h"
 
 namespace meshwright::calibrate {
@@ -33,6 +34,7 @@ class NcclModule : public Module {
     if (!reason.empty()) throw SystemError("backend nccl: " + reason);
     std::unique_ptr<MpiCommunicator> host = make_mpi_world();
     allow_shared_devices(*host);
+    listen_to_choices();
     ncclUniqueId id{};
     if (host->rank() == 0) NCCL_CHECK(nullptr, ncclGetUniqueId(&id));
     host->host_broadcast(&id, sizeof id, 0);
