@@ -10,8 +10,10 @@
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/point_journal.h"
+#include "app/profile_files.h"
 #include "app/program.h"
 #include "calibrate/backends/module.h"
+#include "calibrate/drift.h"
 #include "calibrate/profile_json.h"
 #include "calibrate/rank_failure.h"
 #include "calibrate/rank_hosts.h"
@@ -120,9 +122,9 @@ class Chronicle {
   Progress progress_;
 };
 
-void measure(const CalibrationRun& run, calibrate::Module& compute_module,
-             calibrate::Module& network, calibrate::Compute& compute,
-             calibrate::Communicator& world) {
+void calibrate_machine(const CalibrationRun& run, calibrate::Module& compute_module,
+                       calibrate::Module& network, calibrate::Compute& compute,
+                       calibrate::Communicator& world) {
   const JournalOwner owner{compute.describe().name, run.backend, calibrate::hosts_of(world)};
   calibrate::CalibrationOptions options = run.options;
   calibrate::CalibrationEvents events;
@@ -139,13 +141,44 @@ void measure(const CalibrationRun& run, calibrate::Module& compute_module,
   chronicle->journal().remove();
 }
 
+void print_drift(const calibrate::DriftReport& report) {
+  for (const calibrate::GroupDrift& d : report.groups) {
+    fmt::print("{:30} new / old time {:.3f}, noise {:.0f} %, {} points{}\n", d.group, d.time_ratio,
+               100.0 * d.noise, d.points, d.drifted ? ": DRIFTED" : "");
+  }
+  fmt::print("{}\n", report.sentence());
+}
+
+// Whether the profile holds; all ranks know.
+bool check_machine(const CalibrationRun& run, calibrate::Compute& compute,
+                   calibrate::Communicator& world) {
+  const calibrate::Profile before = load_profile(run.check);
+  calibrate::CalibrationOptions options = run.options;
+  options.only = calibrate::drift_sample(before.points);
+  Progress progress;
+  calibrate::CalibrationEvents events;
+  if (world.rank() == 0) {
+    events.progress = [&](std::size_t done, std::size_t total, double used,
+                          const std::string& next) {
+      progress.show(done, total, used, options.budget_seconds, next);
+    };
+    events.warning = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
+  }
+  const calibrate::Profile again = calibrate::run_calibration(compute, world, options, events);
+  const auto report = calibrate::compare_points(before.points, again.points, run.max_drift);
+  bool holds = report.holds();
+  if (world.rank() == 0) print_drift(report);
+  world.host_broadcast(&holds, sizeof holds, 0);
+  return holds;
+}
+
 }  // namespace
 
 std::string partial_file(const std::string& out) {
   return (out == "-" ? std::string("profile.json") : out) + ".partial.jsonl";
 }
 
-int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place) {
+int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours) {
   calibrate::Module& compute_module = calibrate::open_module(run.backend);
   const std::string reason = compute_module.unavailable();
   if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
@@ -154,7 +187,11 @@ int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& 
       calibrate::open_module(calibrate::communication_module(run.backend, place.size));
   const auto world = network.make_world(*compute);
   try {
-    measure(run, compute_module, network, *compute, *world);
+    if (!run.check.empty()) {
+      if (check_machine(run, *compute, *world)) return kDone;
+      return ours ? kRankSawDrift : kGateFailed;
+    }
+    calibrate_machine(run, compute_module, network, *compute, *world);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n",
                calibrate::rank_failure_line(world->rank(), world->host(), error.what()));

@@ -16,11 +16,17 @@ struct CalibrationRun {
   std::string backend;  // "cpu" with mpi, "cuda" with nccl
   std::string next;     // the command to name in the last line
   calibrate::CalibrationOptions options;
+  std::string check{};      // the profile to check, instead of making one
+  double max_drift = 0.15;  // relative
 };
+
+// What a rank of ours exits with when a check found drift: mpirun itself may exit with 1.
+inline constexpr int kRankSawDrift = 10;
 
 std::string partial_file(const std::string& out);
 
-// Returns the exit code. An error on one rank ends all of them.
-int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place);
+// Returns the exit code; drift is kGateFailed, or kRankSawDrift where `ours` started the ranks. An
+// error on one rank ends all of them.
+int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours);
 
 }  // namespace meshwright::app

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "calibrate/bench/overlap_bench.h"
 #include "calibrate/bench/pair_bench.h"
 #include "calibrate/bench/point_bench.h"
+#include "calibrate/fit_check.h"
 #include "calibrate/rank_hosts.h"
 #include "calibrate/rank_times.h"
 #include "sim/error.h"
@@ -160,19 +162,34 @@ class Calibrator {
     return waits ? nullptr : make_point_bench(compute_, group, task);
   }
 
-  MeasuredPoint measured(const MeasuredPoint& task, double limit) {
-    MeasuredPoint point = task;
-    const std::unique_ptr<Bench> bench = bench_for(task);
-    check(bench.get());
+  [[nodiscard]] MeasureOptions limited(double limit) const {
     MeasureOptions options = options_.measure;
     options.stop.max_seconds = limit;
     options.stop.min_seconds = std::min(options.stop.min_seconds, limit / 4.0);
+    return options;
+  }
+
+  MeasuredPoint measured(const MeasuredPoint& task, double limit) {
+    if (task.kind == PointKind::overlap) return measured_overlap(task, limit);
+    MeasuredPoint point = task;
+    const std::unique_ptr<Bench> bench = bench_for(task);
+    check(bench.get());
+    const MeasureOptions options = limited(limit);
     const auto work = [&](int repetitions) {
       if (bench) bench->run(repetitions);
     };
     point.measurement = measure(world_, steady_clock_seconds, work, options);
     scale(point.measurement.summary, bench ? 1.0 / bench->units() : 1.0);
     rank_times_.add(point, gathered(world_, point.measurement.own_median.value()));
+    if (task.kind == PointKind::collective && bench) {
+      point.algorithm = group_of(shape_of(task)).chosen_algorithm();
+    }
+    note_noise(point);
+    return point;
+  }
+
+  MeasuredPoint measured_overlap(const MeasuredPoint& task, double limit) {
+    const MeasuredPoint point = measure_overlap(compute_, world_, task, limited(limit));
     note_noise(point);
     return point;
   }
@@ -256,6 +273,9 @@ class Calibrator {
       Assembled assembled = assemble(profile.points, std::move(cluster));
       profile.cluster = std::move(assembled.cluster);
       profile.fits = std::move(assembled.fits);
+      for (const FitCheck& check : check_fits(profile.cluster)) {
+        if (!check.describes() && !options_.only) note(check.sentence());
+      }
     }
     profile.notes = notes_;
     profile.machine.details = device_.details;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calibrate/least_squares.h"
+#include "sim/cost/collective.h"
 #include "sim/cost/collective_model.h"
 #include "sim/cost/gemm_model.h"
 #include "sim/names.h"
@@ -35,20 +36,10 @@ struct LinkSample {
   Seconds time;
 };
 
-// Groups of ranks_per_node 0 (older files) filled nodes one after the other.
-Placement placement_of(const CollectiveCurve& curve, Tier tier, const Cluster& cluster) {
-  const int size = curve.group_size, groups = std::max(1, curve.groups_per_node);
-  if (tier == Tier::intra_node) return {size, size, 1, groups};
-  const int in_node = curve.ranks_per_node > 0       ? curve.ranks_per_node
-                      : size > cluster.gpus_per_node ? cluster.gpus_per_node
-                                                     : 1;
-  return {size, in_node, (size + in_node - 1) / in_node, groups};
-}
-
 std::vector<LinkSample> samples_of(const Cluster& cluster, Tier tier) {
   std::vector<LinkSample> samples;
   for (const CollectiveCurve& curve : link_of(cluster, tier).curves) {
-    const Placement place = placement_of(curve, tier, cluster);
+    const Placement place = measured_placement(curve, tier, cluster);
     for (const CollectivePoint& p : curve.points) {
       samples.push_back({curve.collective, place, p.payload, p.time});
     }

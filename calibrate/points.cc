@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "sim/names.h"
@@ -50,6 +51,8 @@ std::string_view name_of(PointKind kind) {
       return "kernel_launch";
     case PointKind::collective:
       return "collective";
+    case PointKind::overlap:
+      return "overlap";
   }
   return "?";
 }
@@ -66,6 +69,10 @@ std::string MeasuredPoint::label() const {
     case PointKind::collective:
       return fmt::format("{} {} over {} ranks{}", name_of(collective), size_text(amount),
                          group_size, seats_text(*this));
+    case PointKind::overlap:
+      return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks", name_of(precision),
+                         shape.m, shape.n, shape.k, name_of(collective), size_text(amount),
+                         group_size);
     default:
       return fmt::format("{} {}", name_of(kind), size_text(amount));
   }
@@ -80,12 +87,18 @@ bool same_subject(const MeasuredPoint& a, const MeasuredPoint& b) {
       return a.kernel == b.kernel && a.sizes == b.sizes;
     case PointKind::collective:
       return group_key(a) == group_key(b);
+    case PointKind::overlap:
+      return shape_key(a) == shape_key(b) && group_key(a) == group_key(b);
     case PointKind::memory_copy:
     case PointKind::host_link:
     case PointKind::kernel_launch:
       break;
   }
   return true;
+}
+
+double MeasuredPoint::overlap_slowdown() const {
+  return std::clamp((time() - product_alone) / collective_alone, 0.0, 1.0);
 }
 
 }  // namespace meshwright::calibrate

@@ -119,6 +119,17 @@ void set_curves(Link& link, const std::vector<MeasuredPoint>& points, Tier tier)
   }
 }
 
+// The median over what was measured beside each other.
+void set_overlap(Device& device, const std::vector<MeasuredPoint>& points) {
+  std::vector<double> slowdowns;
+  for (const MeasuredPoint& p : points) {
+    const bool usable = p.kind == PointKind::overlap && !p.measurement.noisy;
+    if (usable) slowdowns.push_back(p.overlap_slowdown());
+  }
+  if (slowdowns.empty()) return;
+  device.overlap_slowdown = summarise(std::move(slowdowns)).median.value();
+}
+
 const CollectiveCurve* find_curve(const Link& link, const CollectiveCurve& like, int groups) {
   for (const CollectiveCurve& c : link.curves) {
     if (c.collective == like.collective && c.group_size == like.group_size &&
@@ -158,11 +169,12 @@ void guess(Link& link, const Device& device) {
 Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
   Assembled result{.cluster = std::move(cluster), .fits = {}};
   Device& device = result.cluster.device;
-  // A CPU core moves its own messages: nothing hides behind its products.
+  // A CPU core moves its own messages: nothing hides behind its products, unless measured.
   if (device.num_multiprocessors == 1) device.overlap_slowdown = 1.0;
   set_memory(device, points);
   set_gemms(device, points, result.fits);
   set_kernels(device, points);
+  set_overlap(device, points);
   for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
     Link& link = tier == Tier::intra_node ? result.cluster.intra_node : result.cluster.inter_node;
     set_curves(link, points, tier);

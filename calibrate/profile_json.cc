@@ -19,7 +19,8 @@ constexpr std::array kPointKindNames{EnumName{PointKind::gemm, "gemm"},
                                      EnumName{PointKind::memory_copy, "memory_copy"},
                                      EnumName{PointKind::host_link, "host_link"},
                                      EnumName{PointKind::kernel_launch, "kernel_launch"},
-                                     EnumName{PointKind::collective, "collective"}};
+                                     EnumName{PointKind::collective, "collective"},
+                                     EnumName{PointKind::overlap, "overlap"}};
 constexpr std::array kStopReasonNames{EnumName{StopReason::go_on, "go_on"},
                                       EnumName{StopReason::steady, "steady"},
                                       EnumName{StopReason::time_used_up, "time_used_up"},
@@ -161,7 +162,7 @@ Json ranks_json(const Profile& profile) {
 double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
 void add_what(Json& json, const MeasuredPoint& point) {
-  if (point.kind == PointKind::gemm) {
+  if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {
     json["precision"] = name_of(point.precision);
     json["batch"] = point.shape.batch;
     json["m"] = point.shape.m;
@@ -174,7 +175,8 @@ void add_what(Json& json, const MeasuredPoint& point) {
     json["kernel"] = point.kernel;
     json["launches"] = point.launches;
     if (point.sizes) json["sizes"] = to_json(*point.sizes);
-  } else if (point.kind == PointKind::collective) {
+  }
+  if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
     json["collective"] = name_of(point.collective);
     json["tier"] = name_of(point.tier);
     json["group_size"] = point.group_size;
@@ -184,7 +186,7 @@ void add_what(Json& json, const MeasuredPoint& point) {
 }
 
 void read_what(ObjectReader& reader, MeasuredPoint& point) {
-  if (point.kind == PointKind::gemm) {
+  if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {
     point.precision = reader.optional_enum("precision", point.precision, kPrecisionNames);
     point.shape = {.batch = reader.required_int("batch"),
                    .m = reader.required_int("m"),
@@ -197,7 +199,8 @@ void read_what(ObjectReader& reader, MeasuredPoint& point) {
     point.kernel = reader.required_string("kernel");
     point.launches = reader.optional_int("launches", 1);
     if (reader.has("sizes")) point.sizes = sizes_from_json(reader.required_object("sizes"));
-  } else if (point.kind == PointKind::collective) {
+  }
+  if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
     point.collective = reader.optional_enum("collective", point.collective, kCollectiveNames);
     point.tier = reader.optional_enum("tier", point.tier, kTierNames);
     point.group_size = reader.required_int("group_size");
@@ -207,6 +210,7 @@ void read_what(ObjectReader& reader, MeasuredPoint& point) {
 }
 
 MeasuredPoint read_measured_point(ObjectReader reader) {
+  constexpr NumberRange kPositive{.low = 0.0, .low_excluded = true};
   MeasuredPoint point;
   point.kind = reader.optional_enum("kind", point.kind, kPointKindNames);
   read_what(reader, point);
@@ -222,6 +226,14 @@ MeasuredPoint read_measured_point(ObjectReader reader) {
   m.stopped = reader.optional_enum("stopped", m.stopped, kStopReasonNames);
   m.repeated = reader.optional_bool("repeated", false);
   m.noisy = reader.optional_bool("noisy", false);
+  point.source = reader.optional_string("source", "");
+  point.algorithm = reader.optional_string("algorithm", "");
+  if (point.kind == PointKind::overlap) {
+    point.product_alone = seconds(reader.required_number("product_alone_seconds"));
+    point.collective_alone = seconds(reader.required_number("collective_alone_seconds", kPositive));
+    point.product_beside = seconds(reader.required_number("product_beside_seconds"));
+    point.collective_beside = seconds(reader.required_number("collective_beside_seconds"));
+  }
   reader.finish();
   return point;
 }
@@ -255,6 +267,14 @@ Json to_json(const MeasuredPoint& point) {
   json["stopped"] = name_of(m.stopped);
   if (m.repeated) json["repeated"] = true;
   if (m.noisy) json["noisy"] = true;
+  if (!point.source.empty()) json["source"] = point.source;
+  if (!point.algorithm.empty()) json["algorithm"] = point.algorithm;
+  if (point.kind == PointKind::overlap) {
+    json["product_alone_seconds"] = rounded(point.product_alone.value());
+    json["collective_alone_seconds"] = rounded(point.collective_alone.value());
+    json["product_beside_seconds"] = rounded(point.product_beside.value());
+    json["collective_beside_seconds"] = rounded(point.collective_beside.value());
+  }
   return json;
 }
 

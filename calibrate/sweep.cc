@@ -78,6 +78,7 @@ class Planner {
     add_kernels();
     add_demands();
     add_collectives(0);
+    add_overlaps();
     for (const GemmVariant& variant : general_gemms(limits_.num_multiprocessors)) add_gemm(variant);
     add_collectives(1);
     if (points_.size() > kMostPoints) points_.resize(kMostPoints);
@@ -209,6 +210,35 @@ class Planner {
       if (shape.placement.group_size != demand.group_size) continue;
       add(collective_point(demand.collective, shape.placement, demand.payload));
     }
+  }
+
+  // One product beside all-reduces of all ranks: messages of two sizes.
+  void add_overlaps() {
+    const bool gpu = limits_.num_multiprocessors > 1;
+    const std::int64_t edge = gpu ? 4096 : 512;
+    const Precision precision = gpu ? Precision::bf16 : Precision::fp32;
+    const GroupShape* all = whole_job();
+    if (all == nullptr || !limits_.supports(precision)) return;
+    for (const Bytes payload : gpu ? std::array{mebibytes(16), mebibytes(128)}
+                                   : std::array{kibibytes(256), mebibytes(2)}) {
+      if (payload > limits_.largest_payload) continue;
+      MeasuredPoint point = collective_point(Collective::all_reduce, all->placement, payload);
+      point.kind = PointKind::overlap;
+      point.precision = precision;
+      point.shape = {1, edge, edge, edge};
+      add(point);
+    }
+  }
+
+  // The groups in which every rank works, and that are largest.
+  [[nodiscard]] const GroupShape* whole_job() const {
+    const GroupShape* largest = nullptr;
+    for (const GroupShape& s : shapes_) {
+      const bool all = std::none_of(s.color_of_rank.begin(), s.color_of_rank.end(),
+                                    [](int color) { return color != 0; });
+      if (all) largest = &s;
+    }
+    return largest;
   }
 
   // Pass 0: every third doubling and the largest; pass 1: the ones between.

@@ -12,6 +12,7 @@
 #include "app/calibration_workload.h"
 #include "app/commands/backend_options.h"
 #include "app/files.h"
+#include "app/profile_files.h"
 #include "app/program.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch.h"
@@ -32,7 +33,15 @@ struct Options {
   std::string model_and_job;
   std::string backend = "cpu";
   std::string mpirun_args;
+  std::string check;
+  double max_drift_percent = 15.0;
+  std::vector<std::string> imports;
+  std::string onto;
+  std::string plot;
 };
+
+// Set for the ranks that we start ourselves.
+constexpr char kStartedByUs[] = "MESHWRIGHT_STARTED_RANKS";
 
 // "90", "90s" or "2m".
 double parse_budget(const std::string& text) {
@@ -60,6 +69,8 @@ CalibrationRun describe_run(const Options& options, int ranks) {
   run.out = options.out;
   run.backend = options.backend;
   run.options.budget_seconds = parse_budget(options.budget);
+  run.check = options.check;
+  run.max_drift = options.max_drift_percent / 100.0;
   const std::size_t comma = options.model_and_job.find(',');
   const std::string model = options.model_and_job.substr(0, comma);
   run.next = fmt::format("meshwright plan --model {} --cluster {}",
@@ -83,23 +94,57 @@ int start_ranks(const Options& options, int ranks) {
   }
   const calibrate::LaunchOptions launch{
       .mpirun_arguments = words(options.mpirun_args),
+      .environment = {{kStartedByUs, "1"}},
       .time_limit_seconds = 2.0 * parse_budget(options.budget) + kSlackSeconds};
   const auto outcome = calibrate::launch_ranks(ranks, calibrate::this_program(), launch);
   if (outcome.ok()) return kDone;
+  if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
   const std::string who =
       outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
   throw SystemError(fmt::format("calibration ended early: {}{}", who, outcome.cause),
                     fmt::format("points measured so far are in {}", partial_file(options.out)));
 }
 
-int run(const Options& options) {
-  const auto place = calibrate::find_rank_place(calibrate::process_environment());
-  const int ranks = place && place->size > 0 ? place->size : ranks_to_start(options);
+// A check takes as many ranks as the profile has.
+int ranks_of(const Options& options) {
+  if (options.ranks > 0 || options.check.empty()) return ranks_to_start(options);
+  return load_profile(options.check).cluster.num_gpus();
+}
+
+int measure(const Options& options) {
+  const auto environment = calibrate::process_environment();
+  const auto place = calibrate::find_rank_place(environment);
+  const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
   const CalibrationRun described = describe_run(options, ranks);
-  if (place) return run_calibration_rank(described, *place);
+  if (place) return run_calibration_rank(described, *place, environment.contains(kStartedByUs));
   check_backend(options.backend);
-  check_writable(options.out);
+  if (options.check.empty()) check_writable(options.out);
   return start_ranks(options, ranks);
+}
+
+int run(const Options& options) {
+  if (!options.plot.empty()) {
+    const std::string page = options.out.ends_with(".html") ? options.out : "-";
+    plot_profile(options.plot, page);
+    return kDone;
+  }
+  if (!options.imports.empty()) {
+    import_measurements(options.imports, options.onto, options.out);
+    return kDone;
+  }
+  return measure(options);
+}
+
+void add_merge(CLI::App& calibrate) {
+  struct Files {
+    std::string a, b, out = "profile.json";
+  };
+  auto files = std::make_shared<Files>();
+  CLI::App* merge = calibrate.add_subcommand("merge", "Two profiles of one kind of machine as one");
+  merge->add_option("a", files->a, "A profile")->required();
+  merge->add_option("b", files->b, "Another, of the same device")->required();
+  merge->add_option("-o,--out", files->out, "The profile to write; default: profile.json");
+  merge->callback([files] { merge_profiles(files->a, files->b, files->out); });
 }
 
 }  // namespace
@@ -120,7 +165,21 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   command->add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
   command->add_option("--mpirun-args", options->mpirun_args,
                       "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->add_option("--check", options->check,
+                      "PROFILE: measures a tenth of it again; exit code 1 when it has drifted");
+  command
+      ->add_option("--max-drift", options->max_drift_percent,
+                   "Percent that --check allows beside the noise; default: 15")
+      ->check(CLI::Range(0.1, 1000.0).description(""));
+  command->add_option("--import", options->imports,
+                      "Results of nccl-tests (text or JSON), ib_write_bw or BabelStream, to add");
+  command->add_option("--onto", options->onto, "The profile that --import adds to");
+  command->add_option("--plot", options->plot,
+                      "PROFILE: its points beside the fitted models; --out FILE.html draws them");
+  add_merge(*command);
+  command->callback([options, command, &exit_code] {
+    if (command->get_subcommands().empty()) exit_code = run(*options);
+  });
 }
 
 }  // namespace meshwright::app

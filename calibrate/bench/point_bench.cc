@@ -11,7 +11,9 @@ namespace meshwright::calibrate {
 
 bool can_be_timed(const MeasuredPoint& point) {
   if (point.kind == PointKind::kernel) return point.sizes.has_value();
-  if (point.kind == PointKind::collective) return point.ranks_per_node > 0;
+  const bool has_groups = point.kind == PointKind::collective || point.kind == PointKind::overlap;
+  if (!point.source.empty()) return false;  // by somebody else, perhaps elsewhere
+  if (has_groups) return point.ranks_per_node > 0;
   return true;
 }
 
@@ -32,6 +34,7 @@ std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
     case PointKind::kernel_launch:
       return make_launch_bench(compute);
     case PointKind::collective:
+    case PointKind::overlap:  // measure_overlap times it
       break;
   }
   return make_collective_bench(compute, group, point.collective, point.amount);

@@ -9,21 +9,6 @@
 namespace meshwright {
 namespace {
 
-// Where the curve's groups sat; what its file does not state is as older calibrations did it: nodes
-// filled one after the other, one group alone.
-Placement measured_placement(const CollectiveCurve& curve, Tier tier, const Cluster& cluster) {
-  const int size = curve.group_size, groups = std::max(1, curve.groups_per_node);
-  if (tier == Tier::intra_node) return {size, size, 1, groups};
-  if (curve.ranks_per_node > 0) {
-    return {size, curve.ranks_per_node, (size + curve.ranks_per_node - 1) / curve.ranks_per_node,
-            groups};
-  }
-  const int in_node = std::min(size, cluster.gpus_per_node);
-  const int nodes = (size + in_node - 1) / in_node;
-  if (nodes > 1) return {size, in_node, nodes, groups};
-  return {size, 1, size, groups};
-}
-
 // Doublings between two numbers.
 double apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 
@@ -102,6 +87,19 @@ double bus_factor(Collective collective, int group_size) {
       break;
   }
   return group_size > 1 ? 1.0 : 0.0;
+}
+
+Placement measured_placement(const CollectiveCurve& curve, Tier tier, const Cluster& cluster) {
+  const int size = curve.group_size, groups = std::max(1, curve.groups_per_node);
+  if (tier == Tier::intra_node) return {size, size, 1, groups};
+  if (curve.ranks_per_node > 0) {
+    return {size, curve.ranks_per_node, (size + curve.ranks_per_node - 1) / curve.ranks_per_node,
+            groups};
+  }
+  const int in_node = std::min(size, cluster.gpus_per_node);
+  const int nodes = (size + in_node - 1) / in_node;
+  if (nodes > 1) return {size, in_node, nodes, groups};
+  return {size, 1, size, groups};
 }
 
 Cost collective_cost(Collective collective, Bytes payload, const Placement& placement,

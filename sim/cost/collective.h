@@ -11,6 +11,10 @@ namespace meshwright {
 // Bus-bandwidth factor: busbw = factor * payload / time (nccl-tests doc/PERFORMANCE.md).
 double bus_factor(Collective collective, int group_size);
 
+// Where a measured curve's groups sat; what its file does not state is as older calibrations did
+// it: nodes filled one after the other, one group alone.
+Placement measured_placement(const CollectiveCurve& curve, Tier tier, const Cluster& cluster);
+
 // One call. Where the link has a measured curve for this collective: monotone log-log interpolation
 // between its points, constant below the first, constant algorithm bandwidth above the last; over
 // other group sizes scaled by ring steps (labelled extrapolated). Otherwise latency per step +

@@ -2,9 +2,11 @@
 // A calibration on real ranks: one that is killed goes on where it stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <thread>
@@ -49,6 +51,88 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
   EXPECT_THAT(second.err, HasSubstr("goes on after " + std::to_string(kept) + " points"));
   EXPECT_GE(json_of(profile)["measurements"].size(), kept);
   EXPECT_FALSE(std::filesystem::exists(journal));
+}
+
+// Runs a shell command on the two-host testbed; its output goes to `log`. 3: it cannot be made
+// here.
+int on_two_hosts(const std::string& command, const std::string& log) {
+  const std::string script = std::string(MESHWRIGHT_SOURCE_DIR) + "/scripts/two-host-testbed";
+  const int status =
+      std::system((script + " --rate 1gbit -- " + command + " >" + log + " 2>&1").c_str());
+  return WEXITSTATUS(status);
+}
+
+TEST(Calibrate, TwoHostsAreOneClusterOfTwoNodesInOneCommand) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("two.json"), log = folder.path("log");
+  if (on_two_hosts("true", log) != 0) GTEST_SKIP() << content_of(log);
+  ASSERT_EQ(on_two_hosts(std::string(MESHWRIGHT_PROGRAM) +
+                             " calibrate --ranks 2 --budget 20s --out " + profile,
+                         log),
+            0)
+      << content_of(log);
+  const auto cluster = json_of(profile)["cluster"];
+  EXPECT_EQ(cluster["num_nodes"], 2);
+  EXPECT_EQ(cluster["gpus_per_node"], 1);
+  const auto& link = cluster["inter_node"];
+  EXPECT_EQ(link["provenance"], "fitted");
+  EXPECT_FALSE(link["curves"].empty());
+  // 1 Gbit/s is 0.125 GB/s; a noisy machine is slower, never twice as fast.
+  const double rate = link.contains("bandwidth_gb_per_s")
+                          ? link["bandwidth_gb_per_s"].get<double>()
+                          : link["bandwidth_bytes_per_s"].get<double>() / 1e9;
+  EXPECT_LT(rate, 0.25);
+}
+
+TEST(Calibrate, AProfileIsCheckedMergedAndPlotted) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("p.json");
+  ASSERT_EQ(calibrate(profile, "4s").exit_code, 0);
+  // Nothing drifts by a factor of 11 in a few seconds.
+  const ProgramResult checked =
+      run_program({"calibrate", "--check", profile, "--budget", "10s", "--max-drift", "1000"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("the profile still holds"));
+
+  auto json = json_of(profile);
+  for (auto& point : json["measurements"]) {
+    if (point["kind"] != "gemm") continue;
+    for (const char* key : {"median_seconds", "min_seconds", "p10_seconds", "p90_seconds"}) {
+      point[key] = point[key].get<double>() / 1000.0;
+    }
+    point["relative_spread"] = 0.01;
+  }
+  const std::string faster = folder.write("faster.json", json.dump());
+  const ProgramResult drifted =
+      run_program({"calibrate", "--check", faster, "--budget", "10s", "--max-drift", "1000"});
+  EXPECT_EQ(drifted.exit_code, 1) << drifted.out << drifted.err;
+  EXPECT_THAT(drifted.out, HasSubstr("no longer holds: gemm"));
+
+  const std::string both = folder.path("both.json");
+  ASSERT_EQ(run_program({"calibrate", "merge", profile, profile, "-o", both}).exit_code, 0);
+  EXPECT_EQ(json_of(both)["measurements"].size(), json_of(profile)["measurements"].size());
+  EXPECT_THAT(run_program({"calibrate", "--plot", both}).out, HasSubstr("gemm fp32"));
+  const std::string page = folder.path("fits.html");
+  ASSERT_EQ(run_program({"calibrate", "--plot", both, "--out", page}).exit_code, 0);
+  EXPECT_THAT(content_of(page), HasSubstr("<svg"));
+}
+
+TEST(Calibrate, WhatAnotherToolMeasuredIsAddedWithItsSource) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("p.json"), out = folder.path("new.json");
+  ASSERT_EQ(calibrate(profile, "3s").exit_code, 0);
+  const std::string log = folder.write(
+      "ib.txt",
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 1048576    5000             93.10              92.87              0.011\n");
+  EXPECT_EQ(run_program({"calibrate", "--import", log, "--out", out}).exit_code, 2);
+  const ProgramResult added =
+      run_program({"calibrate", "--import", log, "--onto", profile, "--out", out});
+  ASSERT_EQ(added.exit_code, 0) << added.err;
+  const auto point = json_of(out)["measurements"].back();
+  EXPECT_EQ(point["collective"], "send_recv");
+  EXPECT_THAT(point["source"].get<std::string>(), HasSubstr("ib_write_bw, ib.txt, sha256 "));
+  EXPECT_EQ(json_of(out)["cluster"]["num_nodes"], 2);
 }
 
 }  // namespace

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/profile_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/commands/inputs.h"
+#include "app/files.h"
+#include "app/generated/paths.h"
+#include "calibrate/fit_check.h"
+#include "calibrate/holdout.h"
+#include "calibrate/imported/imported.h"
+#include "calibrate/merge.h"
+#include "calibrate/profile_json.h"
+#include "reports/sha256.h"
+#include "sim/error.h"
+#include "sim/names.h"
+
+namespace meshwright::app {
+namespace {
+
+void write(calibrate::Profile& profile, const std::string& out) {
+  profile.tool_version = kVersion;
+  profile.command = this_command();
+  write_file_atomically(out, calibrate::to_json(profile).dump() + "\n");
+  if (out == "-") return;
+  fmt::print("{} points, {} notes, in {}\nnext: meshwright calibrate --plot {}\n",
+             profile.points.size(), profile.notes.size(), out, out);
+}
+
+// The newest measurement of a thing stands: what is imported replaces an older import of it, and is
+// left out where this tool measured the same.
+void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& point) {
+  const auto same = std::find_if(profile.points.begin(), profile.points.end(), [&](const auto& p) {
+    return p.kind == point.kind &&
+           (same_subject(p, point) || p.kind == calibrate::PointKind::memory_copy);
+  });
+  if (same == profile.points.end()) {
+    profile.points.push_back(point);
+  } else if (!same->source.empty()) {
+    *same = point;
+  } else {
+    profile.notes.push_back(
+        fmt::format("{}: measured here, the imported time was left out", point.label()));
+  }
+}
+
+// As many nodes and ranks as the largest imported groups had.
+void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
+  if (p.kind != calibrate::PointKind::collective) return;
+  const int in_node = std::max(1, p.ranks_per_node);
+  cluster.num_nodes = std::max(cluster.num_nodes, p.group_size / in_node);
+  cluster.gpus_per_node = std::max(cluster.gpus_per_node, in_node * std::max(1, p.groups_per_node));
+}
+
+void import_one(calibrate::Profile& profile, const std::string& file) {
+  const std::string text = read_text_file(file);
+  calibrate::Imported imported = calibrate::imported(text, file);
+  const std::string name = file.substr(file.find_last_of('/') + 1);
+  const std::string source =
+      fmt::format("{}, {}, sha256 {}", imported.tool, name, reports::sha256(text));
+  for (calibrate::MeasuredPoint& point : imported.points) {
+    point.source = source;
+    widen(profile.cluster, point);
+    add_imported(profile, point);
+  }
+  profile.notes.push_back(fmt::format("imported: {} points of {} from {}", imported.points.size(),
+                                      imported.tool, name));
+  for (const std::string& note : imported.notes) profile.notes.push_back("imported: " + note);
+}
+
+void print_checks(const std::vector<calibrate::FitCheck>& checks) {
+  for (const calibrate::FitCheck& check : checks) {
+    fmt::print("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis, "measured us",
+               "model us", "residual", "spread");
+    for (const calibrate::FittedPoint& p : check.points) {
+      fmt::print("{:>24}{:>14.4g}{:>14.4g}{:>+9.0f}%{:>8.0f}%\n", p.label, 1e6 * p.measured.value(),
+                 1e6 * p.modelled.value(), 100.0 * p.residual(), 100.0 * p.relative_spread);
+    }
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+calibrate::Profile load_profile(const std::string& path) {
+  return calibrate::profile_from_json(read_json_file(path), path);
+}
+
+void merge_profiles(const std::string& a, const std::string& b, const std::string& out) {
+  check_writable(out);
+  calibrate::Profile profile = calibrate::merged(load_profile(a), load_profile(b));
+  write(profile, out);
+}
+
+void import_measurements(const std::vector<std::string>& files, const std::string& onto,
+                         const std::string& out) {
+  if (onto.empty()) {
+    throw InputError("--import", "", "needs a profile to add to",
+                     "calibrate one device, then --import FILE --onto profile.json --out NEW.json");
+  }
+  check_writable(out);
+  calibrate::Profile profile = load_profile(onto);
+  for (const std::string& file : files) import_one(profile, file);
+  calibrate::refit(profile);
+  write(profile, out);
+}
+
+bool plot_profile(const std::string& profile_file, const std::string& out) {
+  const calibrate::Profile profile = load_profile(profile_file);
+  const auto checks = calibrate::check_fits(profile.cluster);
+  for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
+    const calibrate::Holdout holdout = calibrate::hold_out_half(profile.cluster, tier);
+    if (holdout.predicted > 0) fmt::print("{}: {}\n", name_of(tier), holdout.sentence());
+  }
+  if (out.ends_with(".html")) {
+    write_file_atomically(
+        out, calibrate::fit_page(checks, fmt::format("Fits of {}, {}", profile.cluster.device.name,
+                                                     profile.created)));
+    fmt::print("{} charts in {}\n", checks.size(), out);
+  } else {
+    print_checks(checks);
+  }
+  return std::all_of(checks.begin(), checks.end(),
+                     [](const calibrate::FitCheck& c) { return c.describes(); });
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `meshwright calibrate` does with profiles that are already there: merge, import, plot.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/profile.h"
+
+namespace meshwright::app {
+
+// Throws InputError when it is no profile.
+calibrate::Profile load_profile(const std::string& path);
+
+void merge_profiles(const std::string& a, const std::string& b, const std::string& out);
+
+// Adds what other tools measured to the profile `onto`; each point keeps the tool, the file's name
+// and its SHA-256.
+void import_measurements(const std::vector<std::string>& files, const std::string& onto,
+                         const std::string& out);
+
+// A page of charts where `out` ends in .html, else a table on standard output. Returns whether all
+// models describe their points.
+bool plot_profile(const std::string& profile, const std::string& out);
+
+}  // namespace meshwright::app

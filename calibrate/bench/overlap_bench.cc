@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/bench/overlap_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <vector>
+
+#include "calibrate/bench/bench.h"
+#include "calibrate/bench/gemm_bench.h"
+#include "sim/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr int kMostCalls = 1000;
+
+class Overlap {
+ public:
+  Overlap(Compute& compute, Communicator& world, const MeasuredPoint& point)
+      : compute_(compute),
+        world_(world),
+        product_(make_gemm_bench(compute, {.shape = point.shape}, point.precision)),
+        count_(static_cast<std::int64_t>(point.amount.value()) / 4),
+        message_(compute, static_cast<std::size_t>(count_) * sizeof(float)) {
+    const std::string wrong = product_->check();
+    if (!wrong.empty()) throw SystemError("wrong result: " + wrong);
+    compute_.fill_zero(message_.data(), message_.bytes());
+    compute_.synchronize();
+    world_.run_beside_compute(true);
+  }
+  Overlap(const Overlap&) = delete;
+  Overlap& operator=(const Overlap&) = delete;
+  ~Overlap() {
+    try {
+      world_.run_beside_compute(false);
+    } catch (const SystemError&) {  // the error that brought us here says more
+    }
+  }
+
+  MeasuredPoint measured(MeasuredPoint point, const MeasureOptions& options) {
+    const auto time = [&](const std::function<void(int)>& run) {
+      return measure(world_, steady_clock_seconds, run, options);
+    };
+    const Seconds product = time([this](int n) { product_->run(n); }).summary.median;
+    const Seconds collective = time([this](int n) { communicate(n); }).summary.median;
+    // The same numbers on all ranks: times are the slowest rank's.
+    products_ = calls_for(collective / product);
+    calls_ = calls_for(product / collective);
+    point.measurement = time([this](int n) {
+      for (int i = 0; i < n; ++i) together();
+    });
+    point.product_alone = product * products_;
+    point.collective_alone = collective * calls_;
+    point.product_beside = summarise(product_ends_).median;
+    point.collective_beside = summarise(collective_ends_).median;
+    return point;
+  }
+
+ private:
+  static int calls_for(double ratio) {
+    return std::clamp(static_cast<int>(std::lround(ratio)), 1, kMostCalls);
+  }
+
+  void start_collectives(int calls) {
+    for (int i = 0; i < calls; ++i) world_.all_reduce(message_.floats(), count_, Reduction::sum);
+  }
+
+  void communicate(int calls) {
+    start_collectives(calls);
+    world_.wait_beside_compute();
+  }
+
+  void together() {
+    const double start = steady_clock_seconds();
+    const auto multiply = [&] {
+      product_->run(products_);
+      product_ends_.push_back(steady_clock_seconds() - start);
+    };
+    if (world_.calls_block()) {
+      // Messages stay on this thread: MPI was told that only the main thread calls it.
+      std::future<void> product = std::async(std::launch::async, multiply);
+      communicate(calls_);
+      collective_ends_.push_back(steady_clock_seconds() - start);
+      product.get();
+    } else {
+      start_collectives(calls_);
+      multiply();
+      world_.wait_beside_compute();
+      collective_ends_.push_back(steady_clock_seconds() - start);
+    }
+  }
+
+  Compute& compute_;
+  Communicator& world_;
+  std::unique_ptr<Bench> product_;
+  std::int64_t count_;
+  DeviceArray message_;
+  int products_ = 1, calls_ = 1;  // of each, when together
+  std::vector<double> product_ends_, collective_ends_;
+};
+
+}  // namespace
+
+MeasuredPoint measure_overlap(Compute& compute, Communicator& world, MeasuredPoint point,
+                              const MeasureOptions& options) {
+  return Overlap(compute, world, point).measured(std::move(point), options);
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points, model and residuals as SVG charts in one HTML page.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibrate/fit_check.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr double kWidth = 560.0, kHeight = 220.0, kResiduals = 90.0;
+constexpr double kLeft = 70.0, kRight = 12.0, kTop = 12.0, kGap = 26.0;
+
+constexpr char kHead[] = R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+svg{width:100%;max-width:44rem;height:auto}
+text{font:11px system-ui,sans-serif;fill:currentColor}
+.axis{stroke:currentColor;stroke-opacity:.4;fill:none}.point{fill:#1a6fb5}.bar{stroke:#1a6fb5}
+.model{stroke:#c2410c;fill:none;stroke-width:1.5}.fails{color:#b91c1c}
+</style>
+)";
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '>') {
+      result += "&gt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+// A logarithmic axis from pixels `from` to `to`.
+struct LogAxis {
+  double low, high, from, to;
+  [[nodiscard]] double at(double value) const {
+    return from + (to - from) * std::log(value / low) / std::log(high / low);
+  }
+};
+
+LogAxis axis_over(std::vector<double> values, double from, double to) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {*low / 1.3, *high * 1.3, from, to};
+}
+
+// 1, 10, 100 ... of the axis, three to six of them.
+std::vector<double> ticks(const LogAxis& axis) {
+  const double decades = std::log10(axis.high / axis.low);
+  const double step = std::max(1.0, std::ceil(decades / 6.0));
+  std::vector<double> result;
+  for (double e = std::ceil(std::log10(axis.low)); std::pow(10.0, e) <= axis.high; e += step) {
+    result.push_back(std::pow(10.0, e));
+  }
+  return result;
+}
+
+std::string text_at(double x, double y, const char* anchor, const std::string& text) {
+  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", x, y, anchor,
+                     escaped(text));
+}
+
+std::string frame(double top, double height) {
+  return fmt::format(R"(<rect class="axis" x="{}" y="{}" width="{}" height="{}"/>)", kLeft, top,
+                     kWidth - kLeft - kRight, height);
+}
+
+std::string times_chart(const FitCheck& check, const LogAxis& x) {
+  std::vector<double> seconds;
+  for (const FittedPoint& p : check.points) {
+    seconds.push_back(p.measured.value());
+    seconds.push_back(p.modelled.value());
+  }
+  const LogAxis y = axis_over(seconds, kTop + kHeight, kTop);
+  std::string svg = frame(kTop, kHeight), line;
+  for (const double t : ticks(y)) {
+    svg += text_at(kLeft - 6, y.at(t) + 4, "end", fmt::format("{:.3g} us", 1e6 * t));
+  }
+  const bool is_curve = check.x_axis == "bytes";
+  for (const FittedPoint& p : check.points) {
+    const double px = x.at(p.x), model = y.at(p.modelled.value());
+    if (is_curve) {
+      line += fmt::format("{:.1f},{:.1f} ", px, model);
+    } else {  // products of one size differ in shape: no line goes through them
+      svg += fmt::format(R"(<path class="model" d="M{:.1f} {:.1f}h6"/>)", px - 3, model);
+    }
+    svg += fmt::format(
+        R"(<circle class="point" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:.4g} us measured, {:.4g} us modelled</title></circle>)",
+        px, y.at(p.measured.value()), escaped(p.label), 1e6 * p.measured.value(),
+        1e6 * p.modelled.value());
+  }
+  if (is_curve) svg += fmt::format(R"(<polyline class="model" points="{}"/>)", line);
+  return svg;
+}
+
+std::string residual_chart(const FitCheck& check, const LogAxis& x) {
+  double most = 0.1;
+  for (const FittedPoint& p : check.points) most = std::max(most, std::abs(p.residual()));
+  const double top = kTop + kHeight + kGap, middle = top + kResiduals / 2.0;
+  std::string svg = frame(top, kResiduals);
+  svg += fmt::format(R"(<path class="axis" d="M{} {}H{}"/>)", kLeft, middle, kWidth - kRight);
+  svg += text_at(kLeft - 6, top + 10, "end", fmt::format("+{:.0f} %", 100.0 * most));
+  svg += text_at(kLeft - 6, top + kResiduals, "end", fmt::format("-{:.0f} %", 100.0 * most));
+  for (const FittedPoint& p : check.points) {
+    svg += fmt::format(R"(<path class="bar" d="M{:.1f} {}V{:.1f}"/>)", x.at(p.x), middle,
+                       middle - p.residual() / most * kResiduals / 2.0);
+  }
+  for (const double t : ticks(x)) {
+    svg += text_at(x.at(t), top + kResiduals + 14, "middle", fmt::format("{:.0e}", t));
+  }
+  svg += text_at(kWidth - kRight, top + kResiduals + 28, "end", check.x_axis);
+  return svg;
+}
+
+std::string chart(const FitCheck& check) {
+  std::vector<double> xs;
+  for (const FittedPoint& p : check.points) xs.push_back(p.x);
+  const LogAxis x = axis_over(xs, kLeft, kWidth - kRight);
+  return fmt::format(R"(<h2>{}</h2><p{}>{}.</p><svg viewBox="0 0 {} {}" role="img">{}{}</svg>)"
+                     "\n",
+                     escaped(check.title), check.describes() ? "" : " class=\"fails\"",
+                     escaped(check.sentence()), kWidth, kTop + kHeight + kGap + kResiduals + 34,
+                     times_chart(check, x), residual_chart(check, x));
+}
+
+}  // namespace
+
+std::string fit_page(const std::vector<FitCheck>& checks, const std::string& title) {
+  std::string page = kHead;
+  page += fmt::format("<title>{0}</title></head><body><h1>{0}</h1>\n", escaped(title));
+  page +=
+      "<p>Dots: measured. Orange: the fitted model. Below: measured over modelled. Where points "
+      "were measured they are used, not the model.</p>\n";
+  for (const FitCheck& check : checks) page += chart(check);
+  return page + "</body></html>\n";
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A log as lines of words, without what launchers put before them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/points.h"
+
+namespace meshwright::calibrate {
+
+// "[1,0]<stdout>: 8 2 float" (mpirun --tag-output) and "0: 8 2 float" (srun -l) become "8 2 float".
+std::vector<std::string> log_lines(const std::string& text);
+std::vector<std::string> words_of(const std::string& line);
+// The whole word as a number.
+std::optional<double> number_in(const std::string& word);
+
+// A time that somebody else took: no samples of it are known.
+Measurement told(Seconds time);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// nccl-tests, src/util.cu: a header line names the columns of out-of-place and in-place results;
+// "# Rank ..." lines say who took part. JSON (-J, version 3): numbers may be strings. Sizes are in
+// bytes, times in microseconds, the size is the whole array (doc/PERFORMANCE.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <utility>
+
+#include "calibrate/imported/imported.h"
+#include "calibrate/imported/lines.h"
+#include "sim/error.h"
+#include "sim/hardware/placement.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kPrograms{std::pair{"all_reduce", Collective::all_reduce},
+                               std::pair{"all_gather", Collective::all_gather},
+                               std::pair{"reduce_scatter", Collective::reduce_scatter},
+                               std::pair{"alltoall", Collective::all_to_all},
+                               std::pair{"broadcast", Collective::broadcast},
+                               std::pair{"sendrecv", Collective::send_recv}};
+
+// The program's name, all_reduce_perf, in the log or, failing that, the file's own name.
+Collective collective_in(const std::string& text, const std::string& file) {
+  for (const auto& [name, collective] : kPrograms) {
+    if (text.find(std::string(name) + "_perf") != std::string::npos) return collective;
+  }
+  const std::string base = file.substr(file.find_last_of('/') + 1);
+  for (const auto& [name, collective] : kPrograms) {
+    if (base.find(name) != std::string::npos) return collective;
+  }
+  throw InputError(file, "", "does not say which collective was measured",
+                   "keep nccl-tests' command line in the log, or name the file all_reduce.txt");
+}
+
+struct Seats {
+  int ranks = 0;
+  std::map<std::string, int> on_host;
+};
+
+Placement placement_of(const Seats& seats, const std::string& file) {
+  if (seats.ranks < 2) {
+    throw InputError(file, "", "does not say that two or more ranks took part",
+                     "keep nccl-tests' lines \"# Rank ...\"");
+  }
+  int most = 1;
+  for (const auto& [host, ranks] : seats.on_host) most = std::max(most, ranks);
+  const int nodes = std::max<int>(1, static_cast<int>(seats.on_host.size()));
+  return {seats.ranks, nodes == 1 ? seats.ranks : most, nodes, 1};
+}
+
+MeasuredPoint point_of(Collective collective, const Placement& place, double size, double us) {
+  MeasuredPoint point;
+  point.kind = PointKind::collective;
+  point.collective = collective;
+  // Every rank sends to the next one and hears from the one before: pairs, all at once.
+  const bool pairs = collective == Collective::send_recv;
+  point.tier = place.tier();
+  point.group_size = pairs ? 2 : place.group_size;
+  point.ranks_per_node =
+      pairs && place.num_nodes > 1 ? 1 : std::min(place.ranks_per_node, point.group_size);
+  point.groups_per_node = pairs && place.num_nodes > 1 ? place.ranks_per_node : 1;
+  point.amount = bytes(size);
+  point.measurement = told(microseconds(us));
+  return point;
+}
+
+// Where the columns stand that are read; the first time column is out of place.
+struct Columns {
+  std::size_t size = 0, time = 0, wrong = 0, count = 0;
+};
+
+std::optional<Columns> columns_in(const std::vector<std::string>& words) {
+  const auto at = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(words.begin(), words.end(), name) - words.begin());
+  };
+  Columns columns{at("size"), std::min(at("time"), at("cputime")), at("#wrong"), words.size()};
+  const bool found = columns.size < words.size() && columns.time < words.size();
+  return found ? std::optional(columns) : std::nullopt;
+}
+
+class TextReader {
+ public:
+  TextReader(const std::string& text, const std::string& file) : text_(text), file_(file) {}
+
+  Imported read() {
+    for (const std::string& line : log_lines(text_)) read_line(line);
+    return std::move(result_);
+  }
+
+ private:
+  void read_line(const std::string& line) {
+    static const std::regex rank(R"(^#\s+Rank\s+\d+\s.*\son\s+(\S+)\s+device)");
+    std::smatch match;
+    if (std::regex_search(line, match, rank)) {
+      ++seats_.ranks;
+      ++seats_.on_host[match[1]];
+      return;
+    }
+    std::vector<std::string> words = words_of(line);
+    if (words.empty()) return;
+    if (words.front().front() == '#') {
+      if (words.front() == "#") words.erase(words.begin());
+      if (const auto columns = columns_in(words)) columns_ = columns;
+      return;
+    }
+    if (columns_) read_row(words);
+  }
+
+  void read_row(const std::vector<std::string>& words) {
+    if (words.size() <= columns_->time) return;
+    const auto size = number_in(words[columns_->size]), us = number_in(words[columns_->time]);
+    if (!size || !us || *size <= 0.0 || *us <= 0.0) return;
+    if (columns_->wrong < words.size() && number_in(words[columns_->wrong]).value_or(0.0) > 0.0) {
+      result_.notes.push_back(fmt::format("{}: {:.0f} bytes left out: {} wrong values", file_,
+                                          *size, words[columns_->wrong]));
+      return;
+    }
+    result_.tool = "nccl-tests";
+    result_.points.push_back(
+        point_of(collective_in(text_, file_), placement_of(seats_, file_), *size, *us));
+  }
+
+  const std::string& text_;
+  const std::string& file_;
+  Seats seats_;
+  std::optional<Columns> columns_;
+  Imported result_;
+};
+
+// A number, or a string that holds one.
+double loose_number(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return number_in(value.get<std::string>()).value_or(0.0);
+  return 0.0;
+}
+
+double member_number(const json& object, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (object.is_object() && object.contains(name)) return loose_number(object[name]);
+  }
+  return 0.0;
+}
+
+Seats seats_in(const json& document) {
+  Seats seats;
+  const json devices = document.value("config", json::object()).value("devices", json::array());
+  for (const json& device : devices) {
+    ++seats.ranks;
+    ++seats.on_host[device.value("hostname", "")];
+  }
+  return seats;
+}
+
+}  // namespace
+
+Imported from_nccl_tests(const std::string& text, const std::string& file) {
+  return TextReader(text, file).read();
+}
+
+Imported from_nccl_tests_json(const std::string& text, const std::string& file) {
+  Imported result;
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains("results") || !document["results"].is_array()) {
+    return result;
+  }
+  const std::string command = document.value("args", json::array()).dump();
+  const Collective collective = collective_in(command, file);
+  const Placement place = placement_of(seats_in(document), file);
+  for (const json& row : document["results"]) {
+    const json outside = row.value("out_of_place", json::object());
+    const double size = member_number(row, {"size"});
+    const double us = member_number(outside, {"time", "cpu_time"});
+    if (size <= 0.0 || us <= 0.0) continue;
+    if (member_number(outside, {"nwrong"}) > 0.0) {
+      result.notes.push_back(fmt::format("{}: {:.0f} bytes left out: wrong values", file, size));
+      continue;
+    }
+    result.tool = "nccl-tests";
+    result.points.push_back(point_of(collective, place, size, us));
+  }
+  return result;
+}
+
+}  // namespace meshwright::calibrate
