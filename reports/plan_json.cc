@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/answers_json.h"
 #include "reports/search_json.h"
 #include "sim/json/reader.h"
 
@@ -104,10 +105,28 @@ planner::SearchStatistics read_statistics(ObjectReader reader) {
   return {.enumerated = count("enumerated"), .legal = count("legal"), .fitting = count("fitting")};
 }
 
+// Places in "ranked", counted from 1 in the file.
+std::vector<std::size_t> read_proposed_runs(const nlohmann::json& answers, const std::string& file,
+                                            std::size_t num_layouts) {
+  std::vector<std::size_t> places;
+  const auto confidence = answers.find("confidence");
+  if (confidence == answers.end() || !confidence->is_object()) return places;
+  const auto runs = confidence->find("proposed_runs");
+  if (runs == confidence->end() || !runs->is_array()) return places;
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    const std::string pointer = fmt::format("/answers/confidence/proposed_runs/{}", i);
+    ObjectReader run((*runs)[i], file, pointer);
+    const IntRange range{.high = static_cast<std::int64_t>(num_layouts)};
+    places.push_back(static_cast<std::size_t>(run.required_int("rank", range)) - 1);
+  }
+  return places;
+}
+
 }  // namespace
 
 Json plan_to_json(const planner::Plan& plan, const Origin& origin,
-                  const planner::SearchOptions& search) {
+                  const planner::SearchOptions& search,
+                  const std::optional<planner::Answers>& answers) {
   Json json = artefact(kPlanSchema, origin);
   json["search"] = search_options_to_json(search);
   json["model"] = to_json(plan.model);
@@ -131,6 +150,7 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   json["statistics"] = {{"enumerated", plan.statistics.enumerated},
                         {"legal", plan.statistics.legal},
                         {"fitting", plan.statistics.fitting}};
+  json["answers"] = answers ? answers_to_json(*answers, plan) : Json();
   json["notes"] = plan.notes;
   return json;
 }
@@ -153,6 +173,11 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
   if (reader.has("statistics"))
     plan.statistics = read_statistics(reader.required_object("statistics"));
   plan.notes = read_strings(reader, "notes");
+  if (reader.has("answers")) {
+    plan.answers = answer_options_from_json(reader.member("answers"), file, "/answers");
+    plan.proposed_runs =
+        read_proposed_runs(reader.member("answers"), file, plan.layouts.size());
+  }
   reader.finish({"schema", "tool_version", "command", "inputs"});
   return plan;
 }

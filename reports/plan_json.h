@@ -5,9 +5,11 @@
 // so that they are never older than the program that shows them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "planner/answers.h"
 #include "planner/plan.h"
 #include "planner/search.h"
 #include "reports/origin_json.h"
@@ -29,10 +31,14 @@ struct PlanFile {
   std::vector<planner::Rejection> closest;  // when nothing fits
   planner::SearchStatistics statistics;
   std::vector<std::string> notes;
+  std::optional<planner::AnswerOptions> answers;  // what was asked of it; nothing: no answers
+  // Indices into layouts: the real runs that would settle the ranking, the winner's first.
+  std::vector<std::size_t> proposed_runs;
 };
 
 Json plan_to_json(const planner::Plan& plan, const Origin& origin,
-                  const planner::SearchOptions& search = {});
+                  const planner::SearchOptions& search = {},
+                  const std::optional<planner::Answers>& answers = std::nullopt);
 // Throws InputError.
 PlanFile plan_from_json(const nlohmann::json& json, const std::string& file);
 

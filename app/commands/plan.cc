@@ -14,6 +14,7 @@
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/program.h"
+#include "planner/answers.h"
 #include "planner/capacity.h"
 #include "planner/search.h"
 #include "reports/plan_json.h"
@@ -145,7 +146,8 @@ int run(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   const planner::Plan plan = planner::search(inputs.model, inputs.cluster, inputs.job, search);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  const Json json = reports::plan_to_json(plan, origin_of(options), search);
+  const planner::Answers answers = planner::answers_of(plan, search, {});
+  const Json json = reports::plan_to_json(plan, origin_of(options), search, answers);
   write_plan(options, plan, json.dump(2) + "\n");
   print_search(plan, elapsed.count());
   return print_verdict(options, plan);

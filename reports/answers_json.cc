@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/answers_json.h"
+
+#include <fmt/format.h>
+
+#include "sim/json/reader.h"
+#include "sim/names.h"
+
+namespace meshwright::reports {
+namespace {
+
+// A layout with the name that people read.
+Json named(const Layout& layout) {
+  return {{"short_name", short_name(layout)}, {"layout", meshwright::to_json(layout)}};
+}
+
+template <typename T>
+Json number_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json parameter_words(planner::Parameter parameter) {
+  const planner::ParameterText& words = planner::text_of(parameter);
+  return {{"parameter", words.name}, {"label", words.label}, {"unit", words.unit}};
+}
+
+Json turned_to_json(const planner::Turned& turned) {
+  return {{"factor", turned.factor},
+          {"value", turned.value},
+          {"step_time_seconds", turned.step_time.value()},
+          {"best", named(turned.best)},
+          {"best_step_time_seconds", turned.best_step_time.value()}};
+}
+
+Json timed_or_null(const std::optional<planner::Timed>& timed) {
+  if (!timed) return {};
+  Json json = named(timed->layout);
+  json["step_time_seconds"] = timed->step_time.value();
+  json["peak_memory_bytes"] = timed->peak_memory.value();
+  return json;
+}
+
+Json objective_to_json(planner::Objective objective, const planner::Plan& plan) {
+  const planner::ObjectiveText& words = planner::text_of(objective);
+  Json json{{"name", words.name},
+            {"unit", words.unit},
+            {"meaning", words.meaning},
+            {"lower_is_better", words.lower_is_better},
+            {"value", Json()}};
+  if (plan.ranked.empty()) return json;
+  const Estimate& winner = plan.ranked.front();
+  json["value"] = planner::objective_value(objective, planner::scenario_of(plan), winner.step_time,
+                                           winner.peak_memory());
+  return json;
+}
+
+Json limits_to_json(const planner::Limits& limits) {
+  return {{"max_memory_bytes", limits.max_memory ? Json(limits.max_memory->value()) : Json()},
+          {"headroom", limits.headroom},
+          {"max_step_seconds", limits.max_step ? Json(limits.max_step->value()) : Json()},
+          {"max_cost", number_or_null(limits.max_cost)}};
+}
+
+Json point_to_json(const planner::ScalePoint& point) {
+  Json json{{"gpus", point.gpus}};
+  if (!point.layout) {
+    json["reason"] = point.reason;
+    return json;
+  }
+  json.update(named(*point.layout));
+  json["step_time_seconds"] = point.step_time.value();
+  json["peak_memory_bytes"] = point.peak_memory.value();
+  json["memory_headroom"] = point.memory_headroom;
+  json["tokens_per_second_per_gpu"] = point.tokens_per_second_per_gpu;
+  json["model_flops_utilization"] = point.model_flops_utilization;
+  json["efficiency"] = point.efficiency;
+  json["cost"] = number_or_null(point.cost);
+  json["device_energy_kwh"] = number_or_null(point.device_energy_kwh);
+  json["objective"] = point.objective;
+  return json;
+}
+
+planner::Limits read_limits(ObjectReader reader) {
+  planner::Limits limits;
+  if (reader.has("max_memory_bytes")) {
+    limits.max_memory = bytes(reader.required_number("max_memory_bytes"));
+  }
+  limits.headroom = reader.optional_number("headroom", 0.0, {.high = 1.0});
+  if (reader.has("max_step_seconds")) {
+    limits.max_step = seconds(reader.required_number("max_step_seconds"));
+  }
+  if (reader.has("max_cost")) limits.max_cost = reader.required_number("max_cost");
+  reader.finish();
+  return limits;
+}
+
+std::vector<std::string> read_what_ifs(ObjectReader& reader) {
+  std::vector<std::string> texts;
+  if (!reader.has("what_ifs")) return texts;
+  const nlohmann::json& list = reader.required_array("what_ifs");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ObjectReader entry(list[i], reader.file(),
+                       fmt::format("{}/{}", reader.pointer_to("what_ifs"), i));
+    texts.push_back(entry.required_string("text"));
+  }
+  return texts;
+}
+
+}  // namespace
+
+Json to_json(const planner::Confidence& confidence, const planner::Plan& plan) {
+  Json json{{"probability_best", confidence.probability_best},
+            {"expected_regret", confidence.expected_regret},
+            {"relative_deviation", confidence.relative_deviation}};
+  json["against"] = Json::array();
+  for (const planner::AgainstRunnerUp& a : confidence.against) {
+    json["against"].push_back({{"rank", a.rank + 1},
+                               {"short_name", short_name(plan.ranked[a.rank].layout)},
+                               {"probability_winner_is_faster", a.probability_winner_is_faster},
+                               {"difference_seconds", a.difference.value()},
+                               {"deviation_seconds", a.deviation.value()},
+                               {"correlation", a.correlation},
+                               {"expected_gain_seconds", a.expected_gain.value()},
+                               {"runs_to_settle", a.runs_to_settle}});
+  }
+  json["proposed_runs"] = Json::array();
+  for (const planner::ProposedRun& run : confidence.proposed_runs) {
+    json["proposed_runs"].push_back({{"rank", run.rank + 1},
+                                     {"short_name", short_name(plan.ranked[run.rank].layout)},
+                                     {"runs", run.runs},
+                                     {"reason", run.reason}});
+  }
+  return json;
+}
+
+Json to_json(const planner::Sensitivity& sensitivity, const Layout& winner) {
+  Json json = parameter_words(sensitivity.parameter);
+  json["value"] = sensitivity.value;
+  json["relative_spread"] = sensitivity.relative_spread;
+  json["provenance"] = name_of(sensitivity.provenance);
+  json["low"] = turned_to_json(sensitivity.low);
+  json["high"] = turned_to_json(sensitivity.high);
+  json["winner_changes"] = sensitivity.winner_changes(winner);
+  return json;
+}
+
+Json to_json(const planner::Crossover& crossover) {
+  Json json = parameter_words(crossover.parameter);
+  json["direction"] = crossover.below ? "below" : "above";
+  json["at"] = crossover.at;
+  json["today"] = crossover.today;
+  json["factor"] = crossover.factor;
+  json["best"] = named(crossover.layout);
+  json["end_value"] = crossover.end_value;
+  json["end_best"] = named(crossover.end_layout);
+  json["gain_at_end"] = crossover.gain_at_end;
+  json["exact"] = crossover.exact;
+  json["sentence"] = planner::sentence_of(crossover);
+  return json;
+}
+
+Json to_json(const planner::Scaling& scaling) {
+  Json json{{"points", Json::array()}, {"choices", Json::array()}};
+  for (const planner::ScalePoint& point : scaling.points) {
+    json["points"].push_back(point_to_json(point));
+  }
+  for (const planner::Choice& choice : scaling.choices) {
+    Json entry{{"gpus", choice.gpus}};
+    entry.update(named(choice.layout));
+    entry["step_time_seconds"] = choice.step_time.value();
+    entry["peak_memory_bytes"] = choice.peak_memory.value();
+    entry["gpu_seconds"] = choice.gpu_seconds;
+    json["choices"].push_back(entry);
+  }
+  json["best"] = number_or_null(scaling.best);
+  return json;
+}
+
+Json to_json(const planner::WhatIf& what_if) {
+  Json json{{"text", what_if.text}};
+  json["changes"] = Json::array();
+  for (const planner::Change& change : what_if.changes) {
+    Json entry = parameter_words(change.parameter);
+    entry["factor"] = change.factor;
+    entry["before"] = change.before;
+    entry["after"] = change.after;
+    json["changes"].push_back(entry);
+  }
+  json["winner"] = timed_or_null(what_if.winner);
+  json["base_winner"] = timed_or_null(what_if.base_winner);
+  json["winner_changes"] = what_if.winner_changes;
+  json["step_time_change"] = what_if.step_time_change;
+  json["sentence"] = what_if.sentence;
+  return json;
+}
+
+Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan) {
+  Json json;
+  json["objective"] = objective_to_json(answers.options.objective, plan);
+  json["limits"] = limits_to_json(answers.options.limits);
+  json["confidence"] = plan.ranked.empty() ? Json() : to_json(answers.confidence, plan);
+  json["sensitivity"] = Json::array();
+  for (const planner::Sensitivity& s : answers.sensitivity) {
+    json["sensitivity"].push_back(to_json(s, plan.ranked.front().layout));
+  }
+  json["crossovers"] = Json::array();
+  for (const planner::Crossover& c : answers.crossovers) json["crossovers"].push_back(to_json(c));
+  json["scaling"] = answers.scaling.points.empty() ? Json() : to_json(answers.scaling);
+  json["what_ifs"] = Json::array();
+  for (const planner::WhatIf& w : answers.what_ifs) json["what_ifs"].push_back(to_json(w));
+  return json;
+}
+
+planner::AnswerOptions answer_options_from_json(const nlohmann::json& json, const std::string& file,
+                                                const std::string& pointer) {
+  ObjectReader reader(json, file, pointer);
+  planner::AnswerOptions options;
+  if (reader.has("objective")) {
+    options.objective =
+        planner::objective_named(reader.required_object("objective").required_string("name"));
+  }
+  if (reader.has("limits")) options.limits = read_limits(reader.required_object("limits"));
+  options.what_ifs = read_what_ifs(reader);
+  reader.finish({"confidence", "sensitivity", "crossovers", "scaling"});
+  return options;
+}
+
+}  // namespace meshwright::reports
