@@ -84,7 +84,8 @@ TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
   model.num_layers = 4;
   Job job = small_job();
   job.global_batch_size = 16;
-  for (const Transfer& t : volume(model, job, o.run_layout).stages[0].transfers) {
+  const Volume ledger = volume(model, job, o.run_layout);
+  for (const Transfer& t : ledger.stages[0].transfers) {
     if (t.payload > bytes(4)) o.counted.push_back(t);
   }
   ASSERT_FALSE(o.counted.empty());
