@@ -17,8 +17,9 @@ const std::filesystem::path kFolder =
 
 // Published counts as in tests/unit/interop/huggingface_published_test.cc. The GPT shapes by
 // 12 l h^2 + 13 l h + (V + s) h + 2 h (Narayanan 2021, eq. 2, and the final norm); for
-// quickstart-gpt 12*4*65536 + 13*4*256 + 1280*256 + 512 = 3,487,232. The toy: 2 * 32,000,000 +
-// 13,200.
+// quickstart-gpt 12*4*65536 + 13*4*256 + 1280*256 + 512 = 3,487,232. small-wide
+// 12*2*262144 + 13*2*512 + 1280*512 + 1024. small-llama, a layer: 256*(256+128) + 256*256 +
+// 3*256*704 + 512 = 705,024; four of them, 2*2048*256, and 256. The toy: 2 * 32,000,000 + 13,200.
 const std::map<std::string, std::int64_t> kParameters = {
     {"bloom-176b", 176'247'271'424},
     {"deepseek-v3", 671'026'419'200},
@@ -50,6 +51,8 @@ const std::map<std::string, std::int64_t> kParameters = {
     {"qwen3-30b-a3b", 30'532'122'624},
     {"qwen3-32b", 32'762'123'264},
     {"qwen3-8b", 8'190'735'360},
+    {"small-llama", 3'868'928},
+    {"small-wide", 6'961'152},
     {"toy-mlp", 64'013'200},
 };
 
