@@ -90,6 +90,8 @@ void Layer::drop_recomputed(LayerSaved& saved) const {
 
 // Megatron's checkpoint of a whole MLP runs it to its end, last reduction included.
 void Layer::recompute_mlp(const Tensor& x, LayerSaved& saved) const {
+  const bool all_kept = !saved.mlp_input.empty() && !saved.fc1.empty() && !saved.activation.empty();
+  if (all_kept) return;
   const TermScope scope(context_.recorder, TermKind::recompute);
   if (saved.mlp_input.empty()) saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
   if (saved.fc1.empty()) {
