@@ -108,9 +108,12 @@ TEST(Stragglers, AFewPercentAreNotNamed) {
 // Two products, rank 1 needs 1.2 and 1.4 of the median rank's time: 1.3 in the middle.
 TEST(RankTimes, ARanksSpeedIsTheMedianOverItsPoints) {
   RankTimes times({"a", "a", "b"}, {0, 1, 0});
-  times.add({.kind = PointKind::gemm}, {1.0, 1.2, 1.0});
-  times.add({.kind = PointKind::gemm}, {2.0, 2.8, 2.0});
-  times.add({.kind = PointKind::collective}, {9.0, 1.0, 1.0});  // says nothing of one rank
+  MeasuredPoint point;
+  point.kind = PointKind::gemm;
+  times.add(point, {1.0, 1.2, 1.0});
+  times.add(point, {2.0, 2.8, 2.0});
+  point.kind = PointKind::collective;
+  times.add(point, {9.0, 1.0, 1.0});  // says nothing of one rank
   const auto speeds = times.speeds();
   EXPECT_NEAR(speeds[1].gemm, 1.3, 1e-12);
   EXPECT_EQ(speeds[1].memory, 0.0);
