@@ -49,9 +49,9 @@ void expect_parts_add_up(const Estimate& estimate) {
 void expect_bytes_make_sense(const Estimate& estimate, const Cluster& cluster) {
   EXPECT_LE(estimate.peak_memory(), cluster.device.memory);
   for (const StageMemory& stage : estimate.memory) {
-    for (const Bytes part :
-         {stage.weights, stage.gradients, stage.optimizer, stage.activations,
-          stage.recompute_workspace, stage.logits, stage.communication_buffers, stage.reserve}) {
+    for (const Bytes part : {stage.weights, stage.gradients, stage.optimizer, stage.activations,
+                             stage.recompute_workspace, stage.operator_workspace, stage.logits,
+                             stage.communication_buffers, stage.reserve}) {
       EXPECT_GE(part.value(), 0.0);
     }
   }
