@@ -192,6 +192,8 @@ test("prints every chart and no control", async (t) => {
   assert.equal(await page.locator(".controls:visible, nav:visible").count(), 0);
   const wide = await page.$$eval(".canvas svg", (all) => all.filter((svg) => svg.getBoundingClientRect().width > document.body.clientWidth + 1).length);
   assert.equal(wide, 0);
+  const flat = await page.$$eval(".canvas svg", (all) => all.filter((svg) => svg.parentElement.getBoundingClientRect().height < 60).length);
+  assert.equal(flat, 0);
 });
 
 test("copies the table as CSV", async (t) => {

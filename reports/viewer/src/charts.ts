@@ -43,6 +43,12 @@ export interface Chart {
 
 const kDrawn = new Map<HTMLElement, { instance: Instance; observer: ResizeObserver }>();
 
+// Paper is narrower than the screen: a drawing shrinks only when it says what its size was.
+function allow_scaling(canvas: HTMLElement): void {
+  const svg = canvas.querySelector("svg");
+  svg?.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+}
+
 // Draws `chart` in place of the figure's static content, or of what was drawn there before.
 export function draw(canvas: HTMLElement, chart: Chart): Instance {
   const old = kDrawn.get(canvas);
@@ -53,8 +59,12 @@ export function draw(canvas: HTMLElement, chart: Chart): Instance {
   canvas.style.height = `${chart.height}px`;
   const instance = echarts.init(canvas, null, { renderer: chart.crowded ? "canvas" : "svg" });
   instance.setOption(chart.option);
-  const observer = new ResizeObserver(() => instance.resize());
+  const observer = new ResizeObserver(() => {
+    instance.resize();
+    allow_scaling(canvas);
+  });
   observer.observe(canvas);
+  allow_scaling(canvas);
   kDrawn.set(canvas, { instance, observer });
   return instance;
 }

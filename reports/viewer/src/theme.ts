@@ -92,5 +92,5 @@ export function category_axis(theme: Theme, data: string[], name = "") {
 }
 
 export function legend(theme: Theme) {
-  return { top: 0, left: 0, itemWidth: 16, itemHeight: 12, textStyle: { color: theme.soft } };
+  return { top: 0, left: 0, itemWidth: 16, itemHeight: 12, inactiveColor: theme.line, textStyle: { color: theme.soft } };
 }
