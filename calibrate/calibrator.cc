@@ -267,7 +267,9 @@ class Calibrator {
     cluster.device.source = cluster.source;
     cluster.device.num_multiprocessors = device_.num_multiprocessors;
     cluster.device.memory = device_.memory;
-    cluster.intra_node.name = device_.kind == "cpu" ? "shared memory" : "device links";
+    const bool cores = device_.kind == "cpu";
+    if (cores) cluster.node_fabric = NodeFabric::shared_memory;
+    cluster.intra_node.name = cores ? "shared memory" : "device links";
     cluster.inter_node.name = "network";
     if (world_.rank() == 0) {
       Assembled assembled = assemble(profile.points, std::move(cluster));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "sim/cost/collective.h"
 
@@ -24,6 +25,11 @@ struct Protocol {
 constexpr Protocol kRingProtocols[] = {{2.7 / 14.0, true, 0.1}, {1.0, false, 1.0}};
 constexpr Protocol kTreeProtocols[] = {
     {5.0 / 14.0, true, 0.1}, {8.5 / 14.0, true, 0.85 * 120.0 / 128.0}, {1.0, false, 0.92}};
+
+// The protocols are NCCL's; what joins the cores of machines has one, the last.
+std::span<const Protocol> protocols_of(std::span<const Protocol> all, const Cluster& cluster) {
+  return cluster.node_fabric == NodeFabric::shared_memory ? all.last(1) : all;
+}
 
 // A hop over NVLink with the Simple protocol (tuning.cc); other links state their own.
 constexpr double kSimpleNvlinkHop = 3.4e-6;
@@ -108,7 +114,7 @@ Seconds ring_time(Collective collective, Bytes moved, const Placement& p, const 
   const int across = std::min(steps, ring_steps(collective, p.num_nodes));
   const BytesPerSecond bandwidth = ring_bandwidth(collective, p, cluster);
   Seconds best = seconds(std::numeric_limits<double>::infinity());
-  for (const Protocol& protocol : kRingProtocols) {
+  for (const Protocol& protocol : protocols_of(kRingProtocols, cluster)) {
     best = std::min(best, cluster.inter_node.latency * (protocol.network_latency * across) +
                               inside_hop(protocol, cluster) * (steps - across) +
                               moved / (bandwidth * protocol.bandwidth));
@@ -122,7 +128,7 @@ Seconds tree_time(Bytes moved, const Placement& p, const Cluster& cluster) {
   const double depth = std::ceil(std::log2(p.num_nodes));
   const BytesPerSecond bandwidth = ring_bandwidth(Collective::all_reduce, p, cluster);
   Seconds best = seconds(std::numeric_limits<double>::infinity());
-  for (const Protocol& protocol : kTreeProtocols) {
+  for (const Protocol& protocol : protocols_of(kTreeProtocols, cluster)) {
     best = std::min(best, cluster.inter_node.latency * (2.0 * depth * protocol.network_latency) +
                               inside_hop(protocol, cluster) * (2.0 * (p.ranks_per_node - 1)) +
                               moved / (bandwidth * protocol.bandwidth));

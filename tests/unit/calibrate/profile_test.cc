@@ -62,6 +62,7 @@ Cluster two_cores() {
   Cluster cluster;
   cluster.name = "test";
   cluster.gpus_per_node = 2;
+  cluster.node_fabric = NodeFabric::shared_memory;
   cluster.device.name = "core";
   cluster.device.memory = gibibytes(4);
   return cluster;

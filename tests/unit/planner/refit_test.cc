@@ -16,7 +16,8 @@ MeasuredSet made_with(double gemm, double collective) {
   MeasuredSet set;
   set.name = "made";
   for (const int tensor : {1, 2, 4, 8}) {
-    for (const int micro_batch : {1, 2, 4}) {
+    for (const int variant : {0, 1, 2, 3, 4, 5}) {
+      const int micro_batch = 1 << (variant / 2);
       MeasuredRun run;
       run.group = std::to_string(micro_batch);
       run.model = small_model();
@@ -25,6 +26,7 @@ MeasuredSet made_with(double gemm, double collective) {
       run.layout.tensor_parallel_size = tensor;
       run.layout.data_parallel_size = 8 / tensor;
       run.layout.micro_batch_size = micro_batch;
+      run.layout.zero_stage = variant % 2;
       Cluster real = run.cluster;
       real.framework.gemm_time_factor = gemm;
       real.framework.collective_time_factor = collective;
@@ -38,7 +40,7 @@ MeasuredSet made_with(double gemm, double collective) {
 
 TEST(Refit, FindsTheFactorsThatMadeTheRuns) {
   const Refit found = refit(made_with(1.2, 1.5), kFactors);
-  EXPECT_EQ(found.runs, 12);
+  EXPECT_EQ(found.runs, 24);
   EXPECT_NEAR(found.framework.gemm_time_factor, 1.2, 0.01);
   EXPECT_NEAR(found.framework.collective_time_factor, 1.5, 0.05);
   EXPECT_LT(found.residual_spread, 0.01);
@@ -51,6 +53,7 @@ TEST(Refit, KeepsThePriorWhereTheDataSayNothing) {
   for (MeasuredRun& run : set.runs) {
     run.layout.tensor_parallel_size = 1;
     run.layout.data_parallel_size = 1;
+    run.cluster = scaled_to(run.cluster, 1);
     CostTable table(run.model, run.cluster, run.job);
     run.step_time = evaluate(table, run.layout, MemoryLimit::reported).step_time * 1.1;
   }
