@@ -10,6 +10,7 @@
 #include "app/commands/backtest.h"
 #include "app/commands/calibrate.h"
 #include "app/commands/cluster.h"
+#include "app/commands/diff.h"
 #include "app/commands/estimate.h"
 #include "app/commands/explain.h"
 #include "app/commands/import.h"
@@ -120,6 +121,7 @@ int run(int argc, char** argv) {
   add_backtest(app, exit_code);
   add_import(app, exit_code);
   add_report(app, exit_code);
+  add_diff(app, exit_code);
   add_estimate(app, exit_code);
   add_volume(app, exit_code);
   add_explain(app, exit_code);

@@ -3,34 +3,45 @@
 
 #include <fmt/format.h>
 
-#include "sim/names.h"
+#include "planner/brief_name.h"
 
 namespace meshwright::planner {
 
 std::string sentence_of(const Crossover& c) {
   const ParameterText& words = text_of(c.parameter);
-  const std::string space = words.unit.empty() ? "" : " ";
-  return fmt::format(
-      "{} {:.3g}{}{} of {} (today {:.4g}) {} is faster; at {:.3g}{}{} {} saves {:.2g} % of a step{}.",
-      c.below ? "Below" : "Above", c.at, space, words.unit, words.label, c.today,
-      short_name(c.layout), c.end_value, space, words.unit,
-      c.end_layout == c.layout ? "it" : short_name(c.end_layout), 100.0 * c.gain_at_end,
-      c.exact ? "" : " (among the layouts compared)");
+  const auto amount = [&](double value) {
+    return fmt::format("{:.4g}{}{}", value, words.unit.empty() ? "" : " ", words.unit);
+  };
+  const bool batch = c.parameter == Parameter::global_batch_size;
+  const std::string place =
+      batch ? fmt::format("At {} of {}", amount(c.at), words.label)
+            : fmt::format("{} {} of {}", c.below ? "Below" : "Above", amount(c.at), words.label);
+  std::string text =
+      fmt::format("{} (today {:.4g}) the best is {}", place, c.today, brief_name(c.layout));
+  if (!c.winner_fits) {
+    text += fmt::format(": today's winner {} there", batch ? "cannot run" : "no longer fits");
+  } else {
+    const std::string who =
+        c.end_layout == c.layout ? "it" : fmt::format("{}", brief_name(c.end_layout));
+    text += fmt::format("; at {} {} saves {:.2g} % of a step", amount(c.end_value), who,
+                        100.0 * c.gain_at_end);
+  }
+  return text + (c.exact ? "." : " (among the layouts compared).");
 }
 
-Answers answers_of(const Plan& plan, const SearchOptions& search, const AnswerOptions& options) {
-  check_objective(options.objective, plan.cluster);
+Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
+                   const AnswerOptions& options) {
   Answers answers;
   answers.options = options;
   for (const std::string& text : options.what_ifs) {
     answers.what_ifs.push_back(what_if(plan, search, text));
   }
-  if (plan.ranked.empty()) return answers;
-  const std::vector<Layout> contenders = contenders_of(plan, search);
+  if (!plan.ranked.empty()) answers.placement = rank_map(plan.ranked.front(), plan.cluster);
+  if (plan.ranked.empty() || options.objective == Objective::memory_headroom) return answers;
+  const std::vector<Layout> contenders = contenders_of(full, search);
   answers.confidence = confidence(plan, options.confidence);
-  answers.sensitivity =
-      sensitivity(plan, contenders, search.memory_headroom, options.sensitivity);
-  answers.crossovers = crossovers(plan, search, contenders, options.crossovers);
+  answers.sensitivity = sensitivity(full, contenders, search.memory_headroom, options.sensitivity);
+  answers.crossovers = crossovers(full, search, contenders, options.crossovers);
   return answers;
 }
 

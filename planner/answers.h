@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan is asked beyond its ranking: how sure it is, what its winner hangs on, where it flips,
-// how it scales, and what happens when an input changes.
+// What a plan is asked beyond its ranking: how sure it is, what its winner hangs on, where it
+// flips, how it scales, and what happens when an input changes.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "planner/confidence.h"
 #include "planner/crossover.h"
 #include "planner/objective.h"
+#include "planner/rank_map.h"
 #include "planner/scaling.h"
 #include "planner/sensitivity.h"
 #include "planner/what_if.h"
@@ -18,7 +19,6 @@ namespace meshwright::planner {
 struct AnswerOptions {
   Objective objective = Objective::step_time;
   Limits limits;
-  std::vector<int> gpus;              // counts to compare; empty: the plan's only
   std::vector<std::string> what_ifs;  // as typed
   SensitivityOptions sensitivity;
   CrossoverOptions crossovers;
@@ -32,11 +32,15 @@ struct Answers {
   std::vector<Crossover> crossovers;
   Scaling scaling;  // empty when one count was asked for
   std::vector<WhatIf> what_ifs;
+  RankMap placement;  // of the winner
 };
 
-// Deterministic: the same plan and options give the same answers. Throws InputError for a what-if
+// `plan` as choose() left it, `full` as the search gave it: its layouts are those that may win
+// under other inputs. Where memory is what is wanted, questions of time are left out.
+// Deterministic: the same plans and options give the same answers. Throws InputError for a what-if
 // that cannot be read and an objective that the records say too little for.
-Answers answers_of(const Plan& plan, const SearchOptions& search, const AnswerOptions& options);
+Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
+                   const AnswerOptions& options);
 
 // "Below 22.4 GB/s of bandwidth between nodes (today 50) tp8 pp4 ... is faster; at 12.5 it saves
 // 3.1 % of a step."

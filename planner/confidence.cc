@@ -37,8 +37,9 @@ Shape shape_of(TermKind kind, const Layout& l) {
               expert_tensor_size(l), l.micro_batch_size};
     case TermKind::data_parallel_communication:
     case TermKind::optimizer:
-      return {l.tensor_parallel_size, l.pipeline_parallel_size, gradient_group_size(l),
-              l.expert_parallel_size, l.zero_stage,             l.zero_shard_size};
+      return {l.tensor_parallel_size, l.pipeline_parallel_size,
+              gradient_group_size(l), l.expert_parallel_size,
+              l.zero_stage,           l.zero_shard_size};
     case TermKind::host:
     case TermKind::offload:
       break;
@@ -49,9 +50,9 @@ Shape shape_of(TermKind kind, const Layout& l) {
 // One layout's step time as a linear function of standard normals.
 struct Linear {
   const Estimate* estimate = nullptr;
-  std::vector<double> shared;                // seconds a standard deviation of each input
-  std::array<double, kNumTerms> own{};       // seconds a standard deviation of each term's formula
-  double own_step = 0.0;                     // of the whole step: what a fit left unexplained
+  std::vector<double> shared;           // seconds a standard deviation of each input
+  std::array<double, kNumTerms> own{};  // seconds a standard deviation of each term's formula
+  double own_step = 0.0;                // of the whole step: what a fit left unexplained
 };
 
 double covariance(const Linear& a, const Linear& b) {
@@ -75,14 +76,11 @@ double variance_of_difference(const Linear& a, const Linear& b) {
 // E[max(0, a - b)] of the two step times: what keeping the better saves over a.
 double expected_gain(const Linear& a, const Linear& b) {
   const double gap = (b.estimate->step_time - a.estimate->step_time).value();
-  const double deviation = std::sqrt(variance_of_difference(a, b));
-  if (deviation <= 0.0) return std::max(0.0, -gap);
-  const double z = gap / deviation;
-  return deviation * normal_density(z) - gap * normal_cdf(-z);
+  return mean_shortfall(gap, std::sqrt(variance_of_difference(a, b)));
 }
 
 // How far one standard deviation of each input moves each layout's step, by central difference.
-void fill_shared(const Plan& plan, double share, std::vector<Linear>& layouts) {
+void fill_shared(const Plan& plan, std::vector<Linear>& layouts) {
   const Scenario base = scenario_of(plan);
   std::vector<Parameter> inputs;
   for (const ParameterText& text : all_parameters()) {
@@ -92,6 +90,7 @@ void fill_shared(const Plan& plan, double share, std::vector<Linear>& layouts) {
   }
   for (Linear& layout : layouts) layout.shared.resize(inputs.size());
   tbb::parallel_for(std::size_t{0}, inputs.size(), [&](std::size_t i) {
+    const double share = shared_variance(provenance_of(inputs[i], base));
     const double deviation = relative_spread(inputs[i], base) * std::sqrt(share);
     const Scenario up = scaled(base, inputs[i], std::exp(deviation));
     const Scenario down = scaled(base, inputs[i], std::exp(-deviation));
@@ -115,11 +114,11 @@ std::vector<Linear> linearised(const Plan& plan, const ConfidenceOptions& option
     for (const Term& term : estimate.terms) {
       layouts[i].own[static_cast<std::size_t>(term.kind)] =
           term.cost.time.value() * term.cost.relative_spread *
-          std::sqrt(1.0 - options.shared_variance);
+          std::sqrt(1.0 - shared_variance(term.cost.provenance));
     }
     layouts[i].own_step = estimate.step_time.value() * plan.cluster.framework.relative_spread;
   }
-  fill_shared(plan, options.shared_variance, layouts);
+  fill_shared(plan, layouts);
   return layouts;
 }
 
@@ -174,8 +173,8 @@ void fill_joint(const std::vector<Linear>& layouts, Confidence& result) {
   const Eigen::LDLT<Eigen::MatrixXd> ldlt(spread);
   const Eigen::VectorXd pivots = ldlt.vectorD().cwiseMax(0.0).cwiseSqrt();
   const Eigen::MatrixXd lower = ldlt.matrixL();
-  const Eigen::MatrixXd factor = ldlt.transpositionsP().transpose() *
-                                 Eigen::MatrixXd(lower * pivots.asDiagonal());
+  const Eigen::MatrixXd factor =
+      ldlt.transpositionsP().transpose() * Eigen::MatrixXd(lower * pivots.asDiagonal());
   const double step = winner.estimate->step_time.value();
   double wins = 0.0;
   double lost = 0.0;
@@ -199,17 +198,18 @@ void propose(const std::vector<Linear>& layouts, const ConfidenceOptions& option
   for (const AgainstRunnerUp& a : result.against) {
     if (a.runs_to_settle > 0) open.push_back(a);
   }
-  std::stable_sort(open.begin(), open.end(), [](const AgainstRunnerUp& a, const AgainstRunnerUp& b) {
-    return a.expected_gain > b.expected_gain;
-  });
+  std::stable_sort(open.begin(), open.end(),
+                   [](const AgainstRunnerUp& a, const AgainstRunnerUp& b) {
+                     return a.expected_gain > b.expected_gain;
+                   });
   const double step = layouts.front().estimate->step_time.value();
   int most = 0;
   for (const AgainstRunnerUp& a : open) {
-    const bool answered = std::any_of(
-        result.proposed_runs.begin(), result.proposed_runs.end(), [&](const ProposedRun& run) {
-          return expected_gain(layouts[run.rank], layouts[a.rank]) <
-                 options.gain_that_matters * step;
-        });
+    const bool answered = std::any_of(result.proposed_runs.begin(), result.proposed_runs.end(),
+                                      [&](const ProposedRun& run) {
+                                        return expected_gain(layouts[run.rank], layouts[a.rank]) <
+                                               options.gain_that_matters * step;
+                                      });
     if (answered) continue;
     most = std::max(most, a.runs_to_settle);
     result.proposed_runs.push_back(
@@ -225,6 +225,12 @@ void propose(const std::vector<Linear>& layouts, const ConfidenceOptions& option
 }
 
 }  // namespace
+
+double shared_variance(Provenance provenance) {
+  constexpr double kOfPoints = 0.5;
+  constexpr double kOfNobody = 0.9;
+  return provenance <= Provenance::fitted ? kOfPoints : kOfNobody;
+}
 
 Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   Confidence result;

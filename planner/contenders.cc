@@ -50,9 +50,8 @@ std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options
     Plan found = search(plan.model, plan.cluster, plan.job, part);
     std::move(found.ranked.begin(), found.ranked.end(), std::back_inserter(pool));
   }
-  std::stable_sort(pool.begin(), pool.end(), [](const Estimate& a, const Estimate& b) {
-    return a.step_time < b.step_time;
-  });
+  std::stable_sort(pool.begin(), pool.end(),
+                   [](const Estimate& a, const Estimate& b) { return a.step_time < b.step_time; });
   std::vector<const Estimate*> kept;
   for (const Estimate& estimate : pool) {
     const bool needless = std::any_of(kept.begin(), kept.end(), [&](const Estimate* better) {

@@ -3,8 +3,8 @@
 //
 // A flip needs a layout whose step leans on other parts of the machine than the winner's does: the
 // fastest few of every tensor-parallel size are looked at beside the plan's own, and of them those
-// stay that are shorter in some term of the step than each better one. A winner under changed inputs
-// that is none of these is possible; a new search (crossover.h, `exact`) looks for it.
+// stay that are shorter in some term of the step than each better one. A winner under changed
+// inputs that is none of these is possible; a new search (crossover.h, `exact`) looks for it.
 #pragma once
 
 #include <optional>

@@ -143,24 +143,29 @@ std::optional<Crossover> confirmed(const Question& q, const Direction& direction
   return along(q, direction, contenders);
 }
 
-// Where it matters what fits: the plan's Pareto set has the fastest layout of each size below today's
-// memory, and one search with most memory those above.
+// Where it matters what fits: the plan's Pareto set has the fastest layout of each size below
+// today's memory, and one search with most memory those above.
 std::vector<Layout> by_size(const Question& q, const std::vector<Layout>& contenders) {
   std::vector<Layout> all = contenders;
+  if (q.options.affordable_layouts == 0) return all;
   add_layouts(all, q.plan);
   add_layouts(all, search_at(q, Parameter::memory_capacity, q.options.highest_factor));
   return all;
 }
 
-std::vector<Direction> directions(const CrossoverOptions& options) {
+std::vector<Direction> directions(const Scenario& base, const CrossoverOptions& options) {
   std::vector<Direction> all;
   for (const ParameterText& text : all_parameters()) {
     const bool asked = changes_time(text.parameter) ||
                        text.parameter == Parameter::memory_capacity ||
                        text.parameter == Parameter::global_batch_size;
-    if (!asked) continue;
+    const double today = value_of(text.parameter, base);
+    if (!asked || !(today > 0.0)) continue;
+    // A share of a peak ends at 1.
+    const double most =
+        text.unit.empty() ? std::min(options.highest_factor, 1.0 / today) : options.highest_factor;
     all.push_back({text.parameter, options.lowest_factor});
-    all.push_back({text.parameter, options.highest_factor});
+    if (most > 1.0) all.push_back({text.parameter, most});
   }
   return all;
 }
@@ -173,7 +178,7 @@ std::vector<Crossover> crossovers(const Plan& plan, const SearchOptions& search_
   if (plan.ranked.empty()) return {};
   const Question q{plan, search_options, options, scenario_of(plan)};
   const std::vector<Layout> sized = by_size(q, contenders);
-  const std::vector<Direction> asked = directions(options);
+  const std::vector<Direction> asked = directions(q.base, options);
   const auto searches = static_cast<std::int64_t>(2 * asked.size());
   const bool exact = plan.statistics.enumerated * searches <= options.affordable_layouts;
   std::vector<std::optional<Crossover>> found(asked.size());

@@ -33,6 +33,12 @@ double normal_quantile(double p) {
   return z;
 }
 
+double mean_shortfall(double gap, double deviation) {
+  if (deviation <= 0.0) return std::max(0.0, -gap);
+  const double z = gap / deviation;
+  return deviation * normal_density(z) - gap * normal_cdf(-z);
+}
+
 NormalLattice::NormalLattice(int dimensions) : dimensions_(dimensions), size_(kPoints) {
   const double ratio = golden_ratio(dimensions);
   for (int point = 0; point < kPoints / 2; ++point) {

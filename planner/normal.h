@@ -11,6 +11,9 @@ double normal_cdf(double z);
 // The z with normal_cdf(z) = p, for p from 1e-6 to 1 - 1e-6: Newton steps from Tukey's lambda.
 double normal_quantile(double p);
 
+// E[max(0, -(gap + deviation z))]: what is lost on average by the side that leads by `gap`.
+double mean_shortfall(double gap, double deviation);
+
 // 4,096 points of `dimensions` independent standard normals, always the same ones: the additive
 // recurrence of the generalised golden ratio (the root of x^(d+1) = x + 1; Roberts 2018,
 // "The Unreasonable Effectiveness of Quasirandom Sequences") through the quantile, and the same

@@ -56,7 +56,8 @@ void check_objective(Objective objective, const Cluster& cluster) {
                      "add --price 2.5 (a GPU-hour), or price_per_gpu_hour to the cluster's file");
   }
   if (objective == Objective::tokens_per_joule && cluster.device.power_watts <= 0.0) {
-    throw InputError("--objective", "", "tokens_per_joule needs the device's power, and it has none",
+    throw InputError("--objective", "",
+                     "tokens_per_joule needs the device's power, and it has none",
                      "add power_watts to the device's file");
   }
 }
@@ -92,9 +93,9 @@ double memory_headroom(const Limits& limits, const Device& device) {
   double headroom = limits.headroom;
   if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
   if (headroom >= 1.0 || headroom < 0.0) {
-    throw InputError("--headroom", "",
-                     fmt::format("must leave some memory: 0 to below 100 %, is {:.3g} %",
-                                 headroom * 100.0));
+    throw InputError(
+        "--headroom", "",
+        fmt::format("must leave some memory: 0 to below 100 %, is {:.3g} %", headroom * 100.0));
   }
   return headroom;
 }

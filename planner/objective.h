@@ -45,10 +45,10 @@ double objective_value(Objective objective, const Scenario& scenario, Seconds st
 bool better_value(Objective objective, double a, double b);
 
 struct Limits {
-  std::optional<Bytes> max_memory;   // of a device, whatever it has
-  double headroom = 0.0;             // share of the device's memory to leave free
+  std::optional<Bytes> max_memory;  // of a device, whatever it has
+  double headroom = 0.0;            // share of the device's memory to leave free
   std::optional<Seconds> max_step;
-  std::optional<double> max_cost;    // of the whole training, in the price's currency
+  std::optional<double> max_cost;  // of the whole training, in the price's currency
 };
 // The share of the device's memory that both memory limits leave free. Throws InputError when
 // nothing would be left.

@@ -145,9 +145,10 @@ Parameter parameter_named(const std::string& name) {
     names.emplace_back(text.name);
   }
   const std::string near = nearest(name, names);
-  throw InputError("--what-if", "",
-                   fmt::format("\"{}\" is no parameter; there are {}", name, fmt::join(names, ", ")),
-                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+  throw InputError(
+      "--what-if", "",
+      fmt::format("\"{}\" is no parameter; there are {}", name, fmt::join(names, ", ")),
+      near.empty() ? "" : fmt::format("did you mean {}?", near));
 }
 
 bool changes_time(Parameter parameter) {

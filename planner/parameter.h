@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs that a "what if" turns: each has a name, a unit, a value and an uncertainty, and can be
-// multiplied by a factor.
+// The inputs that a "what if" turns: each has a name, a unit, a value and an uncertainty, and can
+// be multiplied by a factor.
 //
 // Where a link or a GEMM was measured, its points move as well: the time of the smallest message
 // counts as latency, what comes on top of it as bandwidth.

@@ -60,8 +60,7 @@ void fill_point(ScalePoint& point, const Estimate& estimate, const Scenario& sce
   point.memory_headroom = 1.0 - point.peak_memory / scenario.cluster.device.memory;
   point.tokens_per_second_per_gpu = estimate.tokens_per_second_per_gpu;
   point.model_flops_utilization = estimate.model_flops_utilization;
-  point.objective =
-      objective_value(objective, scenario, estimate.step_time, point.peak_memory);
+  point.objective = objective_value(objective, scenario, estimate.step_time, point.peak_memory);
   if (const auto needs = capacity(scenario.job, scenario.cluster, estimate.step_time)) {
     point.cost = needs->cost;
     point.device_energy_kwh = needs->device_energy_kwh;

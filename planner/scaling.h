@@ -26,7 +26,8 @@ struct ScalePoint {
   double objective = 0;
 };
 
-// A layout on a GPU count that no other beats in step time, free memory, GPUs and GPU-hours at once.
+// A layout on a GPU count that no other beats in step time, free memory, GPUs and GPU-hours at
+// once.
 struct Choice {
   int gpus = 0;
   Layout layout;
@@ -36,8 +37,8 @@ struct Choice {
 };
 
 struct Scaling {
-  std::vector<ScalePoint> points;  // in the order of the counts
-  std::vector<Choice> choices;     // by GPUs, then step time
+  std::vector<ScalePoint> points;   // in the order of the counts
+  std::vector<Choice> choices;      // by GPUs, then step time
   std::optional<std::size_t> best;  // of points, by the objective, within the limits
 };
 

@@ -5,8 +5,8 @@
 
 #include <charconv>
 
+#include "planner/brief_name.h"
 #include "sim/error.h"
-#include "sim/names.h"
 
 namespace meshwright::planner {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 [[noreturn]] void refuse(const std::string& text, const ParameterText& parameter) {
   const std::string unit =
       parameter.unit.empty() ? "" : fmt::format(" or {}=400{}", parameter.name, parameter.unit);
-  throw InputError("--what-if", "",
-                   fmt::format("\"{}\" needs a factor, a percentage or a positive value", text),
-                   fmt::format("such as {}=0.5x or {}=+20%{}", parameter.name, parameter.name, unit));
+  throw InputError(
+      "--what-if", "", fmt::format("\"{}\" needs a factor, a percentage or a positive value", text),
+      fmt::format("such as {}=0.5x or {}=+20%{}", parameter.name, parameter.name, unit));
 }
 
 // The factor that "0.5x", "+20%", "400" or "400GB/s" stand for.
@@ -67,14 +67,12 @@ std::string sentence_of(const WhatIf& answer, const Estimate& today) {
       fmt::format("{:.4g} s instead of {:.4g} s ({:+.3g} %)", answer.winner->step_time.value(),
                   today.step_time.value(), 100.0 * answer.step_time_change);
   if (!answer.winner_changes) {
-    return fmt::format("{} the best layout stays {}: {}.", with, short_name(today.layout), time);
+    return fmt::format("{} the best layout stays {}: {}.", with, brief_name(today.layout), time);
   }
-  const std::string old =
-      answer.base_winner
-          ? fmt::format("today's winner would take {:.4g} s",
-                        answer.base_winner->step_time.value())
-          : "today's winner could not run";
-  return fmt::format("{} the best layout is {}: {}; {}.", with, short_name(answer.winner->layout),
+  const std::string old = answer.base_winner ? fmt::format("today's winner would take {:.4g} s",
+                                                           answer.base_winner->step_time.value())
+                                             : "today's winner could not run";
+  return fmt::format("{} the best layout is {}: {}; {}.", with, brief_name(answer.winner->layout),
                      time, old);
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/answers_json.h"
 
-#include <fmt/format.h>
-
-#include "sim/json/reader.h"
 #include "sim/names.h"
 
 namespace meshwright::reports {
@@ -80,32 +77,6 @@ Json point_to_json(const planner::ScalePoint& point) {
   return json;
 }
 
-planner::Limits read_limits(ObjectReader reader) {
-  planner::Limits limits;
-  if (reader.has("max_memory_bytes")) {
-    limits.max_memory = bytes(reader.required_number("max_memory_bytes"));
-  }
-  limits.headroom = reader.optional_number("headroom", 0.0, {.high = 1.0});
-  if (reader.has("max_step_seconds")) {
-    limits.max_step = seconds(reader.required_number("max_step_seconds"));
-  }
-  if (reader.has("max_cost")) limits.max_cost = reader.required_number("max_cost");
-  reader.finish();
-  return limits;
-}
-
-std::vector<std::string> read_what_ifs(ObjectReader& reader) {
-  std::vector<std::string> texts;
-  if (!reader.has("what_ifs")) return texts;
-  const nlohmann::json& list = reader.required_array("what_ifs");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader entry(list[i], reader.file(),
-                       fmt::format("{}/{}", reader.pointer_to("what_ifs"), i));
-    texts.push_back(entry.required_string("text"));
-  }
-  return texts;
-}
-
 }  // namespace
 
 Json to_json(const planner::Confidence& confidence, const planner::Plan& plan) {
@@ -154,6 +125,7 @@ Json to_json(const planner::Crossover& crossover) {
   json["end_value"] = crossover.end_value;
   json["end_best"] = named(crossover.end_layout);
   json["gain_at_end"] = crossover.gain_at_end;
+  json["winner_fits"] = crossover.winner_fits;
   json["exact"] = crossover.exact;
   json["sentence"] = planner::sentence_of(crossover);
   return json;
@@ -194,6 +166,32 @@ Json to_json(const planner::WhatIf& what_if) {
   return json;
 }
 
+Json to_json(const planner::RankMap& map) {
+  Json json{{"axes", Json::array()}, {"nodes", Json::array()}};
+  for (const planner::AxisPlace& axis : map.axes) {
+    json["axes"].push_back({{"group", name_of(axis.group)},
+                            {"group_size", axis.placement.group_size},
+                            {"ranks_per_node", axis.placement.ranks_per_node},
+                            {"num_nodes", axis.placement.num_nodes},
+                            {"tier", name_of(axis.placement.tier())},
+                            {"link", axis.link},
+                            {"sent_per_step_bytes", axis.sent_per_step.value()},
+                            {"share_of_step", axis.share_of_step}});
+  }
+  for (std::size_t i = 0; i < map.nodes.size(); ++i) {
+    Json node{{"node", map.node_numbers[i]}, {"ranks", Json::array()}};
+    for (const planner::RankPlace& rank : map.nodes[i]) {
+      Json entry{{"rank", rank.rank}};
+      for (std::size_t a = 0; a < planner::kMappedAxes.size(); ++a) {
+        entry[std::string(name_of(planner::kMappedAxes[a]))] = rank.coordinates[a];
+      }
+      node["ranks"].push_back(entry);
+    }
+    json["nodes"].push_back(node);
+  }
+  return json;
+}
+
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan) {
   Json json;
   json["objective"] = objective_to_json(answers.options.objective, plan);
@@ -208,21 +206,8 @@ Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan)
   json["scaling"] = answers.scaling.points.empty() ? Json() : to_json(answers.scaling);
   json["what_ifs"] = Json::array();
   for (const planner::WhatIf& w : answers.what_ifs) json["what_ifs"].push_back(to_json(w));
+  json["placement"] = plan.ranked.empty() ? Json() : to_json(answers.placement);
   return json;
-}
-
-planner::AnswerOptions answer_options_from_json(const nlohmann::json& json, const std::string& file,
-                                                const std::string& pointer) {
-  ObjectReader reader(json, file, pointer);
-  planner::AnswerOptions options;
-  if (reader.has("objective")) {
-    options.objective =
-        planner::objective_named(reader.required_object("objective").required_string("name"));
-  }
-  if (reader.has("limits")) options.limits = read_limits(reader.required_object("limits"));
-  options.what_ifs = read_what_ifs(reader);
-  reader.finish({"confidence", "sensitivity", "crossovers", "scaling"});
-  return options;
 }
 
 }  // namespace meshwright::reports

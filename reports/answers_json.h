@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answers beside a plan's ranking, as the plan's "answers": objective, limits, confidence,
-// sensitivity, crossovers, scaling, what-ifs. Layouts of the ranking are named by their place in it.
+// sensitivity, crossovers, scaling, what-ifs. Layouts of the ranking are named by their place in
+// it.
 #pragma once
 
 #include "planner/answers.h"
@@ -13,10 +14,7 @@ Json to_json(const planner::Sensitivity& sensitivity, const Layout& winner);
 Json to_json(const planner::Crossover& crossover);
 Json to_json(const planner::Scaling& scaling);
 Json to_json(const planner::WhatIf& what_if);
+Json to_json(const planner::RankMap& map);
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan);
-
-// What was asked, from a plan's "answers": with it answers_of() gives the same answers again.
-planner::AnswerOptions answer_options_from_json(const nlohmann::json& json, const std::string& file,
-                                                const std::string& pointer);
 
 }  // namespace meshwright::reports

@@ -106,16 +106,15 @@ planner::SearchStatistics read_statistics(ObjectReader reader) {
 }
 
 // Places in "ranked", counted from 1 in the file.
-std::vector<std::size_t> read_proposed_runs(const nlohmann::json& answers, const std::string& file,
-                                            std::size_t num_layouts) {
+std::vector<std::size_t> read_proposed_runs(ObjectReader answers, std::size_t num_layouts) {
   std::vector<std::size_t> places;
-  const auto confidence = answers.find("confidence");
-  if (confidence == answers.end() || !confidence->is_object()) return places;
-  const auto runs = confidence->find("proposed_runs");
-  if (runs == confidence->end() || !runs->is_array()) return places;
-  for (std::size_t i = 0; i < runs->size(); ++i) {
-    const std::string pointer = fmt::format("/answers/confidence/proposed_runs/{}", i);
-    ObjectReader run((*runs)[i], file, pointer);
+  if (!answers.has("confidence")) return places;
+  ObjectReader confidence = answers.required_object("confidence");
+  if (!confidence.has("proposed_runs")) return places;
+  const nlohmann::json& runs = confidence.required_array("proposed_runs");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string pointer = fmt::format("{}/{}", confidence.pointer_to("proposed_runs"), i);
+    ObjectReader run(runs[i], answers.file(), pointer);
     const IntRange range{.high = static_cast<std::int64_t>(num_layouts)};
     places.push_back(static_cast<std::size_t>(run.required_int("rank", range)) - 1);
   }
@@ -174,9 +173,9 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
     plan.statistics = read_statistics(reader.required_object("statistics"));
   plan.notes = read_strings(reader, "notes");
   if (reader.has("answers")) {
-    plan.answers = answer_options_from_json(reader.member("answers"), file, "/answers");
-    plan.proposed_runs =
-        read_proposed_runs(reader.member("answers"), file, plan.layouts.size());
+    const ObjectReader answers = reader.required_object("answers");
+    plan.answers = reader.member("answers");
+    plan.proposed_runs = read_proposed_runs(answers, plan.layouts.size());
   }
   reader.finish({"schema", "tool_version", "command", "inputs"});
   return plan;

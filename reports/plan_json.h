@@ -31,7 +31,7 @@ struct PlanFile {
   std::vector<planner::Rejection> closest;  // when nothing fits
   planner::SearchStatistics statistics;
   std::vector<std::string> notes;
-  std::optional<planner::AnswerOptions> answers;  // what was asked of it; nothing: no answers
+  Json answers;  // as answers_to_json() wrote them; null: none were asked for
   // Indices into layouts: the real runs that would settle the ranking, the winner's first.
   std::vector<std::size_t> proposed_runs;
 };

@@ -46,6 +46,7 @@ Json report_to_json(const ReportContents& contents) {
   json["top"] = std::min<std::size_t>(plan.ranked.size(),
                                       static_cast<std::size_t>(std::max(1, contents.search.top)));
   json["ranked"] = ranking_section(plan);
+  json["answers"] = contents.answers;
   json["volume"] = volume_section(plan);
   json["memory"] = memory_section(plan);
   const std::vector<SizeCell> cells = search_by_sizes(plan, contents.search);

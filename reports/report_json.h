@@ -35,6 +35,7 @@ struct ReportContents {
   std::optional<planner::Validation> validation;
   nlohmann::json profile;  // the measured profile, or null
   std::vector<LaunchFile> launch;
+  Json answers;  // the plan's, as its file has them, or null
 };
 
 Json report_to_json(const ReportContents& contents);

@@ -5,10 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <variant>
 
-#include "app/commands/output.h"
+#include "app/commands/named_layout.h"
 #include "app/files.h"
 #include "app/program.h"
+#include "planner/brief_name.h"
+#include "planner/explanation.h"
+#include "planner/rank_map.h"
 #include "planner/rejection.h"
 #include "reports/plan_json.h"
 #include "reports/table.h"
@@ -22,6 +26,7 @@ namespace {
 struct Options {
   std::string subject;
   std::string layout;
+  std::string versus = "1";
 };
 
 int explain_rule(const std::string& name) {
@@ -42,61 +47,85 @@ int explain_rule(const std::string& name) {
 int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layout& layout,
                      const Violation& violation, Bytes limit) {
   const RuleText& text = rule_text(violation.rule);
-  const std::string change = planner::smallest_change(table, layout, limit);
-  fmt::print("{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(layout),
+  std::string change = planner::smallest_change(table, layout, limit);
+  if (change.empty()) change = planner::change_on_more_gpus(table, layout, limit);
+  fmt::print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", planner::brief_name(layout),
              describe(violation, plan.model, plan.job, layout), text.name, text.reason,
              text.remedy);
-  if (!change.empty()) fmt::print("  smallest change that admits it: {}\n", change);
+  fmt::print("  smallest change that admits it: {}\n",
+             change.empty() ? "none of the single changes that were tried" : change);
   return kGateFailed;
 }
 
-// Term by term: what the layout pays more than the winner, or less.
-reports::Table against_winner(const Estimate& layout, const Estimate& winner) {
+// Every layout with the sizes that were named fell: under which rules, and what would admit one.
+int explain_none(const MeantLayout& meant) {
+  fmt::print("{}None runs:\n", meant.note);
+  for (const planner::Rejection& r : meant.rejections) {
+    fmt::print("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
+               planner::brief_name(r.nearest.layout), r.sentence,
+               r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
+  }
+  if (meant.rejections.empty()) fmt::print("  these sizes do not multiply to the GPU count.\n");
+  return kGateFailed;
+}
+
+reports::Table terms_side_by_side(const planner::Explanation& e, const std::string& versus) {
   reports::Table table{"",
                        {{"term", "term", ""},
                         {"layout_ms", "this layout", "ms"},
-                        {"winner_ms", "winner", "ms"},
+                        {"versus_ms", versus, "ms"},
                         {"difference_ms", "difference", "ms"}},
                        {}};
-  const auto add = [&](std::string_view name, Seconds mine, Seconds best) {
-    if (mine.value() == 0.0 && best.value() == 0.0) return;
-    table.rows.push_back({std::string(name), mine / milliseconds(1), best / milliseconds(1),
-                          (mine - best) / milliseconds(1)});
+  const auto add = [&](std::string_view name, Seconds mine, Seconds other) {
+    table.rows.push_back({std::string(name), mine / milliseconds(1), other / milliseconds(1),
+                          (mine - other) / milliseconds(1)});
   };
-  for (std::size_t i = 0; i < layout.terms.size(); ++i) {
-    add(name_of(layout.terms[i].kind), layout.terms[i].cost.time, winner.terms[i].cost.time);
-  }
-  add("step", layout.step_time, winner.step_time);
+  for (const planner::TermDifference& term : e.terms)
+    add(name_of(term.kind), term.layout, term.versus);
+  add("step", e.layout.step_time, e.versus.step_time);
   return table;
+}
+
+// What a user named: an estimate, or the exit code after the reason was printed.
+std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable& table,
+                                        const MeantLayout& meant) {
+  if (!meant.layout) return explain_none(meant);
+  fmt::print("{}", meant.note);
+  const Bytes limit = plan.cluster.device.memory * (1.0 - plan.search.memory_headroom);
+  const Evaluation evaluation = planner::evaluate_within(table, *meant.layout, limit);
+  if (evaluation.violation) {
+    return explain_rejected(table, plan, *meant.layout, *evaluation.violation, limit);
+  }
+  return described(evaluation, plan.model, plan.cluster, plan.job, *meant.layout);
 }
 
 int explain_layout(const Options& options) {
   const reports::PlanFile plan =
       reports::plan_from_json(read_json_file(options.subject), options.subject);
-  const Layout layout = load_layout(options.layout);
-  const Bytes limit = plan.cluster.device.memory * (1.0 - plan.search.memory_headroom);
   CostTable table(plan.model, plan.cluster, plan.job);
-  const Evaluation evaluation = planner::evaluate_within(table, layout, limit);
-  if (evaluation.violation) {
-    return explain_rejected(table, plan, layout, *evaluation.violation, limit);
-  }
-  const Estimate mine = described(evaluation, plan.model, plan.cluster, plan.job, layout);
-  if (plan.layouts.empty()) {
-    fmt::print("{} runs in {:.4g} s; the plan has no winner.\n", short_name(layout),
-               mine.step_time.value());
+  const auto mine = estimate_of(plan, table, meant_layout(plan, options.layout));
+  if (const int* code = std::get_if<int>(&mine)) return *code;
+  const auto& layout = std::get<Estimate>(mine);
+  if (plan.layouts.empty() && options.versus == "1") {
+    fmt::print("{} runs in {:.4g} s; the plan has no winner.\n", planner::brief_name(layout.layout),
+               layout.step_time.value());
     return kDone;
   }
-  const Outcome best = estimate(plan.model, plan.cluster, plan.job, plan.layouts.front());
-  const auto* winner = std::get_if<Estimate>(&best);
-  if (winner == nullptr) {
-    throw InputError(options.subject, "/ranked/0", "no longer fits; make the plan again");
-  }
-  fmt::print("{}: {:.4g} s, {:.4g} GiB; winner {}: {:.4g} s, {:.4g} GiB. {:+.3g} % in time.\n\n{}",
-             short_name(layout), mine.step_time.value(), in_gibibytes(mine.peak_memory()),
-             short_name(winner->layout), winner->step_time.value(),
-             in_gibibytes(winner->peak_memory()),
-             100.0 * (mine.step_time / winner->step_time - 1.0),
-             reports::table_to_text(against_winner(mine, *winner)));
+  const MeantLayout versus = meant_layout(plan, options.versus);
+  const auto other = estimate_of(plan, table, versus);
+  if (const int* code = std::get_if<int>(&other)) return *code;
+  const std::string name = versus.rank ? fmt::format("rank {}", *versus.rank + 1) : "the other";
+  planner::Plan asked;
+  asked.model = plan.model;
+  asked.cluster = plan.cluster;
+  asked.job = plan.job;
+  const planner::Explanation answer =
+      planner::explanation(asked, plan.search, layout, std::get<Estimate>(other));
+  fmt::print("{}", planner::explanation_text(answer, name));
+  if (layout.layout == answer.versus.layout) return kDone;
+  fmt::print(
+      "\n{}\n{}", reports::table_to_text(terms_side_by_side(answer, name)),
+      planner::rank_map_text(planner::rank_map(layout, plan.cluster), layout.layout, plan.cluster));
   return kDone;
 }
 
@@ -105,10 +134,14 @@ int explain_layout(const Options& options) {
 void add_explain(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "explain", "A rule in words; or a plan's layout against its winner, or why it cannot run");
+      "explain", "Why not this layout, and why is one better than another? Or a rule in words");
   command->add_option("subject", options->subject, "A rule's name, or a plan with --layout")
       ->required();
-  command->add_option("--layout", options->layout, "Layout: a file, or text such as tp=8,pp=4");
+  command->add_option("--layout", options->layout,
+                      "A rank of the plan (3), sizes (tp=8,pp=4: the fastest with them), a whole "
+                      "layout (with dp), as a table prints it, or a file");
+  command->add_option("--versus", options->versus,
+                      "The layout to compare with, written likewise; default: 1, the winner");
   command->callback([options, &exit_code] {
     exit_code = options->layout.empty() ? explain_rule(options->subject) : explain_layout(*options);
   });

@@ -12,7 +12,8 @@
 
 namespace meshwright::app {
 
-void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required) {
+void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required,
+                       GpuCounts counts) {
   command
       .add_option(
           "--model", options.model,
@@ -25,8 +26,19 @@ void add_input_options(CLI::App& command, InputOptions& options, bool cluster_re
   command.add_option("--job", options.job,
                      "Job: a file or a name from configs/jobs; default: 4096 positions, 512 "
                      "sequences, bf16, Adam");
-  command.add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
-      ->check(CLI::Range(1, 10'000'000).description(""));
+  const auto devices = CLI::Range(1, 10'000'000).description("");
+  if (counts == GpuCounts::one) {
+    command.add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
+        ->check(devices);
+  } else {
+    command
+        .add_option(
+            "--gpus", options.gpu_counts,
+            "Devices to use, or several counts to compare: 256,512,1024; default: the whole "
+            "cluster")
+        ->delimiter(',')
+        ->check(devices);
+  }
   command.add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
       ->check(CLI::Range(1, 100'000'000).description(""));
   command

@@ -20,7 +20,8 @@ struct InputOptions {
   std::string model;
   std::string cluster;
   std::string job;
-  int gpus = 0;  // 0: the whole cluster
+  int gpus = 0;                 // 0: the whole cluster
+  std::vector<int> gpu_counts;  // where a command takes several; gpus is then 0
   int seq_length = 0;
   int global_batch_size = 0;
   std::string precision;
@@ -33,7 +34,9 @@ struct Inputs {
   Job job;
 };
 
-void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required);
+enum class GpuCounts { one, several };
+void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required,
+                       GpuCounts counts = GpuCounts::one);
 // Reads the files; documented defaults stand in for an absent job (sim/job.h).
 Inputs load_inputs(const InputOptions& options);
 Job load_job_with_overrides(const InputOptions& options);

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/commands/answer_options.h"
+#include "app/commands/answers_text.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/commands/space_options.h"
@@ -16,6 +18,7 @@
 #include "app/program.h"
 #include "planner/answers.h"
 #include "planner/capacity.h"
+#include "planner/choice.h"
 #include "planner/search.h"
 #include "reports/plan_json.h"
 #include "reports/sha256.h"
@@ -31,8 +34,8 @@ struct Options {
   InputOptions inputs;
   OutputOptions output;
   SpaceOptions space;
+  AnswerTexts answers;
   int top = 10;
-  double headroom_percent = 0.0;
 };
 
 void add_fingerprint(reports::Origin& origin, const std::string& name, const std::string& file,
@@ -136,20 +139,75 @@ int print_verdict(const Options& options, const planner::Plan& plan) {
   return kGateFailed;
 }
 
-int run(const Options& options) {
-  if (options.output.out != "-") check_writable(options.output.out);
-  const Inputs inputs = load_inputs(options.inputs);
+// Near twins fall out of the ranking, so the search keeps more than are shown.
+constexpr int kTwinsOfEach = 8;
+
+planner::SearchOptions search_options(const Options& options, const planner::AnswerOptions& answers,
+                                      const Device& device) {
   planner::SearchOptions search;
   search.space = space_of(options.space);
   search.top = options.top;
-  search.memory_headroom = options.headroom_percent / 100.0;
+  search.memory_headroom = planner::memory_headroom(answers.limits, device);
+  return search;
+}
+
+// With several GPU counts: all are compared, and the plan is of the one that is best.
+planner::Scaling compare_counts(const Options& options, Inputs& inputs,
+                                const planner::SearchOptions& search,
+                                const planner::AnswerOptions& asked) {
+  const std::vector<int>& counts = options.inputs.gpu_counts;
+  planner::Scaling scaling;
+  if (counts.empty()) return scaling;
+  int chosen = counts.front();
+  if (counts.size() > 1) {
+    scaling = planner::scaling({inputs.model, inputs.cluster, inputs.job}, search,
+                               {counts, asked.objective, asked.limits});
+    if (scaling.best) chosen = scaling.points[*scaling.best].gpus;
+  }
+  inputs.cluster = scaled_to(inputs.cluster, chosen);
+  return scaling;
+}
+
+void print_left_out(const planner::LeftOut& left_out) {
+  if (left_out.near_twins > 0) {
+    fmt::print(stderr,
+               "{} more of the fastest are left out: same sizes and micro-batch as a faster one, "
+               "and no less memory (5 %).\n",
+               reports::count_text(left_out.near_twins));
+  }
+  if (left_out.over_limits > 0) {
+    fmt::print(stderr, "{} of the fastest are over a limit: {}.\n",
+               reports::count_text(left_out.over_limits), left_out.nearest);
+  }
+}
+
+int run(const Options& options) {
+  if (options.output.out != "-") check_writable(options.output.out);
+  Inputs inputs = load_inputs(options.inputs);
+  if (options.answers.price > 0.0) inputs.cluster.price_per_gpu_hour = options.answers.price;
+  const planner::AnswerOptions asked = answer_options_of(options.answers);
+  planner::check_objective(asked.objective, inputs.cluster);
+  planner::check_limits(asked.limits, {inputs.model, inputs.cluster, inputs.job});
+  planner::SearchOptions search = search_options(options, asked, inputs.cluster.device);
+  const planner::Scaling scaling = compare_counts(options, inputs, search, asked);
   const auto begin = std::chrono::steady_clock::now();
-  const planner::Plan plan = planner::search(inputs.model, inputs.cluster, inputs.job, search);
+  planner::SearchOptions wide = search;
+  wide.top = options.top * kTwinsOfEach;
+  const planner::Plan full = planner::search(inputs.model, inputs.cluster, inputs.job, wide);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  const planner::Answers answers = planner::answers_of(plan, search, {});
+  planner::Plan plan = full;
+  const planner::LeftOut left_out =
+      planner::choose(plan, asked.objective, asked.limits, options.top);
+  std::optional<planner::Answers> answers;
+  if (!options.answers.no_answers) {
+    answers = planner::answers_of(plan, full, search, asked);
+    answers->scaling = scaling;
+  }
   const Json json = reports::plan_to_json(plan, origin_of(options), search, answers);
   write_plan(options, plan, json.dump(2) + "\n");
-  print_search(plan, elapsed.count());
+  print_search(full, elapsed.count());
+  print_left_out(left_out);
+  if (answers) fmt::print(stderr, "{}", answers_text(*answers, plan));
   return print_verdict(options, plan);
 }
 
@@ -159,15 +217,11 @@ void add_plan(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("plan", "Every layout of a search space, ranked, and why the others fell");
-  add_input_options(*command, options->inputs, true);
+  add_input_options(*command, options->inputs, true, GpuCounts::several);
   command->add_option("--top", options->top, "Fastest layouts to show and keep")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
-  command
-      ->add_option("--memory-headroom", options->headroom_percent,
-                   "Percent of the device's memory to leave free")
-      ->check(CLI::Range(0.0, 99.0).description(""))
-      ->capture_default_str();
+  add_answer_options(*command, options->answers);
   add_space_options(*command, options->space);
   add_output_options(*command, options->output);
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -138,6 +138,7 @@ int run(const Options& options) {
   contents.plan = reports::recomputed(plan, options.plan);
   contents.plan_origin = plan.origin;
   contents.search = plan.search;
+  contents.answers = plan.answers;
   if (!options.trials.empty()) {
     const nlohmann::json trials = read_input("trials", options.trials, contents.origin);
     contents.validation =

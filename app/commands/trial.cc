@@ -35,7 +35,7 @@ struct Options {
   std::string mpirun_args;
   std::string mode = "training";
   std::string trace;
-  int top = 3;
+  int top = 0;  // 0: what the plan proposes
   int ranks = 0;
   calibrate::TrialOptions trial;
 };
@@ -57,6 +57,24 @@ bool is_repeated(const std::vector<Layout>& chosen, const Layout& layout, TrialM
            return other.tensor_parallel_size == layout.tensor_parallel_size &&
                   other.micro_batch_size == layout.micro_batch_size;
          });
+}
+
+constexpr int kDefaultTop = 3;
+
+// How many layouts to run. Without --top the runs that the plan proposes to settle its ranking come
+// first, and no others are run.
+int layouts_to_run(reports::PlanFile& plan, int top) {
+  if (top > 0) return top;
+  if (plan.proposed_runs.empty()) return kDefaultTop;
+  std::vector<Layout> layouts;
+  for (const std::size_t place : plan.proposed_runs) layouts.push_back(plan.layouts[place]);
+  for (const Layout& layout : plan.layouts) {
+    if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) {
+      layouts.push_back(layout);
+    }
+  }
+  plan.layouts = std::move(layouts);
+  return static_cast<int>(plan.proposed_runs.size());
 }
 
 // The best layouts that the trial knows how to run; the others are passed over aloud.
@@ -83,8 +101,8 @@ TrialRun describe_run(const Options& options) {
     throw InputError(options.plan, "/ranked", "holds no layout",
                      "no layout fits: see its rejections");
   }
-  const std::vector<Layout> layouts =
-      runnable(plan, static_cast<std::size_t>(options.top), options.trial);
+  const int top = layouts_to_run(plan, options.top);
+  const std::vector<Layout> layouts = runnable(plan, static_cast<std::size_t>(top), options.trial);
   if (layouts.empty()) {
     throw InputError(options.plan, "/ranked",
                      "holds no layout that the trial can run: " +
@@ -163,7 +181,9 @@ void add_trial(CLI::App& app, int& exit_code) {
   command->add_option("plan", options->plan, "The plan, from meshwright plan")->required();
   command->add_option("--out", options->out, "The observations to write; default: trials.json");
   const auto positive = CLI::Range(1, 1'000'000).description("");
-  command->add_option("--top", options->top, "Layouts to run, best first; default: 3")
+  command
+      ->add_option("--top", options->top,
+                   "Layouts to run, best first; default: the runs that the plan proposes, or 3")
       ->check(positive);
   command->add_option("--steps", options->trial.steps, "Timed steps of each layout; default: 5")
       ->check(positive);

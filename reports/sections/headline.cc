@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/brief_name.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/names.h"
@@ -209,12 +210,7 @@ std::string spoken(std::string_view name) {
   return text;
 }
 
-std::string brief_name(const Layout& layout) {
-  Layout plain = layout;
-  plain.overlap_grad_reduce = plain.overlap_param_gather = false;
-  plain.overlap_p2p_comm = plain.tp_comm_overlap = false;
-  return short_name(plain);
-}
+std::string brief_name(const Layout& layout) { return planner::brief_name(layout); }
 
 Json headline_section(const planner::Plan& plan, const planner::Validation* validation) {
   Json json{{"title", fmt::format("{} on {}", plan.model.name, plan.cluster.name)},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/app/run_program.h"
@@ -13,9 +14,14 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kCommands{"backtest", "calibrate", "cluster", "estimate",
-                                         "explain",  "import",    "plan",    "report",
-                                         "trial",    "validate",  "volume"};
+std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+const std::vector<std::string> kCommands{"backtest", "calibrate", "cluster",  "diff",
+                                         "estimate", "explain",   "import",   "plan",
+                                         "report",   "trial",     "validate", "volume"};
 
 TEST(Commands, HelpListsEachCommandAndTheExitCodes) {
   const ProgramResult result = run_program({"--help"});
@@ -179,6 +185,115 @@ TEST(Commands, ClusterShowRefusesGroupsThatDoNotFit) {
   EXPECT_THAT(refused("tensr=8").err, HasSubstr("did you mean tensor"));
   EXPECT_EQ(refused("tensor=x").exit_code, 2);
   EXPECT_EQ(refused("tensor").exit_code, 2);
+}
+
+// A plan of the small model on one node, for the commands that read plans.
+std::string small_plan(const TemporaryFolder& folder, const std::string& name,
+                       std::vector<std::string> more = {}) {
+  const std::string file = folder.path(name);
+  std::vector<std::string> arguments{"plan",
+                                     "--model",
+                                     config("models/llama-3-8b.json"),
+                                     "--cluster",
+                                     config("clusters/h100-8.json"),
+                                     "--global-batch-size",
+                                     "64",
+                                     "--out",
+                                     file};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const ProgramResult result = run_program(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return file;
+}
+
+TEST(Commands, PlanSaysHowSureItIsAndWhereItFlips) {
+  const TemporaryFolder folder;
+  const std::string file =
+      small_plan(folder, "plan.json", {"--what-if", "intra_node_bandwidth=0.5x"});
+  const auto json = nlohmann::json::parse(file_text(file));
+  const auto& answers = json["answers"];
+  EXPECT_GT(answers["confidence"]["probability_best"].get<double>(), 0.0);
+  EXPECT_FALSE(answers["sensitivity"].empty());
+  EXPECT_EQ(answers["what_ifs"][0]["changes"][0]["factor"], 0.5);
+  EXPECT_EQ(answers["objective"]["name"], "step_time");
+  EXPECT_FALSE(answers["placement"]["axes"].empty());
+}
+
+TEST(Commands, SeveralGpuCountsAreComparedByTheObjective) {
+  const TemporaryFolder folder;
+  const std::string file = small_plan(
+      folder, "plan.json", {"--gpus", "8,16", "--objective", "tokens_per_dollar", "--price", "2"});
+  const auto json = nlohmann::json::parse(file_text(file));
+  const auto& scaling = json["answers"]["scaling"];
+  ASSERT_EQ(scaling["points"].size(), 2U);
+  const auto& best = scaling["points"][scaling["best"].get<std::size_t>()];
+  EXPECT_EQ(best["gpus"].get<int>(), json["cluster"]["num_nodes"].get<int>() * 8);
+}
+
+TEST(Commands, AnUnknownObjectiveOrInputIsRefusedWithTheNames) {
+  const std::vector<std::string> plan{"plan", "--model", config("models/llama-3-8b.json"),
+                                      "--cluster", config("clusters/h100-8.json")};
+  auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = plan;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  };
+  const ProgramResult objective = with({"--objective", "speed"});
+  EXPECT_EQ(objective.exit_code, 2);
+  EXPECT_THAT(objective.err, HasSubstr("tokens_per_joule"));
+  const ProgramResult what_if = with({"--what-if", "bandwidth=2x"});
+  EXPECT_EQ(what_if.exit_code, 2);
+  EXPECT_THAT(what_if.err, HasSubstr("inter_node_bandwidth"));
+  EXPECT_EQ(with({"--max-step", "3GB"}).exit_code, 2);
+  EXPECT_EQ(with({"--objective", "tokens_per_dollar"}).exit_code, 2);
+}
+
+TEST(Commands, AStepLimitThatNoLayoutMeetsIsExitCodeOneWithTheNearest) {
+  const ProgramResult result =
+      run_program({"plan", "--model", config("models/llama-3-8b.json"), "--cluster",
+                   config("clusters/h100-8.json"), "--max-step", "1ms"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("of at most 0.001 s"));
+}
+
+TEST(Commands, ExplainAnswersWhyNotInTheFormsThatAUserTypes) {
+  const TemporaryFolder folder;
+  const std::string plan = small_plan(folder, "plan.json");
+  const auto explain = [&](const std::string& layout) {
+    return run_program({"explain", plan, "--layout", layout});
+  };
+  const ProgramResult sizes = explain("tp=4");  // the rest is open
+  EXPECT_EQ(sizes.exit_code, 0) << sizes.err;
+  EXPECT_THAT(sizes.out, HasSubstr("rank 1"));
+  EXPECT_THAT(sizes.out, HasSubstr("leaves the rest open"));
+  const ProgramResult printed = explain("tp4 dp2 mbs2 sp");
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  const ProgramResult rank = explain("2");
+  EXPECT_EQ(rank.exit_code, 0) << rank.err;
+  EXPECT_THAT(rank.out, HasSubstr("probability"));
+  EXPECT_EQ(explain("9999").exit_code, 2);
+  const ProgramResult illegal = explain("tp=3,dp=1");
+  EXPECT_EQ(illegal.exit_code, 1);
+  const ProgramResult none = explain("tp=1,zero=0,mbs=64");
+  EXPECT_EQ(none.exit_code, 1) << none.out;
+  EXPECT_THAT(none.out, HasSubstr("fell to"));
+}
+
+TEST(Commands, DiffOfAPlanWithItselfPassesAndASlowerOneFailsTheGate) {
+  const TemporaryFolder folder;
+  const std::string a = small_plan(folder, "a.json", {"--ranking-only"});
+  const std::string b = small_plan(folder, "b.json", {"--ranking-only", "--seq-length", "8192"});
+  const ProgramResult same = run_program({"diff", a, a, "--fail-if", "step_time>0%"});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("no input changed"));
+  const ProgramResult longer = run_program({"diff", a, b, "--fail-if", "step_time>3%"});
+  EXPECT_EQ(longer.exit_code, 1);
+  EXPECT_THAT(longer.out, HasSubstr("/job/seq_length"));
+  EXPECT_THAT(longer.err, HasSubstr("step_time>3%"));
+  EXPECT_EQ(run_program({"diff", a, b, "--fail-if", "speed"}).exit_code, 2);
+  const auto json = nlohmann::json::parse(run_program({"diff", a, b, "--format", "json"}).out);
+  EXPECT_EQ(json["schema"], "meshwright.diff/1");
+  EXPECT_GT(json["step_time_change"].get<double>(), 0.03);
 }
 
 }  // namespace

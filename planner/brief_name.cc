@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/brief_name.h"
+
+#include "sim/names.h"
+
+namespace meshwright::planner {
+
+std::string brief_name(const Layout& layout) {
+  Layout plain = layout;
+  plain.overlap_grad_reduce = plain.overlap_param_gather = false;
+  plain.overlap_p2p_comm = plain.tp_comm_overlap = false;
+  return short_name(plain);
+}
+
+}  // namespace meshwright::planner
