@@ -30,16 +30,32 @@ int size_along(Axis axis, const Layout& layout) {
   return 1;
 }
 
-AxisPlace axis_place(Group group, Bytes sent, const Estimate& estimate, const Cluster& cluster) {
+// What a group sends in a step, and with which collective most of it.
+struct Sent {
+  Bytes total, largest;
+  Collective collective = Collective::all_reduce;
+
+  void add(const Transfer& transfer) {
+    const Bytes amount = transfer.sent_per_step();
+    total += amount;
+    if (amount <= largest) return;
+    largest = amount;
+    collective = transfer.collective;
+  }
+};
+
+AxisPlace axis_place(Group group, const Sent& sent, const Estimate& estimate,
+                     const Cluster& cluster) {
   AxisPlace axis;
   axis.group = group;
   axis.placement = place(group, estimate.layout, cluster);
-  axis.sent_per_step = sent;
+  axis.sent_per_step = sent.total;
   const bool inside = axis.placement.tier() == Tier::intra_node;
   const Link& link = inside ? cluster.intra_node : cluster.inter_node;
   axis.link = link.name;
-  const BytesPerSecond rate = inside ? link.bandwidth : nic_share(axis.placement, cluster);
-  axis.share_of_step = sent / (rate * link.bandwidth_fraction) / estimate.step_time;
+  const BytesPerSecond rate =
+      inside ? link.bandwidth : nic_share(sent.collective, axis.placement, cluster);
+  axis.share_of_step = sent.total / (rate * link.bandwidth_fraction) / estimate.step_time;
   return axis;
 }
 
@@ -102,10 +118,12 @@ RankPlace place_of(int rank, const Layout& layout) {
 
 RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
   RankMap map;
-  std::map<Group, Bytes> sent;
-  for (const Transfer& t : estimate.volume.busiest().transfers) sent[t.group] += t.sent_per_step();
+  std::map<Group, Sent> sent;
+  for (const Transfer& t : estimate.volume.busiest().transfers) sent[t.group].add(t);
   for (const auto& [group, amount] : sent) {
-    if (amount.value() > 0.0) map.axes.push_back(axis_place(group, amount, estimate, cluster));
+    if (amount.total.value() > 0.0) {
+      map.axes.push_back(axis_place(group, amount, estimate, cluster));
+    }
   }
   std::stable_sort(map.axes.begin(), map.axes.end(), [](const AxisPlace& a, const AxisPlace& b) {
     return a.share_of_step > b.share_of_step;
