@@ -29,7 +29,7 @@ TEST(PublishedTables, Korthikanti2022Table5) {
   // Aim: mean 2.5, worst 6 (Calculon: 3.65 and 8.87). Three factors fitted on these nine runs.
   const planner::Backtest found = run("korthikanti-2022-table-5");
   EXPECT_EQ(found.overall.runs, 9);
-  expect_errors_below(found.overall, 1.5, 4.0);
+  expect_errors_below(found.overall, 1.4, 3.5);
   EXPECT_EQ(found.overall.kendall_tau, 1.0);
 }
 
@@ -50,13 +50,14 @@ TEST(PublishedTables, Narayanan2021Table1IsNotFitted) {
   // which Megatron refuses today: it is predicted as 1F1B.
   const planner::Score score = run("narayanan-2021-table-1").overall;
   EXPECT_EQ(score.runs, 10);
-  expect_errors_below(score, 8.0, 15.5);
+  expect_errors_below(score, 7.0, 11.0);
 }
 
 TEST(PublishedTables, Narayanan2021Table2RanksPipelineBeforeZero3) {
   // Known miss: ZeRO-3 without model parallelism ran up to four times slower in 2021 than its
-  // volume and today's overlap explain.
-  expect_errors_below(run("narayanan-2021-table-2").overall, 31.0, 77.0);
+  // volume and today's overlap explain. What is missing grows with the ranks (about 27 s at 768 and
+  // 46 s at 1536 for 175B): one collective a parameter, in a ring over all ranks, not hidden.
+  expect_errors_below(run("narayanan-2021-table-2").overall, 31.5, 77.0);
 }
 
 TEST(PublishedTables, MtNlg2022IsTooFastByAQuarter) {
