@@ -41,9 +41,10 @@ Cluster read_cluster(ObjectReader& run, std::map<std::string, Cluster>& named) {
                               : named.emplace(name, load_cluster(name)).first->second;
 }
 
-// Models with learned positions in fp16: what Megatron-LM trained before fused attention.
+// Models with learned positions in 16 bits: what Megatron-LM trained before fused attention.
 bool is_gpt2_generation(const Model& model, const Job& job) {
-  return model.position_embedding == PositionEmbedding::learned && job.precision == Precision::fp16;
+  const bool half = job.precision == Precision::fp16 || job.precision == Precision::bf16;
+  return model.position_embedding == PositionEmbedding::learned && half;
 }
 
 // Rotary models came with sequence parallelism beside every tensor parallelism.
@@ -59,7 +60,7 @@ Job read_job(ObjectReader& run, const Model& model) {
   if (!json.contains("attention_kernel") && gpt2_generation)
     job.attention_kernel = AttentionKernel::unfused;
   if (!json.contains("dropout") && gpt2_generation) job.dropout = true;
-  if (!json.contains("gradient_precision") && gpt2_generation)
+  if (!json.contains("gradient_precision") && gpt2_generation && job.precision == Precision::fp16)
     job.gradient_precision = Precision::fp16;
   return job;
 }

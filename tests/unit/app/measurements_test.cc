@@ -43,6 +43,12 @@ TEST(MeasurementDefaults, Fp16OfTheGpt2GenerationIsMegatronOfItsTime) {
   EXPECT_EQ(run.layout.data_parallel_size, 4);
 }
 
+TEST(MeasurementDefaults, TheSameModelInBf16ReducesInFp32) {
+  const auto run = read(gpt2(16), "bf16", {{"tensor_parallel_size", 2}});
+  EXPECT_EQ(run.job.attention_kernel, AttentionKernel::unfused);
+  EXPECT_EQ(run.job.gradient_precision, Precision::fp32);
+}
+
 // 48 heads over 8 ranks: 6 are no multiple of 4, 12 (two sequences) are.
 TEST(MeasurementDefaults, AnUnstatedMicroBatchFillsTheFusedSoftmax) {
   EXPECT_EQ(read(gpt2(48), "fp16", {{"tensor_parallel_size", 8}}).layout.micro_batch_size, 2);
