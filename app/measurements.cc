@@ -137,8 +137,9 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
     run.layout.micro_batch_size = smallest_micro_batch(run.model, run.job, run.layout);
   if (!layout.contains("scatter_gather_p2p")) {
     run.layout.scatter_gather_p2p =
-        is_gpt2_generation(run.model, run.job) && !run.layout.sequence_parallel &&
-        run.layout.tensor_parallel_size > 1 && run.layout.pipeline_parallel_size > 1;
+        is_gpt2_generation(run.model, run.job) && run.job.precision == Precision::fp16 &&
+        !run.layout.sequence_parallel && run.layout.tensor_parallel_size > 1 &&
+        run.layout.pipeline_parallel_size > 1;
   }
   ObjectReader measured = reader.required_object("measured");
   run.status = measured.optional_enum("status", RunStatus::ok, kStatusNames);

@@ -12,8 +12,9 @@
 //   gradient_precision: fp16 for the same models in fp16 (Megatron-LM reduces in fp32 with bf16, or
 //   when told to by --accumulate-allreduce-grads-in-fp32); sequence_parallel: on with tensor
 //   parallelism for rotary models (Megatron-LM's advice, and what Nanotron's scaling_benchmarks.py
-//   sets: tp_mode REDUCE_SCATTER); scatter_gather_p2p: on for the same models with tensor and
-//   pipeline parallelism and without sequence parallelism, Megatron-LM's default of that time.
+//   sets: tp_mode REDUCE_SCATTER); scatter_gather_p2p: on for the GPT-2 generation in fp16 with
+//   tensor and pipeline parallelism and without sequence parallelism, Megatron-LM's default of that
+//   time.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
