@@ -180,7 +180,8 @@ std::vector<Crossover> crossovers(const Plan& plan, const SearchOptions& search_
   const std::vector<Layout> sized = by_size(q, contenders);
   const std::vector<Direction> asked = directions(q.base, options);
   const auto searches = static_cast<std::int64_t>(2 * asked.size());
-  const bool exact = plan.statistics.enumerated * searches <= options.affordable_layouts;
+  const bool exact = options.affordable_layouts > 0 &&
+                     plan.statistics.enumerated * searches <= options.affordable_layouts;
   std::vector<std::optional<Crossover>> found(asked.size());
   tbb::parallel_for(std::size_t{0}, asked.size(), [&](std::size_t i) {
     const bool fits_change = !changes_time(asked[i].parameter);

@@ -13,6 +13,7 @@ namespace meshwright::planner {
 namespace {
 
 constexpr int kNodesDrawn = 4;
+constexpr double kWorthALine = 1e-6;  // of a step
 
 int size_along(Axis axis, const Layout& layout) {
   switch (axis) {
@@ -128,6 +129,8 @@ RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
   std::stable_sort(map.axes.begin(), map.axes.end(), [](const AxisPlace& a, const AxisPlace& b) {
     return a.share_of_step > b.share_of_step;
   });
+  // Flags and norms load no link worth a line.
+  std::erase_if(map.axes, [](const AxisPlace& axis) { return axis.share_of_step < kWorthALine; });
   const int a_node = std::min(cluster.gpus_per_node, world_size(estimate.layout));
   map.node_numbers = drawn_nodes(world_size(estimate.layout) / a_node);
   for (const int node : map.node_numbers) {

@@ -85,6 +85,17 @@ Changed no_interleaving(Layout l) {
   return l;
 }
 
+// The embedding and the loss take the place of a layer each, as Llama 3 405B was trained: 126
+// layers over 16 stages.
+Changed ends_as_layers(Layout l) {
+  if (l.pipeline_parallel_size == 1) return std::nullopt;
+  if (l.account_for_embedding_in_pipeline_split || l.account_for_loss_in_pipeline_split) {
+    return std::nullopt;
+  }
+  l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = true;
+  return l;
+}
+
 Changed half_expert(Layout l) {
   if (l.expert_parallel_size % 2 != 0) return std::nullopt;
   l.expert_parallel_size /= 2;
@@ -97,10 +108,11 @@ Changed double_expert(Layout l) {
 }
 
 // What costs little first.
-constexpr std::array<Change, 18> kChanges{
-    more_recompute,   sequence_on,        zero_up,           half_micro_batch, full_recompute,
-    data_to_tensor,   data_to_pipeline,   double_expert,     zero_down,        zero_to_1,
-    zero_to_0,        sequence_off,       no_interleaving,   half_expert,      tensor_to_data,
+constexpr std::array<Change, 19> kChanges{
+    more_recompute,   sequence_on,        zero_up,           half_micro_batch,
+    full_recompute,   data_to_tensor,     data_to_pipeline,  double_expert,
+    ends_as_layers,   zero_down,          zero_to_1,         zero_to_0,
+    sequence_off,     no_interleaving,    half_expert,       tensor_to_data,
     pipeline_to_data, tensor_to_pipeline, pipeline_to_tensor};
 
 void append(std::string& text, std::string_view name, int from, int to) {
@@ -126,6 +138,11 @@ std::string difference(const Layout& a, const Layout& b) {
   append(text, "pipeline_parallel_size", a.pipeline_parallel_size, b.pipeline_parallel_size);
   append(text, "expert_parallel_size", a.expert_parallel_size, b.expert_parallel_size);
   append(text, "data_parallel_size", a.data_parallel_size, b.data_parallel_size);
+  append(text, "account_for_embedding_in_pipeline_split",
+         on_off(a.account_for_embedding_in_pipeline_split),
+         on_off(b.account_for_embedding_in_pipeline_split));
+  append(text, "account_for_loss_in_pipeline_split", on_off(a.account_for_loss_in_pipeline_split),
+         on_off(b.account_for_loss_in_pipeline_split));
   append(text, "schedule", name_of(a.schedule), name_of(b.schedule));
   append(text, "virtual_pipeline_parallel_size", a.virtual_pipeline_parallel_size,
          b.virtual_pipeline_parallel_size);
@@ -135,11 +152,22 @@ std::string difference(const Layout& a, const Layout& b) {
 }  // namespace
 
 std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit) {
+  const bool overlap = layout.overlap_grad_reduce || gradient_group_size(layout) == 1;
+  const auto admitted = [&](Layout& changed) {
+    set_overlaps(changed, overlap);
+    return !evaluate_within(table, changed, limit).violation;
+  };
   for (const Change change : kChanges) {
     Changed changed = change(layout);
-    if (!changed) continue;
-    set_overlaps(*changed, layout.overlap_grad_reduce || gradient_group_size(layout) == 1);
-    if (!evaluate_within(table, *changed, limit).violation) return difference(layout, *changed);
+    if (changed && admitted(*changed)) return difference(layout, *changed);
+  }
+  for (const Change first : kChanges) {
+    const Changed once = first(layout);
+    if (!once) continue;
+    for (const Change second : kChanges) {
+      Changed twice = second(*once);
+      if (twice && admitted(*twice)) return difference(layout, *twice);
+    }
   }
   return "";
 }

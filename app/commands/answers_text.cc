@@ -34,7 +34,7 @@ std::string confidence_text(const planner::Confidence& confidence, const planner
   return text;
 }
 
-std::string value_text(double value) { return fmt::format("{:.3g}", value); }
+std::string value_text(double value) { return fmt::format("{:.4g}", value); }
 
 std::string tornado_text(const planner::Answers& answers, const planner::Plan& plan) {
   if (answers.sensitivity.empty()) return "";

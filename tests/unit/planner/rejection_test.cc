@@ -68,6 +68,22 @@ TEST(SmallestChange, TriesRecomputeWhenMemoryIsShort) {
             "recompute_granularity selective -> full");
 }
 
+// 10 layers do not divide by 4 stages; with embedding and loss counted, 12 / 4 = 3 do.
+TEST(SmallestChange, CountsEmbeddingAndLossWhereLayersDoNotDivide) {
+  Model model = small_model();
+  model.num_layers = 10;
+  const Job job = small_job();
+  const Cluster cluster = small_cluster(1, 80);
+  CostTable table(model, cluster, job);
+  Layout layout;
+  layout.tensor_parallel_size = 2;
+  layout.pipeline_parallel_size = 4;
+  layout.sequence_parallel = true;
+  EXPECT_EQ(smallest_change(table, layout, gibibytes(80)),
+            "account_for_embedding_in_pipeline_split off -> on, "
+            "account_for_loss_in_pipeline_split off -> on");
+}
+
 TEST(SmallestChange, IsEmptyWhenNothingHelps) {
   const Model model = small_model();
   const Job job = small_job();
