@@ -2,6 +2,7 @@
 #include "planner/pareto.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace meshwright::planner {
@@ -42,10 +43,40 @@ void ParetoFront::add(const Candidate& candidate) {
   items_.insert(items_.erase(place, end), candidate);
 }
 
-std::vector<Candidate> without_near_twins(std::vector<Candidate>& family) {
+bool same_family(const Layout& a, const Layout& b) {
+  const auto sizes = [](const Layout& l) {
+    return std::array{l.tensor_parallel_size,
+                      l.pipeline_parallel_size,
+                      l.virtual_pipeline_parallel_size,
+                      l.data_parallel_size,
+                      l.context_parallel_size,
+                      l.expert_parallel_size,
+                      l.micro_batch_size,
+                      static_cast<int>(l.schedule),
+                      l.num_layers_in_first_pipeline_stage,
+                      l.num_layers_in_last_pipeline_stage,
+                      l.account_for_embedding_in_pipeline_split ? 1 : 0,
+                      l.account_for_loss_in_pipeline_split ? 1 : 0};
+  };
+  return sizes(a) == sizes(b) && a.rank_order == b.rank_order;
+}
+
+std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front) {
+  std::vector<Candidate> kept;
+  for (const Candidate& candidate : front) {
+    const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+      return near_twins(other, candidate) && same_family(other.layout, candidate.layout);
+    });
+    if (!twin) kept.push_back(candidate);
+  }
+  return kept;
+}
+
+std::vector<Candidate> without_near_twins(std::vector<Candidate>& family, std::size_t limit) {
   std::stable_sort(family.begin(), family.end(), better);
   std::vector<Candidate> kept;
   for (const Candidate& candidate : family) {
+    if (kept.size() == limit) break;
     const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
       return near_twins(other, candidate);
     });

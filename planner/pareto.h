@@ -4,7 +4,10 @@
 // else.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "sim/layout/layout.h"
@@ -30,7 +33,12 @@ class TopList {
  public:
   explicit TopList(std::size_t limit) : limit_(limit) {}
   void add(const Candidate& candidate);
+  // Whether add() would keep it.
+  [[nodiscard]] bool admits(const Candidate& candidate) const {
+    return items_.size() < limit_ || better(candidate, items_.back());
+  }
   [[nodiscard]] const std::vector<Candidate>& items() const { return items_; }
+  [[nodiscard]] std::size_t limit() const { return limit_; }
 
  private:
   std::size_t limit_;
@@ -41,14 +49,27 @@ class TopList {
 class ParetoFront {
  public:
   void add(const Candidate& candidate);
+  // An item is no slower and no larger: add() would not keep what has these numbers.
+  [[nodiscard]] bool covers(Seconds step_time, Bytes peak_memory) const {
+    const auto slower =
+        std::upper_bound(items_.begin(), items_.end(), step_time,
+                         [](Seconds time, const Candidate& item) { return time < item.step_time; });
+    return slower != items_.begin() && std::prev(slower)->peak_memory <= peak_memory;
+  }
   [[nodiscard]] const std::vector<Candidate>& items() const { return items_; }
 
  private:
   std::vector<Candidate> items_;  // time rises, memory falls
 };
 
-// Of a family whose members differ in switches only: the members without those that are near twins
-// of a better one. The family's best always stays. Sorts its argument.
-std::vector<Candidate> without_near_twins(std::vector<Candidate>& family);
+// Layouts of one family differ in switches only: same sizes, schedule, split and micro-batch.
+bool same_family(const Layout& a, const Layout& b);
+
+// Of a family, the members without those that are near twins of a better one: the `limit` best. The
+// family's best always stays. Sorts its argument.
+std::vector<Candidate> without_near_twins(std::vector<Candidate>& family,
+                                          std::size_t limit = SIZE_MAX);
+// Of a front's near twins in one family the fastest stays.
+std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front);
 
 }  // namespace meshwright::planner

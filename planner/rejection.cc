@@ -27,14 +27,19 @@ Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit) 
   return evaluation;
 }
 
-void RejectionTally::add(const Violation& violation, const Layout& layout) {
+bool RejectionTally::would_be_nearest(Rule rule, Bytes needed, Bytes limit) const {
+  const Entry& entry = entries_[static_cast<std::size_t>(rule)];
+  return entry.count == 0 || shortfall({rule, needed.value(), limit.value()}) < entry.shortfall;
+}
+
+void RejectionTally::add(const Violation& violation, const Layout& layout, std::int64_t count) {
   Entry& entry = entries_[static_cast<std::size_t>(violation.rule)];
   const double missed = shortfall(violation);
   if (entry.count == 0 || missed < entry.shortfall) {
     entry.shortfall = missed;
     entry.nearest = {layout, violation};
   }
-  ++entry.count;
+  entry.count += count;
 }
 
 void RejectionTally::merge(const RejectionTally& later) {

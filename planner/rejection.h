@@ -23,7 +23,14 @@ Evaluation evaluate_within(CostTable& table, const Layout& layout, Bytes limit);
 
 class RejectionTally {
  public:
-  void add(const Violation& violation, const Layout& layout);
+  // `count` layouts, of which `layout` is the first.
+  void add(const Violation& violation, const Layout& layout, std::int64_t count = 1);
+  // More of a rule that are no nearer than the nearest so far.
+  void add_more(Rule rule, std::int64_t count) {
+    entries_[static_cast<std::size_t>(rule)].count += count;
+  }
+  // Whether a layout that needs `needed` of `limit` bytes would be the nearest miss.
+  [[nodiscard]] bool would_be_nearest(Rule rule, Bytes needed, Bytes limit) const;
   void merge(const RejectionTally& later);
   [[nodiscard]] std::int64_t count(Rule rule) const;
   [[nodiscard]] std::int64_t total() const;

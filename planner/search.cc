@@ -2,78 +2,35 @@
 #include "planner/search.h"
 
 #include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 
-#include "planner/pareto.h"
-#include "planner/rejection.h"
-#include "planner/space.h"
+#include "planner/cell_search.h"
 #include "sim/error.h"
 #include "sim/names.h"
 
 namespace meshwright::planner {
 namespace {
 
-constexpr std::size_t kClosest = 3;
-
-// What one cell contributes: its size does not depend on how many layouts were looked at.
-struct Found {
-  SearchStatistics statistics;
-  RejectionTally rejections;
-  TopList top;
-  ParetoFront pareto;
-  // Legal, but larger than memory: least memory first. step_time is not known and stays 0.
-  TopList closest{kClosest};
-
-  explicit Found(std::size_t limit) : top(limit) {}
-
-  void merge(const Found& later) {
-    statistics.enumerated += later.statistics.enumerated;
-    statistics.legal += later.statistics.legal;
-    statistics.fitting += later.statistics.fitting;
-    rejections.merge(later.rejections);
-    for (const Candidate& c : later.top.items()) top.add(c);
-    for (const Candidate& c : later.pareto.items()) pareto.add(c);
-    for (const Candidate& c : later.closest.items()) closest.add(c);
-  }
-};
-
-void look_at_family(Found& found, CostTable& table, const SearchSpace& space, const Layout& family,
-                    Bytes limit) {
-  std::vector<Candidate> fitting;
-  for (const Layout& layout : members_of(space, family)) {
-    const Evaluation evaluation = evaluate_within(table, layout, limit);
-    ++found.statistics.enumerated;
-    if (evaluation.violation) {
-      found.rejections.add(*evaluation.violation, layout);
-      if (evaluation.violation->rule != Rule::memory_capacity) continue;
-      ++found.statistics.legal;
-      found.closest.add({layout, seconds(0), evaluation.peak_memory});
-      continue;
-    }
-    ++found.statistics.legal;
-    ++found.statistics.fitting;
-    fitting.push_back({layout, evaluation.step_time, evaluation.peak_memory});
-  }
-  for (const Candidate& candidate : without_near_twins(fitting)) {
-    found.top.add(candidate);
-    found.pareto.add(candidate);
-  }
-}
-
 // Cells are looked at in parallel and merged in their order, so that the number of threads changes
-// nothing.
+// nothing. A thread's table serves all cells that it looks at.
 Found look_at_all(const Plan& plan, const SearchOptions& options, Bytes limit) {
   const std::vector<Cell> cells = cells_of(plan.model, plan.cluster, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
   std::vector<Found> parts(cells.size(), Found(top));
-  tbb::parallel_for(std::size_t{0}, cells.size(), [&](std::size_t i) {
-    CostTable table(plan.model, plan.cluster, plan.job);
-    for (const Layout& family : families_of(plan.model, plan.job, options.space, cells[i])) {
-      look_at_family(parts[i], table, options.space, family, limit);
-    }
-  });
+  CellSearch search{options, limit};
+  tbb::enumerable_thread_specific<CostTable> tables(
+      [&plan] { return CostTable(plan.model, plan.cluster, plan.job); });
+  tbb::parallel_for(
+      tbb::blocked_range<std::size_t>(0, cells.size(), 1),
+      [&](const tbb::blocked_range<std::size_t>& range) {
+        for (std::size_t i = range.begin(); i < range.end(); ++i) {
+          look_at_cell(parts[i], search, tables.local(), cells[i]);
+        }
+      },
+      tbb::simple_partitioner());
   Found all(top);
   for (const Found& part : parts) all.merge(part);
   return all;
@@ -87,8 +44,9 @@ Estimate estimate_of(const Plan& plan, const Layout& layout) {
 
 // The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
 void fill_ranked(Plan& plan, const Found& found) {
+  const std::vector<Candidate> front = front_without_near_twins(found.pareto.items());
   std::vector<Candidate> kept = found.top.items();
-  for (const Candidate& candidate : found.pareto.items()) {
+  for (const Candidate& candidate : front) {
     const bool there = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
       return other.layout == candidate.layout;
     });
@@ -97,9 +55,9 @@ void fill_ranked(Plan& plan, const Found& found) {
   std::stable_sort(kept.begin(), kept.end(), better);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     plan.ranked.push_back(estimate_of(plan, kept[i].layout));
-    const bool on_front =
-        std::any_of(found.pareto.items().begin(), found.pareto.items().end(),
-                    [&](const Candidate& candidate) { return candidate.layout == kept[i].layout; });
+    const bool on_front = std::any_of(front.begin(), front.end(), [&](const Candidate& candidate) {
+      return candidate.layout == kept[i].layout;
+    });
     if (on_front) plan.pareto.push_back(i);
   }
 }

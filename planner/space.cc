@@ -28,7 +28,11 @@ void check_space(const SearchSpace& space) {
   check_axis(space.context_parallel_sizes, "context_parallel_size", 1, INT32_MAX);
   check_axis(space.expert_parallel_sizes, "expert_parallel_size", 1, INT32_MAX);
   check_axis(space.micro_batch_sizes, "micro_batch_size", 1, INT32_MAX);
+  check_axis(space.expert_tensor_parallel_sizes, "expert_tensor_parallel_size", 1, INT32_MAX);
   check_axis(space.zero_stages, "zero_stage", 0, 3);
+  check_axis(space.zero_shard_sizes, "zero_shard_size", 0, INT32_MAX);
+  check_axis(space.recompute_num_layers, "recompute_num_layers", 0, INT32_MAX);
+  check_axis(space.cpu_offloading_num_layers, "cpu_offloading_num_layers", 0, INT32_MAX);
 }
 
 bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
@@ -71,16 +75,39 @@ std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space, con
   return sizes;
 }
 
+// Layers and what counts as one, of an even stage; 0 where they do not divide.
+int layers_of_stage(const Model& model, const StageSplit& split, int stages) {
+  const int first = split.num_layers_in_first_pipeline_stage;
+  const int last = split.num_layers_in_last_pipeline_stage;
+  const int even = stages - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+  const int layers = model.num_layers - first - last +
+                     (split.account_for_embedding_in_pipeline_split ? 1 : 0) +
+                     (split.account_for_loss_in_pipeline_split ? 1 : 0);
+  return even > 0 && layers > 0 && layers % even == 0 ? layers / even : 0;
+}
+
+std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& space,
+                                     const Cell& cell) {
+  if (!space.stage_splits.empty()) return space.stage_splits;
+  const StageSplit even;
+  const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
+                           .account_for_loss_in_pipeline_split = true};
+  const bool counts = model.vocab_size > 0 && layers_of_stage(model, even, cell.pipeline) == 0 &&
+                      layers_of_stage(model, counted, cell.pipeline) > 1;
+  return {counts ? counted : even};
+}
+
 // Chunks a stage under a schedule, where the space does not name them.
 std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space, const Cell& cell,
-                               PipelineSchedule schedule) {
+                               PipelineSchedule schedule, const StageSplit& split) {
   if (!space.virtual_pipeline_parallel_sizes.empty()) {
     return or_default(space.virtual_pipeline_parallel_sizes, {});
   }
   if (schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dualpipe) return {2};
   if (schedule != PipelineSchedule::interleaved) return {1};
-  if (cell.pipeline == 1 || model.num_layers % cell.pipeline != 0) return {};
-  std::vector<int> sizes = divisors(model.num_layers / cell.pipeline, model.num_layers);
+  const int layers = layers_of_stage(model, split, cell.pipeline);
+  if (cell.pipeline == 1 || layers == 0) return {};
+  std::vector<int> sizes = divisors(layers, layers);
   sizes.erase(sizes.begin());
   return sizes;
 }
@@ -88,22 +115,65 @@ std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space, con
 struct Piped {
   PipelineSchedule schedule;
   int chunks;
+  StageSplit split;
 };
 
 std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const Cell& cell) {
   std::vector<Piped> found;
-  if (space.schedules.empty() && !space.virtual_pipeline_parallel_sizes.empty()) {
-    for (const int v : or_default(space.virtual_pipeline_parallel_sizes, {})) {
-      found.push_back({v > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b, v});
+  for (const StageSplit& split : stage_splits(model, space, cell)) {
+    if (space.schedules.empty() && !space.virtual_pipeline_parallel_sizes.empty()) {
+      for (const int v : or_default(space.virtual_pipeline_parallel_sizes, {})) {
+        found.push_back(
+            {v > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b, v, split});
+      }
+      continue;
     }
-    return found;
+    const std::vector<PipelineSchedule> schedules =
+        space.schedules.empty()
+            ? std::vector{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved}
+            : space.schedules;
+    for (const PipelineSchedule schedule : schedules) {
+      for (const int v : virtual_sizes(model, space, cell, schedule, split)) {
+        found.push_back({schedule, v, split});
+      }
+    }
   }
-  const std::vector<PipelineSchedule> schedules =
-      space.schedules.empty()
-          ? std::vector{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved}
-          : space.schedules;
-  for (const PipelineSchedule schedule : schedules) {
-    for (const int v : virtual_sizes(model, space, cell, schedule)) found.push_back({schedule, v});
+  return found;
+}
+
+template <typename Value>
+std::vector<Value> values_or(const std::vector<Value>& values, std::vector<Value> defaults) {
+  return values.empty() ? std::move(defaults) : values;
+}
+
+// Every layout of `layouts` with every value of an axis.
+template <typename Values, typename Set>
+void multiply(std::vector<Layout>& layouts, const Values& values, const Set& set) {
+  std::vector<Layout> product;
+  product.reserve(layouts.size() * values.size());
+  for (const Layout& layout : layouts) {
+    for (const auto value : values) {
+      product.push_back(layout);
+      set(product.back(), value);
+    }
+  }
+  layouts = std::move(product);
+}
+
+// Recompute and, where it is full, how many layers.
+struct Recompute {
+  RecomputeGranularity granularity;
+  int num_layers;
+};
+std::vector<Recompute> recomputes(const SearchSpace& space) {
+  std::vector<Recompute> found;
+  for (const RecomputeGranularity granularity :
+       values_or(space.recompute, {RecomputeGranularity::none, RecomputeGranularity::selective,
+                                   RecomputeGranularity::full})) {
+    const bool full = granularity == RecomputeGranularity::full;
+    for (const int n : full ? or_default(space.recompute_num_layers, {0}) : std::vector{0}) {
+      found.push_back({granularity, n});
+    }
   }
   return found;
 }
@@ -127,6 +197,7 @@ std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const Sea
   const std::vector<int> expert = or_default(
       space.expert_parallel_sizes,
       model.moe ? divisors(model.moe->num_moe_experts, cluster.num_gpus()) : std::vector{1});
+  const std::vector<RankOrder> orders = values_or(space.rank_orders, {Layout{}.rank_order});
   std::vector<Cell> cells;
   for (const int t : tensor) {
     for (const int p : pipeline) {
@@ -135,7 +206,9 @@ std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const Sea
         const std::int64_t ranks = std::int64_t{t} * p;
         if (ranks > gpus || ranks * c > gpus || gpus % (ranks * c) != 0) continue;
         for (const int e : expert) {
-          cells.push_back({t, p, c, e, static_cast<int>(gpus / (ranks * c))});
+          for (const RankOrder& order : orders) {
+            cells.push_back({t, p, c, e, static_cast<int>(gpus / (ranks * c)), order});
+          }
         }
       }
     }
@@ -157,34 +230,101 @@ std::vector<Layout> families_of(const Model& model, const Job& job, const Search
       layout.expert_parallel_size = cell.expert;
       layout.micro_batch_size = micro_batch;
       layout.schedule = piped.schedule;
+      layout.rank_order = cell.rank_order;
+      layout.num_layers_in_first_pipeline_stage = piped.split.num_layers_in_first_pipeline_stage;
+      layout.num_layers_in_last_pipeline_stage = piped.split.num_layers_in_last_pipeline_stage;
+      layout.account_for_embedding_in_pipeline_split =
+          piped.split.account_for_embedding_in_pipeline_split;
+      layout.account_for_loss_in_pipeline_split = piped.split.account_for_loss_in_pipeline_split;
       families.push_back(layout);
     }
   }
   return families;
 }
 
-std::vector<Layout> members_of(const SearchSpace& space, const Layout& family) {
-  static const std::vector<RecomputeGranularity> all_recompute{
-      RecomputeGranularity::none, RecomputeGranularity::selective, RecomputeGranularity::full};
+std::vector<RankOrder> launcher_rank_orders() {
+  return {Layout{}.rank_order,
+          {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data}};
+}
+
+std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family) {
   const bool tensor = family.tensor_parallel_size > 1;
-  const bool data = gradient_group_size(family) > 1;
-  const std::vector<bool> sequence = !space.sequence_parallel.empty() ? space.sequence_parallel
-                                     : tensor                         ? std::vector{true, false}
-                                                                      : std::vector{false};
-  const std::vector<int> zero =
-      or_default(space.zero_stages, data ? std::vector{0, 1, 2, 3} : std::vector{0});
+  const bool piped = family.pipeline_parallel_size > 1;
+  const bool interleaved = family.schedule == PipelineSchedule::interleaved;
+  std::vector<Layout> settings{family};
+  multiply(
+      settings,
+      values_or(space.sequence_parallel, tensor ? std::vector{true, false} : std::vector{false}),
+      [](Layout& l, bool on) { l.sequence_parallel = on; });
+  multiply(settings, tensor ? values_or(space.tp_comm_overlap, {false}) : std::vector{false},
+           [](Layout& l, bool on) { l.tp_comm_overlap = on; });
+  multiply(settings,
+           tensor && piped ? values_or(space.scatter_gather_p2p, {false}) : std::vector{false},
+           [](Layout& l, bool on) { l.scatter_gather_p2p = on; });
+  multiply(settings,
+           piped ? values_or(space.overlap_p2p_comm, {interleaved}) : std::vector{interleaved},
+           [](Layout& l, bool on) { l.overlap_p2p_comm = on; });
+  multiply(settings, or_default(space.expert_tensor_parallel_sizes, {0}),
+           [](Layout& l, int size) { l.expert_tensor_parallel_size = size; });
+  multiply(settings,
+           family.context_parallel_size > 1
+               ? values_or(space.cp_comm_types, {ContextParallelAlgorithm::p2p})
+               : std::vector{ContextParallelAlgorithm::p2p},
+           [](Layout& l, ContextParallelAlgorithm how) { l.cp_comm_type = how; });
+  multiply(settings, or_default(space.cpu_offloading_num_layers, {0}),
+           [](Layout& l, int layers) { l.cpu_offloading_num_layers = layers; });
+  multiply(settings, recomputes(space), [](Layout& l, Recompute recompute) {
+    l.recompute_granularity = recompute.granularity;
+    l.recompute_num_layers = recompute.num_layers;
+    if (recompute.num_layers > 0) l.recompute_method = RecomputeMethod::block;
+  });
+  return settings;
+}
+
+std::vector<Layout> data_settings(const SearchSpace& space, const Layout& cell) {
+  const bool data = gradient_group_size(cell) > 1;
+  std::vector<Layout> settings{cell};
+  multiply(settings, or_default(space.zero_stages, data ? std::vector{0, 1, 2, 3} : std::vector{0}),
+           [](Layout& l, int stage) { l.zero_stage = stage; });
+  std::vector<Layout> sharded;
+  for (const Layout& layout : settings) {
+    // Without shards their size means nothing.
+    std::vector<Layout> one{layout};
+    multiply(
+        one,
+        data && layout.zero_stage > 0 ? or_default(space.zero_shard_sizes, {0}) : std::vector{0},
+        [](Layout& l, int size) { l.zero_shard_size = size; });
+    sharded.insert(sharded.end(), one.begin(), one.end());
+  }
+  multiply(sharded, data ? values_or(space.overlap_grad_reduce, {true}) : std::vector{false},
+           [](Layout& l, bool on) { l.overlap_grad_reduce = on; });
+  std::vector<Layout> overlapped;
+  for (const Layout& layout : sharded) {
+    std::vector<Layout> one{layout};
+    const bool gathers = layout.overlap_grad_reduce && layout.zero_stage > 0;
+    multiply(one, gathers ? values_or(space.overlap_param_gather, {true}) : std::vector{false},
+             [](Layout& l, bool on) { l.overlap_param_gather = on; });
+    overlapped.insert(overlapped.end(), one.begin(), one.end());
+  }
+  multiply(overlapped, values_or(space.optimizer_offload, {false}),
+           [](Layout& l, bool on) { l.optimizer_offload = on; });
+  return overlapped;
+}
+
+Layout with_data_setting(Layout stage, const Layout& data) {
+  stage.zero_stage = data.zero_stage;
+  stage.zero_shard_size = data.zero_shard_size;
+  stage.overlap_grad_reduce = data.overlap_grad_reduce;
+  stage.overlap_param_gather = data.overlap_param_gather;
+  stage.optimizer_offload = data.optimizer_offload;
+  return stage;
+}
+
+std::vector<Layout> members_of(const SearchSpace& space, const Layout& family) {
+  const std::vector<Layout> data = data_settings(space, family);
   std::vector<Layout> members;
-  for (const bool s : sequence) {
-    for (const RecomputeGranularity r : space.recompute.empty() ? all_recompute : space.recompute) {
-      for (const int z : zero) {
-        Layout layout = family;
-        layout.sequence_parallel = s;
-        layout.recompute_granularity = r;
-        layout.zero_stage = z;
-        set_overlaps(layout, space.overlap_grad_reduce);
-        members.push_back(layout);
-      }
-    }
+  for (const Layout& stage : stage_settings(space, family)) {
+    for (const Layout& setting : data) members.push_back(with_data_setting(stage, setting));
   }
   return members;
 }

@@ -62,7 +62,7 @@ planner::SearchSpace read_space(ObjectReader reader) {
   space.sequence_parallel = read_bools(reader, "sequence_parallel");
   space.recompute = read_enums(reader, "recompute_granularity", kRecomputeGranularityNames);
   space.schedules = read_enums(reader, "schedules", kPipelineScheduleNames);
-  space.overlap_grad_reduce = reader.optional_bool("overlap_grad_reduce", true);
+  space.overlap_grad_reduce = read_bools(reader, "overlap_grad_reduce");
   reader.finish();
   return space;
 }

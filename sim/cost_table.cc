@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost_table.h"
 
-#include <array>
 #include <cstdint>
 #include <unordered_map>
 
@@ -10,67 +9,108 @@
 namespace meshwright {
 namespace {
 
-// Everything that chunk_cost reads: layouts that agree in it share the cost.
-struct ChunkKey {
-  std::array<std::int32_t, 20> fields{};
-  bool operator==(const ChunkKey&) const = default;
+// What the work of a layer, embedding or head reads: layouts that agree in it share the work.
+struct UnitKey {
+  Layout layout;                       // what a unit does not read has its default
+  std::array<Placement, 4> placement;  // this stands for rank order, data and pipeline size
+  int unit = 0;                        // layer: kind_index; then embedding and head
+  bool operator==(const UnitKey&) const = default;
 };
+constexpr int kEmbedding = kLayerKinds;
+constexpr int kHead = kLayerKinds + 1;
 
-struct ChunkKeyHash {
-  std::size_t operator()(const ChunkKey& key) const {
+Layout read_by_units(const Layout& layout) {
+  Layout read = layout;
+  const Layout defaults;
+  read.pipeline_parallel_size = defaults.pipeline_parallel_size;
+  read.virtual_pipeline_parallel_size = defaults.virtual_pipeline_parallel_size;
+  read.data_parallel_size = defaults.data_parallel_size;
+  read.expert_tensor_parallel_size = expert_tensor_size(layout);
+  read.schedule = defaults.schedule;
+  read.num_layers_in_first_pipeline_stage = 0;
+  read.num_layers_in_last_pipeline_stage = 0;
+  read.account_for_embedding_in_pipeline_split = false;
+  read.account_for_loss_in_pipeline_split = false;
+  read.scatter_gather_p2p = false;
+  read.zero_stage = 0;
+  read.zero_shard_size = 0;
+  read.recompute_method = defaults.recompute_method;
+  read.recompute_num_layers = 0;
+  if (read.recompute_granularity != RecomputeGranularity::selective) {
+    read.recompute_modules = defaults.recompute_modules;
+  }
+  read.overlap_grad_reduce = false;
+  read.overlap_param_gather = false;
+  read.overlap_p2p_comm = false;
+  read.optimizer_offload = false;
+  read.cpu_offloading_num_layers = 0;
+  read.rank_order = defaults.rank_order;
+  return read;
+}
+
+struct UnitKeyHash {
+  std::size_t operator()(const UnitKey& key) const {
+    const Layout& l = key.layout;
     std::size_t hash = 1469598103934665603ULL;  // FNV-1a over words
-    for (const std::int32_t field : key.fields) {
+    const auto mix = [&hash](int field) {
       hash = (hash ^ static_cast<std::uint32_t>(field)) * 1099511628211ULL;
+    };
+    mix(l.tensor_parallel_size * 64 + l.context_parallel_size);
+    mix(l.expert_parallel_size * 64 + l.expert_tensor_parallel_size);
+    mix(l.micro_batch_size);
+    mix(static_cast<int>(l.recompute_granularity) * 256 + l.recompute_modules);
+    mix((l.sequence_parallel ? 1 : 0) + (l.tp_comm_overlap ? 2 : 0) +
+        4 * static_cast<int>(l.cp_comm_type));
+    mix(key.unit);
+    for (const Placement& p : key.placement) {
+      mix(p.num_nodes * 65536 + p.ranks_per_node * 256 + p.groups_per_node);
     }
-    return hash;
+    return hash ^ (hash >> 29U);
   }
 };
 
-std::int32_t packed(const Placement& placement) {
-  return placement.num_nodes * 65536 + placement.ranks_per_node * 256 + placement.groups_per_node;
-}
-
-ChunkKey chunk_key(const Layout& l, const Chunk& chunk, int stage_layers, const Cluster& cluster) {
-  const int recomputed = fully_recomputed_layers(l, stage_layers);
-  const std::int32_t flags = (l.sequence_parallel ? 1 : 0) | (l.tp_comm_overlap ? 2 : 0) |
-                             (chunk.embedding ? 4 : 0) | (chunk.head ? 8 : 0) |
-                             (l.overlap_p2p_comm ? 16 : 0);
-  return {{l.tensor_parallel_size,
-           l.context_parallel_size,
-           l.expert_parallel_size,
-           expert_tensor_size(l),
-           l.micro_batch_size,
-           flags,
-           static_cast<int>(l.recompute_granularity),
-           static_cast<int>(l.recompute_modules),
-           recomputed,
-           stage_layers,
-           static_cast<int>(l.cp_comm_type),
-           l.hierarchical_context_parallel_size,
-           chunk.first_layer,
-           chunk.num_layers,
-           packed(place(Group::tensor, l, cluster)),
-           packed(place(Group::context, l, cluster)),
-           packed(place(Group::expert, l, cluster)),
-           packed(place(Group::expert_tensor, l, cluster)),
-           0,
-           0}};
-}
-
 }  // namespace
+
+UnitsOf<Seconds> bare(const Units& units) {
+  UnitsOf<Seconds> result;
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    result.kept[k] = bare(units.kept[k]);
+    result.recomputed[k] = bare(units.recomputed[k]);
+  }
+  result.embedding = bare(units.embedding);
+  result.head = bare(units.head);
+  return result;
+}
 
 struct CostTable::Impl {
   const Model& model;
   const Cluster& cluster;
   const Job& job;
-  bool uniform_layers = false;  // all layers are of one kind: where a chunk starts does not matter
-  std::unordered_map<ChunkKey, ChunkCost, ChunkKeyHash> chunks;
+  std::array<bool, kLayerKinds> has_kind{};
+  std::unordered_map<UnitKey, ChunkWork, UnitKeyHash> works;
+
+  const ChunkWork& work(UnitKey& key, int unit, RecomputeGranularity granularity,
+                        const Layout& layout) {
+    key.unit = unit;
+    key.layout.recompute_granularity = granularity;
+    const auto found = works.find(key);
+    if (found != works.end()) return found->second;
+    return works.emplace(key, computed(unit, granularity, layout)).first->second;
+  }
+
+  [[nodiscard]] ChunkWork computed(int unit, RecomputeGranularity granularity,
+                                   const Layout& layout) const {
+    if (unit == kEmbedding) return embedding_work(model, cluster, job, layout);
+    if (unit == kHead) return head_work(model, cluster, job, layout);
+    const LayerKind kind{(unit & 2) != 0, (unit & 1) != 0};
+    return layer_work(model, cluster, job, layout, kind, granularity == RecomputeGranularity::full);
+  }
 };
 
 CostTable::CostTable(const Model& model, const Cluster& cluster, const Job& job)
-    : impl_(new Impl{model, cluster, job, true, {}}) {
-  for (int i = 1; i < model.num_layers; ++i) {
-    if (!(layer_kind(model, i) == layer_kind(model, 0))) impl_->uniform_layers = false;
+    : impl_(new Impl{model, cluster, job, {}, {}}) {
+  for (int i = 0; i < model.num_layers; ++i) {
+    impl_->has_kind[kind_index(layer_kind(model, i))] = true;
   }
 }
 CostTable::~CostTable() = default;
@@ -81,16 +121,25 @@ const Model& CostTable::model() const { return impl_->model; }
 const Cluster& CostTable::cluster() const { return impl_->cluster; }
 const Job& CostTable::job() const { return impl_->job; }
 
-const ChunkCost& CostTable::chunk(const Layout& layout, const Chunk& chunk, int stage_layers) {
-  Chunk normal = chunk;
-  if (impl_->uniform_layers) normal.first_layer = 0;
-  const ChunkKey key = chunk_key(layout, normal, stage_layers, impl_->cluster);
-  const auto found = impl_->chunks.find(key);
-  if (found != impl_->chunks.end()) return found->second;
-  return impl_->chunks
-      .emplace(key,
-               chunk_cost(impl_->model, impl_->cluster, impl_->job, layout, normal, stage_layers))
-      .first->second;
+Units CostTable::units(const Layout& layout) {
+  const Cluster& cluster = impl_->cluster;
+  UnitKey key{read_by_units(layout),
+              {place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
+               place(Group::expert, layout, cluster), place(Group::expert_tensor, layout, cluster)},
+              0};
+  const RecomputeGranularity asked = layout.recompute_granularity;
+  const bool full = asked == RecomputeGranularity::full;
+  const RecomputeGranularity kept = full ? RecomputeGranularity::none : asked;
+  Units units;
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if (!impl_->has_kind[k]) continue;
+    const int unit = static_cast<int>(k);
+    units.kept[k] = impl_->work(key, unit, kept, layout);
+    if (full) units.recomputed[k] = impl_->work(key, unit, asked, layout);
+  }
+  units.embedding = impl_->work(key, kEmbedding, kept, layout);
+  units.head = impl_->work(key, kHead, asked, layout);  // it holds multi-token prediction's layers
+  return units;
 }
 
 }  // namespace meshwright

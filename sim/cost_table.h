@@ -2,14 +2,28 @@
 // The costs that layouts share, computed once.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "sim/cost/chunk.h"
+#include "sim/layout/pipeline_shape.h"
 
 namespace meshwright {
 
-// Remembers what depends on few of a layout's sizes: the cost of a chunk on tp, cp, ep, micro-batch
-// and recompute, not on dp. One a thread; for one model, cluster and job.
+// Everything that the cost of a chunk is made of, of one micro-batch. Kinds of layers that the
+// model or the recompute does not have are left empty.
+template <typename Amount>
+struct UnitsOf {
+  std::array<WorkOf<Amount>, kLayerKinds> kept;        // by kind_index
+  std::array<WorkOf<Amount>, kLayerKinds> recomputed;  // whole, from its input
+  WorkOf<Amount> embedding, head;
+};
+using Units = UnitsOf<Cost>;
+UnitsOf<Seconds> bare(const Units& units);
+
+// Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,
+// micro-batch and recompute, and where those groups sit, but not on dp, pp, schedule or ZeRO. One a
+// thread; for one model, cluster and job.
 class CostTable {
  public:
   CostTable(const Model& model, const Cluster& cluster, const Job& job);
@@ -17,7 +31,7 @@ class CostTable {
   CostTable(CostTable&&) noexcept;
   CostTable& operator=(CostTable&&) noexcept;
 
-  const ChunkCost& chunk(const Layout& layout, const Chunk& chunk, int stage_layers);
+  Units units(const Layout& layout);
   [[nodiscard]] const Model& model() const;
   [[nodiscard]] const Cluster& cluster() const;
   [[nodiscard]] const Job& job() const;

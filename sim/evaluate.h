@@ -6,36 +6,13 @@
 // communication is not hidden + optimizer + host + offload.
 #pragma once
 
-#include <array>
 #include <optional>
 
 #include "sim/cost_table.h"
 #include "sim/layout/rules.h"
+#include "sim/terms.h"
 
 namespace meshwright {
-
-// The parts of a step; they add up to it.
-enum class TermKind {
-  forward_compute,
-  backward_compute,
-  recompute,
-  tensor_parallel_communication,
-  context_parallel_communication,
-  expert_parallel_communication,
-  pipeline_communication,
-  pipeline_bubble,
-  data_parallel_communication,  // what is not hidden
-  optimizer,
-  host,  // the host could not launch fast enough
-  offload,
-};
-inline constexpr int kNumTerms = static_cast<int>(TermKind::offload) + 1;
-
-struct Term {
-  TermKind kind = TermKind::forward_compute;
-  Cost cost;
-};
-using Terms = std::array<Term, kNumTerms>;
 
 struct Evaluation {
   std::optional<Violation> violation;  // when set, nothing below is (memory: peak_memory is)

@@ -1,33 +1,161 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipeline.h"
 
-namespace meshwright {
+#include <algorithm>
 
-Pipeline pipeline_of(CostTable& table, const Layout& layout) {
-  Pipeline pipeline;
-  pipeline.stages = pipeline_stages(table.model(), layout);
-  pipeline.costs.resize(pipeline.stages.size());
-  pipeline.times.stages.resize(pipeline.stages.size());
-  for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-    const Stage& stage = pipeline.stages[i];
-    const auto chunks_per_stage = static_cast<double>(stage.chunks.size());
-    for (const Chunk& chunk : stage.chunks) {
-      const ChunkCost& cost = table.chunk(layout, chunk, stage.num_layers());
-      add_chunk(pipeline.costs[i], cost);
-      const Seconds host =
-          cost.host + table.cluster().framework.micro_batch_overhead / chunks_per_stage;
-      pipeline.costs[i].host += host - cost.host;
-      const Seconds weight = cost.backward_weight.time;
-      pipeline.times.stages[i].push_back(
-          {cost.forward_time() + host * 0.5, cost.backward_time() - weight + host * 0.5, weight});
-    }
-    const auto work = [&](int s) {
-      const StageCost& c = pipeline.costs[static_cast<std::size_t>(s)];
-      return c.forward_time + c.backward_time + c.host;
-    };
-    if (work(static_cast<int>(i)) > work(pipeline.slowest)) pipeline.slowest = static_cast<int>(i);
+namespace meshwright {
+namespace {
+
+template <typename Amount>
+WorkOf<Amount> work_of(const ChunkKind& kind, const UnitsOf<Amount>& units, double share) {
+  WorkOf<Amount> work;
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if (kind.layers[k] == 0) continue;
+    const double layers = kind.layers[k];
+    const double recomputed = layers * share;
+    if (layers > recomputed) add(work, units.kept[k], layers - recomputed);
+    if (recomputed > 0) add(work, units.recomputed[k], recomputed);
   }
-  return pipeline;
+  if (kind.embedding) add(work, units.embedding, 1);
+  if (kind.head) add(work, units.head, 1);
+  return work;
+}
+
+// The framework's overhead of a micro-batch is the stage's; its chunks share it.
+Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
+  return cluster.framework.micro_batch_overhead / shape.chunks_per_stage;
+}
+
+template <typename Amount>
+ChunkTimes times_of(const ChunkCostOf<Amount>& chunk) {
+  const Seconds weight = time_of(chunk.backward_weight);
+  return {chunk.forward_time() + chunk.host * 0.5,
+          chunk.backward_time() - weight + chunk.host * 0.5, weight};
+}
+
+template <typename Amount>
+void fill_stages(PipelinePartOf<Amount>& part, const PipelineShape& shape) {
+  part.stages.clear();
+  part.loads.clear();
+  part.slowest = 0;
+  for (const StageRun& run : shape.runs) {
+    StageCostOf<Amount>& stage = part.stages.emplace_back();
+    StageLoad& load = part.loads.emplace_back();
+    load.count = run.count;
+    for (const ChunkShare& share : run.chunks) {
+      const auto& chunk = part.chunks[static_cast<std::size_t>(share.kind)];
+      add_chunk(stage, chunk, share.count);
+      const ChunkTimes times = times_of(chunk);
+      load.forward += times.forward * share.count;
+      load.backward += (times.backward_input + times.backward_weight) * share.count;
+    }
+    if (stage.work() > part.stages[static_cast<std::size_t>(part.slowest)].work()) {
+      part.slowest = static_cast<int>(part.stages.size()) - 1;
+    }
+  }
+}
+
+template <typename Amount>
+ChunkTimes average_chunk(const PipelinePartOf<Amount>& part, const PipelineShape& shape) {
+  ChunkTimes sum;
+  for (const StageRun& run : shape.runs) {
+    for (const ChunkShare& share : run.chunks) {
+      const ChunkTimes times = times_of(part.chunks[static_cast<std::size_t>(share.kind)]);
+      const double count = share.count * run.count;
+      sum.forward += times.forward * count;
+      sum.backward_input += times.backward_input * count;
+      sum.backward_weight += times.backward_weight * count;
+    }
+  }
+  const double all = shape.num_stages * shape.chunks_per_stage;
+  return {sum.forward / all, sum.backward_input / all, sum.backward_weight / all};
+}
+
+template <typename Amount>
+Amount with_time(Amount amount, Seconds time) {
+  set_time(amount, time);
+  return amount;
+}
+
+}  // namespace
+
+template <typename Amount>
+PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amount send,
+                                       Seconds offload) {
+  PipelineInputOf<Amount> input;
+  input.schedule = layout.schedule;
+  input.all_micro_batches = num_micro_batches(job.global_batch_size, layout);
+  input.micro_batches = micro_batches_of_chunk(job, layout);
+  input.send = send;
+  input.offload = offload;
+  input.recomputed_layers = fully_recomputed_layers(layout, INT32_MAX);
+  return input;
+}
+
+template <typename Amount>
+void fill_pipeline(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                   const UnitsOf<Amount>& units, const PipelineShape& shape,
+                   const Cluster& cluster) {
+  part.chunks.clear();
+  for (const ChunkKind& kind : shape.chunks) {
+    part.chunks.push_back(
+        chunk_cost(work_of(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
+    part.chunks.back().host += overhead_share(shape, cluster);
+  }
+  fill_stages(part, shape);
+
+  const Seconds send = time_of(input.send);
+  const Seconds total = closed_form_total(
+      input.schedule,
+      {part.loads, shape.num_stages, shape.chunks_per_stage, average_chunk(part, shape), send},
+      input.all_micro_batches);
+  const double m = input.micro_batches;
+  const StageCostOf<Amount>& stage = part.stages[static_cast<std::size_t>(part.slowest)];
+  // Each micro-batch and chunk waits for one message forward and one backward.
+  const Seconds messages =
+      shape.num_stages > 1 ? send * (2.0 * m * shape.chunks_per_stage) : seconds(0);
+  const Seconds waiting = std::max(seconds(0), total - stage.work() * m);
+  const Seconds sending = std::min(messages, waiting);
+  part.terms = {times(stage.forward, m), times(stage.backward, m), times(stage.recompute, m),
+                times(stage.tensor, m), times(stage.context, m), times(stage.expert, m),
+                with_time(input.send, sending),
+                // Idle for as long as others compute.
+                with_time(stage.forward + stage.backward, waiting - sending)};
+  part.time = seconds(0);
+  for (const Amount& term : part.terms) part.time += time_of(term);
+  part.host = stage.host * m + cluster.framework.step_overhead;
+  part.offload = offload_cost(input.offload, stage.forward_time + stage.backward_time).time * m;
+}
+
+template PipelineInputOf<Cost> pipeline_input(const Job&, const Layout&, Cost, Seconds);
+template PipelineInputOf<Seconds> pipeline_input(const Job&, const Layout&, Seconds, Seconds);
+template void fill_pipeline(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&,
+                            const UnitsOf<Cost>&, const PipelineShape&, const Cluster&);
+template void fill_pipeline(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
+                            const UnitsOf<Seconds>&, const PipelineShape&, const Cluster&);
+
+PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
+  const Cost send = send_cost(table.model(), table.job(), layout, table.cluster());
+  const Seconds offload = offload_time(table.model(), table.job(), layout, table.cluster().device);
+  PipelinePart part;
+  fill_pipeline(part, pipeline_input(table.job(), layout, send, offload), table.units(layout),
+                shape, table.cluster());
+  return part;
+}
+
+PipelineTimes pipeline_times(CostTable& table, const Layout& layout) {
+  const PipelineShape shape = pipeline_shape(table.model(), layout);
+  const PipelinePart part = pipeline_part(table, layout, shape);
+  PipelineTimes times;
+  for (const StageRun& run : shape.runs) {
+    std::vector<ChunkTimes> chunks;
+    for (const ChunkShare& share : run.chunks) {
+      chunks.insert(chunks.end(), static_cast<std::size_t>(share.count),
+                    times_of(part.chunks[static_cast<std::size_t>(share.kind)]));
+    }
+    times.stages.insert(times.stages.end(), static_cast<std::size_t>(run.count), chunks);
+  }
+  return times;
 }
 
 }  // namespace meshwright

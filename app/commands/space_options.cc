@@ -116,7 +116,7 @@ planner::SearchSpace space_of(const SpaceOptions& options) {
   space.sequence_parallel = bool_list("--sp", options.sp);
   space.recompute = word_list("--recompute", options.recompute, kRecomputeGranularityNames);
   space.schedules = word_list("--schedule", options.schedule, kPipelineScheduleNames);
-  space.overlap_grad_reduce = !options.no_overlap;
+  if (options.no_overlap) space.overlap_grad_reduce = {false};
   return space;
 }
 

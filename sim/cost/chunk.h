@@ -6,7 +6,10 @@
 // compute it runs beside.
 #pragma once
 
+#include <algorithm>
+
 #include "sim/cost/compute.h"
+#include "sim/cost/host.h"
 #include "sim/cost/volume.h"
 #include "sim/hardware/cluster.h"
 #include "sim/job.h"
@@ -18,33 +21,125 @@ namespace meshwright {
 
 // Time that overlapped communication adds to the compute it hides behind:
 // max(0, communication - compute) + slowdown * min(communication, compute).
-Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown);
+inline Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown) {
+  const Seconds beside = std::min(communication, compute);
+  return communication - beside + overlap_slowdown * beside;
+}
 
-// Communication of one micro-batch, by the axis that causes it.
-struct CommunicationCost {
-  Cost tensor, context, expert;
-  [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
+// Every sum below exists with a Cost's spread and provenance, for an estimate, and as bare Seconds,
+// for a search: one formula, so that the seconds of both agree to the last bit.
+template <typename Amount>
+struct CommunicationOf {
+  Amount tensor{}, context{}, expert{};  // by the axis that causes it
+  [[nodiscard]] Seconds total() const {
+    return time_of(tensor) + time_of(context) + time_of(expert);
+  }
 };
+using CommunicationCost = CommunicationOf<Cost>;  // of one micro-batch
 
-struct ChunkCost {
-  Cost forward;  // compute
-  Cost backward_input;
-  Cost backward_weight;
-  Cost recompute;  // forward work done again in backward
-  CommunicationCost forward_communication;
-  CommunicationCost backward_communication;  // with what recompute repeats
-  Seconds host;                              // what the host's launches add, forward and backward
+// What operators and calls add up to before anything hides behind anything. Linear: a chunk is the
+// sum of its layers, embedding and head.
+template <typename Amount>
+struct WorkOf {
+  Amount forward{}, backward_input{}, backward_weight{}, recompute{};
+  // Communication that nothing hides, and what can hide behind compute.
+  CommunicationOf<Amount> forward_exposed{}, backward_exposed{};
+  CommunicationOf<Amount> forward_hidden{}, backward_hidden{};
+  double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
+};
+using ChunkWork = WorkOf<Cost>;
+
+template <typename Amount>
+struct ChunkCostOf {
+  Amount forward{};  // compute
+  Amount backward_input{};
+  Amount backward_weight{};
+  Amount recompute{};  // forward work done again in backward
+  CommunicationOf<Amount> forward_communication{};
+  CommunicationOf<Amount> backward_communication{};  // with what recompute repeats
+  Seconds host;                                      // what the host's launches add, both ways
 
   [[nodiscard]] Seconds forward_time() const {
-    return forward.time + forward_communication.total();
+    return time_of(forward) + forward_communication.total();
   }
   [[nodiscard]] Seconds backward_time() const {
-    return recompute.time + backward_input.time + backward_weight.time +
+    return time_of(recompute) + time_of(backward_input) + time_of(backward_weight) +
            backward_communication.total();
   }
 };
+using ChunkCost = ChunkCostOf<Cost>;
 
-ChunkCost chunk_cost(const Model& model, const Cluster& cluster, const Job& job,
-                     const Layout& layout, const Chunk& chunk, int stage_layers);
+// One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective
+// recompute has it.
+ChunkWork layer_work(const Model& model, const Cluster& cluster, const Job& job,
+                     const Layout& layout, LayerKind kind, bool recomputed_whole);
+ChunkWork embedding_work(const Model& model, const Cluster& cluster, const Job& job,
+                         const Layout& layout);
+// Final norm, logits, loss, and the multi-token-prediction layers.
+ChunkWork head_work(const Model& model, const Cluster& cluster, const Job& job,
+                    const Layout& layout);
+
+template <typename Amount>
+void add(CommunicationOf<Amount>& to, const CommunicationOf<Amount>& from, double count) {
+  to.tensor = to.tensor + times(from.tensor, count);
+  to.context = to.context + times(from.context, count);
+  to.expert = to.expert + times(from.expert, count);
+}
+
+// `count` times `from`.
+template <typename Amount>
+void add(WorkOf<Amount>& to, const WorkOf<Amount>& from, double count) {
+  to.forward = to.forward + times(from.forward, count);
+  to.backward_input = to.backward_input + times(from.backward_input, count);
+  to.backward_weight = to.backward_weight + times(from.backward_weight, count);
+  to.recompute = to.recompute + times(from.recompute, count);
+  add(to.forward_exposed, from.forward_exposed, count);
+  add(to.backward_exposed, from.backward_exposed, count);
+  add(to.forward_hidden, from.forward_hidden, count);
+  add(to.backward_hidden, from.backward_hidden, count);
+  to.forward_launches += from.forward_launches * count;
+  to.backward_launches += from.backward_launches * count;
+}
+
+// Each axis's hidden communication, in turn, against the compute that is left to hide behind.
+template <typename Amount>
+CommunicationOf<Amount> exposed(CommunicationOf<Amount> sum, const CommunicationOf<Amount>& hidden,
+                                Seconds compute, double overlap_slowdown) {
+  const auto hide = [&](Amount& to, Amount from) {
+    const Seconds communication = time_of(from);
+    if (communication == seconds(0)) return;
+    set_time(from, exposed_time(communication, compute, overlap_slowdown));
+    compute -= std::min(compute, communication);
+    to = to + from;
+  };
+  hide(sum.tensor, hidden.tensor);
+  hide(sum.context, hidden.context);
+  hide(sum.expert, hidden.expert);
+  return sum;
+}
+
+// What a chunk's work costs: communication hides behind compute, and the host adds its launches.
+template <typename Amount>
+ChunkCostOf<Amount> chunk_cost(const WorkOf<Amount>& work, const Cluster& cluster) {
+  const double slowdown = cluster.device.overlap_slowdown;
+  ChunkCostOf<Amount> cost;
+  cost.forward = work.forward;
+  cost.backward_input = work.backward_input;
+  cost.backward_weight = work.backward_weight;
+  cost.recompute = work.recompute;
+  cost.forward_communication =
+      exposed(work.forward_exposed, work.forward_hidden, time_of(work.forward), slowdown);
+  cost.backward_communication =
+      exposed(work.backward_exposed, work.backward_hidden,
+              time_of(work.backward_input) + time_of(work.backward_weight), slowdown);
+  const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
+  cost.host = host_time(launch * work.forward_launches, cost.forward_time()) +
+              host_time(launch * work.backward_launches, cost.backward_time());
+  return cost;
+}
+
+// The same without spreads.
+CommunicationOf<Seconds> bare(const CommunicationCost& cost);
+WorkOf<Seconds> bare(const ChunkWork& work);
 
 }  // namespace meshwright

@@ -40,4 +40,11 @@ Cost operator+(const Cost& a, const Cost& b);
 // The same work `factor` times.
 Cost times(Cost cost, double factor);
 
+// The same words for bare Seconds, so that one formula serves both.
+constexpr Seconds times(Seconds time, double factor) { return time * factor; }
+constexpr Seconds time_of(const Cost& cost) { return cost.time; }
+constexpr Seconds time_of(Seconds time) { return time; }
+constexpr void set_time(Cost& cost, Seconds time) { cost.time = time; }
+constexpr void set_time(Seconds& to, Seconds time) { to = time; }
+
 }  // namespace meshwright

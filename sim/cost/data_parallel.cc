@@ -24,20 +24,8 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
   return cost;
 }
 
-Cost exposed_data(const DataCost& cost, const StageCost& stage, const Layout& layout,
-                  double micro_batches, double overlap_slowdown) {
-  const auto against = [overlap_slowdown](Cost communication, bool overlap, Seconds compute) {
-    if (overlap) communication.time = exposed_time(communication.time, compute, overlap_slowdown);
-    return communication;
-  };
-  // Gradients are reduced while the last micro-batch's backward runs; parameters are gathered while
-  // the first one's forward does. ZeRO-3 prefetches every layer's.
-  const bool prefetch = layout.zero_stage == 3;
-  Cost sum = against(cost.reduce, layout.overlap_grad_reduce, stage.backward_time);
-  sum = sum + against(cost.gather, layout.overlap_param_gather, stage.forward_time);
-  sum = sum + against(cost.forward_gather, prefetch, stage.forward_time * micro_batches);
-  return sum + against(cost.backward_gather, prefetch || layout.overlap_grad_reduce,
-                       stage.backward_time * micro_batches);
+DataCostOf<Seconds> bare(const DataCost& cost) {
+  return {cost.reduce.time, cost.gather.time, cost.forward_gather.time, cost.backward_gather.time};
 }
 
 }  // namespace meshwright

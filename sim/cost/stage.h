@@ -8,19 +8,42 @@
 namespace meshwright {
 
 // All that one stage does for one micro-batch.
-struct StageCost {
-  Cost forward, backward, recompute, tensor, context, expert;
+template <typename Amount>
+struct StageCostOf {
+  Amount forward{}, backward{}, recompute{}, tensor{}, context{}, expert{};
   Seconds host;
   Seconds forward_time, backward_time;
+  [[nodiscard]] Seconds work() const { return forward_time + backward_time + host; }
 };
+using StageCost = StageCostOf<Cost>;
 
-void add_chunk(StageCost& stage, const ChunkCost& chunk);
+// `count` chunks alike.
+template <typename Amount>
+void add_chunk(StageCostOf<Amount>& stage, const ChunkCostOf<Amount>& chunk, double count) {
+  const auto both = [count](const Amount& a, const Amount& b) { return times(a + b, count); };
+  const CommunicationOf<Amount>& forward = chunk.forward_communication;
+  const CommunicationOf<Amount>& backward = chunk.backward_communication;
+  stage.forward = stage.forward + times(chunk.forward, count);
+  stage.backward = stage.backward + both(chunk.backward_input, chunk.backward_weight);
+  stage.recompute = stage.recompute + times(chunk.recompute, count);
+  stage.tensor = stage.tensor + both(forward.tensor, backward.tensor);
+  stage.context = stage.context + both(forward.context, backward.context);
+  stage.expert = stage.expert + both(forward.expert, backward.expert);
+  stage.host += chunk.host * count;
+  stage.forward_time += chunk.forward_time() * count;
+  stage.backward_time += chunk.backward_time() * count;
+}
 
-// Activations of cpu_offloading_num_layers layers go to the host and come back, beside the compute.
-Cost offload_cost(const Model& model, const Job& job, const Layout& layout, const StageCost& stage,
-                  const Device& device);
+// Time that activations of cpu_offloading_num_layers layers take to the host and back.
+Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
+                     const Device& device);
+// What of it sticks out beside a stage's `compute`.
+inline Cost offload_cost(Seconds offload, Seconds compute) {
+  if (offload == seconds(0)) return {};
+  return {std::max(seconds(0), offload - compute), 0.3, Provenance::datasheet};
+}
 
 // One message between neighbouring stages; hidden when the layout overlaps it.
-Cost send_cost(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
+Cost send_cost(const Model& model, const Job& job, const Layout& layout, const Cluster& cluster);
 
 }  // namespace meshwright

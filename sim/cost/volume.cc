@@ -139,6 +139,24 @@ StageVolume stage_volume(const Model& model, const Job& job, const Layout& layou
   return result;
 }
 
+StageVolume data_volume(const Model& model, const Job& job, const Layout& layout,
+                        const Stage& stage, int stage_index) {
+  StageVolume result;
+  result.stage = stage_index;
+  const VolumeScope scope(model, job, layout);
+  for (const Chunk& chunk : stage.chunks) {
+    Ledger zero;
+    add_zero_transfers(zero, scope, chunk);
+    append_scaled(result.transfers, zero.transfers(), micro_batches_of_chunk(job, layout));
+  }
+  Ledger once;
+  add_gradient_transfers(once, scope, stage);
+  add_shared_parameter_transfers(once, scope, stage);
+  add_scalar_transfers(once, scope, stage);
+  append_scaled(result.transfers, once.transfers(), 1.0);
+  return result;
+}
+
 Volume volume(const Model& model, const Job& job, const Layout& layout) {
   Volume result;
   const std::vector<Stage> stages = pipeline_stages(model, layout);

@@ -63,6 +63,13 @@ std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const 
 // (dualpipe: half of them), the sends to its neighbours, and what happens once a step.
 StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
+// Micro-batches that one chunk sees in a step: dualpipe feeds half from each end.
+double micro_batches_of_chunk(const Job& job, const Layout& layout);
+// The part of it that goes over the data groups or once a step: what depends on the data size.
+StageVolume data_volume(const Model& model, const Job& job, const Layout& layout,
+                        const Stage& stage, int stage_index);
+// One message of a micro-batch to the next stage.
+Transfer stage_send(const Model& model, const Job& job, const Layout& layout);
 Volume volume(const Model& model, const Job& job, const Layout& layout);
 
 // What no algorithm can go below, as the mean over the ranks of the group (a single rank may send

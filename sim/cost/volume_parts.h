@@ -69,7 +69,4 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
 void add_scalar_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
 
-// Micro-batches that one chunk sees in a step: dualpipe feeds half from each end.
-double micro_batches_of_chunk(const Job& job, const Layout& layout);
-
 }  // namespace meshwright

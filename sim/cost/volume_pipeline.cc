@@ -26,7 +26,25 @@ Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index
   return borders;
 }
 
+bool scatters(const Layout& layout) {
+  return layout.scatter_gather_p2p && !layout.sequence_parallel;
+}
+
 }  // namespace
+
+Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
+  const bool pieces = layout.sequence_parallel || scatters(layout);
+  const Bytes whole = VolumeScope(model, job, layout).activation(model.hidden_size);
+  return {.name = "activation send",
+          .group = Group::pipeline,
+          .collective = Collective::send_recv,
+          .phase = Phase::forward,
+          .group_size = 2,
+          .times_per_step = 1,
+          .payload = pieces ? whole / layout.tensor_parallel_size : whole,
+          .overlappable = layout.overlap_p2p_comm,
+          .formula = pieces ? "b*s*h*w/(c*t)" : "b*s*h*w/c"};
+}
 
 void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
                             int stage_index) {
@@ -34,23 +52,17 @@ void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
   if (layout.pipeline_parallel_size == 1) return;
   const Borders borders = borders_of(scope, stage, stage_index);
   const double micro_batches = micro_batches_of_chunk(scope.job, layout);
-  const bool scatters = layout.scatter_gather_p2p && !layout.sequence_parallel;
-  const bool pieces = layout.sequence_parallel || scatters;
   const Bytes whole = scope.activation(scope.model.hidden_size);
   const auto send = [&](std::string_view name, Phase phase, double times) {
-    ledger.add({.name = name,
-                .group = Group::pipeline,
-                .collective = Collective::send_recv,
-                .phase = phase,
-                .group_size = 2,
-                .times_per_step = times * micro_batches,
-                .payload = pieces ? whole / layout.tensor_parallel_size : whole,
-                .overlappable = layout.overlap_p2p_comm,
-                .formula = pieces ? "b*s*h*w/(c*t)" : "b*s*h*w/c"});
+    Transfer transfer = stage_send(scope.model, scope.job, layout);
+    transfer.name = name;
+    transfer.phase = phase;
+    transfer.times_per_step = times * micro_batches;
+    ledger.add(transfer);
   };
   send("activation send", Phase::forward, borders.forward_out);
   send("activation gradient send", Phase::backward, borders.backward_out);
-  if (!scatters) return;
+  if (!scatters(layout)) return;
   // The receiver puts the pieces together over its tensor group (Narayanan 2021, section 4.1).
   const auto gather = [&](std::string_view name, Phase phase, double times) {
     ledger.add({.name = name,

@@ -24,6 +24,7 @@ struct Placement {
   int num_leaves = 1;       // leaf switches (of a rail) that the group's nodes hang on
   int num_pods = 1;         // sets of spine switches likewise
   bool in_island = false;   // every group of this axis lies inside one island
+  bool operator==(const Placement&) const = default;
   [[nodiscard]] Tier tier() const {
     return group_size == 1 ? Tier::self : num_nodes == 1 ? Tier::intra_node : Tier::inter_node;
   }

@@ -269,16 +269,12 @@ Found check_zero(const Layout& layout) {
 }
 
 Found check_overlap(const Layout& layout) {
-  if (layout.overlap_param_gather) {
-    if (!layout.overlap_grad_reduce) {
-      return violated(Rule::overlap_param_gather_needs_overlap_grad_reduce, 1, 0);
-    }
-    if (layout.zero_stage == 0) {
-      return violated(Rule::overlap_param_gather_needs_sharded_optimizer, 1, 0);
-    }
+  if (!layout.overlap_param_gather) return std::nullopt;
+  if (!layout.overlap_grad_reduce) {
+    return violated(Rule::overlap_param_gather_needs_overlap_grad_reduce, 1, 0);
   }
-  if (layout.tp_comm_overlap && !layout.sequence_parallel) {
-    return violated(Rule::tp_comm_overlap_needs_sequence_parallel, 1, 0);
+  if (layout.zero_stage == 0) {
+    return violated(Rule::overlap_param_gather_needs_sharded_optimizer, 1, 0);
   }
   return std::nullopt;
 }
@@ -297,24 +293,39 @@ Found check_stage_layers(const Layout& layout, int smallest_stage) {
 
 }  // namespace
 
-std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
-                                      int gpus) {
+std::optional<Violation> check_sizes(const Model& model, const Job& job, const Layout& layout,
+                                     int gpus) {
   if (gpus != 0 && world_size(layout) != gpus) {
     return violated(Rule::world_size_equals_gpus, world_size(layout), gpus);
   }
   if (auto found = check_tensor(model, job, layout)) return found;
-  const Split split = split_of(model, layout);
   const int micro_batches = num_micro_batches(job.global_batch_size, layout);
-  if (auto found = check_pipeline(layout, split, micro_batches)) return found;
+  if (auto found = check_pipeline(layout, split_of(model, layout), micro_batches)) return found;
   if (auto found = must_divide(Rule::batch_divides_by_micro_batch_times_data, job.global_batch_size,
                                std::int64_t{layout.micro_batch_size} * layout.data_parallel_size)) {
     return found;
   }
   if (auto found = check_context(model, job, layout)) return found;
-  if (auto found = check_experts(model, layout)) return found;
+  return check_experts(model, layout);
+}
+
+std::optional<Violation> check_data_switches(const Layout& layout) {
   if (auto found = check_zero(layout)) return found;
-  if (auto found = check_overlap(layout)) return found;
-  return check_stage_layers(layout, split.smallest);
+  return check_overlap(layout);
+}
+
+std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout) {
+  if (layout.tp_comm_overlap && !layout.sequence_parallel) {
+    return violated(Rule::tp_comm_overlap_needs_sequence_parallel, 1, 0);
+  }
+  return check_stage_layers(layout, split_of(model, layout).smallest);
+}
+
+std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
+                                      int gpus) {
+  if (auto found = check_sizes(model, job, layout, gpus)) return found;
+  if (auto found = check_data_switches(layout)) return found;
+  return check_stage_switches(model, layout);
 }
 
 }  // namespace meshwright

@@ -74,6 +74,16 @@ struct Violation {
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
                                       int gpus);
 
+// check_layout in three parts, first to last: the first that finds something is what it finds. A
+// search judges many layouts at once by the part that they share.
+// Sizes, schedule, micro-batch, context, experts: reads nothing of ZeRO, overlap or offload.
+std::optional<Violation> check_sizes(const Model& model, const Job& job, const Layout& layout,
+                                     int gpus);
+// ZeRO and what of its communication overlaps: reads the sizes, zero_* and overlap_*_gather/reduce.
+std::optional<Violation> check_data_switches(const Layout& layout);
+// Tensor-parallel overlap, recomputed and offloaded layers of a stage.
+std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout);
+
 // A sentence with the numbers of this violation, e.g. "64 attention heads do not divide by tensor
 // size 3".
 std::string describe(const Violation& violation, const Model& model, const Job& job,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "sim/schedule/schedule.h"
@@ -13,79 +14,84 @@ struct StageTimes {
   [[nodiscard]] double both() const { return forward + backward; }
 };
 
-StageTimes stage_times(const PipelineTimes& times, std::size_t stage) {
-  StageTimes sum;
-  for (const ChunkTimes& chunk : times.stages[stage]) {
-    sum.forward += chunk.forward.value();
-    sum.backward += (chunk.backward_input + chunk.backward_weight).value();
-  }
-  return sum;
-}
-
-// The same for one chunk a stage: the last stage sends nothing forward, the first nothing back.
-StageTimes single_chunk_times(const PipelineTimes& times, std::size_t stage) {
-  StageTimes t = stage_times(times, stage);
-  if (stage + 1 < times.stages.size()) t.forward += times.send.value();
-  if (stage > 0) t.backward += times.send.value();
+// Of stage `s`, which lies in `load`: the last stage sends nothing forward, the first nothing back.
+StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline) {
+  StageTimes t{load.forward.value(), load.backward.value()};
+  if (s + 1 < pipeline.num_stages) t.forward += pipeline.send.value();
+  if (s > 0) t.backward += pipeline.send.value();
   return t;
 }
 
-// Per stage the end of the last forward that 1F1B runs there before the first backward. Run
-// backwards in time, with forward and backward exchanged, 1F1B is 1F1B again: the same function
-// gives the last backwards' share.
-std::vector<double> ramps(const std::vector<StageTimes>& stages, double StageTimes::*work,
-                          int micro_batches) {
-  std::vector<double> result(stages.size());
-  double sum = 0.0;
-  double slowest = 0.0;
-  for (std::size_t k = 0; k < stages.size(); ++k) {
-    sum += stages[k].*work;
-    slowest = std::max(slowest, stages[k].*work);
-    const int before_return = std::min(micro_batches, static_cast<int>(stages.size() - k));
-    result[k] = sum + (before_return - 1) * slowest;
+struct OneFOneBStage {
+  StageTimes times;
+  // End of the last forward that runs here before the first backward. Run backwards in time, with
+  // forward and backward exchanged, 1F1B is 1F1B again: the same sum gives the last backwards'
+  // share.
+  StageTimes ramp;
+};
+
+// Enough for most pipelines without asking for memory.
+constexpr int kStagesAtHand = 128;
+
+void fill_ramps(OneFOneBStage* stages, const PipelineLoad& pipeline, int micro_batches) {
+  StageTimes sum, slowest;
+  int k = 0;
+  for (const StageLoad& load : pipeline.stages) {
+    for (int i = 0; i < load.count; ++i, ++k) {
+      const StageTimes t = with_sends(load, k, pipeline);
+      sum = {sum.forward + t.forward, sum.backward + t.backward};
+      slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+      const int again = std::min(micro_batches, pipeline.num_stages - k) - 1;
+      stages[k] = {
+          t, {sum.forward + again * slowest.forward, sum.backward + again * slowest.backward}};
+    }
   }
-  return result;
 }
 
 // The longest path that alternates at one stage k, from its first backward, which waits for its
 // warm-up and for the stages behind it, to its last forward, after which the mirror image follows.
-double one_f_one_b_total(const PipelineTimes& times, int micro_batches) {
-  std::vector<StageTimes> stages;
-  stages.reserve(times.stages.size());
-  for (std::size_t s = 0; s < times.stages.size(); ++s) {
-    stages.push_back(single_chunk_times(times, s));
+double one_f_one_b_total(const PipelineLoad& pipeline, int micro_batches) {
+  std::array<OneFOneBStage, kStagesAtHand> at_hand;
+  std::vector<OneFOneBStage> more;
+  OneFOneBStage* stages = at_hand.data();
+  if (pipeline.num_stages > kStagesAtHand) {
+    more.resize(static_cast<std::size_t>(pipeline.num_stages));
+    stages = more.data();
   }
-  const auto forward = ramps(stages, &StageTimes::forward, micro_batches);
-  const auto backward = ramps(stages, &StageTimes::backward, micro_batches);
+  fill_ramps(stages, pipeline, micro_batches);
   double head = 0.0;  // start of stage k's first backward
   double tail = 0.0;  // from the end of its last forward to the end of the step
   double longest = 0.0;
-  for (std::size_t k = stages.size(); k-- > 0;) {
-    const bool last = k + 1 == stages.size();
-    head = std::max(forward[k], last ? 0.0 : head + stages[k + 1].backward);
-    tail = std::max(backward[k], last ? 0.0 : tail + stages[k + 1].forward);
-    const int alternations = micro_batches - static_cast<int>(stages.size() - k);
-    const double through = alternations > 0 ? head + alternations * stages[k].both() + tail
-                                            : std::max(forward[k] + tail, head + backward[k]);
+  for (int k = pipeline.num_stages; k-- > 0;) {
+    const bool last = k + 1 == pipeline.num_stages;
+    const StageTimes ramp = stages[k].ramp;
+    head = std::max(ramp.forward, last ? 0.0 : head + stages[k + 1].times.backward);
+    tail = std::max(ramp.backward, last ? 0.0 : tail + stages[k + 1].times.forward);
+    const int alternations = micro_batches - (pipeline.num_stages - k);
+    const double through = alternations > 0 ? head + alternations * stages[k].times.both() + tail
+                                            : std::max(ramp.forward + tail, head + ramp.backward);
     longest = std::max(longest, through);
   }
   return longest;
 }
 
-double gpipe_total(const PipelineTimes& times, int micro_batches) {
+double gpipe_total(const PipelineLoad& pipeline, int micro_batches) {
   StageTimes sum, slowest;
-  for (std::size_t s = 0; s < times.stages.size(); ++s) {
-    const StageTimes t = single_chunk_times(times, s);
-    sum = {sum.forward + t.forward, sum.backward + t.backward};
-    slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+  int k = 0;
+  for (const StageLoad& load : pipeline.stages) {
+    for (int i = 0; i < load.count; ++i, ++k) {
+      const StageTimes t = with_sends(load, k, pipeline);
+      sum = {sum.forward + t.forward, sum.backward + t.backward};
+      slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+    }
   }
   return sum.both() + (micro_batches - 1) * slowest.both();
 }
 
 // Transfers that stage `stage` makes for one micro-batch through each of its chunks.
-int sends(PipelineSchedule schedule, std::size_t stage, std::size_t stages, std::size_t chunks) {
+int sends(PipelineSchedule schedule, int stage, int stages, int chunks) {
   const bool last = stage + 1 == stages;
-  const int all = 2 * static_cast<int>(chunks);
+  const int all = 2 * chunks;
   if (stages == 1) return 0;
   // The fold turns at the last stage: its first chunk sends only back, its second only forward.
   if (schedule == PipelineSchedule::zb_v) return last ? 2 : stage == 0 ? 2 : all;
@@ -94,31 +100,30 @@ int sends(PipelineSchedule schedule, std::size_t stage, std::size_t stages, std:
   return all - (stage == 0 ? 1 : 0) - (last ? 1 : 0);
 }
 
-double busiest_and_bubble(PipelineSchedule schedule, const PipelineTimes& times,
+// The most of a run's stages: its ends and any in between.
+int most_sends(PipelineSchedule schedule, int first, int count, const PipelineLoad& pipeline) {
+  const auto of = [&](int s) { return sends(schedule, s, pipeline.num_stages, pipeline.chunks); };
+  const int ends = std::max(of(first), of(first + count - 1));
+  return count > 2 ? std::max(ends, of(first + 1)) : ends;
+}
+
+double busiest_and_bubble(PipelineSchedule schedule, const PipelineLoad& pipeline,
                           int micro_batches) {
-  const std::size_t stages = times.stages.size();
-  const std::size_t chunks = times.stages.front().size();
   // DualPipe sends each micro-batch through one of a stage's two chunks only.
   const double passes =
       schedule == PipelineSchedule::dualpipe ? micro_batches / 2.0 : micro_batches;
   double busiest = 0.0;
-  ChunkTimes average;
-  for (std::size_t s = 0; s < stages; ++s) {
-    const double send = times.send.value() * sends(schedule, s, stages, chunks);
-    busiest = std::max(busiest, passes * (stage_times(times, s).both() + send));
-    for (const ChunkTimes& chunk : times.stages[s]) {
-      average.forward += chunk.forward + times.send;
-      average.backward_input += chunk.backward_input + times.send;
-      average.backward_weight += chunk.backward_weight;
-    }
+  int first = 0;
+  for (const StageLoad& load : pipeline.stages) {
+    const double send = pipeline.send.value() * most_sends(schedule, first, load.count, pipeline);
+    busiest = std::max(busiest, passes * ((load.forward + load.backward).value() + send));
+    first += load.count;
   }
-  const double count = static_cast<double>(stages * chunks);
-  average.forward /= count;
-  average.backward_input /= count;
-  average.backward_weight /= count;
+  ChunkTimes average = pipeline.average;
+  average.forward += pipeline.send;
+  average.backward_input += pipeline.send;
   return busiest +
-         closed_form_bubble(schedule, static_cast<int>(stages), static_cast<int>(chunks), average)
-             .value();
+         closed_form_bubble(schedule, pipeline.num_stages, pipeline.chunks, average).value();
 }
 
 }  // namespace
@@ -146,13 +151,37 @@ Seconds closed_form_bubble(PipelineSchedule schedule, int stages, int /*chunks*/
   return (p - 1) * (f + b + w);
 }
 
+Seconds closed_form_total(PipelineSchedule schedule, const PipelineLoad& load, int micro_batches) {
+  if (schedule == PipelineSchedule::gpipe) return seconds(gpipe_total(load, micro_batches));
+  if (schedule == PipelineSchedule::one_f_one_b) {
+    return seconds(one_f_one_b_total(load, micro_batches));
+  }
+  return seconds(busiest_and_bubble(schedule, load, micro_batches));
+}
+
 Seconds closed_form_total(PipelineSchedule schedule, const PipelineTimes& times,
                           int micro_batches) {
-  if (schedule == PipelineSchedule::gpipe) return seconds(gpipe_total(times, micro_batches));
-  if (schedule == PipelineSchedule::one_f_one_b) {
-    return seconds(one_f_one_b_total(times, micro_batches));
+  std::vector<StageLoad> stages;
+  ChunkTimes sum;
+  for (const std::vector<ChunkTimes>& chunks : times.stages) {
+    StageLoad load;
+    for (const ChunkTimes& chunk : chunks) {
+      load.forward += chunk.forward;
+      load.backward += chunk.backward_input + chunk.backward_weight;
+      sum.forward += chunk.forward;
+      sum.backward_input += chunk.backward_input;
+      sum.backward_weight += chunk.backward_weight;
+    }
+    stages.push_back(load);
   }
-  return seconds(busiest_and_bubble(schedule, times, micro_batches));
+  const auto chunks = times.stages.front().size();
+  const auto count = static_cast<double>(times.stages.size() * chunks);
+  const ChunkTimes average{sum.forward / count, sum.backward_input / count,
+                           sum.backward_weight / count};
+  return closed_form_total(
+      schedule,
+      {stages, static_cast<int>(stages.size()), static_cast<int>(chunks), average, times.send},
+      micro_batches);
 }
 
 double closed_form_peak_activations(PipelineSchedule schedule, int stages, int chunks,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/layout/layout.h"
@@ -46,6 +47,19 @@ struct PipelineTimes {
   std::vector<std::vector<ChunkTimes>> stages;  // [stage][chunk]
   // One transfer to a neighbouring stage, during which the sender computes nothing (Megatron-LM
   // without overlap_p2p_comm waits for it); 0 when overlapped.
+  Seconds send;
+};
+
+// The same without stages that repeat: what the closed form of a step's time reads.
+struct StageLoad {
+  Seconds forward, backward;  // all chunks of a stage, one micro-batch each
+  int count = 1;              // neighbouring stages that are alike
+};
+struct PipelineLoad {
+  std::span<const StageLoad> stages;  // first to last
+  int num_stages = 1;
+  int chunks = 1;      // a stage
+  ChunkTimes average;  // over all chunks of all stages, transfers left out
   Seconds send;
 };
 
@@ -118,6 +132,7 @@ Seconds closed_form_bubble(PipelineSchedule schedule, int stages, int chunks,
 //          ends: O(p), equal to the simulation for any times.
 //   Others the busiest stage's work and the bubble of the average chunk: exact for equal stages,
 //          an approximation otherwise.
+Seconds closed_form_total(PipelineSchedule schedule, const PipelineLoad& load, int micro_batches);
 Seconds closed_form_total(PipelineSchedule schedule, const PipelineTimes& times, int micro_batches);
 // Peak of micro-batch chunks whose activations a stage holds.
 double closed_form_peak_activations(PipelineSchedule schedule, int stages, int chunks,

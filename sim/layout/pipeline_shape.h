@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages of a layout, alike ones together: a search looks at the two to four that differ, not
+// at all of them.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/layout/stages.h"
+
+namespace meshwright {
+
+inline constexpr int kLayerKinds = 4;
+constexpr std::size_t kind_index(LayerKind kind) {
+  return (kind.mixture_of_experts ? 2U : 0U) + (kind.sliding_window ? 1U : 0U);
+}
+
+// What a chunk's cost depends on, where it stands in the model apart.
+struct ChunkKind {
+  std::array<int, kLayerKinds> layers{};  // by kind_index
+  int stage_layers = 0;  // of the stage that holds it: recompute is spread over them
+  bool embedding = false, head = false;
+  bool operator==(const ChunkKind&) const = default;
+};
+
+struct ChunkShare {
+  int kind = 0;  // index into PipelineShape::chunks
+  int count = 1;
+  bool operator==(const ChunkShare&) const = default;
+};
+
+// Neighbouring stages that hold the same kinds of chunks, in the same order.
+struct StageRun {
+  Stage stage;  // the first of them
+  int first = 0;
+  int count = 1;
+  std::vector<ChunkShare> chunks;  // of a stage, neighbouring equal ones together
+  [[nodiscard]] int last() const { return first + count - 1; }
+};
+
+struct PipelineShape {
+  std::vector<ChunkKind> chunks;
+  std::vector<StageRun> runs;  // first stage to last
+  int num_stages = 1;
+  int chunks_per_stage = 1;
+};
+
+// Of a legal layout.
+PipelineShape pipeline_shape(const Model& model, const Layout& layout);
+
+}  // namespace meshwright
