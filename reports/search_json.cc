@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "planner/space.h"
 #include "sim/json/reader.h"
 #include "sim/names.h"
 
@@ -50,6 +53,53 @@ auto read_enums(ObjectReader& reader, std::string_view key, const Names& names) 
   return values;
 }
 
+// The launcher's orders by their number: 0 tp-cp-ep-dp-pp, 1 tp-cp-ep-pp-dp.
+Json rank_orders_to_json(const std::vector<planner::RankOrder>& orders) {
+  const std::vector<planner::RankOrder> known = planner::launcher_rank_orders();
+  Json numbers = Json::array();
+  for (const planner::RankOrder& order : orders) {
+    numbers.push_back(std::find(known.begin(), known.end(), order) - known.begin());
+  }
+  return numbers;
+}
+
+std::vector<planner::RankOrder> read_rank_orders(ObjectReader& reader) {
+  const std::vector<planner::RankOrder> known = planner::launcher_rank_orders();
+  std::vector<planner::RankOrder> orders;
+  for (const int number : read_ints(reader, "rank_orders")) {
+    if (number < 0 || number >= static_cast<int>(known.size())) {
+      reader.fail("rank_orders", "must be 0 (tp-cp-ep-dp-pp) or 1 (tp-cp-ep-pp-dp)");
+    }
+    orders.push_back(known[static_cast<std::size_t>(number)]);
+  }
+  return orders;
+}
+
+// Each as layers of the first and last stage, and whether embedding and loss count as layers.
+Json splits_to_json(const std::vector<planner::StageSplit>& splits) {
+  Json values = Json::array();
+  for (const planner::StageSplit& s : splits) {
+    values.push_back({s.num_layers_in_first_pipeline_stage, s.num_layers_in_last_pipeline_stage,
+                      s.account_for_embedding_in_pipeline_split ? 1 : 0,
+                      s.account_for_loss_in_pipeline_split ? 1 : 0});
+  }
+  return values;
+}
+
+std::vector<planner::StageSplit> read_splits(ObjectReader& reader) {
+  std::vector<planner::StageSplit> splits;
+  if (!reader.has("stage_splits")) return splits;
+  for (const nlohmann::json& value : reader.required_array("stage_splits")) {
+    const bool four = value.is_array() && value.size() == 4 &&
+                      std::all_of(value.begin(), value.end(),
+                                  [](const nlohmann::json& n) { return n.is_number_integer(); });
+    if (!four) reader.fail("stage_splits", "must be arrays of four integers");
+    splits.push_back({value[0].get<int>(), value[1].get<int>(), value[2].get<int>() != 0,
+                      value[3].get<int>() != 0});
+  }
+  return splits;
+}
+
 planner::SearchSpace read_space(ObjectReader reader) {
   planner::SearchSpace space;
   space.tensor_parallel_sizes = read_ints(reader, "tensor_parallel_sizes");
@@ -63,6 +113,18 @@ planner::SearchSpace read_space(ObjectReader reader) {
   space.recompute = read_enums(reader, "recompute_granularity", kRecomputeGranularityNames);
   space.schedules = read_enums(reader, "schedules", kPipelineScheduleNames);
   space.overlap_grad_reduce = read_bools(reader, "overlap_grad_reduce");
+  space.expert_tensor_parallel_sizes = read_ints(reader, "expert_tensor_parallel_sizes");
+  space.zero_shard_sizes = read_ints(reader, "zero_shard_sizes");
+  space.recompute_num_layers = read_ints(reader, "recompute_num_layers");
+  space.cpu_offloading_num_layers = read_ints(reader, "cpu_offloading_num_layers");
+  space.overlap_param_gather = read_bools(reader, "overlap_param_gather");
+  space.overlap_p2p_comm = read_bools(reader, "overlap_p2p_comm");
+  space.tp_comm_overlap = read_bools(reader, "tp_comm_overlap");
+  space.scatter_gather_p2p = read_bools(reader, "scatter_gather_p2p");
+  space.optimizer_offload = read_bools(reader, "optimizer_offload");
+  space.cp_comm_types = read_enums(reader, "cp_comm_types", kContextParallelAlgorithmNames);
+  space.rank_orders = read_rank_orders(reader);
+  space.stage_splits = read_splits(reader);
   reader.finish();
   return space;
 }
@@ -82,6 +144,18 @@ Json search_options_to_json(const planner::SearchOptions& options) {
                    {"sequence_parallel", space.sequence_parallel},
                    {"recompute_granularity", names_of(space.recompute)},
                    {"schedules", names_of(space.schedules)},
+                   {"expert_tensor_parallel_sizes", space.expert_tensor_parallel_sizes},
+                   {"zero_shard_sizes", space.zero_shard_sizes},
+                   {"recompute_num_layers", space.recompute_num_layers},
+                   {"cpu_offloading_num_layers", space.cpu_offloading_num_layers},
+                   {"overlap_param_gather", space.overlap_param_gather},
+                   {"overlap_p2p_comm", space.overlap_p2p_comm},
+                   {"tp_comm_overlap", space.tp_comm_overlap},
+                   {"scatter_gather_p2p", space.scatter_gather_p2p},
+                   {"optimizer_offload", space.optimizer_offload},
+                   {"cp_comm_types", names_of(space.cp_comm_types)},
+                   {"rank_orders", rank_orders_to_json(space.rank_orders)},
+                   {"stage_splits", splits_to_json(space.stage_splits)},
                    {"overlap_grad_reduce", space.overlap_grad_reduce}};
   return json;
 }

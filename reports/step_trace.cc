@@ -38,10 +38,12 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const Layout& layout = estimate.layout;
   const Cluster& cluster = table.cluster();
   const StageCost& cost = pipeline.costs[stage];
-  const double m = num_micro_batches(table.job().global_batch_size, layout);
+  const double m = micro_batches_of_chunk(table.job(), layout);
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
   const auto exposed = [&](const DataCost& part) {
-    return exposed_data(part, cost, layout, m, cluster.device.overlap_slowdown).time;
+    return exposed_data(part, data_overlap(layout), cost.forward_time, cost.backward_time, m,
+                        cluster.device.overlap_slowdown)
+        .time;
   };
   StageExtras extras;
   extras.data = data_cost(estimate.volume.stages[stage], layout, cluster);
@@ -54,8 +56,10 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   extras.reduce_exposed = exposed(reduce);
   extras.forward_wait = exposed(forward) / (m * chunks);
   extras.backward_wait = exposed(backward) / (m * chunks);
-  extras.offload =
-      offload_cost(table.model(), table.job(), layout, cost, cluster.device).time / chunks;
+  extras.offload = offload_cost(offload_time(table.model(), table.job(), layout, cluster.device),
+                                cost.forward_time + cost.backward_time)
+                       .time /
+                   chunks;
   extras.optimizer =
       optimizer_cost(stage_parameters(table.model(), table.job(), layout, pipeline.stages[stage]),
                      table.job(), layout, cluster)
@@ -158,11 +162,13 @@ class StepTracer {
       }
     }
     if (layout_.pipeline_parallel_size == 1) return;
-    const StageVolume& first = estimate_.volume.stages.front();
-    pipeline_.times.send = send_cost(first, layout_, table_.cluster()).time;
+    const auto message = [this](const Layout& layout) {
+      return send_cost(table_.model(), table_.job(), layout, table_.cluster()).time;
+    };
+    pipeline_.times.send = message(layout_);
     Layout waiting = layout_;
     waiting.overlap_p2p_comm = false;
-    message_ = send_cost(first, waiting, table_.cluster()).time;
+    message_ = message(waiting);
   }
 
   void draw(std::size_t s, StepTrack track, std::string name, Seconds begin, Seconds end,
@@ -195,11 +201,8 @@ class StepTracer {
 
   void draw_instruction(std::size_t s, const TimelineEvent& event) {
     const Instruction& i = event.instruction;
-    const Stage& stage = pipeline_.stages[s];
-    const ChunkCost& cost =
-        table_.chunk(layout_, stage.chunks[static_cast<std::size_t>(i.chunk)], stage.num_layers());
-    const Seconds host =
-        (cost.host + table_.cluster().framework.micro_batch_overhead / num_chunks_) * 0.5;
+    const ChunkCost& cost = pipeline_.chunks[s][static_cast<std::size_t>(i.chunk)];
+    const Seconds host = cost.host * 0.5;
     // Two instructions that run together (DualPipe) are drawn one after the other.
     at_ = std::max(at_, start_ + event.begin);
     begin_work(held_, i);

@@ -143,19 +143,25 @@ PipelinePart pipeline_part(CostTable& table, const Layout& layout, const Pipelin
   return part;
 }
 
-PipelineTimes pipeline_times(CostTable& table, const Layout& layout) {
+Pipeline pipeline_of(CostTable& table, const Layout& layout) {
   const PipelineShape shape = pipeline_shape(table.model(), layout);
   const PipelinePart part = pipeline_part(table, layout, shape);
-  PipelineTimes times;
-  for (const StageRun& run : shape.runs) {
-    std::vector<ChunkTimes> chunks;
-    for (const ChunkShare& share : run.chunks) {
-      chunks.insert(chunks.end(), static_cast<std::size_t>(share.count),
-                    times_of(part.chunks[static_cast<std::size_t>(share.kind)]));
+  Pipeline pipeline;
+  pipeline.stages = pipeline_stages(table.model(), layout);
+  for (std::size_t r = 0; r < shape.runs.size(); ++r) {
+    std::vector<ChunkCost> costs;
+    std::vector<ChunkTimes> times;
+    for (const ChunkShare& share : shape.runs[r].chunks) {
+      const ChunkCost& chunk = part.chunks[static_cast<std::size_t>(share.kind)];
+      costs.insert(costs.end(), static_cast<std::size_t>(share.count), chunk);
+      times.insert(times.end(), static_cast<std::size_t>(share.count), times_of(chunk));
     }
-    times.stages.insert(times.stages.end(), static_cast<std::size_t>(run.count), chunks);
+    const auto count = static_cast<std::size_t>(shape.runs[r].count);
+    pipeline.costs.insert(pipeline.costs.end(), count, part.stages[r]);
+    pipeline.chunks.insert(pipeline.chunks.end(), count, costs);
+    pipeline.times.stages.insert(pipeline.times.stages.end(), count, times);
   }
-  return times;
+  return pipeline;
 }
 
 }  // namespace meshwright

@@ -63,7 +63,13 @@ void fill_pipeline(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& 
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape);
 
-// Every stage's seconds, as the simulation of the schedule reads them; send is left 0.
-PipelineTimes pipeline_times(CostTable& table, const Layout& layout);
+// Every stage with its costs for one micro-batch, as a timeline shows them.
+struct Pipeline {
+  std::vector<Stage> stages;
+  std::vector<StageCost> costs;
+  std::vector<std::vector<ChunkCost>> chunks;  // by stage; host with the framework's share
+  PipelineTimes times;                         // send is left 0
+};
+Pipeline pipeline_of(CostTable& table, const Layout& layout);
 
 }  // namespace meshwright

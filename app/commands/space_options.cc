@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
 
+#include "planner/space.h"
 #include "sim/error.h"
 #include "sim/names.h"
 
@@ -66,6 +69,44 @@ std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
   return values;
 }
 
+std::vector<planner::RankOrder> rank_orders(const std::string& text) {
+  constexpr std::array kNames{"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"};
+  const std::vector<planner::RankOrder> known = planner::launcher_rank_orders();
+  std::vector<planner::RankOrder> orders;
+  if (text.empty()) return orders;
+  for (const std::string& word : comma_separated(text)) {
+    const auto found = std::find(kNames.begin(), kNames.end(), word);
+    if (found == kNames.end()) {
+      throw InputError("--rank-order", "",
+                       fmt::format("must be of {}, is \"{}\"", fmt::join(kNames, ", "), word));
+    }
+    orders.push_back(known[static_cast<std::size_t>(found - kNames.begin())]);
+  }
+  return orders;
+}
+
+std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
+  const auto or_zero = [](std::vector<int> values) {
+    return values.empty() ? std::vector{0} : values;
+  };
+  const std::vector<int> first =
+      or_zero(int_list("--first-stage-layers", options.first_stage_layers));
+  const std::vector<int> last = or_zero(int_list("--last-stage-layers", options.last_stage_layers));
+  const std::vector<bool> counted =
+      bool_list("--count-embedding-and-loss", options.account_embedding_loss);
+  const bool asked = !options.first_stage_layers.empty() || !options.last_stage_layers.empty();
+  std::vector<planner::StageSplit> splits;
+  if (!asked && counted.empty()) return splits;
+  for (const int f : first) {
+    for (const int l : last) {
+      for (const bool c : counted.empty() ? std::vector{false} : counted) {
+        splits.push_back({f, l, c, c});
+      }
+    }
+  }
+  return splits;
+}
+
 }  // namespace
 
 std::vector<int> int_list(const std::string& flag, const std::string& text) {
@@ -98,6 +139,31 @@ void add_space_options(CLI::App& command, SpaceOptions& options) {
   add("--recompute", options.recompute, "none, selective, full; default: all");
   add("--schedule", options.schedule,
       "gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe; default: 1f1b and interleaved");
+  add("--etp", options.etp, "Expert-tensor-parallel sizes; default: as tensor");
+  add("--zero-shard", options.zero_shard,
+      "Ranks that share one copy of sharded state; 0: all data ranks, the default");
+  add("--recompute-layers", options.recompute_layers,
+      "Layers of a stage that full recompute covers; 0: all, the default");
+  add("--cp-comm", options.cp_comm, "p2p, all_gather, a2a; default: p2p");
+  add("--rank-order", options.rank_order,
+      "tp-cp-ep-dp-pp, tp-cp-ep-pp-dp (--use-tp-pp-dp-mapping); default: the first");
+  add("--first-stage-layers", options.first_stage_layers,
+      "Layers of the first stage; 0: as the others, the default");
+  add("--last-stage-layers", options.last_stage_layers,
+      "Layers of the last stage; 0: as the others, the default");
+  add("--count-embedding-and-loss", options.account_embedding_loss,
+      "Embedding and loss count as layers in the split: true, false; default: where layers do not "
+      "divide");
+  add("--overlap-grad-reduce", options.overlap_grad_reduce, "true, false; default: true");
+  add("--overlap-param-gather", options.overlap_param_gather,
+      "true, false; default: true where gradients overlap and the optimizer is sharded");
+  add("--overlap-p2p", options.overlap_p2p, "true, false; default: true when interleaved");
+  add("--tp-overlap", options.tp_overlap, "Tensor-parallel overlap: true, false; default: false");
+  add("--scatter-gather", options.scatter_gather,
+      "Scatter-gather messages between stages: true, false; default: false");
+  add("--optimizer-offload", options.optimizer_offload, "true, false; default: false");
+  add("--offload-layers", options.offload_layers,
+      "Layers of a stage whose activations go to the host; default: 0");
   command
       .add_flag("--no-overlap-grad-reduce", options.no_overlap,
                 "Data-parallel communication waits for the compute")
@@ -116,6 +182,19 @@ planner::SearchSpace space_of(const SpaceOptions& options) {
   space.sequence_parallel = bool_list("--sp", options.sp);
   space.recompute = word_list("--recompute", options.recompute, kRecomputeGranularityNames);
   space.schedules = word_list("--schedule", options.schedule, kPipelineScheduleNames);
+  space.expert_tensor_parallel_sizes = int_list("--etp", options.etp);
+  space.zero_shard_sizes = int_list("--zero-shard", options.zero_shard);
+  space.recompute_num_layers = int_list("--recompute-layers", options.recompute_layers);
+  space.cp_comm_types = word_list("--cp-comm", options.cp_comm, kContextParallelAlgorithmNames);
+  space.rank_orders = rank_orders(options.rank_order);
+  space.stage_splits = stage_splits(options);
+  space.overlap_grad_reduce = bool_list("--overlap-grad-reduce", options.overlap_grad_reduce);
+  space.overlap_param_gather = bool_list("--overlap-param-gather", options.overlap_param_gather);
+  space.overlap_p2p_comm = bool_list("--overlap-p2p", options.overlap_p2p);
+  space.tp_comm_overlap = bool_list("--tp-overlap", options.tp_overlap);
+  space.scatter_gather_p2p = bool_list("--scatter-gather", options.scatter_gather);
+  space.optimizer_offload = bool_list("--optimizer-offload", options.optimizer_offload);
+  space.cpu_offloading_num_layers = int_list("--offload-layers", options.offload_layers);
   if (options.no_overlap) space.overlap_grad_reduce = {false};
   return space;
 }

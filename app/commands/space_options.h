@@ -13,7 +13,10 @@ class App;
 namespace meshwright::app {
 
 struct SpaceOptions {
-  std::string tp, pp, vpp, cp, ep, mbs, zero, sp, recompute, schedule;
+  std::string tp, pp, vpp, cp, ep, etp, mbs, zero, zero_shard, sp, recompute, recompute_layers,
+      schedule, cp_comm, rank_order, overlap_grad_reduce, overlap_param_gather, overlap_p2p,
+      tp_overlap, scatter_gather, optimizer_offload, offload_layers, first_stage_layers,
+      last_stage_layers, account_embedding_loss;
   bool no_overlap = false;
 };
 

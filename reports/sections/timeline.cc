@@ -38,7 +38,7 @@ int shown_micro_batches(const Layout& layout, int micro_batches) {
 
 PipelineTimes pipeline_times(const planner::Plan& plan, const Estimate& best, int micro_batches) {
   CostTable table(plan.model, plan.cluster, plan.job);
-  PipelineTimes times = meshwright::pipeline_times(table, best.layout);
+  PipelineTimes times = pipeline_of(table, best.layout).times;
   // The step waits for one message forward and one backward, a micro-batch and chunk.
   const Cost& messages =
       best.terms[static_cast<std::size_t>(TermKind::pipeline_communication)].cost;

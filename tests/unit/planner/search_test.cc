@@ -5,6 +5,7 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <array>
 
 #include "planner/pareto.h"
 #include "planner/rejection.h"
@@ -113,6 +114,106 @@ TEST(Search, DoesNotDependOnTheNumberOfThreads) {
     EXPECT_EQ(one.rejections[i].smallest_change, four.rejections[i].smallest_change);
   }
 }
+
+// Every axis that the space knows, where the small model allows it.
+SearchSpace wide_space(PipelineSchedule schedule) {
+  SearchSpace space;
+  space.tensor_parallel_sizes = {1, 2, 4};
+  space.pipeline_parallel_sizes = {1, 2, 4};
+  space.context_parallel_sizes = {1, 2};
+  space.micro_batch_sizes = {1, 4};
+  space.schedules = {schedule};
+  space.stage_splits = {{}, {.num_layers_in_first_pipeline_stage = 2}};
+  space.cp_comm_types = {ContextParallelAlgorithm::p2p, ContextParallelAlgorithm::a2a};
+  space.recompute_num_layers = {0, 1};
+  space.zero_shard_sizes = {0, 2};
+  space.rank_orders = launcher_rank_orders();
+  space.overlap_grad_reduce = {true, false};
+  space.overlap_param_gather = {true, false};
+  space.overlap_p2p_comm = {true, false};
+  space.tp_comm_overlap = {true, false};
+  space.scatter_gather_p2p = {true, false};
+  space.optimizer_offload = {true, false};
+  space.cpu_offloading_num_layers = {0, 1};
+  return space;
+}
+
+class WideSpace : public ::testing::TestWithParam<PipelineSchedule> {};
+
+// The search puts each layout together from two sides; evaluate() looks at it alone.
+TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
+  const Model model = small_model();
+  const Job job = small_job();
+  const Cluster cluster = small_cluster(2, 4);
+  SearchOptions options = options_of(200);
+  options.space = wide_space(GetParam());
+  const Plan plan = search(model, cluster, job, options);
+
+  CostTable table(model, cluster, job);
+  SearchStatistics statistics;
+  std::array<std::int64_t, kNumRules> rejected{};
+  Candidate fastest;
+  for (const Cell& cell : cells_of(model, cluster, options.space)) {
+    for (const Layout& family : families_of(model, job, options.space, cell)) {
+      for (const Layout& layout : members_of(options.space, family)) {
+        ++statistics.enumerated;
+        const Evaluation one = evaluate(table, layout);
+        if (one.violation) {
+          ++rejected[static_cast<std::size_t>(one.violation->rule)];
+          continue;
+        }
+        ++statistics.fitting;
+        const Candidate candidate{layout, one.step_time, one.peak_memory};
+        if (statistics.fitting == 1 || better(candidate, fastest)) fastest = candidate;
+      }
+    }
+  }
+  EXPECT_EQ(plan.statistics.enumerated, statistics.enumerated);
+  EXPECT_EQ(plan.statistics.fitting, statistics.fitting);
+  for (const Rejection& r : plan.rejections) {
+    EXPECT_EQ(r.count, rejected[static_cast<std::size_t>(r.rule)]) << rule_text(r.rule).name;
+  }
+  ASSERT_FALSE(plan.ranked.empty());
+  EXPECT_EQ(plan.ranked.front().layout, fastest.layout);
+  for (const Estimate& estimate : plan.ranked) {
+    const Evaluation one = evaluate(table, estimate.layout);
+    EXPECT_EQ(estimate.step_time, one.step_time);
+    EXPECT_EQ(estimate.peak_memory(), one.peak_memory);
+  }
+}
+
+TEST_P(WideSpace, BoundsChangeNoAnswer) {
+  SearchOptions options = options_of(25);
+  options.space = wide_space(GetParam());
+  for (const double gib : {80.0, 4.0, 2.0, 0.1}) {
+    const auto run = [&](bool bounds) {
+      options.branch_and_bound = bounds;
+      return search(small_model(), small_cluster(2, gib), small_job(), options);
+    };
+    const Plan all = run(false);
+    const Plan bounded = run(true);
+    EXPECT_EQ(all.statistics.fitting, bounded.statistics.fitting);
+    ASSERT_EQ(all.ranked.size(), bounded.ranked.size());
+    for (std::size_t i = 0; i < all.ranked.size(); ++i) {
+      EXPECT_EQ(all.ranked[i].layout, bounded.ranked[i].layout);
+    }
+    EXPECT_EQ(all.pareto, bounded.pareto);
+    ASSERT_EQ(all.rejections.size(), bounded.rejections.size());
+    for (std::size_t i = 0; i < all.rejections.size(); ++i) {
+      EXPECT_EQ(all.rejections[i].count, bounded.rejections[i].count);
+      EXPECT_EQ(all.rejections[i].nearest.layout, bounded.rejections[i].nearest.layout);
+    }
+    ASSERT_EQ(all.closest.size(), bounded.closest.size());
+    for (std::size_t i = 0; i < all.closest.size(); ++i) {
+      EXPECT_EQ(all.closest[i].nearest.layout, bounded.closest[i].nearest.layout);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedules, WideSpace,
+                         ::testing::Values(PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
+                                           PipelineSchedule::interleaved, PipelineSchedule::zb_h1,
+                                           PipelineSchedule::zb_v, PipelineSchedule::dualpipe));
 
 TEST(Search, HeadroomIsLeftFree) {
   SearchOptions options = options_of(5);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many layouts a second a search looks at, on one core. The space of 175 billion parameters on
+// 512 devices has the dimensions of Calculon's search as far as this model has them (tensor,
+// pipeline, interleaving, micro-batch, recompute, collective of the tensor group, tensor and data
+// overlap, sharded optimizer), and rank order and shard size where it has others.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+#include <tbb/global_control.h>
+
+#include <string>
+
+#include "app/commands/inputs.h"
+#include "planner/search.h"
+#include "planner/space.h"
+
+namespace meshwright::planner {
+namespace {
+
+app::Inputs inputs_of(const std::string& model, const std::string& cluster, int gpus) {
+  app::InputOptions options;
+  options.model = model;
+  options.cluster = cluster;
+  options.gpus = gpus;
+  return app::load_inputs(options);
+}
+
+SearchSpace calculon_dimensions(bool offload) {
+  SearchSpace space;
+  space.micro_batch_sizes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
+  space.zero_stages = {0, 1};
+  space.zero_shard_sizes = {0, 8};
+  space.overlap_grad_reduce = {true, false};
+  space.overlap_param_gather = {true, false};
+  space.tp_comm_overlap = {true, false};
+  space.scatter_gather_p2p = {true, false};
+  space.overlap_p2p_comm = {true, false};
+  space.rank_orders = launcher_rank_orders();
+  if (offload) {
+    space.optimizer_offload = {false, true};
+    space.cpu_offloading_num_layers = {0, 1, 2, 4};
+  }
+  return space;
+}
+
+void report(benchmark::State& state, std::int64_t layouts) {
+  state.SetItemsProcessed(layouts * state.iterations());
+  state.counters["layouts"] = static_cast<double>(layouts);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+void gpt3_on_512(benchmark::State& state, bool offload, bool bounds, bool one_core) {
+  app::Inputs inputs = inputs_of("gpt3-175b", "a100-80gb-512", 512);
+  inputs.job.global_batch_size = 1536;
+  SearchOptions options;
+  options.space = calculon_dimensions(offload);
+  options.branch_and_bound = bounds;
+  const tbb::global_control cores(
+      tbb::global_control::max_allowed_parallelism,
+      one_core ? 1
+               : tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  std::int64_t layouts = 0;
+  for (auto _ : state) {
+    layouts = search(inputs.model, inputs.cluster, inputs.job, options).statistics.enumerated;
+  }
+  report(state, layouts);
+}
+BENCHMARK_CAPTURE(gpt3_on_512, without_bounds_one_core, false, false, true)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt3_on_512, one_core, false, true, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt3_on_512, all_cores, false, true, false)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(gpt3_on_512, offload_without_bounds_one_core, true, false, true)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt3_on_512, offload_one_core, true, true, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt3_on_512, offload_all_cores, true, true, false)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// One GPU count of the default space, to see how it grows.
+void llama_405b(benchmark::State& state) {
+  app::Inputs inputs = inputs_of("llama-3-405b", "h100-512", static_cast<int>(state.range(0)));
+  inputs.job.global_batch_size = 2048;
+  std::int64_t layouts = 0;
+  for (auto _ : state) {
+    layouts = search(inputs.model, inputs.cluster, inputs.job, {}).statistics.enumerated;
+  }
+  report(state, layouts);
+}
+BENCHMARK(llama_405b)
+    ->RangeMultiplier(2)
+    ->Range(8, 131'072)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace meshwright::planner
