@@ -125,7 +125,8 @@ MeantLayout meant_layout(const reports::PlanFile& plan, const std::string& text)
     return name.find("overlap") != std::string::npos;
   });
   if (!overlaps_named) {
-    planner::set_overlaps(*meant.layout, plan.search.space.overlap_grad_reduce);
+    const std::vector<bool>& asked = plan.search.space.overlap_grad_reduce;
+    planner::set_overlaps(*meant.layout, asked.empty() || asked.front());
     meant.note = "Overlap switches are those that the plan's search sets.\n";
   }
   return meant;

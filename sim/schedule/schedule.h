@@ -85,7 +85,8 @@ struct Timeline {
   }
 };
 
-// The program of one stage, and of every stage. Preconditions are the schedule_* rules of sim/layout/rules.h.
+// The program of one stage, and of every stage. Preconditions are the schedule_* rules of
+// sim/layout/rules.h.
 StageProgram stage_program(PipelineSchedule schedule, int stages, int stage, int micro_batches,
                            int chunks);
 std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, int stages,

@@ -90,9 +90,7 @@ TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
   }
   ASSERT_FALSE(o.counted.empty());
   const auto same = [](const Observation& seen) {
-    return validate(small_model(), small_cluster(1, 80), small_job(), {seen})
-        .layouts[0]
-        .same_bytes;
+    return validate(small_model(), small_cluster(1, 80), small_job(), {seen}).layouts[0].same_bytes;
   };
   EXPECT_TRUE(same(o));
   Observation more = o;
