@@ -95,6 +95,19 @@ StageMemory in_whole_bytes(StageMemory memory) {
   return memory;
 }
 
+// Chunks that weigh the same, as the middle ones of an interleaved stage do: alike layers, none of
+// them set apart by its place in the stage.
+bool weigh_alike(const Model& model, const Layout& layout, const Chunk& a, const Chunk& b) {
+  if (layout.recompute_num_layers > 0 || layout.cpu_offloading_num_layers > 0) return false;
+  if (a.embedding || a.head || b.embedding || b.head || a.num_layers != b.num_layers) return false;
+  for (int i = 0; i < a.num_layers; ++i) {
+    if (!(layer_kind(model, a.first_layer + i) == layer_kind(model, b.first_layer + i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 StageParameters stage_parameters(const Model& model, const Job& job, const Layout& layout,
@@ -163,6 +176,10 @@ std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, cons
                                         const Stage& stage) {
   std::vector<ChunkMemory> chunks;
   for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    if (c > 0 && weigh_alike(model, layout, stage.chunks[c - 1], stage.chunks[c])) {
+      chunks.push_back(chunks.back());
+      continue;
+    }
     chunks.push_back({chunk_activations(model, job, layout, stage, c),
                       forward_workspace(model, job, layout, stage, c),
                       backward_workspace(model, job, layout, stage, c),
