@@ -131,8 +131,9 @@ Moving SettingsCost::Impl::moving_of(const Layout& layout) const {
   for (const StageRun& run : shape->shape.runs) {
     Bytes most;
     for (const int at : {run.first, run.last()}) {
-      most =
-          std::max(most, moving_memory(table.model(), table.job(), layout, run.stage, at).total());
+      most = std::max(most, moving_memory(table.model(), table.job(), layout, run.stage,
+                                          table.moments(layout, shape->shape.chunks_per_stage, at))
+                                .total());
       if (run.count == 1) break;
     }
     found.memory.push_back(most);

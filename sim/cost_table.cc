@@ -2,6 +2,7 @@
 #include "sim/cost_table.h"
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 
 #include "sim/hardware/placement.h"
@@ -88,6 +89,7 @@ struct CostTable::Impl {
   const Job& job;
   std::array<bool, kLayerKinds> has_kind{};
   std::unordered_map<UnitKey, ChunkWork, UnitKeyHash> works;
+  std::map<std::array<int, 5>, std::vector<Moment>> moments;
 
   const ChunkWork& work(UnitKey& key, int unit, RecomputeGranularity granularity,
                         const Layout& layout) {
@@ -108,7 +110,7 @@ struct CostTable::Impl {
 };
 
 CostTable::CostTable(const Model& model, const Cluster& cluster, const Job& job)
-    : impl_(new Impl{model, cluster, job, {}, {}}) {
+    : impl_(new Impl{model, cluster, job, {}, {}, {}}) {
   for (int i = 0; i < model.num_layers; ++i) {
     impl_->has_kind[kind_index(layer_kind(model, i))] = true;
   }
@@ -140,6 +142,18 @@ Units CostTable::units(const Layout& layout) {
   units.embedding = impl_->work(key, kEmbedding, kept, layout);
   units.head = impl_->work(key, kHead, asked, layout);  // it holds multi-token prediction's layers
   return units;
+}
+
+const std::vector<Moment>& CostTable::moments(const Layout& layout, int chunks, int stage) {
+  const int micro_batches = num_micro_batches(impl_->job.global_batch_size, layout);
+  const auto [found, is_new] =
+      impl_->moments.try_emplace({static_cast<int>(layout.schedule), layout.pipeline_parallel_size,
+                                  micro_batches, chunks, stage});
+  if (is_new) {
+    found->second = schedule_moments(layout.schedule, layout.pipeline_parallel_size, micro_batches,
+                                     chunks, stage);
+  }
+  return found->second;
 }
 
 }  // namespace meshwright

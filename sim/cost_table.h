@@ -4,9 +4,11 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "sim/cost/chunk.h"
 #include "sim/layout/pipeline_shape.h"
+#include "sim/schedule/moments.h"
 
 namespace meshwright {
 
@@ -32,6 +34,8 @@ class CostTable {
   CostTable& operator=(CostTable&&) noexcept;
 
   Units units(const Layout& layout);
+  // The schedule's, for a stage of so many chunks; valid as long as the table.
+  const std::vector<Moment>& moments(const Layout& layout, int chunks, int stage);
   [[nodiscard]] const Model& model() const;
   [[nodiscard]] const Cluster& cluster() const;
   [[nodiscard]] const Job& job() const;

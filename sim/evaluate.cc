@@ -45,13 +45,15 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout,
 }
 
 // The largest stage's bytes. Of alike neighbours the first or the last holds most in flight.
-void fill_memory(Evaluation& result, const CostTable& table, const Layout& layout,
+void fill_memory(Evaluation& result, CostTable& table, const Layout& layout,
                  const PipelineShape& shape) {
   for (const StageRun& run : shape.runs) {
     const Bytes fixed = static_memory(table.model(), table.job(), layout, run.stage).total();
     for (const int stage : {run.first, run.last()}) {
       const Bytes total =
-          fixed + moving_memory(table.model(), table.job(), layout, run.stage, stage).total();
+          fixed + moving_memory(table.model(), table.job(), layout, run.stage,
+                                table.moments(layout, shape.chunks_per_stage, stage))
+                      .total();
       if (total <= result.peak_memory) continue;
       result.peak_memory = total;
       result.peak_stage = stage;

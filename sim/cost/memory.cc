@@ -232,11 +232,16 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
 }
 
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage, const std::vector<Moment>& moments) {
+  return in_whole_bytes(activation_peak(model, job, layout, stage, moments));
+}
+
+StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index) {
   const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
                                         num_micro_batches(job.global_batch_size, layout),
                                         static_cast<int>(stage.chunks.size()), stage_index);
-  return in_whole_bytes(activation_peak(model, job, layout, stage, moments));
+  return moving_memory(model, job, layout, stage, moments);
 }
 
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,

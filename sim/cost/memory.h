@@ -86,6 +86,8 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
 // What comes and goes, at its peak. Does not depend on ZeRO or the data size, but for the number of
 // micro-batches that this leaves.
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage, const std::vector<Moment>& moments);
+StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index);
 // Both.
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,

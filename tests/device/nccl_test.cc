@@ -4,6 +4,7 @@
 
 #include "calibrate/bench/bench.h"
 #include "calibrate/bench/collective_bench.h"
+#include "calibrate/sweep.h"
 #include "tests/device/machine.h"
 
 namespace meshwright::calibrate {
