@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace meshwright::calibrate {
@@ -64,8 +63,7 @@ PackedInterval packed(const RecordedInterval& interval) {
                    interval.begin,
                    interval.end,
                    {}};
-  const std::size_t length = std::min(interval.name.size(), p.name.size() - 1);
-  std::memcpy(p.name.data(), interval.name.data(), length);
+  interval.name.copy(p.name.data(), p.name.size() - 1);
   return p;
 }
 

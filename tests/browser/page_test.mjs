@@ -290,7 +290,7 @@ test("two reports stand side by side", async (t) => {
   meshwright("report", "--compare", file("seventy.json"), file("other.json"), "--out", file("both.html"));
   const { page, errors, requests } = await opened(t, file("both.html"));
   assert.equal(await page.textContent(".verdict"), read_json(file("both.json")).sentence);
-  assert.match(await page.textContent(".tiles"), new RegExp(other.record.summary.short_name));
+  assert.ok((await page.textContent(".tiles")).includes(other.record.verdict));
   await page.click('#changes th button:has-text("term")');
   assert.deepEqual(errors, []);
   assert.deepEqual(requests, []);
