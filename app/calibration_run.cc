@@ -85,7 +85,7 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
 // Rank 0's part around the measuring: the journal, progress and warnings.
 class Chronicle {
  public:
-  Chronicle(const CalibrationRun& run, JournalOwner owner) : run_(run) {
+  Chronicle(const CalibrationRun& run, const JournalOwner& owner) : run_(run) {
     const std::string path = partial_file(run.out);
     std::string refused;
     content_ = read_journal(path, owner, refused);

@@ -156,8 +156,8 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
 
 }  // namespace
 
-MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& path) {
-  ObjectReader reader(json, path);
+MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file) {
+  ObjectReader reader(json, file);
   const std::string schema = reader.required_string("schema");
   if (schema != "meshwright.measurements/1") {
     reader.fail("schema", fmt::format("must be \"meshwright.measurements/1\", is \"{}\"", schema));
@@ -169,7 +169,7 @@ MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string
   std::map<std::string, Cluster> named;
   std::size_t index = 0;
   for (const nlohmann::json& run : reader.required_array("runs")) {
-    set.runs.push_back(read_run(run, path, fmt::format("/runs/{}", index++), named));
+    set.runs.push_back(read_run(run, file, fmt::format("/runs/{}", index++), named));
   }
   reader.finish();
   return set;

@@ -189,7 +189,7 @@ class Calibrator {
   }
 
   MeasuredPoint measured_overlap(const MeasuredPoint& task, double limit) {
-    const MeasuredPoint point = measure_overlap(compute_, world_, task, limited(limit));
+    MeasuredPoint point = measure_overlap(compute_, world_, task, limited(limit));
     note_noise(point);
     return point;
   }

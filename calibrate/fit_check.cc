@@ -80,7 +80,7 @@ bool FitCheck::describes() const {
 }
 
 std::string FitCheck::sentence() const {
-  const std::string numbers =
+  std::string numbers =
       fmt::format("{}: the model is within {:.0f} % of {} points, which themselves spread {:.0f} %",
                   title, 100.0 * residual_spread, points.size(), 100.0 * noise);
   if (describes()) return numbers;

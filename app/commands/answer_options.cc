@@ -12,7 +12,7 @@ namespace meshwright::app {
 namespace {
 
 constexpr double kGibi = 1024.0 * 1024.0 * 1024.0;
-const char* const kGroup = "Answers";
+constexpr const char* kGroup = "Answers";
 
 std::string objective_help() {
   std::string text = "What best means: ";

@@ -32,7 +32,7 @@ planner::PlanSide read_side(const std::string& name, const std::string& file,
 
 // The sentence stands above the tables; in CSV there is room for tables only.
 std::string people_text(const planner::PlanDiff& diff, Format format) {
-  const std::string tables = tables_text(reports::diff_tables(diff), format);
+  std::string tables = tables_text(reports::diff_tables(diff), format);
   if (format == Format::csv) return tables;
   std::string text = planner::sentence_of(diff) + ".\n";
   if (diff.inputs.empty()) text += "no input changed.\n";

@@ -87,7 +87,8 @@ std::vector<planner::RankOrder> rank_orders(const std::string& text) {
 
 std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
   const auto or_zero = [](std::vector<int> values) {
-    return values.empty() ? std::vector{0} : values;
+    if (values.empty()) values.push_back(0);
+    return values;
   };
   const std::vector<int> first =
       or_zero(int_list("--first-stage-layers", options.first_stage_layers));

@@ -104,7 +104,8 @@ class Overlap {
 
 MeasuredPoint measure_overlap(Compute& compute, Communicator& world, MeasuredPoint point,
                               const MeasureOptions& options) {
-  return Overlap(compute, world, point).measured(std::move(point), options);
+  Overlap overlap(compute, world, point);
+  return overlap.measured(std::move(point), options);
 }
 
 }  // namespace meshwright::calibrate
