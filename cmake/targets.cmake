@@ -51,6 +51,10 @@ function(meshwright_add_test name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE MESHWRIGHT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              MESHWRIGHT_PROGRAM="${CMAKE_BINARY_DIR}/bin/meshwright")
+  if(MESHWRIGHT_SANITIZE)
+    # The product is what the sanitizers watch; a test's own code compiles in half the time without.
+    target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
+  endif()
   set(labels unit)
   if(arg_LABELS)
     set(labels ${arg_LABELS})

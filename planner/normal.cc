@@ -54,7 +54,7 @@ NormalLattice::NormalLattice(int dimensions) : dimensions_(dimensions), size_(kP
 
 double NormalLattice::coordinate(int point, int dimension) const {
   const double mirrored = point % 2 == 0 ? 1.0 : -1.0;
-  return mirrored * coordinates_[static_cast<std::size_t>(point / 2 * dimensions_ + dimension)];
+  return mirrored * coordinates_[static_cast<std::size_t>(point / 2) * dimensions_ + dimension];
 }
 
 }  // namespace meshwright::planner

@@ -221,7 +221,7 @@ std::string inference_unsupported(const Model& model, const Job& job, const Layo
   tensor.tensor_parallel_size = layout.tensor_parallel_size;
   Job one = job;
   one.global_batch_size = 1;
-  const std::string reason = trial_unsupported(model, one, tensor);
+  std::string reason = trial_unsupported(model, one, tensor);
   if (!reason.empty()) return reason;
   if (model.vocab_size == 0 || model.num_attention_heads == 0) {
     return "the trial does not run inference without a vocabulary and attention";
