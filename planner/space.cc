@@ -178,6 +178,18 @@ std::vector<Recompute> recomputes(const SearchSpace& space) {
   return found;
 }
 
+// `cell` once for every expert-parallel size and rank order.
+void add_cells(std::vector<Cell>& cells, Cell cell, const std::vector<int>& expert,
+               const std::vector<RankOrder>& orders) {
+  for (const int size : expert) {
+    cell.expert = size;
+    for (const RankOrder& order : orders) {
+      cell.rank_order = order;
+      cells.push_back(cell);
+    }
+  }
+}
+
 }  // namespace
 
 void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
@@ -205,11 +217,7 @@ std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const Sea
         if (t > gpus || p > gpus || c > gpus) continue;  // products stay below 2^93 otherwise
         const std::int64_t ranks = std::int64_t{t} * p;
         if (ranks > gpus || ranks * c > gpus || gpus % (ranks * c) != 0) continue;
-        for (const int e : expert) {
-          for (const RankOrder& order : orders) {
-            cells.push_back({t, p, c, e, static_cast<int>(gpus / (ranks * c)), order});
-          }
-        }
+        add_cells(cells, {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}}, expert, orders);
       }
     }
   }
