@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
+#include "sim/cost/memory.h"
 #include "sim/estimate.h"
+#include "sim/layout/stages.h"
+#include "sim/names.h"
 
 namespace meshwright {
 namespace {
@@ -158,6 +164,46 @@ TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {
       }
     }
   }
+}
+
+// Every schedule, few and many micro-batches, also with stages of unequal size: no stage between
+// those that were looked at holds more.
+TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
+  Model model = small_gpt();
+  model.num_layers = 32;
+  const Cluster cluster = eight_devices();
+  std::set<PipelineSchedule> looked_at;
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
+        PipelineSchedule::zb_h1, PipelineSchedule::zb_h2, PipelineSchedule::zb_v,
+        PipelineSchedule::dualpipe}) {
+    for (const int first : {0, 1, 2, 11}) {
+      for (const int batch : {4, 8, 16, 64}) {
+        Job few = job();
+        few.global_batch_size = batch;
+        Layout layout = tensor_pipeline_data(1, 8, 1);
+        layout.schedule = schedule;
+        const bool one_chunk = schedule != PipelineSchedule::interleaved &&
+                               schedule != PipelineSchedule::zb_v &&
+                               schedule != PipelineSchedule::dualpipe;
+        layout.virtual_pipeline_parallel_size = one_chunk ? 1 : 2;
+        layout.num_layers_in_first_pipeline_stage = first;
+        CostTable table(model, cluster, few);
+        const Evaluation found = evaluate(table, layout);
+        if (found.violation && found.violation->rule != Rule::memory_capacity) continue;
+        looked_at.insert(schedule);
+        Bytes most;
+        const std::vector<Stage> stages = pipeline_stages(model, layout);
+        for (std::size_t s = 0; s < stages.size(); ++s) {
+          most = std::max(most,
+                          stage_memory(model, few, layout, stages[s], static_cast<int>(s)).total());
+        }
+        EXPECT_EQ(found.peak_memory, most + allocator_reserve(cluster.device, layout))
+            << short_name(layout) << ", batch " << batch;
+      }
+    }
+  }
+  EXPECT_EQ(looked_at.size(), 7U);
 }
 
 TEST_F(EvaluateTest, MoreBandwidthIsNeverSlower) {
