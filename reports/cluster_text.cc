@@ -42,19 +42,19 @@ std::string plural(int count, std::string_view one, std::string_view many) {
 class Tree {
  public:
   void part(const std::string& text) {
-    text_ += depth_ == 0 ? "" : std::string(3 * (depth_ - 1), ' ') + "└─ ";
+    text_ += depth_ == 0 ? "" : indent() + "└─ ";
     text_ += text + "\n";
     ++depth_;
   }
-  void wire(const std::string& text) {
-    text_ += std::string(3 * (depth_ - 1), ' ') + "│  " + text + "\n";
-  }
-  void beside(const std::string& text) {
-    text_ += std::string(3 * (depth_ - 1), ' ') + "├─ " + text + "\n";
-  }
+  void wire(const std::string& text) { text_ += indent() + "│  " + text + "\n"; }
+  void beside(const std::string& text) { text_ += indent() + "├─ " + text + "\n"; }
   [[nodiscard]] std::string text() const { return text_; }
 
  private:
+  [[nodiscard]] std::string indent() const {
+    return std::string(std::size_t{3} * static_cast<std::size_t>(depth_ - 1), ' ');
+  }
+
   std::string text_;
   int depth_ = 0;
 };

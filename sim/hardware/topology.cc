@@ -137,7 +137,7 @@ struct Topology::Impl {
   }
   [[nodiscard]] int nic(int device) const {
     return wiring
-        .rail_nic[static_cast<std::size_t>(device / gpus_per_node * num_rails + rail(device))];
+        .rail_nic[static_cast<std::size_t>(device / gpus_per_node) * num_rails + rail(device)];
   }
 };
 
@@ -267,7 +267,7 @@ std::vector<DirectedWire> Topology::route(int from, int to) const {
   const int arrival = t.nic(to);
   const int departure =
       t.wiring
-          .rail_nic[static_cast<std::size_t>(from / t.gpus_per_node * t.num_rails + t.rail(to))];
+          .rail_nic[static_cast<std::size_t>(from / t.gpus_per_node) * t.num_rails + t.rail(to)];
   const int out = below_nic(t.wiring, departure), in = below_nic(t.wiring, arrival);
   std::vector<DirectedWire> route;
   if (b.pcie < 0) {
