@@ -100,7 +100,8 @@ std::vector<ChunkPlace> chunk_places(PipelineSchedule schedule, int stages, int 
                                  static_cast<std::size_t>(chunks));
   for (int c = 0; c < stages * chunks; ++c) {
     const ChunkHome home = chunk_home(schedule, stages, chunks, c);
-    places[static_cast<std::size_t>(home.stage * chunks + home.chunk)] = {
+    places[static_cast<std::size_t>(home.stage) * static_cast<std::size_t>(chunks) +
+           static_cast<std::size_t>(home.chunk)] = {
         c, c % stream == 0 ? kNoStage : stage_of(c - 1),
         c % stream == stream - 1 ? kNoStage : stage_of(c + 1)};
   }
