@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "sim/cost/memory.h"
@@ -146,6 +147,22 @@ TEST_F(EvaluateTest, EstimateAndEvaluateAgreeToTheLastBit) {
   EXPECT_EQ(full.peak_memory(), quick.peak_memory);
   EXPECT_LE(full.step_time_low, full.step_time);
   EXPECT_GE(full.step_time_high, full.step_time);
+}
+
+// 90 % of a normal distribution lie within 1.645 deviations; terms err independently.
+TEST_F(EvaluateTest, TheIntervalIsTheRootOfTheTermsSquaredDeviations) {
+  const Model model = small_gpt();
+  Cluster cluster = eight_devices();
+  cluster.framework.relative_spread = 0.1;
+  const Outcome outcome = estimate(model, cluster, job(), tensor_pipeline_data(2, 2, 2));
+  const auto& full = std::get<Estimate>(outcome);
+  double variance = std::pow(0.1 * full.step_time.value(), 2);
+  for (const Term& term : full.terms) {
+    variance += std::pow(term.cost.relative_spread * term.cost.time.value(), 2);
+  }
+  const double half = 1.6448536 * std::sqrt(variance);
+  EXPECT_NEAR((full.step_time_high - full.step_time).value(), half, 1e-3 * half);
+  EXPECT_NEAR((full.step_time - full.step_time_low).value(), half, 1e-3 * half);
 }
 
 TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {

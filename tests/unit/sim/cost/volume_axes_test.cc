@@ -259,6 +259,17 @@ TEST(ExpertVolume, TokensGoToExpertsAndBack) {
   EXPECT_EQ(stage.sent(Group::expert).value(), 2 * 0.75 * 4 * 8 * (2 * 8192 + 256));
 }
 
+// Buffers filled to 1.5 of the balanced number of tokens: 1.5 times the bytes.
+TEST(ExpertVolume, ACapacityFactorSendsFullBuffers) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.expert_parallel_size = 4;
+  Model model = small_experts();
+  model.moe->moe_expert_capacity_factor = 1.5;
+  EXPECT_EQ(payload(stage_of(model, layout), Group::expert, Phase::forward),
+            1.5 * 4 * 8 * (2 * 8192 + 256));
+}
+
 // Sequence parallelism leaves each tensor rank 32 / 2 tokens; the 2 ranks of an expert see both's:
 // 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered.
 TEST(ExpertVolume, ExpertTensorRanksShareTheirTokens) {

@@ -138,6 +138,20 @@ TEST(Operators, BalancedExpertsSeeTopkTokensOverAllExperts) {
   EXPECT_EQ(find(ops, "experts.fc1").m, 2048);
 }
 
+// Every expert's buffer is filled to 1.25 of the balanced 2048 rows.
+TEST(Operators, ACapacityFactorFillsTheExpertsBuffers) {
+  Model model = gpt3();
+  model.moe = MixtureOfExperts{.num_moe_experts = 8,
+                               .moe_router_topk = 2,
+                               .moe_ffn_hidden_size = 1024,
+                               .moe_expert_capacity_factor = 1.25};
+  Layout layout;
+  layout.expert_parallel_size = 4;
+  layout.data_parallel_size = 4;
+  const auto ops = layer_operators(model, {true, false}, job_2048(AttentionKernel::flash), layout);
+  EXPECT_EQ(find(ops, "experts.fc1").m, 2560);
+}
+
 TEST(Operators, AModelWithoutAttentionIsTwoLinears) {
   Model toy;
   toy.num_layers = 1;
