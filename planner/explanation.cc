@@ -67,6 +67,8 @@ std::string sizes_behind(TermKind kind, const Layout& a, const Layout& b, int ba
     case TermKind::data_parallel_communication:
       add_data(d, a, b);
       d.add("overlap_grad_reduce", on_off(a.overlap_grad_reduce), on_off(b.overlap_grad_reduce));
+      if (a.overlap_grad_reduce)
+        d.add("overlapped with a micro-batch of", a.micro_batch_size, b.micro_batch_size);
       break;
     case TermKind::optimizer:
       add_data(d, a, b);
@@ -86,6 +88,12 @@ std::string spoken(TermKind kind) {
   std::string text(name_of(kind));
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
+}
+
+std::string chance(double probability) {
+  if (probability < 0.001) return "less than 0.1 %";
+  if (probability > 0.999) return "more than 99.9 %";
+  return fmt::format("{:.3g} %", 100.0 * probability);
 }
 
 void append_terms(std::string& text, const Explanation& e) {
@@ -150,9 +158,8 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
       difference.value() >= 0.0 ? "more" : "less", in_gibibytes(e.layout.peak_memory()),
       in_gibibytes(e.versus.peak_memory()));
   append_terms(text, e);
-  text +=
-      fmt::format("It is the faster one {}with {:.2g} % probability.\n",
-                  difference.value() >= 0.0 ? "all the same " : "", 100.0 * e.probability_faster);
+  text += fmt::format("What is uncertain leaves it a chance of {} to be the faster one.\n",
+                      chance(e.probability_faster));
   for (std::size_t i = 0; i < std::min(kMostOvertakes, e.overtakes.size()); ++i) {
     const Crossover& c = e.overtakes[i];
     const ParameterText& words = text_of(c.parameter);
