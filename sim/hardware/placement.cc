@@ -202,6 +202,17 @@ std::vector<int> ranks_from(int first, const Dimensions& d) {
   return ranks;
 }
 
+// An aligned axis and one that strides over whole nodes: every group sits as the first one does.
+bool strides_over_nodes(const Dimensions& d, const Cluster& cluster) {
+  return d[1].size > 1 && d[1].stride % cluster.gpus_per_node == 0 && aligned(d[0], cluster);
+}
+
+Placement place_like_first(const Dimensions& d, const Cluster& cluster) {
+  Placement p = place_ranks(ranks_from(0, d), cluster);
+  p.groups_per_node = cluster.gpus_per_node / p.ranks_per_node;
+  return p;
+}
+
 }  // namespace
 
 std::vector<std::vector<int>> group_ranks(Group group, const Layout& layout) {
@@ -230,6 +241,7 @@ Placement place(Group group, const Layout& layout, const Cluster& cluster) {
   if (d[1].size == 1 && aligned(d[0], cluster)) {
     return place_aligned(d[0], cluster, world_size(layout));
   }
+  if (strides_over_nodes(d, cluster)) return place_like_first(d, cluster);
   return place_counted(group, layout, cluster);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace meshwright {
@@ -174,6 +175,7 @@ TEST(Placement, EveryRankOrderAgreesWithCounting) {
       const Placement p = place(g, l, c);
       ASSERT_EQ(groups.size() * static_cast<std::size_t>(p.group_size), 32U);
       std::set<int> seen;
+      std::map<int, int> leaving;  // groups by node
       int most_nodes = 0;
       for (const auto& ranks : groups) {
         std::set<int> nodes;
@@ -182,9 +184,13 @@ TEST(Placement, EveryRankOrderAgreesWithCounting) {
           seen.insert(rank);
         }
         most_nodes = std::max(most_nodes, static_cast<int>(nodes.size()));
+        for (const int node : nodes) leaving[node] += nodes.size() > 1 ? 1 : 0;
       }
       ASSERT_EQ(seen.size(), 32U);  // each rank in one group
       ASSERT_EQ(p.num_nodes, most_nodes);
+      if (most_nodes == 1) continue;
+      ASSERT_EQ(p.groups_per_node, leaving[0]);
+      ASSERT_EQ(p.ranks_per_node * p.num_nodes, p.group_size);
     }
   } while (std::next_permutation(l.rank_order.begin(), l.rank_order.end()));
 }
