@@ -32,7 +32,7 @@ PredictedRun predict(const MeasuredRun& run, std::size_t index) {
   const Evaluation evaluation = evaluate(table, run.layout, MemoryLimit::reported);
   predicted.violation = evaluation.violation;
   if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) return predicted;
-  predicted.estimate = described(evaluation, run.model, run.cluster, run.job, run.layout);
+  predicted.estimate = described(evaluation, table, run.layout);
   const Estimate& found = *predicted.estimate;
   if (run.status != RunStatus::ok) return predicted;
   if (run.step_time) {

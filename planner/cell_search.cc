@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cell_search.h"
 
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
+#include <atomic>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +17,15 @@ namespace meshwright::planner {
 namespace {
 
 constexpr std::size_t kClosest = 3;
+
+// What all cells of a search share.
+struct CellSearch {
+  const SearchOptions& options;
+  Bytes limit;  // of memory a device
+  // No layout that is slower can be among the fastest: the worst step time that some cell's full
+  // list holds. Which cell set it changes the work, not the answer.
+  std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
+};
 
 class CellWalk {
  public:
@@ -192,8 +206,26 @@ void Found::merge(const Found& later) {
   for (const Candidate& c : later.closest.items()) closest.add(c);
 }
 
-void look_at_cell(Found& found, CellSearch& search, CostTable& table, const Cell& cell) {
-  CellWalk(found, search, table, cell).walk();
+// Cells are looked at in parallel and merged in their order, so that the number of threads changes
+// nothing. A thread's table serves all cells that it looks at.
+Found look_at_space(const Model& model, const Cluster& cluster, const Job& job,
+                    const SearchOptions& options, Bytes limit) {
+  const std::vector<Cell> cells = cells_of(model, cluster, options.space);
+  const auto top = static_cast<std::size_t>(std::max(1, options.top));
+  std::vector<Found> parts(cells.size(), Found(top));
+  CellSearch search{options, limit};
+  tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(model, cluster, job); });
+  tbb::parallel_for(
+      tbb::blocked_range<std::size_t>(0, cells.size(), 1),
+      [&](const tbb::blocked_range<std::size_t>& range) {
+        for (std::size_t i = range.begin(); i < range.end(); ++i) {
+          CellWalk(parts[i], search, tables.local(), cells[i]).walk();
+        }
+      },
+      tbb::simple_partitioner());
+  Found all(top);
+  for (const Found& part : parts) all.merge(part);
+  return all;
 }
 
 }  // namespace meshwright::planner

@@ -34,11 +34,12 @@ bool shorter_in_no_term(const Estimate& estimate, const Estimate& better) {
 
 Scenario scenario_of(const Plan& plan) { return {plan.model, plan.cluster, plan.job}; }
 
+void add_layout(std::vector<Layout>& layouts, const Layout& layout) {
+  if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
+}
+
 void add_layouts(std::vector<Layout>& layouts, const Plan& plan) {
-  for (const Estimate& estimate : plan.ranked) {
-    if (std::find(layouts.begin(), layouts.end(), estimate.layout) != layouts.end()) continue;
-    layouts.push_back(estimate.layout);
-  }
+  for (const Estimate& estimate : plan.ranked) add_layout(layouts, estimate.layout);
 }
 
 std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options) {

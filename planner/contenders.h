@@ -28,6 +28,7 @@ Scenario scenario_of(const Plan& plan);
 std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options);
 
 // Adds what is not there yet.
+void add_layout(std::vector<Layout>& layouts, const Layout& layout);
 void add_layouts(std::vector<Layout>& layouts, const Plan& plan);
 
 // Those that obey every rule and fit under the scenario's memory less `memory_headroom`.

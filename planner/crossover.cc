@@ -7,6 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "planner/cell_search.h"
+
 namespace meshwright::planner {
 namespace {
 
@@ -103,11 +105,18 @@ void fill_end(const Question& q, const Direction& direction, const std::vector<L
   crossover.winner_fits = all.front().layout == q.winner();
 }
 
-Plan search_at(const Question& q, Parameter parameter, double factor) {
+// The fastest layout of the whole space there, and the others of its Pareto set.
+void add_best_of_space(const Question& q, Parameter parameter, double factor,
+                       std::vector<Layout>& contenders) {
   const Scenario scenario = scaled(q.base, parameter, factor);
   SearchOptions options = q.search;
   options.top = 1;
-  return search(scenario.model, scenario.cluster, scenario.job, options);
+  const Bytes limit = scenario.cluster.device.memory * (1.0 - q.headroom());
+  const Found found = look_at_space(scenario.model, scenario.cluster, scenario.job, options, limit);
+  for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
+  for (const Candidate& best : front_without_near_twins(found.pareto.items())) {
+    add_layout(contenders, best.layout);
+  }
 }
 
 std::optional<Crossover> along(const Question& q, const Direction& direction,
@@ -129,15 +138,14 @@ std::optional<Crossover> along(const Question& q, const Direction& direction,
 std::optional<Crossover> confirmed(const Question& q, const Direction& direction,
                                    std::vector<Layout> contenders) {
   constexpr int kRounds = 3;
-  std::optional<Crossover> found;
+  add_best_of_space(q, direction.parameter, direction.end, contenders);
   for (int round = 0; round < kRounds; ++round) {
+    std::optional<Crossover> found = along(q, direction, contenders);
+    if (!found) return found;
     const std::size_t known = contenders.size();
-    found = along(q, direction, contenders);
-    const double factor = found ? found->factor : direction.end;
-    add_layouts(contenders, search_at(q, direction.parameter, factor));
-    add_layouts(contenders, search_at(q, direction.parameter, direction.end));
+    add_best_of_space(q, direction.parameter, found->factor, contenders);
     if (contenders.size() > known) continue;
-    if (found) found->exact = true;
+    found->exact = true;
     return found;
   }
   return along(q, direction, contenders);
@@ -149,7 +157,7 @@ std::vector<Layout> by_size(const Question& q, const std::vector<Layout>& conten
   std::vector<Layout> all = contenders;
   if (q.options.affordable_layouts == 0) return all;
   add_layouts(all, q.plan);
-  add_layouts(all, search_at(q, Parameter::memory_capacity, q.options.highest_factor));
+  add_best_of_space(q, Parameter::memory_capacity, q.options.highest_factor, all);
   return all;
 }
 

@@ -34,7 +34,7 @@ struct CrossoverOptions {
   int steps = 4;  // of the grid, on each side
   // Layouts that the searches which confirm crossovers may look at in total; 0: only the contenders
   // are compared, whatever is turned.
-  std::int64_t affordable_layouts = 20'000;
+  std::int64_t affordable_layouts = 1'500'000;
   // Flips that save less than this share of a step anywhere in the range are left out.
   double gain_that_matters = 0.005;
 };

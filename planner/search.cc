@@ -2,8 +2,6 @@
 #include "planner/search.h"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 
@@ -14,36 +12,14 @@
 namespace meshwright::planner {
 namespace {
 
-// Cells are looked at in parallel and merged in their order, so that the number of threads changes
-// nothing. A thread's table serves all cells that it looks at.
-Found look_at_all(const Plan& plan, const SearchOptions& options, Bytes limit) {
-  const std::vector<Cell> cells = cells_of(plan.model, plan.cluster, options.space);
-  const auto top = static_cast<std::size_t>(std::max(1, options.top));
-  std::vector<Found> parts(cells.size(), Found(top));
-  CellSearch search{options, limit};
-  tbb::enumerable_thread_specific<CostTable> tables(
-      [&plan] { return CostTable(plan.model, plan.cluster, plan.job); });
-  tbb::parallel_for(
-      tbb::blocked_range<std::size_t>(0, cells.size(), 1),
-      [&](const tbb::blocked_range<std::size_t>& range) {
-        for (std::size_t i = range.begin(); i < range.end(); ++i) {
-          look_at_cell(parts[i], search, tables.local(), cells[i]);
-        }
-      },
-      tbb::simple_partitioner());
-  Found all(top);
-  for (const Found& part : parts) all.merge(part);
-  return all;
-}
-
-Estimate estimate_of(const Plan& plan, const Layout& layout) {
-  Outcome outcome = estimate(plan.model, plan.cluster, plan.job, layout);
+Estimate estimate_of(CostTable& table, const Layout& layout) {
+  Outcome outcome = estimate(table, layout);
   invariant(std::holds_alternative<Estimate>(outcome), "the search kept a layout that cannot run");
   return std::get<Estimate>(std::move(outcome));
 }
 
 // The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
-void fill_ranked(Plan& plan, const Found& found) {
+void fill_ranked(Plan& plan, const Found& found, CostTable& table) {
   const std::vector<Candidate> front = front_without_near_twins(found.pareto.items());
   std::vector<Candidate> kept = found.top.items();
   for (const Candidate& candidate : front) {
@@ -54,7 +30,7 @@ void fill_ranked(Plan& plan, const Found& found) {
   }
   std::stable_sort(kept.begin(), kept.end(), better);
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    plan.ranked.push_back(estimate_of(plan, kept[i].layout));
+    plan.ranked.push_back(estimate_of(table, kept[i].layout));
     const bool on_front = std::any_of(front.begin(), front.end(), [&](const Candidate& candidate) {
       return candidate.layout == kept[i].layout;
     });
@@ -95,11 +71,11 @@ Plan search(const Model& model, const Cluster& cluster, const Job& job,
   plan.cluster = cluster;
   plan.job = job;
   const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
-  const Found found = look_at_all(plan, options, limit);
+  const Found found = look_at_space(model, cluster, job, options, limit);
   plan.statistics = found.statistics;
   CostTable table(model, cluster, job);
   plan.rejections = rejections_of(found.rejections, table, limit);
-  fill_ranked(plan, found);
+  fill_ranked(plan, found, table);
   if (plan.ranked.empty()) fill_closest(plan, found, table, limit);
   if (plan.statistics.enumerated == 0) {
     plan.notes.push_back(

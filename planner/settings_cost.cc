@@ -8,6 +8,7 @@
 
 #include "sim/cost/memory.h"
 #include "sim/cost/optimizer.h"
+#include "sim/stage_memories.h"
 
 namespace meshwright::planner {
 namespace {
@@ -48,7 +49,21 @@ Key units_key(const Layout& l) {
           l.recompute_modules,
           static_cast<int>(l.cp_comm_type)};
 }
-// Within a family.
+// Of a shape.
+Key groups_key(const Layout& l) {
+  return {l.recompute_granularity == RecomputeGranularity::full ? 1 : 0,
+          static_cast<int>(l.recompute_method),
+          l.recompute_num_layers,
+          l.cpu_offloading_num_layers,
+          0,
+          0};
+}
+// Within a family: the units', and how many layers are recomputed.
+Key work_key(const Layout& l) {
+  Key key = units_key(l);
+  key[0] = l.recompute_num_layers;  // in the place of the micro-batch
+  return key;
+}
 Key memory_key(const Layout& l) {
   return {l.expert_tensor_parallel_size,
           bits({l.sequence_parallel, l.overlap_p2p_comm}),
@@ -93,6 +108,7 @@ ShapeSignature signature_of(const PipelineShape& shape) {
 struct Shape {
   PipelineShape shape;
   int shape_class = 0;
+  Cache<std::vector<ChunkGroups>> groups;
 };
 
 }  // namespace
@@ -107,13 +123,13 @@ struct SettingsCost::Impl {
 
   Cache<Shape> shapes;
   std::map<ShapeSignature, int> classes;
-  const Shape* shape = nullptr;  // the family's
+  Shape* shape = nullptr;  // the family's
 
   Cache<UnitsOf<Seconds>> units;
   Cache<Seconds> sends;
   Cache<Moving> moving;  // the family's
   StageSetting stage;
-  PipelinePartOf<Seconds> part;
+  Cache<PipelinePartOf<Seconds>> parts;  // the family's
   Seconds offload_time;
 
   const std::vector<Layout>* layouts = nullptr;
@@ -121,22 +137,17 @@ struct SettingsCost::Impl {
   bool shards_gradients = false;  // ZeRO-2 or 3: communicates for every micro-batch
   Cache<DataSettings> data;
 
-  Moving moving_of(const Layout& layout) const;
+  Moving moving_of(const Layout& layout);
   DataSettings priced(const Layout& stage_layout) const;
   DataSetting priced(const Layout& layout, const DataSettings& before) const;
 };
 
-Moving SettingsCost::Impl::moving_of(const Layout& layout) const {
+Moving SettingsCost::Impl::moving_of(const Layout& layout) {
   Moving found;
-  for (const StageRun& run : shape->shape.runs) {
-    Bytes most;
-    for (const int at : {run.first, run.last()}) {
-      most = std::max(most, moving_memory(table.model(), table.job(), layout, run.stage,
-                                          table.moments(layout, shape->shape.chunks_per_stage, at))
-                                .total());
-      if (run.count == 1) break;
-    }
-    found.memory.push_back(most);
+  const auto [groups, is_new] = shape->groups.try_emplace(groups_key(layout));
+  if (is_new) groups->second = stage_groups(table.model(), layout, shape->shape);
+  for (const MovingPeak& peak : moving_peaks(table, layout, shape->shape, groups->second)) {
+    found.memory.push_back(peak.most);
   }
   found.offload =
       meshwright::offload_time(table.model(), table.job(), layout, table.cluster().device);
@@ -203,6 +214,7 @@ void SettingsCost::set_data_settings(const std::vector<Layout>& layouts,
 
 void SettingsCost::set_family(const Layout& family) {
   impl_->moving.clear();
+  impl_->parts.clear();
   impl_->stage.micro_batches = micro_batches_of_chunk(impl_->table.job(), family);
   impl_->shape = nullptr;
 }
@@ -232,19 +244,23 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
 void SettingsCost::price(StageSetting& stage) {
   Impl& in = *impl_;
   const Layout& layout = stage.layout;
-  const auto [units, new_units] = in.units.try_emplace(units_key(layout));
-  if (new_units) units->second = bare(in.table.units(layout));
   const auto [send, new_send] = in.sends.try_emplace(send_key(layout));
   if (new_send) {
     send->second = send_cost(in.table.model(), in.table.job(), layout, in.table.cluster()).time;
   }
-  fill_pipeline(in.part, pipeline_input(in.table.job(), layout, send->second, in.offload_time),
-                units->second, *stage.shape, in.table.cluster());
-  stage.time = in.part.time;
-  stage.host = in.part.host;
-  stage.offload = in.part.offload;
+  const auto input = pipeline_input(in.table.job(), layout, send->second, in.offload_time);
+  const auto [part, new_part] = in.parts.try_emplace(work_key(layout));
+  if (new_part) {
+    const auto [units, new_units] = in.units.try_emplace(units_key(layout));
+    if (new_units) units->second = bare(in.table.units(layout));
+    fill_stages(part->second, input, units->second, *stage.shape, in.table.cluster());
+  }
+  fill_times(part->second, input, *stage.shape, in.table.cluster());
+  stage.time = part->second.time;
+  stage.host = part->second.host;
+  stage.offload = part->second.offload;
   stage.runs.clear();
-  for (const StageCostOf<Seconds>& run : in.part.stages) {
+  for (const StageCostOf<Seconds>& run : part->second.stages) {
     stage.runs.push_back({run.forward_time, run.backward_time});
   }
 }

@@ -33,7 +33,7 @@ Outcome estimate_as_run(const Model& model, const Cluster& cluster, const Job& j
   if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) {
     return Infeasible{layout, *evaluation.violation};
   }
-  return described(evaluation, model, cluster, job, layout);
+  return described(evaluation, table, layout);
 }
 
 double relative_error(double predicted, double measured) {

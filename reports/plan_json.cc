@@ -191,9 +191,10 @@ planner::Plan recomputed(const PlanFile& file_plan, const std::string& file) {
   plan.closest = file_plan.closest;
   plan.statistics = file_plan.statistics;
   plan.notes = file_plan.notes;
+  CostTable table(plan.model, plan.cluster, plan.job);
   for (std::size_t i = 0; i < file_plan.layouts.size(); ++i) {
     const Layout& layout = file_plan.layouts[i];
-    Outcome outcome = estimate(plan.model, plan.cluster, plan.job, layout);
+    Outcome outcome = estimate(table, layout);
     if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
       throw InputError(file, fmt::format("/ranked/{}/layout", i),
                        "does not run with this program: " +

@@ -190,11 +190,11 @@ class StepTracer {
     message_end_ = seconds(0);
     const Stage& stage = pipeline_.stages[s];
     held_.assign(stage.chunks.size(), {});
-    chunks_ = chunk_memories(table_.model(), table_.job(), layout_, stage);
+    const UnitBytes& units = table_.unit_bytes(layout_);
+    chunks_ = chunk_memories(units, layout_, chunk_groups(table_.model(), layout_, stage));
     const StageMemory& memory = estimate_.memory[s];
     lasting_ = memory.total() - memory.activations - memory.recompute_workspace - memory.logits -
-               memory.operator_workspace +
-               weight_gradient_placeholders(table_.model(), table_.job(), layout_, stage);
+               memory.operator_workspace + units.placeholders[kinds_of(table_.model(), stage)];
     count_memory(s, seconds(0), {});
     draw(s, kDataParallel, "parameter all-gather", seconds(0), extras_[s].data.gather.time);
   }

@@ -2,8 +2,11 @@
 #include "sim/cost_table.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/hardware/placement.h"
 
@@ -70,6 +73,12 @@ struct UnitKeyHash {
   }
 };
 
+// Of one stage, ungrouped and by the groupings that were asked for.
+struct StageMoments {
+  std::vector<Moment> all;
+  std::deque<std::pair<std::vector<int>, std::vector<Moment>>> grouped;
+};
+
 }  // namespace
 
 UnitsOf<Seconds> bare(const Units& units) {
@@ -89,7 +98,8 @@ struct CostTable::Impl {
   const Job& job;
   std::array<bool, kLayerKinds> has_kind{};
   std::unordered_map<UnitKey, ChunkWork, UnitKeyHash> works;
-  std::map<std::array<int, 5>, std::vector<Moment>> moments;
+  std::unordered_map<UnitKey, UnitBytes, UnitKeyHash> bytes;
+  std::map<std::array<int, 5>, StageMoments> moments;
 
   const ChunkWork& work(UnitKey& key, int unit, RecomputeGranularity granularity,
                         const Layout& layout) {
@@ -104,13 +114,13 @@ struct CostTable::Impl {
                                    const Layout& layout) const {
     if (unit == kEmbedding) return embedding_work(model, cluster, job, layout);
     if (unit == kHead) return head_work(model, cluster, job, layout);
-    const LayerKind kind{(unit & 2) != 0, (unit & 1) != 0};
-    return layer_work(model, cluster, job, layout, kind, granularity == RecomputeGranularity::full);
+    return layer_work(model, cluster, job, layout, layer_kind_of(static_cast<std::size_t>(unit)),
+                      granularity == RecomputeGranularity::full);
   }
 };
 
 CostTable::CostTable(const Model& model, const Cluster& cluster, const Job& job)
-    : impl_(new Impl{model, cluster, job, {}, {}, {}}) {
+    : impl_(new Impl{model, cluster, job, {}, {}, {}, {}}) {
   for (int i = 0; i < model.num_layers; ++i) {
     impl_->has_kind[kind_index(layer_kind(model, i))] = true;
   }
@@ -144,16 +154,32 @@ Units CostTable::units(const Layout& layout) {
   return units;
 }
 
-const std::vector<Moment>& CostTable::moments(const Layout& layout, int chunks, int stage) {
-  const int micro_batches = num_micro_batches(impl_->job.global_batch_size, layout);
-  const auto [found, is_new] =
-      impl_->moments.try_emplace({static_cast<int>(layout.schedule), layout.pipeline_parallel_size,
-                                  micro_batches, chunks, stage});
+const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
+  UnitKey key{read_by_units(layout), {}, 0};
+  key.layout.tp_comm_overlap = false;
+  const auto found = impl_->bytes.find(key);
+  if (found != impl_->bytes.end()) return found->second;
+  return impl_->bytes.emplace(key, meshwright::unit_bytes(impl_->model, impl_->job, layout))
+      .first->second;
+}
+
+const std::vector<Moment>& CostTable::moments(const Layout& layout,
+                                              const std::vector<int>& group_sizes, int stage) {
+  const int stages = layout.pipeline_parallel_size;
+  const int micro_batches = representative_micro_batches(
+      layout.schedule, stages, num_micro_batches(impl_->job.global_batch_size, layout));
+  const int chunks = std::accumulate(group_sizes.begin(), group_sizes.end(), 0);
+  const auto [found, is_new] = impl_->moments.try_emplace(
+      {static_cast<int>(layout.schedule), stages, micro_batches, chunks, stage});
+  StageMoments& moments = found->second;
   if (is_new) {
-    found->second = schedule_moments(layout.schedule, layout.pipeline_parallel_size, micro_batches,
-                                     chunks, stage);
+    moments.all = schedule_moments(layout.schedule, stages, micro_batches, chunks, stage);
   }
-  return found->second;
+  for (const auto& [sizes, grouped] : moments.grouped) {
+    if (sizes == group_sizes) return grouped;
+  }
+  return moments.grouped.emplace_back(group_sizes, grouped_moments(moments.all, group_sizes))
+      .second;
 }
 
 }  // namespace meshwright

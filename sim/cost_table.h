@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/cost/chunk.h"
+#include "sim/cost/unit_bytes.h"
 #include "sim/layout/pipeline_shape.h"
 #include "sim/schedule/moments.h"
 
@@ -34,8 +35,11 @@ class CostTable {
   CostTable& operator=(CostTable&&) noexcept;
 
   Units units(const Layout& layout);
-  // The schedule's, for a stage of so many chunks; valid as long as the table.
-  const std::vector<Moment>& moments(const Layout& layout, int chunks, int stage);
+  // Valid as long as the table, as what moments() gives.
+  const UnitBytes& unit_bytes(const Layout& layout);
+  // The schedule's, for a stage whose chunks are grouped so.
+  const std::vector<Moment>& moments(const Layout& layout, const std::vector<int>& group_sizes,
+                                     int stage);
   [[nodiscard]] const Model& model() const;
   [[nodiscard]] const Cluster& cluster() const;
   [[nodiscard]] const Job& job() const;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/model/operators.h"
+#include "sim/stage_memories.h"
 
 namespace meshwright {
 namespace {
@@ -51,17 +52,15 @@ Bytes Estimate::peak_allocated() const {
   return peak;
 }
 
-Estimate described(const Evaluation& evaluation, const Model& model, const Cluster& cluster,
-                   const Job& job, const Layout& layout) {
+Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout) {
+  const Model& model = table.model();
+  const Cluster& cluster = table.cluster();
+  const Job& job = table.job();
   Estimate estimate;
   estimate.layout = layout;
   estimate.step_time = evaluation.step_time;
   estimate.terms = evaluation.terms;
-  const std::vector<Stage> stages = pipeline_stages(model, layout);
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    estimate.memory.push_back(stage_memory(model, job, layout, stages[i], static_cast<int>(i)));
-    estimate.memory.back().reserve = allocator_reserve(cluster.device, layout);
-  }
+  estimate.memory = stage_memories(table, layout);
   estimate.volume = volume(model, job, layout);
   fill_interval(estimate, cluster.framework);
   const double gpus = world_size(layout);
@@ -77,9 +76,13 @@ Estimate described(const Evaluation& evaluation, const Model& model, const Clust
 
 Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout) {
   CostTable table(model, cluster, job);
+  return estimate(table, layout);
+}
+
+Outcome estimate(CostTable& table, const Layout& layout) {
   const Evaluation evaluation = evaluate(table, layout);
   if (evaluation.violation) return Infeasible{layout, *evaluation.violation};
-  return described(evaluation, model, cluster, job, layout);
+  return described(evaluation, table, layout);
 }
 
 }  // namespace meshwright

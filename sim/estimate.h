@@ -42,10 +42,11 @@ using Outcome = std::variant<Estimate, Infeasible>;
 
 // What an evaluation of a feasible layout found, with memory per stage, the ledger and the
 // interval.
-Estimate described(const Evaluation& evaluation, const Model& model, const Cluster& cluster,
-                   const Job& job, const Layout& layout);
+Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout);
 
 // Deterministic and pure. Checks the rules, then memory, then computes time and volume.
 Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout);
+// The same of one layout of many.
+Outcome estimate(CostTable& table, const Layout& layout);
 
 }  // namespace meshwright

@@ -4,6 +4,7 @@
 #include "sim/cost/data_parallel.h"
 #include "sim/cost/optimizer.h"
 #include "sim/pipeline.h"
+#include "sim/stage_memories.h"
 
 namespace meshwright {
 namespace {
@@ -44,20 +45,18 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout,
       step_time(pipeline.time, data.time, optimizer.time, pipeline.host, pipeline.offload);
 }
 
-// The largest stage's bytes. Of alike neighbours the first or the last holds most in flight.
+// The largest stage's bytes.
 void fill_memory(Evaluation& result, CostTable& table, const Layout& layout,
                  const PipelineShape& shape) {
-  for (const StageRun& run : shape.runs) {
-    const Bytes fixed = static_memory(table.model(), table.job(), layout, run.stage).total();
-    for (const int stage : {run.first, run.last()}) {
-      const Bytes total =
-          fixed + moving_memory(table.model(), table.job(), layout, run.stage,
-                                table.moments(layout, shape.chunks_per_stage, stage))
-                      .total();
-      if (total <= result.peak_memory) continue;
-      result.peak_memory = total;
-      result.peak_stage = stage;
-    }
+  const std::vector<MovingPeak> moving =
+      moving_peaks(table, layout, shape, stage_groups(table.model(), layout, shape));
+  for (std::size_t i = 0; i < moving.size(); ++i) {
+    const Bytes total =
+        static_memory(table.model(), table.job(), layout, shape.runs[i].stage).total() +
+        moving[i].most;
+    if (total <= result.peak_memory) continue;
+    result.peak_memory = total;
+    result.peak_stage = moving[i].stage;
   }
   result.peak_memory += allocator_reserve(table.cluster().device, layout);
 }

@@ -34,10 +34,7 @@ ChunkTimes times_of(const ChunkCostOf<Amount>& chunk) {
 }
 
 template <typename Amount>
-void fill_stages(PipelinePartOf<Amount>& part, const PipelineShape& shape) {
-  part.stages.clear();
-  part.loads.clear();
-  part.slowest = 0;
+void sum_stages(PipelinePartOf<Amount>& part, const PipelineShape& shape) {
   for (const StageRun& run : shape.runs) {
     StageCostOf<Amount>& stage = part.stages.emplace_back();
     StageLoad& load = part.loads.emplace_back();
@@ -93,21 +90,23 @@ PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amo
 }
 
 template <typename Amount>
-void fill_pipeline(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
-                   const UnitsOf<Amount>& units, const PipelineShape& shape,
-                   const Cluster& cluster) {
-  part.chunks.clear();
+void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                 const UnitsOf<Amount>& units, const PipelineShape& shape, const Cluster& cluster) {
   for (const ChunkKind& kind : shape.chunks) {
     part.chunks.push_back(
         chunk_cost(work_of(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
     part.chunks.back().host += overhead_share(shape, cluster);
   }
-  fill_stages(part, shape);
+  sum_stages(part, shape);
+  part.average = average_chunk(part, shape);
+}
 
+template <typename Amount>
+void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                const PipelineShape& shape, const Cluster& cluster) {
   const Seconds send = time_of(input.send);
   const Seconds total = closed_form_total(
-      input.schedule,
-      {part.loads, shape.num_stages, shape.chunks_per_stage, average_chunk(part, shape), send},
+      input.schedule, {part.loads, shape.num_stages, shape.chunks_per_stage, part.average, send},
       input.all_micro_batches);
   const double m = input.micro_batches;
   const StageCostOf<Amount>& stage = part.stages[static_cast<std::size_t>(part.slowest)];
@@ -129,17 +128,22 @@ void fill_pipeline(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& 
 
 template PipelineInputOf<Cost> pipeline_input(const Job&, const Layout&, Cost, Seconds);
 template PipelineInputOf<Seconds> pipeline_input(const Job&, const Layout&, Seconds, Seconds);
-template void fill_pipeline(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&,
-                            const UnitsOf<Cost>&, const PipelineShape&, const Cluster&);
-template void fill_pipeline(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
-                            const UnitsOf<Seconds>&, const PipelineShape&, const Cluster&);
+template void fill_stages(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&, const UnitsOf<Cost>&,
+                          const PipelineShape&, const Cluster&);
+template void fill_stages(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
+                          const UnitsOf<Seconds>&, const PipelineShape&, const Cluster&);
+template void fill_times(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&, const PipelineShape&,
+                         const Cluster&);
+template void fill_times(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
+                         const PipelineShape&, const Cluster&);
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
   const Cost send = send_cost(table.model(), table.job(), layout, table.cluster());
   const Seconds offload = offload_time(table.model(), table.job(), layout, table.cluster().device);
   PipelinePart part;
-  fill_pipeline(part, pipeline_input(table.job(), layout, send, offload), table.units(layout),
-                shape, table.cluster());
+  const PipelineInputOf<Cost> input = pipeline_input(table.job(), layout, send, offload);
+  fill_stages(part, input, table.units(layout), shape, table.cluster());
+  fill_times(part, input, shape, table.cluster());
   return part;
 }
 

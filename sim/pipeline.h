@@ -30,6 +30,7 @@ struct PipelinePartOf {
   std::vector<StageCostOf<Amount>> stages;  // by PipelineShape::runs
   std::vector<StageLoad> loads;             // likewise
   int slowest = 0;                          // the run with most work
+  ChunkTimes average;                       // chunk
   std::array<Amount, kNumPipelineTerms> terms{};
   Seconds time;  // their sum
   Seconds host, offload;
@@ -55,11 +56,15 @@ template <typename Amount>
 PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amount send,
                                        Seconds offload);
 
-// Fills `part`, whose memory is used again. Instantiated for Cost and for Seconds.
+// Instantiated for Cost and for Seconds. First what chunks and stages do for a micro-batch: of
+// `input` only recomputed_layers counts.
 template <typename Amount>
-void fill_pipeline(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
-                   const UnitsOf<Amount>& units, const PipelineShape& shape,
-                   const Cluster& cluster);
+void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                 const UnitsOf<Amount>& units, const PipelineShape& shape, const Cluster& cluster);
+// Then what the pipeline makes of it in a step.
+template <typename Amount>
+void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                const PipelineShape& shape, const Cluster& cluster);
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape);
 

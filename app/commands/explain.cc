@@ -96,7 +96,7 @@ std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable
   if (evaluation.violation) {
     return explain_rejected(table, plan, *meant.layout, *evaluation.violation, limit);
   }
-  return described(evaluation, plan.model, plan.cluster, plan.job, *meant.layout);
+  return described(evaluation, table, *meant.layout);
 }
 
 int explain_layout(const Options& options) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/cost/unit_bytes.h"
 #include "sim/model/operator_builders.h"
 #include "sim/model/operators.h"
 
@@ -78,25 +79,30 @@ Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job&
   return sum;
 }
 
-std::vector<StageLayer> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
-                                     std::size_t chunk) {
+std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
+                                   std::size_t chunk) {
   int position = 0;  // in the stage
   for (std::size_t c = 0; c < chunk; ++c) position += stage.chunks[c].num_layers;
   const int recomputed = fully_recomputed_layers(layout, stage.num_layers());
   const int unit = layers_per_checkpoint(layout);
-  std::vector<StageLayer> layers;
+  std::vector<LayerRun> runs;
   for (int i = 0; i < stage.chunks[chunk].num_layers; ++i, ++position) {
-    layers.push_back({layer_kind(model, stage.chunks[chunk].first_layer + i), position < recomputed,
-                      position % unit == 0, position < layout.cpu_offloading_num_layers});
+    const StageLayer layer{layer_kind(model, stage.chunks[chunk].first_layer + i),
+                           position < recomputed, position % unit == 0,
+                           position < layout.cpu_offloading_num_layers};
+    if (!runs.empty() && runs.back().layer == layer) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({layer, 1});
+    }
   }
-  return layers;
+  return runs;
 }
 
-Bytes kept_bytes(const StageLayer& layer, const Model& model, const Job& job,
-                 const Layout& layout) {
+Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units) {
   if (layer.offloaded) return {};
-  if (layer.fully_recomputed && !layer.keeps_checkpoint) return {};
-  return layer_activation_bytes(model, layer.kind, job, layout, layer.fully_recomputed);
+  if (!layer.fully_recomputed) return units.layers[kind_index(layer.kind)].kept;
+  return layer.keeps_checkpoint ? units.input : Bytes{};
 }
 
 LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout) {
@@ -120,40 +126,32 @@ Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& la
   return sum * (1 + model.mtp_num_layers) + mtp_activation_bytes(model, job, layout);
 }
 
-ChunkActivations chunk_activations(const Model& model, const Job& job, const Layout& layout,
-                                   const Stage& stage, std::size_t chunk) {
+ChunkActivations chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
+                                   const Chunk& chunk) {
   ChunkActivations sum;
-  const auto layers = chunk_layers(model, layout, stage, chunk);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto end = layers.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(layers.begin(), end, layers[i]) != end) continue;  // counted with its first
-    const auto alike = static_cast<double>(std::count(end, layers.end(), layers[i]));
-    sum.whole += alike * kept_bytes(layers[i], model, job, layout);
-    sum.weight_only += alike * layer_weight_gradient_bytes(model, layers[i].kind, job, layout);
+  for (const LayerRun& run : layers) {
+    sum.whole += run.count * kept_bytes(run.layer, units);
+    sum.weight_only += run.count * units.layers[kind_index(run.layer.kind)].weight_gradient;
   }
-  if (stage.chunks[chunk].embedding) {
-    sum.whole += saved_bytes(embedding_operators(model, job, layout));
-  }
-  if (stage.chunks[chunk].head) {
-    const LogitsBytes logits = logits_bytes(model, job, layout);
-    sum.whole += head_activation_bytes(model, job, layout);
-    sum.logits = logits.kept * (1 + model.mtp_num_layers);
-    sum.weight_only_logits = logits.gradient * (1 + model.mtp_num_layers);
-    sum.weight_only += layer_input_bytes(model, job, layout) * (1 + model.mtp_num_layers);
+  if (chunk.embedding) sum.whole += units.embedding;
+  if (chunk.head) {
+    sum.whole += units.head;
+    sum.logits = units.logits.kept * units.head_passes;
+    sum.weight_only_logits = units.logits.gradient * units.head_passes;
+    sum.weight_only += units.input * units.head_passes;
   }
   return sum;
 }
 
-Bytes expert_dispatch_bytes(const Model& model, const Job& job, const Layout& layout,
-                            const Stage& stage) {
+Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+  return saved_bytes(embedding_operators(model, job, layout));
+}
+
+Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds) {
   if (layout.expert_parallel_size * expert_tensor_size(layout) == 1) return {};
-  for (const Chunk& chunk : stage.chunks) {
-    for (int i = 0; i < chunk.num_layers; ++i) {
-      const LayerKind kind = layer_kind(model, chunk.first_layer + i);
-      if (!kind.mixture_of_experts) continue;
-      for (const Operator& op : layer_operators(model, kind, job, layout)) {
-        if (op.name == "experts.permute") return op.saved;
-      }
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if ((kinds >> k & 1U) != 0 && layer_kind_of(k).mixture_of_experts) {
+      return units.layers[k].sizes.dispatched;
     }
   }
   return {};

@@ -37,13 +37,19 @@ struct StageLayer {
   bool offloaded = false;         // its activations go to the host
   bool operator==(const StageLayer&) const = default;
 };
+struct LayerRun {
+  StageLayer layer;
+  int count = 1;  // neighbours that are alike
+  bool operator==(const LayerRun&) const = default;
+};
 // Layers of one chunk, first to last. The first `recompute_num_layers` (method block) and the first
 // `cpu_offloading_num_layers` of the stage are treated.
-std::vector<StageLayer> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
-                                     std::size_t chunk);
+std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
+                                   std::size_t chunk);
 
+struct UnitBytes;
 // What such a layer keeps on the device.
-Bytes kept_bytes(const StageLayer& layer, const Model& model, const Job& job, const Layout& layout);
+Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units);
 
 // Logits and loss of one micro-batch.
 struct LogitsBytes {
@@ -64,14 +70,16 @@ struct ChunkActivations {
   Bytes weight_only;         // from the input gradient to the weight gradient
   Bytes weight_only_logits;  // the logits' gradient, meanwhile
 };
-ChunkActivations chunk_activations(const Model& model, const Job& job, const Layout& layout,
-                                   const Stage& stage, std::size_t chunk);
+ChunkActivations chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
+                                   const Chunk& chunk);
 
+// The embedding: token ids, masks, norm.
+Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout);
 // The head without logits: the last layer's output, its norm, and multi-token-prediction layers.
 Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout);
 
 // The tokens that leave in an expert all-to-all; those that arrive are saved by the layer.
-Bytes expert_dispatch_bytes(const Model& model, const Job& job, const Layout& layout,
-                            const Stage& stage);
+// `kinds`: of the stage's layers.
+Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds);
 
 }  // namespace meshwright

@@ -57,16 +57,16 @@ double sharded(const StageParameters& parameters, const Layout& layout, int from
 
 // With overlapped messages the next input and the next gradient arrive while others are worked on.
 // Without, the stage waits: what arrives is the chunk's input, or the gradient that it starts from.
-Bytes pipeline_buffers(const Model& model, const Job& job, const Layout& layout) {
+Bytes pipeline_buffers(const UnitBytes& units, const Layout& layout) {
   if (layout.pipeline_parallel_size == 1 || !layout.overlap_p2p_comm) return {};
-  return 2.0 * layer_input_bytes(model, job, layout);
+  return 2.0 * units.input;
 }
 
 // The whole sequence that Megatron-LM gathers in front of a column-parallel linear, in its one
 // global memory buffer.
-Bytes sequence_gather_buffer(const Model& model, const Job& job, const Layout& layout) {
+Bytes sequence_gather_buffer(const UnitBytes& units, const Layout& layout) {
   if (!layout.sequence_parallel || layout.tensor_parallel_size == 1) return {};
-  return layer_input_bytes(model, job, layout) * layout.tensor_parallel_size;
+  return units.input * layout.tensor_parallel_size;
 }
 
 std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& layout) {
@@ -93,19 +93,6 @@ StageMemory in_whole_bytes(StageMemory memory) {
     *part = bytes(std::ceil(part->value()));
   }
   return memory;
-}
-
-// Chunks that weigh the same, as the middle ones of an interleaved stage do: alike layers, none of
-// them set apart by its place in the stage.
-bool weigh_alike(const Model& model, const Layout& layout, const Chunk& a, const Chunk& b) {
-  if (layout.recompute_num_layers > 0 || layout.cpu_offloading_num_layers > 0) return false;
-  if (a.embedding || a.head || b.embedding || b.head || a.num_layers != b.num_layers) return false;
-  for (int i = 0; i < a.num_layers; ++i) {
-    if (!(layer_kind(model, a.first_layer + i) == layer_kind(model, b.first_layer + i))) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -172,18 +159,38 @@ Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout
   return bytes(2.0 * elements * bytes_per_element(Precision::fp8));
 }
 
-std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, const Layout& layout,
-                                        const Stage& stage) {
-  std::vector<ChunkMemory> chunks;
+ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage) {
+  ChunkGroups found;
   for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
-    if (c > 0 && weigh_alike(model, layout, stage.chunks[c - 1], stage.chunks[c])) {
-      chunks.push_back(chunks.back());
-      continue;
+    const Chunk& chunk = stage.chunks[c];
+    std::vector<LayerRun> layers = chunk_layers(model, layout, stage, c);
+    if (c > 0) {
+      const ChunkGroup& before = found.groups.back();
+      if (chunk.embedding == before.chunk.embedding && chunk.head == before.chunk.head &&
+          layers == before.layers) {
+        ++found.sizes.back();
+        continue;
+      }
     }
-    chunks.push_back({chunk_activations(model, job, layout, stage, c),
-                      forward_workspace(model, job, layout, stage, c),
-                      backward_workspace(model, job, layout, stage, c),
-                      weight_workspace(model, job, layout, stage, c)});
+    found.groups.push_back({chunk, std::move(layers)});
+    found.sizes.push_back(1);
+  }
+  return found;
+}
+
+ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group) {
+  return {chunk_activations(units, group.layers, group.chunk),
+          forward_workspace(units, group.chunk),
+          backward_workspace(units, layout, group.layers, group.chunk),
+          weight_workspace(units, group.chunk)};
+}
+
+std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
+                                        const ChunkGroups& groups) {
+  std::vector<ChunkMemory> chunks;
+  for (std::size_t g = 0; g < groups.sizes.size(); ++g) {
+    chunks.insert(chunks.end(), static_cast<std::size_t>(groups.sizes[g]),
+                  chunk_memory(units, layout, groups.groups[g]));
   }
   return chunks;
 }
@@ -208,19 +215,13 @@ StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chun
   return memory;
 }
 
-StageMemory activation_peak(const Model& model, const Job& job, const Layout& layout,
-                            const Stage& stage, const std::vector<Moment>& moments) {
-  StageMemory peak;
-  const std::vector<ChunkMemory> chunks = chunk_memories(model, job, layout, stage);
-  for (const Moment& moment : moments) {
-    const StageMemory now = memory_at(moment, chunks);
-    if (now.total() > peak.total()) peak = now;
-  }
-  peak.operator_workspace += weight_gradient_placeholders(model, job, layout, stage);
-  peak.communication_buffers = pipeline_buffers(model, job, layout) +
-                               sequence_gather_buffer(model, job, layout) +
-                               expert_dispatch_bytes(model, job, layout, stage);
-  return peak;
+StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsigned kinds) {
+  StageMemory memory;
+  memory.operator_workspace = units.placeholders[kinds];
+  memory.communication_buffers = pipeline_buffers(units, layout) +
+                                 sequence_gather_buffer(units, layout) +
+                                 expert_dispatch_bytes(units, layout, kinds);
+  return memory;
 }
 
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
@@ -231,28 +232,40 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
   return in_whole_bytes(memory);
 }
 
-StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
-                          const Stage& stage, const std::vector<Moment>& moments) {
-  return in_whole_bytes(activation_peak(model, job, layout, stage, moments));
+StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
+                          const std::vector<Moment>& moments) {
+  StageMemory peak;
+  for (const Moment& moment : moments) {
+    const StageMemory now = memory_at(moment, chunks);
+    if (now.total() > peak.total()) peak = now;
+  }
+  peak.operator_workspace += standing.operator_workspace;
+  peak.communication_buffers += standing.communication_buffers;
+  return in_whole_bytes(peak);
 }
 
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index) {
+  const UnitBytes units = unit_bytes(model, job, layout);
   const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
                                         num_micro_batches(job.global_batch_size, layout),
                                         static_cast<int>(stage.chunks.size()), stage_index);
-  return moving_memory(model, job, layout, stage, moments);
+  return moving_memory(standing_memory(units, layout, kinds_of(model, stage)),
+                       chunk_memories(units, layout, chunk_groups(model, layout, stage)), moments);
+}
+
+StageMemory together(const StageMemory& fixed, StageMemory moving) {
+  moving.weights = fixed.weights;
+  moving.gradients = fixed.gradients;
+  moving.optimizer = fixed.optimizer;
+  moving.communication_buffers += fixed.communication_buffers;
+  return moving;
 }
 
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index) {
-  StageMemory memory = moving_memory(model, job, layout, stage, stage_index);
-  const StageMemory fixed = static_memory(model, job, layout, stage);
-  memory.weights = fixed.weights;
-  memory.gradients = fixed.gradients;
-  memory.optimizer = fixed.optimizer;
-  memory.communication_buffers += fixed.communication_buffers;
-  return memory;
+  return together(static_memory(model, job, layout, stage),
+                  moving_memory(model, job, layout, stage, stage_index));
 }
 
 // SimuMax's 22 published Megatron runs on B200 (docs/b200, release 1.2) set 1.056 to 1.063 bytes of

@@ -67,29 +67,43 @@ struct ChunkMemory {
   ChunkActivations held;
   Workspace forward, backward, weight;
 };
-std::vector<ChunkMemory> chunk_memories(const Model& model, const Job& job, const Layout& layout,
-                                        const Stage& stage);
+// The chunks of a stage, neighbours that weigh the same as one: the middle ones of an interleaved
+// stage do.
+struct ChunkGroup {
+  Chunk chunk;  // the first of them
+  std::vector<LayerRun> layers;
+};
+struct ChunkGroups {
+  std::vector<ChunkGroup> groups;
+  std::vector<int> sizes;  // chunks of each
+};
+ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage);
+ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group);
+// Every chunk by itself.
+std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
+                                        const ChunkGroups& groups);
 // What stands in memory for backward; and at a moment, with what runs.
 StageMemory held_memory(const std::vector<ChunkHeld>& held, const std::vector<ChunkMemory>& chunks);
 StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks);
 
-// The part that changes, at its peak: activations, workspaces, logits and the buffers beside them.
-// `moments` are the stage's schedule_moments.
-StageMemory activation_peak(const Model& model, const Job& job, const Layout& layout,
-                            const Stage& stage, const std::vector<Moment>& moments);
+// Beside them, whatever runs: weight gradients' placeholders, and buffers of communication. `kinds`
+// of layers are the stage's.
+StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsigned kinds);
 
 // What stays for the whole step: model states and ZeRO-3's gathered units. Depends on the data size
 // and ZeRO; not on micro-batches, recompute or schedule. In whole bytes, as all below, so that the
 // order in which they are added changes nothing.
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage);
-// What comes and goes, at its peak. Does not depend on ZeRO or the data size, but for the number of
-// micro-batches that this leaves.
-StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
-                          const Stage& stage, const std::vector<Moment>& moments);
+// What comes and goes, at its peak: activations, workspaces, logits, and what stands beside them.
+// Does not depend on ZeRO or the data size, but for the number of micro-batches that this leaves.
+// `moments` are the stage's schedule_moments, grouped as `chunks` are.
+StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
+                          const std::vector<Moment>& moments);
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index);
 // Both.
+StageMemory together(const StageMemory& fixed, StageMemory moving);
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
 

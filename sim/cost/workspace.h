@@ -6,11 +6,7 @@
 // The largest sum over the head, the last layer of each kind, and the embedding counts.
 #pragma once
 
-#include "sim/job.h"
-#include "sim/layout/layout.h"
-#include "sim/layout/stages.h"
-#include "sim/model/model.h"
-#include "sim/units.h"
+#include "sim/cost/unit_bytes.h"
 
 namespace meshwright {
 
@@ -24,16 +20,9 @@ struct Workspace {
 
 // The largest need of a chunk's forward, of its backward (or input gradient, where they are split)
 // and of its weight gradient.
-Workspace forward_workspace(const Model& model, const Job& job, const Layout& layout,
-                            const Stage& stage, std::size_t chunk);
-Workspace backward_workspace(const Model& model, const Job& job, const Layout& layout,
-                             const Stage& stage, std::size_t chunk);
-Workspace weight_workspace(const Model& model, const Job& job, const Layout& layout,
-                           const Stage& stage, std::size_t chunk);
-
-// Transformer Engine adds weight gradients to the main gradients inside the GEMM and hands autograd
-// a placeholder, one for each shape of weight, which it keeps (module/base.py, get_dummy_wgrad).
-Bytes weight_gradient_placeholders(const Model& model, const Job& job, const Layout& layout,
-                                   const Stage& stage);
+Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk);
+Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
+                             const std::vector<LayerRun>& layers, const Chunk& chunk);
+Workspace weight_workspace(const UnitBytes& units, const Chunk& chunk);
 
 }  // namespace meshwright

@@ -28,6 +28,16 @@ int index_of(std::vector<ChunkKind>& kinds, const ChunkKind& kind) {
 
 }  // namespace
 
+unsigned kinds_of(const Model& model, const Stage& stage) {
+  unsigned kinds = 0;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      kinds |= 1U << kind_index(layer_kind(model, chunk.first_layer + i));
+    }
+  }
+  return kinds;
+}
+
 PipelineShape pipeline_shape(const Model& model, const Layout& layout) {
   PipelineShape shape;
   const std::vector<Stage> stages = pipeline_stages(model, layout);
@@ -47,7 +57,7 @@ PipelineShape pipeline_shape(const Model& model, const Layout& layout) {
     if (!shape.runs.empty() && shape.runs.back().chunks == chunks) {
       ++shape.runs.back().count;
     } else {
-      shape.runs.push_back({stage, i, 1, std::move(chunks)});
+      shape.runs.push_back({stage, kinds_of(model, stage), i, 1, std::move(chunks)});
     }
   }
   return shape;

@@ -14,6 +14,9 @@ inline constexpr int kLayerKinds = 4;
 constexpr std::size_t kind_index(LayerKind kind) {
   return (kind.mixture_of_experts ? 2U : 0U) + (kind.sliding_window ? 1U : 0U);
 }
+constexpr LayerKind layer_kind_of(std::size_t index) {
+  return {(index & 2U) != 0, (index & 1U) != 0};
+}
 
 // What a chunk's cost depends on, where it stands in the model apart.
 struct ChunkKind {
@@ -31,12 +34,16 @@ struct ChunkShare {
 
 // Neighbouring stages that hold the same kinds of chunks, in the same order.
 struct StageRun {
-  Stage stage;  // the first of them
+  Stage stage;         // the first of them
+  unsigned kinds = 0;  // of its layers
   int first = 0;
   int count = 1;
   std::vector<ChunkShare> chunks;  // of a stage, neighbouring equal ones together
   [[nodiscard]] int last() const { return first + count - 1; }
 };
+
+// The kinds of a stage's layers: bit kind_index of each.
+unsigned kinds_of(const Model& model, const Stage& stage);
 
 struct PipelineShape {
   std::vector<ChunkKind> chunks;

@@ -51,19 +51,10 @@ struct Kind {
   }
 };
 
-class Walk {
+class Kinds {
  public:
-  explicit Walk(int chunks) : held_(static_cast<std::size_t>(chunks)) {}
-
-  // Runs one instruction, or two together.
-  void run(const Instruction& first, const Instruction* second) {
-    begin_work(held_, first);
-    if (second != nullptr) begin_work(held_, *second);
-    std::optional<RunningWork> beside;
-    if (second != nullptr) beside = RunningWork{second->work, second->chunk};
-    kind({first.work, first.chunk}, beside).add(held_);
-    end_work(held_, first);
-    if (second != nullptr) end_work(held_, *second);
+  void add(RunningWork running, std::optional<RunningWork> beside, const Held& held) {
+    kind(running, beside).add(held);
   }
 
   [[nodiscard]] std::vector<Moment> maximal() const {
@@ -95,7 +86,6 @@ class Walk {
     return false;
   }
 
-  Held held_;
   std::vector<Kind> kinds_;
 };
 
@@ -103,18 +93,6 @@ class Walk {
 std::vector<Moment> alternating_moments(int held) {
   const std::vector<ChunkHeld> counts{{held, 0}};
   return {{{Work::forward, 0}, std::nullopt, counts}, {{Work::backward, 0}, std::nullopt, counts}};
-}
-
-// Micro-batches after which a program only repeats itself (moments_test.cc walks longer ones):
-// interleaving fills in groups of p, whose last may be shorter; the others are full after their
-// warm-up of at most 2p - 1 forwards and empty from p before their end.
-int representative_micro_batches(PipelineSchedule schedule, int stages, int micro_batches) {
-  if (schedule == PipelineSchedule::gpipe) return micro_batches;
-  constexpr int kGroups = 4;
-  const int full = kGroups * stages;
-  if (micro_batches <= full) return micro_batches;
-  return full +
-         (schedule == PipelineSchedule::interleaved ? micro_batches % stages : micro_batches % 2);
 }
 
 }  // namespace
@@ -132,13 +110,58 @@ void end_work(std::vector<ChunkHeld>& held, const Instruction& instruction) {
 }
 
 std::vector<Moment> program_moments(const StageProgram& program, int chunks) {
-  Walk walk(chunks);
+  Kinds kinds;
+  Held held(static_cast<std::size_t>(chunks));
   for (std::size_t i = 0; i < program.size(); ++i) {
-    const bool pair = program[i].with_next;
-    walk.run(program[i], pair ? &program[i + 1] : nullptr);
-    if (pair) ++i;
+    const Instruction& first = program[i];
+    begin_work(held, first);
+    if (first.with_next) {  // two together
+      const Instruction& second = program[++i];
+      begin_work(held, second);
+      kinds.add({first.work, first.chunk}, RunningWork{second.work, second.chunk}, held);
+      end_work(held, second);
+    } else {
+      kinds.add({first.work, first.chunk}, std::nullopt, held);
+    }
+    end_work(held, first);
   }
-  return walk.maximal();
+  return kinds.maximal();
+}
+
+std::vector<Moment> grouped_moments(const std::vector<Moment>& moments,
+                                    std::span<const int> sizes) {
+  std::vector<int> group_of;
+  for (std::size_t g = 0; g < sizes.size(); ++g) {
+    group_of.insert(group_of.end(), static_cast<std::size_t>(sizes[g]), static_cast<int>(g));
+  }
+  const auto grouped = [&](RunningWork running) {
+    running.chunk = group_of[static_cast<std::size_t>(running.chunk)];
+    return running;
+  };
+  Kinds kinds;
+  for (const Moment& moment : moments) {
+    Held held(sizes.size());
+    for (std::size_t c = 0; c < group_of.size(); ++c) {
+      held[static_cast<std::size_t>(group_of[c])].whole += moment.held[c].whole;
+      held[static_cast<std::size_t>(group_of[c])].weight_only += moment.held[c].weight_only;
+    }
+    std::optional<RunningWork> beside;
+    if (moment.beside) beside = grouped(*moment.beside);
+    kinds.add(grouped(moment.running), beside, held);
+  }
+  return kinds.maximal();
+}
+
+// moments_test.cc walks longer ones. Interleaving fills in groups of p, whose last may be shorter;
+// the others are full after their warm-up of at most 2p - 1 forwards and empty from p before their
+// end.
+int representative_micro_batches(PipelineSchedule schedule, int stages, int micro_batches) {
+  if (schedule == PipelineSchedule::gpipe) return micro_batches;
+  constexpr int kGroups = 4;
+  const int full = kGroups * stages;
+  if (micro_batches <= full) return micro_batches;
+  return full +
+         (schedule == PipelineSchedule::interleaved ? micro_batches % stages : micro_batches % 2);
 }
 
 std::vector<Moment> schedule_moments(PipelineSchedule schedule, int stages, int micro_batches,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/schedule/schedule.h"
@@ -41,6 +42,13 @@ void end_work(std::vector<ChunkHeld>& held, const Instruction& instruction);
 // The moments of one program, less those that others with the same running work cover: one that
 // holds at least as much of everything, or lies on the line between two others.
 std::vector<Moment> program_moments(const StageProgram& program, int chunks);
+
+// The moments where `sizes[g]` neighbouring chunks weigh the same and are counted together as g:
+// few of them are left.
+std::vector<Moment> grouped_moments(const std::vector<Moment>& moments, std::span<const int> sizes);
+
+// Micro-batches after which a program only repeats itself: its moments are those of all beyond.
+int representative_micro_batches(PipelineSchedule schedule, int stages, int micro_batches);
 
 // The same for a schedule's stage. Programs repeat once they are full, so that few micro-batches
 // stand for many: the cost depends on stages and chunks alone.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "app/commands/inputs.h"
+#include "planner/answers.h"
 #include "planner/search.h"
 #include "planner/space.h"
 
@@ -42,13 +43,29 @@ SearchSpace calculon_dimensions(bool offload) {
   return space;
 }
 
-void report(benchmark::State& state, std::int64_t layouts) {
-  state.SetItemsProcessed(layouts * state.iterations());
-  state.counters["layouts"] = static_cast<double>(layouts);
+// Layouts are enumerated; legal ones obey every rule and are weighed; those that fit are also timed
+// (with bounds: where they could be among the answers).
+void report(benchmark::State& state, const SearchStatistics& one) {
+  state.SetItemsProcessed(one.enumerated * state.iterations());
+  state.counters["layouts"] = static_cast<double>(one.enumerated);
+  state.counters["legal"] = static_cast<double>(one.legal);
+  state.counters["fitting"] = static_cast<double>(one.fitting);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
+
+class Cores {
+ public:
+  explicit Cores(bool one)
+      : limit_(tbb::global_control::max_allowed_parallelism, one ? 1 : all()) {}
+
+ private:
+  static std::size_t all() {
+    return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+  }
+  tbb::global_control limit_;
+};
 
 void gpt3_on_512(benchmark::State& state, bool offload, bool bounds, bool one_core) {
   app::Inputs inputs = inputs_of("gpt3-175b", "a100-80gb-512", 512);
@@ -56,15 +73,12 @@ void gpt3_on_512(benchmark::State& state, bool offload, bool bounds, bool one_co
   SearchOptions options;
   options.space = calculon_dimensions(offload);
   options.branch_and_bound = bounds;
-  const tbb::global_control cores(
-      tbb::global_control::max_allowed_parallelism,
-      one_core ? 1
-               : tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
-  std::int64_t layouts = 0;
+  const Cores cores(one_core);
+  SearchStatistics statistics;
   for (auto _ : state) {
-    layouts = search(inputs.model, inputs.cluster, inputs.job, options).statistics.enumerated;
+    statistics = search(inputs.model, inputs.cluster, inputs.job, options).statistics;
   }
-  report(state, layouts);
+  report(state, statistics);
 }
 BENCHMARK_CAPTURE(gpt3_on_512, without_bounds_one_core, false, false, true)
     ->Unit(benchmark::kMillisecond);
@@ -79,21 +93,74 @@ BENCHMARK_CAPTURE(gpt3_on_512, offload_all_cores, true, true, false)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+// On devices whose memory holds anything and without bounds, every legal layout is weighed and
+// timed: the rate counts those alone.
+void gpt3_all_timed_one_core(benchmark::State& state) {
+  app::Inputs inputs = inputs_of("gpt3-175b", "a100-80gb-512", 512);
+  inputs.job.global_batch_size = 1536;
+  inputs.cluster.device.memory = gibibytes(1e6);
+  SearchOptions options;
+  options.space = calculon_dimensions(true);
+  options.branch_and_bound = false;
+  const Cores cores(true);
+  SearchStatistics statistics;
+  for (auto _ : state) {
+    statistics = search(inputs.model, inputs.cluster, inputs.job, options).statistics;
+  }
+  report(state, statistics);
+  state.SetItemsProcessed(statistics.fitting * state.iterations());
+}
+BENCHMARK(gpt3_all_timed_one_core)->Unit(benchmark::kMillisecond);
+
+app::Inputs llama_405b_on(int gpus) {
+  app::Inputs inputs = inputs_of("llama-3-405b", "h100-512", gpus);
+  inputs.job.global_batch_size = 2048;
+  return inputs;
+}
+
 // One GPU count of the default space, to see how it grows.
 void llama_405b(benchmark::State& state) {
-  app::Inputs inputs = inputs_of("llama-3-405b", "h100-512", static_cast<int>(state.range(0)));
-  inputs.job.global_batch_size = 2048;
-  std::int64_t layouts = 0;
+  const app::Inputs inputs = llama_405b_on(static_cast<int>(state.range(0)));
+  const Cores cores(true);
+  SearchStatistics statistics;
   for (auto _ : state) {
-    layouts = search(inputs.model, inputs.cluster, inputs.job, {}).statistics.enumerated;
+    statistics = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
   }
-  report(state, layouts);
+  report(state, statistics);
 }
-BENCHMARK(llama_405b)
-    ->RangeMultiplier(2)
-    ->Range(8, 131'072)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+BENCHMARK(llama_405b)->RangeMultiplier(2)->Range(8, 131'072)->Unit(benchmark::kMillisecond);
+
+// All of them.
+void llama_405b_every_count(benchmark::State& state) {
+  const Cores cores(true);
+  SearchStatistics sum;
+  for (auto _ : state) {
+    sum = {};
+    for (int gpus = 8; gpus <= 131'072; gpus *= 2) {
+      const app::Inputs inputs = llama_405b_on(gpus);
+      const auto one = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
+      sum.enumerated += one.enumerated;
+      sum.legal += one.legal;
+      sum.fitting += one.fitting;
+    }
+  }
+  report(state, sum);
+}
+BENCHMARK(llama_405b_every_count)->Unit(benchmark::kMillisecond);
+
+// The search and everything that a plan says beside: confidence, sensitivity, crossovers.
+void llama_405b_plan(benchmark::State& state) {
+  const app::Inputs inputs = llama_405b_on(16'384);
+  const Cores cores(true);
+  SearchStatistics statistics;
+  for (auto _ : state) {
+    const Plan plan = search(inputs.model, inputs.cluster, inputs.job, {});
+    benchmark::DoNotOptimize(answers_of(plan, plan, {}, {}));
+    statistics = plan.statistics;
+  }
+  report(state, statistics);
+}
+BENCHMARK(llama_405b_plan)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace meshwright::planner

@@ -20,7 +20,7 @@ Bytes held_bytes(const PublishedRun& setup, const Layout& layout, const Stage& s
   for (const Moment& moment : moments) {
     Bytes sum;
     for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
-      const auto one = chunk_activations(setup.model, setup.job, layout, stage, c);
+      const auto one = chunk_activations({setup.model, setup.job, layout}, stage, c);
       sum += double(moment.held[c].whole) * one.whole;
     }
     most = std::max(most, sum);
@@ -32,7 +32,7 @@ Bytes held_bytes(const PublishedRun& setup, const Layout& layout, const Stage& s
 Bytes kept_by_stage(const PublishedRun& setup, const Stage& stage) {
   Bytes sum;
   for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
-    sum += chunk_activations(setup.model, setup.job, setup.layout, stage, c).whole;
+    sum += chunk_activations(setup, stage, c).whole;
   }
   return sum;
 }
@@ -176,8 +176,8 @@ TEST(StageActivations, ChunksTakeTheStagesTreatedLayersInOrder) {
   const Stage stage = layers_only(setup);
   const auto recomputed = [&](std::size_t chunk) {
     int count = 0;
-    for (const StageLayer& layer : chunk_layers(setup.model, setup.layout, stage, chunk)) {
-      count += layer.fully_recomputed ? 1 : 0;
+    for (const LayerRun& run : chunk_layers(setup.model, setup.layout, stage, chunk)) {
+      count += run.layer.fully_recomputed ? run.count : 0;
     }
     return count;
   };

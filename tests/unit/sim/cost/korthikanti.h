@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "sim/cost/unit_bytes.h"
 #include "sim/job.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
@@ -48,6 +49,13 @@ inline PublishedRun korthikanti_22b() { return korthikanti_run({48, 6144, 64, 1,
 inline PublishedRun korthikanti_175b() { return korthikanti_run({96, 12288, 96, 8, 3, 64, 1}); }
 inline PublishedRun korthikanti_530b() { return korthikanti_run({105, 20480, 128, 35, 3, 280, 1}); }
 inline PublishedRun korthikanti_1t() { return korthikanti_run({128, 25600, 160, 64, 1, 512, 1}); }
+
+inline ChunkActivations chunk_activations(const PublishedRun& setup, const Stage& stage,
+                                          std::size_t chunk) {
+  return chunk_activations(unit_bytes(setup.model, setup.job, setup.layout),
+                           chunk_layers(setup.model, setup.layout, stage, chunk),
+                           stage.chunks[chunk]);
+}
 
 // The layers of the first stage without embedding and head, as figure 1 counts them.
 inline Stage layers_only(const PublishedRun& setup) {

@@ -29,7 +29,8 @@ PublishedRun modern_layer() {
 }
 
 Workspace backward(const PublishedRun& setup, const Stage& stage) {
-  return backward_workspace(setup.model, setup.job, setup.layout, stage, 0);
+  return backward_workspace(unit_bytes(setup.model, setup.job, setup.layout), setup.layout,
+                            chunk_layers(setup.model, setup.layout, stage, 0), stage.chunks[0]);
 }
 
 constexpr double kRows = 4096;
@@ -88,7 +89,7 @@ TEST(BackwardWorkspace, OfTheEmbeddingIsTheTableGradient) {
   setup.job.seq_length = 512;
   Stage stage = layers_only(setup);
   stage.chunks[0].embedding = true;
-  const auto kept = chunk_activations(setup.model, setup.job, setup.layout, stage, 0);
+  const auto kept = chunk_activations(setup, stage, 0);
   const Workspace needed = backward(setup, stage);
   EXPECT_EQ(needed.operators, bytes(128256.0 * 4096 * 2));
   EXPECT_EQ(needed.activations, Bytes{} - kept.whole);
@@ -109,7 +110,7 @@ TEST(Placeholders, StandForEachShapeOnce) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 48;
   const auto placeholders = [&] {
-    return weight_gradient_placeholders(setup.model, setup.job, setup.layout, layers_only(setup));
+    return unit_bytes(setup.model, setup.job, setup.layout).placeholders[1];
   };
   const Bytes once = bytes(4096.0 * (6144 + 4096 + 28672 + 14336) * 2);
   EXPECT_EQ(placeholders(), once);

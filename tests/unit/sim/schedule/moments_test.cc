@@ -142,6 +142,26 @@ TEST(Moments, PeakEqualsTheWalkForManyMicroBatches) {
   }
 }
 
+// v = 5 in groups of 1, 3 and 1 chunks, and of 2 and 3: the few moments that are left have the same
+// peak as all of them when the chunks of a group weigh the same.
+TEST(Moments, GroupedHaveThePeakOfAll) {
+  for (const std::vector<int>& sizes : {std::vector{1, 3, 1}, std::vector{2, 3}}) {
+    for (int stage = 0; stage < 4; ++stage) {
+      const auto all = schedule_moments(PipelineSchedule::interleaved, 4, 12, 5, stage);
+      const auto grouped = grouped_moments(all, sizes);
+      EXPECT_LT(grouped.size(), all.size());
+      for (int seed = 0; seed < 12; ++seed) {
+        const auto bytes = some_bytes(static_cast<int>(sizes.size()), seed);
+        std::vector<ChunkBytes> by_chunk;
+        for (std::size_t g = 0; g < sizes.size(); ++g) {
+          by_chunk.insert(by_chunk.end(), static_cast<std::size_t>(sizes[g]), bytes[g]);
+        }
+        ASSERT_EQ(peak_of_moments(grouped, bytes), peak_of_moments(all, by_chunk));
+      }
+    }
+  }
+}
+
 // 1F1B, p = 4, first stage: 4 in flight at its forwards and at its backwards, nothing else.
 TEST(Moments, OfOneFOneBAreTwo) {
   const auto moments = schedule_moments(PipelineSchedule::one_f_one_b, 4, 64, 1, 0);
