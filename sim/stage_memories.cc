@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/stage_memories.h"
 
+#include <algorithm>
+
 namespace meshwright {
 namespace {
 
@@ -44,11 +46,12 @@ std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
   for (std::size_t r = 0; r < shape.runs.size(); ++r) {
     const StageRun& run = shape.runs[r];
     const RunMemory memory(table, layout, run, groups[r]);
+    const bool any = layout.schedule == PipelineSchedule::dualpipe;
+    const int step = any ? 1 : std::max(1, run.count - 1);
     MovingPeak peak;
-    for (const int stage : {run.first, run.last()}) {
+    for (int stage = run.first; stage <= run.last(); stage += step) {
       const Bytes total = memory.moving(stage).total();
       if (total > peak.most) peak = {total, stage};
-      if (run.count == 1) break;
     }
     peaks.push_back(peak);
   }

@@ -20,7 +20,8 @@ struct MovingPeak {
 // offload and whether recompute is full.
 std::vector<ChunkGroups> stage_groups(const Model& model, const Layout& layout,
                                       const PipelineShape& shape);
-// By runs. Of alike neighbours the first or the last holds most in flight.
+// By runs. Of alike neighbours the first or the last holds most in flight; with dualpipe, whose two
+// directions meet in the middle, any of them may.
 std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
                                      const PipelineShape& shape,
                                      const std::vector<ChunkGroups>& groups);

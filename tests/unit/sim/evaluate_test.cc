@@ -223,6 +223,33 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
   EXPECT_EQ(looked_at.size(), 7U);
 }
 
+// DualPipe's two directions meet between stages 3 and 4 of 8: where layers keep only their inputs,
+// those two hold more than the ends of the run of alike stages 1 to 6.
+TEST_F(EvaluateTest, DualPipesMiddleStagesAreLookedAt) {
+  Model model = small_gpt();
+  model.num_layers = 80;
+  Job many = job();
+  many.global_batch_size = 64;
+  Layout layout = tensor_pipeline_data(1, 8, 1);
+  layout.schedule = PipelineSchedule::dualpipe;
+  layout.virtual_pipeline_parallel_size = 2;
+  layout.recompute_granularity = RecomputeGranularity::full;
+  layout.overlap_p2p_comm = true;
+  const Cluster cluster = eight_devices();
+  CostTable table(model, cluster, many);
+  const Evaluation found = evaluate(table, layout, MemoryLimit::reported);
+  Bytes ends;
+  Bytes middle;
+  const std::vector<Stage> stages = pipeline_stages(model, layout);
+  const auto held = [&](int s) {
+    return stage_memory(model, many, layout, stages[static_cast<std::size_t>(s)], s).total();
+  };
+  for (const int s : {1, 6}) ends = std::max(ends, held(s));
+  for (const int s : {3, 4}) middle = std::max(middle, held(s));
+  EXPECT_LT(ends, middle);
+  EXPECT_GE(found.peak_memory, middle + allocator_reserve(cluster.device, layout));
+}
+
 TEST_F(EvaluateTest, MoreBandwidthIsNeverSlower) {
   const Model model = small_gpt();
   const Cluster slow = eight_devices();
