@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout's short name without the overlap switches, which nearly all layouts of a plan share.
+// A layout's short name without the overlap switches and without what counts as a layer of the
+// pipeline's split, which nearly all layouts of a plan share.
 #pragma once
 
 #include <string>

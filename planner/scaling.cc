@@ -56,6 +56,8 @@ void fill_point(ScalePoint& point, const Estimate& estimate, const Scenario& sce
                 Objective objective) {
   point.layout = estimate.layout;
   point.step_time = estimate.step_time;
+  point.step_time_low = estimate.step_time_low;
+  point.step_time_high = estimate.step_time_high;
   point.peak_memory = estimate.peak_memory();
   point.memory_headroom = 1.0 - point.peak_memory / scenario.cluster.device.memory;
   point.tokens_per_second_per_gpu = estimate.tokens_per_second_per_gpu;

@@ -17,6 +17,7 @@ struct ScalePoint {
   std::optional<Layout> layout;  // nothing when no layout fits, or none obeys the limits
   std::string reason;            // then: why
   Seconds step_time;
+  Seconds step_time_low, step_time_high;  // the 90 % interval
   Bytes peak_memory;
   double memory_headroom = 0;  // share of the device's memory
   double tokens_per_second_per_gpu = 0;
