@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/answers_json.h"
 
+#include "planner/brief_name.h"
 #include "sim/names.h"
 
 namespace meshwright::reports {
 namespace {
 
-// A layout with the name that people read.
+// A layout with the names that people read.
 Json named(const Layout& layout) {
-  return {{"short_name", short_name(layout)}, {"layout", meshwright::to_json(layout)}};
+  return {{"short_name", short_name(layout)},
+          {"brief_name", planner::brief_name(layout)},
+          {"layout", meshwright::to_json(layout)}};
 }
 
 template <typename T>
@@ -66,6 +69,8 @@ Json point_to_json(const planner::ScalePoint& point) {
   }
   json.update(named(*point.layout));
   json["step_time_seconds"] = point.step_time.value();
+  json["step_time_low_seconds"] = point.step_time_low.value();
+  json["step_time_high_seconds"] = point.step_time_high.value();
   json["peak_memory_bytes"] = point.peak_memory.value();
   json["memory_headroom"] = point.memory_headroom;
   json["tokens_per_second_per_gpu"] = point.tokens_per_second_per_gpu;
@@ -87,6 +92,7 @@ Json to_json(const planner::Confidence& confidence, const planner::Plan& plan) {
   for (const planner::AgainstRunnerUp& a : confidence.against) {
     json["against"].push_back({{"rank", a.rank + 1},
                                {"short_name", short_name(plan.ranked[a.rank].layout)},
+                               {"brief_name", planner::brief_name(plan.ranked[a.rank].layout)},
                                {"probability_winner_is_faster", a.probability_winner_is_faster},
                                {"difference_seconds", a.difference.value()},
                                {"deviation_seconds", a.deviation.value()},
@@ -96,10 +102,12 @@ Json to_json(const planner::Confidence& confidence, const planner::Plan& plan) {
   }
   json["proposed_runs"] = Json::array();
   for (const planner::ProposedRun& run : confidence.proposed_runs) {
-    json["proposed_runs"].push_back({{"rank", run.rank + 1},
-                                     {"short_name", short_name(plan.ranked[run.rank].layout)},
-                                     {"runs", run.runs},
-                                     {"reason", run.reason}});
+    json["proposed_runs"].push_back(
+        {{"rank", run.rank + 1},
+         {"short_name", short_name(plan.ranked[run.rank].layout)},
+         {"brief_name", planner::brief_name(plan.ranked[run.rank].layout)},
+         {"runs", run.runs},
+         {"reason", run.reason}});
   }
   return json;
 }

@@ -259,7 +259,7 @@ class StepTracer {
 
   void add_facts() {
     trace_.facts = {
-        {"schema", "meshwright.trace/1"},
+        {"schema", std::string(kTraceSchema)},
         {"model", table_.model().name},
         {"cluster", table_.cluster().name},
         {"layout", short_name(layout_)},

@@ -6,12 +6,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/units.h"
 
 namespace meshwright::reports {
+
+inline constexpr std::string_view kTraceSchema = "meshwright.trace/1";
 
 using TraceNumbers = std::vector<std::pair<std::string, double>>;
 
