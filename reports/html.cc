@@ -36,13 +36,14 @@ struct Part {
   std::string_view id;
   std::string_view word;
 };
-constexpr std::array kParts{Part{"step-time", "Time"},       Part{"ranking", "Ranking"},
-                            Part{"traffic", "Traffic"},      Part{"memory", "Memory"},
-                            Part{"heat-map", "Sizes"},       Part{"timeline", "Timeline"},
-                            Part{"validation", "Measured"},  Part{"rejections", "Rejected"},
-                            Part{"scaling", "Scaling"},      Part{"launch", "Launch"},
-                            Part{"calibration", "Evidence"}, Part{"assumptions", "Assumptions"},
-                            Part{"provenance", "Origin"}};
+constexpr std::array kParts{Part{"step-time", "Time"},          Part{"ranking", "Ranking"},
+                            Part{"confidence", "Confidence"},   Part{"sensitivity", "Sensitivity"},
+                            Part{"validation", "Measured"},     Part{"traffic", "Traffic"},
+                            Part{"topology", "Placement"},      Part{"memory", "Memory"},
+                            Part{"heat-map", "Sizes"},          Part{"timeline", "Timeline"},
+                            Part{"scaling", "Scaling"},         Part{"rejections", "Rejected"},
+                            Part{"launch", "Launch"},           Part{"calibration", "Evidence"},
+                            Part{"assumptions", "Assumptions"}, Part{"provenance", "Origin"}};
 
 std::string navigation(const std::string& body) {
   std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
@@ -74,12 +75,13 @@ std::string page_of(std::string_view title, const std::string& top, const std::s
 
 std::string report_html(const std::string& report_json) {
   const Json report = Json::parse(report_json);
-  const std::string body = html::step_time(report) + html::ranking(report) + html::traffic(report) +
-                           html::memory(report) + html::heat_map(report) + html::timeline(report) +
-                           html::validation(report) + html::rejections(report) +
-                           html::scaling(report) + html::launch(report) +
-                           html::calibration(report) + html::assumptions(report) +
-                           html::provenance(report);
+  std::string body;
+  for (const auto& part :
+       {html::step_time, html::ranking, html::confidence, html::sensitivity, html::validation,
+        html::traffic, html::topology, html::memory, html::heat_map, html::timeline, html::scaling,
+        html::rejections, html::launch, html::calibration, html::assumptions, html::provenance}) {
+    body += part(report);
+  }
   return page_of(html::text_at(report, "title"), html::headline(report) + navigation(body), body,
                  report_json);
 }

@@ -16,6 +16,18 @@ Json validation_section(const planner::Validation& validation) {
   return json;
 }
 
+Json member_of(const Json& json, const char* name) {
+  return json.is_object() && json.contains(name) ? json[name] : Json();
+}
+
+// The report has scaling and placement beside the answers, whether the plan was asked or not.
+Json without_own_sections(Json answers) {
+  if (!answers.is_object()) return answers;
+  answers.erase("scaling");
+  answers.erase("placement");
+  return answers;
+}
+
 Json launch_section(const std::vector<LaunchFile>& files) {
   Json json = Json::array();
   for (const LaunchFile& file : files) {
@@ -46,7 +58,8 @@ Json report_to_json(const ReportContents& contents) {
   json["top"] = std::min<std::size_t>(plan.ranked.size(),
                                       static_cast<std::size_t>(std::max(1, contents.search.top)));
   json["ranked"] = ranking_section(plan);
-  json["answers"] = contents.answers;
+  const Json asked = member_of(contents.answers, "scaling");
+  json["answers"] = without_own_sections(contents.answers);
   json["volume"] = volume_section(plan);
   json["memory"] = memory_section(plan);
   const std::vector<SizeCell> cells = search_by_sizes(plan, contents.search);
@@ -59,7 +72,8 @@ Json report_to_json(const ReportContents& contents) {
                         {"legal", plan.statistics.legal},
                         {"fitting", plan.statistics.fitting}};
   json["calibration"] = calibration_section(plan, contents.profile);
-  json["scaling"] = scaling_section(plan, contents.search);
+  json["placement"] = placement_section(plan);
+  json["scaling"] = scaling_section(plan, contents.search, asked);
   json["launch"] = launch_section(contents.launch);
   json["assumptions"] = assumptions_section(plan);
   json["glossary"] = glossary_section();

@@ -41,6 +41,14 @@ constexpr std::array kPaints{
     Paint{"reserve", "#9aa3ad", 1},
     Paint{"intra_node", "#3a9d6e", 0},
     Paint{"inter_node", "#e07b39", 1},
+    Paint{"tensor", "#d1495b", 0},
+    Paint{"context", "#edae49", 1},
+    Paint{"expert", "#b5651d", 2},
+    Paint{"expert_tensor", "#7d6b5d", 1},
+    Paint{"pipeline", "#8e5ea2", 3},
+    Paint{"data", "#e07b39", 3},
+    Paint{"expert_data", "#3a9d6e", 1},
+    Paint{"embedding", "#5aa9e0", 2},
 };
 
 const Paint& paint_of(std::string_view name) {
@@ -83,6 +91,17 @@ std::string text_at(const Json& json, std::string_view key) {
   return found == json.end() || !found->is_string() ? "" : found->get<std::string>();
 }
 
+const Json& part_at(const Json& json, std::string_view key) {
+  static const Json kNothing;
+  const auto found = json.find(std::string(key));
+  return found == json.end() ? kNothing : *found;
+}
+
+bool flag_at(const Json& json, std::string_view key) {
+  const Json& flag = part_at(json, key);
+  return flag.is_boolean() && flag.get<bool>();
+}
+
 double number_at(const Json& json, std::string_view key) {
   const auto found = json.find(std::string(key));
   return found == json.end() || !found->is_number() ? 0.0 : found->get<double>();
@@ -122,6 +141,33 @@ std::string table(const Table& table) {
     rows.push_back(std::move(row));
   }
   return html::table(table.title, headings, rows);
+}
+
+std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", escape(text)); }
+
+std::string list(const Json& items) {
+  std::string out = "<ul>\n";
+  for (const Json& item : items) {
+    out += fmt::format("<li>{}</li>\n", escape(item.get<std::string>()));
+  }
+  return out + "</ul>\n";
+}
+
+std::string lines(std::string_view text) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    out += escape(text.substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string layout_code(const Json& named) {
+  const std::string full = text_at(named, "short_name");
+  const std::string brief = text_at(named, "brief_name");
+  return fmt::format("<code title=\"{}\">{}</code>", escape(full),
+                     escape(brief.empty() ? full : brief));
 }
 
 std::string badge(std::string_view provenance) {

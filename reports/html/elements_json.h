@@ -13,6 +13,9 @@ namespace meshwright::reports::html {
 
 // A member as text; empty when absent or null.
 std::string text_at(const Json& json, std::string_view key);
+// A member, or null when absent: for records that were read from a file.
+const Json& part_at(const Json& json, std::string_view key);
+bool flag_at(const Json& json, std::string_view key);
 // A member as number; 0 when absent or null.
 double number_at(const Json& json, std::string_view key);
 
@@ -27,6 +30,14 @@ std::string table(std::string_view caption, const std::vector<Heading>& headings
 
 // A table of ours; its texts are escaped.
 std::string table(const Table& table);
+
+std::string paragraph(const std::string& text);
+std::string list(const Json& texts);
+// Text of several lines: its line ends stay, what lies between them is escaped.
+std::string lines(std::string_view text);
+
+// A layout's brief name; the full one is told under the mouse.
+std::string layout_code(const Json& named);
 
 // "measured", "datasheet": solid for what was timed, dashed for what was not.
 std::string badge(std::string_view provenance);

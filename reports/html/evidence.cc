@@ -6,19 +6,10 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/layout/rules.h"
 
 namespace meshwright::reports::html {
 namespace {
-
-std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", escape(text)); }
-
-std::string list(const Json& items) {
-  std::string out = "<ul>\n";
-  for (const Json& item : items) {
-    out += fmt::format("<li>{}</li>\n", escape(item.get<std::string>()));
-  }
-  return out + "</ul>\n";
-}
 
 std::string cell_text_of(const Json& cell) {
   if (cell["step_time_seconds"].is_number()) {
@@ -83,43 +74,13 @@ std::string comparison_terms(const Json& layouts) {
     }
   }
   return table("Term by term",
-               {{"really run"}, {"term"}, {"predicted, ms", true}, {"measured, ms", true}}, rows);
-}
-
-// Points of one kind: measured, fitted, residual, noise.
-std::string measured_table(const Json& series) {
-  std::vector<std::vector<std::string>> rows;
-  for (const Json& point : series["points"]) {
-    rows.push_back({escape(text_at(point, "what")),
-                    significant(number_at(point, "measured_seconds") * 1e3),
-                    significant(number_at(point, "fitted_seconds") * 1e3),
-                    fmt::format("{:+.1f}", number_at(point, "residual") * 100.0),
-                    fmt::format("{:.1f}", number_at(point, "relative_spread") * 100.0),
-                    point["noisy"].get<bool>() ? "noisy" : ""});
-  }
-  return table(fmt::format("{}: typical residual {}", text_at(series, "name"),
-                           percent_text(number_at(series, "typical_residual"))),
-               {{"size"},
+               {{"really run"},
+                {"term"},
+                {"predicted, ms", true},
                 {"measured, ms", true},
-                {"fitted model, ms", true},
-                {"residual, %", true},
-                {"noise (1 sigma), %", true},
-                {"look twice"}},
+                {"error, %", true},
+                {"part of the step's error, %", true}},
                rows);
-}
-
-std::string measured_points(const Json& measured) {
-  if (measured.empty()) return "";
-  std::string tables;
-  for (const Json& series : measured) tables += measured_table(series);
-  return "<h3>Measured points and the model fitted to them</h3>\n" +
-         paragraph(
-             "Near a measured point the prediction is the measurement itself; the fitted model "
-             "answers further away. Its residuals here say how far it can be trusted there.") +
-         figure("residuals",
-                "What the fitted model misses at each measured point; the whiskers are "
-                "the measurement's own noise, two standard deviations.") +
-         details("Every measured point", tables);
 }
 
 }  // namespace
@@ -142,7 +103,7 @@ std::string heat_map(const Json& report) {
   return section(
       "heat-map", "Tensor size against pipeline size",
       figure("heat_map", "Best step time of each pair of sizes, over everything else.") +
-          details("The same as a table",
+          numbers("The same as a table",
                   table("Best step time in seconds, or why there is none", headings, rows)));
 }
 
@@ -163,7 +124,7 @@ std::string timeline(const Json& report) {
       "timeline", "The pipeline's timeline",
       paragraph(text_at(timeline, "sentence")) +
           figure("timeline", "What each pipeline stage does when.") +
-          details("Busy share of each stage", table("Busy share of the shown micro-batches",
+          numbers("Busy share of each stage", table("Busy share of the shown micro-batches",
                                                     {{"stage", true}, {"busy, %", true}}, rows)));
 }
 
@@ -182,7 +143,11 @@ std::string validation(const Json& report) {
   }
   if (!layouts.empty()) {
     body += figure("parity", "Predicted against measured step time; on the diagonal they agree.");
-    body += comparison_table(layouts) + details("Term by term", comparison_terms(layouts));
+    body += comparison_table(layouts);
+    body += figure("term_errors",
+                   "What each term of the prediction is off by, as a share of the measured step: "
+                   "right of zero too long, left too short.") +
+            numbers("Term by term", comparison_terms(layouts));
   }
   std::string partial;
   for (const Json& layout : layouts) {
@@ -198,14 +163,43 @@ std::string validation(const Json& report) {
   return section("validation", "Predicted and measured", body);
 }
 
+namespace {
+
+// Bytes where memory is missed; else a size or a divisor.
+std::string amount_of(const Json& rejection, std::string_view key) {
+  const double amount = number_at(rejection, key);
+  const bool is_memory = text_at(rejection, "rule") == rule_text(Rule::memory_capacity).name;
+  return is_memory ? significant(in_gibibytes(bytes(amount))) + " GiB"
+                   : fmt::format("{:.0f}", amount);
+}
+
+// Long names may break after an underscore.
+std::string rule_code(const std::string& rule) {
+  std::string code;
+  for (const char c : escape(rule)) {
+    code += c;
+    if (c == '_') code += "<wbr>";
+  }
+  return "<code>" + code + "</code>";
+}
+
+std::string change_of(const Json& rejection) {
+  const std::string change = text_at(rejection, "smallest_change");
+  return change.empty() ? "none found" : escape(change);
+}
+
+}  // namespace
+
 std::string rejections(const Json& report) {
   if (report["rejections"].empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const Json& r : report["rejections"]) {
-    rows.push_back({escape(spoken(text_at(r, "rule"))), count_text(r["count"].get<std::int64_t>()),
-                    escape(text_at(r, "requirement")), escape(text_at(r, "sentence")),
-                    fmt::format("<code>{}</code>", escape(text_at(r, "example"))),
-                    escape(text_at(r, "smallest_change"))});
+    rows.push_back({rule_code(text_at(r, "rule")), count_text(r["count"].get<std::int64_t>()),
+                    escape(text_at(r, "requirement")), amount_of(r, "needed"),
+                    amount_of(r, "available"),
+                    fmt::format("<span title=\"{}\">{}</span>", escape(text_at(r, "example")),
+                                escape(text_at(r, "sentence"))),
+                    change_of(r)});
   }
   const Json& statistics = report["statistics"];
   return section(
@@ -218,39 +212,14 @@ std::string rejections(const Json& report) {
                 {{"rule"},
                  {"layouts", true},
                  {"what must hold"},
+                 {"needed", true},
+                 {"there is", true},
                  {"nearest miss"},
-                 {"of layout"},
-                 {"smallest change"}},
-                rows));
-}
-
-std::string calibration(const Json& report) {
-  const Json& calibration = report["calibration"];
-  std::vector<std::vector<std::string>> rows;
-  for (const Json& fact : calibration["facts"]) {
-    const double points = number_at(fact, "measured_points");
-    rows.push_back({escape(text_at(fact, "what")), escape(text_at(fact, "value")),
-                    badge(text_at(fact, "provenance")),
-                    points > 0.0 ? fmt::format("{:.0f}", points) : "none"});
-  }
-  std::string body = paragraph(
-      fmt::format("{}: {}", text_at(calibration, "device"), text_at(calibration, "source")));
-  body += table("What the machine can do",
-                {{"what"}, {"value"}, {"number is"}, {"measured points", true}}, rows);
-  if (!calibration["extrapolations"].empty()) {
-    body += "<h3>Beyond what was measured</h3>\n" + list(calibration["extrapolations"]);
-  }
-  if (calibration["profile"].is_object()) {
-    const Json& profile = calibration["profile"];
-    body += fmt::format("<p>Measured {} with <code>{}</code>: {:.0f} points.</p>\n",
-                        escape(text_at(profile, "created")), escape(text_at(profile, "command")),
-                        number_at(profile, "measured_points"));
-  }
-  body += measured_points(calibration["measured"]);
-  if (!calibration["flagged"].empty()) {
-    body += "<h3>Measurements to look at twice</h3>\n" + list(calibration["flagged"]);
-  }
-  return section("calibration", "What the numbers rest on", body);
+                 {"smallest change that admits it"}},
+                rows) +
+          "<p class=\"mix\"><code>meshwright explain RULE</code> says why a rule stands and where "
+          "it "
+          "comes from. A layout is counted under the first rule that it breaks.</p>\n");
 }
 
 std::string assumptions(const Json& report) {

@@ -64,4 +64,9 @@ std::string details(std::string_view summary, const std::string& body) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escape(summary), body);
 }
 
+std::string numbers(std::string_view summary, const std::string& body) {
+  return fmt::format("<details class=\"numbers\" open><summary>{}</summary>\n{}</details>\n",
+                     escape(summary), body);
+}
+
 }  // namespace meshwright::reports::html

@@ -21,14 +21,7 @@ std::string file_of(const Json& launch) {
     out += fmt::format("<li>{}</li>\n", escape(note.get<std::string>()));
   }
   out += "</ul>\n<pre class=\"copyable\" tabindex=\"0\">";
-  // Line ends are the text's; what lies between them is escaped.
-  const std::string text = text_at(launch, "text");
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    out += escape(text.substr(begin, end - begin)) + "\n";
-    begin = end + 1;
-  }
-  return out + "</pre>\n";
+  return out + lines(text_at(launch, "text")) + "</pre>\n";
 }
 
 }  // namespace

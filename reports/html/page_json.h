@@ -12,6 +12,9 @@ namespace meshwright::reports::html {
 std::string headline(const Json& report);
 std::string step_time(const Json& report);
 std::string ranking(const Json& report);
+std::string confidence(const Json& report);
+std::string sensitivity(const Json& report);
+std::string topology(const Json& report);
 std::string traffic(const Json& report);
 std::string memory(const Json& report);
 std::string heat_map(const Json& report);
@@ -34,5 +37,7 @@ std::string figure(std::string_view chart, std::string_view description,
                    const std::string& fallback = "");
 // Folded away, and open to the keyboard.
 std::string details(std::string_view summary, const std::string& body);
+// The numbers of a chart: open until the viewer, which draws the chart, folds them away.
+std::string numbers(std::string_view summary, const std::string& body);
 
 }  // namespace meshwright::reports::html

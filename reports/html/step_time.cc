@@ -12,6 +12,7 @@
 namespace meshwright::reports::html {
 namespace {
 
+constexpr double kSeen = 1e-4;  // of a step: less is no part of a bar that is seen; the same there
 constexpr std::size_t kMostBars = 20;   // the same in viewer/src/step_time.ts
 constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and the viewer shows them
 
@@ -32,7 +33,8 @@ std::vector<std::string> used_terms(const Json& ranked) {
     for (const Json& term : entry["terms"]) {
       const std::string name = text_at(term, "name");
       const bool known = std::find(names.begin(), names.end(), name) != names.end();
-      if (number_at(term, "seconds") > 0.0 && !known) names.push_back(name);
+      const bool seen = number_at(term, "seconds") > kSeen * number_at(entry, "step_time_seconds");
+      if (seen && !known) names.push_back(name);
     }
   }
   return names;
@@ -68,7 +70,7 @@ std::string terms_table(const Json& best) {
     const double time = number_at(term, "seconds");
     if (time == 0.0) continue;
     rows.push_back({escape(spoken(text_at(term, "name"))), significant(time * 1e3),
-                    significant(time / step * 100.0, 3),
+                    time < kSeen * step ? "< 0.01" : significant(time / step * 100.0, 3),
                     "± " + significant(number_at(term, "relative_spread") * 100.0, 2),
                     badge(text_at(term, "provenance"))});
   }
@@ -140,8 +142,8 @@ std::string ranking(const Json& report) {
   std::string body =
       ranking_table("The fastest layouts that fit", ranked, 0, std::min(top, kMostRows));
   body +=
-      "<p class=\"mix\">Overlap switches are left out of the names here; the record has "
-      "them.</p>\n";
+      "<p class=\"mix\">Overlap switches, and whether embedding and loss count as layers of the "
+      "split, are left out of the names here; the record and the launch files have them.</p>\n";
   if (top < ranked.size()) {
     const std::size_t end = std::min(ranked.size(), top + kMostRows);
     body += details(fmt::format("{} slower layouts that need less memory", ranked.size() - top),

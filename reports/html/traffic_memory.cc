@@ -137,6 +137,17 @@ std::string stage_table(const Json& stages, double capacity) {
   return table("Memory of one GPU of each stage", headings, rows);
 }
 
+std::string fullest(const Json& stages, double capacity) {
+  const auto total = [](const Json& stage) { return number_at(stage, "total_bytes"); };
+  const auto most =
+      std::max_element(stages.begin(), stages.end(),
+                       [&](const Json& a, const Json& b) { return total(a) < total(b); });
+  if (most == stages.end()) return "";
+  return fmt::format("Stage {} is the fullest: {} of {} a GPU, {} free.",
+                     (*most)["stage"].get<int>(), memory_text(bytes(total(*most))),
+                     memory_text(bytes(capacity)), memory_text(bytes(capacity - total(*most))));
+}
+
 }  // namespace
 
 std::string traffic(const Json& report) {
@@ -159,10 +170,12 @@ std::string memory(const Json& report) {
   if (!memory.is_object()) return "";
   const Json& stages = memory["stages"];
   const double capacity = number_at(memory, "capacity_bytes");
-  return section("memory", "What fits in memory",
-                 figure("memory", "Memory of each pipeline stage against the device's capacity.",
-                        stage_bars(stages, capacity)) +
-                     stage_table(stages, capacity));
+  return section(
+      "memory", "What fits in memory",
+      paragraph(fullest(stages, capacity)) +
+          figure("memory", "Memory of each pipeline stage against the device's capacity.",
+                 stage_bars(stages, capacity)) +
+          numbers("Every part of every stage", stage_table(stages, capacity)));
 }
 
 }  // namespace meshwright::reports::html

@@ -94,7 +94,7 @@ Json profile_summary(const nlohmann::json& profile) {
     if (found != profile.end() && found->is_string())
       json[std::string(key)] = found->get<std::string>();
   }
-  const auto points = profile.find("points");
+  const auto points = profile.find("measurements");
   if (points != profile.end() && points->is_array()) json["measured_points"] = points->size();
   return json;
 }
@@ -124,6 +124,8 @@ Json calibration_section(const planner::Plan& plan, const nlohmann::json& profil
             {"extrapolations", extrapolations(plan)}};
   json["measured"] = measured_points_section(plan);
   json["profile"] = profile_summary(profile);
+  json["noise"] = noise_section(profile);
+  json["devices"] = devices_section(profile);
   json["flagged"] = notes_of(profile);
   return json;
 }

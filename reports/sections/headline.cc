@@ -59,11 +59,12 @@ std::string verdict(const planner::Plan& plan) {
   std::string text = fmt::format(
       "Run {} as {} on {} x {} ({}): a step of {} tokens takes {} (90 % interval {} to {}), {} "
       "tokens/s per GPU at {} MFU, and the fullest GPU holds {} of {}.",
-      plan.model.name, brief_name(best.layout), world_size(best.layout), plan.cluster.device.name,
-      plan.cluster.name, si_text(tokens_per_step(plan.job)), seconds_text(best.step_time),
-      seconds_text(best.step_time_low), seconds_text(best.step_time_high),
-      significant(best.tokens_per_second_per_gpu), percent_text(best.model_flops_utilization),
-      memory_text(best.peak_memory()), memory_text(plan.cluster.device.memory));
+      plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
+      plan.cluster.device.name, plan.cluster.name, si_text(tokens_per_step(plan.job)),
+      seconds_text(best.step_time), seconds_text(best.step_time_low),
+      seconds_text(best.step_time_high), significant(best.tokens_per_second_per_gpu),
+      percent_text(best.model_flops_utilization), memory_text(best.peak_memory()),
+      memory_text(plan.cluster.device.memory));
   if (plan.job.train_tokens > 0.0) {
     const Training t = training(plan, best);
     text += fmt::format(" {} tokens take {}, {} GPU-hours.", si_text(plan.job.train_tokens),
@@ -133,8 +134,9 @@ Json tiles(const planner::Plan& plan) {
   Json json = Json::array();
   json.push_back(
       tile("layout", "Layout", brief_name(best.layout),
-           fmt::format("{} GPUs in {} {}, {} micro-batches a step", world_size(best.layout),
-                       plan.cluster.num_nodes, plan.cluster.num_nodes == 1 ? "node" : "nodes",
+           fmt::format("{} GPUs in {} {}, {} micro-batches a step",
+                       count_text(world_size(best.layout)), count_text(plan.cluster.num_nodes),
+                       plan.cluster.num_nodes == 1 ? "node" : "nodes",
                        num_micro_batches(plan.job.global_batch_size, best.layout))));
   json.push_back(tile("step_time", "Step time", seconds_text(best.step_time),
                       fmt::format("{} to {} (90 % interval)", seconds_text(best.step_time_low),
@@ -213,7 +215,8 @@ std::string spoken(std::string_view name) {
 std::string brief_name(const Layout& layout) { return planner::brief_name(layout); }
 
 Json headline_section(const planner::Plan& plan, const planner::Validation* validation) {
-  Json json{{"title", fmt::format("{} on {}", plan.model.name, plan.cluster.name)},
+  Json json{{"title", fmt::format("{} on {} GPUs: {}", plan.model.name,
+                                  count_text(plan.cluster.num_gpus()), plan.cluster.name)},
             {"verdict", verdict(plan)},
             {"confidence", confidence(plan, validation)}};
   json["tiles"] = plan.ranked.empty() ? Json::array() : tiles(plan);

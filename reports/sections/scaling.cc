@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "planner/scaling.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
+#include "reports/answers_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/names.h"
 
 namespace meshwright::reports {
 namespace {
@@ -25,57 +28,62 @@ std::vector<int> counts_around(const Cluster& cluster) {
   return {counts.begin(), counts.end()};
 }
 
-Json point_of(const planner::Plan& found, int gpus) {
-  Json json{{"gpus", gpus}};
-  if (found.ranked.empty()) {
-    json["step_time_seconds"] = nullptr;
-    json["reason"] =
-        found.rejections.empty() ? "no layout of this size" : found.rejections.front().sentence;
-    return json;
-  }
-  const Estimate& best = found.ranked.front();
-  json["step_time_seconds"] = best.step_time.value();
-  json["step_time_low_seconds"] = best.step_time_low.value();
-  json["step_time_high_seconds"] = best.step_time_high.value();
-  json["tokens_per_second"] = best.tokens_per_second_per_gpu * gpus;
-  json["tokens_per_second_per_gpu"] = best.tokens_per_second_per_gpu;
-  json["short_name"] = short_name(best.layout);
+Json looked_at_again(const planner::Plan& plan, const planner::SearchOptions& search) {
+  const std::vector<int> counts = counts_around(plan.cluster);
+  if (counts.size() < 2) return {};
+  const planner::ScalingOptions options{
+      .gpus = counts, .objective = planner::Objective::step_time, .limits = {}};
+  Json json = to_json(planner::scaling(planner::scenario_of(plan), search, options));
+  // Nobody asked for a choice between counts, and theirs are long lists.
+  json["choices"] = Json::array();
+  json["best"] = nullptr;
   return json;
+}
+
+double tokens_per_second(const Json& point) {
+  return point["gpus"].get<double>() * point["tokens_per_second_per_gpu"].get<double>();
 }
 
 std::string sentence(const planner::Plan& plan, const Json& points) {
   std::string text = fmt::format(
       "The same batch of {} sequences on more or fewer GPUs, each with its own best layout.",
       count_text(plan.job.global_batch_size));
-  const int gpus = plan.cluster.num_gpus();
+  const Json* fewest = nullptr;
+  const Json* most = nullptr;
   for (const Json& point : points) {
-    if (point["gpus"] != 2 * gpus || !point.contains("efficiency")) continue;
-    text +=
-        fmt::format(" {} GPUs give {} times the tokens per second of {}.", count_text(2L * gpus),
-                    significant(2.0 * point["efficiency"].get<double>(), 3), count_text(gpus));
+    if (!point.contains("step_time_seconds")) continue;
+    if (fewest == nullptr || point["gpus"] < (*fewest)["gpus"]) fewest = &point;
+    if (most == nullptr || point["gpus"] > (*most)["gpus"]) most = &point;
   }
-  return text;
+  if (fewest == most) return text;
+  const double more = (*most)["gpus"].get<double>() / (*fewest)["gpus"].get<double>();
+  return text +
+         fmt::format(" {} GPUs, {} times as many as {}, give {} times the tokens per second.",
+                     count_text((*most)["gpus"].get<std::int64_t>()), significant(more, 3),
+                     count_text((*fewest)["gpus"].get<std::int64_t>()),
+                     significant(tokens_per_second(*most) / tokens_per_second(*fewest), 3));
+}
+
+// `asked` comes from a file that somebody may have edited.
+bool is_scaling(const Json& asked) {
+  if (!asked.is_object() || !asked.contains("points") || !asked["points"].is_array()) return false;
+  return std::all_of(asked["points"].begin(), asked["points"].end(), [](const Json& point) {
+    if (!point.is_object() || !point.contains("gpus") || !point["gpus"].is_number()) return false;
+    return !point.contains("step_time_seconds") || (point.contains("tokens_per_second_per_gpu") &&
+                                                    point["tokens_per_second_per_gpu"].is_number());
+  });
 }
 
 }  // namespace
 
-Json scaling_section(const planner::Plan& plan, const planner::SearchOptions& search) {
+Json scaling_section(const planner::Plan& plan, const planner::SearchOptions& search,
+                     const Json& asked) {
   if (plan.ranked.empty()) return {};
-  const std::vector<int> counts = counts_around(plan.cluster);
-  if (counts.size() < 2) return {};
-  planner::SearchOptions one = search;
-  one.top = 1;
-  Json points = Json::array();
-  for (const int gpus : counts) {
-    const Cluster cluster = scaled_to(plan.cluster, gpus);
-    Json point = point_of(planner::search(plan.model, cluster, plan.job, one), gpus);
-    if (point.contains("tokens_per_second_per_gpu")) {
-      point["efficiency"] = point["tokens_per_second_per_gpu"].get<double>() /
-                            plan.ranked.front().tokens_per_second_per_gpu;
-    }
-    points.push_back(std::move(point));
-  }
-  return {{"sentence", sentence(plan, points)}, {"counts", std::move(points)}};
+  Json json = is_scaling(asked) ? asked : looked_at_again(plan, search);
+  if (!json.is_object()) return {};
+  json["sentence"] = sentence(plan, json["points"]);
+  json["planned_gpus"] = plan.cluster.num_gpus();
+  return json;
 }
 
 }  // namespace meshwright::reports

@@ -16,7 +16,7 @@ namespace meshwright::reports {
 // "tensor_parallel_communication" as people say it.
 std::string spoken(std::string_view name);
 
-// A layout's short name without its overlap switches, for where room is short.
+// planner::brief_name(), for where room is short.
 std::string brief_name(const Layout& layout);
 
 // verdict, confidence, tiles, and the numbers behind them.
@@ -41,14 +41,21 @@ std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
 Json heat_map_section(const std::vector<SizeCell>& cells);
 // Of each cell the layout that missed the memory by least, with the time it would have taken.
 Json too_large_section(const planner::Plan& plan, const std::vector<SizeCell>& cells);
-// The best step on a quarter to four times the GPUs, with the same batch: the search again.
-Json scaling_section(const planner::Plan& plan, const planner::SearchOptions& search);
+// The best step on other numbers of GPUs, with the same batch: what the plan was asked for, or,
+// where `asked` is null, a quarter to four times the plan's.
+Json scaling_section(const planner::Plan& plan, const planner::SearchOptions& search,
+                     const Json& asked);
+// Where the winner's ranks sit, and how busy they keep each link.
+Json placement_section(const planner::Plan& plan);
 // What each stage does when: the winner's schedule, cut to a readable number of micro-batches.
 Json timeline_section(const planner::Plan& plan);
 Json rejections_section(const planner::Plan& plan);
 // What stands behind the numbers: measured points, fitted rates, datasheet values. `profile` is the
 // measured profile, or null.
 Json calibration_section(const planner::Plan& plan, const nlohmann::json& profile);
+// How well the profile's points repeat, by kind, and how its ranks compare; null without.
+Json noise_section(const nlohmann::json& profile);
+Json devices_section(const nlohmann::json& profile);
 // Every measured GEMM and collective beside the model that was fitted to them.
 Json measured_points_section(const planner::Plan& plan);
 // The job in words, the plan's notes, what an interval means.

@@ -71,7 +71,7 @@ Json too_many_events(const Layout& layout, int all, int shown, std::size_t count
       {"total_seconds", 0.0},
       {"busy_share", Json::array()},
       {"sentence",
-       fmt::format("The first {} of {} micro-batches over {} stages of {} chunks are {} pieces of "
+       fmt::format("{} of {} micro-batches over {} stages of {} chunks are {} pieces of "
                    "work, more than a page can show ({}). meshwright estimate --trace writes "
                    "them all, for a trace viewer.",
                    shown, all, layout.pipeline_parallel_size, layout.virtual_pipeline_parallel_size,

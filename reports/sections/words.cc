@@ -29,6 +29,12 @@ constexpr std::array kGlossary{
     Entry{"MFU",
           "Model FLOPs utilization: FLOPs the model needs, over the devices' peak for that time. "
           "Recomputed work does not count."},
+    Entry{"1σ", "One standard deviation: two of three values lie within it."},
+    Entry{"rank", "One process with one GPU; also a layout's place in the ranking."},
+    Entry{"Pareto", "Layouts beside which no other is both faster and smaller in memory."},
+    Entry{"intra node, inter node",
+          "Over the links inside a node; over the network between nodes."},
+    Entry{"GEMM", "Product of two matrices: most of a transformer's work."},
     Entry{"payload", "The array handed to a collective, as nccl-tests counts its size."},
     Entry{"sent", "Bytes that one rank really puts on its link for it."},
     Entry{"90 % interval",

@@ -31,7 +31,7 @@ set(script ${CMAKE_BINARY_DIR}/generated/reports/viewer.js)
 set(MESHWRIGHT_VIEWER_SCRIPT "")
 if(has_viewer)
   set(sources main report paint format charts theme step_time traffic memory heat_map pareto timeline parity whiskers
-              copy ranking residuals scaling tables tabs)
+              copy ranking residuals scaling tables tabs confidence flips links noise series term_errors tornado)
   list(TRANSFORM sources PREPEND ${viewer}/src/)
   list(TRANSFORM sources APPEND .ts)
   add_custom_command(

@@ -21,8 +21,9 @@ export function meshwright(...args) {
 
 export const config = (name) => join(kConfigs, name);
 
-// A plan's report, {page, record}; trials: what a run of the first layouts might have measured.
-export function make_report(name, plan_arguments, trials = 0) {
+// A plan's report, {page, record}; trials: what a run of the first layouts might have measured;
+// profile: what calibrate might have written.
+export function make_report(name, plan_arguments, trials = 0, profile = null) {
   const plan = file(`${name}-plan.json`);
   meshwright("plan", ...plan_arguments, "--out", plan);
   const page = file(`${name}.html`);
@@ -39,6 +40,10 @@ export function make_report(name, plan_arguments, trials = 0) {
     }));
     writeFileSync(file(`${name}-trials.json`), JSON.stringify({ observations }));
     more.push("--trials", file(`${name}-trials.json`));
+  }
+  if (profile !== null) {
+    writeFileSync(file(`${name}-profile.json`), JSON.stringify(profile));
+    more.push("--profile", file(`${name}-profile.json`));
   }
   meshwright("report", plan, "--out", page, ...more);
   return { page, plan, record: read_json(file(`${name}.json`)) };

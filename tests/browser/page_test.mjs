@@ -11,8 +11,24 @@ const kPlan = ["--model", "llama-3-70b", "--cluster", "h100-512", "--train-token
 let browser;
 let report;
 
+// Points of two kinds, and a rank that is slower than the others.
+const kProfile = {
+  schema: "meshwright.profile/1",
+  created: "2026-01-01T00:00:00Z",
+  command: "meshwright calibrate",
+  notes: ["gemm fp32 8 x 8 x 8 is noisy"],
+  measurements: [1, 2, 3, 4].map((n) => ({
+    kind: n % 2 ? "gemm" : "collective",
+    median_seconds: n * 1e-3,
+    relative_spread: n * 0.05,
+    noisy: n === 4,
+  })),
+  ranks: [0, 1, 2].map((rank) => ({ rank, local_rank: rank, host: "a", gemm: rank === 2 ? 1.3 : 1, memory: 1, network: 1 })),
+  stragglers: [{ what: "gemm", rank: 2, relative_time: 1.3, score: 9, sentence: "rank 2 takes 1.30 times as long for products" }],
+};
+
 before(async () => {
-  report = make_report("seventy", kPlan, 3);
+  report = make_report("seventy", [...kPlan, "--what-if", "inter_node_bandwidth=0.5x"], 3, kProfile);
   browser = await launch();
 });
 after(async () => {
@@ -136,6 +152,20 @@ test("shows layouts that are too large when the legend is asked", async (t) => {
   assert.equal(await marks(), before + report.record.too_large.length + 1); // and the legend's own
 });
 
+test("a button shows and hides the layouts that are too large", async (t) => {
+  const { page } = await opened(t);
+  const button = page.locator('figure[data-chart="pareto"] button:has-text("too large")');
+  const svg = () => chart(page, "pareto").locator("svg").innerHTML();
+  assert.ok((await button.textContent()).includes(`${report.record.too_large.length} `));
+  const before = await svg();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await button.getAttribute("aria-pressed"), "true");
+  assert.notEqual(await svg(), before);
+  await page.keyboard.press("Enter");
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+});
+
 test("the legend takes a term out of the step-time chart", async (t) => {
   const { page } = await opened(t);
   const svg = () => chart(page, "step_time").locator("svg").innerHTML();
@@ -230,6 +260,82 @@ test("is usable from the keyboard", async (t) => {
   assert.equal((await rows_of(page))[0], last);
 });
 
+test("the numbers behind a chart are folded away with script, and open without", async (t) => {
+  const live = await opened(t);
+  const plain = await opened(t, report.page, { javaScriptEnabled: false });
+  const open_ones = (page) => page.$$eval("details.numbers", (all) => all.filter((details) => details.open).length);
+  assert.equal(await open_ones(live.page), 0);
+  assert.ok((await open_ones(plain.page)) > 3);
+});
+
+test("says how sure the ranking is, as the record has it", async (t) => {
+  const { page } = await opened(t);
+  const { against, probability_best } = report.record.answers.confidence;
+  assert.match(await page.textContent("#confidence p"), new RegExp(`fastest with ${(probability_best * 100).toFixed(1)}`));
+  const rows = await page.$$eval("#confidence table tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(rows.slice(0, against.length).map((row) => Number(row[2])), against.map((a) => Number((a.probability_winner_is_faster * 100).toFixed(1))));
+  await chart(page, "confidence").scrollIntoViewIfNeeded();
+  assert.match(await chart(page, "confidence").innerText(), new RegExp(`${(against[0].probability_winner_is_faster * 100).toFixed(0)} %`));
+});
+
+test("the tornado tells what an input does, longest bar first", async (t) => {
+  const { page } = await opened(t);
+  const inputs = report.record.answers.sensitivity;
+  const swings = inputs.map((s) => Math.abs(s.high.step_time_seconds - s.low.step_time_seconds));
+  assert.deepEqual(swings, [...swings].sort((a, b) => b - a));
+  await chart(page, "tornado").scrollIntoViewIfNeeded();
+  const box = await chart(page, "tornado").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 50);
+  await page.waitForTimeout(200);
+  const text = await chart(page, "tornado").innerText();
+  assert.ok(text.includes(`${inputs[0].label} (${inputs[0].provenance})`), text);
+});
+
+test("says what would change the answer, and what if", async (t) => {
+  const { page } = await opened(t);
+  const { crossovers, what_ifs } = report.record.answers;
+  const text = await page.textContent("#sensitivity");
+  for (const crossover of crossovers.slice(0, 1)) assert.ok(text.includes(crossover.sentence));
+  assert.equal(what_ifs.length, 1);
+  assert.ok(text.includes(what_ifs[0].sentence));
+  assert.equal(await page.locator('figure[data-chart="flips"] svg').count(), crossovers.length > 0 ? 1 : 0);
+});
+
+test("draws the ranks of the first nodes and the load of each link", async (t) => {
+  const { page } = await opened(t);
+  const placement = report.record.placement;
+  assert.equal(await page.locator("#topology svg.placement rect").count(), placement.nodes.reduce((sum, node) => sum + node.ranks.length, 0));
+  const busy = await page.$$eval("#topology .scroll table tbody tr", (rows) => rows.map((row) => Number(row.cells[5]?.textContent)));
+  assert.deepEqual(busy, placement.axes.map((axis) => Number((axis.share_of_step * 100).toFixed(1))));
+  await chart(page, "links").scrollIntoViewIfNeeded();
+  assert.ok((await chart(page, "links").innerText()).includes(placement.links[0].link));
+});
+
+test("shows noise and slow devices of the profile", async (t) => {
+  const { page } = await opened(t);
+  assert.match(await page.textContent("#calibration"), /4 points were timed: .* 1 stayed noisy/);
+  assert.match(await page.textContent("#calibration"), /rank 2 takes 1\.30 times as long/);
+  assert.equal(await page.locator('figure[data-chart="noise"] svg').count(), 1);
+});
+
+test("shows what each term was off by in every run", async (t) => {
+  const { page } = await opened(t);
+  await chart(page, "term_errors").scrollIntoViewIfNeeded();
+  const box = await chart(page, "term_errors").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2);
+  await page.waitForTimeout(200);
+  assert.match(await chart(page, "term_errors").innerText(), /1: [\d.]+ m?s predicted, [\d.]+ m?s measured/);
+});
+
+test("rejections name their rule, what was needed and what there is", async (t) => {
+  const { page } = await opened(t);
+  const rows = await page.$$eval("#rejections tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(rows.map((row) => row[0]), report.record.rejections.map((r) => r.rule));
+  const memory = rows.find((row) => row[0] === "memory_capacity");
+  assert.match(memory[3], /^[\d.]+ GiB$/);
+  assert.match(memory[4], /^[\d.]+ GiB$/);
+});
+
 for (const colorScheme of ["light", "dark"]) {
   test(`has no serious accessibility fault in the ${colorScheme} theme`, async (t) => {
     const { page } = await opened(t, report.page, { colorScheme });
@@ -246,7 +352,9 @@ test("reads with neither script nor style, as build servers show it", async (t) 
   assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector(".verdict")).fontSize), "16px");
   assert.ok(await page.locator(".verdict").isVisible());
   assert.equal(await page.locator("h1").count(), 1);
-  for (const id of ["step-time", "ranking", "traffic", "memory", "validation", "rejections", "calibration", "provenance"]) {
+  const parts = ["step-time", "ranking", "confidence", "sensitivity", "traffic", "topology", "memory", "heat-map", "scaling", "validation",
+    "rejections", "calibration", "provenance"];
+  for (const id of parts) {
     assert.ok(await page.locator(`#${id} h2`).isVisible(), id);
     assert.ok(await page.locator(`#${id} table tbody tr`).first().isVisible(), id);
   }

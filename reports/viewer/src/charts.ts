@@ -49,8 +49,11 @@ function allow_scaling(canvas: HTMLElement): void {
   svg?.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
 }
 
-// Draws `chart` in place of the figure's static content, or of what was drawn there before.
-export function draw(canvas: HTMLElement, chart: Chart): Instance {
+// Draws the chart that `make` makes for the width there is, in place of the figure's static content
+// or of what was drawn there before. Null where there is nothing to draw.
+export function draw(canvas: HTMLElement, make: (width: number) => Chart | null): Instance | null {
+  const chart = make(canvas.clientWidth || canvas.parentElement?.clientWidth || 0);
+  if (chart === null) return null;
   const old = kDrawn.get(canvas);
   old?.observer.disconnect();
   old?.instance.dispose();
@@ -59,7 +62,15 @@ export function draw(canvas: HTMLElement, chart: Chart): Instance {
   canvas.style.height = `${chart.height}px`;
   const instance = echarts.init(canvas, null, { renderer: chart.crowded ? "canvas" : "svg" });
   instance.setOption(chart.option);
+  let width = canvas.clientWidth;
   const observer = new ResizeObserver(() => {
+    if (canvas.clientWidth === width) return;
+    width = canvas.clientWidth;
+    const again = make(width);
+    if (again !== null) {
+      canvas.style.height = `${again.height}px`;
+      instance.setOption({ grid: again.option.grid as object }); // the legend wraps elsewhere
+    }
     instance.resize();
     allow_scaling(canvas);
   });

@@ -16,6 +16,17 @@ export function seconds_text(time: number): string {
   return `${significant(time * 1e6)} µs`;
 }
 
+// For an axis: no more digits than there are.
+export function seconds_tick(time: number): string {
+  const [value, unit] = time >= 1 ? [time, "s"] : time >= 1e-3 ? [time * 1e3, "ms"] : [time * 1e6, "\u00b5s"];
+  return `${Number(value.toPrecision(3))} ${unit}`;
+}
+
+// The planner writes "us".
+export function unit_text(unit: string): string {
+  return unit === "us" ? "\u00b5s" : unit;
+}
+
 export const kGibibyte = 1073741824;
 
 export function memory_text(bytes: number): string {

@@ -5,7 +5,10 @@ import type { Chart } from "./charts";
 import { escape, kGibibyte, memory_text, significant, spoken } from "./format";
 import { paint_of } from "./paint";
 import type { Report, StageMemory } from "./report";
-import { base_option, category_axis, legend, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, legend, legend_height, value_axis, type Theme } from "./theme";
+
+const kMebibyte = 1048576;
+const kFarFromFull = 0.2; // of the capacity: bars against it would be slivers
 
 const kParts = [
   "weights",
@@ -19,18 +22,23 @@ const kParts = [
   "reserve",
 ];
 
-export function memory_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
+export function memory_chart(report: Report, theme: Theme, width: number): Chart | null {
   if (report.memory === null) return null;
   const { stages, capacity_bytes } = report.memory;
   const parts = kParts.filter((part) => stages.some((stage) => stage[`${part}_bytes`] > 0));
-  const capacity = capacity_bytes / kGibibyte;
-  const rows = Math.ceil(parts.length / (narrow ? 2 : 8));
+  const fullest = Math.max(...stages.map((stage) => stage.total_bytes));
+  const is_small = fullest < kFarFromFull * capacity_bytes;
+  const [scale, unit] = is_small && fullest < kGibibyte ? [kMebibyte, "MiB"] : [kGibibyte, "GiB"];
+  const capacity = capacity_bytes / scale;
+  const end = is_small ? {} : { max: Math.ceil(capacity * 1.02) };
+  const name = `memory of one GPU, ${unit}${is_small ? `; it has ${memory_text(capacity_bytes)}` : ""}`;
+  const top = legend_height(parts.map(spoken), width);
   return {
-    height: Math.min(24 * stages.length, 900) + 90 + 22 * rows,
+    height: Math.min(24 * stages.length, 900) + 90 + top,
     option: {
       ...base_option(theme),
       legend: legend(theme),
-      grid: { left: 8, right: 40, top: 22 + 24 * rows, bottom: 44, containLabel: true },
+      grid: { left: 8, right: 40, top: 22 + top, bottom: 44, containLabel: true },
       tooltip: {
         ...base_option(theme).tooltip,
         trigger: "axis",
@@ -38,7 +46,7 @@ export function memory_chart(report: Report, theme: Theme, narrow: boolean): Cha
         formatter: (items: { dataIndex: number }[]) => tooltip(stages[items[0].dataIndex], parts, capacity_bytes),
       },
       // Without its own end the axis would hide a capacity line that no bar reaches.
-      xAxis: { ...value_axis(theme, "memory of one GPU, GiB"), max: Math.ceil(capacity * 1.02), axisLabel: { color: theme.soft, showMaxLabel: false } },
+      xAxis: { ...value_axis(theme, name), ...end, axisLabel: { color: theme.soft, showMaxLabel: false } },
       yAxis: { ...category_axis(theme, stages.map((stage) => `stage ${stage.stage}`)), inverse: true },
       series: parts.map((part, index) => ({
         name: spoken(part),
@@ -46,8 +54,8 @@ export function memory_chart(report: Report, theme: Theme, narrow: boolean): Cha
         stack: "memory",
         barMaxWidth: 22,
         itemStyle: paint_of(part),
-        data: stages.map((stage) => stage[`${part}_bytes`] / kGibibyte),
-        markLine: index === 0 ? capacity_line(capacity, theme) : undefined,
+        data: stages.map((stage) => stage[`${part}_bytes`] / scale),
+        markLine: index === 0 && !is_small ? capacity_line(capacity, theme) : undefined,
       })),
     },
   };

@@ -7,13 +7,12 @@ import type { Chart, Instance } from "./charts";
 import { escape, kGibibyte, memory_text, seconds_text, visible } from "./format";
 import type { Area } from "./ranking";
 import type { RankedLayout, Report, TooLarge } from "./report";
-import { base_option, legend, value_axis, type Theme } from "./theme";
+import { kSeriesColours } from "./series";
+import { base_option, legend, legend_height, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
 
 const kCrowd = 1000; // more points are drawn on a canvas, without labels
 const kTooLarge = "too large for the memory";
-// Okabe and Ito's palette: told apart by most colour-blind readers.
-const kColours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a7a7a"];
 const kShapes: Record<string, string> = { none: "circle", selective: "triangle", full: "rect" };
 
 interface Item {
@@ -59,7 +58,7 @@ function too_large_series(points: TooLarge[], theme: Theme): object {
   };
 }
 
-export function pareto_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
+export function pareto_chart(report: Report, theme: Theme, width: number): Chart | null {
   const ranked = report.ranked;
   if (ranked.length + report.too_large.length < 2) return null;
   const sizes = [...new Set(ranked.map((layout) => layout.layout.tensor_parallel_size))].sort((a, b) => a - b);
@@ -73,20 +72,20 @@ export function pareto_chart(report: Report, theme: Theme, narrow: boolean): Cha
     low: layout.step_time_low_seconds,
     high: layout.step_time_high_seconds,
   }));
-  const rows = Math.ceil((sizes.length + 1) / (narrow ? 3 : 9));
+  const top = legend_height([...sizes.map((size) => `tp ${size}`), kTooLarge], width);
   return {
-    height: 320 + 24 * rows,
+    height: 320 + top,
     crowded: ranked.length > kCrowd,
     option: {
       ...base_option(theme),
       legend: { ...legend(theme), selected: { [kTooLarge]: false } },
-      grid: { left: 56, right: 40, top: 12 + 24 * rows, bottom: 48 },
+      grid: { left: 56, right: 40, top: 12 + top, bottom: 48 },
       brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: "#1f6fb4", borderWidth: 1 } },
       xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true },
       yAxis: wide ? { ...step_axis, type: "log" as const, logBase: 2 } : step_axis,
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item) },
       series: [
-        ...sizes.map((size, index) => series_of(report, size, kColours[index % kColours.length], theme)),
+        ...sizes.map((size, index) => series_of(report, size, kSeriesColours[index % kSeriesColours.length], theme)),
         ...(report.too_large.length > 0 ? [too_large_series(report.too_large, theme)] : []),
         whiskers(intervals, theme.soft),
       ],
@@ -128,9 +127,26 @@ export function add_brush(figure: HTMLElement, instance: Instance, select: (area
     arm(false);
     select({ memory_gib: range[0], seconds: range[1] });
   });
-  bar.append(take, clear);
+  bar.append(take, clear, ...too_large_button(instance));
   figure.querySelector("figcaption")?.after(bar);
   select(null);
+}
+
+// The legend does the same, for those who have a mouse and see its grey.
+function too_large_button(instance: Instance): HTMLButtonElement[] {
+  const series = (instance.getOption().series ?? []) as { name?: string; data?: unknown[] }[];
+  const points = series.find((one) => one.name === kTooLarge)?.data?.length ?? 0;
+  if (points === 0) return [];
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = `Show ${points} that are ${kTooLarge}`;
+  button.setAttribute("aria-pressed", "false");
+  button.addEventListener("click", () => instance.dispatchAction({ type: "legendToggleSelect", name: kTooLarge }));
+  instance.on("legendselectchanged", (event: unknown) => {
+    const { selected } = event as { selected: Record<string, boolean> };
+    button.setAttribute("aria-pressed", `${selected[kTooLarge]}`);
+  });
+  return [button];
 }
 
 function tooltip(item: Item): string {

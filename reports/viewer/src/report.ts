@@ -63,24 +63,84 @@ export interface Timeline {
   events: Event[];
 }
 
+export interface TermComparison {
+  name: string;
+  predicted_seconds: number;
+  measured_seconds: number;
+}
+
 export interface Comparison {
   name: string;
   run_name: string;
+  terms: TermComparison[];
   predicted_seconds: number;
   predicted_low_seconds: number;
   predicted_high_seconds: number;
   measured_seconds: number;
 }
 
+// A count that no layout fits has a reason, and nothing else.
 export interface ScalePoint {
   gpus: number;
-  step_time_seconds: number | null;
-  step_time_low_seconds: number;
-  step_time_high_seconds: number;
-  tokens_per_second: number;
+  step_time_seconds?: number;
+  step_time_low_seconds?: number;
+  step_time_high_seconds?: number;
   tokens_per_second_per_gpu: number;
   efficiency: number;
   short_name: string;
+}
+
+export interface AgainstRunnerUp {
+  rank: number;
+  brief_name: string;
+  probability_winner_is_faster: number;
+  difference_seconds: number;
+  deviation_seconds: number;
+}
+
+export interface Turned {
+  factor: number;
+  step_time_seconds: number;
+  best: { short_name: string };
+}
+
+export interface Sensitivity {
+  label: string;
+  unit: string;
+  value: number;
+  provenance: string;
+  low: Turned;
+  high: Turned;
+}
+
+export interface Crossover {
+  label: string;
+  factor: number;
+  sentence: string;
+}
+
+export interface Answers {
+  confidence: { against: AgainstRunnerUp[] } | null;
+  sensitivity: Sensitivity[];
+  crossovers: Crossover[];
+}
+
+// Time that sending takes on a link, over the step's.
+export interface LinkLoad {
+  link: string;
+  tier: string;
+  groups: string[];
+}
+
+export interface AxisPlace {
+  group: string;
+  tier: string;
+  share_of_step: number;
+}
+
+export interface NoiseKind {
+  kind: string;
+  points: [median_seconds: number, relative_spread: number][];
 }
 
 export interface MeasuredPoint {
@@ -103,8 +163,14 @@ export interface Report {
     cells: Cell[];
   } | null;
   timeline: Timeline | null;
-  scaling: { counts: ScalePoint[] } | null;
-  calibration: { measured: { name: string; points: MeasuredPoint[] }[] };
+  summary: { step_time_seconds: number } | null;
+  answers: Answers | null;
+  placement: { links: LinkLoad[]; axes: AxisPlace[] } | null;
+  scaling: { points: ScalePoint[]; planned_gpus: number } | null;
+  calibration: {
+    measured: { name: string; points: MeasuredPoint[] }[];
+    noise: { kinds: NoiseKind[] } | null;
+  };
   validation: { layouts: Comparison[] } | null;
 }
 

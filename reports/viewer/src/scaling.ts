@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throughput over the number of GPUs, with the line on which a GPU does as much as in this plan.
+// Throughput over the number of GPUs, with the line on which a GPU does as much as on the fewest.
 
 import type { Chart } from "./charts";
 import { escape, seconds_text, significant, visible } from "./format";
@@ -13,14 +13,20 @@ interface Item {
 
 const kMillion = 1e6;
 
+function tokens_per_second(point: ScalePoint): number {
+  return (point.tokens_per_second_per_gpu * point.gpus) / kMillion;
+}
+
 export function scaling_chart(report: Report, theme: Theme): Chart | null {
-  const points = (report.scaling?.counts ?? []).filter((point) => point.step_time_seconds !== null);
-  const here = points.find((point) => point.efficiency === 1) ?? points[0];
+  const all = (report.scaling?.points ?? []).filter((point) => point.step_time_seconds !== undefined);
+  const points = [...all].sort((a, b) => a.gpus - b.gpus);
   if (points.length < 2) return null;
-  const tokens = (point: ScalePoint, time: number) => (point.tokens_per_second * (point.step_time_seconds as number)) / time / kMillion;
-  const largest = Math.max(...points.map((point) => point.tokens_per_second));
-  const per_gpu = here.tokens_per_second_per_gpu / kMillion;
+  const tokens_in = (point: ScalePoint, time: number | undefined) =>
+    (tokens_per_second(point) * (point.step_time_seconds ?? 0)) / (time ?? point.step_time_seconds ?? 1);
+  const largest = Math.max(...points.map(tokens_per_second));
+  const fewest = points[0];
   const last = points[points.length - 1].gpus;
+  const planned = report.scaling?.planned_gpus;
   return {
     height: 340,
     option: {
@@ -28,11 +34,15 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
       legend: legend(theme),
       grid: { left: 60, right: 40, top: 36, bottom: 48 },
       xAxis: { ...value_axis(theme, "GPUs"), min: 0, max: last },
-      yAxis: { ...value_axis(theme, "tokens per second, millions"), nameGap: 48, axisLabel: { color: theme.soft, formatter: (v: number) => (largest < kMillion / 100 ? v.toExponential(0) : `${v}`) } },
+      yAxis: {
+        ...value_axis(theme, "tokens per second, millions"),
+        nameGap: 48,
+        axisLabel: { color: theme.soft, formatter: (v: number) => (largest < 0.01 ? v.toExponential(0) : `${v}`) },
+      },
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.point) },
       series: [
         {
-          name: "as many per GPU as in this plan",
+          name: `as many per GPU as on ${fewest.gpus}`,
           type: "line",
           silent: true,
           symbol: "none",
@@ -40,7 +50,7 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
           itemStyle: { color: theme.soft },
           data: [
             [0, 0],
-            [last, per_gpu * last],
+            [last, (tokens_per_second(fewest) / fewest.gpus) * last],
           ],
         },
         {
@@ -49,13 +59,19 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
           symbolSize: 10,
           lineStyle: { color: "#1f6fb4", width: 2 },
           itemStyle: { color: "#1f6fb4" },
-          data: points.map((point) => ({ value: [point.gpus, point.tokens_per_second / kMillion], point })),
+          label: {
+            show: true,
+            position: "bottom",
+            color: theme.soft,
+            formatter: (item: Item) => (item.data.point.gpus === planned ? "this plan" : ""),
+          },
+          data: points.map((point) => ({ value: [point.gpus, tokens_per_second(point)], point })),
         },
         whiskers(
           points.map((point) => ({
             at: point.gpus,
-            low: tokens(point, point.step_time_high_seconds),
-            high: tokens(point, point.step_time_low_seconds),
+            low: tokens_in(point, point.step_time_high_seconds),
+            high: tokens_in(point, point.step_time_low_seconds),
           })),
           theme.soft,
         ),
@@ -66,7 +82,7 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
 
 function tooltip(point: ScalePoint): string {
   return (
-    `<b>${point.gpus} GPUs</b>: ${seconds_text(point.step_time_seconds as number)} a step, ` +
+    `<b>${point.gpus} GPUs</b>: ${seconds_text(point.step_time_seconds ?? 0)} a step, ` +
     `${significant(point.tokens_per_second_per_gpu)} tokens/s/GPU<br>${escape(visible(point.short_name))}`
   );
 }

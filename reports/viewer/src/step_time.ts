@@ -5,16 +5,18 @@ import type { Chart } from "./charts";
 import { escape, seconds_text, spoken, visible } from "./format";
 import { paint_of } from "./paint";
 import type { RankedLayout, Report } from "./report";
-import { base_option, category_axis, legend, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, is_narrow, legend, legend_height, value_axis, type Theme } from "./theme";
 
-const kMostBars = 20; // the same in reports/html/step_time.cc
+const kMostBars = 20; // the same in reports/html/step_time.cc, and:
+const kSeen = 1e-4; // of a step: less is no part of a bar that is seen
 
 function used_terms(ranked: RankedLayout[]): string[] {
   const names = ranked[0].terms.map((term) => term.name);
-  return names.filter((name) => ranked.some((layout) => layout.terms.some((t) => t.name === name && t.seconds > 0)));
+  return names.filter((name) => ranked.some((layout) => layout.terms.some((t) => t.name === name && t.seconds > kSeen * layout.step_time_seconds)));
 }
 
-export function step_time_chart(report: Report, theme: Theme, narrow: boolean): Chart | null {
+export function step_time_chart(report: Report, theme: Theme, width: number): Chart | null {
+  const narrow = is_narrow(width);
   const ranked = report.ranked.slice(0, Math.min(report.top, kMostBars));
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
@@ -26,13 +28,13 @@ export function step_time_chart(report: Report, theme: Theme, narrow: boolean): 
     itemStyle: paint_of(name),
     data: ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0),
   }));
-  const rows = Math.ceil(terms.length / (narrow ? 2 : 8));
+  const top = legend_height(terms.map(spoken), width);
   return {
-    height: 26 * ranked.length + 70 + 22 * rows,
+    height: 26 * ranked.length + 70 + top,
     option: {
       ...base_option(theme),
       legend: legend(theme),
-      grid: { left: 8, right: 24, top: 12 + 24 * rows, bottom: 44, containLabel: true },
+      grid: { left: 8, right: 24, top: 12 + top, bottom: 44, containLabel: true },
       tooltip: {
         ...base_option(theme).tooltip,
         trigger: "axis",

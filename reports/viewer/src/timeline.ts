@@ -17,6 +17,8 @@ interface Params {
   coordSys: { x: number; width: number };
 }
 
+const kCrowd = 3000; // more pieces of work are drawn on a canvas
+
 export function timeline_chart(report: Report, theme: Theme): Chart | null {
   const timeline = report.timeline;
   if (timeline === null || timeline.events.length === 0) return null;
@@ -24,6 +26,7 @@ export function timeline_chart(report: Report, theme: Theme): Chart | null {
   const works = [...new Set(timeline.events.map((event) => event[3]))];
   const row = Math.max(9, Math.min(26, 560 / timeline.stages));
   return {
+    crowded: timeline.events.length > kCrowd,
     height: row * timeline.stages + 130,
     option: {
       ...base_option(theme),

@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plan_fixture.h"
+#include "answered_plan.h"
+#include "reports/answers_json.h"
 #include "reports/html/escape.h"
 #include "reports/report_json.h"
 
@@ -51,6 +52,40 @@ TEST(Html, ReadsWithoutScript) {
   }
   EXPECT_THAT(page, HasSubstr("<caption>The fastest layouts that fit</caption>"));
   EXPECT_THAT(page, HasSubstr("needs 96 GiB of 80 GiB"));
+}
+
+std::string answered_report() {
+  const AnsweredPlan a = answered_plan();
+  ReportContents contents;
+  contents.plan = a.plan;
+  contents.search = a.search;
+  contents.origin = contents.plan_origin = sample_origin();
+  contents.answers = answers_to_json(a.answers, a.plan);
+  return report_to_json(contents).dump();
+}
+
+TEST(Html, AnswersReadWithoutScript) {
+  const std::string text = answered_report();
+  const std::string page = without_scripts(report_html(text));
+  for (const char* id : {"confidence", "sensitivity", "topology", "scaling"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\">"));
+  }
+  const Json answers = Json::parse(text)["answers"];
+  for (const Json& crossover : answers["crossovers"]) {
+    EXPECT_THAT(page, HasSubstr(html::escape(crossover["label"].get<std::string>())));
+  }
+  for (const Json& what_if : answers["what_ifs"]) {
+    EXPECT_THAT(page, HasSubstr(html::escape(what_if["sentence"].get<std::string>())));
+  }
+  EXPECT_THAT(page, HasSubstr("The winner against each runner-up"));
+  EXPECT_THAT(page, HasSubstr("<svg class=\"placement\""));
+  EXPECT_THAT(page, HasSubstr("rank 15</text>"));
+}
+
+TEST(Html, RejectionsSayWhatWasNeededAndWhatThereIs) {
+  const std::string page = without_scripts(report_html(report_text(sample_plan())));
+  EXPECT_THAT(page, HasSubstr("<code>memory_<wbr>capacity</code>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">96.00 GiB</td><td class=\"number\">80.00 GiB"));
 }
 
 TEST(Html, CarriesTheRecordItWasMadeFrom) {

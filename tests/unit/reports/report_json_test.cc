@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plan_fixture.h"
+#include "answered_plan.h"
+#include "reports/answers_json.h"
 #include "schema_check.h"
 #include "sim/cost/gemm_model.h"
 
@@ -42,12 +43,47 @@ TEST(ReportJson, ObeysItsSchemaWithValidationAndProfile) {
   contents.profile = {{"schema", "meshwright.profile/1"},
                       {"created", "2026-01-01T00:00:00Z"},
                       {"command", "meshwright calibrate"},
-                      {"points", {1, 2, 3}},
+                      {"measurements",
+                       {{{"kind", "gemm"}, {"median_seconds", 2e-3}, {"relative_spread", 0.02}},
+                        {{"kind", "gemm"}, {"median_seconds", 1e-3}, {"relative_spread", 0.01}},
+                        {{"kind", "collective"},
+                         {"median_seconds", 4e-3},
+                         {"relative_spread", 0.3},
+                         {"noisy", true}}}},
+                      {"ranks",
+                       {{{"rank", 0},
+                         {"local_rank", 0},
+                         {"host", "a"},
+                         {"gemm", 1.0},
+                         {"memory", 1.0},
+                         {"network", 1.0}},
+                        {{"rank", 1},
+                         {"local_rank", 1},
+                         {"host", "a"},
+                         {"gemm", 1.3},
+                         {"memory", 1.0},
+                         {"network", 1.0}}}},
+                      {"stragglers",
+                       {{{"what", "gemm"},
+                         {"rank", 1},
+                         {"relative_time", 1.3},
+                         {"score", 9.0},
+                         {"sentence", "rank 1 takes 1.3 times as long"}}}},
                       {"notes", {"gemm fp32 8 x 8 x 8 is noisy"}}};
   const Json report = report_to_json(contents);
   EXPECT_EQ(complaint("report", plain(report)), "");
   EXPECT_EQ(report["calibration"]["profile"]["measured_points"], 3);
   EXPECT_EQ(report["calibration"]["flagged"][0], "gemm fp32 8 x 8 x 8 is noisy");
+  // Spreads 0.01, 0.02, 0.3: half repeat within 2 %.
+  const Json& noise = report["calibration"]["noise"];
+  EXPECT_EQ(noise["sentence"],
+            "3 points were timed: one standard deviation of a point is 2.0 % of its time in the "
+            "median and 30.0 % at worst; 1 stayed noisy when measured a second time.");
+  EXPECT_EQ(noise["kinds"][0]["kind"], "collective");
+  EXPECT_EQ(noise["kinds"][1]["num_points"], 2);
+  EXPECT_EQ(report["calibration"]["devices"]["sentence"],
+            "1 of 2 ranks or links are slower than their peers; a job runs at the pace of the "
+            "slowest.");
 }
 
 TEST(ReportJson, ObeysItsSchemaWhenNothingFits) {
@@ -156,13 +192,48 @@ TEST(ReportJson, ScalesFromAQuarterToFourTimesTheGpus) {
   contents.plan = planner::search(sample_model(), sample_cluster(), sample_job(), contents.search);
   const Json scaling = report_to_json(contents)["scaling"];
   std::vector<int> counts;
-  for (const Json& point : scaling["counts"]) counts.push_back(point["gpus"].get<int>());
+  for (const Json& point : scaling["points"]) counts.push_back(point["gpus"].get<int>());
   EXPECT_THAT(counts, testing::ElementsAre(4, 8, 16, 32, 64));
-  EXPECT_EQ(scaling["counts"][2]["efficiency"], 1.0);
-  EXPECT_EQ(scaling["counts"][2]["step_time_seconds"],
+  EXPECT_EQ(scaling["planned_gpus"], 16);
+  EXPECT_EQ(scaling["points"][0]["efficiency"], 1.0);
+  EXPECT_EQ(scaling["points"][2]["step_time_seconds"],
             contents.plan.ranked.front().step_time.value());
   // The batch is the same, so more GPUs are never more efficient here.
-  EXPECT_LE(scaling["counts"][4]["efficiency"].get<double>(), 1.0);
+  EXPECT_LE(scaling["points"][4]["efficiency"].get<double>(), 1.0);
+}
+
+// What the plan was asked is not searched for again, and stands once.
+TEST(ReportJson, ScalingAndPlacementOfTheAnswersStandOnce) {
+  const AnsweredPlan a = answered_plan();
+  ReportContents contents = sample_contents();
+  contents.plan = a.plan;
+  contents.search = a.search;
+  contents.answers = answers_to_json(a.answers, a.plan);
+  const Json report = report_to_json(contents);
+  EXPECT_EQ(complaint("report", plain(report)), "");
+  EXPECT_FALSE(report["answers"].contains("scaling"));
+  EXPECT_FALSE(report["answers"].contains("placement"));
+  EXPECT_EQ(report["scaling"]["points"], contents.answers["scaling"]["points"]);
+  EXPECT_EQ(report["placement"]["axes"], contents.answers["placement"]["axes"]);
+}
+
+// Of the sample's step of 0.80 s: 64 x 4 MiB of tensor traffic inside a node over 450 GB/s and the
+// data groups' 1 GB x 2 (4 - 1) / 4 = 1.5 GB. Data ranks are 2 apart and 4 of them fill 8 GPUs, so
+// both stay inside a node: one link carries the sum.
+TEST(ReportJson, LoadsOfALinkAddUpOverItsGroups) {
+  const Json placement = sample_report()["placement"];
+  double sum = 0.0;
+  for (const Json& axis : placement["axes"]) {
+    EXPECT_EQ(axis["tier"], "intra_node");
+    sum += axis["share_of_step"].get<double>();
+  }
+  ASSERT_EQ(placement["links"].size(), 1U);
+  EXPECT_DOUBLE_EQ(placement["links"][0]["share_of_step"].get<double>(), sum);
+  // (268435456 + 1.5e9) / (450e9 x 0.8) / 0.8 s
+  EXPECT_NEAR(sum, 0.0061404, 1e-7);
+  EXPECT_THAT(placement["sentence"].get<std::string>(),
+              testing::AllOf(testing::HasSubstr("NVLink"), testing::HasSubstr("0.6 %")));
+  EXPECT_EQ(placement["nodes"].size(), 2U);
 }
 
 TEST(ReportJson, ShowsLayoutsThatAreTooLargeWithTheReason) {
