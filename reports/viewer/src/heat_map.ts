@@ -4,9 +4,10 @@
 import type { Chart } from "./charts";
 import { escape, seconds_text, significant, spoken, visible } from "./format";
 import type { Cell, Report } from "./report";
-import { base_option, category_axis, type Theme } from "./theme";
+import { base_option, category_axis, is_narrow, type Theme } from "./theme";
 
-export function heat_map_chart(report: Report, theme: Theme): Chart | null {
+export function heat_map_chart(report: Report, theme: Theme, width: number): Chart | null {
+  const narrow = is_narrow(width);
   const map = report.heat_map;
   if (map === null || map.cells.length === 0) return null;
   const tensor = map.tensor_parallel_sizes;
@@ -42,7 +43,7 @@ export function heat_map_chart(report: Report, theme: Theme): Chart | null {
       series: [
         {
           type: "heatmap",
-          label: { show: true, formatter: (item: { data: { cell: Cell } }) => label(item.data.cell, fastest) },
+          label: { show: true, fontSize: narrow ? 10 : 12, formatter: (item: { data: { cell: Cell } }) => label(item.data.cell, fastest, narrow) },
           itemStyle: { borderColor: theme.page, borderWidth: 2 },
           data: possible.map((cell) => ({
             value: [...place(cell), cell.step_time_seconds],
@@ -91,7 +92,8 @@ function is_best(cell: Cell, fastest: number): boolean {
   return cell.step_time_seconds === fastest;
 }
 
-function label(cell: Cell, fastest: number): string {
+function label(cell: Cell, fastest: number, narrow: boolean): string {
+  if (narrow) return significant(cell.step_time_seconds as number, 3);
   const text = significant(cell.step_time_seconds as number);
   return is_best(cell, fastest) ? `\u2605 ${text} s` : `${text} s`;
 }

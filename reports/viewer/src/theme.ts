@@ -71,7 +71,7 @@ export function value_axis(theme: Theme, name: string) {
     nameLocation: "middle" as const,
     nameGap: 30,
     nameTextStyle: { color: theme.soft },
-    axisLabel: { color: theme.soft },
+    axisLabel: { color: theme.soft, hideOverlap: true },
     axisLine: { lineStyle: { color: theme.line } },
     splitLine: { lineStyle: { color: theme.line, opacity: 0.6 } },
   };
