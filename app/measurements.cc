@@ -53,9 +53,10 @@ bool shares_sequence(const Model& model, const Job& job, const Layout& layout) {
          job.seq_length % (layout.tensor_parallel_size * layout.context_parallel_size) == 0;
 }
 
-Job read_job(ObjectReader& run, const Model& model) {
+Job read_job(ObjectReader& run, const Model& model, const Framework& framework) {
   const nlohmann::json& json = run.member("job");
   Job job = job_from_json(json, run.file(), run.pointer_to("job"));
+  if (!json.contains("kernel_fusion")) job.kernel_fusion = framework.kernel_fusion;
   const bool gpt2_generation = is_gpt2_generation(model, job);
   if (!json.contains("attention_kernel") && gpt2_generation)
     job.attention_kernel = AttentionKernel::unfused;
@@ -87,10 +88,12 @@ void complete(Layout& layout, const nlohmann::json& json, const Model& model, in
   if (!json.contains("data_parallel_size") && gpus % others == 0)
     layout.data_parallel_size = gpus / others;
   const int stages = layout.pipeline_parallel_size;
-  const bool uneven =
-      model.num_layers % stages != 0 && (model.num_layers + 2) % stages == 0 && stages > 1;
+  const bool uneven = layout.pipeline_engine == PipelineEngine::megatron &&
+                      model.num_layers % stages != 0 && (model.num_layers + 2) % stages == 0 &&
+                      stages > 1;
   const int per_stage = (model.num_layers + (uneven ? 2 : 0)) / stages;
-  if (layout.schedule == PipelineSchedule::interleaved &&
+  // Where not even the micro-batch is known, nothing is assumed about the chunks either.
+  if (layout.schedule == PipelineSchedule::interleaved && json.contains("micro_batch_size") &&
       !json.contains("virtual_pipeline_parallel_size")) {
     layout.virtual_pipeline_parallel_size = stages > 2 ? per_stage : 1;
   }
@@ -127,11 +130,13 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   run.model = read_model(reader);
   const int gpus = reader.required_int("gpus");
   run.cluster = scaled_to(read_cluster(reader, named), gpus);
-  run.job = read_job(reader, run.model);
+  run.job = read_job(reader, run.model, run.cluster.framework);
   const nlohmann::json layout = in_our_words(reader.member("layout"));
   run.layout = layout_from_json(layout, file, reader.pointer_to("layout"));
   if (!layout.contains("sequence_parallel"))
     run.layout.sequence_parallel = shares_sequence(run.model, run.job, run.layout);
+  if (!layout.contains("pipeline_engine"))
+    run.layout.pipeline_engine = run.cluster.framework.pipeline_engine;
   complete(run.layout, layout, run.model, gpus);
   if (!layout.contains("micro_batch_size") && is_gpt2_generation(run.model, run.job))
     run.layout.micro_batch_size = smallest_micro_batch(run.model, run.job, run.layout);

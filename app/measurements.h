@@ -3,8 +3,8 @@
 //   micro_batch_size 1, or for models of the GPT-2 generation (below) the smallest that gives
 //   Megatron-LM's fused softmax whole blocks of four heads; data_parallel_size: the rest of the
 //   GPUs; virtual_pipeline_parallel_size of an interleaved schedule: one layer a chunk (two stages,
-//   or one chunk: 1F1B); layers that do not divide by the pipeline, but do with two more: first and
-//   last stage hold one less (Megatron
+//   one chunk, or no micro-batch size stated either: 1F1B); layers that do not divide by the
+//   pipeline, but do with two more: first and last stage hold one less (Megatron
 //   --account-for-embedding-in-pipeline-split,
 //   --account-for-loss-in-pipeline-split);
 //   attention_kernel and dropout: unfused with dropout for models of the GPT-2 generation (learned
@@ -14,7 +14,7 @@
 //   parallelism for rotary models (Megatron-LM's advice, and what Nanotron's scaling_benchmarks.py
 //   sets: tp_mode REDUCE_SCATTER); scatter_gather_p2p: on for the GPT-2 generation in fp16 with
 //   tensor and pipeline parallelism and without sequence parallelism, Megatron-LM's default of that
-//   time.
+//   time; kernel_fusion and pipeline_engine: those of the cluster's framework.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

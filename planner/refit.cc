@@ -27,6 +27,7 @@ constexpr double kResidualScale = 0.05;  // a prediction 5 % off counts as one s
 constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
 constexpr double kDerivativeStep = 0.02;
 constexpr int kIterations = 40;
+constexpr double kNinetyPercent = 1.645;  // estimate.cc: an interval's half, in deviations
 
 // Where a term starts and how far, in natural logarithms, it is expected to go.
 struct Prior {
@@ -135,6 +136,30 @@ class Problem {
       r[static_cast<Eigen::Index>(i)] = std::log(found.step_time / *run.step_time);
     }
     return r;
+  }
+
+  // What the framework's spread must be for nine of ten runs to lie inside their intervals, beside
+  // the spreads of the terms themselves: the 0.9 (n + 1) / n quantile over the runs of
+  // (residual / 1.645)^2 - sum (spread_i t_i / t)^2, as split conformal prediction takes it.
+  [[nodiscard]] double covering_spread(const Eigen::VectorXd& x) const {
+    std::vector<double> needed;
+    for (MeasuredRun run : runs_) {
+      run.cluster.framework = framework(x);
+      CostTable table(run.model, run.cluster, run.job);
+      const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
+      double of_terms = 0;
+      for (const Term& term : found.terms) {
+        const double share = term.cost.relative_spread * (term.cost.time / found.step_time);
+        of_terms += share * share;
+      }
+      const double deviations = std::log(found.step_time / *run.step_time) / kNinetyPercent;
+      needed.push_back(deviations * deviations - of_terms);
+    }
+    const auto n = static_cast<double>(needed.size());
+    const auto rank = static_cast<std::size_t>(std::min(n, std::ceil(0.9 * (n + 1.0)))) - 1;
+    const auto place = needed.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(needed.begin(), place, needed.end());
+    return std::sqrt(std::clamp(*place, 0.0, 1.0));
   }
 
   [[nodiscard]] Eigen::VectorXd prior_weights() const {
@@ -249,7 +274,8 @@ Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms) {
   result.framework = problem.framework(solution.x);
   result.runs = static_cast<int>(problem.num_runs());
   result.residual_spread = robust_spread(solution.residuals);
-  result.framework.relative_spread = result.residual_spread;
+  result.framework.relative_spread =
+      std::max(result.residual_spread, problem.covering_spread(solution.x));
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto index = static_cast<Eigen::Index>(i);
     const double variance = solution.covariance(index, index);

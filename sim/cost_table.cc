@@ -31,6 +31,7 @@ Layout read_by_units(const Layout& layout) {
   read.data_parallel_size = defaults.data_parallel_size;
   read.expert_tensor_parallel_size = expert_tensor_size(layout);
   read.schedule = defaults.schedule;
+  read.pipeline_engine = defaults.pipeline_engine;
   read.num_layers_in_first_pipeline_stage = 0;
   read.num_layers_in_last_pipeline_stage = 0;
   read.account_for_embedding_in_pipeline_split = false;

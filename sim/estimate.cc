@@ -22,7 +22,8 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
-// Terms err independently of each other; inside a term errors are shared.
+// Terms err independently of each other; inside a term errors are shared. A step errs by a factor:
+// the interval is symmetric in its logarithm, which differs where the spread is wide.
 void fill_interval(Estimate& estimate, const Framework& framework) {
   const double unexplained = framework.relative_spread * estimate.step_time.value();
   double variance = unexplained * unexplained;
@@ -33,9 +34,10 @@ void fill_interval(Estimate& estimate, const Framework& framework) {
       estimate.provenance = weakest(estimate.provenance, term.cost.provenance);
     }
   }
-  const Seconds half = seconds(kNinetyPercent * std::sqrt(variance));
-  estimate.step_time_low = std::max(seconds(0), estimate.step_time - half);
-  estimate.step_time_high = estimate.step_time + half;
+  if (estimate.step_time == seconds(0)) return;
+  const double factor = std::exp(kNinetyPercent * std::sqrt(variance) / estimate.step_time.value());
+  estimate.step_time_low = estimate.step_time / factor;
+  estimate.step_time_high = estimate.step_time * factor;
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ enum class AttentionKernel {
             // kernel
 };
 
+// What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
+// own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them).
+enum class KernelFusion { fused, eager };
+
 // Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 stores activations in
 // bf16 between operators (Transformer Engine) and is 1 byte inside GEMM operands.
 constexpr double bytes_per_element(Precision p) {
@@ -33,6 +37,7 @@ struct Job {
   Precision exp_avg_sq_precision = Precision::fp32;  // Adam's second moment
   Optimizer optimizer = Optimizer::adam;
   AttentionKernel attention_kernel = AttentionKernel::flash;
+  KernelFusion kernel_fusion = KernelFusion::fused;
   bool dropout = false;                    // attention and hidden dropout masks are kept
   bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
   bool causal = true;                      // fused kernels skip the masked half

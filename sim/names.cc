@@ -86,6 +86,9 @@ std::string short_name(const Layout& layout) {
   words.size("mbs", layout.micro_batch_size);
   words.flag("sp", layout.sequence_parallel);
   if (layout.schedule != unsaid_schedule(layout)) words.value("schedule", name_of(layout.schedule));
+  if (layout.pipeline_engine != PipelineEngine::megatron) {
+    words.value("pipeline_engine", name_of(layout.pipeline_engine));
+  }
   words.size("first", layout.num_layers_in_first_pipeline_stage, 0);
   words.size("last", layout.num_layers_in_last_pipeline_stage, 0);
   words.flag("account_for_embedding_in_pipeline_split",

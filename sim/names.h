@@ -33,6 +33,10 @@ inline constexpr std::array kOptimizerNames{EnumName{Optimizer::adam, "adam"},
                                             EnumName{Optimizer::sgd, "sgd"}};
 inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flash, "flash"},
                                                   EnumName{AttentionKernel::unfused, "unfused"}};
+inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fused"},
+                                               EnumName{KernelFusion::eager, "eager"}};
+inline constexpr std::array kPipelineEngineNames{EnumName{PipelineEngine::megatron, "megatron"},
+                                                 EnumName{PipelineEngine::nanotron, "nanotron"}};
 inline constexpr std::array kPipelineScheduleNames{
     EnumName{PipelineSchedule::gpipe, "gpipe"},
     EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
@@ -123,6 +127,8 @@ constexpr std::string_view name_of(Activation v) { return name_in(kActivationNam
 constexpr std::string_view name_of(Precision v) { return name_in(kPrecisionNames, v); }
 constexpr std::string_view name_of(Optimizer v) { return name_in(kOptimizerNames, v); }
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
+constexpr std::string_view name_of(KernelFusion v) { return name_in(kKernelFusionNames, v); }
+constexpr std::string_view name_of(PipelineEngine v) { return name_in(kPipelineEngineNames, v); }
 constexpr std::string_view name_of(PipelineSchedule v) {
   return name_in(kPipelineScheduleNames, v);
 }

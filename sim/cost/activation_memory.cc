@@ -114,6 +114,10 @@ LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layou
     sizes.gradient = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * width);
     sizes.weight_gradient = bytes(static_cast<double>(op.n) * static_cast<double>(op.k) * width);
     if (width < 4.0 && !job.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
+    // Eager: the fp32 logits beside their softmax, and the copy that the micro-batch before holds.
+    if (job.kernel_fusion == KernelFusion::eager) {
+      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
+    }
   }
   return sizes;
 }

@@ -61,6 +61,8 @@ struct LogitsBytes {
 // Unfused, Megatron's cross-entropy keeps fp32 probabilities (4sbV/t) and casts from and to the
 // activations' format (2sbV/t); fused (cross_entropy_loss_fusion) it turns the logits into their
 // gradient in place.
+// Eager (kernel_fusion): fp32 logits and softmax at once, and the micro-batch before still holds a
+// copy of 4sbV/t (Ultra-Scale runs of one micro-batch a step need that much less).
 LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout);
 
 // One micro-batch of one chunk.

@@ -55,6 +55,13 @@ double sharded(const StageParameters& parameters, const Layout& layout, int from
          parameters.expert / expert_shard_group_size(layout);
 }
 
+// PyTorch's DistributedDataParallel holds the gradients once more, in the weights' format, in the
+// buckets that it reduces (nn/parallel/distributed.py); Megatron-LM reduces the main gradients.
+Bytes bucket_bytes(const StageParameters& parameters, const Job& job, const Layout& layout) {
+  if (gradient_group_size(layout) == 1 || layout.zero_stage > 1) return {};
+  return bytes((parameters.dense + parameters.expert) * weight_bytes(job.precision));
+}
+
 // With overlapped messages the next input and the next gradient arrive while others are worked on.
 // Without, the stage waits: what arrives is the chunk's input, or the gradient that it starts from.
 Bytes pipeline_buffers(const UnitBytes& units, const Layout& layout) {
@@ -117,6 +124,8 @@ StageMemory model_state_memory(const StageParameters& parameters, const Job& job
   memory.weights = bytes(sharded(parameters, layout, 3) * weight_bytes(job.precision));
   memory.gradients =
       bytes(sharded(parameters, layout, 2) * bytes_per_element(job.gradient_precision));
+  if (job.kernel_fusion == KernelFusion::eager)
+    memory.gradients += bucket_bytes(parameters, job, layout);
   if (!layout.optimizer_offload) {
     memory.optimizer = bytes(sharded(parameters, layout, 1) * optimizer_bytes(job));
   }

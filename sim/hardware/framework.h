@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "sim/job.h"
+#include "sim/layout/layout.h"
 #include "sim/units.h"
 
 namespace meshwright {
@@ -19,6 +21,9 @@ struct Framework {
   Seconds host_launch;           // host time a kernel, when larger than the device's own
   Seconds micro_batch_overhead;  // once a micro-batch and stage: schedule, data, bookkeeping
   Seconds step_overhead;         // once a step: gradient clipping, loss scaling, logging
+  // How it works; measured runs that say nothing else are read so.
+  KernelFusion kernel_fusion = KernelFusion::fused;
+  PipelineEngine pipeline_engine = PipelineEngine::megatron;
   double relative_spread = 0.0;  // what remains after the fit, as one standard deviation of a step
   bool operator==(const Framework&) const = default;
 };

@@ -126,6 +126,9 @@ Framework read_framework(ObjectReader reader) {
   f.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
   f.micro_batch_overhead = seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
   f.step_overhead = seconds(read_amount(reader, "step_overhead", kMicroseconds, 0.0));
+  f.kernel_fusion = reader.optional_enum("kernel_fusion", f.kernel_fusion, kKernelFusionNames);
+  f.pipeline_engine =
+      reader.optional_enum("pipeline_engine", f.pipeline_engine, kPipelineEngineNames);
   f.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
   reader.finish();
   return f;
@@ -139,6 +142,8 @@ Json write_framework(const Framework& f) {
   write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
   write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
   write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
+  j["kernel_fusion"] = name_of(f.kernel_fusion);
+  j["pipeline_engine"] = name_of(f.pipeline_engine);
   j["relative_spread"] = f.relative_spread;
   return j;
 }

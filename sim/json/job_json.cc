@@ -26,6 +26,7 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   job.optimizer = reader.optional_enum("optimizer", job.optimizer, kOptimizerNames);
   job.attention_kernel =
       reader.optional_enum("attention_kernel", job.attention_kernel, kAttentionKernelNames);
+  job.kernel_fusion = reader.optional_enum("kernel_fusion", job.kernel_fusion, kKernelFusionNames);
   job.dropout = reader.optional_bool("dropout", job.dropout);
   job.cross_entropy_loss_fusion =
       reader.optional_bool("cross_entropy_loss_fusion", job.cross_entropy_loss_fusion);
@@ -49,6 +50,7 @@ Json to_json(const Job& job) {
   json["exp_avg_sq_precision"] = name_of(job.exp_avg_sq_precision);
   json["optimizer"] = name_of(job.optimizer);
   json["attention_kernel"] = name_of(job.attention_kernel);
+  json["kernel_fusion"] = name_of(job.kernel_fusion);
   json["dropout"] = job.dropout;
   json["cross_entropy_loss_fusion"] = job.cross_entropy_loss_fusion;
   json["causal"] = job.causal;

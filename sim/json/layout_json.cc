@@ -164,6 +164,7 @@ Layout layout_from_json(const nlohmann::json& json, const std::string& file,
   const PipelineSchedule implied =
       l.virtual_pipeline_parallel_size > 1 ? PipelineSchedule::interleaved : l.schedule;
   l.schedule = r.optional_enum("schedule", implied, kPipelineScheduleNames);
+  l.pipeline_engine = r.optional_enum("pipeline_engine", l.pipeline_engine, kPipelineEngineNames);
   l.recompute_granularity =
       r.optional_enum("recompute_granularity", l.recompute_granularity, kRecomputeGranularityNames);
   l.recompute_method =
@@ -190,6 +191,7 @@ Json to_json(const Layout& l) {
           {"sequence_parallel", l.sequence_parallel},
           {"micro_batch_size", l.micro_batch_size},
           {"schedule", name_of(l.schedule)},
+          {"pipeline_engine", name_of(l.pipeline_engine)},
           {"num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage},
           {"num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage},
           {"account_for_embedding_in_pipeline_split", l.account_for_embedding_in_pipeline_split},

@@ -9,6 +9,9 @@
 namespace meshwright {
 
 enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe };
+// Whose pipeline runs. Nanotron gives out layers by what they and the output linear cost
+// (models/base.py) and wants p - 1 micro-batches at least (pipeline_parallel/engine.py).
+enum class PipelineEngine { megatron, nanotron };
 enum class RecomputeGranularity { none, selective, full };
 enum class RecomputeMethod { uniform, block };
 enum class ContextParallelAlgorithm { p2p, all_gather, a2a, a2a_p2p };  // cp_comm_type
@@ -36,6 +39,7 @@ struct Layout {
 
   int micro_batch_size = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  PipelineEngine pipeline_engine = PipelineEngine::megatron;
   int num_layers_in_first_pipeline_stage = 0;  // 0: even split
   int num_layers_in_last_pipeline_stage = 0;
   // The embedding, or the loss, counts as a layer when layers are divided over stages and chunks.

@@ -66,10 +66,14 @@ std::string describe_layers(const Violation& v, const Model& model, const Layout
       layout.num_layers_in_first_pipeline_stage + layout.num_layers_in_last_pipeline_stage;
   switch (v.rule) {
     case Rule::layers_divide_by_pipeline_size:
+      if (layout.pipeline_engine == PipelineEngine::nanotron) {
+        return fmt::format("layers and output linear fill only {} of {} stages", whole(v.available),
+                           whole(v.needed));
+      }
       return not_divided(given > 0 ? "layers of the other stages" : "layers", v,
                          given > 0 ? "their number" : "pipeline size");
     case Rule::one_way_of_uneven_stages:
-      return "layers of the first or last stage are given, and embedding or loss is to be counted";
+      return "the layers of stages are fixed in more than one way";
     case Rule::layers_divide_by_virtual_pipeline_size:
       return not_divided("layers of a stage", v, "virtual pipeline size");
     case Rule::recompute_layers_within_stage:

@@ -48,7 +48,8 @@ constexpr std::array<RuleText, kNumRules> kTexts{{
      "The layers that are not given to the first or last stage, embedding and loss counted where "
      "the "
      "layout says so, must divide evenly over the other stages.",
-     "Stages are even unless told otherwise (Megatron-LM arguments.py).",
+     "Stages are even unless told otherwise (Megatron-LM arguments.py). With pipeline_engine "
+     "nanotron, costs decide, and each stage must come out with a block (models/base.py).",
      "Use a pipeline_parallel_size that divides num_layers, or set "
      "num_layers_in_first_pipeline_stage or num_layers_in_last_pipeline_stage."},
     {Rule::layers_divide_by_virtual_pipeline_size, "layers_divide_by_virtual_pipeline_size",
@@ -81,7 +82,8 @@ constexpr std::array<RuleText, kNumRules> kTexts{{
      "Set virtual_pipeline_parallel_size as the schedule needs, or choose another schedule."},
     {Rule::schedule_needs_micro_batches, "schedule_needs_micro_batches",
      "The number of micro-batches must be at least p for zb_h1, 2p-1 for zb_h2, 2p for zb_v, and "
-     "even and at least 2p for dualpipe, with p stages.",
+     "even and at least 2p for dualpipe, with p stages; p-1 for 1f1b with pipeline_engine "
+     "nanotron.",
      "With fewer, the warm-up does not fill: ZB-H2 keeps 2p-1 micro-batches in flight "
      "(arXiv 2401.10241), a V schedule fills two chunks a stage (arXiv 2405.15362), DualPipe feeds "
      "half of them from each end (deepseek-ai/DualPipe README).",
@@ -98,9 +100,10 @@ constexpr std::array<RuleText, kNumRules> kTexts{{
      "Give fewer layers to the first and last stage, or use fewer stages."},
     {Rule::one_way_of_uneven_stages, "one_way_of_uneven_stages",
      "num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage exclude "
-     "account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split.",
-     "They are two answers to the same question (Megatron-LM arguments.py).",
-     "Keep one of the two."},
+     "account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split; "
+     "pipeline_engine nanotron excludes all four.",
+     "They are answers to the same question (Megatron-LM arguments.py; Nanotron models/base.py).",
+     "Keep one of them."},
     {Rule::batch_divides_by_micro_batch_times_data, "batch_divides_by_micro_batch_times_data",
      "global_batch_size must be a multiple of micro_batch_size x data_parallel_size.",
      "Every data-parallel rank works through the same whole number of micro-batches (Megatron-LM "

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
+
+#include "sim/layout/stages.h"
 
 namespace meshwright {
 namespace {
@@ -75,7 +78,16 @@ struct Split {
   int smallest = 0;  // layers of the smallest stage
 };
 
+// Nanotron's stages have all their numbers from the costs; here only the smallest is asked for.
+Split split_by_cost(const Model& model, const Layout& layout) {
+  const std::vector<int> layers = layers_by_cost(model, layout.pipeline_parallel_size);
+  Split split;
+  split.smallest = *std::min_element(layers.begin(), layers.end());
+  return split;
+}
+
 Split split_of(const Model& model, const Layout& layout) {
+  if (layout.pipeline_engine == PipelineEngine::nanotron) return split_by_cost(model, layout);
   const int first = layout.num_layers_in_first_pipeline_stage;
   const int last = layout.num_layers_in_last_pipeline_stage;
   Split split;
@@ -95,6 +107,18 @@ Split split_of(const Model& model, const Layout& layout) {
 // dualpipe's second chunk is another stage's, not a second part of this one's layers.
 int chunks_of_stage(const Layout& layout) {
   return layout.schedule == PipelineSchedule::dualpipe ? 1 : layout.virtual_pipeline_parallel_size;
+}
+
+Found check_layers_by_cost(const Model& model, const Layout& layout) {
+  const int given =
+      layout.num_layers_in_first_pipeline_stage + layout.num_layers_in_last_pipeline_stage;
+  if (given > 0 || layout.account_for_embedding_in_pipeline_split ||
+      layout.account_for_loss_in_pipeline_split) {
+    return violated(Rule::one_way_of_uneven_stages, 0, given);
+  }
+  const int stages = layout.pipeline_parallel_size;
+  const auto filled = static_cast<std::int64_t>(layers_by_cost(model, stages).size());
+  return must_be_at_least(Rule::layers_divide_by_pipeline_size, filled, stages);
 }
 
 Found check_layers(const Layout& layout, const Split& split) {
@@ -144,6 +168,9 @@ bool is_zero_bubble(PipelineSchedule schedule) {
 Found check_virtual_size(const Layout& layout) {
   const Rule rule = Rule::schedule_fixes_virtual_size;
   const int chunks = layout.virtual_pipeline_parallel_size;
+  if (layout.pipeline_engine == PipelineEngine::nanotron && chunks > 1) {
+    return violated(rule, 1, chunks);
+  }
   switch (layout.schedule) {
     case PipelineSchedule::interleaved:
       return must_be_at_least(rule, chunks, 2);
@@ -155,8 +182,11 @@ Found check_virtual_size(const Layout& layout) {
   }
 }
 
-int fewest_micro_batches(PipelineSchedule schedule, int pp) {
-  switch (schedule) {
+int fewest_micro_batches(const Layout& layout) {
+  const int pp = layout.pipeline_parallel_size;
+  switch (layout.schedule) {
+    case PipelineSchedule::one_f_one_b:
+      return layout.pipeline_engine == PipelineEngine::nanotron ? pp - 1 : 1;
     case PipelineSchedule::zb_h1:
       return pp;
     case PipelineSchedule::zb_h2:
@@ -176,8 +206,7 @@ Found check_schedule(const Layout& layout, int micro_batches) {
   }
   if (auto found = check_virtual_size(layout)) return found;
   const Rule rule = Rule::schedule_needs_micro_batches;
-  if (auto found =
-          must_be_at_least(rule, micro_batches, fewest_micro_batches(layout.schedule, pp))) {
+  if (auto found = must_be_at_least(rule, micro_batches, fewest_micro_batches(layout))) {
     // No micro-batch at all is the batch's rule, below.
     if (micro_batches > 0) return found;
   }
@@ -196,7 +225,12 @@ Found check_uneven(const Split& split) {
   return must_be_at_least(rule, split.even_layers, split.even_stages);
 }
 
-Found check_pipeline(const Layout& layout, const Split& split, int micro_batches) {
+Found check_pipeline(const Model& model, const Layout& layout, int micro_batches) {
+  if (layout.pipeline_engine == PipelineEngine::nanotron) {
+    if (auto found = check_layers_by_cost(model, layout)) return found;
+    return check_schedule(layout, micro_batches);
+  }
+  const Split split = split_of(model, layout);
   if (auto found = check_layers(layout, split)) return found;
   if (auto found = check_interleaving(layout, micro_batches)) return found;
   if (auto found = check_schedule(layout, micro_batches)) return found;
@@ -300,7 +334,7 @@ std::optional<Violation> check_sizes(const Model& model, const Job& job, const L
   }
   if (auto found = check_tensor(model, job, layout)) return found;
   const int micro_batches = num_micro_batches(job.global_batch_size, layout);
-  if (auto found = check_pipeline(layout, split_of(model, layout), micro_batches)) return found;
+  if (auto found = check_pipeline(model, layout, micro_batches)) return found;
   if (auto found = must_divide(Rule::batch_divides_by_micro_batch_times_data, job.global_batch_size,
                                std::int64_t{layout.micro_batch_size} * layout.data_parallel_size)) {
     return found;

@@ -45,6 +45,16 @@ class ChunkCutter {
   int next_layer_ = 0;
 };
 
+std::vector<Stage> stages_by_cost(const Model& model, const Layout& layout) {
+  const int stages = layout.pipeline_parallel_size;
+  ChunkCutter cutter(stages, layout);
+  std::vector<Stage> result;
+  for (const int layers : layers_by_cost(model, stages)) {
+    result.emplace_back().chunks.push_back(cutter.cut(layers));
+  }
+  return result;
+}
+
 // DualPipe: p chunks, each held by two stages, because micro-batches enter from both ends
 // (DeepSeek-V3, 2412.19437, section 3.2.1).
 std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
@@ -63,7 +73,28 @@ std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
 
 }  // namespace
 
+std::vector<int> layers_by_cost(const Model& model, int stages) {
+  const double h = model.hidden_size;
+  const double layer = 4.0 * static_cast<double>(query_size(model)) * h + 3.0 * model.ffn_hidden_size * h;
+  const double head = static_cast<double>(model.vocab_size) * h;
+  const double total = layer * model.num_layers + head;
+  std::vector<int> layers(1, 0);
+  double sum = 0;
+  const auto place = [&](double cost, int blocks_of_layers) {
+    layers.back() += blocks_of_layers;
+    sum += cost;
+    const auto share = static_cast<double>(layers.size()) / stages;
+    if (sum > total * share) layers.push_back(0);
+  };
+  for (int i = 0; i < model.num_layers; ++i) place(layer, 1);
+  place(0, 0);  // final norm
+  place(head, 0);
+  place(0, 0);  // cast to fp32; the loss is the last block
+  return layers;
+}
+
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout) {
+  if (layout.pipeline_engine == PipelineEngine::nanotron) return stages_by_cost(model, layout);
   if (layout.schedule == PipelineSchedule::dualpipe) {
     return mirrored_stages(model.num_layers, layout);
   }

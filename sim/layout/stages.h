@@ -46,4 +46,11 @@ struct Stage {
 // the layers of all stages add up to twice the model's, and each chunk sees half the micro-batches.
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout);
 
+// Nanotron's layers of each stage (models/base.py): blocks go to a stage until the sum of costs
+// passes its share of the total; the block that passes it still belongs there, and at most one
+// stage ends at a block. A layer costs 4h^2 + 3hf, the output linear Vh; final norm, cast and loss
+// cost nothing. Stages that are left with none of them: fewer stages come back than were asked for.
+// An output linear that is not on the last stage is counted there all the same.
+std::vector<int> layers_by_cost(const Model& model, int stages);
+
 }  // namespace meshwright

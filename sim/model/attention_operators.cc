@@ -36,6 +36,19 @@ double qkv_elements(const HeadShape& heads, const RankShape& shape) {
   return static_cast<double>(shape.rows) * static_cast<double>(width);
 }
 
+// Eager rotary attention copies q, k and v to lie head by head, and k and v twice more: joined, and
+// laid side by side (Nanotron's models/llama.py).
+void append_repacking(Operators& ops, const HeadShape& heads, const RankShape& shape) {
+  const double key_value = static_cast<double>(shape.rows * heads.groups) *
+                           static_cast<double>(heads.key_width + heads.value_width);
+  ops.push_back(memory_operator("attention.repack", Module::attention_linear, kernel::kTranspose,
+                                qkv_elements(heads, shape), 2, 2, shape));
+  ops.push_back(memory_operator("attention.join", Module::attention_linear, kernel::kTranspose,
+                                key_value, 2, 2, shape));
+  ops.push_back(memory_operator("attention.interleave", Module::attention_linear,
+                                kernel::kTranspose, key_value, 2, 2, shape));
+}
+
 void append_query_key_value(Operators& ops, const Model& model, const HeadShape& heads,
                             const RankShape& shape) {
   // Groups that ranks share are not repeated here: the columns are split evenly, and the products
@@ -204,6 +217,7 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     ops.push_back(norm);
   }
   if (model.position_embedding == PositionEmbedding::rope) {
+    if (shape.eager) append_repacking(ops, heads, shape);
     ops.push_back(memory_operator("attention.rotary", Module::attention_linear, kernel::kRotary,
                                   query_key, 2, 2, shape));
   }

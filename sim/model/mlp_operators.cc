@@ -12,6 +12,15 @@ struct MlpNames {
   std::string_view fc1, activation, fc2;
 };
 
+// Eager, the activated gate is a tensor of its own, which the product with `up` keeps: written and
+// read once more forward; backward also reads it, writes and reads its gradient, and puts the two
+// halves' gradients together.
+void keep_gate(Operator& activation, double hidden, const RankShape& shape) {
+  activation.forward_bytes += bytes(2.0 * hidden * shape.width);
+  activation.backward_bytes += bytes(7.0 * hidden * shape.width);
+  activation.saved += bytes(hidden * shape.width);
+}
+
 // `experts` products of `rows` tokens each through h -> width -> h.
 void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::int64_t rows,
                 std::int64_t width, const RankShape& shape, const MlpNames& names) {
@@ -36,6 +45,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   ops.push_back(memory_operator(names.activation, Module::mlp_activation, kernel::kActivation,
                                 hidden, forward_touches, backward_touches, shape));
   ops.back().saved = bytes(hidden * shape.operand);
+  if (inputs == 2 && shape.eager) keep_gate(ops.back(), hidden, shape);
   ops.push_back(
       grouped(gemm_operator(names.fc2, Module::mlp, rows, model.hidden_size, width, shape)));
 }

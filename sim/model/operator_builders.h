@@ -15,6 +15,7 @@ struct RankShape {
   std::int64_t tensor_size = 1;    // t
   double width = 2;                // bytes of a stored activation
   double operand = 2;              // bytes of a linear's input, kept for its weight gradient
+  bool eager = false;              // the job's kernel_fusion
   double mask = 0;                 // bytes of a dropout mask's entry: 1 with dropout, else 0
 };
 RankShape rank_shape(const Job& job, const Layout& layout);

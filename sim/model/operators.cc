@@ -26,6 +26,7 @@ RankShape rank_shape(const Job& job, const Layout& layout) {
   shape.sequence_rows = layout.sequence_parallel ? shape.rows / shape.tensor_size : shape.rows;
   shape.width = activation_bytes(job.precision);
   shape.operand = operand_bytes(job.precision);
+  shape.eager = job.kernel_fusion == KernelFusion::eager;
   shape.mask = job.dropout ? 1.0 : 0.0;
   return shape;
 }
@@ -116,6 +117,10 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
       normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
   if (own_norm) {
     ops.push_back(norm_operator("mlp_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    if (shape.eager) {
+      ops.back().saved *=
+          static_cast<double>(shape.rows) / static_cast<double>(shape.sequence_rows);
+    }
     if (!kind.mixture_of_experts) ops.back().saved *= shape.operand / shape.width;
   }
   if (kind.mixture_of_experts) {
@@ -183,6 +188,13 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
     loss.forward_bytes = bytes(entries * 2.0 * shape.width);
     loss.backward_bytes = loss.forward_bytes;
     loss.saved = bytes(entries * shape.width);
+  }
+  if (shape.eager) {
+    // One kernel each: cast, maximum, difference, exponential, sum, quotient; backward scales and
+    // casts (Nanotron's tensor_parallel/functional.py).
+    loss.forward_bytes = bytes(entries * (cast + 32.0));
+    loss.backward_bytes = bytes(entries * (cast + 8.0));
+    loss.saved = bytes(entries * 4.0);
   }
   ops.push_back(loss);
   return ops;

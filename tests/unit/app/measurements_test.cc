@@ -11,12 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-planner::MeasuredRun read(json model, const char* precision, json layout) {
+planner::MeasuredRun read(json model, const char* precision, json layout,
+                          const char* cluster = "dgx-a100-80gb") {
   const json run{
       {"id", "a"},
       {"group", "g"},
       {"model", std::move(model)},
-      {"cluster", "dgx-a100-80gb"},
+      {"cluster", cluster},
       {"gpus", 8},
       {"job", {{"seq_length", 1024}, {"global_batch_size", 64}, {"precision", precision}}},
       {"layout", std::move(layout)},
@@ -65,6 +66,24 @@ TEST(MeasurementDefaults, RotaryModelsShareTheSequenceWithTheTensor) {
   EXPECT_FALSE(read(kLlama, "bf16", {{"tensor_parallel_size", 1}}).layout.sequence_parallel);
   const json stated{{"tensor_parallel_size", 4}, {"sequence_parallel", false}};
   EXPECT_FALSE(read(kLlama, "bf16", stated).layout.sequence_parallel);
+}
+
+TEST(MeasurementDefaults, TheFrameworkSaysHowItsKernelsAndPipelineWork) {
+  const auto nanotron = read(kLlama, "bf16", {{"pipeline_parallel_size", 4}}, "hgx-h100-efa");
+  EXPECT_EQ(nanotron.job.kernel_fusion, KernelFusion::eager);
+  EXPECT_EQ(nanotron.layout.pipeline_engine, PipelineEngine::nanotron);
+  const json stated{{"pipeline_parallel_size", 4}, {"pipeline_engine", "megatron"}};
+  EXPECT_EQ(read(kLlama, "bf16", stated, "hgx-h100-efa").layout.pipeline_engine,
+            PipelineEngine::megatron);
+  EXPECT_EQ(read(kLlama, "bf16", stated).job.kernel_fusion, KernelFusion::fused);
+}
+
+// 8 layers on 4 stages: two chunks of one layer. Where the micro-batch is not stated, 1F1B.
+TEST(MeasurementDefaults, InterleavedStagesHoldOneLayerAChunk) {
+  json layout{{"pipeline_parallel_size", 4}, {"schedule", "interleaved"}, {"micro_batch_size", 1}};
+  EXPECT_EQ(read(gpt2(16), "fp16", layout).layout.virtual_pipeline_parallel_size, 2);
+  layout.erase("micro_batch_size");
+  EXPECT_EQ(read(gpt2(16), "fp16", layout).layout.schedule, PipelineSchedule::one_f_one_b);
 }
 
 }  // namespace

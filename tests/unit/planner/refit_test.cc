@@ -47,6 +47,19 @@ TEST(Refit, FindsTheFactorsThatMadeTheRuns) {
   EXPECT_GT(found.terms[0].learnt, 0.9);
 }
 
+// Six of 24 runs took half as long again: the robust spread hears little of them, the interval's
+// spread must reach them.
+TEST(Refit, SpreadReachesNineOfTenRuns) {
+  MeasuredSet set = made_with(1.2, 1.5);
+  for (std::size_t i = 0; i < set.runs.size(); i += 4) {
+    set.runs[i].step_time = *set.runs[i].step_time * 1.5;
+  }
+  const Refit found = refit(set, kFactors);
+  for (MeasuredRun& run : set.runs) run.cluster.framework = found.framework;
+  EXPECT_GE(*backtest(set).overall.interval_coverage_percent, 90.0);
+  EXPECT_GT(found.framework.relative_spread, found.residual_spread);
+}
+
 // One device moves nothing: the collective factor keeps its prior, 1, with the prior's width, 0.3.
 TEST(Refit, KeepsThePriorWhereTheDataSayNothing) {
   MeasuredSet set = made_with(1.2, 1.5);

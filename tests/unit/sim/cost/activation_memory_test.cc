@@ -240,5 +240,36 @@ TEST(Logits, KeepProbabilitiesOrThemselves) {
   EXPECT_EQ(fused.beside, Bytes{});
 }
 
+// Eager: 4 bytes kept; beside them the fp32 logits, and the 4 bytes of the micro-batch before.
+TEST(Logits, AreHeldThreeTimesByEagerKernels) {
+  PublishedRun setup = korthikanti_22b();
+  setup.job.kernel_fusion = KernelFusion::eager;
+  const double entries = 4.0 * 2048 * 51200 / 8;
+  const LogitsBytes eager = logits_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(eager.kept, bytes(4 * entries));
+  EXPECT_EQ(eager.beside, bytes(8 * entries));
+}
+
+// A gated layer of f = 4h, fused attention, no dropout, t = 1, in units of 2sbh: norm outputs 2,
+// q, k, v and attention's output 4, residual streams 2, gate and up 8, their product 4: 20, and
+// 4ab/h bytes of log-sum-exp. Eager adds the activated gate, 4. With t = 8 and sequence parallelism
+// all is divided by 8, but eager keeps the gathered input of the MLP: 24/8 + 7/8.
+TEST(EagerKernels, KeepTheActivatedGateAndAGatheredInput) {
+  PublishedRun setup = korthikanti_22b();
+  setup.model.activation = Activation::swiglu;
+  setup.job.attention_kernel = AttentionKernel::flash;
+  setup.job.dropout = false;
+  setup.layout.tensor_parallel_size = 1;
+  setup.layout.sequence_parallel = false;
+  setup.layout.recompute_granularity = RecomputeGranularity::none;
+  const double log_sum_exp = 4.0 * 64 / 6144;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 20 + log_sum_exp, 1e-9);
+  setup.job.kernel_fusion = KernelFusion::eager;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 24 + log_sum_exp, 1e-9);
+  setup.layout.tensor_parallel_size = 8;
+  setup.layout.sequence_parallel = true;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * (24 + 7) / 8.0 + log_sum_exp / 8, 1e-9);
+}
+
 }  // namespace
 }  // namespace meshwright

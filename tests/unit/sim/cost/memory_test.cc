@@ -42,6 +42,16 @@ TEST(ModelState, BytesPerParameterAreMegatrons) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 1)), 6);
 }
 
+// Eager: DistributedDataParallel's buckets hold the gradients once more in bf16, 18 + 2, once there
+// is somebody to reduce with.
+TEST(ModelState, EagerJobsHoldBucketsToo) {
+  Job job = job_with(Precision::bf16);
+  job.kernel_fusion = KernelFusion::eager;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 0)), 20);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 1)), 9.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(1, 0)), 18);
+}
+
 // ZeRO (1910.02054, figure 1), 16-bit gradients, d = 4: 2 + 2 + 12 = 16; stage 1 4 + 12/4 = 7;
 // stage 2 2 + 14/4 = 5.5; stage 3 16/4 = 4.
 TEST(ModelState, ZeroStagesShardOneThingMoreEach) {

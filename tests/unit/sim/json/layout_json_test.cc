@@ -23,6 +23,7 @@ Layout everything_set() {
   layout.sequence_parallel = true;
   layout.micro_batch_size = 2;
   layout.schedule = PipelineSchedule::zb_v;
+  layout.pipeline_engine = PipelineEngine::nanotron;
   layout.num_layers_in_first_pipeline_stage = 7;
   layout.num_layers_in_last_pipeline_stage = 6;
   layout.account_for_embedding_in_pipeline_split = true;

@@ -197,6 +197,20 @@ TEST(Rules, ScheduleNeedsMicroBatches) {
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::dualpipe, 2), 17), rule);
 }
 
+// Nanotron's engine asserts p - 1 micro-batches; its stages need not divide, but each needs a
+// block, and their number is nobody else's to give.
+TEST(Rules, NanotronNeedsFilledStagesAndMicroBatches) {
+  Layout layout = piped(8);
+  layout.pipeline_engine = PipelineEngine::nanotron;
+  EXPECT_EQ(broken(dense(), layout, 7), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout, 6), Rule::schedule_needs_micro_batches);
+  layout.num_layers_in_first_pipeline_stage = 1;
+  EXPECT_EQ(broken(dense(), layout), Rule::one_way_of_uneven_stages);
+  layout = piped(4 * dense().num_layers);
+  layout.pipeline_engine = PipelineEngine::nanotron;
+  EXPECT_EQ(broken(dense(), layout), Rule::layers_divide_by_pipeline_size);
+}
+
 TEST(Rules, DualPipeNeedsEvenPipeline) {
   EXPECT_EQ(broken(dense(), piped(3, PipelineSchedule::dualpipe, 2)),
             Rule::dualpipe_needs_even_pipeline);

@@ -109,5 +109,44 @@ TEST(Stages, EveryScheduleCoversEachLayerEquallyOften) {
   }
 }
 
+// h = 2048, f = 4h, V = 64h: a layer costs 4h^2 + 12h^2 = 16h^2, the output linear 64h^2, that is 4
+// layers; 20 layers' worth in all.
+Model with_a_large_head() {
+  Model model = with_layers(16);
+  model.hidden_size = 2048;
+  model.num_attention_heads = 16;
+  model.kv_channels = 128;
+  model.ffn_hidden_size = 8192;
+  model.vocab_size = 131072;
+  return model;
+}
+
+// Two stages share 10 each: the sum passes 10 with the 11th layer, which still stays. Four share 5:
+// it passes 5 with the 6th, 10 with the 11th, 15 with the 16th; the head is left for the last.
+TEST(StagesByCost, ABlockThatPassesTheShareStillStays) {
+  EXPECT_EQ(layers_by_cost(with_a_large_head(), 1), std::vector<int>({16}));
+  EXPECT_EQ(layers_by_cost(with_a_large_head(), 2), std::vector<int>({11, 5}));
+  EXPECT_EQ(layers_by_cost(with_a_large_head(), 4), std::vector<int>({6, 5, 5, 0}));
+}
+
+// Eight share 2.5. After layers 3, 6, 8, 11, 13 and 16 the sum has passed 2.5 to 15; the head
+// passes 17.5, so that the last stage holds the cast and the loss alone. Sixteen share 1.25, and
+// head and cast end a stage each: 12 + 1 + 1, and the loss on the 15th.
+TEST(StagesByCost, OneBlockEndsOneStageAtMost) {
+  EXPECT_EQ(layers_by_cost(with_a_large_head(), 8), std::vector<int>({3, 3, 2, 3, 2, 3, 0, 0}));
+  EXPECT_EQ(layers_by_cost(with_a_large_head(), 16).size(), 15U);
+}
+
+TEST(StagesByCost, TheirStagesHoldAllLayersInOrder) {
+  Layout layout = pipeline(4);
+  layout.pipeline_engine = PipelineEngine::nanotron;
+  const auto stages = pipeline_stages(with_a_large_head(), layout);
+  ASSERT_EQ(stages.size(), 4U);
+  EXPECT_EQ(stages[2].chunks[0].first_layer, 11);
+  EXPECT_EQ(stages[3].num_layers(), 0);
+  EXPECT_TRUE(stages[3].has_head());
+  EXPECT_TRUE(stages[0].has_embedding());
+}
+
 }  // namespace
 }  // namespace meshwright
