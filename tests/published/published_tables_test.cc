@@ -46,11 +46,12 @@ TEST(PublishedTables, ZeroBubble2024SchedulesKeepTheirOrder) {
 
 TEST(PublishedTables, Narayanan2021Table1IsNotFitted) {
   // Known miss against the aim of 4 %: micro-batch size and chunks are not in the table. The
-  // framework is the one fitted on Korthikanti 2022. The 39.1B row interleaves over two stages,
-  // which Megatron refuses today: it is predicted as 1F1B.
+  // framework is the one fitted on Korthikanti 2022. 1F1B is assumed although the paper says that
+  // it interleaves: with one layer a chunk the mean is 6.7 %.
   const planner::Score score = run("narayanan-2021-table-1").overall;
   EXPECT_EQ(score.runs, 10);
-  expect_errors_below(score, 7.0, 11.0);
+  expect_errors_below(score, 4.6, 11.0);
+  EXPECT_GE(*score.interval_coverage_percent, 85.0);
 }
 
 TEST(PublishedTables, Narayanan2021Table2RanksPipelineBeforeZero3) {
