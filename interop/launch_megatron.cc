@@ -243,6 +243,9 @@ std::string refusal_of(const Training& t) {
   if (!known) {
     return fmt::format("it has no {} schedule: 1f1b and interleaved only", name_of(l.schedule));
   }
+  if (l.pipeline_parallel_size > 1 && l.pipeline_engine != PipelineEngine::megatron) {
+    return fmt::format("its stages are not those of {}", name_of(l.pipeline_engine));
+  }
   if (!default_order(l) && !pipeline_inside_data(l)) return "it does not know this rank order";
   if (l.num_layers_in_first_pipeline_stage > 0 && l.virtual_pipeline_parallel_size > 1) {
     return "uneven stages cannot be interleaved";

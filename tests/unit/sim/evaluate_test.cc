@@ -160,9 +160,10 @@ TEST_F(EvaluateTest, TheIntervalIsTheRootOfTheTermsSquaredDeviations) {
   for (const Term& term : full.terms) {
     variance += std::pow(term.cost.relative_spread * term.cost.time.value(), 2);
   }
-  const double half = 1.6448536 * std::sqrt(variance);
-  EXPECT_NEAR((full.step_time_high - full.step_time).value(), half, 1e-3 * half);
-  EXPECT_NEAR((full.step_time - full.step_time_low).value(), half, 1e-3 * half);
+  // In logarithms: as far above as below, by a factor.
+  const double half = 1.6448536 * std::sqrt(variance) / full.step_time.value();
+  EXPECT_NEAR(std::log(full.step_time_high / full.step_time), half, 1e-3 * half);
+  EXPECT_NEAR(std::log(full.step_time / full.step_time_low), half, 1e-3 * half);
 }
 
 TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {
