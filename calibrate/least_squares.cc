@@ -13,6 +13,8 @@ using Model = std::function<double(std::span<const double>, std::size_t)>;
 
 constexpr int kMostSteps = 200;
 constexpr double kDifference = 1e-6;  // of a log-parameter, for the numerical derivative
+// A logarithm never reaches zero: what fell this far below its start is none.
+constexpr double kVanished = 1e-12;
 constexpr double kConverged = 1e-12;  // relative change of the sum of squares
 
 class Problem {
@@ -94,7 +96,9 @@ LogFit fit_log_space(std::vector<double> start, const Model& model,
       (jacobian.transpose() * jacobian).completeOrthogonalDecomposition().pseudoInverse();
   LogFit fit;
   for (Eigen::Index p = 0; p < minimum.logs.size(); ++p) {
-    fit.parameters.push_back(std::exp(minimum.logs[p]));
+    const double value = std::exp(minimum.logs[p]);
+    const bool vanished = value < kVanished * start[static_cast<std::size_t>(p)];
+    fit.parameters.push_back(vanished ? 0.0 : value);
     fit.standard_errors.push_back(fit.parameters.back() * std::sqrt(covariance(p, p)));
   }
   fit.relative_spread = std::sqrt(variance);

@@ -13,6 +13,7 @@
 
 namespace meshwright::calibrate {
 
+// Parameters that the data push to nothing are 0, with no error.
 struct LogFit {
   std::vector<double> parameters;
   std::vector<double> standard_errors;  // of the parameters, same units

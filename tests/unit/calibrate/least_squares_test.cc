@@ -52,5 +52,17 @@ TEST(LeastSquares, NoisyDataGiveTheParametersWithinTheirErrors) {
   }
 }
 
+// Times that grow faster than the size leave no room for a constant: it is none, not 1e-186.
+TEST(LeastSquares, AParameterThatTheDataDenyIsZero) {
+  std::vector<double> observed;
+  for (std::size_t i = 0; i < 17; ++i) {
+    observed.push_back(std::pow(std::exp2(static_cast<double>(10 + i)), 1.2) / 12e9);
+  }
+  const LogFit fit = fit_log_space({1e-3, 1e6}, line, observed);
+  EXPECT_EQ(fit.parameters[0], 0.0);
+  EXPECT_EQ(fit.standard_errors[0], 0.0);
+  EXPECT_GT(fit.parameters[1], 0.0);
+}
+
 }  // namespace
 }  // namespace meshwright::calibrate
