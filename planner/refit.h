@@ -5,7 +5,8 @@
 // Minimises sum huber(log(predicted / measured) / s) + prior, over the logarithms of the scalars,
 // by Levenberg-Marquardt with numeric derivatives. The prior keeps a scalar that the data say
 // nothing about where it was. The framework's spread is the larger of the robust
-// residual spread and what makes nine of ten runs lie inside their 90 % intervals. Standard errors from the inverse of the information matrix.
+// residual spread and what makes nine of ten runs lie inside their 90 % intervals. Standard errors
+// from the inverse of the information matrix.
 #pragma once
 
 #include <span>

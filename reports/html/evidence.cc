@@ -102,7 +102,8 @@ std::string heat_map(const Json& report) {
   }
   return section(
       "heat-map", "Tensor size against pipeline size",
-      figure("heat_map", "Best step time of each pair of sizes, in seconds, over everything else.") +
+      figure("heat_map",
+             "Best step time of each pair of sizes, in seconds, over everything else.") +
           numbers("The same as a table",
                   table("Best step time in seconds, or why there is none", headings, rows)));
 }

@@ -75,7 +75,8 @@ std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
 
 std::vector<int> layers_by_cost(const Model& model, int stages) {
   const double h = model.hidden_size;
-  const double layer = 4.0 * static_cast<double>(query_size(model)) * h + 3.0 * model.ffn_hidden_size * h;
+  const double layer =
+      4.0 * static_cast<double>(query_size(model)) * h + 3.0 * model.ffn_hidden_size * h;
   const double head = static_cast<double>(model.vocab_size) * h;
   const double total = layer * model.num_layers + head;
   std::vector<int> layers(1, 0);

@@ -270,7 +270,7 @@ TEST(Commands, ExplainAnswersWhyNotInTheFormsThatAUserTypes) {
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
   const ProgramResult rank = explain("2");
   EXPECT_EQ(rank.exit_code, 0) << rank.err;
-  EXPECT_THAT(rank.out, HasSubstr("probability"));
+  EXPECT_THAT(rank.out, HasSubstr("chance of"));
   EXPECT_EQ(explain("9999").exit_code, 2);
   const ProgramResult illegal = explain("tp=3,dp=1");
   EXPECT_EQ(illegal.exit_code, 1);
