@@ -92,9 +92,9 @@ std::string text_at(const Json& json, std::string_view key) {
 }
 
 const Json& part_at(const Json& json, std::string_view key) {
-  static const Json kNothing;
+  static const Json nothing;
   const auto found = json.find(std::string(key));
-  return found == json.end() ? kNothing : *found;
+  return found == json.end() ? nothing : *found;
 }
 
 bool flag_at(const Json& json, std::string_view key) {

@@ -32,7 +32,7 @@ std::string table(std::string_view caption, const std::vector<Heading>& headings
 std::string table(const Table& table);
 
 std::string paragraph(const std::string& text);
-std::string list(const Json& texts);
+std::string list(const Json& items);
 // Text of several lines: its line ends stay, what lies between them is escaped.
 std::string lines(std::string_view text);
 

@@ -28,13 +28,12 @@ constexpr double kCellHeight = 38.0;
 constexpr double kDrawingWidth = 1000.0;
 
 int size_of(const Json& layout, const std::string& axis) {
-  static const std::map<std::string, std::string> kSizes{{"tp", "tensor_parallel_size"},
-                                                         {"cp", "context_parallel_size"},
-                                                         {"dp", "data_parallel_size"},
-                                                         {"pp", "pipeline_parallel_size"}};
-  const auto found = kSizes.find(axis);
-  return found == kSizes.end() ? 1
-                               : std::max(1, static_cast<int>(number_at(layout, found->second)));
+  static const std::map<std::string, std::string> sizes{{"tp", "tensor_parallel_size"},
+                                                        {"cp", "context_parallel_size"},
+                                                        {"dp", "data_parallel_size"},
+                                                        {"pp", "pipeline_parallel_size"}};
+  const auto found = sizes.find(axis);
+  return found == sizes.end() ? 1 : std::max(1, static_cast<int>(number_at(layout, found->second)));
 }
 
 // Axes of more than one rank, innermost first.
@@ -91,11 +90,13 @@ std::string drawing(const Json& placement, const std::vector<std::string>& axes)
     const double width = std::min((kDrawingWidth - kRowLabel) / across, 160.0);
     int index = 0;
     for (const Json& rank : node["ranks"]) {
-      cells += cell(kRowLabel + (index % across) * width, y + (index / across) * kCellHeight, width,
+      const int row = index / across;
+      cells += cell(kRowLabel + (index % across) * width, y + row * kCellHeight, width,
                     kTints[tint_of(rank, axes, tints)], rank, place_text(rank, axes));
       ++index;
     }
-    y += kCellHeight * ((index + across - 1) / across) + 6.0;
+    const int rows = (index + across - 1) / across;
+    y += kCellHeight * rows + 6.0;
   }
   return fmt::format(
       R"(<div class="scroll" tabindex="0" role="region" aria-label="Ranks on the first nodes and the last"><svg class="placement" viewBox="0 0 {0} {1:.0f}" width="{0}" role="img" aria-label="Ranks on the first nodes and the last">{2}</svg></div>)"
