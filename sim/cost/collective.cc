@@ -40,8 +40,7 @@ struct CurveValue {
 };
 
 // Straight lines between the points in log-log; noise that makes a larger payload faster is
-// flattened (running maximum). Constant below the first point, constant algorithm bandwidth above
-// the last.
+// flattened (running maximum). Constant algorithm bandwidth above the last point.
 CurveValue read_curve(const std::vector<CollectivePoint>& points, Bytes payload) {
   double left = 0.0;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -50,7 +49,6 @@ CurveValue read_curve(const std::vector<CollectivePoint>& points, Bytes payload)
       return {right, points[i].relative_spread, Provenance::measured};
     }
     if (payload < points[i].payload) {
-      if (i == 0) return {right, points[i].relative_spread, Provenance::extrapolated};
       const double share = std::log(payload / points[i - 1].payload) /
                            std::log(points[i].payload / points[i - 1].payload);
       return {left * std::pow(right / left, share),
@@ -61,6 +59,17 @@ CurveValue read_curve(const std::vector<CollectivePoint>& points, Bytes payload)
   }
   const CollectivePoint& last = points.back();
   return {left * (payload / last.payload), last.relative_spread, Provenance::extrapolated};
+}
+
+// Of the first point's time, what a smaller payload takes: as the model says, at least in
+// proportion. A message that small only takes its start-up.
+constexpr Bytes kStartUp = kibibytes(4);
+double share_below(Collective collective, Bytes payload, Bytes first, const Placement& measured,
+                   const Cluster& cluster) {
+  const Bytes least = std::max(payload, std::min(kStartUp, first));
+  const double share = collective_model_time(collective, least, measured, cluster) /
+                       collective_model_time(collective, first, measured, cluster);
+  return std::clamp(share, least / first, 1.0);
 }
 
 bool same(const Placement& a, const Placement& b) {
@@ -114,8 +123,13 @@ Cost collective_cost(Collective collective, Bytes payload, const Placement& plac
     const Seconds time = collective_model_time(collective, payload, placement, cluster);
     return {time, link.relative_spread, link.provenance};
   }
-  const CurveValue value = read_curve(curve->points, payload);
   const Placement measured = measured_placement(*curve, placement.tier(), cluster);
+  const Bytes first = curve->points.front().payload;
+  CurveValue value = read_curve(curve->points, std::max(payload, first));
+  if (payload < first) {
+    value.seconds *= share_below(collective, payload, first, measured, cluster);
+    value.provenance = Provenance::extrapolated;
+  }
   const bool unstated = curve->groups_per_node == 0;
   if (same(placement, measured) || (inside && unstated && same_size(placement, measured))) {
     return {seconds(value.seconds), value.spread, value.provenance};

@@ -70,6 +70,19 @@ TEST(CollectiveCost, BeyondTheCurveTimeIsConstantBelowAndBandwidthAbove) {
   EXPECT_EQ(all_reduce(3e7).provenance, Provenance::extrapolated);
 }
 
+// One point of 10 MB, 180 us, and a model without latency: 1 MB takes a tenth, 18 us. From 4 KiB
+// down only the start-up is left: 180 us * 4096 / 1e7 = 73.7 ns.
+TEST(CollectiveCost, BelowALargeFirstPointTimeFallsAsTheModelsDoesDownToTheStartUp) {
+  Cluster c = measured();
+  c.intra_node.curves = {{Collective::all_reduce, 4, {{bytes(1e7), microseconds(180), 0.02}}}};
+  const auto time = [&](double payload) {
+    return collective_cost(Collective::all_reduce, bytes(payload), kFour, c).time.value();
+  };
+  EXPECT_NEAR(time(1e6), 18e-6, 1e-12);
+  EXPECT_NEAR(time(4096), 73.728e-9, 1e-15);
+  EXPECT_EQ(time(8), time(4096));
+}
+
 TEST(CollectiveCost, AnotherGroupSizeIsScaledByTheModel) {
   // Without latency the model's ratio of 8 to 4 ranks is 1.75 / 1.5.
   const Cost c = all_reduce(1e7, {8, 8, 1, 1});
