@@ -15,22 +15,6 @@ namespace {
 constexpr int kNodesDrawn = 4;
 constexpr double kWorthALine = 1e-6;  // of a step
 
-int size_along(Axis axis, const Layout& layout) {
-  switch (axis) {
-    case Axis::tensor:
-      return layout.tensor_parallel_size;
-    case Axis::context:
-      return layout.context_parallel_size;
-    case Axis::data:
-      return layout.data_parallel_size;
-    case Axis::pipeline:
-      return layout.pipeline_parallel_size;
-    case Axis::expert:
-      break;
-  }
-  return 1;
-}
-
 // What a group sends in a step, and with which collective most of it.
 struct Sent {
   Bytes total, largest;
@@ -80,7 +64,7 @@ std::string range_text(std::vector<int> values) {
 std::string node_text(const std::vector<RankPlace>& ranks, const Layout& layout) {
   std::string text;
   for (std::size_t a = 0; a < kMappedAxes.size(); ++a) {
-    if (size_along(kMappedAxes[a], layout) == 1) continue;
+    if (axis_size(layout, kMappedAxes[a]) == 1) continue;
     std::vector<int> values;
     for (const RankPlace& rank : ranks) values.push_back(rank.coordinates[a]);
     text += fmt::format("{}{} {}", text.empty() ? "" : "  ", name_of(kMappedAxes[a]),
@@ -104,17 +88,8 @@ std::string axis_text(const AxisPlace& axis) {
 }  // namespace
 
 RankPlace place_of(int rank, const Layout& layout) {
-  RankPlace result;
-  result.rank = rank;
-  int rest = rank;
-  for (const Axis axis : layout.rank_order) {
-    const int size = size_along(axis, layout);
-    for (std::size_t a = 0; a < kMappedAxes.size(); ++a) {
-      if (kMappedAxes[a] == axis) result.coordinates[a] = rest % size;
-    }
-    rest /= size;
-  }
-  return result;
+  const Coordinates at = coordinates(layout, rank);
+  return {rank, {at.tensor, at.context, at.data, at.pipeline}};
 }
 
 RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
@@ -142,13 +117,8 @@ RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
 }
 
 std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster) {
-  std::string order;
-  for (const Axis axis : layout.rank_order) {
-    order += order.empty() ? "" : "-";
-    order += name_of(axis);
-  }
-  std::string text =
-      fmt::format("placement, {} GPUs a node, ranks numbered {}:\n", cluster.gpus_per_node, order);
+  std::string text = fmt::format("placement, {} GPUs a node, ranks numbered {}:\n",
+                                 cluster.gpus_per_node, name_of(layout.rank_order));
   for (const AxisPlace& axis : map.axes) text += axis_text(axis);
   for (std::size_t i = 0; i < map.nodes.size(); ++i) {
     const bool gap = i > 0 && map.node_numbers[i] != map.node_numbers[i - 1] + 1;

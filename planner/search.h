@@ -17,7 +17,6 @@ struct StageSplit {
   bool account_for_loss_in_pipeline_split = false;
   bool operator==(const StageSplit&) const = default;
 };
-using RankOrder = std::array<Axis, 5>;
 
 // Values to try on each axis; an empty list means the default that space.h names.
 struct SearchSpace {

@@ -250,11 +250,6 @@ std::vector<Layout> families_of(const Model& model, const Job& job, const Search
   return families;
 }
 
-std::vector<RankOrder> launcher_rank_orders() {
-  return {Layout{}.rank_order,
-          {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data}};
-}
-
 std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family) {
   const bool tensor = family.tensor_parallel_size > 1;
   const bool piped = family.pipeline_parallel_size > 1;

@@ -15,9 +15,11 @@
 // tp-cp-ep-dp-pp.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "planner/search.h"
+#include "sim/names.h"
 
 namespace meshwright::planner {
 
@@ -26,9 +28,11 @@ struct Cell {
   RankOrder rank_order = Layout{}.rank_order;
 };
 
-// The orders that Megatron-LM's launcher expresses: tp-cp-ep-dp-pp, and with
-// --use-tp-pp-dp-mapping tp-cp-ep-pp-dp.
-std::vector<RankOrder> launcher_rank_orders();
+// The orders that Megatron-LM's launcher expresses; the second with --use-tp-pp-dp-mapping.
+inline constexpr std::array kLauncherRankOrderNames{
+    EnumName{Layout{}.rank_order, "tp-cp-ep-dp-pp"},
+    EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
+             "tp-cp-ep-pp-dp"}};
 
 // Throws InputError when the space holds a size below 1 or a ZeRO stage outside 0-3.
 std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space);

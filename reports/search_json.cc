@@ -12,151 +12,111 @@
 namespace meshwright::reports {
 namespace {
 
-template <typename Enum>
-Json names_of(const std::vector<Enum>& values) {
-  Json names = Json::array();
-  for (const Enum value : values) names.push_back(name_of(value));
-  return names;
+// Every axis of a space with its name in JSON; `visit` gets a table of words for those that have
+// one.
+template <typename Space, typename Visit>
+void for_each_axis(Space& space, Visit visit) {
+  visit("tensor_parallel_sizes", space.tensor_parallel_sizes);
+  visit("pipeline_parallel_sizes", space.pipeline_parallel_sizes);
+  visit("virtual_pipeline_parallel_sizes", space.virtual_pipeline_parallel_sizes);
+  visit("context_parallel_sizes", space.context_parallel_sizes);
+  visit("expert_parallel_sizes", space.expert_parallel_sizes);
+  visit("expert_tensor_parallel_sizes", space.expert_tensor_parallel_sizes);
+  visit("micro_batch_sizes", space.micro_batch_sizes);
+  visit("zero_stages", space.zero_stages);
+  visit("zero_shard_sizes", space.zero_shard_sizes);
+  visit("sequence_parallel", space.sequence_parallel);
+  visit("recompute_granularity", space.recompute, kRecomputeGranularityNames);
+  visit("recompute_num_layers", space.recompute_num_layers);
+  visit("schedules", space.schedules, kPipelineScheduleNames);
+  visit("stage_splits", space.stage_splits);
+  visit("cp_comm_types", space.cp_comm_types, kContextParallelAlgorithmNames);
+  visit("rank_orders", space.rank_orders, planner::kLauncherRankOrderNames);
+  visit("overlap_grad_reduce", space.overlap_grad_reduce);
+  visit("overlap_param_gather", space.overlap_param_gather);
+  visit("overlap_p2p_comm", space.overlap_p2p_comm);
+  visit("tp_comm_overlap", space.tp_comm_overlap);
+  visit("scatter_gather_p2p", space.scatter_gather_p2p);
+  visit("optimizer_offload", space.optimizer_offload);
+  visit("cpu_offloading_num_layers", space.cpu_offloading_num_layers);
 }
 
-std::vector<int> read_ints(ObjectReader& reader, std::string_view key) {
-  if (!reader.has(key)) return {};
-  std::vector<int> values;
-  for (const nlohmann::json& value : reader.required_array(key)) {
-    if (!value.is_number_integer()) reader.fail(key, "must be an array of integers");
-    values.push_back(value.get<int>());
+struct Writer {
+  Json& json;
+
+  template <typename Value>
+  void operator()(const char* name, const std::vector<Value>& values) const {
+    json[name] = values;
   }
-  return values;
-}
-
-std::vector<bool> read_bools(ObjectReader& reader, std::string_view key) {
-  if (!reader.has(key)) return {};
-  std::vector<bool> values;
-  for (const nlohmann::json& value : reader.required_array(key)) {
-    if (!value.is_boolean()) reader.fail(key, "must be an array of true and false");
-    values.push_back(value.get<bool>());
+  template <typename Value, typename Names>
+  void operator()(const char* name, const std::vector<Value>& values, const Names&) const {
+    json[name] = Json::array();
+    for (const Value& value : values) json[name].push_back(name_of(value));
   }
-  return values;
-}
-
-template <typename Names>
-auto read_enums(ObjectReader& reader, std::string_view key, const Names& names) {
-  std::vector<decltype(names[0].value)> values;
-  if (!reader.has(key)) return values;
-  for (const nlohmann::json& value : reader.required_array(key)) {
-    const std::size_t before = values.size();
-    for (const auto& entry : names) {
-      if (value == entry.name) values.push_back(entry.value);
+  void operator()(const char* name, const std::vector<planner::StageSplit>& splits) const {
+    json[name] = Json::array();
+    for (const planner::StageSplit& s : splits) {
+      json[name].push_back(
+          {{"num_layers_in_first_pipeline_stage", s.num_layers_in_first_pipeline_stage},
+           {"num_layers_in_last_pipeline_stage", s.num_layers_in_last_pipeline_stage},
+           {"account_for_embedding_in_pipeline_split", s.account_for_embedding_in_pipeline_split},
+           {"account_for_loss_in_pipeline_split", s.account_for_loss_in_pipeline_split}});
     }
-    if (values.size() == before) reader.fail(key, fmt::format("unknown word {}", value.dump()));
   }
-  return values;
-}
+};
 
-// The launcher's orders by their number: 0 tp-cp-ep-dp-pp, 1 tp-cp-ep-pp-dp.
-Json rank_orders_to_json(const std::vector<planner::RankOrder>& orders) {
-  const std::vector<planner::RankOrder> known = planner::launcher_rank_orders();
-  Json numbers = Json::array();
-  for (const planner::RankOrder& order : orders) {
-    numbers.push_back(std::find(known.begin(), known.end(), order) - known.begin());
+struct Reader {
+  ObjectReader& reader;
+
+  template <typename Read>
+  void each(const char* name, Read read) const {
+    if (!reader.has(name)) return;
+    for (const nlohmann::json& value : reader.required_array(name)) read(value);
   }
-  return numbers;
-}
-
-std::vector<planner::RankOrder> read_rank_orders(ObjectReader& reader) {
-  const std::vector<planner::RankOrder> known = planner::launcher_rank_orders();
-  std::vector<planner::RankOrder> orders;
-  for (const int number : read_ints(reader, "rank_orders")) {
-    if (number < 0 || number >= static_cast<int>(known.size())) {
-      reader.fail("rank_orders", "must be 0 (tp-cp-ep-dp-pp) or 1 (tp-cp-ep-pp-dp)");
-    }
-    orders.push_back(known[static_cast<std::size_t>(number)]);
+  void operator()(const char* name, std::vector<int>& values) const {
+    each(name, [&](const nlohmann::json& value) {
+      if (!value.is_number_integer()) reader.fail(name, "must be an array of integers");
+      values.push_back(value.get<int>());
+    });
   }
-  return orders;
-}
-
-// Each as layers of the first and last stage, and whether embedding and loss count as layers.
-Json splits_to_json(const std::vector<planner::StageSplit>& splits) {
-  Json values = Json::array();
-  for (const planner::StageSplit& s : splits) {
-    values.push_back({s.num_layers_in_first_pipeline_stage, s.num_layers_in_last_pipeline_stage,
-                      s.account_for_embedding_in_pipeline_split ? 1 : 0,
-                      s.account_for_loss_in_pipeline_split ? 1 : 0});
+  void operator()(const char* name, std::vector<bool>& values) const {
+    each(name, [&](const nlohmann::json& value) {
+      if (!value.is_boolean()) reader.fail(name, "must be an array of true and false");
+      values.push_back(value.get<bool>());
+    });
   }
-  return values;
-}
-
-std::vector<planner::StageSplit> read_splits(ObjectReader& reader) {
-  std::vector<planner::StageSplit> splits;
-  if (!reader.has("stage_splits")) return splits;
-  for (const nlohmann::json& value : reader.required_array("stage_splits")) {
-    const bool four = value.is_array() && value.size() == 4 &&
-                      std::all_of(value.begin(), value.end(),
-                                  [](const nlohmann::json& n) { return n.is_number_integer(); });
-    if (!four) reader.fail("stage_splits", "must be arrays of four integers");
-    splits.push_back({value[0].get<int>(), value[1].get<int>(), value[2].get<int>() != 0,
-                      value[3].get<int>() != 0});
+  template <typename Value, typename Names>
+  void operator()(const char* name, std::vector<Value>& values, const Names& names) const {
+    each(name, [&](const nlohmann::json& word) {
+      const auto* found = std::find_if(names.begin(), names.end(),
+                                       [&](const auto& entry) { return word == entry.name; });
+      if (found == names.end()) reader.fail(name, fmt::format("unknown word {}", word.dump()));
+      values.push_back(found->value);
+    });
   }
-  return splits;
-}
-
-planner::SearchSpace read_space(ObjectReader reader) {
-  planner::SearchSpace space;
-  space.tensor_parallel_sizes = read_ints(reader, "tensor_parallel_sizes");
-  space.pipeline_parallel_sizes = read_ints(reader, "pipeline_parallel_sizes");
-  space.virtual_pipeline_parallel_sizes = read_ints(reader, "virtual_pipeline_parallel_sizes");
-  space.context_parallel_sizes = read_ints(reader, "context_parallel_sizes");
-  space.expert_parallel_sizes = read_ints(reader, "expert_parallel_sizes");
-  space.micro_batch_sizes = read_ints(reader, "micro_batch_sizes");
-  space.zero_stages = read_ints(reader, "zero_stages");
-  space.sequence_parallel = read_bools(reader, "sequence_parallel");
-  space.recompute = read_enums(reader, "recompute_granularity", kRecomputeGranularityNames);
-  space.schedules = read_enums(reader, "schedules", kPipelineScheduleNames);
-  space.overlap_grad_reduce = read_bools(reader, "overlap_grad_reduce");
-  space.expert_tensor_parallel_sizes = read_ints(reader, "expert_tensor_parallel_sizes");
-  space.zero_shard_sizes = read_ints(reader, "zero_shard_sizes");
-  space.recompute_num_layers = read_ints(reader, "recompute_num_layers");
-  space.cpu_offloading_num_layers = read_ints(reader, "cpu_offloading_num_layers");
-  space.overlap_param_gather = read_bools(reader, "overlap_param_gather");
-  space.overlap_p2p_comm = read_bools(reader, "overlap_p2p_comm");
-  space.tp_comm_overlap = read_bools(reader, "tp_comm_overlap");
-  space.scatter_gather_p2p = read_bools(reader, "scatter_gather_p2p");
-  space.optimizer_offload = read_bools(reader, "optimizer_offload");
-  space.cp_comm_types = read_enums(reader, "cp_comm_types", kContextParallelAlgorithmNames);
-  space.rank_orders = read_rank_orders(reader);
-  space.stage_splits = read_splits(reader);
-  reader.finish();
-  return space;
-}
+  void operator()(const char* name, std::vector<planner::StageSplit>& splits) const {
+    each(name, [&](const nlohmann::json& value) {
+      ObjectReader split(value, reader.file(),
+                         fmt::format("{}/{}", reader.pointer_to(name), splits.size()));
+      const planner::StageSplit otherwise;
+      splits.push_back({split.optional_int("num_layers_in_first_pipeline_stage",
+                                           otherwise.num_layers_in_first_pipeline_stage),
+                        split.optional_int("num_layers_in_last_pipeline_stage",
+                                           otherwise.num_layers_in_last_pipeline_stage),
+                        split.optional_bool("account_for_embedding_in_pipeline_split",
+                                            otherwise.account_for_embedding_in_pipeline_split),
+                        split.optional_bool("account_for_loss_in_pipeline_split",
+                                            otherwise.account_for_loss_in_pipeline_split)});
+      split.finish();
+    });
+  }
+};
 
 }  // namespace
 
 Json search_options_to_json(const planner::SearchOptions& options) {
-  const planner::SearchSpace& space = options.space;
   Json json{{"top", options.top}, {"memory_headroom", options.memory_headroom}};
-  json["space"] = {{"tensor_parallel_sizes", space.tensor_parallel_sizes},
-                   {"pipeline_parallel_sizes", space.pipeline_parallel_sizes},
-                   {"virtual_pipeline_parallel_sizes", space.virtual_pipeline_parallel_sizes},
-                   {"context_parallel_sizes", space.context_parallel_sizes},
-                   {"expert_parallel_sizes", space.expert_parallel_sizes},
-                   {"micro_batch_sizes", space.micro_batch_sizes},
-                   {"zero_stages", space.zero_stages},
-                   {"sequence_parallel", space.sequence_parallel},
-                   {"recompute_granularity", names_of(space.recompute)},
-                   {"schedules", names_of(space.schedules)},
-                   {"expert_tensor_parallel_sizes", space.expert_tensor_parallel_sizes},
-                   {"zero_shard_sizes", space.zero_shard_sizes},
-                   {"recompute_num_layers", space.recompute_num_layers},
-                   {"cpu_offloading_num_layers", space.cpu_offloading_num_layers},
-                   {"overlap_param_gather", space.overlap_param_gather},
-                   {"overlap_p2p_comm", space.overlap_p2p_comm},
-                   {"tp_comm_overlap", space.tp_comm_overlap},
-                   {"scatter_gather_p2p", space.scatter_gather_p2p},
-                   {"optimizer_offload", space.optimizer_offload},
-                   {"cp_comm_types", names_of(space.cp_comm_types)},
-                   {"rank_orders", rank_orders_to_json(space.rank_orders)},
-                   {"stage_splits", splits_to_json(space.stage_splits)},
-                   {"overlap_grad_reduce", space.overlap_grad_reduce}};
+  for_each_axis(options.space, Writer{json["space"]});
   return json;
 }
 
@@ -166,7 +126,11 @@ planner::SearchOptions search_options_from_json(const nlohmann::json& json, cons
   planner::SearchOptions options;
   options.top = reader.optional_int("top", options.top);
   options.memory_headroom = reader.optional_number("memory_headroom", 0.0, {.high = 1.0});
-  if (reader.has("space")) options.space = read_space(reader.required_object("space"));
+  if (reader.has("space")) {
+    ObjectReader space = reader.required_object("space");
+    for_each_axis(options.space, Reader{space});
+    space.finish();
+  }
   reader.finish();
   return options;
 }

@@ -64,15 +64,19 @@ void add_switches(Words& words, const Layout& layout) {
   words.flag("optimizer_offload", layout.optimizer_offload);
   words.size("offload", layout.cpu_offloading_num_layers, 0);
   if (layout.rank_order == Layout{}.rank_order) return;
-  std::string order;
-  for (const Axis axis : layout.rank_order) {
-    if (!order.empty()) order += '-';
-    order += name_of(axis);
-  }
-  words.value("order", order);
+  words.value("order", name_of(layout.rank_order));
 }
 
 }  // namespace
+
+std::string name_of(const RankOrder& order) {
+  std::string text;
+  for (const Axis axis : order) {
+    if (!text.empty()) text += '-';
+    text += name_of(axis);
+  }
+  return text;
+}
 
 std::string short_name(const Layout& layout) {
   Words words;

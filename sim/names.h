@@ -150,6 +150,8 @@ constexpr std::string_view name_of(Group v) { return name_in(kGroupNames, v); }
 constexpr std::string_view name_of(Phase v) { return name_in(kPhaseNames, v); }
 constexpr std::string_view name_of(TermKind v) { return name_in(kTermNames, v); }
 
+std::string name_of(const RankOrder& order);  // "tp-cp-ep-dp-pp"
+
 // "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective": the sizes that are not 1 and the switches that
 // are on.
 std::string short_name(const Layout& layout);

@@ -32,7 +32,10 @@ std::string as_typed(const std::string& word) {
 std::string with_commas(const std::string& printed) {
   std::string text;
   std::istringstream words(printed);
-  for (std::string word; words >> word;) text += (text.empty() ? "" : ",") + as_typed(word);
+  for (std::string word; words >> word;) {
+    if (!text.empty()) text += ',';
+    text += as_typed(word);
+  }
   return text;
 }
 

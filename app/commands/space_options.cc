@@ -69,22 +69,6 @@ std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
   return values;
 }
 
-std::vector<planner::RankOrder> rank_orders(const std::string& text) {
-  constexpr std::array kNames{"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"};
-  const std::vector<planner::RankOrder> known = planner::launcher_rank_orders();
-  std::vector<planner::RankOrder> orders;
-  if (text.empty()) return orders;
-  for (const std::string& word : comma_separated(text)) {
-    const auto found = std::find(kNames.begin(), kNames.end(), word);
-    if (found == kNames.end()) {
-      throw InputError("--rank-order", "",
-                       fmt::format("must be of {}, is \"{}\"", fmt::join(kNames, ", "), word));
-    }
-    orders.push_back(known[static_cast<std::size_t>(found - kNames.begin())]);
-  }
-  return orders;
-}
-
 std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
   const auto or_zero = [](std::vector<int> values) {
     if (values.empty()) values.push_back(0);
@@ -187,7 +171,8 @@ planner::SearchSpace space_of(const SpaceOptions& options) {
   space.zero_shard_sizes = int_list("--zero-shard", options.zero_shard);
   space.recompute_num_layers = int_list("--recompute-layers", options.recompute_layers);
   space.cp_comm_types = word_list("--cp-comm", options.cp_comm, kContextParallelAlgorithmNames);
-  space.rank_orders = rank_orders(options.rank_order);
+  space.rank_orders =
+      word_list("--rank-order", options.rank_order, planner::kLauncherRankOrderNames);
   space.stage_splits = stage_splits(options);
   space.overlap_grad_reduce = bool_list("--overlap-grad-reduce", options.overlap_grad_reduce);
   space.overlap_param_gather = bool_list("--overlap-param-gather", options.overlap_param_gather);

@@ -18,22 +18,6 @@ TermKind term_of(Group group) {
   }
 }
 
-int axis_size(const Layout& layout, Axis axis) {
-  switch (axis) {
-    case Axis::tensor:
-      return layout.tensor_parallel_size;
-    case Axis::data:
-      return layout.data_parallel_size;
-    case Axis::pipeline:
-      return layout.pipeline_parallel_size;
-    case Axis::context:
-      return layout.context_parallel_size;
-    case Axis::expert:
-      return 1;  // lies over the other axes
-  }
-  return 1;
-}
-
 // A color that ranks share exactly when they share these two coordinates.
 int color(int a, int size_a, int b) { return b * size_a + a; }
 
@@ -47,18 +31,6 @@ std::unique_ptr<Communicator> embedding_ranks(const Layout& layout, Coordinates 
 }
 
 }  // namespace
-
-Coordinates coordinates(const Layout& layout, int rank) {
-  Coordinates at;
-  for (const Axis axis : layout.rank_order) {
-    const int size = axis_size(layout, axis);
-    if (axis == Axis::tensor) at.tensor = rank % size;
-    if (axis == Axis::data) at.data = rank % size;
-    if (axis == Axis::pipeline) at.pipeline = rank % size;
-    rank /= size;
-  }
-  return at;
-}
 
 CountedGroup::CountedGroup(std::unique_ptr<Communicator> ranks, Group group, Recorder& recorder)
     : ranks_(std::move(ranks)), group_(group), term_(term_of(group)), recorder_(recorder) {}

@@ -7,16 +7,10 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/trial/recorder.h"
+#include "sim/hardware/placement.h"
 #include "sim/layout/layout.h"
 
 namespace meshwright::calibrate {
-
-struct Coordinates {
-  int tensor = 0, data = 0, pipeline = 0;
-};
-
-// Where `rank` sits: ranks are numbered with the layout's rank_order, innermost axis fastest.
-Coordinates coordinates(const Layout& layout, int rank);
 
 // A communicator that writes every call into the recorder. A group of one does nothing and counts
 // nothing.

@@ -215,6 +215,17 @@ Placement place_like_first(const Dimensions& d, const Cluster& cluster) {
 
 }  // namespace
 
+Coordinates coordinates(const Layout& layout, int rank) {
+  std::array<int, 5> along{};
+  for (const Axis axis : layout.rank_order) {
+    const int size = axis_size(layout, axis);
+    along[static_cast<std::size_t>(axis)] = rank % size;
+    rank /= size;
+  }
+  const auto at = [&](Axis axis) { return along[static_cast<std::size_t>(axis)]; };
+  return {at(Axis::tensor), at(Axis::context), at(Axis::data), at(Axis::pipeline)};
+}
+
 std::vector<std::vector<int>> group_ranks(Group group, const Layout& layout) {
   const Dimensions d = dimensions(group, layout);
   std::vector<std::vector<int>> groups;

@@ -42,6 +42,13 @@ enum class Group {
   model,        // tensor x pipeline: norms and flags
 };
 
+// Where a rank sits on the dense mesh; ranks are numbered with the layout's rank_order.
+struct Coordinates {
+  int tensor = 0, context = 0, data = 0, pipeline = 0;
+  bool operator==(const Coordinates&) const = default;
+};
+Coordinates coordinates(const Layout& layout, int rank);
+
 // The ranks of every group of this axis, ascending; of a pipeline the pairs of neighbours, of the
 // embedding the pairs of ends.
 std::vector<std::vector<int>> group_ranks(Group group, const Layout& layout);

@@ -10,15 +10,6 @@ namespace {
 constexpr IntRange kSize{1, 1'000'000};
 constexpr IntRange kSizeOrNone{0, 1'000'000};
 
-std::string joined(const std::array<Axis, 5>& order) {
-  std::string text;
-  for (const Axis axis : order) {
-    if (!text.empty()) text += '-';
-    text += name_of(axis);
-  }
-  return text;
-}
-
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -30,7 +21,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-std::array<Axis, 5> rank_order_from(ObjectReader& reader, const std::array<Axis, 5>& otherwise) {
+RankOrder rank_order_from(ObjectReader& reader, const RankOrder& otherwise) {
   if (!reader.has("rank_order")) return otherwise;
   const std::string text = reader.required_string("rank_order");
   const auto fail = [&] {
@@ -39,7 +30,7 @@ std::array<Axis, 5> rank_order_from(ObjectReader& reader, const std::array<Axis,
                 "innermost first: \"tp-cp-ep-dp-pp\"");
   };
   const std::vector<std::string> words = split(text, '-');
-  std::array<Axis, 5> order = otherwise;
+  RankOrder order = otherwise;
   unsigned seen = 0;
   if (words.size() != order.size()) fail();
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -211,7 +202,7 @@ Json to_json(const Layout& l) {
           {"overlap_p2p_comm", l.overlap_p2p_comm},
           {"optimizer_offload", l.optimizer_offload},
           {"cpu_offloading_num_layers", l.cpu_offloading_num_layers},
-          {"rank_order", joined(l.rank_order)}};
+          {"rank_order", name_of(l.rank_order)}};
 }
 
 Layout layout_from_text(const std::string& text) {

@@ -26,6 +26,7 @@ enum RecomputeModule : std::uint8_t {
 };
 
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
+using RankOrder = std::array<Axis, 5>;  // innermost (fastest varying rank) first
 
 struct Layout {
   int tensor_parallel_size = 1;
@@ -66,9 +67,8 @@ struct Layout {
   bool optimizer_offload = false;     // optimizer states and step on the host
   int cpu_offloading_num_layers = 0;  // layers a stage whose activations go to the host
 
-  // Innermost (fastest varying rank) first; Megatron's default order tp-cp-ep-dp-pp.
-  std::array<Axis, 5> rank_order{Axis::tensor, Axis::context, Axis::expert, Axis::data,
-                                 Axis::pipeline};
+  // Megatron's default order tp-cp-ep-dp-pp.
+  RankOrder rank_order{Axis::tensor, Axis::context, Axis::expert, Axis::data, Axis::pipeline};
 
   bool operator==(const Layout&) const = default;
 };
@@ -78,6 +78,22 @@ struct Layout {
 constexpr int world_size(const Layout& l) {
   return l.tensor_parallel_size * l.pipeline_parallel_size * l.data_parallel_size *
          l.context_parallel_size;
+}
+// Ranks along an axis of the dense mesh; experts lie over its other axes.
+constexpr int axis_size(const Layout& l, Axis axis) {
+  switch (axis) {
+    case Axis::tensor:
+      return l.tensor_parallel_size;
+    case Axis::context:
+      return l.context_parallel_size;
+    case Axis::data:
+      return l.data_parallel_size;
+    case Axis::pipeline:
+      return l.pipeline_parallel_size;
+    case Axis::expert:
+      break;
+  }
+  return 1;
 }
 constexpr int expert_tensor_size(const Layout& l) {
   return l.expert_tensor_parallel_size == 0 ? l.tensor_parallel_size

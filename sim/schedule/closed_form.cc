@@ -22,6 +22,15 @@ StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline
   return t;
 }
 
+// The stages that a micro-batch has passed: their times together, and the slowest of them.
+struct Passed {
+  StageTimes sum, slowest;
+  void add(const StageTimes& t) {
+    sum = {sum.forward + t.forward, sum.backward + t.backward};
+    slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+  }
+};
+
 struct OneFOneBStage {
   StageTimes times;
   // End of the last forward that runs here before the first backward. Run backwards in time, with
@@ -34,16 +43,16 @@ struct OneFOneBStage {
 constexpr int kStagesAtHand = 128;
 
 void fill_ramps(OneFOneBStage* stages, const PipelineLoad& pipeline, int micro_batches) {
-  StageTimes sum, slowest;
+  Passed passed;
   int k = 0;
   for (const StageLoad& load : pipeline.stages) {
     for (int i = 0; i < load.count; ++i, ++k) {
       const StageTimes t = with_sends(load, k, pipeline);
-      sum = {sum.forward + t.forward, sum.backward + t.backward};
-      slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+      passed.add(t);
       const int again = std::min(micro_batches, pipeline.num_stages - k) - 1;
-      stages[k] = {
-          t, {sum.forward + again * slowest.forward, sum.backward + again * slowest.backward}};
+      stages[k] = {t,
+                   {passed.sum.forward + again * passed.slowest.forward,
+                    passed.sum.backward + again * passed.slowest.backward}};
     }
   }
 }
@@ -76,16 +85,14 @@ double one_f_one_b_total(const PipelineLoad& pipeline, int micro_batches) {
 }
 
 double gpipe_total(const PipelineLoad& pipeline, int micro_batches) {
-  StageTimes sum, slowest;
+  Passed passed;
   int k = 0;
   for (const StageLoad& load : pipeline.stages) {
     for (int i = 0; i < load.count; ++i, ++k) {
-      const StageTimes t = with_sends(load, k, pipeline);
-      sum = {sum.forward + t.forward, sum.backward + t.backward};
-      slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+      passed.add(with_sends(load, k, pipeline));
     }
   }
-  return sum.both() + (micro_batches - 1) * slowest.both();
+  return passed.sum.both() + (micro_batches - 1) * passed.slowest.both();
 }
 
 // Transfers that stage `stage` makes for one micro-batch through each of its chunks.

@@ -35,7 +35,7 @@ SearchSpace calculon_dimensions(bool offload) {
   space.tp_comm_overlap = {true, false};
   space.scatter_gather_p2p = {true, false};
   space.overlap_p2p_comm = {true, false};
-  space.rank_orders = launcher_rank_orders();
+  for (const auto& order : kLauncherRankOrderNames) space.rank_orders.push_back(order.value);
   if (offload) {
     space.optimizer_offload = {false, true};
     space.cpu_offloading_num_layers = {0, 1, 2, 4};

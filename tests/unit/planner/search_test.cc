@@ -127,7 +127,7 @@ SearchSpace wide_space(PipelineSchedule schedule) {
   space.cp_comm_types = {ContextParallelAlgorithm::p2p, ContextParallelAlgorithm::a2a};
   space.recompute_num_layers = {0, 1};
   space.zero_shard_sizes = {0, 2};
-  space.rank_orders = launcher_rank_orders();
+  for (const auto& order : kLauncherRankOrderNames) space.rank_orders.push_back(order.value);
   space.overlap_grad_reduce = {true, false};
   space.overlap_param_gather = {true, false};
   space.overlap_p2p_comm = {true, false};

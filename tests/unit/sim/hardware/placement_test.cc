@@ -216,5 +216,18 @@ TEST(Placement, MegatronsTwoOrdersByHand) {
   EXPECT_EQ(group_ranks(Group::embedding, l), group_ranks(Group::pipeline, l));
 }
 
+// tp2 dp3 pp2, Megatron's order: tensor fastest, then data, then pipeline. Rank 9 = 1 + 2*1 + 6*1.
+TEST(Coordinates, RanksAreNumberedInnermostAxisFirst) {
+  const Layout l{.tensor_parallel_size = 2, .pipeline_parallel_size = 2, .data_parallel_size = 3};
+  EXPECT_EQ(coordinates(l, 9), (Coordinates{.tensor = 1, .data = 1, .pipeline = 1}));
+}
+
+// The same sizes with data innermost and tensor outermost: rank 9 = 0 + 3*1 + 6*1.
+TEST(Coordinates, TheLayoutsRankOrderIsFollowed) {
+  Layout l{.tensor_parallel_size = 2, .pipeline_parallel_size = 2, .data_parallel_size = 3};
+  l.rank_order = {Axis::data, Axis::context, Axis::expert, Axis::pipeline, Axis::tensor};
+  EXPECT_EQ(coordinates(l, 9), (Coordinates{.tensor = 1, .data = 0, .pipeline = 1}));
+}
+
 }  // namespace
 }  // namespace meshwright
