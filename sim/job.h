@@ -40,6 +40,7 @@ struct Job {
   KernelFusion kernel_fusion = KernelFusion::fused;
   bool dropout = false;                    // attention and hidden dropout masks are kept
   bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
+  bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
   bool causal = true;                      // fused kernels skip the masked half
   int make_vocab_size_divisible_by = 128;
   double train_tokens = 0.0;  // 0: not stated
@@ -51,7 +52,8 @@ struct Job {
 constexpr double activation_bytes(Precision p) {
   return p == Precision::fp8 ? 2.0 : bytes_per_element(p);
 }
-// Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights).
+// Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights, unless
+// fp8_param_gather).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
 // Bytes of optimizer moments a parameter: Adam's two, SGD's momentum.
 constexpr double moment_bytes(const Job& job) {
@@ -61,6 +63,10 @@ constexpr double moment_bytes(const Job& job) {
 // Bytes of one element of a linear's input as it is kept for the weight gradient: Transformer
 // Engine keeps the fp8 operand.
 constexpr double operand_bytes(Precision p) { return bytes_per_element(p); }
+// Megatron-LM takes --fp8-param-gather only with a distributed optimizer.
+constexpr bool holds_fp8_weights_alone(const Job& job, int zero_stage) {
+  return job.precision == Precision::fp8 && job.fp8_param_gather && zero_stage > 0;
+}
 // fp32 master weights exist beside 16-bit ones.
 constexpr bool has_master_weights(Precision p) {
   return p != Precision::fp32 && p != Precision::tf32;

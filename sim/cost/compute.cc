@@ -90,7 +90,8 @@ Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device) {
           device.memory_provenance};
 }
 
-Cost forward_cost(const Operator& op, Precision precision, const Device& device) {
+Cost forward_cost(const Operator& op, Precision job_precision, const Device& device) {
+  const Precision precision = compute_precision(op, job_precision);
   switch (op.kind) {
     case OperatorKind::gemm:
       return gemm_cost({op.batch, op.m, op.n, op.k}, precision, device);
@@ -102,7 +103,8 @@ Cost forward_cost(const Operator& op, Precision precision, const Device& device)
   return kernel_cost(op.kernel, op.forward_bytes, device);
 }
 
-BackwardCost backward_cost(const Operator& op, Precision precision, const Device& device) {
+BackwardCost backward_cost(const Operator& op, Precision job_precision, const Device& device) {
+  const Precision precision = compute_precision(op, job_precision);
   switch (op.kind) {
     case OperatorKind::gemm:
       return gemm_backward(op, precision, device);

@@ -151,21 +151,31 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
                (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
 }
 
-Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout,
-                        const Stage& stage) {
-  if (job.precision != Precision::fp8 || layout.zero_stage == 3) return {};
-  double elements = 0.0;
+StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
+                               const Stage& stage) {
+  StageParameters found;
+  if (job.precision != Precision::fp8) return found;
   for (const Chunk& chunk : stage.chunks) {
     for (int i = 0; i < chunk.num_layers; ++i) {
       const LayerKind kind = layer_kind(model, chunk.first_layer + i);
       for (const Operator& op : layer_operators(model, kind, job, layout)) {
-        if (!op.has_weight || op.module == Module::router) continue;
-        elements +=
+        if (!op.has_weight || compute_precision(op, job.precision) != Precision::fp8) continue;
+        const double elements =
             static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
+        (op.name.substr(0, 8) == "experts." ? found.expert : found.dense) += elements;
       }
     }
   }
-  return bytes(2.0 * elements * bytes_per_element(Precision::fp8));
+  return found;
+}
+
+Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  if (layout.zero_stage == 3) return {};
+  const StageParameters parameters = fp8_parameters(model, job, layout, stage);
+  const double instead =
+      holds_fp8_weights_alone(job, layout.zero_stage) ? weight_bytes(job.precision) : 0.0;
+  return bytes((parameters.dense + parameters.expert) *
+               (2.0 * bytes_per_element(Precision::fp8) - instead));
 }
 
 ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage) {
@@ -236,7 +246,7 @@ StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsign
 StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage) {
   StageMemory memory = model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
-  memory.weights += fp8_weight_copies(model, job, layout, stage);
+  memory.weights += fp8_weights(model, job, layout, stage);
   memory.communication_buffers = zero_3_buffers(model, job, layout, stage);
   return in_whole_bytes(memory);
 }

@@ -56,11 +56,13 @@ StageMemory model_state_memory(const StageParameters& parameters, const Job& job
 // Buffers that stand as long as the states do: ZeRO-3's gathered units.
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
-// The layers' weights in fp8, by rows and by columns, which Transformer Engine keeps beside the
-// 16-bit ones from a step's first micro-batch on (is_first_microbatch). ZeRO-3 has no whole weights
-// to keep.
-Bytes fp8_weight_copies(const Model& model, const Job& job, const Layout& layout,
-                        const Stage& stage);
+// The layers' weights that Transformer Engine multiplies in fp8; none in other formats.
+StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
+                               const Stage& stage);
+// What fp8 adds to 16-bit weights: Transformer Engine keeps each linear's weight by rows and by
+// columns from a step's first micro-batch on (is_first_microbatch), beside the 16-bit one or, with
+// fp8_param_gather, instead of it. ZeRO-3 has no whole weights to keep.
+Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
 // One chunk's bytes: a micro-batch's, and what each kind of work needs beside.
 struct ChunkMemory {

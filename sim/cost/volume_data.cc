@@ -14,6 +14,7 @@ namespace {
 struct Shard {
   Group group = Group::data;
   double parameters = 0;
+  double fp8_parameters = 0;  // of them gathered in one byte
   int group_size = 1;
   int shard_size = 1;  // ranks that share one copy of the sharded state
 };
@@ -23,8 +24,13 @@ std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
   const StageParameters parameters = stage_parameters(scope.model, scope.job, layout, stage);
   const int data = gradient_group_size(layout);
   const int expert_data = expert_data_parallel_size(layout);
-  return {{{Group::data, parameters.dense, data, zero_shard_group_size(layout)},
-           {Group::expert_data, parameters.expert, expert_data, expert_shard_group_size(layout)}}};
+  StageParameters small;
+  if (holds_fp8_weights_alone(scope.job, layout.zero_stage)) {
+    small = fp8_parameters(scope.model, scope.job, layout, stage);
+  }
+  return {{{Group::data, parameters.dense, small.dense, data, zero_shard_group_size(layout)},
+           {Group::expert_data, parameters.expert, small.expert, expert_data,
+            expert_shard_group_size(layout)}}};
 }
 
 class DataLedger {
@@ -34,7 +40,9 @@ class DataLedger {
         scope_(scope),
         shard_(shard),
         gradients_(bytes(shard.parameters * bytes_per_element(scope.job.gradient_precision))),
-        weights_(bytes(shard.parameters * weight_bytes(scope.job.precision))) {}
+        weights_(
+            bytes((shard.parameters - shard.fp8_parameters) * weight_bytes(scope.job.precision) +
+                  shard.fp8_parameters * bytes_per_element(Precision::fp8))) {}
 
   void all_reduce_gradients() {
     add("gradient all-reduce", Collective::all_reduce, Phase::step, shard_.group_size, gradients_,

@@ -24,6 +24,11 @@ struct VolumeScope {
   [[nodiscard]] Bytes activation(double width) const {
     return bytes(tokens() * width * activation_bytes(job.precision));
   }
+  // The same as a linear takes it: in fp8 cast before it is gathered (Transformer Engine,
+  // gather_along_first_dim of the norm's fp8 output and of the cast gradient).
+  [[nodiscard]] Bytes operand(double width) const {
+    return bytes(tokens() * width * operand_bytes(job.precision));
+  }
 };
 
 // Layers of a chunk by their MLP; fractions when recomputed layers are spread over chunks.

@@ -83,12 +83,9 @@ class TensorLedger {
       return;
     }
     const bool overlap = scope_.layout.tp_comm_overlap;
-    add(names.input_all_gather, Collective::all_gather, Phase::forward, times.forward, width,
-        formula, overlap);
-    add(names.input_all_gather, Collective::all_gather, Phase::recompute, times.recompute, width,
-        formula, overlap);
-    add(names.input_all_gather_again, Collective::all_gather, Phase::backward, times.forward, width,
-        formula, true);
+    gather(names.input_all_gather, Phase::forward, times.forward, width, formula, overlap);
+    gather(names.input_all_gather, Phase::recompute, times.recompute, width, formula, overlap);
+    gather(names.input_all_gather_again, Phase::backward, times.forward, width, formula, true);
     add(names.input_gradient_reduce_scatter, Collective::reduce_scatter, Phase::backward,
         times.forward, width, formula, true);
   }
@@ -108,8 +105,8 @@ class TensorLedger {
         kHiddenFormula, overlap);
     add(names.output_reduce_scatter, Collective::reduce_scatter, Phase::recompute, times.recompute,
         h, kHiddenFormula, overlap);
-    add(names.output_gradient_all_gather, Collective::all_gather, Phase::backward, times.forward, h,
-        kHiddenFormula, overlap);
+    gather(names.output_gradient_all_gather, Phase::backward, times.forward, h, kHiddenFormula,
+           overlap);
   }
 
   void block(const BlockNames& names, Times times) {
@@ -119,18 +116,29 @@ class TensorLedger {
 
   void add(std::string_view name, Collective collective, Phase phase, double times, double width,
            std::string_view formula, bool overlappable) {
+    put(name, collective, phase, times, scope_.activation(width), formula, overlappable);
+  }
+
+ private:
+  // What a linear takes, gathered as it takes it.
+  void gather(std::string_view name, Phase phase, double times, double width,
+              std::string_view formula, bool overlappable) {
+    put(name, Collective::all_gather, phase, times, scope_.operand(width), formula, overlappable);
+  }
+
+  void put(std::string_view name, Collective collective, Phase phase, double times, Bytes payload,
+           std::string_view formula, bool overlappable) {
     ledger_.add({.name = name,
                  .group = Group::tensor,
                  .collective = collective,
                  .phase = phase,
                  .group_size = scope_.layout.tensor_parallel_size,
                  .times_per_step = times,
-                 .payload = scope_.activation(width),
+                 .payload = payload,
                  .overlappable = overlappable,
                  .formula = formula});
   }
 
- private:
   Ledger& ledger_;
   const VolumeScope& scope_;
 };

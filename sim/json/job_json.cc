@@ -30,6 +30,10 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   job.dropout = reader.optional_bool("dropout", job.dropout);
   job.cross_entropy_loss_fusion =
       reader.optional_bool("cross_entropy_loss_fusion", job.cross_entropy_loss_fusion);
+  job.fp8_param_gather = reader.optional_bool("fp8_param_gather", job.fp8_param_gather);
+  if (job.fp8_param_gather && job.precision != Precision::fp8) {
+    reader.fail("fp8_param_gather", "may be true only where precision is \"fp8\"");
+  }
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(
       "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
@@ -53,6 +57,7 @@ Json to_json(const Job& job) {
   json["kernel_fusion"] = name_of(job.kernel_fusion);
   json["dropout"] = job.dropout;
   json["cross_entropy_loss_fusion"] = job.cross_entropy_loss_fusion;
+  json["fp8_param_gather"] = job.fp8_param_gather;
   json["causal"] = job.causal;
   json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
   json["train_tokens"] = job.train_tokens;

@@ -54,8 +54,10 @@ void append_query_key_value(Operators& ops, const Model& model, const HeadShape&
   // Groups that ranks share are not repeated here: the columns are split evenly, and the products
   // gathered (Megatron-LM core/transformer/attention.py).
   const std::int64_t n = (query_size(model) + 2 * key_size(model)) / shape.tensor_size;
-  ops.push_back(gemm_operator("attention.qkv", Module::attention_linear, shape.rows, n,
-                              model.hidden_size, shape));
+  append_linear(ops, "attention.quantize_qkv",
+                gemm_operator("attention.qkv", Module::attention_linear, shape.rows, n,
+                              model.hidden_size, shape),
+                Feed::norm, shape);
   ops.back().saved = bytes(qkv_elements(heads, shape) * shape.width);
 }
 
@@ -69,27 +71,37 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
   };
   const std::int64_t query_width = heads.heads * heads.key_width;
   if (mla.q_lora_rank > 0) {
-    ops.push_back(gemm_operator("attention.q_down", Module::attention_linear, shape.sequence_rows,
-                                mla.q_lora_rank, model.hidden_size, shape));
+    append_linear(ops, "attention.quantize_q_down",
+                  gemm_operator("attention.q_down", Module::attention_linear, shape.sequence_rows,
+                                mla.q_lora_rank, model.hidden_size, shape),
+                  Feed::other, shape);
     ops.back().saved = kept(shape.sequence_rows, mla.q_lora_rank);
     ops.push_back(
         norm_operator("attention.q_norm", model, shape.sequence_rows, mla.q_lora_rank, shape));
-    ops.push_back(gemm_operator("attention.q_up", Module::mla_up_projection, shape.rows,
-                                query_width, mla.q_lora_rank, shape));
+    append_linear(ops, "attention.quantize_q_up",
+                  gemm_operator("attention.q_up", Module::mla_up_projection, shape.rows,
+                                query_width, mla.q_lora_rank, shape),
+                  Feed::norm, shape);
   } else {
-    ops.push_back(gemm_operator("attention.q", Module::attention_linear, shape.rows, query_width,
-                                model.hidden_size, shape));
+    append_linear(ops, "attention.quantize_q",
+                  gemm_operator("attention.q", Module::attention_linear, shape.rows, query_width,
+                                model.hidden_size, shape),
+                  Feed::other, shape);
   }
   ops.back().saved = kept(shape.rows, query_width);
   const std::int64_t latent = mla.kv_lora_rank + mla.qk_pos_emb_head_dim;
-  ops.push_back(gemm_operator("attention.kv_down", Module::attention_linear, shape.sequence_rows,
-                              latent, model.hidden_size, shape));
+  append_linear(ops, "attention.quantize_kv_down",
+                gemm_operator("attention.kv_down", Module::attention_linear, shape.sequence_rows,
+                              latent, model.hidden_size, shape),
+                Feed::other, shape);
   ops.back().saved = kept(shape.sequence_rows, latent);
   ops.push_back(
       norm_operator("attention.kv_norm", model, shape.sequence_rows, mla.kv_lora_rank, shape));
-  ops.push_back(gemm_operator("attention.kv_up", Module::mla_up_projection, shape.rows,
-                              heads.heads * (mla.qk_head_dim + mla.v_head_dim), mla.kv_lora_rank,
-                              shape));
+  append_linear(
+      ops, "attention.quantize_kv_up",
+      gemm_operator("attention.kv_up", Module::mla_up_projection, shape.rows,
+                    heads.heads * (mla.qk_head_dim + mla.v_head_dim), mla.kv_lora_rank, shape),
+      Feed::norm, shape);
   // Keys are kept with their rotary part copied to each head.
   ops.back().saved = kept(shape.rows, heads.heads * (heads.key_width + mla.v_head_dim));
 }
@@ -227,8 +239,10 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
     append_unfused_attention(ops, job, layout, heads, shape);
   }
   const std::int64_t width = heads.heads * heads.value_width;
-  ops.push_back(gemm_operator("attention.projection", Module::attention_linear, shape.rows,
-                              model.hidden_size, width, shape));
+  append_linear(ops, "attention.quantize_projection",
+                gemm_operator("attention.projection", Module::attention_linear, shape.rows,
+                              model.hidden_size, width, shape),
+                Feed::other, shape);
   // Transformer Engine's all-to-all attention keeps the output twice: by heads for its own
   // backward, by sequence as the projection's input (context_parallel.py,
   // AttnFuncWithCPAndQKVOA2A).

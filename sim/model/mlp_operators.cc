@@ -9,7 +9,8 @@ namespace meshwright {
 namespace {
 
 struct MlpNames {
-  std::string_view fc1, activation, fc2;
+  std::string_view fc1, activation, fc2, quantize_fc1, quantize_fc2;
+  Feed feed = Feed::other;
 };
 
 // Eager, the activated gate is a tensor of its own, which the product with `up` keeps: written and
@@ -35,8 +36,9 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
     return op;
   };
   const double hidden = static_cast<double>(experts * rows) * static_cast<double>(width);
-  ops.push_back(grouped(
-      gemm_operator(names.fc1, Module::mlp, rows, width * inputs, model.hidden_size, shape)));
+  const Operator fc1 = grouped(
+      gemm_operator(names.fc1, Module::mlp, rows, width * inputs, model.hidden_size, shape));
+  append_linear(ops, names.quantize_fc1, fc1, names.feed, shape);
   ops.back().saved = bytes(hidden * inputs * shape.width);
   // Plain: forward x -> y, backward dy, x -> dx. Gated: forward gate, up -> y; backward dy, gate,
   // up -> two gradients.
@@ -46,8 +48,9 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
                                 hidden, forward_touches, backward_touches, shape));
   ops.back().saved = bytes(hidden * shape.operand);
   if (inputs == 2 && shape.eager) keep_gate(ops.back(), hidden, shape);
-  ops.push_back(
-      grouped(gemm_operator(names.fc2, Module::mlp, rows, model.hidden_size, width, shape)));
+  const Operator fc2 =
+      grouped(gemm_operator(names.fc2, Module::mlp, rows, model.hidden_size, width, shape));
+  append_linear(ops, names.quantize_fc2, fc2, Feed::other, shape);
 }
 
 }  // namespace
@@ -55,8 +58,10 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
 void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
                       const RankShape& shape, bool shared_expert) {
   const MlpNames names =
-      shared_expert ? MlpNames{"shared_expert.fc1", "shared_expert.activation", "shared_expert.fc2"}
-                    : MlpNames{"mlp.fc1", "mlp.activation", "mlp.fc2"};
+      shared_expert ? MlpNames{"shared_expert.fc1", "shared_expert.activation", "shared_expert.fc2",
+                               "shared_expert.quantize_fc1", "shared_expert.quantize_fc2"}
+                    : MlpNames{"mlp.fc1",          "mlp.activation",   "mlp.fc2",
+                               "mlp.quantize_fc1", "mlp.quantize_fc2", Feed::norm};
   append_mlp(ops, model, 1, shape.rows, ffn_hidden_size / shape.tensor_size, shape, names);
 }
 
@@ -82,7 +87,8 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
       memory_operator("experts.permute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
   ops.back().saved = bytes(moved * shape.operand);  // the dispatched tokens, fc1's input
   append_mlp(ops, model, experts, rows_per_expert, moe.moe_ffn_hidden_size / expert_tensor, shape,
-             {"experts.fc1", "experts.activation", "experts.fc2"});
+             {"experts.fc1", "experts.activation", "experts.fc2", "experts.quantize_fc1",
+              "experts.quantize_fc2"});
   ops.push_back(
       memory_operator("experts.unpermute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
   if (moe.moe_shared_expert_intermediate_size > 0) {

@@ -37,6 +37,12 @@ Operator norm_operator(std::string_view name, const Model& model, std::int64_t r
 Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape);
 
 using Operators = std::vector<Operator>;
+// A linear, in fp8 after the cast of its operands: its input forward, its output's gradient
+// backward, each read once and written by rows and by columns for the two products that take it
+// (Transformer Engine, fp8_cast_transpose_fused). A norm in the same module writes fp8 itself.
+enum class Feed { norm, other };
+void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
+                   Feed feed, const RankShape& shape);
 void append_attention(Operators& ops, const Model& model, LayerKind kind, const Job& job,
                       const Layout& layout);
 void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,

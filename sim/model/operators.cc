@@ -72,6 +72,19 @@ Operator memory_operator(std::string_view name, Module module, std::string_view 
   return op;
 }
 
+void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
+                   Feed feed, const RankShape& shape) {
+  if (shape.operand < shape.width) {
+    Operator op = memory_operator(quantize_name, linear.module, kernel::kQuantize, 0, 0, 0, shape);
+    const double touched =
+        static_cast<double>(linear.batch * linear.m) * (shape.width + 2.0 * shape.operand);
+    if (feed == Feed::other) op.forward_bytes = bytes(touched * static_cast<double>(linear.k));
+    op.backward_bytes = bytes(touched * static_cast<double>(linear.n));
+    ops.push_back(op);
+  }
+  ops.push_back(linear);
+}
+
 Operator norm_operator(std::string_view name, const Model& model, std::int64_t rows,
                        std::int64_t width, const RankShape& shape) {
   const double elements = static_cast<double>(rows) * static_cast<double>(width);
@@ -97,7 +110,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   const bool normalized = model.normalization != Normalization::none;
   const bool attends = model.num_attention_heads > 0;
   Operators ops;
-  ops.reserve(24);
+  ops.reserve(32);
   if (attends) {
     if (normalized) {
       ops.push_back(
@@ -208,6 +221,13 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
       gemm_operator("mtp.projection", Module::head, shape.rows,
                     model.hidden_size / shape.tensor_size, 2LL * model.hidden_size, shape)};
   return ops;
+}
+
+Precision compute_precision(const Operator& op, Precision precision) {
+  if (precision != Precision::fp8) return precision;
+  const bool own_linear = op.kind == OperatorKind::gemm && op.has_weight &&
+                          op.module != Module::router && op.module != Module::head;
+  return own_linear ? Precision::fp8 : Precision::bf16;
 }
 
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed) {

@@ -31,6 +31,7 @@ inline constexpr std::string_view kRotary = "rotary";
 inline constexpr std::string_view kEmbedding = "embedding";
 inline constexpr std::string_view kCrossEntropy = "cross_entropy";
 inline constexpr std::string_view kAdam = "adam";
+inline constexpr std::string_view kQuantize = "quantize";  // to fp8, by rows and by columns
 inline constexpr std::string_view kTranspose =
     "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
@@ -82,6 +83,10 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
 // What a multi-token-prediction layer adds to its transformer layer (two norms, the 2h -> h
 // projection); its logits are head_operators once more.
 std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout);
+
+// The number format that an operator computes in. Transformer Engine's fp8 recipes work on its own
+// linears: attention (fp8_dpa is off), Megatron-LM's router and output linear stay in bf16.
+Precision compute_precision(const Operator& op, Precision precision);
 
 // Whether full or selective recompute runs this operator again in backward.
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);

@@ -68,6 +68,23 @@ TEST(Launch, MegatronGetsSizesModelAndNodes) {
   }
 }
 
+TEST(Launch, MegatronGetsTheFormatsOfAnFp8Job) {
+  Example example = llama();
+  example.job.precision = Precision::fp8;
+  example.job.gradient_precision = Precision::bf16;
+  example.job.fp8_param_gather = true;
+  example.job.cross_entropy_loss_fusion = true;
+  const std::string text = megatron_lm(example.training()).text;
+  for (const char* line :
+       {"--bf16\n", "--fp8-format hybrid\n", "--fp8-param-gather\n", "--grad-reduce-in-bf16\n",
+        "--cross-entropy-loss-fusion\n", "--cross-entropy-fusion-impl te\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  // Without a distributed optimizer Megatron-LM refuses it.
+  example.layout.zero_stage = 0;
+  EXPECT_THAT(megatron_lm(example.training()).text, Not(HasSubstr("--fp8-param-gather")));
+}
+
 TEST(Launch, MegatronShardsByItsOwnFsdpFromZeroTwoOn) {
   Example example = llama();
   example.layout = {.tensor_parallel_size = 2, .data_parallel_size = 16};

@@ -139,5 +139,17 @@ TEST(CostSum, AnEmptyCostChangesNothing) {
   EXPECT_EQ((nothing + a).relative_spread, 0.1);
 }
 
+// fp8 units do not serve attention: its fraction is of the 16-bit peak.
+TEST(AttentionCost, InAnFp8JobRunsIn16Bits) {
+  Device d = device();
+  d.gemm.front().precision = Precision::bf16;
+  GemmModel fp8;
+  fp8.precision = Precision::fp8;
+  fp8.peak = teraflops_per_second(200);
+  d.gemm.push_back(fp8);
+  EXPECT_EQ(forward_cost(attention(), Precision::fp8, d).time,
+            forward_cost(attention(), Precision::bf16, d).time);
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -313,6 +313,22 @@ TEST(StageMemory, Fp8KeepsTwoCopiesOfEachLinear) {
             bytes(2.0 * 4 * 12 * 64 * 64));
 }
 
+// fp8_param_gather: those 12 * 64^2 weights of each of the 4 layers have no 16-bit copy, as long as
+// an optimizer is sharded.
+TEST(StageMemory, Fp8WeightsAloneNeedNoWideCopy) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  Job job = tiny_job();
+  job.precision = Precision::fp8;
+  const auto weights = [&](int zero_stage) {
+    return stage_memory(model, job, sharded_over(4, zero_stage), stage, 0).weights;
+  };
+  const Bytes both = weights(1);
+  job.fp8_param_gather = true;
+  EXPECT_EQ(both - weights(1), bytes(2.0 * 4 * 12 * 64 * 64));
+  EXPECT_EQ(weights(0), both);
+}
+
 // What a search may remember apart: sharding changes the states, never the rest.
 TEST(StageMemory, ThePartThatChangesDoesNotDependOnZero) {
   const Model model = tiny_model();

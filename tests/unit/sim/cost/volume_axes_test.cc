@@ -111,6 +111,20 @@ TEST(DataVolume, ShardedOptimizerReducesAndGathers) {
   EXPECT_EQ(find(stage, "updated weight all-gather", Phase::step)->sent().value(), 0.75 * 2 * n);
 }
 
+// fp8_param_gather: the 12 h^2 = 49152 linear weights of each of the 8 layers go in 1 byte, the
+// rest in 2.
+TEST(DataVolume, Fp8WeightsAreGatheredInOneByte) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.zero_stage = 1;
+  Job job = small_job();
+  job.precision = Precision::fp8;
+  job.fp8_param_gather = true;
+  const StageVolume stage = volume(small_model(), job, layout).stages.front();
+  EXPECT_EQ(find(stage, "updated weight all-gather", Phase::step)->payload.value(),
+            2 * dense_parameters(layout) - 8 * 49152.0);
+}
+
 // 16 sequences over 4 ranks: 4 micro-batches.
 TEST(DataVolume, ShardedGradientsAreReducedForEveryMicroBatch) {
   Layout layout;

@@ -155,5 +155,17 @@ TEST(TensorVolume, TiedEmbeddingsAreSummedOverTheEndsOfThePipeline) {
   EXPECT_EQ(stage_of(small_model(), layout, 0).sent(Group::embedding), bytes(0));
 }
 
+// fp8: a linear's input and its output's gradient are gathered in 1 byte, sums are made in 2.
+TEST(TensorVolume, Fp8GathersWhatALinearTakesInOneByte) {
+  Job job = small_job();
+  job.precision = Precision::fp8;
+  const StageVolume stage = volume(small_model(), job, tensor(4, true)).stages.front();
+  EXPECT_EQ(find(stage, "MLP input all-gather")->payload, bytes(kUnit / 2));
+  EXPECT_EQ(find(stage, "MLP output gradient all-gather", Phase::backward)->payload,
+            bytes(kUnit / 2));
+  EXPECT_EQ(find(stage, "MLP output reduce-scatter")->payload, bytes(kUnit));
+  EXPECT_EQ(find(stage, "logits input all-gather")->payload, bytes(kUnit));
+}
+
 }  // namespace
 }  // namespace meshwright

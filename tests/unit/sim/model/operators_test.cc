@@ -209,5 +209,31 @@ TEST(ModelFlops, CausalHalvesTheAttentionPartOnly) {
   EXPECT_NEAR((full - model_flops(gpt3(), job, true).value()) / (attention / 2), 1.0, 1e-9);
 }
 
+// fp8, b*s = 2048 rows, h = 12288: the projection's input and its output's gradient, 2048*h each,
+// are read in 2 bytes and written twice in 1. fc1's input comes as fp8 from the norm; its output's
+// gradient has 4h columns.
+TEST(Operators, Fp8CastsWhatALinearTakes) {
+  Job job = job_2048(AttentionKernel::flash);
+  EXPECT_THROW(find(layer_operators(gpt3(), {}, job, {}), "mlp.quantize_fc1"), std::out_of_range);
+  job.precision = Precision::fp8;
+  const auto ops = layer_operators(gpt3(), {}, job, {});
+  const double one = 2048.0 * 12288 * (2 + 2 * 1);
+  EXPECT_EQ(find(ops, "attention.quantize_projection").forward_bytes, bytes(one));
+  EXPECT_EQ(find(ops, "attention.quantize_projection").backward_bytes, bytes(one));
+  EXPECT_EQ(find(ops, "mlp.quantize_fc1").forward_bytes, bytes(0));
+  EXPECT_EQ(find(ops, "mlp.quantize_fc1").backward_bytes, bytes(4 * one));
+}
+
+TEST(Operators, Fp8LeavesAttentionRouterAndOutputLinearIn16Bits) {
+  Job job = job_2048(AttentionKernel::flash);
+  job.precision = Precision::fp8;
+  const auto layer = layer_operators(gpt3(), {}, job, {});
+  const auto head = head_operators(gpt3(), job, {});
+  EXPECT_EQ(compute_precision(find(layer, "mlp.fc1"), Precision::fp8), Precision::fp8);
+  EXPECT_EQ(compute_precision(find(layer, "attention.core"), Precision::fp8), Precision::bf16);
+  EXPECT_EQ(compute_precision(find(head, "logits"), Precision::fp8), Precision::bf16);
+  EXPECT_EQ(compute_precision(find(layer, "attention.core"), Precision::fp16), Precision::fp16);
+}
+
 }  // namespace
 }  // namespace meshwright

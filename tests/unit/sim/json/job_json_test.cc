@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/error.h"
+#include "sim/json/records.h"
+
+namespace meshwright {
+namespace {
+
+using testing::HasSubstr;
+
+Job read(const char* text) { return job_from_json(nlohmann::json::parse(text), "job.json"); }
+
+TEST(JobJson, WhatIsWrittenIsReadBack) {
+  Job job;
+  job.precision = Precision::fp8;
+  job.gradient_precision = Precision::bf16;
+  job.fp8_param_gather = true;
+  job.cross_entropy_loss_fusion = true;
+  job.seq_length = 8192;
+  EXPECT_EQ(job_from_json(to_json(job), "job.json"), job);
+}
+
+TEST(JobJson, Fp8WeightsAloneNeedAnFp8Job) {
+  EXPECT_TRUE(read(R"({"precision": "fp8", "fp8_param_gather": true})").fp8_param_gather);
+  try {
+    read(R"({"precision": "bf16", "fp8_param_gather": true})");
+    FAIL() << "was read";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/fp8_param_gather"));
+  }
+}
+
+}  // namespace
+}  // namespace meshwright
