@@ -164,9 +164,11 @@ Cluster load_cluster(const std::string& path) {
     ObjectReader profile(json, file);
     return cluster_from_json(profile.member("cluster"), file, "/cluster");
   }
-  if (json.is_object() && json.contains("device") && json["device"].is_string()) {
-    const fs::path device = fs::path(file).parent_path() / json["device"].get<std::string>();
-    json["device"] = read_json_file(device.string());
+  // A device and a framework may stand in files of their own.
+  for (const char* part : {"device", "framework"}) {
+    if (!json.is_object() || !json.contains(part) || !json[part].is_string()) continue;
+    const fs::path beside = fs::path(file).parent_path() / json[part].get<std::string>();
+    json[part] = read_json_file(beside.string());
   }
   Cluster cluster = cluster_from_json(json, file);
   if (cluster.name.empty()) cluster.name = fs::path(file).stem().string();

@@ -27,8 +27,8 @@ void check_new_file(const std::string& path);
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path);
-// A cluster file (its "device" may name a file beside it) or a measured profile. A bare name such
-// as h100-512 is looked for in configs/clusters.
+// A cluster file (its "device" and "framework" may name files beside it) or a measured profile. A
+// bare name such as h100-512 is looked for in configs/clusters.
 Cluster load_cluster(const std::string& path);
 Job load_job(const std::string& path);
 // A layout file, or text such as "tp=8,pp=4".

@@ -14,8 +14,8 @@
 //   parallelism for rotary models (Megatron-LM's advice, and what Nanotron's scaling_benchmarks.py
 //   sets: tp_mode REDUCE_SCATTER); scatter_gather_p2p: on for the GPT-2 generation in fp16 with
 //   tensor and pipeline parallelism and without sequence parallelism, Megatron-LM's default of that
-//   time; overlap_p2p_comm: on where interleaved, but for the GPT-2 generation (Megatron-LM got it in
-//   2023); kernel_fusion and pipeline_engine: those of the cluster's framework.
+//   time; overlap_p2p_comm: on where interleaved, but for the GPT-2 generation (Megatron-LM got it
+//   in 2023); kernel_fusion and pipeline_engine: those of the cluster's framework.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

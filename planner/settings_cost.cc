@@ -261,7 +261,7 @@ void SettingsCost::price(StageSetting& stage) {
   stage.offload = part->second.offload;
   stage.runs.clear();
   for (const StageCostOf<Seconds>& run : part->second.stages) {
-    stage.runs.push_back({run.forward_time, run.backward_time});
+    stage.runs.push_back({run.forward_span(), run.backward_span()});
   }
 }
 

@@ -86,15 +86,27 @@ int layers_of_stage(const Model& model, const StageSplit& split, int stages) {
   return even > 0 && layers > 0 && layers % even == 0 ? layers / even : 0;
 }
 
+// First and last stage short of what the others hold, the last one shorter: it has the output
+// linear. 61 layers on 16 stages: 3, fourteen times 4, 2 (as DeepSeek-V3 asks for).
+StageSplit short_ends(int num_layers, int stages) {
+  const int middle = (num_layers + 2 + stages - 1) / stages;
+  const int ends = num_layers - (stages - 2) * middle;
+  StageSplit split;
+  if (ends < 2 || ends > 2 * middle) return split;
+  split.num_layers_in_first_pipeline_stage = (ends + 1) / 2;
+  if (stages > 2) split.num_layers_in_last_pipeline_stage = ends / 2;
+  return split;
+}
+
 std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& space,
                                      const Cell& cell) {
   if (!space.stage_splits.empty()) return space.stage_splits;
   const StageSplit even;
+  if (layers_of_stage(model, even, cell.pipeline) > 0) return {even};
   const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
                            .account_for_loss_in_pipeline_split = true};
-  const bool counts = model.vocab_size > 0 && layers_of_stage(model, even, cell.pipeline) == 0 &&
-                      layers_of_stage(model, counted, cell.pipeline) > 1;
-  return {counts ? counted : even};
+  const bool counts = model.vocab_size > 0 && layers_of_stage(model, counted, cell.pipeline) > 1;
+  return {counts ? counted : short_ends(model.num_layers, cell.pipeline)};
 }
 
 // Chunks a stage under a schedule, where the space does not name them.

@@ -7,12 +7,12 @@
 // Axes that the space leaves empty get defaults. Tensor: powers of two and divisors of a node, up
 // to the attention heads. Pipeline: divisors of the GPU count up to the layers. Schedule: 1f1b, and
 // interleaved. Virtual: divisors of a stage's layers. Split: even; where the layers do not divide,
-// embedding and loss counted as layers if that divides. Context: 1. Expert: divisors of the
-// experts; expert tensor: as tensor. Micro-batch: powers of two that divide a data rank's share of
-// the batch. Sequence parallel: both. Recompute: none, selective, full (all layers). ZeRO: 0-3
-// where there are data ranks, sharded over all of them. Overlap: as Megatron-LM would run the
-// layout (set_overlaps), no tensor-parallel overlap. Offload, scatter-gather: off. Rank order:
-// tp-cp-ep-dp-pp.
+// embedding and loss counted as layers if that divides, else shorter first and last stages.
+// Context: 1. Expert: divisors of the experts; expert tensor: as tensor. Micro-batch: powers of two
+// that divide a data rank's share of the batch. Sequence parallel: both. Recompute: none,
+// selective, full (all layers). ZeRO: 0-3 where there are data ranks, sharded over all of them.
+// Overlap: as Megatron-LM would run the layout (set_overlaps), no tensor-parallel overlap. Offload,
+// scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
 #include <array>

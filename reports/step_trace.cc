@@ -41,7 +41,7 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const double m = micro_batches_of_chunk(table.job(), layout);
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
   const auto exposed = [&](const DataCost& part) {
-    return exposed_data(part, data_overlap(layout), cost.forward_time, cost.backward_time, m,
+    return exposed_data(part, data_overlap(layout), cost.forward_span(), cost.backward_span(), m,
                         cluster.device.overlap_slowdown)
         .time;
   };
@@ -56,10 +56,10 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   extras.reduce_exposed = exposed(reduce);
   extras.forward_wait = exposed(forward) / (m * chunks);
   extras.backward_wait = exposed(backward) / (m * chunks);
-  extras.offload = offload_cost(offload_time(table.model(), table.job(), layout, cluster.device),
-                                cost.forward_time + cost.backward_time)
-                       .time /
-                   chunks;
+  extras.offload =
+      offload_cost(offload_time(table.model(), table.job(), layout, cluster.device), cost.work())
+          .time /
+      chunks;
   extras.optimizer =
       optimizer_cost(stage_parameters(table.model(), table.job(), layout, pipeline.stages[stage]),
                      table.job(), layout, cluster)
@@ -83,7 +83,7 @@ void add_communication(Segments& segments, const CommunicationCost& cost) {
 
 // They add up to what the schedule's simulation takes for the instruction. `host` is a forward's or
 // a backward's share.
-Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras, Seconds host) {
+Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras) {
   if (work == Work::backward_weight) {
     return {{kCompute, "backward weight", cost.backward_weight.time}};
   }
@@ -102,7 +102,8 @@ Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras
     add_communication(segments, cost.backward_communication);
     segments.push_back({kHost, "activation offload", extras.offload});
   }
-  segments.push_back({kHost, "host launches", host});
+  segments.push_back(
+      {kHost, "host launches", work == Work::forward ? cost.forward_host : cost.backward_host});
   return segments;
 }
 
@@ -202,13 +203,12 @@ class StepTracer {
   void draw_instruction(std::size_t s, const TimelineEvent& event) {
     const Instruction& i = event.instruction;
     const ChunkCost& cost = pipeline_.chunks[s][static_cast<std::size_t>(i.chunk)];
-    const Seconds host = cost.host * 0.5;
     // Two instructions that run together (DualPipe) are drawn one after the other.
     at_ = std::max(at_, start_ + event.begin);
     begin_work(held_, i);
     count_memory(s, at_, memory_at({{i.work, i.chunk}, std::nullopt, held_}, chunks_));
     const TraceNumbers numbers{{"micro_batch", i.micro_batch}, {"chunk", i.chunk}};
-    for (const Segment& segment : segments_of(i.work, cost, extras_[s], host)) {
+    for (const Segment& segment : segments_of(i.work, cost, extras_[s])) {
       const std::string name = segment.track == kHost
                                    ? std::string(segment.name)
                                    : fmt::format("{} {}", segment.name, i.micro_batch);

@@ -29,7 +29,7 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout,
         data_cost(data_volume(model, job, layout, run.stage, run.first), layout, cluster);
     const StageCost& stage = pipeline.stages[i];
     const Cost exposed =
-        exposed_data(cost, data_overlap(layout), stage.forward_time, stage.backward_time,
+        exposed_data(cost, data_overlap(layout), stage.forward_span(), stage.backward_span(),
                      micro_batches, cluster.device.overlap_slowdown);
     if (exposed.time > data.time) data = exposed;
     const Cost step =

@@ -29,8 +29,8 @@ Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
 template <typename Amount>
 ChunkTimes times_of(const ChunkCostOf<Amount>& chunk) {
   const Seconds weight = time_of(chunk.backward_weight);
-  return {chunk.forward_time() + chunk.host * 0.5,
-          chunk.backward_time() - weight + chunk.host * 0.5, weight};
+  return {chunk.forward_time() + chunk.forward_host,
+          chunk.backward_time() - weight + chunk.backward_host, weight};
 }
 
 template <typename Amount>
@@ -95,7 +95,8 @@ void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& in
   for (const ChunkKind& kind : shape.chunks) {
     part.chunks.push_back(
         chunk_cost(work_of(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
-    part.chunks.back().host += overhead_share(shape, cluster);
+    part.chunks.back().forward_host += overhead_share(shape, cluster) * 0.5;
+    part.chunks.back().backward_host += overhead_share(shape, cluster) * 0.5;
   }
   sum_stages(part, shape);
   part.average = average_chunk(part, shape);
@@ -122,8 +123,8 @@ void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& inp
                 with_time(stage.forward + stage.backward, waiting - sending)};
   part.time = seconds(0);
   for (const Amount& term : part.terms) part.time += time_of(term);
-  part.host = stage.host * m + cluster.framework.step_overhead;
-  part.offload = offload_cost(input.offload, stage.forward_time + stage.backward_time).time * m;
+  part.host = stage.host() * m + cluster.framework.step_overhead;
+  part.offload = offload_cost(input.offload, stage.work()).time * m;
 }
 
 template PipelineInputOf<Cost> pipeline_input(const Job&, const Layout&, Cost, Seconds);

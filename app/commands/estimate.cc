@@ -32,6 +32,11 @@ int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
   fmt::print(stderr, "{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
              describe(outcome.violation, inputs.model, inputs.job, outcome.layout), text.name,
              text.requirement, text.remedy);
+  if (outcome.violation.rule != Rule::memory_capacity) return kGateFailed;
+  CostTable table(inputs.model, inputs.cluster, inputs.job);
+  const Estimate found = described(evaluate(table, outcome.layout), table, outcome.layout);
+  fmt::print(stderr, "\n{}",
+             tables_text({reports::memory_table(found, inputs.cluster.device)}, Format::table));
   return kGateFailed;
 }
 

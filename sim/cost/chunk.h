@@ -57,7 +57,7 @@ struct ChunkCostOf {
   Amount recompute{};  // forward work done again in backward
   CommunicationOf<Amount> forward_communication{};
   CommunicationOf<Amount> backward_communication{};  // with what recompute repeats
-  Seconds host;                                      // what the host's launches add, both ways
+  Seconds forward_host, backward_host;               // what the host's launches add
 
   [[nodiscard]] Seconds forward_time() const {
     return time_of(forward) + forward_communication.total();
@@ -133,8 +133,8 @@ ChunkCostOf<Amount> chunk_cost(const WorkOf<Amount>& work, const Cluster& cluste
       exposed(work.backward_exposed, work.backward_hidden,
               time_of(work.backward_input) + time_of(work.backward_weight), slowdown);
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
-  cost.host = host_time(launch * work.forward_launches, cost.forward_time()) +
-              host_time(launch * work.backward_launches, cost.backward_time());
+  cost.forward_host = host_time(launch * work.forward_launches, cost.forward_time());
+  cost.backward_host = host_time(launch * work.backward_launches, cost.backward_time());
   return cost;
 }
 

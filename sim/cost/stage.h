@@ -11,9 +11,13 @@ namespace meshwright {
 template <typename Amount>
 struct StageCostOf {
   Amount forward{}, backward{}, recompute{}, tensor{}, context{}, expert{};
-  Seconds host;
-  Seconds forward_time, backward_time;
-  [[nodiscard]] Seconds work() const { return forward_time + backward_time + host; }
+  Seconds forward_time, backward_time;  // of the device
+  Seconds forward_host, backward_host;  // what the host's launches add
+  [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
+  // As long as a micro-batch takes each way: what other traffic can hide behind.
+  [[nodiscard]] Seconds forward_span() const { return forward_time + forward_host; }
+  [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
+  [[nodiscard]] Seconds work() const { return forward_span() + backward_span(); }
 };
 using StageCost = StageCostOf<Cost>;
 
@@ -29,7 +33,8 @@ void add_chunk(StageCostOf<Amount>& stage, const ChunkCostOf<Amount>& chunk, dou
   stage.tensor = stage.tensor + both(forward.tensor, backward.tensor);
   stage.context = stage.context + both(forward.context, backward.context);
   stage.expert = stage.expert + both(forward.expert, backward.expert);
-  stage.host += chunk.host * count;
+  stage.forward_host += chunk.forward_host * count;
+  stage.backward_host += chunk.backward_host * count;
   stage.forward_time += chunk.forward_time() * count;
   stage.backward_time += chunk.backward_time() * count;
 }

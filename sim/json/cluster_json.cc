@@ -10,6 +10,7 @@ namespace meshwright {
 namespace {
 
 constexpr std::string_view kClusterSchema = "meshwright.cluster/1";
+constexpr std::string_view kFrameworkSchema = "meshwright.framework/1";
 
 CollectiveCurve read_curve(ObjectReader reader) {
   CollectiveCurve curve;
@@ -117,6 +118,8 @@ Json write_link(const Link& l) {
 
 Framework read_framework(ObjectReader reader) {
   constexpr NumberRange kFactor{0.1, 10.0};
+  // A file of its own says what it is.
+  if (reader.has("schema")) check_schema(reader, kFrameworkSchema);
   Framework f;
   f.name = reader.required_string("name");
   f.source = reader.optional_string("source", "");

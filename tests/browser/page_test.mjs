@@ -371,8 +371,8 @@ test("hostile names stay text everywhere", async (t) => {
   writeFileSync(file("hostile-model.json"), JSON.stringify(model));
   const cluster = read_json(config("clusters/h100-8.json"));
   cluster.name = hostile;
-  if (typeof cluster.device === "string") {
-    cluster.device = { ...read_json(config(`clusters/${cluster.device}`)), name: hostile, source: hostile };
+  for (const part of ["device", "framework"]) {
+    cluster[part] = { ...read_json(config(`clusters/${cluster[part]}`)), name: hostile, source: hostile };
   }
   cluster.intra_node.name = hostile;
   writeFileSync(file("hostile-cluster.json"), JSON.stringify(cluster));

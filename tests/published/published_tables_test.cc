@@ -68,6 +68,39 @@ TEST(PublishedTables, MtNlg2022IsTooFastByAQuarter) {
   EXPECT_EQ(score.kendall_tau, 1.0);
 }
 
+TEST(PublishedTables, MegatronBridgeInFp8) {
+  // One scalar for all H100, B200 and GB200, fitted on the dense runs; held out by group their mean
+  // is 4.2 %. Known miss: experts, whose step halves from one release of the software to another.
+  const planner::Backtest found = run("megatron-bridge-fp8");
+  double worst_dense = 0.0;
+  double sum = 0.0;
+  int dense = 0;
+  for (const auto& [name, score] : found.groups) {
+    if (name.substr(0, 5) != "LLAMA") continue;
+    dense += score.runs;
+    sum += score.mean_ape_percent * score.runs;
+    worst_dense = std::max(worst_dense, score.max_ape_percent);
+  }
+  EXPECT_EQ(dense, 22);
+  EXPECT_LE(sum / dense, 3.7);
+  EXPECT_LE(worst_dense, 12.0);
+  expect_errors_below(found.overall, 15.0, 66.0);
+}
+
+TEST(PublishedTables, NemoContextParallelIsNotFitted) {
+  // 4 Ki to 1 Mi positions on 4 to 1,024 GPUs; the scalar is Megatron Bridge's.
+  const planner::Score score = run("nemo-context-parallel").overall;
+  EXPECT_EQ(score.runs, 9);
+  expect_errors_below(score, 10.2, 16.5);
+  EXPECT_GE(*score.kendall_tau, 0.83);
+}
+
+TEST(PublishedTables, Llama3OnSixteenThousandGpusIsNotFitted) {
+  // In bf16, with the scalar that fp8 runs gave. Known miss: the runs kept all activations, which
+  // are predicted not to fit.
+  expect_errors_below(run("llama-3-2024-table-4").overall, 10.2, 10.4);
+}
+
 TEST(PublishedTables, EveryRunOfASetWithAResultIsPredictedToFit) {
   for (const char* name :
        {"korthikanti-2022-table-5", "zero-bubble-2024-tables-4-5", "mt-nlg-2022"}) {

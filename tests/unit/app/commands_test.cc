@@ -70,6 +70,15 @@ TEST(Commands, EstimatesOfTheSameInputAreTheSameBytes) {
   EXPECT_EQ(first.out, run_program(arguments).out);
 }
 
+TEST(Commands, AnEstimateThatDoesNotFitSaysWhatFillsTheMemory) {
+  const ProgramResult result =
+      run_program({"estimate", "--model", config("models/llama-3-70b.json"), "--cluster",
+                   config("clusters/h100-8.json"), "--layout", "tp=8"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("memory_capacity"));
+  EXPECT_THAT(result.err, HasSubstr("optimizer [GiB]"));
+}
+
 TEST(Commands, EstimateWritesTheStepAsATrace) {
   const TemporaryFolder folder;
   const ProgramResult result =

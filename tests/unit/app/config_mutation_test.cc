@@ -130,14 +130,15 @@ TEST(ConfigMutation, AJobIsReadOrRefusedAndEstimatedFinitely) {
 TEST(ConfigMutation, AClusterIsReadOrRefusedAndEstimatedFinitely) {
   const Model model = app::load_model("llama-2-7b");
   const Job job = app::load_job("pretrain-4k");
-  const std::string device_folder = app::configs_directory() + "/clusters/";
+  const fs::path folder = fs::path(app::configs_directory()) / "clusters";
   mutate_folder(
       "clusters",
       [&](const json& j, const std::string& file) {
         json whole = j;
-        if (j.is_object() && j.contains("device") && j["device"].is_string()) {
-          const fs::path device = device_folder + j["device"].get<std::string>();
-          if (fs::is_regular_file(device)) whole["device"] = app::read_json_file(device.string());
+        for (const char* part : {"device", "framework"}) {
+          if (!j.is_object() || !j.contains(part) || !j[part].is_string()) continue;
+          const fs::path path = folder / j[part].get<std::string>();
+          if (fs::is_regular_file(path)) whole[part] = app::read_json_file(path.string());
         }
         return cluster_from_json(whole, file);
       },

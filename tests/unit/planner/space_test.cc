@@ -48,5 +48,24 @@ TEST(Space, RefusesSizesBelowOneAndUnknownZeroStages) {
   EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
 }
 
+// DeepSeek-V3's 61 layers. 16 stages: (61 + 2) / 16 rounds up to 4; 61 - 14 * 4 = 5 are left for
+// the ends: 3 and 2. 2 stages: 31, and 30 on the last. 61 stages divide; 63 = 7 * 9 counts both
+// ends.
+TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
+  Model model = small_model();
+  model.num_layers = 61;
+  const auto split = [&](int stages) {
+    SearchSpace space;
+    space.schedules = {PipelineSchedule::one_f_one_b};
+    return families_of(model, small_job(), space, {.pipeline = stages}).at(0);
+  };
+  EXPECT_EQ(split(16).num_layers_in_first_pipeline_stage, 3);
+  EXPECT_EQ(split(16).num_layers_in_last_pipeline_stage, 2);
+  EXPECT_EQ(split(2).num_layers_in_first_pipeline_stage, 31);
+  EXPECT_EQ(split(2).num_layers_in_last_pipeline_stage, 0);
+  EXPECT_EQ(split(61).num_layers_in_first_pipeline_stage, 0);
+  EXPECT_TRUE(split(7).account_for_loss_in_pipeline_split);
+}
+
 }  // namespace
 }  // namespace meshwright::planner

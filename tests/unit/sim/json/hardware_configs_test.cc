@@ -30,8 +30,9 @@ nlohmann::json read(const fs::path& path) {
 
 Cluster load_cluster(const fs::path& path) {
   nlohmann::json json = read(path);
-  if (json.at("device").is_string()) {
-    json["device"] = read(path.parent_path() / json["device"].get<std::string>());
+  for (const char* part : {"device", "framework"}) {
+    if (!json.contains(part) || !json[part].is_string()) continue;
+    json[part] = read(path.parent_path() / json[part].get<std::string>());
   }
   return cluster_from_json(json, path.string());
 }
