@@ -7,47 +7,12 @@
 #include "calibrate/trial/trial.h"
 
 #include "tests/device/machine.h"
+#include "tests/ranks/small_models.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 constexpr double kTolerance = 5e-4;
-
-Model small_model() {
-  Model m;
-  m.name = "small";
-  m.num_layers = 4;
-  m.hidden_size = 32;
-  m.ffn_hidden_size = 64;
-  m.num_attention_heads = m.num_query_groups = 4;
-  m.kv_channels = 8;
-  m.vocab_size = 96;
-  m.max_position_embeddings = 20;
-  return m;
-}
-
-// As Llama, with two query groups that two ranks hold one each.
-Model small_llama() {
-  Model m = small_model();
-  m.name = "llama";
-  m.num_query_groups = 2;
-  m.activation = Activation::swiglu;
-  m.normalization = Normalization::rms_norm;
-  m.position_embedding = PositionEmbedding::rope;
-  m.add_bias_linear = false;
-  m.tied_embeddings = false;
-  return m;
-}
-
-Job small_job(Precision precision) {
-  Job j;
-  j.seq_length = 16;
-  j.global_batch_size = 8;
-  j.precision = precision;
-  j.attention_kernel = AttentionKernel::unfused;
-  j.make_vocab_size_divisible_by = 8;
-  return j;
-}
 
 std::vector<Layout> layouts(int ranks) {
   if (ranks == 1) return {Layout{}};

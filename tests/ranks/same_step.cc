@@ -17,63 +17,6 @@ Machine& machine() {
   return m;
 }
 
-Model small_model() {
-  Model m;
-  m.name = "small";
-  m.num_layers = 4;
-  m.hidden_size = 32;
-  m.ffn_hidden_size = 64;
-  m.num_attention_heads = m.num_query_groups = 4;
-  m.kv_channels = 8;
-  m.vocab_size = 96;
-  m.max_position_embeddings = 20;
-  return m;
-}
-
-Model small_llama() {
-  Model m = small_model();
-  m.name = "llama";
-  m.num_query_groups = 2;
-  m.activation = Activation::swiglu;
-  m.normalization = Normalization::rms_norm;
-  m.position_embedding = PositionEmbedding::rope;
-  m.add_bias_linear = false;
-  m.tied_embeddings = false;
-  return m;
-}
-
-Model small_multi_query() {
-  Model m = small_llama();
-  m.name = "multi-query";
-  m.num_query_groups = 1;
-  m.activation = Activation::geglu;
-  m.add_qkv_bias = true;
-  m.tied_embeddings = true;
-  return m;
-}
-
-Model plain_mlp() {
-  Model m;
-  m.name = "mlp";
-  m.num_layers = 4;
-  m.hidden_size = 32;
-  m.ffn_hidden_size = 64;
-  m.activation = Activation::relu;
-  m.normalization = Normalization::none;
-  m.position_embedding = PositionEmbedding::none;
-  return m;
-}
-
-Job small_job() {
-  Job j;
-  j.seq_length = 16;
-  j.global_batch_size = 8;
-  j.precision = Precision::fp32;
-  j.attention_kernel = AttentionKernel::unfused;
-  j.make_vocab_size_divisible_by = 8;  // 96 entries under every tensor size that is used
-  return j;
-}
-
 std::vector<float> downloaded(const float* device, std::int64_t count) {
   std::vector<float> host(static_cast<std::size_t>(count));
   machine().compute->download(host.data(), device, host.size() * sizeof(float));

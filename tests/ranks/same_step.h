@@ -15,6 +15,7 @@
 
 #include "calibrate/backends/module.h"
 #include "calibrate/trial/trial_step.h"
+#include "tests/ranks/small_models.h"
 
 namespace meshwright::calibrate {
 
@@ -30,17 +31,6 @@ struct Machine {
   std::unique_ptr<Communicator> world = open_module("mpi").make_world(*compute);
 };
 Machine& machine();
-
-// 4 layers, 4 heads, learned positions, tied embeddings, biases.
-Model small_model();
-// As Llama: RMS norm, rotary positions, a gated MLP, two query groups for four heads, untied.
-Model small_llama();
-// One group for all heads, which 2 and 4 ranks share; biases in qkv (Qwen2), a GEGLU, tied.
-Model small_multi_query();
-// No attention and no vocabulary: fc1, activation, fc2 and a mean square.
-Model plain_mlp();
-// 8 sequences of 16.
-Job small_job();
 
 struct Tensors {
   std::vector<float> gradient, weight;

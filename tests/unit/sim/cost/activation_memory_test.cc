@@ -84,18 +84,7 @@ TEST(LayerActivations, RecomputeKeepsTable2) {
 // log-sum-exp a head and position. Llama-3-8B: h 4096, f 14336 = 3.5h, r = 8/32: 12 + 1 + 21 = 34,
 // and 4 * 32 / 4096 = 1/32.
 TEST(LayerActivations, AModernBlock) {
-  PublishedRun setup;
-  setup.model.num_layers = 32;
-  setup.model.hidden_size = 4096;
-  setup.model.ffn_hidden_size = 14336;
-  setup.model.num_attention_heads = 32;
-  setup.model.num_query_groups = 8;
-  setup.model.kv_channels = 128;
-  setup.model.vocab_size = 128256;
-  setup.model.activation = Activation::swiglu;
-  setup.model.normalization = Normalization::rms_norm;
-  setup.model.position_embedding = PositionEmbedding::rope;
-  setup.model.add_bias_linear = false;
+  PublishedRun setup = modern_layer();
   setup.job.seq_length = 8192;
   EXPECT_DOUBLE_EQ(layer_over_sbh(setup), 34 + 1.0 / 32);
   setup.layout.context_parallel_size = 4;

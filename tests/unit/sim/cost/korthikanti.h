@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The four models of Korthikanti 2022 (arXiv 2205.05198, table 3) as they ran: tensor size 8,
-// sequence 2048, fp16, dropout, unfused attention.
+// sequence 2048, fp16, dropout, unfused attention; and a layer of today beside them.
 #pragma once
 
 #include <utility>
@@ -49,6 +49,25 @@ inline PublishedRun korthikanti_22b() { return korthikanti_run({48, 6144, 64, 1,
 inline PublishedRun korthikanti_175b() { return korthikanti_run({96, 12288, 96, 8, 3, 64, 1}); }
 inline PublishedRun korthikanti_530b() { return korthikanti_run({105, 20480, 128, 35, 3, 280, 1}); }
 inline PublishedRun korthikanti_1t() { return korthikanti_run({128, 25600, 160, 64, 1, 512, 1}); }
+
+// One Llama-like layer: h 4096, f 14336, 8 of 32 heads for keys and values, 4096 positions.
+inline PublishedRun modern_layer() {
+  PublishedRun setup;
+  setup.model.num_layers = 1;
+  setup.model.hidden_size = 4096;
+  setup.model.ffn_hidden_size = 14336;
+  setup.model.num_attention_heads = 32;
+  setup.model.num_query_groups = 8;
+  setup.model.kv_channels = 128;
+  setup.model.vocab_size = 128256;
+  setup.model.activation = Activation::swiglu;
+  setup.model.normalization = Normalization::rms_norm;
+  setup.model.position_embedding = PositionEmbedding::rope;
+  setup.model.add_bias_linear = false;
+  setup.model.tied_embeddings = false;
+  setup.job.seq_length = 4096;
+  return setup;
+}
 
 inline ChunkActivations chunk_activations(const PublishedRun& setup, const Stage& stage,
                                           std::size_t chunk) {

@@ -9,25 +9,6 @@
 namespace meshwright {
 namespace {
 
-// One Llama-like layer: h 4096, f 14336, 8 of 32 heads for keys and values, 4096 positions.
-PublishedRun modern_layer() {
-  PublishedRun setup;
-  setup.model.num_layers = 1;
-  setup.model.hidden_size = 4096;
-  setup.model.ffn_hidden_size = 14336;
-  setup.model.num_attention_heads = 32;
-  setup.model.num_query_groups = 8;
-  setup.model.kv_channels = 128;
-  setup.model.vocab_size = 128256;
-  setup.model.activation = Activation::swiglu;
-  setup.model.normalization = Normalization::rms_norm;
-  setup.model.position_embedding = PositionEmbedding::rope;
-  setup.model.add_bias_linear = false;
-  setup.model.tied_embeddings = false;
-  setup.job.seq_length = 4096;
-  return setup;
-}
-
 Workspace backward(const PublishedRun& setup, const Stage& stage) {
   return backward_workspace(unit_bytes(setup.model, setup.job, setup.layout), setup.layout,
                             chunk_layers(setup.model, setup.layout, stage, 0), stage.chunks[0]);
