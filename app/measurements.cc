@@ -82,8 +82,7 @@ nlohmann::json in_our_words(nlohmann::json layout) {
   return layout;
 }
 
-void complete(Layout& layout, const nlohmann::json& json, const Model& model, int gpus,
-              bool gpt2_generation) {
+void complete(Layout& layout, const nlohmann::json& json, const Model& model, int gpus) {
   const int others =
       layout.tensor_parallel_size * layout.pipeline_parallel_size * layout.context_parallel_size;
   if (!json.contains("data_parallel_size") && gpus % others == 0)
@@ -101,9 +100,6 @@ void complete(Layout& layout, const nlohmann::json& json, const Model& model, in
   if (layout.schedule == PipelineSchedule::interleaved &&
       layout.virtual_pipeline_parallel_size == 1) {
     layout.schedule = PipelineSchedule::one_f_one_b;
-  }
-  if (!json.contains("overlap_p2p_comm") && !gpt2_generation) {
-    layout.overlap_p2p_comm = layout.schedule == PipelineSchedule::interleaved;
   }
   const bool stated = json.contains("num_layers_in_first_pipeline_stage") ||
                       json.contains("num_layers_in_last_pipeline_stage");
@@ -142,9 +138,11 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
     run.layout.sequence_parallel = shares_sequence(run.model, run.job, run.layout);
   if (!layout.contains("pipeline_engine"))
     run.layout.pipeline_engine = run.cluster.framework.pipeline_engine;
-  complete(run.layout, layout, run.model, gpus, gpt2_generation);
+  complete(run.layout, layout, run.model, gpus);
   if (!layout.contains("micro_batch_size") && gpt2_generation)
     run.layout.micro_batch_size = smallest_micro_batch(run.model, run.job, run.layout);
+  if (!layout.contains("overlap_p2p_comm") && !gpt2_generation)
+    run.layout.overlap_p2p_comm = run.layout.schedule == PipelineSchedule::interleaved;
   if (!layout.contains("scatter_gather_p2p")) {
     run.layout.scatter_gather_p2p =
         gpt2_generation && run.job.precision == Precision::fp16 && !run.layout.sequence_parallel &&

@@ -81,8 +81,7 @@ void add_communication(Segments& segments, const CommunicationCost& cost) {
   segments.push_back({kModelCommunication, "expert communication", cost.expert.time});
 }
 
-// They add up to what the schedule's simulation takes for the instruction. `host` is a forward's or
-// a backward's share.
+// They add up to what the schedule's simulation takes for the instruction.
 Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras) {
   if (work == Work::backward_weight) {
     return {{kCompute, "backward weight", cost.backward_weight.time}};

@@ -20,6 +20,7 @@ void add_operator(ChunkWork& work, const Operator& op, bool recomputed, double t
   work.forward = work.forward + forward;
   work.backward_input = work.backward_input + scaled(backward.input);
   if (op.has_weight) work.backward_weight = work.backward_weight + scaled(backward.weight);
+  // The norm before an fp8 linear writes fp8 itself: nothing is launched for its input.
   if (forward.time > seconds(0)) work.forward_launches += times;
   work.backward_launches += times * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
   if (recomputed) {

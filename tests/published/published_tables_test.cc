@@ -68,23 +68,19 @@ TEST(PublishedTables, MtNlg2022IsTooFastByAQuarter) {
   EXPECT_EQ(score.kendall_tau, 1.0);
 }
 
-TEST(PublishedTables, MegatronBridgeInFp8) {
-  // One scalar for all H100, B200 and GB200, fitted on the dense runs; held out by group their mean
-  // is 4.2 %. Known miss: experts, whose step halves from one release of the software to another.
-  const planner::Backtest found = run("megatron-bridge-fp8");
-  double worst_dense = 0.0;
-  double sum = 0.0;
-  int dense = 0;
-  for (const auto& [name, score] : found.groups) {
-    if (name.substr(0, 5) != "LLAMA") continue;
-    dense += score.runs;
-    sum += score.mean_ape_percent * score.runs;
-    worst_dense = std::max(worst_dense, score.max_ape_percent);
-  }
-  EXPECT_EQ(dense, 22);
-  EXPECT_LE(sum / dense, 3.7);
-  EXPECT_LE(worst_dense, 12.0);
-  expect_errors_below(found.overall, 15.0, 66.0);
+TEST(PublishedTables, MegatronBridgeDenseInFp8) {
+  // One scalar for all H100, B200 and GB200, fitted on these runs; held out by group the mean is
+  // 4.2 %.
+  const planner::Score score = run("megatron-bridge-fp8-dense").overall;
+  EXPECT_EQ(score.runs, 22);
+  expect_errors_below(score, 3.7, 12.0);
+}
+
+TEST(PublishedTables, MegatronBridgeExpertsInFp8DependOnTheRelease) {
+  // Known miss: one layout's step almost halves from one release of the software to another.
+  const planner::Score score = run("megatron-bridge-fp8-experts").overall;
+  EXPECT_EQ(score.runs, 19);
+  expect_errors_below(score, 28.0, 66.0);
 }
 
 TEST(PublishedTables, NemoContextParallelIsNotFitted) {
