@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "interop/launch.h"
+#include "sim/cost/memory.h"
 #include "sim/names.h"
 
 namespace meshwright::interop {
@@ -201,7 +202,7 @@ std::string training_arguments(const Training& t) {
   a.flag_if(j.precision == Precision::bf16 || j.precision == Precision::fp8, "--bf16");
   a.flag_if(j.precision == Precision::fp16, "--fp16");
   a.set_if(j.precision == Precision::fp8, "--fp8-format", "hybrid");
-  a.flag_if(holds_fp8_weights_alone(j, t.layout.zero_stage), "--fp8-param-gather");
+  a.flag_if(gathers_fp8_params(j, t.layout), "--fp8-param-gather");
   a.flag_if(j.gradient_precision == Precision::bf16, "--grad-reduce-in-bf16");
   a.flag_if(j.cross_entropy_loss_fusion, "--cross-entropy-loss-fusion");
   a.set_if(j.cross_entropy_loss_fusion, "--cross-entropy-fusion-impl", "te");

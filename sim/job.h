@@ -63,10 +63,6 @@ constexpr double moment_bytes(const Job& job) {
 // Bytes of one element of a linear's input as it is kept for the weight gradient: Transformer
 // Engine keeps the fp8 operand.
 constexpr double operand_bytes(Precision p) { return bytes_per_element(p); }
-// Megatron-LM takes --fp8-param-gather only with a distributed optimizer.
-constexpr bool holds_fp8_weights_alone(const Job& job, int zero_stage) {
-  return job.precision == Precision::fp8 && job.fp8_param_gather && zero_stage > 0;
-}
 // fp32 master weights exist beside 16-bit ones.
 constexpr bool has_master_weights(Precision p) {
   return p != Precision::fp32 && p != Precision::tf32;

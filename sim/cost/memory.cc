@@ -162,7 +162,7 @@ StageParameters fp8_parameters(const Model& model, const Job& job, const Layout&
         if (!op.has_weight || compute_precision(op, job.precision) != Precision::fp8) continue;
         const double elements =
             static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
-        (op.name.substr(0, 8) == "experts." ? found.expert : found.dense) += elements;
+        (op.of_expert ? found.expert : found.dense) += elements;
       }
     }
   }
@@ -172,8 +172,7 @@ StageParameters fp8_parameters(const Model& model, const Job& job, const Layout&
 Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
   if (layout.zero_stage == 3) return {};
   const StageParameters parameters = fp8_parameters(model, job, layout, stage);
-  const double instead =
-      holds_fp8_weights_alone(job, layout.zero_stage) ? weight_bytes(job.precision) : 0.0;
+  const double instead = gathers_fp8_params(job, layout) ? weight_bytes(job.precision) : 0.0;
   return bytes((parameters.dense + parameters.expert) *
                (2.0 * bytes_per_element(Precision::fp8) - instead));
 }

@@ -59,6 +59,11 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
 // The layers' weights that Transformer Engine multiplies in fp8; none in other formats.
 StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
                                const Stage& stage);
+// Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed
+// optimizer.
+constexpr bool gathers_fp8_params(const Job& job, const Layout& layout) {
+  return job.precision == Precision::fp8 && job.fp8_param_gather && layout.zero_stage > 0;
+}
 // What fp8 adds to 16-bit weights: Transformer Engine keeps each linear's weight by rows and by
 // columns from a step's first micro-batch on (is_first_microbatch), beside the 16-bit one or, with
 // fp8_param_gather, instead of it. ZeRO-3 has no whole weights to keep.

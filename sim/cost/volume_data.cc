@@ -25,7 +25,7 @@ std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
   const int data = gradient_group_size(layout);
   const int expert_data = expert_data_parallel_size(layout);
   StageParameters small;
-  if (holds_fp8_weights_alone(scope.job, layout.zero_stage)) {
+  if (gathers_fp8_params(scope.job, layout)) {
     small = fp8_parameters(scope.model, scope.job, layout, stage);
   }
   return {{{Group::data, parameters.dense, small.dense, data, zero_shard_group_size(layout)},

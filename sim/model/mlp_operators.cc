@@ -11,6 +11,7 @@ namespace {
 struct MlpNames {
   std::string_view fc1, activation, fc2, quantize_fc1, quantize_fc2;
   Feed feed = Feed::other;
+  bool of_expert = false;
 };
 
 // Eager, the activated gate is a tensor of its own, which the product with `up` keeps: written and
@@ -29,6 +30,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   const auto grouped = [&](Operator op) {
     const auto count = static_cast<double>(experts);
     op.batch = experts;
+    op.of_expert = names.of_expert;
     op.forward_flops *= count;
     op.backward_flops *= count;
     op.forward_bytes *= count;
@@ -88,7 +90,7 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   ops.back().saved = bytes(moved * shape.operand);  // the dispatched tokens, fc1's input
   append_mlp(ops, model, experts, rows_per_expert, moe.moe_ffn_hidden_size / expert_tensor, shape,
              {"experts.fc1", "experts.activation", "experts.fc2", "experts.quantize_fc1",
-              "experts.quantize_fc2"});
+              "experts.quantize_fc2", Feed::other, true});
   ops.push_back(
       memory_operator("experts.unpermute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
   if (moe.moe_shared_expert_intermediate_size > 0) {

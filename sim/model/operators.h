@@ -59,6 +59,7 @@ struct Operator {
   // positions, n = key positions, k = head width (qk + v)/2.
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool has_weight = false;  // gemm against a parameter: backward has a separate weight gradient
+  bool of_expert = false;   // that parameter belongs to experts: one product each
 
   std::string_view kernel;  // memory_bound: the key into Device::kernels
 

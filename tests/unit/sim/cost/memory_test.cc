@@ -329,6 +329,23 @@ TEST(StageMemory, Fp8WeightsAloneNeedNoWideCopy) {
   EXPECT_EQ(weights(0), both);
 }
 
+// 4 experts of 2 * 64 * 32 weights in each of 4 layers; router (64 * 4) and table are not fp8's.
+TEST(Fp8Parameters, ExpertsAreCountedApart) {
+  Model model = tiny_model();
+  Job job = tiny_job();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  EXPECT_EQ(fp8_parameters(model, job, Layout{}, stage).dense, 0.0);
+  job.precision = Precision::fp8;
+  EXPECT_EQ(fp8_parameters(model, job, Layout{}, stage).dense, 4.0 * 12 * 64 * 64);
+  model.moe = MixtureOfExperts{};
+  model.moe->num_moe_experts = 4;
+  model.moe->moe_router_topk = 2;
+  model.moe->moe_ffn_hidden_size = 32;
+  const StageParameters found = fp8_parameters(model, job, Layout{}, stage);
+  EXPECT_EQ(found.dense, 4.0 * 4 * 64 * 64);
+  EXPECT_EQ(found.expert, 4.0 * 4 * 2 * 64 * 32);
+}
+
 // What a search may remember apart: sharding changes the states, never the rest.
 TEST(StageMemory, ThePartThatChangesDoesNotDependOnZero) {
   const Model model = tiny_model();
