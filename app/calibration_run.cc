@@ -13,12 +13,11 @@
 #include "app/profile_files.h"
 #include "app/program.h"
 #include "calibrate/backends/module.h"
-#include "calibrate/drift.h"
-#include "calibrate/profile_json.h"
-#include "calibrate/rank_failure.h"
-#include "calibrate/rank_hosts.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "calibrate/launch/rank_failure.h"
+#include "calibrate/launch/rank_hosts.h"
+#include "calibrate/profile/drift.h"
+#include "calibrate/profile/profile_json.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {

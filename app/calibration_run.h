@@ -7,7 +7,7 @@
 #include <string>
 
 #include "calibrate/calibrator.h"
-#include "calibrate/rank_place.h"
+#include "calibrate/launch/rank_place.h"
 
 namespace meshwright::app {
 

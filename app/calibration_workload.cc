@@ -5,11 +5,11 @@
 #include <array>
 #include <set>
 
-#include "planner/space.h"
-#include "sim/cost/volume.h"
-#include "sim/layout/rules.h"
-#include "sim/model/operators.h"
+#include "planner/search/space.h"
 #include "sim/model/parameters.h"
+#include "sim/operators/operators.h"
+#include "sim/rules/rules.h"
+#include "sim/volume/volume.h"
 
 namespace meshwright::app {
 namespace {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "calibrate/sweep.h"
-#include "sim/job.h"
+#include "sim/base/job.h"
 #include "sim/model/model.h"
 
 namespace meshwright::app {

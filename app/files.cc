@@ -13,7 +13,7 @@
 
 #include "app/generated/paths.h"
 #include "interop/huggingface.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 

@@ -9,9 +9,11 @@
 
 #include "app/files.h"
 #include "interop/huggingface.h"
+#include "sim/base/job.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
 
 namespace meshwright::app {
 namespace {

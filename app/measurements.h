@@ -21,7 +21,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "planner/backtest.h"
+#include "planner/accuracy/backtest.h"
 
 namespace meshwright::app {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/observation.h"
+#include "sim/step/observation.h"
 
 namespace meshwright::app {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "calibrate/profile_json.h"
-#include "sim/error.h"
+#include "calibrate/profile/profile_json.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {

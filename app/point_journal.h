@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/points.h"
+#include "calibrate/measure/points.h"
 
 namespace meshwright::app {
 

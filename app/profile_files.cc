@@ -9,14 +9,14 @@
 #include "app/commands/inputs.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
-#include "calibrate/fit_check.h"
-#include "calibrate/holdout.h"
+#include "calibrate/fit/fit_check.h"
+#include "calibrate/fit/holdout.h"
 #include "calibrate/imported/imported.h"
-#include "calibrate/merge.h"
-#include "calibrate/profile_json.h"
+#include "calibrate/profile/merge.h"
+#include "calibrate/profile/profile_json.h"
 #include "reports/sha256.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "sim/base/error.h"
+#include "sim/hardware/cluster.h"
 
 namespace meshwright::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/profile.h"
+#include "calibrate/profile/profile.h"
 
 namespace meshwright::app {
 

@@ -21,7 +21,7 @@
 #include "app/commands/volume.h"
 #include "app/generated/paths.h"
 #include "calibrate/backends/module.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {

@@ -12,12 +12,12 @@
 #include "app/program.h"
 #include "app/trial_trace.h"
 #include "calibrate/backends/module.h"
-#include "calibrate/rank_failure.h"
+#include "calibrate/launch/rank_failure.h"
 #include "reports/origin_json.h"
 #include "reports/table.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {

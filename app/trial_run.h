@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/rank_place.h"
+#include "calibrate/launch/rank_place.h"
 #include "calibrate/trial/trial.h"
-#include "sim/job.h"
+#include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 

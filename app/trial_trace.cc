@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
+#include "sim/step/terms.h"
 
 namespace meshwright::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/trace.h"
-#include "sim/observation.h"
+#include "sim/step/observation.h"
 
 namespace meshwright::app {
 

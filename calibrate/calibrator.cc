@@ -8,11 +8,11 @@
 #include "calibrate/bench/overlap_bench.h"
 #include "calibrate/bench/pair_bench.h"
 #include "calibrate/bench/point_bench.h"
-#include "calibrate/fit_check.h"
-#include "calibrate/rank_hosts.h"
-#include "calibrate/rank_times.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "calibrate/fit/fit_check.h"
+#include "calibrate/launch/rank_hosts.h"
+#include "calibrate/measure/rank_times.h"
+#include "sim/base/error.h"
+#include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
 namespace {

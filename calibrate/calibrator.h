@@ -13,8 +13,8 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/backends/compute.h"
-#include "calibrate/measurement.h"
-#include "calibrate/profile.h"
+#include "calibrate/measure/measurement.h"
+#include "calibrate/profile/profile.h"
 #include "calibrate/sweep.h"
 
 namespace meshwright::calibrate {

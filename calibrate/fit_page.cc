@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/fit_check.h"
+#include "calibrate/fit/fit_check.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "calibrate/bench/kernel_bench.h"
-#include "sim/cost/collective.h"
+#include "sim/collective/collective.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "calibrate/bench/gemm_bench.h"
-#include "calibrate/bench/kernel_sizes.h"
-#include "calibrate/group_shapes.h"
-#include "calibrate/points.h"
+#include "calibrate/measure/group_shapes.h"
+#include "calibrate/measure/kernel_sizes.h"
+#include "calibrate/measure/points.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {

@@ -17,12 +17,13 @@ find_program(MESHWRIGHT_CCACHE ccache)
 if(MESHWRIGHT_CCACHE)
   # A second checkout finds what the first one compiled.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-               ${MESHWRIGHT_CCACHE})
+               CCACHE_SLOPPINESS=pch_defines,time_macros ${MESHWRIGHT_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 option(MESHWRIGHT_TESTS "Build the tests" ON)
+option(MESHWRIGHT_PRECOMPILED_HEADERS "Parse common headers once" ON)
 option(MESHWRIGHT_WARNINGS_AS_ERRORS "Warnings are errors" OFF)
 option(MESHWRIGHT_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 foreach(part ONEDNN MPI CUDA NCCL)

@@ -23,12 +23,26 @@ if(MESHWRIGHT_SANITIZE)
   target_link_options(meshwright_flags INTERFACE -fsanitize=address ${undefined})
 endif()
 
+# The headers that most sources read are parsed once for all rooms, and once for all tests.
+function(meshwright_add_precompiled name header)
+  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(${name} PRIVATE meshwright_flags ${ARGN})
+  target_precompile_headers(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/cmake/${header}>)
+endfunction()
+if(MESHWRIGHT_PRECOMPILED_HEADERS)
+  meshwright_add_precompiled(meshwright_precompiled precompiled.h nlohmann_json::nlohmann_json fmt::fmt)
+endif()
+
 # The static library of one room, meshwright::<name>. Sources and headers are added by
 # target_sources in the room and its folders.
 function(meshwright_add_room name)
   add_library(meshwright_${name} STATIC)
   add_library(meshwright::${name} ALIAS meshwright_${name})
   target_link_libraries(meshwright_${name} PUBLIC meshwright_flags ${ARGN})
+  if(MESHWRIGHT_PRECOMPILED_HEADERS)
+    target_link_libraries(meshwright_${name} PRIVATE fmt::fmt)
+    target_precompile_headers(meshwright_${name} REUSE_FROM meshwright_precompiled)
+  endif()
 endfunction()
 
 # meshwright_room_files(<room> name...): name.h (if there) and name.cc (if there) of this folder.
@@ -55,6 +69,10 @@ function(meshwright_add_test name)
   target_compile_definitions(${name} PRIVATE MESHWRIGHT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              MESHWRIGHT_PROGRAM="${CMAKE_BINARY_DIR}/bin/meshwright")
   set_target_properties(${name} PROPERTIES MESHWRIGHT_IS_TEST ON)
+  if(MESHWRIGHT_PRECOMPILED_HEADERS)
+    target_link_libraries(${name} PRIVATE fmt::fmt)
+    target_precompile_headers(${name} REUSE_FROM meshwright_precompiled_test)
+  endif()
   set(labels unit)
   if(arg_LABELS)
     set(labels ${arg_LABELS})

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 

@@ -7,8 +7,11 @@
 #include <string_view>
 
 #include "interop/launch.h"
-#include "sim/cost/memory.h"
-#include "sim/names.h"
+#include "sim/base/job.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+#include "sim/memory/memory.h"
+#include "sim/model/model.h"
 
 namespace meshwright::interop {
 namespace {

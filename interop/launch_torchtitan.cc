@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include "interop/launch.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::interop {
 namespace {

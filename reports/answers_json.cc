@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/answers_json.h"
 
-#include "planner/brief_name.h"
-#include "sim/names.h"
+#include "planner/search/brief_name.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

@@ -4,7 +4,7 @@
 // it.
 #pragma once
 
-#include "planner/answers.h"
+#include "planner/questions/answers.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports {

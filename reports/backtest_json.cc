@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

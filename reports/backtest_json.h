@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "planner/backtest.h"
+#include "planner/accuracy/backtest.h"
 #include "reports/table.h"
 #include "sim/json/records.h"
 

@@ -7,7 +7,8 @@
 #include <array>
 
 #include "reports/text.h"
-#include "sim/names.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/device.h"
 
 namespace meshwright::reports {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reports/table.h"
-#include "sim/cost/group_load.h"
+#include "sim/collective/group_load.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::reports {

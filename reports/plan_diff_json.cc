@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "planner/brief_name.h"
+#include "planner/search/brief_name.h"
 #include "reports/plan_json.h"
 #include "sim/json/reader.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

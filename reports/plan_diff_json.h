@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "planner/plan_diff.h"
+#include "planner/questions/plan_diff.h"
 #include "reports/origin_json.h"
 #include "reports/table.h"
 #include "sim/json/records.h"

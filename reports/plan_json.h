@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/answers.h"
-#include "planner/plan.h"
-#include "planner/search.h"
+#include "planner/questions/answers.h"
+#include "planner/search/plan.h"
+#include "planner/search/search.h"
 #include "reports/origin_json.h"
 #include "sim/json/records.h"
 

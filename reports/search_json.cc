@@ -5,9 +5,10 @@
 
 #include <algorithm>
 
-#include "planner/space.h"
+#include "planner/search/space.h"
 #include "sim/json/reader.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

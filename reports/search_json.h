@@ -3,7 +3,7 @@
 // report can look at the same ones again.
 #pragma once
 
-#include "planner/search.h"
+#include "planner/search/search.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports {

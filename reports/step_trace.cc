@@ -7,13 +7,13 @@
 #include <array>
 
 #include "reports/text.h"
-#include "sim/cost/data_parallel.h"
-#include "sim/cost/optimizer.h"
-#include "sim/cost_table.h"
-#include "sim/error.h"
-#include "sim/names.h"
-#include "sim/pipeline.h"
+#include "sim/base/error.h"
+#include "sim/layout/short_name.h"
 #include "sim/schedule/schedule.h"
+#include "sim/step/cost_table.h"
+#include "sim/step/data_parallel.h"
+#include "sim/step/optimizer.h"
+#include "sim/step/pipeline.h"
 
 namespace meshwright::reports {
 namespace {

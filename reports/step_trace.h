@@ -9,7 +9,7 @@
 #pragma once
 
 #include "reports/trace.h"
-#include "sim/estimate.h"
+#include "sim/step/estimate.h"
 
 namespace meshwright::reports {
 

@@ -2,11 +2,11 @@
 // The tables that commands print and the report repeats.
 #pragma once
 
-#include "planner/plan.h"
-#include "planner/validation.h"
+#include "planner/accuracy/validation.h"
+#include "planner/search/plan.h"
 #include "reports/table.h"
-#include "sim/cost/volume.h"
-#include "sim/estimate.h"
+#include "sim/step/estimate.h"
+#include "sim/volume/volume.h"
 
 namespace meshwright::reports {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace meshwright::reports {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports {

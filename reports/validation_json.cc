@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/validation_json.h"
 
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

@@ -2,7 +2,7 @@
 // Predicted beside measured, as a file (schema "meshwright.validation/1").
 #pragma once
 
-#include "planner/validation.h"
+#include "planner/accuracy/validation.h"
 #include "reports/origin_json.h"
 #include "sim/json/records.h"
 

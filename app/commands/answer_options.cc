@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {

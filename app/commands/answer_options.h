@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/answers.h"
+#include "planner/questions/answers.h"
 
 namespace CLI {
 class App;

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 
-#include "planner/brief_name.h"
+#include "planner/search/brief_name.h"
 #include "reports/table.h"
-#include "sim/names.h"
 
 namespace meshwright::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "planner/answers.h"
+#include "planner/questions/answers.h"
 
 namespace meshwright::app {
 

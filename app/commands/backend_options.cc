@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "calibrate/backends/module.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {

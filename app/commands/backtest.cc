@@ -12,10 +12,10 @@
 #include "app/files.h"
 #include "app/measurements.h"
 #include "app/program.h"
-#include "planner/backtest.h"
-#include "planner/refit.h"
+#include "planner/accuracy/backtest.h"
+#include "planner/accuracy/refit.h"
 #include "reports/backtest_json.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {

@@ -15,8 +15,8 @@
 #include "app/profile_files.h"
 #include "app/program.h"
 #include "calibrate/backends/module.h"
-#include "calibrate/launch.h"
-#include "sim/error.h"
+#include "calibrate/launch/launch.h"
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {

@@ -14,9 +14,9 @@
 #include "app/files.h"
 #include "app/program.h"
 #include "reports/cluster_text.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/json/reader.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
 
 namespace meshwright::app {
 namespace {

@@ -15,7 +15,7 @@
 #include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {

@@ -10,15 +10,14 @@
 #include "app/commands/named_layout.h"
 #include "app/files.h"
 #include "app/program.h"
-#include "planner/brief_name.h"
-#include "planner/explanation.h"
-#include "planner/rank_map.h"
-#include "planner/rejection.h"
+#include "planner/questions/explanation.h"
+#include "planner/questions/rank_map.h"
+#include "planner/search/brief_name.h"
+#include "planner/search/rejection.h"
 #include "reports/plan_json.h"
 #include "reports/table.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
-#include "sim/names.h"
 
 namespace meshwright::app {
 namespace {

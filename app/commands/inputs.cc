@@ -7,8 +7,9 @@
 #include <iterator>
 
 #include "app/files.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "sim/base/error.h"
+#include "sim/base/job.h"
+#include "sim/json/reader.h"
 
 namespace meshwright::app {
 

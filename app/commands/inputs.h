@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/job.h"
 #include "sim/model/model.h"
 
 namespace CLI {
@@ -37,7 +37,7 @@ struct Inputs {
 enum class GpuCounts { one, several };
 void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts = GpuCounts::one);
-// Reads the files; documented defaults stand in for an absent job (sim/job.h).
+// Reads the files; documented defaults stand in for an absent job (sim/base/job.h).
 Inputs load_inputs(const InputOptions& options);
 Job load_job_with_overrides(const InputOptions& options);
 

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "app/files.h"
-#include "planner/space.h"
-#include "sim/error.h"
+#include "planner/search/space.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/search.h"
+#include "planner/search/search.h"
 #include "reports/plan_json.h"
 
 namespace meshwright::app {

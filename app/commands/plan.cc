@@ -16,16 +16,16 @@
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/program.h"
-#include "planner/answers.h"
-#include "planner/capacity.h"
-#include "planner/choice.h"
-#include "planner/search.h"
+#include "planner/questions/answers.h"
+#include "planner/search/capacity.h"
+#include "planner/search/choice.h"
+#include "planner/search/search.h"
 #include "reports/plan_json.h"
 #include "reports/sha256.h"
 #include "reports/tables.h"
 #include "reports/text.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "sim/base/error.h"
+#include "sim/step/terms.h"
 
 namespace meshwright::app {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "app/files.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/refit.h"
+#include "planner/accuracy/refit.h"
 
 namespace meshwright::app {
 

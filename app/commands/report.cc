@@ -20,7 +20,7 @@
 #include "reports/report_json.h"
 #include "reports/sha256.h"
 #include "reports/tables.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {

@@ -8,9 +8,10 @@
 #include <array>
 #include <charconv>
 
-#include "planner/space.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "planner/search/space.h"
+#include "sim/base/error.h"
+#include "sim/json/reader.h"
+#include "sim/layout/layout.h"
 
 namespace meshwright::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "planner/search.h"
+#include "planner/search/search.h"
 
 namespace CLI {
 class App;

@@ -13,14 +13,14 @@
 #include "app/program.h"
 #include "app/trial_run.h"
 #include "calibrate/backends/module.h"
-#include "calibrate/launch.h"
+#include "calibrate/launch/launch.h"
 #include "calibrate/trial/trial.h"
 #include "reports/plan_json.h"
 #include "reports/sha256.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/base/trial_mode.h"
 #include "sim/json/reader.h"
-#include "sim/json/trial_mode_names.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {

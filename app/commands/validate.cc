@@ -16,13 +16,13 @@
 #include "app/generated/paths.h"
 #include "app/observations.h"
 #include "app/program.h"
-#include "planner/validation.h"
+#include "planner/accuracy/validation.h"
 #include "reports/plan_json.h"
 #include "reports/sha256.h"
 #include "reports/tables.h"
 #include "reports/validation_json.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "sim/base/error.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {

@@ -11,10 +11,10 @@
 #include "app/files.h"
 #include "app/program.h"
 #include "reports/tables.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/json/records.h"
-#include "sim/layout/rules.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
+#include "sim/rules/rules.h"
 
 namespace meshwright::app {
 namespace {

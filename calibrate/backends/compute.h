@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/job.h"
-#include "sim/units.h"
+#include "sim/base/job.h"
+#include "sim/base/units.h"
 
 namespace meshwright::calibrate {
 

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

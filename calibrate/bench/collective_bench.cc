@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "calibrate/bench/sample_data.h"
-#include "sim/names.h"
+#include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
 namespace {

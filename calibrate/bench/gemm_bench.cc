@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "calibrate/bench/sample_data.h"
-#include "sim/names.h"
+#include "sim/base/job.h"
 
 namespace meshwright::calibrate {
 namespace {

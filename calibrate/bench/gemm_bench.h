@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/bench/bench.h"
-#include "sim/cost/compute.h"
+#include "sim/kernel_time/compute.h"
 
 namespace meshwright::calibrate {
 

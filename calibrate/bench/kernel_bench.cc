@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "calibrate/bench/sample_data.h"
-#include "sim/error.h"
-#include "sim/model/operators.h"
+#include "sim/base/error.h"
+#include "sim/operators/operators.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "calibrate/bench/bench.h"
-#include "calibrate/bench/kernel_sizes.h"
+#include "calibrate/measure/kernel_sizes.h"
 
 namespace meshwright::calibrate {
 
 struct KernelCase {
-  std::string_view kernel;  // of sim/model/operators.h
+  std::string_view kernel;  // of sim/operators/operators.h
   Bytes traffic;            // of one run
   int launches = 1;         // that the model charges for it
 };

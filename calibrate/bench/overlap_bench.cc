@@ -8,7 +8,7 @@
 
 #include "calibrate/bench/bench.h"
 #include "calibrate/bench/gemm_bench.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

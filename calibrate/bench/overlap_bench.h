@@ -8,8 +8,8 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/backends/compute.h"
-#include "calibrate/measurement.h"
-#include "calibrate/points.h"
+#include "calibrate/measure/measurement.h"
+#include "calibrate/measure/points.h"
 
 namespace meshwright::calibrate {
 

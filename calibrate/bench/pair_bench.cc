@@ -2,8 +2,8 @@
 #include "calibrate/bench/pair_bench.h"
 
 #include "calibrate/bench/bench.h"
-#include "calibrate/measurement.h"
-#include "calibrate/rank_hosts.h"
+#include "calibrate/launch/rank_hosts.h"
+#include "calibrate/measure/measurement.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/backends/compute.h"
-#include "calibrate/pairs.h"
-#include "calibrate/stragglers.h"
+#include "calibrate/measure/pairs.h"
+#include "calibrate/measure/stragglers.h"
 
 namespace meshwright::calibrate {
 

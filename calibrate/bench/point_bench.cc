@@ -5,7 +5,7 @@
 #include "calibrate/bench/gemm_bench.h"
 #include "calibrate/bench/kernel_bench.h"
 #include "calibrate/bench/memory_bench.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 

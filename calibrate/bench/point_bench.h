@@ -6,7 +6,7 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/bench/bench.h"
-#include "calibrate/points.h"
+#include "calibrate/measure/points.h"
 
 namespace meshwright::calibrate {
 

@@ -14,7 +14,7 @@
 
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/hardware/placement.h"
 
 namespace meshwright::calibrate {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/backends/compute.h"
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace meshwright::calibrate {
 

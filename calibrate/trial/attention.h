@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causal attention of a tensor rank's heads through memory (no fused kernel): qkv, scores, softmax,
-// context, projection. One entry here for each of sim/model/attention_operators.cc; the queries of
+// context, projection. One entry here for each of sim/operators/attention.cc; the queries of
 // a group are one matrix against the group's key and value.
 #pragma once
 

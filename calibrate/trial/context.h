@@ -8,7 +8,7 @@
 #include "calibrate/trial/parameters.h"
 #include "calibrate/trial/rank_groups.h"
 #include "calibrate/trial/recorder.h"
-#include "sim/job.h"
+#include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer layer on one tensor rank, operator by operator as sim/model/operators.cc lists
-// them. A model without attention has fc1, activation, fc2 only, and no residual.
+// One transformer layer on one tensor rank, operator by operator as sim/operators/operators.cc
+// lists them. A model without attention has fc1, activation, fc2 only, and no residual.
 #pragma once
 
 #include <optional>

@@ -13,7 +13,7 @@
 
 namespace meshwright::calibrate {
 
-// What the ledger of sim/cost/volume.h calls a linear's collectives.
+// What the ledger of sim/volume/volume.h calls a linear's collectives.
 struct LinearNames {
   std::string_view forward, backward, weight_gradient;
 };

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "calibrate/backends/compute.h"
-#include "sim/estimate.h"
+#include "sim/step/estimate.h"
 
 namespace meshwright::calibrate {
 

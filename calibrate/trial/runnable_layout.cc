@@ -6,8 +6,10 @@
 #include <string>
 
 #include "calibrate/trial/trial.h"
-#include "sim/layout/rules.h"
-#include "sim/names.h"
+#include "sim/base/job.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+#include "sim/rules/rules.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/trial/recorder.h"
-#include "sim/observation.h"
+#include "sim/step/observation.h"
 
 namespace meshwright::calibrate {
 

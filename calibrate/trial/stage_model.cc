@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 

@@ -10,7 +10,7 @@
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/backends/compute.h"
-#include "sim/observation.h"
+#include "sim/step/observation.h"
 
 namespace meshwright::calibrate {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "calibrate/trial/rotary_table.h"
-#include "sim/model/operators.h"
+#include "sim/operators/operators.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -6,7 +6,7 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/layout/rules.h"
+#include "sim/rules/rules.h"
 
 namespace meshwright::reports::html {
 namespace {

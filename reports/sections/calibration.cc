@@ -5,7 +5,8 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/names.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/placement.h"
 
 namespace meshwright::reports {
 namespace {

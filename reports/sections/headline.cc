@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
-#include "planner/brief_name.h"
+#include "planner/search/brief_name.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/names.h"
+#include "sim/hardware/device.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {

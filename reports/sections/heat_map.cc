@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "reports/sections/sections_json.h"
-#include "sim/evaluate.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
+#include "sim/step/evaluate.h"
 
 namespace meshwright::reports {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/cost/collective_model.h"
-#include "sim/cost/gemm_model.h"
-#include "sim/names.h"
+#include "sim/collective/collective_model.h"
+#include "sim/hardware/cluster.h"
+#include "sim/kernel_time/gemm_model.h"
 
 namespace meshwright::reports {
 namespace {

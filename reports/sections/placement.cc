@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "planner/rank_map.h"
+#include "planner/questions/rank_map.h"
 #include "reports/answers_json.h"
 #include "reports/cluster_text.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/names.h"
+#include "sim/hardware/cluster.h"
 
 namespace meshwright::reports {
 namespace {

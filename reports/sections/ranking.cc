@@ -6,7 +6,8 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
+#include "sim/step/terms.h"
 
 namespace meshwright::reports {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/scaling.h"
+#include "planner/questions/scaling.h"
 
 #include <fmt/format.h>
 

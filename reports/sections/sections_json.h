@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan.h"
-#include "planner/search.h"
-#include "planner/validation.h"
+#include "planner/accuracy/validation.h"
+#include "planner/search/plan.h"
+#include "planner/search/search.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports {

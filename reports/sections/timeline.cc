@@ -7,9 +7,9 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/names.h"
-#include "sim/pipeline.h"
 #include "sim/schedule/schedule.h"
+#include "sim/step/pipeline.h"
+#include "sim/step/terms.h"
 
 namespace meshwright::reports {
 namespace {

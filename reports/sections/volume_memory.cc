@@ -7,7 +7,6 @@
 #include "reports/sections/sections_json.h"
 #include "sim/hardware/placement.h"
 #include "sim/layout/stages.h"
-#include "sim/names.h"
 
 namespace meshwright::reports {
 namespace {

@@ -4,7 +4,6 @@
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/model/parameters.h"
-#include "sim/names.h"
 
 namespace meshwright::reports {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright {
 

@@ -7,16 +7,28 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/enum_names.h"
+#include "sim/base/units.h"
 #include "sim/hardware/device.h"
 #include "sim/hardware/framework.h"
-#include "sim/units.h"
 
 namespace meshwright {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
+inline constexpr std::array kCollectiveNames{EnumName{Collective::all_reduce, "all_reduce"},
+                                             EnumName{Collective::all_gather, "all_gather"},
+                                             EnumName{Collective::reduce_scatter, "reduce_scatter"},
+                                             EnumName{Collective::all_to_all, "all_to_all"},
+                                             EnumName{Collective::broadcast, "broadcast"},
+                                             EnumName{Collective::send_recv, "send_recv"}};
+constexpr std::string_view name_of(Collective v) { return name_in(kCollectiveNames, v); }
 
 // Which wire a group's traffic is limited by.
 enum class Tier { self, intra_node, inter_node };
+inline constexpr std::array kTierNames{EnumName{Tier::self, "self"},
+                                       EnumName{Tier::intra_node, "intra_node"},
+                                       EnumName{Tier::inter_node, "inter_node"}};
+constexpr std::string_view name_of(Tier v) { return name_in(kTierNames, v); }
 
 struct CollectivePoint {
   Bytes payload;  // size of the whole array, as nccl-tests counts it
@@ -77,10 +89,18 @@ enum class NodeFabric {
   pcie,          // the PCIe root joins devices and NICs
   shared_memory  // the cores of a machine
 };
+inline constexpr std::array kNodeFabricNames{EnumName{NodeFabric::nvswitch, "nvswitch"},
+                                             EnumName{NodeFabric::pcie, "pcie"},
+                                             EnumName{NodeFabric::shared_memory, "shared_memory"}};
+constexpr std::string_view name_of(NodeFabric v) { return name_in(kNodeFabricNames, v); }
 
 // How NICs meet leaf switches: the same NIC of every node on one leaf (NVIDIA's rails), or all NICs
 // of a node on the node's leaf.
 enum class NetworkFabric { rail_optimised, fat_tree };
+inline constexpr std::array kNetworkFabricNames{
+    EnumName{NetworkFabric::rail_optimised, "rail_optimised"},
+    EnumName{NetworkFabric::fat_tree, "fat_tree"}};
+constexpr std::string_view name_of(NetworkFabric v) { return name_in(kNetworkFabricNames, v); }
 
 struct Cluster {
   std::string name;

@@ -7,13 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "sim/job.h"
-#include "sim/units.h"
+#include "sim/base/enum_names.h"
+#include "sim/base/job.h"
+#include "sim/base/units.h"
 
 namespace meshwright {
 
 // Where a number came from, best first. A sum is as good as its weakest part.
 enum class Provenance { measured, interpolated, fitted, extrapolated, datasheet, assumed };
+inline constexpr std::array kProvenanceNames{EnumName{Provenance::measured, "measured"},
+                                             EnumName{Provenance::interpolated, "interpolated"},
+                                             EnumName{Provenance::fitted, "fitted"},
+                                             EnumName{Provenance::extrapolated, "extrapolated"},
+                                             EnumName{Provenance::datasheet, "datasheet"},
+                                             EnumName{Provenance::assumed, "assumed"}};
+constexpr std::string_view name_of(Provenance v) { return name_in(kProvenanceNames, v); }
+
 constexpr Provenance weakest(Provenance a, Provenance b) { return a < b ? b : a; }
 
 // A predicted time with what stands behind it.
@@ -47,7 +56,7 @@ struct GemmModel {
   std::vector<GemmPoint> points;  // sorted by (m, n, k, batch)
 };
 
-// A memory-bound kernel: time = launch + bytes / rate. Names: sim/model/operators.h.
+// A memory-bound kernel: time = launch + bytes / rate. Names: sim/operators/operators.h.
 struct KernelRate {
   std::string kernel;
   BytesPerSecond rate;

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace meshwright {
 

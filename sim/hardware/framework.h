@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "sim/job.h"
+#include "sim/base/job.h"
+#include "sim/base/units.h"
 #include "sim/layout/layout.h"
-#include "sim/units.h"
 
 namespace meshwright {
 

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "sim/base/enum_names.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 
@@ -41,6 +42,16 @@ enum class Group {
   embedding,    // first and last stage of a pipeline; group_size 2
   model,        // tensor x pipeline: norms and flags
 };
+inline constexpr std::array kGroupNames{EnumName{Group::tensor, "tensor"},
+                                        EnumName{Group::context, "context"},
+                                        EnumName{Group::data, "data"},
+                                        EnumName{Group::pipeline, "pipeline"},
+                                        EnumName{Group::expert, "expert"},
+                                        EnumName{Group::expert_tensor, "expert_tensor"},
+                                        EnumName{Group::expert_data, "expert_data"},
+                                        EnumName{Group::embedding, "embedding"},
+                                        EnumName{Group::model, "model"}};
+constexpr std::string_view name_of(Group v) { return name_in(kGroupNames, v); }
 
 // Where a rank sits on the dense mesh; ranks are numbered with the layout's rank_order.
 struct Coordinates {

@@ -18,7 +18,7 @@
 #include <boost/property_map/function_property_map.hpp>
 #pragma GCC diagnostic pop
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright {
 namespace {

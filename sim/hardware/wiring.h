@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/units.h"
 #include "sim/hardware/cluster.h"
-#include "sim/units.h"
 
 namespace meshwright {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright {
 namespace {

@@ -2,9 +2,12 @@
 // Links and clusters as JSON.
 #include <algorithm>
 
+#include "sim/base/job.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/device.h"
 #include "sim/json/amount_json.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
 
 namespace meshwright {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright {
 

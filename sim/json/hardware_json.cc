@@ -6,9 +6,10 @@
 #include <cmath>
 #include <tuple>
 
+#include "sim/base/job.h"
+#include "sim/hardware/device.h"
 #include "sim/json/amount_json.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
 
 namespace meshwright {
 namespace {

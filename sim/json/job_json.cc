@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/base/job.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
 
 namespace meshwright {
 

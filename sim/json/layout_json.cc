@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "sim/json/reader.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/model/model.h"
 #include "sim/model/parameters.h"
-#include "sim/names.h"
 
 namespace meshwright {
 namespace {

@@ -4,10 +4,14 @@
 #include <mutex>
 #include <set>
 
+#include "sim/base/trial_mode.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/placement.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
-#include "sim/json/trial_mode_names.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
+#include "sim/step/terms.h"
+#include "sim/volume/volume.h"
 
 namespace meshwright {
 namespace {

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.h"
+#include "sim/base/enum_names.h"
+#include "sim/base/error.h"
 
 namespace meshwright {
 
@@ -24,14 +25,6 @@ struct NumberRange {
   double high = 1e300;
   bool low_excluded = false;
 };
-
-template <typename Enum>
-struct EnumName {
-  Enum value;
-  std::string_view name;
-};
-template <typename Enum>
-EnumName(Enum, std::string_view) -> EnumName<Enum>;
 
 class ObjectReader {
  public:

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sim/estimate.h"
+#include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
-#include "sim/observation.h"
+#include "sim/step/estimate.h"
+#include "sim/step/observation.h"
 
 namespace meshwright {
 

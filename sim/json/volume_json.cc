@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/hardware/placement.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
 
 namespace meshwright {
 namespace {

@@ -6,15 +6,53 @@
 #include <array>
 #include <cstdint>
 
+#include "sim/base/enum_names.h"
+
 namespace meshwright {
 
 enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe };
+inline constexpr std::array kPipelineScheduleNames{
+    EnumName{PipelineSchedule::gpipe, "gpipe"},
+    EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
+    EnumName{PipelineSchedule::interleaved, "interleaved"},
+    EnumName{PipelineSchedule::zb_h1, "zb_h1"},
+    EnumName{PipelineSchedule::zb_h2, "zb_h2"},
+    EnumName{PipelineSchedule::zb_v, "zb_v"},
+    EnumName{PipelineSchedule::dualpipe, "dualpipe"}};
+constexpr std::string_view name_of(PipelineSchedule v) {
+  return name_in(kPipelineScheduleNames, v);
+}
+
 // Whose pipeline runs. Nanotron gives out layers by what they and the output linear cost
 // (models/base.py) and wants p - 1 micro-batches at least (pipeline_parallel/engine.py).
 enum class PipelineEngine { megatron, nanotron };
+inline constexpr std::array kPipelineEngineNames{EnumName{PipelineEngine::megatron, "megatron"},
+                                                 EnumName{PipelineEngine::nanotron, "nanotron"}};
+constexpr std::string_view name_of(PipelineEngine v) { return name_in(kPipelineEngineNames, v); }
+
 enum class RecomputeGranularity { none, selective, full };
+inline constexpr std::array kRecomputeGranularityNames{
+    EnumName{RecomputeGranularity::none, "none"},
+    EnumName{RecomputeGranularity::selective, "selective"},
+    EnumName{RecomputeGranularity::full, "full"}};
+constexpr std::string_view name_of(RecomputeGranularity v) {
+  return name_in(kRecomputeGranularityNames, v);
+}
+
 enum class RecomputeMethod { uniform, block };
+inline constexpr std::array kRecomputeMethodNames{EnumName{RecomputeMethod::uniform, "uniform"},
+                                                  EnumName{RecomputeMethod::block, "block"}};
+constexpr std::string_view name_of(RecomputeMethod v) { return name_in(kRecomputeMethodNames, v); }
+
 enum class ContextParallelAlgorithm { p2p, all_gather, a2a, a2a_p2p };  // cp_comm_type
+inline constexpr std::array kContextParallelAlgorithmNames{
+    EnumName{ContextParallelAlgorithm::p2p, "p2p"},
+    EnumName{ContextParallelAlgorithm::all_gather, "all_gather"},
+    EnumName{ContextParallelAlgorithm::a2a, "a2a"},
+    EnumName{ContextParallelAlgorithm::a2a_p2p, "a2a+p2p"}};
+constexpr std::string_view name_of(ContextParallelAlgorithm v) {
+  return name_in(kContextParallelAlgorithmNames, v);
+}
 
 // Modules that selective recompute can run again (Megatron --recompute-modules), as bits.
 enum RecomputeModule : std::uint8_t {
@@ -24,8 +62,18 @@ enum RecomputeModule : std::uint8_t {
   kRecomputeMlp = 8,               // mlp, moe
   kRecomputeMlaUpProjection = 16,  // mla_up_proj
 };
+inline constexpr std::array kRecomputeModuleNames{
+    EnumName{kRecomputeCoreAttention, "core_attn"}, EnumName{kRecomputeLayerNorm, "layernorm"},
+    EnumName{kRecomputeMlpActivation, "mlp_act"}, EnumName{kRecomputeMlp, "mlp"},
+    EnumName{kRecomputeMlaUpProjection, "mla_up_proj"}};
+constexpr std::string_view name_of(RecomputeModule v) { return name_in(kRecomputeModuleNames, v); }
 
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
+inline constexpr std::array kAxisNames{EnumName{Axis::tensor, "tp"}, EnumName{Axis::context, "cp"},
+                                       EnumName{Axis::expert, "ep"}, EnumName{Axis::data, "dp"},
+                                       EnumName{Axis::pipeline, "pp"}};
+constexpr std::string_view name_of(Axis v) { return name_in(kAxisNames, v); }
+
 using RankOrder = std::array<Axis, 5>;  // innermost (fastest varying rank) first
 
 struct Layout {

@@ -6,11 +6,29 @@
 #include <optional>
 #include <string>
 
+#include "sim/base/enum_names.h"
+
 namespace meshwright {
 
 enum class Normalization { none, layer_norm, rms_norm };
+inline constexpr std::array kNormalizationNames{EnumName{Normalization::none, "none"},
+                                                EnumName{Normalization::layer_norm, "layer_norm"},
+                                                EnumName{Normalization::rms_norm, "rms_norm"}};
+constexpr std::string_view name_of(Normalization v) { return name_in(kNormalizationNames, v); }
+
 enum class PositionEmbedding { none, learned, rope, alibi };
+inline constexpr std::array kPositionEmbeddingNames{
+    EnumName{PositionEmbedding::none, "none"}, EnumName{PositionEmbedding::learned, "learned"},
+    EnumName{PositionEmbedding::rope, "rope"}, EnumName{PositionEmbedding::alibi, "alibi"}};
+constexpr std::string_view name_of(PositionEmbedding v) {
+  return name_in(kPositionEmbeddingNames, v);
+}
+
 enum class Activation { relu, gelu, swiglu, geglu };
+inline constexpr std::array kActivationNames{
+    EnumName{Activation::relu, "relu"}, EnumName{Activation::gelu, "gelu"},
+    EnumName{Activation::swiglu, "swiglu"}, EnumName{Activation::geglu, "geglu"}};
+constexpr std::string_view name_of(Activation v) { return name_in(kActivationNames, v); }
 
 // Gated activations have two input matrices (gate and up).
 constexpr bool is_gated(Activation a) { return a == Activation::swiglu || a == Activation::geglu; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/schedule/dualpipe.h"
 #include "sim/schedule/schedule.h"
 #include "sim/schedule/zero_bubble.h"

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/base/units.h"
 #include "sim/layout/layout.h"
-#include "sim/units.h"
 
 namespace meshwright {
 
@@ -86,7 +86,7 @@ struct Timeline {
 };
 
 // The program of one stage, and of every stage. Preconditions are the schedule_* rules of
-// sim/layout/rules.h.
+// sim/rules/rules.h.
 StageProgram stage_program(PipelineSchedule schedule, int stages, int stage, int micro_batches,
                            int chunks);
 std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, int stages,

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::accuracy {
 namespace {

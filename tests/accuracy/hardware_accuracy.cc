@@ -19,10 +19,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/cost/collective_model.h"
-#include "sim/cost/gemm_model.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/collective/collective_model.h"
 #include "sim/json/records.h"
+#include "sim/kernel_time/gemm_model.h"
 #include "tests/accuracy/csv_rows.h"
 #include "tests/accuracy/scatter_svg.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMMs in every precision that the device has against a double-precision triple loop on the
 // numbers as they are after rounding to that precision.
-#include "sim/names.h"
+#include "sim/base/job.h"
 #include "tests/device/both_devices.h"
 
 namespace meshwright::calibrate {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "calibrate/backends/module.h"
-#include "calibrate/rank_place.h"
+#include "calibrate/launch/rank_place.h"
 
 namespace meshwright::calibrate {
 

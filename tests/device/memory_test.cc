@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/device/both_devices.h"
 
 namespace meshwright::calibrate {

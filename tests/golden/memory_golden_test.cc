@@ -4,7 +4,7 @@
 // with fp32 gradients. Equal to the byte.
 #include <gtest/gtest.h>
 
-#include "sim/cost/memory.h"
+#include "sim/memory/memory.h"
 
 namespace meshwright {
 namespace {

@@ -3,7 +3,7 @@
 // SimuMax (4dcaae5). Equal definitions must give equal bytes; every difference is worked out here.
 #include <gtest/gtest.h>
 
-#include "sim/cost/volume.h"
+#include "sim/volume/volume.h"
 
 namespace meshwright {
 namespace {

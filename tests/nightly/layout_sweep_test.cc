@@ -10,8 +10,9 @@
 #include <filesystem>
 
 #include "app/files.h"
-#include "sim/estimate.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+#include "sim/step/estimate.h"
 
 namespace meshwright {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "app/files.h"
-#include "sim/cost/collective.h"
+#include "sim/collective/collective.h"
 
 namespace meshwright {
 namespace {

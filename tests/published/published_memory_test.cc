@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/cost/memory.h"
+#include "sim/memory/memory.h"
 
 namespace meshwright {
 namespace {

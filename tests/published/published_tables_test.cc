@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "app/measurements.h"
-#include "planner/backtest.h"
+#include "planner/accuracy/backtest.h"
 
 namespace meshwright {
 namespace {

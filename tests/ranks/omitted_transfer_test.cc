@@ -10,7 +10,8 @@
 #include <cmath>
 
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
 #include "tests/ranks/omitting_communicator.h"
 #include "tests/ranks/same_step.h"
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "calibrate/backends/module.h"
-#include "calibrate/rank_failure.h"
-#include "calibrate/rank_place.h"
-#include "sim/error.h"
+#include "calibrate/launch/rank_failure.h"
+#include "calibrate/launch/rank_place.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

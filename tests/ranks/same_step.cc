@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "calibrate/trial/trial.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::calibrate {
 

@@ -3,7 +3,7 @@
 // a rank can hold a piece of.
 #pragma once
 
-#include "sim/job.h"
+#include "sim/base/job.h"
 #include "sim/model/model.h"
 
 namespace meshwright::calibrate {

@@ -6,15 +6,16 @@
 #include <algorithm>
 
 #include "calibrate/trial/trial.h"
-#include "sim/cost/volume.h"
-#include "sim/model/operators.h"
-#include "sim/names.h"
+#include "sim/layout/short_name.h"
+#include "sim/operators/operators.h"
+#include "sim/step/terms.h"
+#include "sim/volume/volume.h"
 #include "tests/ranks/some_layouts.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-// What the ranks counted is what the ledger of sim/cost/volume.h says, call by call.
+// What the ranks counted is what the ledger of sim/volume/volume.h says, call by call.
 std::vector<std::string> lines(const std::vector<Transfer>& transfers) {
   std::vector<std::string> text;
   for (const Transfer& t : transfers) {

@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "calibrate/trial/trial.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
 #include "tests/ranks/some_layouts.h"
 
 namespace meshwright::calibrate {

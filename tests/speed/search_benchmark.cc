@@ -10,9 +10,9 @@
 #include <string>
 
 #include "app/commands/inputs.h"
-#include "planner/answers.h"
-#include "planner/search.h"
-#include "planner/space.h"
+#include "planner/questions/answers.h"
+#include "planner/search/search.h"
+#include "planner/search/space.h"
 
 namespace meshwright::planner {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "calibrate/backends/cpu/gemm.h"
 #include "calibrate/backends/cpu/kernels.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {

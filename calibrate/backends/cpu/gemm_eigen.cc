@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 
 #include "calibrate/backends/cpu/gemm.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {

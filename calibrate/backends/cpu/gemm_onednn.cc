@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "calibrate/backends/cpu/gemm.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cuda {
 

@@ -11,8 +11,8 @@
 #include "calibrate/backends/cuda/cublas_check.h"
 #include "calibrate/backends/cuda/kernels.h"
 #include "calibrate/backends/cuda/stream.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "sim/base/error.h"
+#include "sim/base/job.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {

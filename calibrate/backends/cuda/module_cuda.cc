@@ -3,7 +3,7 @@
 #include "calibrate/backends/cuda/compute_cuda.h"
 #include "calibrate/backends/cuda/device.h"
 #include "calibrate/backends/module.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

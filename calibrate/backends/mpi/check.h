@@ -8,7 +8,7 @@
 
 #include <array>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 

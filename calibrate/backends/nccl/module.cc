@@ -9,7 +9,7 @@
 #include "calibrate/backends/nccl/communicator.h"
 #include "calibrate/backends/nccl/shared_device.h"
 #include "calibrate/backends/nccl/tuner_listener.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

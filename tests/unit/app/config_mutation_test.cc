@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "app/files.h"
-#include "sim/error.h"
-#include "sim/estimate.h"
+#include "sim/base/error.h"
 #include "sim/json/records.h"
+#include "sim/step/estimate.h"
 
 namespace meshwright {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "app/files.h"
-#include "planner/search.h"
+#include "planner/search/search.h"
 #include "reports/cluster_text.h"
 
 namespace meshwright {

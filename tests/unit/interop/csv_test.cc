@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::interop {
 namespace {

@@ -2,7 +2,7 @@
 // A small model on a small cluster, cheap enough to look at every layout twice.
 #pragma once
 
-#include "planner/search.h"
+#include "planner/search/search.h"
 
 namespace meshwright::planner {
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "plan_fixture.h"
-#include "planner/answers.h"
-#include "planner/choice.h"
-#include "planner/search.h"
+#include "planner/questions/answers.h"
+#include "planner/search/choice.h"
+#include "planner/search/search.h"
 
 namespace meshwright::reports {
 

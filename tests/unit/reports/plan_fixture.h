@@ -3,8 +3,8 @@
 // cost model.
 #pragma once
 
-#include "planner/plan.h"
-#include "planner/validation.h"
+#include "planner/accuracy/validation.h"
+#include "planner/search/plan.h"
 #include "reports/origin_json.h"
 
 namespace meshwright::reports {

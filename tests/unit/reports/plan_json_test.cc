@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "plan_fixture.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::reports {
 namespace {

@@ -7,7 +7,7 @@
 #include "answered_plan.h"
 #include "reports/answers_json.h"
 #include "schema_check.h"
-#include "sim/cost/gemm_model.h"
+#include "sim/kernel_time/gemm_model.h"
 
 namespace meshwright::reports {
 namespace {

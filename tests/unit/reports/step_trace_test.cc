@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "plan_fixture.h"
-#include "sim/error.h"
-#include "sim/names.h"
+#include "sim/base/error.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+#include "sim/step/terms.h"
 
 namespace meshwright::reports {
 namespace {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calibrate/profile_json.h"
-#include "sim/error.h"
+#include "calibrate/profile/profile_json.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

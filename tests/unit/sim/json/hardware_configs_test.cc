@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/cost/collective.h"
-#include "sim/cost/compute.h"
+#include "sim/collective/collective.h"
 #include "sim/json/records.h"
+#include "sim/kernel_time/compute.h"
 
 namespace meshwright {
 namespace {

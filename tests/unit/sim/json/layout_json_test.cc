@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/base/error.h"
 #include "sim/json/records.h"
-#include "sim/names.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright {
 namespace {

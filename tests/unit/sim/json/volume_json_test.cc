@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/json/records.h"
-#include "tests/unit/sim/cost/volume_fixture.h"
+#include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {

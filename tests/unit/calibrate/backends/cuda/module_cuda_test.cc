@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "calibrate/backends/module.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {

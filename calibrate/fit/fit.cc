@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/fit/fit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "calibrate/fit/least_squares.h"
+#include "sim/collective/collective.h"
+#include "sim/collective/collective_model.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/device.h"
+#include "sim/kernel_time/gemm_model.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// Too few points to say how far off a model is.
+constexpr double kUnknownSpread = 0.3;
+constexpr std::size_t kFewestPoints = 4;
+
+double best_rate(const std::vector<GemmPoint>& points) {
+  double best = 0.0;
+  for (const GemmPoint& p : points) {
+    best = std::max(best, (gemm_flops({p.batch, p.m, p.n, p.k}) / p.time).value());
+  }
+  return best;
+}
+
+const Link& link_of(const Cluster& cluster, Tier tier) {
+  return tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;
+}
+
+struct LinkSample {
+  Collective collective;
+  Placement place;
+  Bytes payload;
+  Seconds time;
+};
+
+std::vector<LinkSample> samples_of(const Cluster& cluster, Tier tier) {
+  std::vector<LinkSample> samples;
+  for (const CollectiveCurve& curve : link_of(cluster, tier).curves) {
+    const Placement place = measured_placement(curve, tier, cluster);
+    for (const CollectivePoint& p : curve.points) {
+      samples.push_back({curve.collective, place, p.payload, p.time});
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+Fit fit_gemm(GemmModel& model, const Device& device) {
+  Fit fit{.what = "gemm " + std::string(name_of(model.precision)), .parameters = {}};
+  const FlopsPerSecond best = flops_per_second(best_rate(model.points));
+  model.peak = best;
+  model.sustained_fraction = 1.0;
+  model.relative_spread = kUnknownSpread;
+  model.provenance = Provenance::fitted;
+  fit.points = static_cast<int>(model.points.size());
+  if (model.points.size() < kFewestPoints) return fit;
+  std::vector<double> observed;
+  for (const GemmPoint& p : model.points) observed.push_back(p.time.value());
+  GemmModel tried = model;
+  tried.points.clear();
+  const LogFit result = fit_log_space(
+      {1.0, 16.0},
+      [&](std::span<const double> parameters, std::size_t i) {
+        const GemmPoint& p = model.points[i];
+        tried.sustained_fraction = parameters[0];
+        tried.ramp_k = parameters[1];
+        return gemm_model_time({p.batch, p.m, p.n, p.k}, tried, device).value();
+      },
+      observed);
+  // peak is the best rate seen; where the fit asks for more, that is the peak.
+  model.peak *= std::max(1.0, result.parameters[0]);
+  model.sustained_fraction = std::min(1.0, result.parameters[0]);
+  model.ramp_k = result.parameters[1];
+  model.relative_spread = result.relative_spread;
+  fit.relative_spread = result.relative_spread;
+  fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * best.value(),
+                     result.standard_errors[0] * best.value()},
+                    {"ramp_k", result.parameters[1], result.standard_errors[1]}};
+  return fit;
+}
+
+Fit fit_link(Cluster& cluster, Tier tier) {
+  Link& link = tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;
+  Fit fit{.what = "link " + std::string(name_of(tier)), .parameters = {}};
+  const std::vector<LinkSample> samples = samples_of(cluster, tier);
+  fit.points = static_cast<int>(samples.size());
+  link.bandwidth_fraction = 1.0;
+  link.relative_spread = kUnknownSpread;
+  if (samples.size() < kFewestPoints) return fit;
+  std::vector<double> observed;
+  for (const LinkSample& s : samples) observed.push_back(s.time.value());
+  Cluster tried = cluster;
+  Link& tried_link = tier == Tier::intra_node ? tried.intra_node : tried.inter_node;
+  tried_link.curves.clear();
+  const LogFit result = fit_log_space(
+      {1e-6, 1e9},
+      [&](std::span<const double> parameters, std::size_t i) {
+        tried_link.latency = seconds(parameters[0]);
+        tried_link.bandwidth = bytes_per_second(parameters[1]);
+        const LinkSample& s = samples[i];
+        return collective_model_time(s.collective, s.payload, s.place, tried).value();
+      },
+      observed);
+  link.latency = seconds(result.parameters[0]);
+  link.bandwidth = bytes_per_second(result.parameters[1]);
+  link.relative_spread = result.relative_spread;
+  link.provenance = Provenance::fitted;
+  fit.relative_spread = result.relative_spread;
+  fit.parameters = {
+      {"latency_seconds", result.parameters[0], result.standard_errors[0]},
+      {"bandwidth_bytes_per_second", result.parameters[1], result.standard_errors[1]}};
+  return fit;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models for shapes and sizes between and beyond the measured ones: a sustained GEMM rate, and a
+// latency and bandwidth for each link, with how sure they are.
+//
+// The models are sim's own (GemmModel, Link); least squares on the logarithm of time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/measure/points.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/device.h"
+
+namespace meshwright::calibrate {
+
+struct FittedParameter {
+  std::string name;  // with its unit
+  double value = 0.0;
+  double standard_error = 0.0;
+};
+
+struct Fit {
+  std::string what;  // "gemm fp32", "link intra_node"
+  std::vector<FittedParameter> parameters;
+  double relative_spread = 0.0;  // of the residuals
+  int points = 0;
+};
+
+// Fills peak, sustained_fraction, ramp_k and the spread of `model` from its points. `device` gives
+// launch cost and memory bandwidth, which are measured before.
+Fit fit_gemm(GemmModel& model, const Device& device);
+
+// Fills latency, bandwidth and the spread of the cluster's link of this tier from its curves. A
+// link between nodes is fitted with what the link inside a node already says.
+Fit fit_link(Cluster& cluster, Tier tier);
+
+}  // namespace meshwright::calibrate

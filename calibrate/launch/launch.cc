@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/launch/launch.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "calibrate/launch/child_process.h"
+#include "calibrate/launch/rank_failure.h"
+#include "sim/base/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string find_on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path candidate = fs::path(folder) / program;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
+  }
+  throw SystemError(fmt::format("{} is not on PATH, so no ranks can be started", program),
+                    "apt install openmpi-bin, or start this command under srun or mpirun yourself");
+}
+
+// Open MPI takes OMPI_MCA_* variables as its parameters: no warnings about networks that a machine
+// does not have. It refuses to run as root unless told twice.
+std::vector<std::pair<std::string, std::string>> rank_environment(const LaunchOptions& options) {
+  std::vector<std::pair<std::string, std::string>> result = {
+      {"OMP_NUM_THREADS", "1"},
+      {"OMPI_MCA_btl_base_warn_component_unused", "0"},
+      {"OMPI_MCA_mca_base_component_show_load_errors", "0"},
+  };
+  if (geteuid() == 0) {
+    result.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    result.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+  result.insert(result.end(), options.environment.begin(), options.environment.end());
+  return result;
+}
+
+void note_root_once() {
+  static bool noted = false;
+  if (noted || geteuid() != 0 || std::getenv("OMPI_ALLOW_RUN_AS_ROOT") != nullptr) return;
+  noted = true;
+  fmt::print(stderr, "note: running as root; mpirun is told to allow it\n");
+}
+
+std::string this_host() {
+  std::vector<char> name(256, '\0');
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
+}
+
+LaunchOutcome outcome_of(const ChildEnd& end, const RankFailure& failure) {
+  LaunchOutcome outcome;
+  outcome.exit_code =
+      WIFSIGNALED(end.wait_status) ? 128 + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
+  if (end.timed_out) {
+    outcome.cause = "the ranks did not end within the time limit";
+  } else if (end.interrupted) {
+    outcome.cause = "interrupted";
+  } else if (outcome.exit_code != 0) {
+    outcome.rank = failure.rank;
+    outcome.host = failure.host.empty() ? this_host() : failure.host;
+    outcome.cause = !failure.cause.empty()
+                        ? failure.cause
+                        : fmt::format("mpirun ended with code {}", outcome.exit_code);
+  }
+  if (!outcome.cause.empty() && outcome.exit_code == 0) outcome.exit_code = 1;
+  return outcome;
+}
+
+}  // namespace
+
+int usable_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::string> cores;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    std::ifstream file(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    std::string siblings;
+    if (!std::getline(file, siblings)) siblings = std::to_string(cpu);
+    cores.insert(siblings);
+  }
+  return std::max(1, static_cast<int>(cores.size()));
+}
+
+// Open MPI 4 names them orte_ and hwloc_base_, Open MPI 5 prte_ and hwloc_default_.
+bool environment_places_ranks() {
+  constexpr std::array kVariables{
+      "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_hwloc_base_binding_policy",
+      "PRTE_MCA_prte_default_hostfile", "PRTE_MCA_hwloc_default_binding_policy"};
+  return std::any_of(kVariables.begin(), kVariables.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,
+                                        const std::vector<std::string>& program,
+                                        const LaunchOptions& options) {
+  std::vector<std::string> command = {mpirun, "-np", std::to_string(ranks)};
+  const std::vector<std::string> fits = {"--bind-to", "core"};
+  const std::vector<std::string> crowded = {"--oversubscribe", "--bind-to", "none"};
+  const auto& binding = ranks <= cores ? fits : crowded;
+  if (options.place_ranks) command.insert(command.end(), binding.begin(), binding.end());
+  command.insert(command.end(), {"-x", "OMP_NUM_THREADS"});
+  for (const auto& [name, value] : options.environment) {
+    command.insert(command.end(), {"-x", name});
+  }
+  command.insert(command.end(), options.mpirun_arguments.begin(), options.mpirun_arguments.end());
+  command.insert(command.end(), program.begin(), program.end());
+  return command;
+}
+
+LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
+                           const LaunchOptions& options) {
+  const std::string mpirun = find_on_path("mpirun");
+  note_root_once();
+  LaunchOptions placed = options;
+  placed.place_ranks = options.place_ranks && !environment_places_ranks();
+  RankFailureReader reader;
+  const ChildEnd end =
+      run_child({.command = mpirun_command(mpirun, ranks, usable_cores(), program, placed),
+                 .environment = rank_environment(options),
+                 .time_limit_seconds = options.time_limit_seconds,
+                 .grace_seconds = kGraceSeconds},
+                [&](std::string_view line) {
+                  reader.read_line(line);
+                  return !reader.failure().cause.empty();
+                });
+  return outcome_of(end, reader.failure());
+}
+
+std::vector<std::string> this_program() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  if (error || !file) throw SystemError("cannot read /proc/self: is /proc mounted?");
+  std::vector<std::string> program = {path.string()};
+  std::string argument;
+  std::getline(file, argument, '\0');  // the name we were called by
+  while (std::getline(file, argument, '\0')) program.push_back(argument);
+  return program;
+}
+
+}  // namespace meshwright::calibrate

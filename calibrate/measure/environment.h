@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine that was measured, as a profile keeps it: enough to judge a number later. Environment
+// variables are never part of it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/units.h"
+
+namespace meshwright::calibrate {
+
+struct MachineDescription {
+  std::string host;
+  std::string cpu;
+  int cores = 0;  // of the machine, hyper-threads counted
+  Bytes memory;
+  std::string kernel;                                          // "Linux 6.1.0"
+  double load_average = 0.0;                                   // one minute, at the start
+  std::vector<std::pair<std::string, std::string>> details{};  // libraries, driver, clocks
+};
+
+MachineDescription describe_machine();
+// "2026-01-31T12:00:00Z"; honours SOURCE_DATE_EPOCH, so that files can be reproduced.
+std::string utc_now();
+
+}  // namespace meshwright::calibrate

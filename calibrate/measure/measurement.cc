@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/measure/measurement.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "sim/base/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// p90 - p10 of a normal distribution, in standard deviations.
+constexpr double kDecilesApart = 2.563;
+constexpr double kMostRepetitions = 10'000;
+
+double percentile(const std::vector<double>& sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+class Attempt {
+ public:
+  Attempt(Communicator& ranks, const Clock& clock, const std::function<void(int)>& run,
+          const MeasureOptions& options)
+      : ranks_(ranks), clock_(clock), run_(run), options_(options) {}
+
+  Measurement measure() {
+    Measurement result;
+    result.repetitions = warm_up();
+    const double start = clock_();
+    std::vector<double> samples;
+    own_.clear();
+    while (result.stopped == StopReason::go_on) {
+      samples.push_back(sample(result.repetitions) / result.repetitions);
+      result.stopped = decide(samples, clock_() - start);
+    }
+    result.summary = summarise(std::move(samples));
+    result.own_median = summarise(own_).median / result.repetitions;
+    return result;
+  }
+
+ private:
+  double sample(int repetitions) {
+    ranks_.barrier();
+    const double start = clock_();
+    run_(repetitions);
+    own_.push_back(clock_() - start);
+    return ranks_.host_max(own_.back());
+  }
+
+  // The last warm-up says how often a short piece of work has to be repeated: the same number on
+  // all ranks, since host_max gives all of them the same time.
+  int warm_up() {
+    double once = 0.0;
+    for (int i = 0; i < std::max(1, options_.warmup); ++i) once = sample(1);
+    const double wanted = std::ceil(options_.shortest_sample / std::max(once, 1e-9));
+    return static_cast<int>(std::clamp(wanted, 1.0, kMostRepetitions));
+  }
+
+  StopReason decide(const std::vector<double>& samples, double elapsed) {
+    StopReason reason = StopReason::go_on;
+    if (ranks_.rank() == 0) reason = stop_reason(options_.stop, samples, elapsed);
+    ranks_.host_broadcast(&reason, sizeof reason, 0);
+    return reason;
+  }
+
+  Communicator& ranks_;
+  const Clock& clock_;
+  const std::function<void(int)>& run_;
+  const MeasureOptions& options_;
+  std::vector<double> own_;
+};
+
+}  // namespace
+
+Summary summarise(std::vector<double> samples) {
+  invariant(!samples.empty(), "a summary of no samples");
+  std::sort(samples.begin(), samples.end());
+  const double median = percentile(samples, 0.5);
+  const double p10 = percentile(samples, 0.1), p90 = percentile(samples, 0.9);
+  return {.median = seconds(median),
+          .min = seconds(samples.front()),
+          .p10 = seconds(p10),
+          .p90 = seconds(p90),
+          .count = static_cast<int>(samples.size()),
+          .relative_spread = median > 0.0 ? (p90 - p10) / (kDecilesApart * median) : 0.0};
+}
+
+double steady_clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Measurement measure(Communicator& ranks, const Clock& clock, const std::function<void(int)>& run,
+                    const MeasureOptions& options) {
+  Attempt attempt(ranks, clock, run, options);
+  Measurement first = attempt.measure();
+  if (first.summary.relative_spread <= options.noisy_above) return first;
+  Measurement second = attempt.measure();
+  Measurement& calmer =
+      second.summary.relative_spread < first.summary.relative_spread ? second : first;
+  calmer.repeated = true;
+  calmer.noisy = calmer.summary.relative_spread > options.noisy_above;
+  return calmer;
+}
+
+}  // namespace meshwright::calibrate

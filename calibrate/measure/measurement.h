@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times something that all ranks do together: the slowest rank counts, every rank takes the same
+// number of samples (rank 0 decides), and noise is kept beside the median.
+//
+// relative_spread = (p90 - p10) / (2.563 * median): the standard deviation of a normal sample,
+// without its outliers.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "calibrate/backends/communicator.h"
+#include "calibrate/measure/stopping.h"
+#include "sim/base/units.h"
+
+namespace meshwright::calibrate {
+
+struct Summary {
+  Seconds median, min, p10, p90;
+  int count = 0;
+  double relative_spread = 0.0;
+};
+
+// Percentiles by linear interpolation between the sorted samples. At least one sample.
+Summary summarise(std::vector<double> samples);
+
+using Clock = std::function<double()>;  // seconds, never backwards
+double steady_clock_seconds();
+
+struct MeasureOptions {
+  StopOptions stop{};
+  int warmup = 2;
+  double shortest_sample = 50e-6;  // seconds; what is shorter is repeated within a sample
+  double noisy_above = 0.15;       // relative spread that is measured again, and flagged
+};
+
+struct Measurement {
+  Summary summary;
+  StopReason stopped = StopReason::go_on;
+  int repetitions = 1;    // within a sample
+  bool repeated = false;  // the first attempt was noisy; the calmer one is kept
+  bool noisy = false;     // both were
+  Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
+};
+
+// run(n) does the work n times and waits for it. Collective over `ranks`.
+Measurement measure(Communicator& ranks, const Clock& clock, const std::function<void(int)>& run,
+                    const MeasureOptions& options);
+
+}  // namespace meshwright::calibrate

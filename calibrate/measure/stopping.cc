@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/measure/stopping.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "calibrate/measure/measurement.h"
+
+namespace meshwright::calibrate {
+
+std::string_view name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::steady:
+      return "steady";
+    case StopReason::time_used_up:
+      return "time_used_up";
+    case StopReason::enough_samples:
+      return "enough_samples";
+    case StopReason::go_on:
+      break;
+  }
+  return "go_on";
+}
+
+StopReason stop_reason(const StopOptions& options, std::span<const double> samples,
+                       double elapsed_seconds) {
+  const auto count = static_cast<int>(samples.size());
+  if (count < options.min_samples) return StopReason::go_on;
+  if (count >= options.max_samples) return StopReason::enough_samples;
+  if (elapsed_seconds >= options.max_seconds) return StopReason::time_used_up;
+  if (elapsed_seconds < options.min_seconds) return StopReason::go_on;
+  const Summary summary = summarise({samples.begin(), samples.end()});
+  const double error =
+      std::sqrt(std::numbers::pi / 2.0) * summary.relative_spread / std::sqrt(count);
+  return error <= options.target_error ? StopReason::steady : StopReason::go_on;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/profile/drift.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibrate/bench/point_bench.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::size_t kEveryNth = 10;
+constexpr int kFewestOfAGroup = 2;
+constexpr double kDeviations = 3.0;
+// What no machine repeats itself better than, from one minute to the next.
+constexpr double kLeastSpread = 0.01;
+
+std::string group_of(const MeasuredPoint& p) {
+  switch (p.kind) {
+    case PointKind::gemm:
+      return fmt::format("gemm {}", name_of(p.precision));
+    case PointKind::kernel:
+      return "kernels";
+    case PointKind::collective:
+      return fmt::format("{} {}", name_of(p.collective), name_of(p.tier));
+    default:
+      return std::string(name_of(p.kind));
+  }
+}
+
+struct Pair {
+  double log_ratio = 0.0, variance = 0.0;
+};
+
+double variance_of(const MeasuredPoint& p) {
+  const double spread = std::max(kLeastSpread, p.measurement.summary.relative_spread);
+  return spread * spread;
+}
+
+GroupDrift judged(std::string group, const std::vector<Pair>& pairs, double tolerance) {
+  double mean = 0.0, variance = 0.0;
+  const auto n = static_cast<double>(pairs.size());
+  for (const Pair& pair : pairs) {
+    mean += pair.log_ratio / n;
+    variance += pair.variance / (n * n);
+  }
+  GroupDrift drift{.group = std::move(group),
+                   .time_ratio = std::exp(mean),
+                   .noise = kDeviations * std::sqrt(variance),
+                   .points = static_cast<int>(pairs.size())};
+  drift.drifted = std::abs(mean) > std::log1p(tolerance) && std::abs(mean) > drift.noise;
+  return drift;
+}
+
+std::string text_of(const GroupDrift& d) {
+  const bool slower = d.time_ratio > 1.0;
+  const double percent = 100.0 * (slower ? d.time_ratio - 1.0 : 1.0 / d.time_ratio - 1.0);
+  return fmt::format("{} is {:.0f} % {} ({} points, noise {:.0f} %)", d.group, percent,
+                     slower ? "slower" : "faster", d.points, 100.0 * d.noise);
+}
+
+}  // namespace
+
+std::vector<MeasuredPoint> drift_sample(const std::vector<MeasuredPoint>& points) {
+  std::map<std::string, int> taken;
+  std::vector<MeasuredPoint> sample;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!can_be_timed(points[i])) continue;
+    int& count = taken[group_of(points[i])];
+    if (i % kEveryNth != 0 && count >= kFewestOfAGroup) continue;
+    ++count;
+    sample.push_back(points[i]);
+  }
+  return sample;
+}
+
+bool DriftReport::holds() const {
+  return std::none_of(groups.begin(), groups.end(), [](const GroupDrift& d) { return d.drifted; });
+}
+
+std::string DriftReport::sentence() const {
+  int points = 0;
+  std::vector<std::string> drifted;
+  for (const GroupDrift& d : groups) {
+    points += d.points;
+    if (d.drifted) drifted.push_back(text_of(d));
+  }
+  if (drifted.empty()) {
+    return fmt::format("the profile still holds: {} points in {} groups were measured again",
+                       points, groups.size());
+  }
+  return fmt::format(
+      "the profile no longer holds: {}; calibrate again, or look for what changed (clocks, driver, "
+      "libraries, other programs)",
+      fmt::join(drifted, ", "));
+}
+
+DriftReport compare_points(const std::vector<MeasuredPoint>& before,
+                           const std::vector<MeasuredPoint>& again, double tolerance) {
+  std::map<std::string, std::vector<Pair>> groups;
+  for (const MeasuredPoint& now : again) {
+    const auto old = std::find_if(before.begin(), before.end(),
+                                  [&](const MeasuredPoint& p) { return same_subject(p, now); });
+    if (old == before.end()) continue;
+    groups[group_of(now)].push_back(
+        {std::log(now.time() / old->time()), variance_of(now) + variance_of(*old)});
+  }
+  DriftReport report;
+  for (const auto& [group, pairs] : groups) {
+    report.groups.push_back(judged(group, pairs, tolerance));
+  }
+  return report;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration leaves behind: the measured machine as a Cluster that sim can use, and enough
+// beside it to judge the numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/fit/fit.h"
+#include "calibrate/measure/environment.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/stragglers.h"
+#include "sim/hardware/cluster.h"
+
+namespace meshwright::calibrate {
+
+struct Profile {
+  std::string created;  // UTC
+  std::string tool_version;
+  std::string command;  // that made it
+  MachineDescription machine;
+  Cluster cluster;
+  std::vector<MeasuredPoint> points;  // in the order of measurement
+  std::vector<Fit> fits;
+  std::vector<std::string> notes;  // points left out or noisy, a loaded machine
+  std::vector<RankSpeed> ranks;    // every rank beside the median one
+  std::vector<Straggler> stragglers;
+};
+
+// The cluster of measured points: the device with its GEMM points and kernel rates, the links with
+// their curves, and the models fitted to them. Several times of one shape (transposed operands) are
+// averaged; their difference counts as spread.
+struct Assembled {
+  Cluster cluster;
+  std::vector<Fit> fits;
+};
+Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster);
+
+}  // namespace meshwright::calibrate

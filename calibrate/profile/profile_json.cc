@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/profile/profile_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/base/job.h"
+#include "sim/hardware/cluster.h"
+#include "sim/json/reader.h"
+#include "sim/json/records.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::array kPointKindNames{EnumName{PointKind::gemm, "gemm"},
+                                     EnumName{PointKind::kernel, "kernel"},
+                                     EnumName{PointKind::memory_copy, "memory_copy"},
+                                     EnumName{PointKind::host_link, "host_link"},
+                                     EnumName{PointKind::kernel_launch, "kernel_launch"},
+                                     EnumName{PointKind::collective, "collective"},
+                                     EnumName{PointKind::overlap, "overlap"}};
+constexpr std::array kStopReasonNames{EnumName{StopReason::go_on, "go_on"},
+                                      EnumName{StopReason::steady, "steady"},
+                                      EnumName{StopReason::time_used_up, "time_used_up"},
+                                      EnumName{StopReason::enough_samples, "enough_samples"}};
+
+Json to_json(const MachineDescription& machine) {
+  Json json{{"host", machine.host},     {"cpu", machine.cpu},
+            {"cores", machine.cores},   {"memory_bytes", machine.memory.value()},
+            {"kernel", machine.kernel}, {"load_average", machine.load_average},
+            {"details", Json::object()}};
+  for (const auto& [name, value] : machine.details) json["details"][name] = value;
+  return json;
+}
+
+MachineDescription machine_from_json(ObjectReader reader) {
+  MachineDescription machine;
+  machine.host = reader.required_string("host");
+  machine.cpu = reader.required_string("cpu");
+  machine.cores = reader.required_int("cores");
+  machine.memory = bytes(reader.required_number("memory_bytes"));
+  machine.kernel = reader.optional_string("kernel", "");
+  machine.load_average = reader.optional_number("load_average", 0.0);
+  if (reader.has("details")) {
+    for (const auto& [name, value] : reader.member("details").items()) {
+      machine.details.emplace_back(name,
+                                   value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  reader.finish();
+  return machine;
+}
+
+Json to_json(const Fit& fit) {
+  Json json{{"what", fit.what},
+            {"points", fit.points},
+            {"relative_spread", fit.relative_spread},
+            {"parameters", Json::array()}};
+  for (const FittedParameter& p : fit.parameters) {
+    // A parameter that the points do not bound has no finite error: null.
+    json["parameters"].push_back(
+        {{"name", p.name},
+         {"value", p.value},
+         {"standard_error",
+          std::isfinite(p.standard_error) ? Json(p.standard_error) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Fit fit_from_json(ObjectReader reader) {
+  Fit fit;
+  fit.what = reader.required_string("what");
+  fit.points = reader.required_int("points", {.low = 0});
+  fit.relative_spread = reader.required_number("relative_spread");
+  const auto& parameters = reader.required_array("parameters");
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    ObjectReader p(parameters[i], reader.file(),
+                   fmt::format("{}/{}", reader.pointer_to("parameters"), i));
+    fit.parameters.push_back({.name = p.required_string("name"),
+                              .value = p.required_number("value"),
+                              .standard_error = p.optional_number("standard_error", INFINITY)});
+    p.finish();
+  }
+  reader.finish();
+  return fit;
+}
+
+Json to_json(const KernelSizes& sizes) {
+  return {{"positions", sizes.positions}, {"batch", sizes.batch},
+          {"hidden", sizes.hidden},       {"ffn", sizes.ffn},
+          {"heads", sizes.heads},         {"vocab", sizes.vocab}};
+}
+
+KernelSizes sizes_from_json(ObjectReader reader) {
+  KernelSizes sizes;
+  sizes.positions = reader.required_int("positions");
+  sizes.batch = reader.required_int("batch");
+  sizes.hidden = reader.required_int("hidden");
+  sizes.ffn = reader.required_int("ffn");
+  sizes.heads = reader.required_int("heads");
+  sizes.vocab = reader.required_int("vocab");
+  reader.finish();
+  return sizes;
+}
+
+Json to_json(const RankSpeed& rank) {
+  return {{"rank", rank.rank}, {"local_rank", rank.local_rank}, {"host", rank.host},
+          {"gemm", rank.gemm}, {"memory", rank.memory},         {"network", rank.network}};
+}
+
+RankSpeed rank_from_json(ObjectReader reader) {
+  RankSpeed rank;
+  rank.rank = reader.required_int("rank", {.low = 0});
+  rank.local_rank = reader.required_int("local_rank", {.low = 0});
+  rank.host = reader.required_string("host");
+  rank.gemm = reader.required_number("gemm");
+  rank.memory = reader.required_number("memory");
+  rank.network = reader.required_number("network");
+  reader.finish();
+  return rank;
+}
+
+Json to_json(const Straggler& straggler) {
+  Json json{{"what", straggler.what}, {"rank", straggler.rank}};
+  if (straggler.other >= 0) json["other_rank"] = straggler.other;
+  json["relative_time"] = straggler.relative_time;
+  json["score"] = straggler.score;
+  json["sentence"] = straggler.sentence;
+  return json;
+}
+
+Straggler straggler_from_json(ObjectReader reader) {
+  Straggler straggler;
+  straggler.what = reader.required_string("what");
+  straggler.rank = reader.required_int("rank", {.low = 0});
+  straggler.other = reader.optional_int("other_rank", -1, {.low = 0});
+  straggler.relative_time = reader.required_number("relative_time");
+  straggler.score = reader.required_number("score");
+  straggler.sentence = reader.required_string("sentence");
+  reader.finish();
+  return straggler;
+}
+
+// A profile stays small on any machine: of a large job only the ranks that are named are kept.
+constexpr std::size_t kMostRanks = 1024;
+
+Json ranks_json(const Profile& profile) {
+  const auto is_named = [&](int rank) {
+    return std::any_of(profile.stragglers.begin(), profile.stragglers.end(),
+                       [rank](const Straggler& s) { return s.rank == rank || s.other == rank; });
+  };
+  Json json = Json::array();
+  for (const RankSpeed& rank : profile.ranks) {
+    if (profile.ranks.size() <= kMostRanks || is_named(rank.rank)) json.push_back(to_json(rank));
+  }
+  return json;
+}
+
+// Five digits: more than any clock here repeats, and a profile stays small.
+double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+
+void add_what(Json& json, const MeasuredPoint& point) {
+  if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {
+    json["precision"] = name_of(point.precision);
+    json["batch"] = point.shape.batch;
+    json["m"] = point.shape.m;
+    json["n"] = point.shape.n;
+    json["k"] = point.shape.k;
+    json["transpose_a"] = point.transpose_a;
+    json["transpose_b"] = point.transpose_b;
+    json["accumulate"] = point.accumulate;
+  } else if (point.kind == PointKind::kernel) {
+    json["kernel"] = point.kernel;
+    json["launches"] = point.launches;
+    if (point.sizes) json["sizes"] = to_json(*point.sizes);
+  }
+  if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
+    json["collective"] = name_of(point.collective);
+    json["tier"] = name_of(point.tier);
+    json["group_size"] = point.group_size;
+    if (point.ranks_per_node > 0) json["ranks_per_node"] = point.ranks_per_node;
+    if (point.groups_per_node > 0) json["groups_per_node"] = point.groups_per_node;
+  }
+}
+
+void read_what(ObjectReader& reader, MeasuredPoint& point) {
+  if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {
+    point.precision = reader.optional_enum("precision", point.precision, kPrecisionNames);
+    point.shape = {.batch = reader.required_int("batch"),
+                   .m = reader.required_int("m"),
+                   .n = reader.required_int("n"),
+                   .k = reader.required_int("k")};
+    point.transpose_a = reader.optional_bool("transpose_a", false);
+    point.transpose_b = reader.optional_bool("transpose_b", false);
+    point.accumulate = reader.optional_bool("accumulate", false);
+  } else if (point.kind == PointKind::kernel) {
+    point.kernel = reader.required_string("kernel");
+    point.launches = reader.optional_int("launches", 1);
+    if (reader.has("sizes")) point.sizes = sizes_from_json(reader.required_object("sizes"));
+  }
+  if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
+    point.collective = reader.optional_enum("collective", point.collective, kCollectiveNames);
+    point.tier = reader.optional_enum("tier", point.tier, kTierNames);
+    point.group_size = reader.required_int("group_size");
+    point.ranks_per_node = reader.optional_int("ranks_per_node", 0, {.low = 0});
+    point.groups_per_node = reader.optional_int("groups_per_node", 0, {.low = 0});
+  }
+}
+
+MeasuredPoint read_measured_point(ObjectReader reader) {
+  constexpr NumberRange kPositive{.low = 0.0, .low_excluded = true};
+  MeasuredPoint point;
+  point.kind = reader.optional_enum("kind", point.kind, kPointKindNames);
+  read_what(reader, point);
+  point.amount = bytes(reader.required_number("amount_bytes"));
+  Measurement& m = point.measurement;
+  m.summary.median = seconds(reader.required_number("median_seconds"));
+  m.summary.min = seconds(reader.required_number("min_seconds"));
+  m.summary.p10 = seconds(reader.required_number("p10_seconds"));
+  m.summary.p90 = seconds(reader.required_number("p90_seconds"));
+  m.summary.relative_spread = reader.required_number("relative_spread");
+  m.summary.count = reader.required_int("samples");
+  m.repetitions = reader.optional_int("repetitions", 1);
+  m.stopped = reader.optional_enum("stopped", m.stopped, kStopReasonNames);
+  m.repeated = reader.optional_bool("repeated", false);
+  m.noisy = reader.optional_bool("noisy", false);
+  point.source = reader.optional_string("source", "");
+  point.algorithm = reader.optional_string("algorithm", "");
+  if (point.kind == PointKind::overlap) {
+    point.product_alone = seconds(reader.required_number("product_alone_seconds"));
+    point.collective_alone = seconds(reader.required_number("collective_alone_seconds", kPositive));
+    point.product_beside = seconds(reader.required_number("product_beside_seconds"));
+    point.collective_beside = seconds(reader.required_number("collective_beside_seconds"));
+  }
+  reader.finish();
+  return point;
+}
+
+template <typename Item, typename Read>
+std::vector<Item> read_all(ObjectReader& reader, std::string_view key, const Read& read) {
+  std::vector<Item> items;
+  if (!reader.has(key)) return items;
+  const auto& array = reader.required_array(key);
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    items.push_back(read(
+        ObjectReader(array[i], reader.file(), fmt::format("{}/{}", reader.pointer_to(key), i))));
+  }
+  return items;
+}
+
+}  // namespace
+
+Json to_json(const MeasuredPoint& point) {
+  const Measurement& m = point.measurement;
+  Json json{{"kind", name_of(point.kind)}};
+  add_what(json, point);
+  json["amount_bytes"] = point.amount.value();
+  json["median_seconds"] = rounded(m.summary.median.value());
+  json["min_seconds"] = rounded(m.summary.min.value());
+  json["p10_seconds"] = rounded(m.summary.p10.value());
+  json["p90_seconds"] = rounded(m.summary.p90.value());
+  json["relative_spread"] = rounded(m.summary.relative_spread);
+  json["samples"] = m.summary.count;
+  json["repetitions"] = m.repetitions;
+  json["stopped"] = name_of(m.stopped);
+  if (m.repeated) json["repeated"] = true;
+  if (m.noisy) json["noisy"] = true;
+  if (!point.source.empty()) json["source"] = point.source;
+  if (!point.algorithm.empty()) json["algorithm"] = point.algorithm;
+  if (point.kind == PointKind::overlap) {
+    json["product_alone_seconds"] = rounded(point.product_alone.value());
+    json["collective_alone_seconds"] = rounded(point.collective_alone.value());
+    json["product_beside_seconds"] = rounded(point.product_beside.value());
+    json["collective_beside_seconds"] = rounded(point.collective_beside.value());
+  }
+  return json;
+}
+
+MeasuredPoint point_from_json(const nlohmann::json& json, const std::string& file,
+                              const std::string& pointer) {
+  return read_measured_point(ObjectReader(json, file, pointer));
+}
+
+Json to_json(const Profile& profile) {
+  Json json{{"schema", kProfileSchema},
+            {"created", profile.created},
+            {"tool_version", profile.tool_version},
+            {"command", profile.command},
+            {"machine", to_json(profile.machine)},
+            {"cluster", meshwright::to_json(profile.cluster)},
+            {"fits", Json::array()},
+            {"notes", profile.notes},
+            {"ranks", ranks_json(profile)},
+            {"stragglers", Json::array()},
+            {"measurements", Json::array()}};
+  for (const Straggler& s : profile.stragglers) json["stragglers"].push_back(to_json(s));
+  for (const Fit& fit : profile.fits) json["fits"].push_back(to_json(fit));
+  for (const MeasuredPoint& point : profile.points) json["measurements"].push_back(to_json(point));
+  return json;
+}
+
+Profile profile_from_json(const nlohmann::json& json, const std::string& file) {
+  ObjectReader reader(json, file);
+  const std::string schema = reader.required_string("schema");
+  if (schema != kProfileSchema) {
+    reader.fail("schema", fmt::format("is \"{}\", allowed is \"{}\"", schema, kProfileSchema));
+  }
+  Profile profile;
+  profile.created = reader.required_string("created");
+  profile.tool_version = reader.optional_string("tool_version", "");
+  profile.command = reader.optional_string("command", "");
+  profile.machine = machine_from_json(reader.required_object("machine"));
+  profile.cluster = cluster_from_json(reader.member("cluster"), file, reader.pointer_to("cluster"));
+  profile.fits = read_all<Fit>(reader, "fits", fit_from_json);
+  profile.points = read_all<MeasuredPoint>(reader, "measurements", read_measured_point);
+  profile.ranks = read_all<RankSpeed>(reader, "ranks", rank_from_json);
+  profile.stragglers = read_all<Straggler>(reader, "stragglers", straggler_from_json);
+  if (reader.has("notes")) {
+    for (const auto& note : reader.required_array("notes")) {
+      profile.notes.push_back(note.is_string() ? note.get<std::string>() : note.dump());
+    }
+  }
+  reader.finish();
+  return profile;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/accuracy/refit.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "sim/base/error.h"
+#include "sim/step/evaluate.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr std::array kTerms{FitTermName{FitTerm::gemm_time_factor, "gemm_time_factor"},
+                            FitTermName{FitTerm::kernel_time_factor, "kernel_time_factor"},
+                            FitTermName{FitTerm::collective_time_factor, "collective_time_factor"},
+                            FitTermName{FitTerm::host_launch, "host_launch"},
+                            FitTermName{FitTerm::micro_batch_overhead, "micro_batch_overhead"},
+                            FitTermName{FitTerm::step_overhead, "step_overhead"}};
+
+constexpr double kResidualScale = 0.05;  // a prediction 5 % off counts as one standard deviation
+constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
+constexpr double kDerivativeStep = 0.02;
+constexpr int kIterations = 40;
+constexpr double kNinetyPercent = 1.645;  // estimate.cc: an interval's half, in deviations
+
+// Where a term starts and how far, in natural logarithms, it is expected to go.
+struct Prior {
+  double start = 1.0;
+  double deviation = 0.3;
+};
+
+Prior prior_of(FitTerm term) {
+  switch (term) {
+    case FitTerm::host_launch:
+      return {30e-6, 1.0};
+    case FitTerm::micro_batch_overhead:
+      return {5e-4, 1.5};
+    case FitTerm::step_overhead:
+      return {5e-3, 1.5};
+    default:
+      return {1.0, 0.3};
+  }
+}
+
+double get(const Framework& f, FitTerm term) {
+  switch (term) {
+    case FitTerm::gemm_time_factor:
+      return f.gemm_time_factor;
+    case FitTerm::kernel_time_factor:
+      return f.kernel_time_factor;
+    case FitTerm::collective_time_factor:
+      return f.collective_time_factor;
+    case FitTerm::host_launch:
+      return f.host_launch.value();
+    case FitTerm::micro_batch_overhead:
+      return f.micro_batch_overhead.value();
+    case FitTerm::step_overhead:
+      return f.step_overhead.value();
+  }
+  return 0;
+}
+
+void set(Framework& f, FitTerm term, double value) {
+  switch (term) {
+    case FitTerm::gemm_time_factor:
+      f.gemm_time_factor = value;
+      return;
+    case FitTerm::kernel_time_factor:
+      f.kernel_time_factor = value;
+      return;
+    case FitTerm::collective_time_factor:
+      f.collective_time_factor = value;
+      return;
+    case FitTerm::host_launch:
+      f.host_launch = seconds(value);
+      return;
+    case FitTerm::micro_batch_overhead:
+      f.micro_batch_overhead = seconds(value);
+      return;
+    case FitTerm::step_overhead:
+      f.step_overhead = seconds(value);
+      return;
+  }
+}
+
+class Problem {
+ public:
+  Problem(const MeasuredSet& set, const std::vector<FitTerm>& terms) : terms_(terms) {
+    for (const MeasuredRun& run : set.runs) {
+      if (!run.step_time || run.status != RunStatus::ok) continue;
+      if (check_layout(run.model, run.job, run.layout, run.cluster.num_gpus())) continue;
+      runs_.push_back(run);
+    }
+    if (runs_.empty()) {
+      throw InputError(set.name, "",
+                       "holds no run with a step time and a legal layout to learn from",
+                       "meshwright backtest says which rule each layout breaks");
+    }
+    base_ = runs_.front().cluster.framework;
+    for (const FitTerm term : terms) {
+      const double before = get(base_, term);
+      start_.push_back(std::log(before > 0 ? before : prior_of(term).start));
+    }
+  }
+
+  [[nodiscard]] std::size_t num_runs() const { return runs_.size(); }
+  [[nodiscard]] const Framework& base() const { return base_; }
+  [[nodiscard]] Eigen::VectorXd start() const {
+    return Eigen::Map<const Eigen::VectorXd>(start_.data(),
+                                             static_cast<Eigen::Index>(start_.size()));
+  }
+
+  [[nodiscard]] Framework framework(const Eigen::VectorXd& x) const {
+    Framework f = base_;
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      set(f, terms_[i], std::exp(x[static_cast<Eigen::Index>(i)]));
+    }
+    return f;
+  }
+
+  // log(predicted / measured) of every run.
+  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& x) const {
+    Eigen::VectorXd r(static_cast<Eigen::Index>(runs_.size()));
+    const Framework f = framework(x);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      MeasuredRun run = runs_[i];
+      run.cluster.framework = f;
+      CostTable table(run.model, run.cluster, run.job);
+      const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
+      r[static_cast<Eigen::Index>(i)] = std::log(found.step_time / *run.step_time);
+    }
+    return r;
+  }
+
+  // What the framework's spread must be for nine of ten runs to lie inside their intervals, beside
+  // the spreads of the terms themselves: the 0.9 (n + 1) / n quantile over the runs of
+  // (residual / 1.645)^2 - sum (spread_i t_i / t)^2, as split conformal prediction takes it.
+  [[nodiscard]] double covering_spread(const Eigen::VectorXd& x) const {
+    std::vector<double> needed;
+    for (MeasuredRun run : runs_) {
+      run.cluster.framework = framework(x);
+      CostTable table(run.model, run.cluster, run.job);
+      const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
+      double of_terms = 0;
+      for (const Term& term : found.terms) {
+        const double share = term.cost.relative_spread * (term.cost.time / found.step_time);
+        of_terms += share * share;
+      }
+      const double deviations = std::log(found.step_time / *run.step_time) / kNinetyPercent;
+      needed.push_back(deviations * deviations - of_terms);
+    }
+    const auto n = static_cast<double>(needed.size());
+    const auto rank = static_cast<std::size_t>(std::min(n, std::ceil(0.9 * (n + 1.0)))) - 1;
+    const auto place = needed.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(needed.begin(), place, needed.end());
+    return std::sqrt(std::clamp(*place, 0.0, 1.0));
+  }
+
+  [[nodiscard]] Eigen::VectorXd prior_weights() const {
+    Eigen::VectorXd w(static_cast<Eigen::Index>(terms_.size()));
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      const double deviation = prior_of(terms_[i]).deviation;
+      w[static_cast<Eigen::Index>(i)] = 1.0 / (deviation * deviation);
+    }
+    return w;
+  }
+
+ private:
+  std::vector<FitTerm> terms_;
+  std::vector<MeasuredRun> runs_;
+  Framework base_;
+  std::vector<double> start_;
+};
+
+// Weights of iteratively re-weighted least squares: 1/s^2 inside, falling outside.
+Eigen::VectorXd huber_weights(const Eigen::VectorXd& residuals) {
+  Eigen::VectorXd weights(residuals.size());
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+    const double deviations = std::abs(residuals[i]) / kResidualScale;
+    weights[i] =
+        (deviations <= kHuber ? 1.0 : kHuber / deviations) / (kResidualScale * kResidualScale);
+  }
+  return weights;
+}
+
+double objective(const Problem& problem, const Eigen::VectorXd& x,
+                 const Eigen::VectorXd& residuals) {
+  double sum = 0;
+  for (const double r : residuals) {
+    const double d = std::abs(r) / kResidualScale;
+    sum += d <= kHuber ? 0.5 * d * d : kHuber * (d - 0.5 * kHuber);
+  }
+  const Eigen::VectorXd moved = x - problem.start();
+  return sum + 0.5 * (problem.prior_weights().array() * moved.array().square()).sum();
+}
+
+Eigen::MatrixXd jacobian(const Problem& problem, const Eigen::VectorXd& x) {
+  Eigen::MatrixXd j(static_cast<Eigen::Index>(problem.num_runs()), x.size());
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    Eigen::VectorXd up = x;
+    Eigen::VectorXd down = x;
+    up[i] += kDerivativeStep;
+    down[i] -= kDerivativeStep;
+    j.col(i) = (problem.residuals(up) - problem.residuals(down)) / (2.0 * kDerivativeStep);
+  }
+  return j;
+}
+
+struct Solution {
+  Eigen::VectorXd x;
+  Eigen::MatrixXd covariance;
+  Eigen::VectorXd residuals;
+};
+
+Solution minimise(const Problem& problem) {
+  Solution best{problem.start(), {}, problem.residuals(problem.start())};
+  double value = objective(problem, best.x, best.residuals);
+  double damping = 1e-2;
+  const Eigen::VectorXd prior = problem.prior_weights();
+  for (int i = 0; i < kIterations; ++i) {
+    const Eigen::MatrixXd j = jacobian(problem, best.x);
+    const Eigen::VectorXd w = huber_weights(best.residuals);
+    Eigen::MatrixXd information = j.transpose() * w.asDiagonal() * j;
+    information.diagonal() += prior;
+    const Eigen::VectorXd gradient = j.transpose() * w.asDiagonal() * best.residuals +
+                                     prior.cwiseProduct(best.x - problem.start());
+    best.covariance = information.inverse();
+    Eigen::MatrixXd damped = information;
+    damped.diagonal() *= 1.0 + damping;
+    const Eigen::VectorXd step = damped.ldlt().solve(-gradient);
+    const Eigen::VectorXd tried = best.x + step;
+    const Eigen::VectorXd residuals = problem.residuals(tried);
+    const double tried_value = objective(problem, tried, residuals);
+    if (tried_value < value) {
+      const bool settled = value - tried_value < 1e-6 * value;
+      best.x = tried;
+      best.residuals = residuals;
+      value = tried_value;
+      damping = std::max(1e-6, damping / 5.0);
+      if (settled) break;
+    } else {
+      damping *= 10.0;
+      if (damping > 1e6) break;
+    }
+  }
+  return best;
+}
+
+// 1.4826 x the median absolute value: the standard deviation of a normal, deaf to outliers.
+double robust_spread(const Eigen::VectorXd& residuals) {
+  std::vector<double> absolute(static_cast<std::size_t>(residuals.size()));
+  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
+    absolute[static_cast<std::size_t>(i)] = std::abs(residuals[i]);
+  }
+  const auto middle = absolute.begin() + static_cast<std::ptrdiff_t>(absolute.size() / 2);
+  std::nth_element(absolute.begin(), middle, absolute.end());
+  return 1.4826 * *middle;
+}
+
+}  // namespace
+
+std::span<const FitTermName> fit_terms() { return kTerms; }
+
+Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms) {
+  const Problem problem(set, terms);
+  const Solution solution = minimise(problem);
+  Refit result;
+  result.framework = problem.framework(solution.x);
+  result.runs = static_cast<int>(problem.num_runs());
+  result.residual_spread = robust_spread(solution.residuals);
+  result.framework.relative_spread =
+      std::max(result.residual_spread, problem.covering_spread(solution.x));
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto index = static_cast<Eigen::Index>(i);
+    const double variance = solution.covariance(index, index);
+    result.terms.push_back({terms[i], get(problem.base(), terms[i]), std::exp(solution.x[index]),
+                            std::sqrt(variance), 1.0 - variance * problem.prior_weights()[index]});
+  }
+  return result;
+}
+
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds) {
+  std::map<std::string, int> part_of_group;
+  std::vector<int> part;
+  for (const MeasuredRun& run : set.runs) {
+    const int next = static_cast<int>(part_of_group.size()) % std::max(1, folds);
+    part.push_back(part_of_group.emplace(run.group, next).first->second);
+  }
+  if (folds < 2 || static_cast<int>(part_of_group.size()) < folds) {
+    throw InputError(
+        set.name, "",
+        fmt::format("{} groups cannot be judged in {} parts", part_of_group.size(), folds),
+        "give at least two parts, and not more than there are groups");
+  }
+  const MeasuredSet all = set;
+  for (int fold = 0; fold < folds; ++fold) {
+    MeasuredSet others{all.name, all.source, all.assumed, {}};
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] != fold) others.runs.push_back(all.runs[i]);
+    }
+    const Framework framework = refit(others, terms).framework;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] == fold) set.runs[i].cluster.framework = framework;
+    }
+  }
+  return set;
+}
+
+}  // namespace meshwright::planner

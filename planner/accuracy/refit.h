@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learns a framework's scalars (sim/hardware/framework.h), six at most at a time, from measured
+// steps.
+//
+// Minimises sum huber(log(predicted / measured) / s) + prior, over the logarithms of the scalars,
+// by Levenberg-Marquardt with numeric derivatives. The prior keeps a scalar that the data say
+// nothing about where it was. The framework's spread is the larger of the robust
+// residual spread and what makes nine of ten runs lie inside their 90 % intervals. Standard errors
+// from the inverse of the information matrix.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/accuracy/backtest.h"
+#include "sim/hardware/framework.h"
+
+namespace meshwright::planner {
+
+enum class FitTerm {
+  gemm_time_factor,
+  kernel_time_factor,
+  collective_time_factor,
+  host_launch,
+  micro_batch_overhead,
+  step_overhead,
+};
+
+struct FitTermName {
+  FitTerm term;
+  std::string_view name;
+};
+std::span<const FitTermName> fit_terms();
+inline constexpr std::size_t kMostFittedTerms = 6;
+
+struct FittedTerm {
+  FitTerm term = FitTerm::gemm_time_factor;
+  double before = 0;  // factor, or seconds
+  double after = 0;
+  double relative_standard_error = 0;  // of `after`
+  double learnt = 0;  // share of the prior's variance that the data took away; 0: they said nothing
+};
+
+struct Refit {
+  Framework framework;  // of the set's first cluster, with the fitted terms
+  std::vector<FittedTerm> terms;
+  int runs = 0;  // that the fit used
+  double residual_spread =
+      0;  // robust standard deviation of log(predicted / measured) after the fit
+};
+
+// Uses runs with a measured step time whose layout is legal. Throws InputError when there are none.
+// Fewer runs than terms are welcome: the prior keeps what they cannot settle.
+Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms);
+
+// Every run with a framework that was fitted on the runs of other groups only: groups are dealt, in
+// order of first appearance, into `folds` parts, and each part is judged by a fit on the others.
+// Throws InputError when there are fewer groups than parts, or less than two parts.
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds);
+
+}  // namespace meshwright::planner

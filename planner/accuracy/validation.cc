@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/accuracy/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/error.h"
+#include "sim/layout/short_name.h"
+#include "sim/volume/transfer.h"
+
+namespace meshwright::planner {
+namespace {
+
+Model model_as_run(Model model, const Observation& observation) {
+  if (observation.run_layers > 0) model.num_layers = observation.run_layers;
+  return model;
+}
+
+Job job_as_run(Job job, const Observation& observation) {
+  if (observation.run_global_batch_size > 0) {
+    job.global_batch_size = observation.run_global_batch_size;
+  }
+  return job;
+}
+
+// Memory is compared, not enforced: what ran did fit, whatever the model of memory says.
+Outcome estimate_as_run(const Model& model, const Cluster& cluster, const Job& job,
+                        const Layout& layout) {
+  CostTable table(model, cluster, job);
+  const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
+  if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) {
+    return Infeasible{layout, *evaluation.violation};
+  }
+  return described(evaluation, table, layout);
+}
+
+double relative_error(double predicted, double measured) {
+  return measured > 0.0 ? predicted / measured - 1.0 : 0.0;
+}
+
+std::vector<TermComparison> compare_terms(const Estimate& predicted,
+                                          const Observation& observation) {
+  std::vector<TermComparison> terms;
+  for (const ObservedTerm& observed : observation.terms) {
+    const Seconds time = predicted.terms[static_cast<std::size_t>(observed.kind)].cost.time;
+    terms.push_back({observed.kind, time, observed.time});
+  }
+  return terms;
+}
+
+// Scalars: the gradient norm's, which a trial does not take, and the mean square's.
+bool is_scalar(const Transfer& t) { return t.payload <= bytes(4); }
+
+const Transfer* ledger_entry(const StageVolume& ledger, const Transfer& counted) {
+  for (const Transfer& t : ledger.transfers) {
+    if (t.name == counted.name && t.group == counted.group && t.phase == counted.phase &&
+        t.collective == counted.collective) {
+      return &t;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<TransferComparison> compare_transfers(const StageVolume& ledger,
+                                                  const Observation& observation,
+                                                  const Cluster& cluster) {
+  std::vector<TransferComparison> transfers;
+  for (std::size_t i = 0; i < observation.counted.size(); ++i) {
+    const Transfer& counted = observation.counted[i];
+    TransferComparison c{counted, {}, {}, is_scalar(counted)};
+    if (i < observation.counted_time.size()) c.measured = observation.counted_time[i];
+    if (const Transfer* t = ledger_entry(ledger, counted)) {
+      c.predicted = transfer_cost(*t, observation.run_layout, cluster).time;
+      c.as_predicted = t->payload == counted.payload && t->times_per_step == counted.times_per_step;
+    }
+    transfers.push_back(c);
+  }
+  return transfers;
+}
+
+bool same_bytes(const StageVolume& ledger, const std::vector<TransferComparison>& transfers) {
+  std::size_t counted = 0;
+  for (const TransferComparison& t : transfers) {
+    if (!t.as_predicted) return false;
+    counted += is_scalar(t.counted) ? 0 : 1;
+  }
+  const auto listed = std::count_if(ledger.transfers.begin(), ledger.transfers.end(),
+                                    [](const Transfer& t) { return !is_scalar(t); });
+  return counted == static_cast<std::size_t>(listed);
+}
+
+LayoutComparison compare(const Observation& observation, Estimate predicted,
+                         const Cluster& cluster) {
+  LayoutComparison comparison;
+  comparison.error = relative_error(predicted.step_time.value(), observation.step_time.value());
+  comparison.inside_interval = observation.step_time >= predicted.step_time_low &&
+                               observation.step_time <= predicted.step_time_high;
+  comparison.memory_error =
+      relative_error(predicted.peak_memory().value(), observation.peak_memory.value());
+  comparison.terms = compare_terms(predicted, observation);
+  const StageVolume& ledger = predicted.volume.stages.front();  // rank 0's
+  comparison.transfers = compare_transfers(ledger, observation, cluster);
+  comparison.same_bytes = same_bytes(ledger, comparison.transfers);
+  comparison.observation = observation;
+  comparison.predicted = std::move(predicted);
+  return comparison;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
+}
+
+double regret_of(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  const auto chosen = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
+  const double best = *std::min_element(measured.begin(), measured.end());
+  return measured[static_cast<std::size_t>(chosen)] / best - 1.0;
+}
+
+void summarise(Validation& validation) {
+  if (validation.layouts.empty()) return;
+  std::vector<double> errors, memory_errors, predicted, measured;
+  double inside = 0.0;
+  for (const LayoutComparison& comparison : validation.layouts) {
+    errors.push_back(std::abs(comparison.error));
+    memory_errors.push_back(std::abs(comparison.memory_error));
+    predicted.push_back(comparison.predicted.step_time.value());
+    measured.push_back(comparison.observation.step_time.value());
+    inside += comparison.inside_interval ? 1.0 : 0.0;
+  }
+  validation.worst_absolute_error = *std::max_element(errors.begin(), errors.end());
+  validation.interval_coverage = inside / static_cast<double>(errors.size());
+  if (errors.size() >= 3) validation.kendall_tau = kendall_tau(predicted, measured);
+  validation.regret = regret_of(predicted, measured);
+  validation.median_absolute_memory_error = median(std::move(memory_errors));
+  validation.median_absolute_error = median(std::move(errors));
+}
+
+}  // namespace
+
+Validation validate(const Model& model, const Cluster& cluster, const Job& job,
+                    const std::vector<Observation>& observations) {
+  Validation validation;
+  for (const Observation& observation : observations) {
+    const std::string name = short_name(observation.layout);
+    if (!observation.failure.empty()) {
+      validation.skipped.push_back(name + ": " + observation.failure);
+      continue;
+    }
+    if (observation.mode != TrialMode::training) {
+      validation.skipped.push_back(name + ": a forward pass of inference, not a training step");
+      continue;
+    }
+    if (!(observation.step_time > seconds(0))) {
+      validation.skipped.push_back(name + ": no step was timed");
+      continue;
+    }
+    const Model run_model = model_as_run(model, observation);
+    const Job run_job = job_as_run(job, observation);
+    const Cluster run_cluster = scaled_to(cluster, world_size(observation.run_layout));
+    Outcome outcome = estimate_as_run(run_model, run_cluster, run_job, observation.run_layout);
+    if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
+      validation.skipped.push_back(
+          name + ": no prediction: " +
+          describe(infeasible->violation, run_model, run_job, observation.run_layout));
+      continue;
+    }
+    validation.layouts.push_back(
+        compare(observation, std::get<Estimate>(std::move(outcome)), run_cluster));
+  }
+  summarise(validation);
+  return validation;
+}
+
+MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job& job,
+                          const std::vector<Observation>& observations) {
+  MeasuredSet set;
+  set.name = "trials";
+  for (const Observation& observation : observations) {
+    if (!observation.failure.empty() || !(observation.step_time > seconds(0))) continue;
+    MeasuredRun run;
+    run.id = short_name(observation.run_layout);
+    run.group = "trials";
+    run.model = model_as_run(model, observation);
+    run.cluster = scaled_to(cluster, world_size(observation.run_layout));
+    run.job = job_as_run(job, observation);
+    run.layout = observation.run_layout;
+    run.step_time = observation.step_time;
+    set.runs.push_back(std::move(run));
+  }
+  return set;
+}
+
+// Kendall 1945: (concordant - discordant) / sqrt((n0 - ties in a) (n0 - ties in b)), n0 = n(n-1)/2.
+double kendall_tau(const std::vector<double>& a, const std::vector<double>& b) {
+  invariant(a.size() == b.size(), "Kendall's tau needs two equally long series");
+  const auto sign = [](double x, double y) { return (x < y ? 1.0 : 0.0) - (x > y ? 1.0 : 0.0); };
+  double balance = 0.0, ordered_a = 0.0, ordered_b = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = i + 1; j < a.size(); ++j) {
+      const double in_a = sign(a[i], a[j]);
+      const double in_b = sign(b[i], b[j]);
+      balance += in_a * in_b;
+      ordered_a += in_a * in_a;
+      ordered_b += in_b * in_b;
+    }
+  }
+  const double scale = std::sqrt(ordered_a * ordered_b);
+  return scale > 0.0 ? balance / scale : 0.0;
+}
+
+}  // namespace meshwright::planner

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted beside measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/accuracy/backtest.h"
+#include "sim/step/estimate.h"
+#include "sim/step/observation.h"
+
+namespace meshwright::planner {
+
+struct TermComparison {
+  TermKind kind = TermKind::forward_compute;
+  Seconds predicted, measured;
+};
+
+// All calls of one entry of the ledger in a step, as rank 0 made and timed them.
+struct TransferComparison {
+  Transfer counted;
+  Seconds predicted, measured;  // measured 0: not timed
+  bool as_predicted = false;    // the ledger has the same calls with the same bytes
+};
+
+struct LayoutComparison {
+  Observation observation;
+  Estimate predicted;  // of what was run (run_layout, run_layers), on as many devices
+  double error = 0.0;  // predicted / measured - 1
+  bool inside_interval = false;
+  double memory_error = 0.0;  // predicted / measured peak memory - 1
+  std::vector<TermComparison> terms;
+  std::vector<TransferComparison> transfers;
+  // Every call of rank 0 but single numbers is in the ledger, byte for byte, and nothing else is.
+  bool same_bytes = false;
+};
+
+struct Validation {
+  std::vector<LayoutComparison> layouts;
+  std::vector<std::string> skipped;  // observations that failed, and why
+  double median_absolute_error = 0.0;
+  double worst_absolute_error = 0.0;
+  double kendall_tau = 0.0;  // rank agreement, when three or more layouts were run; else 0
+  // The layout predicted fastest, measured, over the one measured fastest, - 1.
+  double regret = 0.0;
+  double median_absolute_memory_error = 0.0;
+  double interval_coverage = 0.0;  // share of layouts measured inside their interval
+};
+
+Validation validate(const Model& model, const Cluster& cluster, const Job& job,
+                    const std::vector<Observation>& observations);
+
+// What was observed, as measured runs that planner::refit learns from: each with the model, job,
+// devices and layout that were really run. Observations that failed are left out.
+MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job& job,
+                          const std::vector<Observation>& observations);
+
+// Kendall's tau-b of two equally long series.
+double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace meshwright::planner

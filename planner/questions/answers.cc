@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/answers.h"
+
+#include <fmt/format.h>
+
+#include "planner/search/brief_name.h"
+
+namespace meshwright::planner {
+
+std::string sentence_of(const Crossover& c) {
+  const ParameterText& words = text_of(c.parameter);
+  const auto amount = [&](double value) {
+    return fmt::format("{:.4g}{}{}", value, words.unit.empty() ? "" : " ", words.unit);
+  };
+  const bool batch = c.parameter == Parameter::global_batch_size;
+  const std::string place =
+      batch ? fmt::format("At {} of {}", amount(c.at), words.label)
+            : fmt::format("{} {} of {}", c.below ? "Below" : "Above", amount(c.at), words.label);
+  std::string text =
+      fmt::format("{} (today {:.4g}) the best is {}", place, c.today, brief_name(c.layout));
+  if (!c.winner_fits) {
+    text += fmt::format(": today's winner {} there", batch ? "cannot run" : "no longer fits");
+  } else {
+    const std::string who =
+        c.end_layout == c.layout ? "it" : fmt::format("{}", brief_name(c.end_layout));
+    text += fmt::format("; at {} {} saves {:.2g} % of a step", amount(c.end_value), who,
+                        100.0 * c.gain_at_end);
+  }
+  return text + (c.exact ? "." : " (among the layouts compared).");
+}
+
+Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
+                   const AnswerOptions& options) {
+  Answers answers;
+  answers.options = options;
+  for (const std::string& text : options.what_ifs) {
+    answers.what_ifs.push_back(what_if(plan, search, text));
+  }
+  if (!plan.ranked.empty()) answers.placement = rank_map(plan.ranked.front(), plan.cluster);
+  if (plan.ranked.empty() || options.objective == Objective::memory_headroom) return answers;
+  const std::vector<Layout> contenders = contenders_of(full, search);
+  answers.confidence = confidence(plan, options.confidence);
+  answers.sensitivity = sensitivity(full, contenders, search.memory_headroom, options.sensitivity);
+  answers.crossovers = crossovers(full, search, contenders, options.crossovers);
+  return answers;
+}
+
+}  // namespace meshwright::planner

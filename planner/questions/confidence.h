@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sure the ranking is: the probability that the winner is faster than each runner-up, and which
+// real runs would settle it.
+//
+// Linear error propagation. A layout's step is T + sum_i g_i z_i + sum_k r_k T_k e_k, with z_i and
+// e_k independent standard normals. g_i: what one standard deviation of input i adds, by central
+// difference, turned for all layouts together, so that what they share cancels. e_k: what term k's
+// formula misses; layouts that run the same shapes in a term miss it alike. The two share the
+// variance that the records state: shared_variance(). P(winner faster) = Phi(difference / deviation
+// of the difference). That the winner is the fastest of all: the same normals on a fixed lattice.
+#pragma once
+
+#include <vector>
+
+#include "planner/questions/parameter.h"
+#include "planner/search/contenders.h"
+
+namespace meshwright::planner {
+
+struct AgainstRunnerUp {
+  std::size_t rank = 0;  // index into Plan::ranked
+  double probability_winner_is_faster = 0.5;
+  Seconds difference;      // runner-up - winner
+  Seconds deviation;       // one standard deviation of the difference
+  double correlation = 0;  // of the two layouts' errors
+  // Expected saving by trying the runner-up and keeping the better: E[max(0, winner - runner-up)].
+  Seconds expected_gain;
+  // Runs of each of the two that tell them apart, were the difference as predicted; 0: their
+  // difference is too small to matter.
+  int runs_to_settle = 0;
+};
+
+struct ProposedRun {
+  std::size_t rank = 0;  // index into Plan::ranked
+  int runs = 1;
+  std::string reason;
+};
+
+struct Confidence {
+  double probability_best = 1.0;    // that the winner is the fastest of those compared
+  double expected_regret = 0.0;     // share of a step that choosing it loses on average
+  double relative_deviation = 0.0;  // of the winner's step time
+  std::vector<AgainstRunnerUp> against;
+  std::vector<ProposedRun> proposed_runs;  // empty: no run would change the choice
+};
+
+struct ConfidenceOptions {
+  int runner_ups = 9;
+  // Two runs of the same layout differ by this (one standard deviation).
+  double run_spread = 0.01;
+  double settled = 0.95;             // probability at which a question counts as answered
+  double gain_that_matters = 0.005;  // share of a step
+  int most_runs = 10;                // of one layout
+};
+
+// The share of a record's variance that all layouts have in common: the input's own error. The rest
+// is the formula's, and belongs to a shape. Assumed: half where points stand behind the spread
+// (measured or fitted: it is what remains between them), 9/10 where nobody measured.
+double shared_variance(Provenance provenance);
+
+Confidence confidence(const Plan& plan, const ConfidenceOptions& options = {});
+
+}  // namespace meshwright::planner

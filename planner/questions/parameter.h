@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs that a "what if" turns: each has a name, a unit, a value and an uncertainty, and can
+// be multiplied by a factor.
+//
+// Where a link or a GEMM was measured, its points move as well: the time of the smallest message
+// counts as latency, what comes on top of it as bandwidth.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "planner/search/scenario.h"
+
+namespace meshwright::planner {
+
+enum class Parameter {
+  gemm_efficiency,
+  attention_efficiency,
+  peak_flops,  // of GEMMs and attention: another device
+  memory_bandwidth,
+  memory_capacity,
+  kernel_launch,
+  host_overhead,
+  overlap_slowdown,
+  intra_node_bandwidth,
+  intra_node_latency,
+  inter_node_bandwidth,
+  inter_node_latency,
+  global_batch_size,
+  price_per_gpu_hour,
+  power,
+};
+inline constexpr int kNumParameters = static_cast<int>(Parameter::power) + 1;
+
+struct ParameterText {
+  Parameter parameter;
+  std::string_view name;   // snake_case, as on the command line and in JSON
+  std::string_view label;  // for people
+  std::string_view unit;   // of value_of(); empty: a share
+};
+std::span<const ParameterText> all_parameters();
+const ParameterText& text_of(Parameter parameter);
+// Throws InputError that lists the names.
+Parameter parameter_named(const std::string& name);
+
+// Whether the step's time depends on it in a continuous way: what a tornado turns. Memory decides
+// what fits, price and power what it costs, and the batch is another job.
+bool changes_time(Parameter parameter);
+
+double value_of(Parameter parameter, const Scenario& scenario);
+// One standard deviation of the parameter's logarithm, from the records' relative_spread; 0 where
+// none is stated (memory, batch, price).
+double relative_spread(Parameter parameter, const Scenario& scenario);
+Provenance provenance_of(Parameter parameter, const Scenario& scenario);
+Scenario scaled(Scenario scenario, Parameter parameter, double factor);
+
+}  // namespace meshwright::planner

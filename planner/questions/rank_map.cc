@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/rank_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/collective/collective_model.h"
+#include "sim/hardware/cluster.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr int kNodesDrawn = 4;
+constexpr double kWorthALine = 1e-6;  // of a step
+
+// What a group sends in a step, and with which collective most of it.
+struct Sent {
+  Bytes total, largest;
+  Collective collective = Collective::all_reduce;
+
+  void add(const Transfer& transfer) {
+    const Bytes amount = transfer.sent_per_step();
+    total += amount;
+    if (amount <= largest) return;
+    largest = amount;
+    collective = transfer.collective;
+  }
+};
+
+AxisPlace axis_place(Group group, const Sent& sent, const Estimate& estimate,
+                     const Cluster& cluster) {
+  AxisPlace axis;
+  axis.group = group;
+  axis.placement = place(group, estimate.layout, cluster);
+  axis.sent_per_step = sent.total;
+  const bool inside = axis.placement.tier() == Tier::intra_node;
+  const Link& link = inside ? cluster.intra_node : cluster.inter_node;
+  axis.link = link.name;
+  const BytesPerSecond rate =
+      inside ? link.bandwidth : nic_share(sent.collective, axis.placement, cluster);
+  axis.share_of_step = sent.total / (rate * link.bandwidth_fraction) / estimate.step_time;
+  return axis;
+}
+
+std::vector<int> drawn_nodes(int num_nodes) {
+  std::vector<int> nodes;
+  for (int node = 0; node < std::min(num_nodes, kNodesDrawn); ++node) nodes.push_back(node);
+  if (num_nodes > kNodesDrawn) nodes.push_back(num_nodes - 1);
+  return nodes;
+}
+
+// "3", "0-7", or "0,2,4" where a node holds every other one.
+std::string range_text(std::vector<int> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() == 1) return fmt::format("{}", values.front());
+  const bool dense = values.back() - values.front() + 1 == static_cast<int>(values.size());
+  if (dense) return fmt::format("{}-{}", values.front(), values.back());
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string node_text(const std::vector<RankPlace>& ranks, const Layout& layout) {
+  std::string text;
+  for (std::size_t a = 0; a < kMappedAxes.size(); ++a) {
+    if (axis_size(layout, kMappedAxes[a]) == 1) continue;
+    std::vector<int> values;
+    for (const RankPlace& rank : ranks) values.push_back(rank.coordinates[a]);
+    text += fmt::format("{}{} {}", text.empty() ? "" : "  ", name_of(kMappedAxes[a]),
+                        range_text(values));
+  }
+  return text.empty() ? "the only rank" : text;
+}
+
+std::string axis_text(const AxisPlace& axis) {
+  const Placement& p = axis.placement;
+  const std::string where = p.tier() == Tier::intra_node
+                                ? fmt::format("{} ranks inside a node", p.group_size)
+                                : fmt::format("{} ranks, {} in each of {} nodes", p.group_size,
+                                              p.ranks_per_node, p.num_nodes);
+  return fmt::format(
+      "  {:13} {}, over {}: {:.3g} GB a rank and step, {:.2g} % of the step's time\n",
+      name_of(axis.group), where, axis.link, axis.sent_per_step / gigabytes(1),
+      100.0 * axis.share_of_step);
+}
+
+}  // namespace
+
+RankPlace place_of(int rank, const Layout& layout) {
+  const Coordinates at = coordinates(layout, rank);
+  return {rank, {at.tensor, at.context, at.data, at.pipeline}};
+}
+
+RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
+  RankMap map;
+  std::map<Group, Sent> sent;
+  for (const Transfer& t : estimate.volume.busiest().transfers) sent[t.group].add(t);
+  for (const auto& [group, amount] : sent) {
+    if (amount.total.value() > 0.0) {
+      map.axes.push_back(axis_place(group, amount, estimate, cluster));
+    }
+  }
+  std::stable_sort(map.axes.begin(), map.axes.end(), [](const AxisPlace& a, const AxisPlace& b) {
+    return a.share_of_step > b.share_of_step;
+  });
+  // Flags and norms load no link worth a line.
+  std::erase_if(map.axes, [](const AxisPlace& axis) { return axis.share_of_step < kWorthALine; });
+  const int a_node = std::min(cluster.gpus_per_node, world_size(estimate.layout));
+  map.node_numbers = drawn_nodes(world_size(estimate.layout) / a_node);
+  for (const int node : map.node_numbers) {
+    std::vector<RankPlace> ranks;
+    for (int i = 0; i < a_node; ++i) ranks.push_back(place_of(node * a_node + i, estimate.layout));
+    map.nodes.push_back(ranks);
+  }
+  return map;
+}
+
+std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster) {
+  std::string text = fmt::format("placement, {} GPUs a node, ranks numbered {}:\n",
+                                 cluster.gpus_per_node, name_of(layout.rank_order));
+  for (const AxisPlace& axis : map.axes) text += axis_text(axis);
+  for (std::size_t i = 0; i < map.nodes.size(); ++i) {
+    const bool gap = i > 0 && map.node_numbers[i] != map.node_numbers[i - 1] + 1;
+    if (gap) text += "  ...\n";
+    text += fmt::format("  node {:<8} {}\n", map.node_numbers[i], node_text(map.nodes[i], layout));
+  }
+  if (map.axes.empty()) return text;
+  const AxisPlace& busiest = map.axes.front();
+  return text +
+         fmt::format("  busiest: {} by the {} groups.\n", busiest.link, name_of(busiest.group));
+}
+
+}  // namespace meshwright::planner

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layout drawn onto the machine: which axis stays inside a node and which crosses nodes, what
+// each sends over which link, and the link that is busiest.
+//
+// Load of a link by an axis = what one rank of the busiest stage sends over the axis in a step /
+// the rate that its group gets there (inside a node the link's, across nodes its share of the
+// NICs), as a share of the step. Collectives are taken as rings.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/hardware/placement.h"
+#include "sim/step/estimate.h"
+
+namespace meshwright::planner {
+
+struct AxisPlace {
+  Group group = Group::tensor;
+  Placement placement;
+  std::string link;          // its name
+  Bytes sent_per_step;       // by one rank of the busiest stage
+  double share_of_step = 0;  // that the link is busy with it
+};
+
+// A rank's place along an axis, from 0: tensor, context, data, pipeline.
+struct RankPlace {
+  int rank = 0;
+  std::array<int, 4> coordinates{};
+};
+inline constexpr std::array kMappedAxes{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
+
+struct RankMap {
+  std::vector<AxisPlace> axes;                // groups that send anything, most loaded first
+  std::vector<std::vector<RankPlace>> nodes;  // the first few, and the last
+  std::vector<int> node_numbers;
+};
+
+// The lowest-numbered axis varies fastest in the layout's rank_order; expert groups lie over data
+// and context ranks and have no coordinate of their own.
+RankPlace place_of(int rank, const Layout& layout);
+RankMap rank_map(const Estimate& estimate, const Cluster& cluster);
+
+// Lines for people: one an axis, one a node, and which link is busiest.
+std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/search/capacity.h"
+
+namespace meshwright::planner {
+namespace {
+
+bool dominates(const Choice& a, const Choice& b) {
+  const bool no_worse = a.step_time <= b.step_time && a.peak_memory <= b.peak_memory &&
+                        a.gpus <= b.gpus && a.gpu_seconds <= b.gpu_seconds;
+  const bool better = a.step_time < b.step_time || a.peak_memory < b.peak_memory ||
+                      a.gpus < b.gpus || a.gpu_seconds < b.gpu_seconds;
+  return no_worse && better;
+}
+
+void keep_undominated(std::vector<Choice>& choices) {
+  std::vector<Choice> kept;
+  for (const Choice& mine : choices) {
+    const bool needless = std::any_of(choices.begin(), choices.end(),
+                                      [&](const Choice& other) { return dominates(other, mine); });
+    if (!needless) kept.push_back(mine);
+  }
+  choices = std::move(kept);
+}
+
+// By the objective, of those that obey the limits. Nothing when none does.
+const Estimate* best_of(const Plan& plan, const Scenario& scenario, const ScalingOptions& options) {
+  const Estimate* best = nullptr;
+  const auto value = [&](const Estimate& e) {
+    return objective_value(options.objective, scenario, e.step_time, e.peak_memory());
+  };
+  for (const Estimate& estimate : plan.ranked) {
+    if (!exceeded(options.limits, scenario, estimate.step_time).empty()) continue;
+    if (best == nullptr || better_value(options.objective, value(estimate), value(*best))) {
+      best = &estimate;
+    }
+  }
+  return best;
+}
+
+std::string why_none(const Plan& plan, const Scenario& scenario, const Limits& limits) {
+  if (!plan.ranked.empty()) {
+    return "the fastest layout " + exceeded(limits, scenario, plan.ranked.front().step_time);
+  }
+  if (!plan.closest.empty()) return plan.closest.front().sentence;
+  return plan.rejections.empty() ? "no sizes of the space multiply to this count"
+                                 : plan.rejections.front().sentence;
+}
+
+void fill_point(ScalePoint& point, const Estimate& estimate, const Scenario& scenario,
+                Objective objective) {
+  point.layout = estimate.layout;
+  point.step_time = estimate.step_time;
+  point.step_time_low = estimate.step_time_low;
+  point.step_time_high = estimate.step_time_high;
+  point.peak_memory = estimate.peak_memory();
+  point.memory_headroom = 1.0 - point.peak_memory / scenario.cluster.device.memory;
+  point.tokens_per_second_per_gpu = estimate.tokens_per_second_per_gpu;
+  point.model_flops_utilization = estimate.model_flops_utilization;
+  point.objective = objective_value(objective, scenario, estimate.step_time, point.peak_memory);
+  if (const auto needs = capacity(scenario.job, scenario.cluster, estimate.step_time)) {
+    point.cost = needs->cost;
+    point.device_energy_kwh = needs->device_energy_kwh;
+  }
+}
+
+void look_at(Scaling& scaling, const Scenario& base, int gpus, const SearchOptions& search_options,
+             const ScalingOptions& options) {
+  ScalePoint point;
+  point.gpus = gpus;
+  Scenario scenario = base;
+  scenario.cluster = scaled_to(base.cluster, gpus);
+  const Plan plan = search(scenario.model, scenario.cluster, scenario.job, search_options);
+  const Estimate* best = best_of(plan, scenario, options);
+  if (best == nullptr) {
+    point.reason = why_none(plan, scenario, options.limits);
+  } else {
+    fill_point(point, *best, scenario, options.objective);
+  }
+  scaling.points.push_back(point);
+  for (const Estimate& e : plan.ranked) {
+    if (!exceeded(options.limits, scenario, e.step_time).empty()) continue;
+    scaling.choices.push_back(
+        {gpus, e.layout, e.step_time, e.peak_memory(), e.step_time.value() * gpus});
+  }
+}
+
+}  // namespace
+
+Scaling scaling(const Scenario& scenario, const SearchOptions& search_options,
+                const ScalingOptions& options) {
+  check_objective(options.objective, scenario.cluster);
+  SearchOptions few = search_options;
+  few.top = 1;
+  Scaling result;
+  for (const int gpus : options.gpus) look_at(result, scenario, gpus, few, options);
+  keep_undominated(result.choices);
+  const ScalePoint* first = nullptr;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    ScalePoint& point = result.points[i];
+    if (!point.layout) continue;
+    if (first == nullptr) first = &point;
+    point.efficiency = point.tokens_per_second_per_gpu / first->tokens_per_second_per_gpu;
+    const bool better = !result.best || better_value(options.objective, point.objective,
+                                                     result.points[*result.best].objective);
+    if (better) result.best = i;
+  }
+  return result;
+}
+
+}  // namespace meshwright::planner

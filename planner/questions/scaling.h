@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same job on several GPU counts: the best layout of each, and which of all are worth a choice:
+// the Pareto set over step time, free memory, GPUs and cost.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/search/objective.h"
+#include "planner/search/plan.h"
+#include "planner/search/search.h"
+
+namespace meshwright::planner {
+
+struct ScalePoint {
+  int gpus = 0;
+  std::optional<Layout> layout;  // nothing when no layout fits, or none obeys the limits
+  std::string reason;            // then: why
+  Seconds step_time;
+  Seconds step_time_low, step_time_high;  // the 90 % interval
+  Bytes peak_memory;
+  double memory_headroom = 0;  // share of the device's memory
+  double tokens_per_second_per_gpu = 0;
+  double model_flops_utilization = 0;
+  double efficiency = 0;  // tokens a second a GPU, beside the first count that fits
+  std::optional<double> cost, device_energy_kwh;  // of the whole training
+  double objective = 0;
+};
+
+// A layout on a GPU count that no other beats in step time, free memory, GPUs and GPU-hours at
+// once.
+struct Choice {
+  int gpus = 0;
+  Layout layout;
+  Seconds step_time;
+  Bytes peak_memory;
+  double gpu_seconds = 0;  // of a step: cost without the price
+};
+
+struct Scaling {
+  std::vector<ScalePoint> points;   // in the order of the counts
+  std::vector<Choice> choices;      // by GPUs, then step time
+  std::optional<std::size_t> best;  // of points, by the objective, within the limits
+};
+
+struct ScalingOptions {
+  std::vector<int> gpus;
+  Objective objective = Objective::step_time;
+  Limits limits;
+};
+
+// One search a count. Throws InputError for a count that whole nodes cannot give.
+Scaling scaling(const Scenario& scenario, const SearchOptions& search,
+                const ScalingOptions& options);
+
+}  // namespace meshwright::planner

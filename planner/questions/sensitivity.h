@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tornado: how the winner's step time answers when one input is turned down and up while all
+// others stay, and whether another layout would then be faster.
+#pragma once
+
+#include <vector>
+
+#include "planner/questions/parameter.h"
+#include "planner/search/contenders.h"
+
+namespace meshwright::planner {
+
+// The winner, and the best of the contenders, when the parameter is multiplied by `factor`.
+struct Turned {
+  double factor = 1.0;
+  double value = 0.0;  // in the parameter's unit
+  Seconds step_time;   // of the base winner
+  Layout best;         // the winner there
+  Seconds best_step_time;
+};
+
+struct Sensitivity {
+  Parameter parameter = Parameter::gemm_efficiency;
+  double value = 0.0;
+  double relative_spread = 0.0;  // one standard deviation, as its record states it
+  Provenance provenance = Provenance::measured;
+  Turned low, high;
+  [[nodiscard]] bool winner_changes(const Layout& winner) const;
+  // Seconds between the winner's step at low and at high.
+  [[nodiscard]] Seconds swing() const;
+};
+
+struct SensitivityOptions {
+  double share = 0.2;  // turned down and up by this much; 0: by the parameter's own spread
+};
+
+// One entry a parameter that changes the winner's time, largest swing first. Empty when the plan
+// has no winner.
+std::vector<Sensitivity> sensitivity(const Plan& plan, const std::vector<Layout>& contenders,
+                                     double memory_headroom,
+                                     const SensitivityOptions& options = {});
+
+}  // namespace meshwright::planner

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/what_if.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "planner/search/brief_name.h"
+#include "sim/base/error.h"
+
+namespace meshwright::planner {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text, const ParameterText& parameter) {
+  const std::string unit =
+      parameter.unit.empty() ? "" : fmt::format(" or {}=400{}", parameter.name, parameter.unit);
+  throw InputError(
+      "--what-if", "", fmt::format("\"{}\" needs a factor, a percentage or a positive value", text),
+      fmt::format("such as {}=0.5x or {}=+20%{}", parameter.name, parameter.name, unit));
+}
+
+// The factor that "0.5x", "+20%", "400" or "400GB/s" stand for.
+double factor_of(const std::string& value, const std::string& text, const ParameterText& parameter,
+                 double today) {
+  const char* begin = value.data() + (value.starts_with('+') ? 1 : 0);
+  const char* end = value.data() + value.size();
+  double number = 0.0;
+  const auto [rest, error] = std::from_chars(begin, end, number);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  double factor = 0.0;
+  if (unit == "x") {
+    factor = number;
+  } else if (unit == "%") {
+    factor = 1.0 + number / 100.0;
+  } else if ((unit.empty() || unit == parameter.unit) && today > 0.0) {
+    factor = number / today;
+  }
+  if (error != std::errc() || !(factor > 0.0) || factor > 1e9) refuse(text, parameter);
+  return factor;
+}
+
+Change change_of(const std::string& text, const Scenario& scenario) {
+  const std::size_t equals = text.find('=');
+  const Parameter parameter = parameter_named(text.substr(0, equals));
+  const ParameterText& words = text_of(parameter);
+  if (equals == std::string::npos) refuse(text, words);
+  Change change{.parameter = parameter, .before = value_of(parameter, scenario)};
+  change.factor = factor_of(text.substr(equals + 1), text, words, change.before);
+  change.after = value_of(parameter, scaled(scenario, parameter, change.factor));
+  return change;
+}
+
+std::string conditions(const std::vector<Change>& changes) {
+  std::string text;
+  for (const Change& change : changes) {
+    const ParameterText& words = text_of(change.parameter);
+    text += fmt::format("{}{} {:.4g} instead of {:.4g}{}{}", text.empty() ? "" : ", ", words.label,
+                        change.after, change.before, words.unit.empty() ? "" : " ", words.unit);
+  }
+  return text;
+}
+
+std::string sentence_of(const WhatIf& answer, const Estimate& today) {
+  const std::string with = "With " + conditions(answer.changes);
+  if (!answer.winner) return with + " no layout fits.";
+  const std::string time =
+      fmt::format("{:.4g} s instead of {:.4g} s ({:+.3g} %)", answer.winner->step_time.value(),
+                  today.step_time.value(), 100.0 * answer.step_time_change);
+  if (!answer.winner_changes) {
+    return fmt::format("{} the best layout stays {}: {}.", with, brief_name(today.layout), time);
+  }
+  const std::string old = answer.base_winner ? fmt::format("today's winner would take {:.4g} s",
+                                                           answer.base_winner->step_time.value())
+                                             : "today's winner could not run";
+  return fmt::format("{} the best layout is {}: {}; {}.", with, brief_name(answer.winner->layout),
+                     time, old);
+}
+
+}  // namespace
+
+std::vector<Change> changes_from_text(const std::string& text, const Scenario& scenario) {
+  std::vector<Change> changes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    changes.push_back(change_of(text.substr(begin, end - begin), scenario));
+    begin = end + 1;
+  }
+  return changes;
+}
+
+Scenario changed(Scenario scenario, const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    scenario = scaled(std::move(scenario), change.parameter, change.factor);
+  }
+  return scenario;
+}
+
+WhatIf what_if(const Plan& plan, const SearchOptions& search_options, const std::string& text) {
+  WhatIf answer;
+  answer.text = text;
+  answer.changes = changes_from_text(text, scenario_of(plan));
+  const Scenario scenario = changed(scenario_of(plan), answer.changes);
+  SearchOptions best = search_options;
+  best.top = 1;
+  const Plan other = search(scenario.model, scenario.cluster, scenario.job, best);
+  if (!other.ranked.empty()) {
+    const Estimate& winner = other.ranked.front();
+    answer.winner = Timed{winner.layout, winner.step_time, winner.peak_memory()};
+  }
+  if (plan.ranked.empty()) return answer;
+  const Estimate& today = plan.ranked.front();
+  answer.base_winner = best_of(scenario, {today.layout}, search_options.memory_headroom);
+  answer.winner_changes = !answer.winner || answer.winner->layout != today.layout;
+  if (answer.winner) answer.step_time_change = answer.winner->step_time / today.step_time - 1.0;
+  answer.sentence = sentence_of(answer, today);
+  return answer;
+}
+
+}  // namespace meshwright::planner

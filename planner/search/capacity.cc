@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/capacity.h"
+
+#include <cmath>
+
+namespace meshwright::planner {
+
+double train_steps(const Job& job) {
+  const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
+  return std::ceil(job.train_tokens / tokens);
+}
+
+std::optional<Capacity> capacity(const Job& job, const Cluster& cluster, Seconds step_time) {
+  if (!(job.train_tokens > 0.0)) return std::nullopt;
+  constexpr double kSecondsPerHour = 3600.0;
+  constexpr double kWattsPerKilowatt = 1000.0;
+  Capacity result;
+  result.steps = train_steps(job);
+  result.train_time = step_time * result.steps;
+  result.gpu_hours = result.train_time.value() / kSecondsPerHour * cluster.num_gpus();
+  if (cluster.price_per_gpu_hour > 0.0) result.cost = result.gpu_hours * cluster.price_per_gpu_hour;
+  if (cluster.device.power_watts > 0.0) {
+    result.device_energy_kwh = result.gpu_hours * cluster.device.power_watts / kWattsPerKilowatt;
+  }
+  return result;
+}
+
+}  // namespace meshwright::planner

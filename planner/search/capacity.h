@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What training takes: steps = train_tokens / (batch x sequence), rounded up; time = steps x step
+// time; GPU-hours = time x GPUs; cost = GPU-hours x price; energy = time x GPUs x device power.
+#pragma once
+
+#include <optional>
+
+#include "sim/base/job.h"
+#include "sim/base/units.h"
+#include "sim/hardware/cluster.h"
+
+namespace meshwright::planner {
+
+struct Capacity {
+  double steps = 0;
+  Seconds train_time;
+  double gpu_hours = 0;
+  std::optional<double> cost;  // in the price's currency; nothing when no price is stated
+  std::optional<double> device_energy_kwh;  // the devices' own, no cooling; nothing without power
+};
+
+inline constexpr double days(Seconds time) { return time.value() / 86400.0; }
+
+double train_steps(const Job& job);
+// Nothing when the job does not say how many tokens to train on.
+std::optional<Capacity> capacity(const Job& job, const Cluster& cluster, Seconds step_time);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/objective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "planner/search/capacity.h"
+#include "sim/base/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr double kSecondsPerHour = 3600.0;
+
+constexpr std::array kObjectives{
+    ObjectiveText{Objective::step_time, "step_time", "s", true, "seconds a step"},
+    ObjectiveText{Objective::tokens_per_second, "tokens_per_second", "1/s", false,
+                  "tokens a second of all GPUs together"},
+    ObjectiveText{Objective::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", "1/s", false,
+                  "tokens a second of one GPU"},
+    ObjectiveText{Objective::tokens_per_dollar, "tokens_per_dollar", "1", false,
+                  "tokens for one unit of the price's currency"},
+    ObjectiveText{Objective::tokens_per_joule, "tokens_per_joule", "1/J", false,
+                  "tokens a joule at the devices' rated power, no cooling"},
+    ObjectiveText{Objective::memory_headroom, "memory_headroom", "%", false,
+                  "share of the device's memory left free"},
+};
+
+}  // namespace
+
+std::span<const ObjectiveText> all_objectives() { return kObjectives; }
+
+const ObjectiveText& text_of(Objective objective) {
+  return kObjectives[static_cast<std::size_t>(objective)];
+}
+
+Objective objective_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ObjectiveText& text : kObjectives) {
+    if (text.name == name) return text.objective;
+    names.emplace_back(text.name);
+  }
+  const std::string near = nearest(name, names);
+  throw InputError("--objective", "",
+                   fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
+                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+}
+
+void check_objective(Objective objective, const Cluster& cluster) {
+  if (objective == Objective::tokens_per_dollar && cluster.price_per_gpu_hour <= 0.0) {
+    throw InputError("--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
+                     "add --price 2.5 (a GPU-hour), or price_per_gpu_hour to the cluster's file");
+  }
+  if (objective == Objective::tokens_per_joule && cluster.device.power_watts <= 0.0) {
+    throw InputError("--objective", "",
+                     "tokens_per_joule needs the device's power, and it has none",
+                     "add power_watts to the device's file");
+  }
+}
+
+double objective_value(Objective objective, const Scenario& scenario, Seconds step_time,
+                       Bytes peak_memory) {
+  const Cluster& cluster = scenario.cluster;
+  const double tokens =
+      static_cast<double>(scenario.job.global_batch_size) * scenario.job.seq_length;
+  const double per_second = tokens / step_time.value();
+  switch (objective) {
+    case Objective::step_time:
+      return step_time.value();
+    case Objective::tokens_per_second:
+      return per_second;
+    case Objective::tokens_per_second_per_gpu:
+      return per_second / cluster.num_gpus();
+    case Objective::tokens_per_dollar:
+      return per_second * kSecondsPerHour / (cluster.num_gpus() * cluster.price_per_gpu_hour);
+    case Objective::tokens_per_joule:
+      return per_second / (cluster.num_gpus() * cluster.device.power_watts);
+    case Objective::memory_headroom:
+      return 100.0 * (1.0 - peak_memory / cluster.device.memory);
+  }
+  return 0.0;
+}
+
+bool better_value(Objective objective, double a, double b) {
+  return text_of(objective).lower_is_better ? a < b : a > b;
+}
+
+double memory_headroom(const Limits& limits, const Device& device) {
+  double headroom = limits.headroom;
+  if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
+  if (headroom >= 1.0 || headroom < 0.0) {
+    throw InputError(
+        "--headroom", "",
+        fmt::format("must leave some memory: 0 to below 100 %, is {:.3g} %", headroom * 100.0));
+  }
+  return headroom;
+}
+
+void check_limits(const Limits& limits, const Scenario& scenario) {
+  if (!limits.max_cost) return;
+  if (scenario.cluster.price_per_gpu_hour <= 0.0) {
+    throw InputError("--max-cost", "", "needs a price, and the cluster has none",
+                     "add --price 2.5 (a GPU-hour)");
+  }
+  if (!(scenario.job.train_tokens > 0.0)) {
+    throw InputError("--max-cost", "", "needs to know for how many tokens the model is trained",
+                     "add --train-tokens 15e12");
+  }
+}
+
+std::string exceeded(const Limits& limits, const Scenario& scenario, Seconds step_time) {
+  if (limits.max_step && step_time > *limits.max_step) {
+    return fmt::format("takes {:.4g} s of at most {:.4g} s", step_time.value(),
+                       limits.max_step->value());
+  }
+  if (!limits.max_cost) return "";
+  const auto needs = capacity(scenario.job, scenario.cluster, step_time);
+  if (!needs || !needs->cost || *needs->cost <= *limits.max_cost) return "";
+  return fmt::format("costs {:.4g} of at most {:.4g}", *needs->cost, *limits.max_cost);
+}
+
+}  // namespace meshwright::planner

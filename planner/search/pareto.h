@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best layouts of a search in flat memory: the fastest few, and the Pareto front over step time
+// and peak memory. Ties are broken by the order of enumeration, so the result depends on nothing
+// else.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "sim/base/units.h"
+#include "sim/layout/layout.h"
+
+namespace meshwright::planner {
+
+struct Candidate {
+  Layout layout;
+  Seconds step_time;
+  Bytes peak_memory;
+};
+
+// Faster, then smaller.
+bool better(const Candidate& a, const Candidate& b);
+// a makes b needless: no slower, no larger, and better in one.
+bool dominates(const Candidate& a, const Candidate& b);
+// Nearly the same answer: less than 0.1 % apart in time and less than 1 % in memory.
+bool near_twins(const Candidate& a, const Candidate& b);
+
+// The `limit` best, best first. Of equals the one that was added first is kept before the others.
+class TopList {
+ public:
+  explicit TopList(std::size_t limit) : limit_(limit) {}
+  void add(const Candidate& candidate);
+  // Whether add() would keep it.
+  [[nodiscard]] bool admits(const Candidate& candidate) const {
+    return items_.size() < limit_ || better(candidate, items_.back());
+  }
+  [[nodiscard]] const std::vector<Candidate>& items() const { return items_; }
+  [[nodiscard]] std::size_t limit() const { return limit_; }
+
+ private:
+  std::size_t limit_;
+  std::vector<Candidate> items_;
+};
+
+// Candidates that no other dominates, fastest first. Of equals the first that was added stays.
+class ParetoFront {
+ public:
+  void add(const Candidate& candidate);
+  // An item is no slower and no larger: add() would not keep what has these numbers.
+  [[nodiscard]] bool covers(Seconds step_time, Bytes peak_memory) const {
+    const auto slower =
+        std::upper_bound(items_.begin(), items_.end(), step_time,
+                         [](Seconds time, const Candidate& item) { return time < item.step_time; });
+    return slower != items_.begin() && std::prev(slower)->peak_memory <= peak_memory;
+  }
+  [[nodiscard]] const std::vector<Candidate>& items() const { return items_; }
+
+ private:
+  std::vector<Candidate> items_;  // time rises, memory falls
+};
+
+// Layouts of one family differ in switches only: same sizes, schedule, split and micro-batch.
+bool same_family(const Layout& a, const Layout& b);
+
+// Of a family, the members without those that are near twins of a better one: the `limit` best. The
+// family's best always stays. Sorts its argument.
+std::vector<Candidate> without_near_twins(std::vector<Candidate>& family,
+                                          std::size_t limit = SIZE_MAX);
+// Of a front's near twins in one family the fastest stays.
+std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search returns: ranked layouts, the Pareto set, and every rejection under its rule.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/step/estimate.h"
+
+namespace meshwright::planner {
+
+// Layouts that fell to one rule.
+struct Rejection {
+  Rule rule = Rule::memory_capacity;
+  std::int64_t count = 0;
+  Infeasible nearest;    // the one that missed by least, relative to what was needed
+  std::string sentence;  // that one's numbers in words
+  std::string
+      smallest_change;  // the smallest single change that would admit it; empty if none is known
+};
+
+struct SearchStatistics {
+  std::int64_t enumerated = 0;  // layouts whose sizes multiply to the GPU count
+  std::int64_t legal = 0;       // of those, obey every rule
+  std::int64_t fitting = 0;     // of those, fit in memory
+};
+
+struct Plan {
+  Model model;
+  Cluster cluster;  // scaled to the GPUs that were asked for
+  Job job;
+  // Fastest first: as many as were asked for, then the rest of the Pareto set. Of layouts that
+  // differ in switches only (sequence parallel, recompute, ZeRO) and are less than 0.1 % apart in
+  // time and 1 % in memory, the faster stands for the others.
+  std::vector<Estimate> ranked;
+  std::vector<std::size_t> pareto;    // indices into ranked: no other is faster and smaller
+  std::vector<Rejection> rejections;  // most frequent first
+  SearchStatistics statistics;
+  std::vector<Rejection> closest;  // when nothing fits: the legal layouts that need least memory
+  std::vector<std::string> notes;  // assumptions worth a reader's eye
+};
+
+}  // namespace meshwright::planner

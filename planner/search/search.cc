@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/search/cell_search.h"
+#include "sim/base/error.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::planner {
+namespace {
+
+Estimate estimate_of(CostTable& table, const Layout& layout) {
+  Outcome outcome = estimate(table, layout);
+  invariant(std::holds_alternative<Estimate>(outcome), "the search kept a layout that cannot run");
+  return std::get<Estimate>(std::move(outcome));
+}
+
+// The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
+void fill_ranked(Plan& plan, const Found& found, CostTable& table) {
+  const std::vector<Candidate> front = front_without_near_twins(found.pareto.items());
+  std::vector<Candidate> kept = found.top.items();
+  for (const Candidate& candidate : front) {
+    const bool there = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+      return other.layout == candidate.layout;
+    });
+    if (!there) kept.push_back(candidate);
+  }
+  std::stable_sort(kept.begin(), kept.end(), better);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    plan.ranked.push_back(estimate_of(table, kept[i].layout));
+    const bool on_front = std::any_of(front.begin(), front.end(), [&](const Candidate& candidate) {
+      return candidate.layout == kept[i].layout;
+    });
+    if (on_front) plan.pareto.push_back(i);
+  }
+}
+
+void fill_closest(Plan& plan, const Found& found, CostTable& table, Bytes limit) {
+  for (const Candidate& candidate : found.closest.items()) {
+    const Violation violation{Rule::memory_capacity, candidate.peak_memory.value(), limit.value()};
+    std::string change = smallest_change(table, candidate.layout, limit);
+    if (change.empty()) {
+      change = change_on_more_gpus(table, candidate.layout, limit);
+    }
+    plan.closest.push_back({Rule::memory_capacity,
+                            1,
+                            {candidate.layout, violation},
+                            describe(violation, plan.model, plan.job, candidate.layout),
+                            change});
+    plan.notes.push_back(fmt::format(
+        "Closest: {} needs {:.2f} of {:.2f} GiB; {}.", short_name(candidate.layout),
+        in_gibibytes(candidate.peak_memory), in_gibibytes(limit),
+        change.empty() ? "no single change was found that makes it fit" : "would fit: " + change));
+  }
+}
+
+}  // namespace
+
+Plan search(const Model& model, const Cluster& cluster, const Job& job,
+            const SearchOptions& options) {
+  if (options.memory_headroom < 0.0 || options.memory_headroom >= 1.0) {
+    throw InputError(
+        "memory_headroom", "",
+        fmt::format("must be a share from 0 to below 1, is {}", options.memory_headroom));
+  }
+  Plan plan;
+  plan.model = model;
+  plan.cluster = cluster;
+  plan.job = job;
+  const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
+  const Found found = look_at_space(model, cluster, job, options, limit);
+  plan.statistics = found.statistics;
+  CostTable table(model, cluster, job);
+  plan.rejections = rejections_of(found.rejections, table, limit);
+  fill_ranked(plan, found, table);
+  if (plan.ranked.empty()) fill_closest(plan, found, table, limit);
+  if (plan.statistics.enumerated == 0) {
+    plan.notes.push_back(
+        fmt::format("No sizes of this space multiply to {} GPUs.", cluster.num_gpus()));
+  }
+  if (options.memory_headroom > 0.0) {
+    plan.notes.push_back(fmt::format("{:.3g} % of the device's memory is left free.",
+                                     options.memory_headroom * 100.0));
+  }
+  return plan;
+}
+
+}  // namespace meshwright::planner

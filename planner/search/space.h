@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of a search space, in a fixed order: cells (tensor, pipeline, context, expert sizes
+// that multiply to the GPU count, and the rank order), families within a cell (schedule, virtual
+// size, split of the layers, micro-batch), and the settings of a family's switches: those of a
+// stage, then those of the data-parallel side.
+//
+// Axes that the space leaves empty get defaults. Tensor: powers of two and divisors of a node, up
+// to the attention heads. Pipeline: divisors of the GPU count up to the layers. Schedule: 1f1b, and
+// interleaved. Virtual: divisors of a stage's layers. Split: even; where the layers do not divide,
+// embedding and loss counted as layers if that divides, else shorter first and last stages.
+// Context: 1. Expert: divisors of the experts; expert tensor: as tensor. Micro-batch: powers of two
+// that divide a data rank's share of the batch. Sequence parallel: both. Recompute: none,
+// selective, full (all layers). ZeRO: 0-3 where there are data ranks, sharded over all of them.
+// Overlap: as Megatron-LM would run the layout (set_overlaps), no tensor-parallel overlap. Offload,
+// scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "planner/search/search.h"
+#include "sim/layout/layout.h"
+
+namespace meshwright::planner {
+
+struct Cell {
+  int tensor = 1, pipeline = 1, context = 1, expert = 1, data = 1;
+  RankOrder rank_order = Layout{}.rank_order;
+};
+
+// The orders that Megatron-LM's launcher expresses; the second with --use-tp-pp-dp-mapping.
+inline constexpr std::array kLauncherRankOrderNames{
+    EnumName{Layout{}.rank_order, "tp-cp-ep-dp-pp"},
+    EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
+             "tp-cp-ep-pp-dp"}};
+
+// Throws InputError when the space holds a size below 1 or a ZeRO stage outside 0-3.
+std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space);
+
+// Layouts of a cell that differ in more than switches; switches have their defaults.
+std::vector<Layout> families_of(const Model& model, const Job& job, const SearchSpace& space,
+                                const Cell& cell);
+
+// A family's settings of what a stage computes and sends; the data-parallel side has its defaults.
+std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family);
+// The settings of the data-parallel side (ZeRO, shards, overlap, optimizer offload): they depend on
+// the cell's sizes alone. Everything else is the cell's.
+std::vector<Layout> data_settings(const SearchSpace& space, const Layout& cell);
+// One of each put together.
+Layout with_data_setting(Layout stage, const Layout& data);
+
+// The family's layouts: every stage setting with every data setting.
+std::vector<Layout> members_of(const SearchSpace& space, const Layout& family);
+
+// Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the
+// layout: gradients overlap where there are data ranks, parameters where the optimizer is sharded,
+// stage-to-stage messages with the interleaved schedule (arguments.py).
+void set_overlaps(Layout& layout, bool overlap_grad_reduce);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model of a collective where nothing was measured: latency per step + bytes / bandwidth + a
+// ramp for medium messages that have not filled the pipeline.
+//
+// One node (or one island of it): base + steps * latency + busbw bytes / (bandwidth * fraction) +
+// ramp, ring; all-reduce also in the switch (NVLS) from sharp_min_group ranks. Several nodes: the
+// fastest of ring and tree (all-reduce) over the protocols that NCCL has for them (latencies a hop
+// and bandwidth shares of src/graph/tuning.cc); the bus bandwidth is that of the narrower of the
+// ring inside the node and the group's share of NICs and up-links (GTC24 S62129: 192 GB/s on
+// 8 x 200 Gb/s, 370 on 8 x 400), as max-min fair shares over the graph give it (traffic.h).
+#pragma once
+
+#include "sim/base/units.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/placement.h"
+
+namespace meshwright {
+
+Seconds collective_model_time(Collective collective, Bytes payload, const Placement& placement,
+                              const Cluster& cluster);
+
+// Bus bandwidth of one group's ring over nodes when all groups of its axis run at once, of what the
+// NICs sustain: a rail for each member on its emptiest node, no more than its PCIe links carry, its
+// share of the node's NICs, and its share of the switches' up-links. Each hop of a ring that leaves
+// a leaf takes the up-link; of an all-to-all the part that goes to other leaves does.
+BytesPerSecond nic_share(Collective collective, const Placement& placement, const Cluster& cluster);
+
+}  // namespace meshwright

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kernel_time/compute.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/base/error.h"
+#include "sim/kernel_time/gemm_model.h"
+
+namespace meshwright {
+namespace {
+
+// Queries that one block of a fused attention kernel works on (FlashAttention-2, 3.3).
+constexpr double kAttentionBlock = 128.0;
+// Backward of fused attention over forward, in FLOPs (flash-attention benchmarks count 2.5).
+constexpr double kDefaultAttentionFraction = 0.4;
+
+double streaming_rate(const Device& device) {
+  return device.memory_bandwidth.value() * device.memory_bandwidth_fraction;
+}
+
+// A rate for the nearest head width; widths between two entries take the narrower one's.
+const AttentionRate* attention_rate(const Device& device, std::int64_t head_dim) {
+  const AttentionRate* best = nullptr;
+  for (const AttentionRate& rate : device.attention) {
+    const bool nearer =
+        best == nullptr || std::abs(rate.head_dim - head_dim) < std::abs(best->head_dim - head_dim);
+    if (nearer) best = &rate;
+  }
+  return best;
+}
+
+Cost attention_cost(const Operator& op, Flops work, Bytes traffic, bool forward,
+                    Precision precision, const Device& device) {
+  if (work.value() <= 0.0) return {};
+  const AttentionRate* rate = attention_rate(device, op.k);
+  const AttentionRate assumed{.forward_fraction = kDefaultAttentionFraction,
+                              .backward_fraction = kDefaultAttentionFraction,
+                              .relative_spread = 0.3,
+                              .provenance = Provenance::assumed};
+  if (rate == nullptr) rate = &assumed;
+  const auto batch = static_cast<double>(op.batch), m = static_cast<double>(op.m);
+  // Forward FLOPs are 4 * batch * m * keys * width; causal masks show as fewer keys.
+  const double keys = op.forward_flops.value() / (4.0 * batch * m * static_cast<double>(op.k));
+  const double blocks =
+      batch * std::ceil(m / kAttentionBlock) / static_cast<double>(device.num_multiprocessors);
+  const double tail = forward ? rate->forward_tail_waves : rate->backward_tail_waves;
+  const double fill = keys / (keys + rate->ramp_keys) * blocks / (blocks + tail);
+  const double fraction = forward ? rate->forward_fraction : rate->backward_fraction;
+  const GemmModel& gemm = gemm_model_for(device, precision);
+  const Seconds compute = work / (gemm.peak * fraction * fill);
+  const Seconds memory = traffic / bytes_per_second(streaming_rate(device));
+  return {device.kernel_launch + std::max(compute, memory), rate->relative_spread,
+          rate->provenance};
+}
+
+// Batched products of two activations have two input gradients and no weight.
+BackwardCost gemm_backward(const Operator& op, Precision precision, const Device& device) {
+  const Cost input = gemm_cost({op.batch, op.m, op.k, op.n}, precision, device);
+  const Cost weight = gemm_cost({op.batch, op.k, op.n, op.m}, precision, device);
+  if (op.has_weight) return {input, weight};
+  return {input + weight, {}};
+}
+
+}  // namespace
+
+double tile_efficiency(std::int64_t m, std::int64_t n, int tile_m, int tile_n) {
+  const auto ceil_to = [](std::int64_t x, std::int64_t tile) {
+    return (x + tile - 1) / tile * tile;
+  };
+  const double covered =
+      static_cast<double>(ceil_to(m, tile_m)) * static_cast<double>(ceil_to(n, tile_n));
+  return covered > 0.0 ? static_cast<double>(m) * static_cast<double>(n) / covered : 1.0;
+}
+
+double wave_efficiency(std::int64_t tiles, int multiprocessors) {
+  if (tiles <= 0) return 1.0;
+  const std::int64_t waves = (tiles + multiprocessors - 1) / multiprocessors;
+  return static_cast<double>(tiles) / static_cast<double>(waves * multiprocessors);
+}
+
+Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device) {
+  if (traffic.value() <= 0.0) return {};
+  for (const KernelRate& rate : device.kernels) {
+    if (rate.kernel != kernel) continue;
+    return {device.kernel_launch + traffic / rate.rate, rate.relative_spread, rate.provenance};
+  }
+  return {device.kernel_launch + traffic / bytes_per_second(streaming_rate(device)), 0.15,
+          device.memory_provenance};
+}
+
+Cost forward_cost(const Operator& op, Precision job_precision, const Device& device) {
+  const Precision precision = compute_precision(op, job_precision);
+  switch (op.kind) {
+    case OperatorKind::gemm:
+      return gemm_cost({op.batch, op.m, op.n, op.k}, precision, device);
+    case OperatorKind::attention:
+      return attention_cost(op, op.forward_flops, op.forward_bytes, true, precision, device);
+    case OperatorKind::memory_bound:
+      break;
+  }
+  return kernel_cost(op.kernel, op.forward_bytes, device);
+}
+
+BackwardCost backward_cost(const Operator& op, Precision job_precision, const Device& device) {
+  const Precision precision = compute_precision(op, job_precision);
+  switch (op.kind) {
+    case OperatorKind::gemm:
+      return gemm_backward(op, precision, device);
+    case OperatorKind::attention:
+      return {attention_cost(op, op.backward_flops, op.backward_bytes, false, precision, device),
+              {}};
+    case OperatorKind::memory_bound:
+      break;
+  }
+  return {kernel_cost(op.kernel, op.backward_bytes, device), {}};
+}
+
+Cost operator+(const Cost& a, const Cost& b) {
+  if (a.time.value() == 0.0) return b;
+  if (b.time.value() == 0.0) return a;
+  const Seconds total = a.time + b.time;
+  return {total, (a.time * a.relative_spread + b.time * b.relative_spread) / total,
+          weakest(a.provenance, b.provenance)};
+}
+
+Cost times(Cost cost, double factor) {
+  cost.time *= factor;
+  return cost;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/activation_memory.h"
+
+#include <algorithm>
+
+#include "sim/memory/unit_bytes.h"
+#include "sim/operators/builders.h"
+#include "sim/operators/operators.h"
+
+namespace meshwright {
+namespace {
+
+Bytes saved_bytes(const std::vector<Operator>& operators) {
+  Bytes sum;
+  for (const Operator& op : operators) sum += op.saved;
+  return sum;
+}
+
+bool is_row_parallel(const Operator& op) {
+  return op.name == "attention.projection" || op.name == "mlp.fc2" ||
+         op.name == "shared_expert.fc2";
+}
+
+// A linear's input and its output's gradient. Under sequence parallelism the side that is not split
+// by columns or rows is held in pieces of the sequence.
+Bytes weight_gradient_inputs(const Operator& op, const RankShape& shape) {
+  const auto rows = static_cast<double>(op.batch) * static_cast<double>(op.m);
+  const double piece = op.m == shape.rows ? static_cast<double>(shape.sequence_rows) /
+                                                static_cast<double>(shape.rows)
+                                          : 1.0;
+  const double input = static_cast<double>(op.k) * (is_row_parallel(op) ? 1.0 : piece);
+  const double output = static_cast<double>(op.n) * (is_row_parallel(op) ? piece : 1.0);
+  return bytes(rows * (input + output) * shape.width);
+}
+
+// Layers that share one checkpoint (Megatron-LM --recompute-method uniform
+// --recompute-num-layers n keeps the input of every n-th layer).
+int layers_per_checkpoint(const Layout& layout) {
+  const bool grouped = layout.recompute_granularity == RecomputeGranularity::full &&
+                       layout.recompute_method == RecomputeMethod::uniform;
+  return grouped ? std::max(1, layout.recompute_num_layers) : 1;
+}
+
+Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+  if (model.mtp_num_layers == 0) return {};
+  const LayerKind kind = layer_kind(model, model.num_layers - 1);
+  return model.mtp_num_layers *
+         (layer_activation_bytes(model, kind, job, layout, mtp_is_recomputed(layout)) +
+          saved_bytes(mtp_operators(model, job, layout)) +
+          saved_bytes(embedding_operators(model, job, layout)));
+}
+
+}  // namespace
+
+Bytes layer_input_bytes(const Model& model, const Job& job, const Layout& layout) {
+  const double rows =
+      static_cast<double>(layout.micro_batch_size * local_sequence_length(job, layout));
+  const int sequence_shards = layout.sequence_parallel ? layout.tensor_parallel_size : 1;
+  return bytes(rows * model.hidden_size * activation_bytes(job.precision) / sequence_shards);
+}
+
+Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Job& job,
+                             const Layout& layout, bool fully_recomputed) {
+  if (fully_recomputed) return layer_input_bytes(model, job, layout);
+  Bytes sum;
+  for (const Operator& op : layer_operators(model, kind, job, layout)) {
+    if (!is_recomputed(op, layout, false)) sum += op.saved;
+  }
+  return sum;
+}
+
+Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job& job,
+                                  const Layout& layout) {
+  const RankShape shape = rank_shape(job, layout);
+  Bytes sum;
+  for (const Operator& op : layer_operators(model, kind, job, layout)) {
+    if (op.has_weight) sum += weight_gradient_inputs(op, shape);
+  }
+  return sum;
+}
+
+std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
+                                   std::size_t chunk) {
+  int position = 0;  // in the stage
+  for (std::size_t c = 0; c < chunk; ++c) position += stage.chunks[c].num_layers;
+  const int recomputed = fully_recomputed_layers(layout, stage.num_layers());
+  const int unit = layers_per_checkpoint(layout);
+  std::vector<LayerRun> runs;
+  for (int i = 0; i < stage.chunks[chunk].num_layers; ++i, ++position) {
+    const StageLayer layer{layer_kind(model, stage.chunks[chunk].first_layer + i),
+                           position < recomputed, position % unit == 0,
+                           position < layout.cpu_offloading_num_layers};
+    if (!runs.empty() && runs.back().layer == layer) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({layer, 1});
+    }
+  }
+  return runs;
+}
+
+Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units) {
+  if (layer.offloaded) return {};
+  if (!layer.fully_recomputed) return units.layers[kind_index(layer.kind)].kept;
+  return layer.keeps_checkpoint ? units.input : Bytes{};
+}
+
+LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout) {
+  LogitsBytes sizes;
+  for (const Operator& op : head_operators(model, job, layout)) {
+    if (op.name == "cross_entropy") sizes.kept = op.saved;
+    if (op.name != "logits") continue;
+    const double width = activation_bytes(job.precision);
+    sizes.gradient = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * width);
+    sizes.weight_gradient = bytes(static_cast<double>(op.n) * static_cast<double>(op.k) * width);
+    if (width < 4.0 && !job.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
+    // Eager: the fp32 logits beside their softmax, and the copy that the micro-batch before holds.
+    if (job.kernel_fusion == KernelFusion::eager) {
+      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
+    }
+  }
+  return sizes;
+}
+
+Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+  Bytes sum;
+  for (const Operator& op : head_operators(model, job, layout)) {
+    if (op.module != Module::head) sum += op.saved;
+  }
+  return sum * (1 + model.mtp_num_layers) + mtp_activation_bytes(model, job, layout);
+}
+
+ChunkActivations chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
+                                   const Chunk& chunk) {
+  ChunkActivations sum;
+  for (const LayerRun& run : layers) {
+    sum.whole += run.count * kept_bytes(run.layer, units);
+    sum.weight_only += run.count * units.layers[kind_index(run.layer.kind)].weight_gradient;
+  }
+  if (chunk.embedding) sum.whole += units.embedding;
+  if (chunk.head) {
+    sum.whole += units.head;
+    sum.logits = units.logits.kept * units.head_passes;
+    sum.weight_only_logits = units.logits.gradient * units.head_passes;
+    sum.weight_only += units.input * units.head_passes;
+  }
+  return sum;
+}
+
+Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+  return saved_bytes(embedding_operators(model, job, layout));
+}
+
+Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds) {
+  if (layout.expert_parallel_size * expert_tensor_size(layout) == 1) return {};
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if ((kinds >> k & 1U) != 0 && layer_kind_of(k).mixture_of_experts) {
+      return units.layers[k].sizes.dispatched;
+    }
+  }
+  return {};
+}
+
+}  // namespace meshwright

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The activation bytes that one micro-batch leaves on a stage, chunk by chunk.
+//
+// A layer keeps the sum of its operators' saved bytes, less what is recomputed; a layer recomputed
+// whole keeps its input, 2sbh/c in 16 bits, /t under sequence parallelism (Korthikanti 2022,
+// arXiv 2205.05198, table 2). Where the backward pass is split, each linear's input and the
+// gradient of its output stay until the weight gradient (Qi 2024, arXiv 2401.10241, table 1: 32sbh
+// a layer).
+#pragma once
+
+#include <vector>
+
+#include "sim/base/job.h"
+#include "sim/base/units.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/stages.h"
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+// The tensor between two layers, as one rank holds it.
+Bytes layer_input_bytes(const Model& model, const Job& job, const Layout& layout);
+
+// Activation bytes of one micro-batch and one layer.
+Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Job& job,
+                             const Layout& layout, bool fully_recomputed);
+
+// What of a layer stays between its input gradient and its weight gradient.
+Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job& job,
+                                  const Layout& layout);
+
+// How a layer of a stage is treated.
+struct StageLayer {
+  LayerKind kind;
+  bool fully_recomputed = false;
+  bool keeps_checkpoint = false;  // full recompute: the first of its unit
+  bool offloaded = false;         // its activations go to the host
+  bool operator==(const StageLayer&) const = default;
+};
+struct LayerRun {
+  StageLayer layer;
+  int count = 1;  // neighbours that are alike
+  bool operator==(const LayerRun&) const = default;
+};
+// Layers of one chunk, first to last. The first `recompute_num_layers` (method block) and the first
+// `cpu_offloading_num_layers` of the stage are treated.
+std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, const Stage& stage,
+                                   std::size_t chunk);
+
+struct UnitBytes;
+// What such a layer keeps on the device.
+Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units);
+
+// Logits and loss of one micro-batch.
+struct LogitsBytes {
+  Bytes kept;             // from forward to backward
+  Bytes beside;           // a second copy while the loss runs, forward or backward
+  Bytes gradient;         // of the logits
+  Bytes weight_gradient;  // of the output matrix, before it is added to the main gradient
+};
+// Unfused, Megatron's cross-entropy keeps fp32 probabilities (4sbV/t) and casts from and to the
+// activations' format (2sbV/t); fused (cross_entropy_loss_fusion) it turns the logits into their
+// gradient in place.
+// Eager (kernel_fusion): fp32 logits and softmax at once, and the micro-batch before still holds a
+// copy of 4sbV/t (Ultra-Scale runs of one micro-batch a step need that much less).
+LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout);
+
+// One micro-batch of one chunk.
+struct ChunkActivations {
+  Bytes whole;               // from forward to the input gradient, without logits
+  Bytes logits;              // the same of logits and loss
+  Bytes weight_only;         // from the input gradient to the weight gradient
+  Bytes weight_only_logits;  // the logits' gradient, meanwhile
+};
+ChunkActivations chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
+                                   const Chunk& chunk);
+
+// The embedding: token ids, masks, norm.
+Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+// The head without logits: the last layer's output, its norm, and multi-token-prediction layers.
+Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+
+// The tokens that leave in an expert all-to-all; those that arrive are saved by the layer.
+// `kinds`: of the stage's layers.
+Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds);
+
+}  // namespace meshwright

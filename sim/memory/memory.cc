@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/model/parameters.h"
+#include "sim/operators/operators.h"
+
+namespace meshwright {
+namespace {
+
+bool holds_embedding(const Stage& stage) {
+  return std::any_of(stage.chunks.begin(), stage.chunks.end(),
+                     [](const Chunk& c) { return c.embedding; });
+}
+
+void add_layer(StageParameters& sum, const LayerParameters& layer, const Layout& layout) {
+  const double experts = double(layout.expert_parallel_size) * expert_tensor_size(layout);
+  sum.dense += static_cast<double>(layer.sharded) / layout.tensor_parallel_size +
+               static_cast<double>(layer.replicated);
+  sum.expert += static_cast<double>(layer.expert) / experts;
+}
+
+// The head's norm, matrix and multi-token-prediction layers; also the copy of the token embedding
+// that a tied head or multi-token prediction needs on a stage without it (Megatron-LM,
+// LanguageModule: the copies' gradients are all-reduced over the embedding group).
+void add_head(StageParameters& sum, const Model& model, const Layout& layout,
+              std::int64_t vocab_rows, bool has_embedding) {
+  sum.dense += static_cast<double>(head_parameters(model, vocab_rows));
+  for (int i = 0; i < model.mtp_num_layers; ++i) {
+    add_layer(sum, mtp_layer_parameters(model), layout);
+  }
+  if (has_embedding || model.vocab_size == 0) return;
+  if (model.mtp_num_layers > 0) {
+    sum.dense += static_cast<double>(embedding_parameters(model, vocab_rows));
+  } else if (model.tied_embeddings) {
+    sum.dense += static_cast<double>(vocab_rows) * model.hidden_size;
+  }
+}
+
+// Bytes of optimizer state per parameter.
+double optimizer_bytes(const Job& job) {
+  double state = moment_bytes(job);
+  if (has_master_weights(job.precision)) state += 4.0;
+  // fp16 gradients are unscaled into an fp32 copy: Megatron-LM dist_optimizer.md's 20 bytes.
+  const bool fp32_copy =
+      job.precision == Precision::fp16 && bytes_per_element(job.gradient_precision) < 4.0;
+  return state + (fp32_copy ? 4.0 : 0.0);
+}
+
+double sharded(const StageParameters& parameters, const Layout& layout, int from_stage) {
+  if (layout.zero_stage < from_stage) return parameters.dense + parameters.expert;
+  return parameters.dense / zero_shard_group_size(layout) +
+         parameters.expert / expert_shard_group_size(layout);
+}
+
+// PyTorch's DistributedDataParallel holds the gradients once more, in the weights' format, in the
+// buckets that it reduces (nn/parallel/distributed.py); Megatron-LM reduces the main gradients.
+Bytes bucket_bytes(const StageParameters& parameters, const Job& job, const Layout& layout) {
+  if (gradient_group_size(layout) == 1 || layout.zero_stage > 1) return {};
+  return bytes((parameters.dense + parameters.expert) * weight_bytes(job.precision));
+}
+
+// With overlapped messages the next input and the next gradient arrive while others are worked on.
+// Without, the stage waits: what arrives is the chunk's input, or the gradient that it starts from.
+Bytes pipeline_buffers(const UnitBytes& units, const Layout& layout) {
+  if (layout.pipeline_parallel_size == 1 || !layout.overlap_p2p_comm) return {};
+  return 2.0 * units.input;
+}
+
+// The whole sequence that Megatron-LM gathers in front of a column-parallel linear, in its one
+// global memory buffer.
+Bytes sequence_gather_buffer(const UnitBytes& units, const Layout& layout) {
+  if (!layout.sequence_parallel || layout.tensor_parallel_size == 1) return {};
+  return units.input * layout.tensor_parallel_size;
+}
+
+std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& layout) {
+  return padded_vocab_size(model, job.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
+         layout.tensor_parallel_size;
+}
+
+void add_workspace(StageMemory& memory, const RunningWork& running,
+                   const std::vector<ChunkMemory>& chunks) {
+  const ChunkMemory& chunk = chunks[static_cast<std::size_t>(running.chunk)];
+  const Workspace& needed = running.work == Work::forward           ? chunk.forward
+                            : running.work == Work::backward_weight ? chunk.weight
+                                                                    : chunk.backward;
+  memory.activations += needed.activations;
+  memory.recompute_workspace += needed.recompute;
+  memory.operator_workspace += needed.operators;
+  memory.logits += needed.logits;
+}
+
+StageMemory in_whole_bytes(StageMemory memory) {
+  for (Bytes* part : {&memory.weights, &memory.gradients, &memory.optimizer, &memory.activations,
+                      &memory.recompute_workspace, &memory.operator_workspace, &memory.logits,
+                      &memory.communication_buffers}) {
+    *part = bytes(std::ceil(part->value()));
+  }
+  return memory;
+}
+
+}  // namespace
+
+StageParameters stage_parameters(const Model& model, const Job& job, const Layout& layout,
+                                 const Stage& stage) {
+  const std::int64_t vocab_rows = local_vocab_rows(model, job, layout);
+  StageParameters sum;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      add_layer(sum, layer_parameters(model, layer_kind(model, chunk.first_layer + i)), layout);
+    }
+    if (chunk.embedding) sum.dense += static_cast<double>(embedding_parameters(model, vocab_rows));
+    if (chunk.head) add_head(sum, model, layout, vocab_rows, holds_embedding(stage));
+  }
+  return sum;
+}
+
+StageMemory model_state_memory(const StageParameters& parameters, const Job& job,
+                               const Layout& layout) {
+  StageMemory memory;
+  memory.weights = bytes(sharded(parameters, layout, 3) * weight_bytes(job.precision));
+  memory.gradients =
+      bytes(sharded(parameters, layout, 2) * bytes_per_element(job.gradient_precision));
+  if (job.kernel_fusion == KernelFusion::eager)
+    memory.gradients += bucket_bytes(parameters, job, layout);
+  if (!layout.optimizer_offload) {
+    memory.optimizer = bytes(sharded(parameters, layout, 1) * optimizer_bytes(job));
+  }
+  return memory;
+}
+
+// ZeRO-3 gathers one layer (or the embedding) while the next is prefetched, and reduces the whole
+// gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed and FSDP wrap by layer).
+Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  if (layout.zero_stage < 3 || gradient_group_size(layout) == 1) return {};
+  double largest = 0.0;
+  for (const Chunk& chunk : stage.chunks) {
+    if (chunk.embedding || chunk.head) {
+      largest = std::max(largest, double(local_vocab_rows(model, job, layout)) * model.hidden_size);
+    }
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      StageParameters unit;
+      add_layer(unit, layer_parameters(model, layer_kind(model, chunk.first_layer + i)), layout);
+      largest = std::max(largest, unit.dense + unit.expert);
+    }
+  }
+  return bytes(largest *
+               (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
+}
+
+StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
+                               const Stage& stage) {
+  StageParameters found;
+  if (job.precision != Precision::fp8) return found;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      const LayerKind kind = layer_kind(model, chunk.first_layer + i);
+      for (const Operator& op : layer_operators(model, kind, job, layout)) {
+        if (!op.has_weight || compute_precision(op, job.precision) != Precision::fp8) continue;
+        const double elements =
+            static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
+        (op.of_expert ? found.expert : found.dense) += elements;
+      }
+    }
+  }
+  return found;
+}
+
+Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  if (layout.zero_stage == 3) return {};
+  const StageParameters parameters = fp8_parameters(model, job, layout, stage);
+  const double instead = gathers_fp8_params(job, layout) ? weight_bytes(job.precision) : 0.0;
+  return bytes((parameters.dense + parameters.expert) *
+               (2.0 * bytes_per_element(Precision::fp8) - instead));
+}
+
+ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage) {
+  ChunkGroups found;
+  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    const Chunk& chunk = stage.chunks[c];
+    std::vector<LayerRun> layers = chunk_layers(model, layout, stage, c);
+    if (c > 0) {
+      const ChunkGroup& before = found.groups.back();
+      if (chunk.embedding == before.chunk.embedding && chunk.head == before.chunk.head &&
+          layers == before.layers) {
+        ++found.sizes.back();
+        continue;
+      }
+    }
+    found.groups.push_back({chunk, std::move(layers)});
+    found.sizes.push_back(1);
+  }
+  return found;
+}
+
+ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group) {
+  return {chunk_activations(units, group.layers, group.chunk),
+          forward_workspace(units, group.chunk),
+          backward_workspace(units, layout, group.layers, group.chunk),
+          weight_workspace(units, group.chunk)};
+}
+
+std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
+                                        const ChunkGroups& groups) {
+  std::vector<ChunkMemory> chunks;
+  for (std::size_t g = 0; g < groups.sizes.size(); ++g) {
+    chunks.insert(chunks.end(), static_cast<std::size_t>(groups.sizes[g]),
+                  chunk_memory(units, layout, groups.groups[g]));
+  }
+  return chunks;
+}
+
+StageMemory held_memory(const std::vector<ChunkHeld>& held,
+                        const std::vector<ChunkMemory>& chunks) {
+  StageMemory memory;
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const ChunkActivations& one = chunks[c].held;
+    const double whole = held[c].whole;
+    const double weight_only = held[c].weight_only;
+    memory.activations += whole * one.whole + weight_only * one.weight_only;
+    memory.logits += whole * one.logits + weight_only * one.weight_only_logits;
+  }
+  return memory;
+}
+
+StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks) {
+  StageMemory memory = held_memory(moment.held, chunks);
+  add_workspace(memory, moment.running, chunks);
+  if (moment.beside) add_workspace(memory, *moment.beside, chunks);
+  return memory;
+}
+
+StageMemory standing_memory(const UnitBytes& units, const Layout& layout, unsigned kinds) {
+  StageMemory memory;
+  memory.operator_workspace = units.placeholders[kinds];
+  memory.communication_buffers = pipeline_buffers(units, layout) +
+                                 sequence_gather_buffer(units, layout) +
+                                 expert_dispatch_bytes(units, layout, kinds);
+  return memory;
+}
+
+StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage) {
+  StageMemory memory = model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
+  memory.weights += fp8_weights(model, job, layout, stage);
+  memory.communication_buffers = zero_3_buffers(model, job, layout, stage);
+  return in_whole_bytes(memory);
+}
+
+StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
+                          const std::vector<Moment>& moments) {
+  StageMemory peak;
+  for (const Moment& moment : moments) {
+    const StageMemory now = memory_at(moment, chunks);
+    if (now.total() > peak.total()) peak = now;
+  }
+  peak.operator_workspace += standing.operator_workspace;
+  peak.communication_buffers += standing.communication_buffers;
+  return in_whole_bytes(peak);
+}
+
+StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage, int stage_index) {
+  const UnitBytes units = unit_bytes(model, job, layout);
+  const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
+                                        num_micro_batches(job.global_batch_size, layout),
+                                        static_cast<int>(stage.chunks.size()), stage_index);
+  return moving_memory(standing_memory(units, layout, kinds_of(model, stage)),
+                       chunk_memories(units, layout, chunk_groups(model, layout, stage)), moments);
+}
+
+StageMemory together(const StageMemory& fixed, StageMemory moving) {
+  moving.weights = fixed.weights;
+  moving.gradients = fixed.gradients;
+  moving.optimizer = fixed.optimizer;
+  moving.communication_buffers += fixed.communication_buffers;
+  return moving;
+}
+
+StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, int stage_index) {
+  return together(static_memory(model, job, layout, stage),
+                  moving_memory(model, job, layout, stage, stage_index));
+}
+
+// SimuMax's 22 published Megatron runs on B200 (docs/b200, release 1.2) set 1.056 to 1.063 bytes of
+// reserved memory, median 1.060, against each byte allocated at the peak: of a full device 6 % stay
+// for fragmentation, context and libraries. It is an allowance, not a model of any one of them.
+Bytes allocator_reserve(const Device& device, const Layout& /*layout*/) {
+  constexpr double kReservedFraction = 0.06;
+  if (device.num_multiprocessors == 1) return {};
+  return device.memory * kReservedFraction;
+}
+
+}  // namespace meshwright

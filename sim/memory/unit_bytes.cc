@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/unit_bytes.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/operators/builders.h"
+#include "sim/operators/operators.h"
+
+namespace meshwright {
+namespace {
+
+bool in_mlp(const Operator& op) {
+  return op.module == Module::mlp || op.module == Module::mlp_activation ||
+         op.module == Module::router || op.name == "mlp_norm";
+}
+
+bool ends_with(std::string_view text, std::string_view tail) {
+  return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
+}
+
+void add_mlp_sizes(LayerSizes& sizes, const Operator& op, double width) {
+  const auto elements = [&](std::int64_t columns) {
+    return bytes(static_cast<double>(op.batch) * static_cast<double>(op.m) *
+                 static_cast<double>(columns) * width);
+  };
+  if (op.name == "experts.permute") sizes.dispatched = op.saved;
+  if (op.module != Module::mlp || op.kind != OperatorKind::gemm) return;
+  if (ends_with(op.name, "fc1")) sizes.hidden_input = std::max(sizes.hidden_input, elements(op.n));
+  if (ends_with(op.name, "fc2")) sizes.hidden = std::max(sizes.hidden, elements(op.k));
+}
+
+LayerSizes sizes_of(const Operators& operators, const Layout& layout, double width,
+                    bool fully_recomputed) {
+  LayerSizes sizes;
+  for (const Operator& op : operators) {
+    const bool again = is_recomputed(op, layout, fully_recomputed);
+    const bool mlp = in_mlp(op);
+    if (again) {
+      (mlp ? sizes.again_mlp : sizes.again_other) += op.saved;
+    } else {
+      (mlp ? sizes.kept_mlp : sizes.kept_other) += op.saved;
+    }
+    add_mlp_sizes(sizes, op, width);
+    if (op.name == "attention.core") sizes.heads = op.forward_bytes;
+    if (op.name == "attention.split_heads") sizes.heads = op.forward_bytes * 0.5;
+    if (op.name == "attention.scores") {
+      sizes.scores = bytes(static_cast<double>(op.batch) * static_cast<double>(op.m) *
+                           static_cast<double>(op.n) * width);
+    }
+  }
+  return sizes;
+}
+
+using Shapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+Shapes weight_shapes(const Operators& operators) {
+  Shapes shapes;
+  for (const Operator& op : operators) {
+    if (op.has_weight && op.module != Module::router) shapes.emplace_back(op.k, op.n);
+  }
+  return shapes;
+}
+
+// Transformer Engine adds weight gradients to the main gradients inside the GEMM and hands autograd
+// a placeholder, one for each shape of weight, which it keeps (module/base.py, get_dummy_wgrad).
+Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kinds, const Job& job) {
+  if (!has_master_weights(job.precision)) return {};
+  if (job.kernel_fusion == KernelFusion::eager) return {};  // no Transformer Engine
+  Shapes seen;
+  double elements = 0.0;
+  for (std::size_t k = 0; k < by_kind.size(); ++k) {
+    if ((kinds >> k & 1U) == 0) continue;
+    for (const auto& shape : by_kind[k]) {
+      if (std::find(seen.begin(), seen.end(), shape) != seen.end()) continue;
+      seen.push_back(shape);
+      elements += static_cast<double>(shape.first) * static_cast<double>(shape.second);
+    }
+  }
+  return bytes(elements * weight_bytes(job.precision));
+}
+
+}  // namespace
+
+UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout) {
+  UnitBytes units;
+  const RankShape shape = rank_shape(job, layout);
+  std::array<Shapes, kLayerKinds> shapes;
+  const unsigned kinds = kinds_of(model, {.chunks = {{0, model.num_layers}}});
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if ((kinds >> k & 1U) == 0) continue;
+    const LayerKind kind = layer_kind_of(k);
+    const Operators operators = layer_operators(model, kind, job, layout);
+    units.layers[k] = {layer_activation_bytes(model, kind, job, layout, false),
+                       layer_weight_gradient_bytes(model, kind, job, layout),
+                       sizes_of(operators, layout, shape.width, false),
+                       sizes_of(operators, layout, shape.width, true)};
+    shapes[k] = weight_shapes(operators);
+  }
+  for (unsigned set = 0; set < units.placeholders.size(); ++set) {
+    if ((set & ~kinds) == 0) units.placeholders[set] = placeholders(shapes, set, job);
+  }
+  units.input = layer_input_bytes(model, job, layout);
+  units.gathered = bytes(static_cast<double>(shape.rows) * model.hidden_size * shape.width);
+  units.embedding = embedding_activation_bytes(model, job, layout);
+  units.head = head_activation_bytes(model, job, layout);
+  units.logits = logits_bytes(model, job, layout);
+  units.head_passes = 1 + model.mtp_num_layers;
+  return units;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes of one micro-batch of everything that a chunk is made of: a layer of each kind, the
+// embedding, the head. They depend on tensor, context and expert sizes, micro-batch and recompute;
+// not on pipeline, schedule or data size, so that many layouts share them.
+#pragma once
+
+#include <array>
+
+#include "sim/layout/pipeline_shape.h"
+#include "sim/memory/activation_memory.h"
+
+namespace meshwright {
+
+// Sizes of one layer's tensors, and what it keeps or runs again, MLP and the rest apart.
+struct LayerSizes {
+  Bytes hidden;        // what enters fc2
+  Bytes hidden_input;  // what leaves fc1: gate and up
+  Bytes dispatched;    // tokens of experts
+  Bytes heads;         // query, key, value and output of attention
+  Bytes scores;        // unfused attention: one copy
+  Bytes kept_mlp, kept_other;
+  Bytes again_mlp, again_other;
+};
+
+struct LayerBytes {
+  Bytes kept;             // until backward
+  Bytes weight_gradient;  // from the input gradient to the weight gradient
+  LayerSizes sizes;
+  LayerSizes recomputed;  // whole
+};
+
+struct UnitBytes {
+  std::array<LayerBytes, kLayerKinds> layers;  // by kind_index; empty where the model has none
+  Bytes input;      // the tensor between two layers: the residual stream, and its gradient
+  Bytes gathered;   // the same with the whole sequence, as column-parallel linears see it
+  Bytes embedding;  // kept
+  Bytes head;       // kept, without logits
+  LogitsBytes logits;
+  int head_passes = 1;  // with multi-token prediction's
+  // Weight-gradient placeholders of a stage, by the set of its layers' kinds (bit kind_index).
+  std::array<Bytes, std::size_t{1} << kLayerKinds> placeholders;
+};
+
+UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout);
+
+}  // namespace meshwright

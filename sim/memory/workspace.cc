@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/workspace.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace meshwright {
+namespace {
+
+// fc2's input gradient; the activation's two or three tensors less the one that fc2 has freed;
+// fc1's input gradient. Experts: their tokens before and after the all-to-all.
+Bytes mlp_gradients(const UnitBytes& units, const LayerSizes& s) {
+  const Bytes dense = std::max(s.hidden_input, units.gathered - s.hidden);
+  const Bytes experts = s.dispatched + std::max(s.dispatched, s.hidden);
+  return units.input + (s.dispatched > Bytes{} ? std::max(dense, experts) : dense);
+}
+
+// Attention's output and query, key, value; unfused also the gradients of the probabilities before
+// and after softmax.
+Bytes attention_gradients(const UnitBytes& units, const LayerSizes& s) {
+  return units.input + s.heads + 2.0 * s.scores;
+}
+
+Workspace larger(const Workspace& a, const Workspace& b) { return b.total() > a.total() ? b : a; }
+
+// How many layers are run again together: a unit of the uniform method, within the chunk.
+int layers_run_again(const Layout& layout, const StageLayer& layer, int layers) {
+  if (!layer.fully_recomputed || layout.recompute_method != RecomputeMethod::uniform) return 1;
+  return std::clamp(layout.recompute_num_layers, 1, layers);
+}
+
+// The MLP first; when attention runs, the MLP has freed what it kept.
+Workspace layer_backward(const UnitBytes& units, const StageLayer& layer, int run_again) {
+  const LayerBytes& one = units.layers[kind_index(layer.kind)];
+  const LayerSizes& sizes = layer.fully_recomputed ? one.recomputed : one.sizes;
+  // Full recompute has run the whole layer, or unit of layers, before its backward begins.
+  const Bytes all_again = (sizes.again_mlp + sizes.again_other) * run_again;
+  const Bytes before_mlp = layer.fully_recomputed ? all_again : sizes.again_mlp;
+  const Bytes before_attention =
+      layer.fully_recomputed ? all_again - sizes.again_mlp : sizes.again_other;
+  return larger(
+      {{}, before_mlp, mlp_gradients(units, sizes), {}},
+      {Bytes{} - sizes.kept_mlp, before_attention, attention_gradients(units, sizes), {}});
+}
+
+// The loss's second copy of the logits; then the output linear: the logits' gradient in place of
+// what the loss kept, the weight's gradient, the input's.
+Workspace head_backward(const UnitBytes& units, const Layout& layout) {
+  const LogitsBytes& logits = units.logits;
+  const bool sharded = layout.sequence_parallel && layout.tensor_parallel_size > 1;
+  const Workspace loss{{}, {}, {}, logits.beside};
+  const Workspace linear{
+      {},
+      {},
+      logits.weight_gradient + units.gathered + (sharded ? units.input : Bytes{}),
+      logits.gradient - logits.kept};
+  return larger(loss, linear);
+}
+
+// Layers from the last one on; of each kind the first that is met, before others are freed.
+Workspace layers_backward(const UnitBytes& units, const Layout& layout,
+                          const std::vector<LayerRun>& layers, const Chunk& chunk,
+                          Workspace freed) {
+  Workspace largest = freed;
+  for (auto run = layers.rbegin(); run != layers.rend(); ++run) {
+    const bool met = std::any_of(layers.rbegin(), run,
+                                 [&](const LayerRun& other) { return other.layer == run->layer; });
+    if (!met) {
+      Workspace now =
+          layer_backward(units, run->layer, layers_run_again(layout, run->layer, chunk.num_layers));
+      now.activations += freed.activations;
+      now.logits += freed.logits;
+      largest = larger(largest, now);
+    }
+    freed.activations -= run->count * kept_bytes(run->layer, units);
+  }
+  return largest;
+}
+
+// The layer that comes back from the host while another one is worked on.
+Bytes reloaded(const UnitBytes& units, const std::vector<LayerRun>& layers) {
+  Bytes largest;
+  for (const LayerRun& run : layers) {
+    if (!run.layer.offloaded) break;
+    const LayerBytes& layer = units.layers[kind_index(run.layer.kind)];
+    largest = std::max(largest, run.layer.fully_recomputed ? units.input : layer.kept);
+  }
+  return largest;
+}
+
+}  // namespace
+
+Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk) {
+  const Workspace output{{}, {}, units.input, {}};
+  if (!chunk.head) return output;
+  return larger(output, {{}, {}, {}, units.logits.beside});
+}
+
+Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
+                             const std::vector<LayerRun>& layers, const Chunk& chunk) {
+  Workspace freed;
+  Workspace largest;
+  if (chunk.head) {
+    largest = head_backward(units, layout);
+    freed.activations -= units.head;
+    freed.logits -= units.logits.kept * units.head_passes;
+  }
+  largest = larger(largest, layers_backward(units, layout, layers, chunk, freed));
+  if (chunk.embedding) {
+    // The table's gradient, when nothing else of the micro-batch is left.
+    const ChunkActivations kept = chunk_activations(units, layers, chunk);
+    const Workspace table{
+        Bytes{} - kept.whole, {}, units.logits.weight_gradient, Bytes{} - kept.logits};
+    largest = larger(largest, table);
+  }
+  largest.activations += reloaded(units, layers);
+  return largest;
+}
+
+Workspace weight_workspace(const UnitBytes& units, const Chunk& chunk) {
+  if (!chunk.head) return {};
+  return {{}, {}, units.logits.weight_gradient, {}};
+}
+
+}  // namespace meshwright

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one micro-batch needs while it runs through a chunk, beside what it leaves there.
+//
+// Backward meets the chunk's last operator first, when nothing of the chunk has been freed yet; the
+// gradients of activations are as large as the activations, and each operator frees what it kept.
+// The largest sum over the head, the last layer of each kind, and the embedding counts.
+#pragma once
+
+#include "sim/memory/unit_bytes.h"
+
+namespace meshwright {
+
+struct Workspace {
+  Bytes activations;  // change of what is held: freed before this point, or back from the host
+  Bytes recompute;    // run again
+  Bytes operators;    // outputs and gradients of the operators that run
+  Bytes logits;       // change of logits and loss
+  [[nodiscard]] Bytes total() const { return activations + recompute + operators + logits; }
+};
+
+// The largest need of a chunk's forward, of its backward (or input gradient, where they are split)
+// and of its weight gradient.
+Workspace forward_workspace(const UnitBytes& units, const Chunk& chunk);
+Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
+                             const std::vector<LayerRun>& layers, const Chunk& chunk);
+Workspace weight_workspace(const UnitBytes& units, const Chunk& chunk);
+
+}  // namespace meshwright

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of one layer on one tensor rank: projections, core attention fused or unfused, MLA.
+#include <algorithm>
+
+#include "sim/operators/builders.h"
+
+namespace meshwright {
+namespace {
+
+struct HeadShape {
+  std::int64_t heads = 0;      // of this rank
+  std::int64_t groups = 0;     // key-value heads of this rank
+  std::int64_t key_width = 0;  // width of one query or key head
+  std::int64_t value_width = 0;
+};
+
+HeadShape head_shape(const Model& model, const Layout& layout) {
+  HeadShape shape;
+  shape.heads = local_heads(model, layout);
+  if (model.mla) {
+    shape.groups = shape.heads;
+    shape.key_width = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
+    shape.value_width = model.mla->v_head_dim;
+    return shape;
+  }
+  shape.groups = local_query_groups(model, layout);
+  shape.key_width = model.kv_channels;
+  shape.value_width = model.kv_channels;
+  return shape;
+}
+
+// Elements of q, k and v of this rank.
+double qkv_elements(const HeadShape& heads, const RankShape& shape) {
+  const std::int64_t width =
+      heads.heads * heads.key_width + heads.groups * (heads.key_width + heads.value_width);
+  return static_cast<double>(shape.rows) * static_cast<double>(width);
+}
+
+// Eager rotary attention copies q, k and v to lie head by head, and k and v twice more: joined, and
+// laid side by side (Nanotron's models/llama.py).
+void append_repacking(Operators& ops, const HeadShape& heads, const RankShape& shape) {
+  const double key_value = static_cast<double>(shape.rows * heads.groups) *
+                           static_cast<double>(heads.key_width + heads.value_width);
+  ops.push_back(memory_operator("attention.repack", Module::attention_linear, kernel::kTranspose,
+                                qkv_elements(heads, shape), 2, 2, shape));
+  ops.push_back(memory_operator("attention.join", Module::attention_linear, kernel::kTranspose,
+                                key_value, 2, 2, shape));
+  ops.push_back(memory_operator("attention.interleave", Module::attention_linear,
+                                kernel::kTranspose, key_value, 2, 2, shape));
+}
+
+void append_query_key_value(Operators& ops, const Model& model, const HeadShape& heads,
+                            const RankShape& shape) {
+  // Groups that ranks share are not repeated here: the columns are split evenly, and the products
+  // gathered (Megatron-LM core/transformer/attention.py).
+  const std::int64_t n = (query_size(model) + 2 * key_size(model)) / shape.tensor_size;
+  append_linear(ops, "attention.quantize_qkv",
+                gemm_operator("attention.qkv", Module::attention_linear, shape.rows, n,
+                              model.hidden_size, shape),
+                Feed::norm, shape);
+  ops.back().saved = bytes(qkv_elements(heads, shape) * shape.width);
+}
+
+// DeepSeek-V2 (arXiv 2405.04434), 2.1: down projections are whole on each tensor rank and work on
+// its share of the sequence; up projections are split by heads.
+void append_latent_projections(Operators& ops, const Model& model, const HeadShape& heads,
+                               const RankShape& shape) {
+  const LatentAttention& mla = *model.mla;
+  const auto kept = [&](std::int64_t rows, std::int64_t width) {
+    return bytes(static_cast<double>(rows) * static_cast<double>(width) * shape.width);
+  };
+  const std::int64_t query_width = heads.heads * heads.key_width;
+  if (mla.q_lora_rank > 0) {
+    append_linear(ops, "attention.quantize_q_down",
+                  gemm_operator("attention.q_down", Module::attention_linear, shape.sequence_rows,
+                                mla.q_lora_rank, model.hidden_size, shape),
+                  Feed::other, shape);
+    ops.back().saved = kept(shape.sequence_rows, mla.q_lora_rank);
+    ops.push_back(
+        norm_operator("attention.q_norm", model, shape.sequence_rows, mla.q_lora_rank, shape));
+    append_linear(ops, "attention.quantize_q_up",
+                  gemm_operator("attention.q_up", Module::mla_up_projection, shape.rows,
+                                query_width, mla.q_lora_rank, shape),
+                  Feed::norm, shape);
+  } else {
+    append_linear(ops, "attention.quantize_q",
+                  gemm_operator("attention.q", Module::attention_linear, shape.rows, query_width,
+                                model.hidden_size, shape),
+                  Feed::other, shape);
+  }
+  ops.back().saved = kept(shape.rows, query_width);
+  const std::int64_t latent = mla.kv_lora_rank + mla.qk_pos_emb_head_dim;
+  append_linear(ops, "attention.quantize_kv_down",
+                gemm_operator("attention.kv_down", Module::attention_linear, shape.sequence_rows,
+                              latent, model.hidden_size, shape),
+                Feed::other, shape);
+  ops.back().saved = kept(shape.sequence_rows, latent);
+  ops.push_back(
+      norm_operator("attention.kv_norm", model, shape.sequence_rows, mla.kv_lora_rank, shape));
+  append_linear(
+      ops, "attention.quantize_kv_up",
+      gemm_operator("attention.kv_up", Module::mla_up_projection, shape.rows,
+                    heads.heads * (mla.qk_head_dim + mla.v_head_dim), mla.kv_lora_rank, shape),
+      Feed::norm, shape);
+  // Keys are kept with their rotary part copied to each head.
+  ops.back().saved = kept(shape.rows, heads.heads * (heads.key_width + mla.v_head_dim));
+}
+
+Operator fused_attention(const Model& model, LayerKind kind, const Job& job, const Layout& layout,
+                         const HeadShape& heads, const RankShape& shape) {
+  Operator op;
+  op.name = "attention.core";
+  op.kind = OperatorKind::attention;
+  op.module = Module::core_attention;
+  op.batch = layout.micro_batch_size * heads.heads;
+  op.m = local_sequence_length(job, layout);
+  op.n = job.seq_length;
+  op.k = (heads.key_width + heads.value_width) / 2;
+  const double pairs = attention_pairs(model, kind, job, op.m);
+  // Scores and context: 2 FLOPs a pair and unit of head width each; backward recomputes the
+  // scores: 2.5x (flash-attention's own count).
+  op.forward_flops = flops(2.0 * static_cast<double>(op.batch) * pairs *
+                           static_cast<double>(heads.key_width + heads.value_width));
+  op.backward_flops = 2.5 * op.forward_flops;
+  const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
+  op.forward_bytes = bytes((qkv_elements(heads, shape) + out) * shape.width);
+  op.backward_bytes = bytes(2.0 * (qkv_elements(heads, shape) + out) * shape.width);
+  op.saved =
+      bytes(4.0 * static_cast<double>(op.batch) * static_cast<double>(op.m));  // log-sum-exp, fp32
+  return op;
+}
+
+Operator batched_product(std::string_view name, std::int64_t batch, std::int64_t m, std::int64_t n,
+                         std::int64_t k, const RankShape& shape) {
+  Operator op = gemm_operator(name, Module::core_attention, m, n, k, shape);
+  const auto count = static_cast<double>(batch);
+  op.batch = batch;
+  op.has_weight = false;
+  op.forward_flops *= count;
+  op.backward_flops *= count;
+  op.forward_bytes *= count;
+  op.backward_bytes *= count;
+  return op;
+}
+
+// Megatron-LM's fused softmax takes 16-bit scores in whole blocks of four (sequence, head) pairs
+// (fused_softmax.py, is_kernel_available); under a causal mask it reads only the lower half but
+// writes zeros above (scaled_upper_triang_masked_softmax.h). Otherwise PyTorch's kernels run: cast
+// to fp32, scale, mask, softmax, cast back, each through memory.
+constexpr std::int64_t kSoftmaxBlock = 4;
+
+void append_softmax(Operators& ops, std::int64_t batch, double scores, bool causal,
+                    const RankShape& shape) {
+  const double w = shape.width;
+  const auto step = [&](std::string_view name, double forward_bytes, double backward_bytes) {
+    Operator op =
+        memory_operator(name, Module::core_attention, kernel::kSoftmax, scores, 0, 0, shape);
+    op.forward_bytes = bytes(scores * forward_bytes);
+    op.backward_bytes = bytes(scores * backward_bytes);
+    ops.push_back(op);
+  };
+  if (w >= 4.0 || batch % kSoftmaxBlock == 0) {
+    const double read = causal && w < 4.0 ? 0.5 : 1.0;
+    step("attention.softmax", w * (read + 1), w * (2 * read + 1));
+  } else {
+    step("attention.softmax_to_fp32", w + 4, w + 4);
+    step("attention.softmax_scale", 8, 8);
+    step("attention.softmax_mask", 8, 8);
+    step("attention.softmax", 8, 12);
+    step("attention.softmax_from_fp32", w + 4, w + 4);
+  }
+  ops.back().saved = bytes(scores * w);
+}
+
+// Korthikanti 2022, figure 3: scores, softmax, dropout, context, each through memory; no causal
+// saving.
+void append_unfused_attention(Operators& ops, const Job& job, const Layout& layout,
+                              const HeadShape& heads, const RankShape& shape) {
+  const std::int64_t batch = layout.micro_batch_size * heads.heads;
+  const std::int64_t queries = local_sequence_length(job, layout);
+  const std::int64_t keys = job.seq_length;
+  const double scores =
+      static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys);
+  const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
+
+  ops.push_back(memory_operator("attention.split_heads", Module::attention_linear,
+                                kernel::kTranspose, qkv_elements(heads, shape), 2, 2, shape));
+  ops.push_back(batched_product("attention.scores", batch, queries, keys, heads.key_width, shape));
+  append_softmax(ops, batch, scores, job.causal, shape);
+  if (job.dropout) {
+    ops.push_back(memory_operator("attention.dropout", Module::core_attention, kernel::kAdd, scores,
+                                  2.5, 2.5, shape));
+    ops.back().saved = bytes(scores * (shape.width + shape.mask));
+  }
+  ops.push_back(
+      batched_product("attention.context", batch, queries, heads.value_width, keys, shape));
+  ops.push_back(memory_operator("attention.merge_heads", Module::attention_linear,
+                                kernel::kTranspose, out, 2, 2, shape));
+}
+
+}  // namespace
+
+double attention_pairs(const Model& model, LayerKind kind, const Job& job,
+                       std::int64_t local_sequence) {
+  const auto keys = static_cast<double>(job.seq_length);
+  const auto queries = static_cast<double>(local_sequence);
+  if (kind.sliding_window && model.sliding_window < job.seq_length) {
+    // Query i sees min(i, window) keys: s*w - w^2/2 pairs a sequence, shared by the context ranks.
+    const auto window = static_cast<double>(model.sliding_window);
+    return (keys * window - window * window / 2.0) * queries / keys;
+  }
+  return job.causal ? queries * keys / 2.0 : queries * keys;
+}
+
+void append_attention(Operators& ops, const Model& model, LayerKind kind, const Job& job,
+                      const Layout& layout) {
+  const RankShape shape = rank_shape(job, layout);
+  const HeadShape heads = head_shape(model, layout);
+  if (model.mla) {
+    append_latent_projections(ops, model, heads, shape);
+  } else {
+    append_query_key_value(ops, model, heads, shape);
+  }
+  const double query_key =
+      static_cast<double>(shape.rows * (heads.heads + heads.groups) * heads.key_width);
+  if (model.qk_layernorm) {
+    Operator norm = norm_operator("attention.qk_norm", model, shape.rows,
+                                  (heads.heads + heads.groups) * heads.key_width, shape);
+    ops.push_back(norm);
+  }
+  if (model.position_embedding == PositionEmbedding::rope) {
+    if (shape.eager) append_repacking(ops, heads, shape);
+    ops.push_back(memory_operator("attention.rotary", Module::attention_linear, kernel::kRotary,
+                                  query_key, 2, 2, shape));
+  }
+  if (job.attention_kernel == AttentionKernel::flash) {
+    ops.push_back(fused_attention(model, kind, job, layout, heads, shape));
+  } else {
+    append_unfused_attention(ops, job, layout, heads, shape);
+  }
+  const std::int64_t width = heads.heads * heads.value_width;
+  append_linear(ops, "attention.quantize_projection",
+                gemm_operator("attention.projection", Module::attention_linear, shape.rows,
+                              model.hidden_size, width, shape),
+                Feed::other, shape);
+  // Transformer Engine's all-to-all attention keeps the output twice: by heads for its own
+  // backward, by sequence as the projection's input (context_parallel.py,
+  // AttnFuncWithCPAndQKVOA2A).
+  const bool by_heads = layout.cp_comm_type == ContextParallelAlgorithm::a2a ||
+                        layout.cp_comm_type == ContextParallelAlgorithm::a2a_p2p;
+  const double twice = by_heads && layout.context_parallel_size > 1 ? shape.width : 0.0;
+  // Attention's own backward needs the output in 16 bits; fp8 adds the projection's operand.
+  const double kept = shape.operand < shape.width ? shape.width + shape.operand : shape.width;
+  ops.back().saved = bytes(static_cast<double>(shape.rows * width) * (kept + twice));
+}
+
+}  // namespace meshwright

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks that operators.cc strings together, and the sizes that they share.
+#pragma once
+
+#include <vector>
+
+#include "sim/operators/operators.h"
+
+namespace meshwright {
+
+// Sizes of one rank's share of one micro-batch.
+struct RankShape {
+  std::int64_t rows = 0;           // b * s / c: tokens that a column-parallel linear sees
+  std::int64_t sequence_rows = 0;  // rows / t under sequence parallelism, else rows
+  std::int64_t tensor_size = 1;    // t
+  double width = 2;                // bytes of a stored activation
+  double operand = 2;              // bytes of a linear's input, kept for its weight gradient
+  bool eager = false;              // the job's kernel_fusion
+  double mask = 0;                 // bytes of a dropout mask's entry: 1 with dropout, else 0
+};
+RankShape rank_shape(const Job& job, const Layout& layout);
+
+// Query and key-value heads of one tensor rank; key-value heads are replicated when fewer than
+// ranks.
+std::int64_t local_heads(const Model& model, const Layout& layout);
+std::int64_t local_query_groups(const Model& model, const Layout& layout);
+
+Operator gemm_operator(std::string_view name, Module module, std::int64_t m, std::int64_t n,
+                       std::int64_t k, const RankShape& shape);
+// `elements` values; forward and backward read or write each this many times.
+Operator memory_operator(std::string_view name, Module module, std::string_view kernel,
+                         double elements, double forward_touches, double backward_touches,
+                         const RankShape& shape);
+Operator norm_operator(std::string_view name, const Model& model, std::int64_t rows,
+                       std::int64_t width, const RankShape& shape);
+// Residual addition (and dropout): its output is the next norm's input.
+Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape);
+
+using Operators = std::vector<Operator>;
+// A linear, in fp8 after the cast of its operands: its input forward, its output's gradient
+// backward, each read once and written by rows and by columns for the two products that take it
+// (Transformer Engine, fp8_cast_transpose_fused). A norm in the same module writes fp8 itself.
+enum class Feed { norm, other };
+void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
+                   Feed feed, const RankShape& shape);
+void append_attention(Operators& ops, const Model& model, LayerKind kind, const Job& job,
+                      const Layout& layout);
+void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
+                      const RankShape& shape, bool shared_expert);
+void append_experts(Operators& ops, const Model& model, const Layout& layout,
+                    const RankShape& shape);
+
+// Query-key pairs that one head computes for one sequence on one context rank: s_local * s, half of
+// it when causal and fused, fewer under a sliding window.
+double attention_pairs(const Model& model, LayerKind kind, const Job& job,
+                       std::int64_t local_sequence);
+
+}  // namespace meshwright

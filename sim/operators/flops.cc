@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// FLOPs that a model needs, whatever the layout (Megatron-LM num_floating_point_operations).
+#include "sim/operators/builders.h"
+
+namespace meshwright {
+namespace {
+
+// Multiply-adds of one token through one layer's matrices.
+double layer_matrix_size(const Model& model, LayerKind kind) {
+  const double h = model.hidden_size;
+  const double inputs = is_gated(model.activation) ? 3.0 : 2.0;
+  double size = 0.0;
+  if (model.mla) {
+    const LatentAttention& mla = *model.mla;
+    const auto query = static_cast<double>(query_size(model));
+    size += mla.q_lora_rank > 0 ? mla.q_lora_rank * (h + query) : h * query;
+    size += h * (mla.kv_lora_rank + mla.qk_pos_emb_head_dim);
+    size += static_cast<double>(mla.kv_lora_rank) * model.num_attention_heads *
+            (mla.qk_head_dim + mla.v_head_dim);
+    size += static_cast<double>(attention_output_size(model)) * h;
+  } else if (model.num_attention_heads > 0) {
+    size += h * static_cast<double>(query_size(model) + 2 * key_size(model) +
+                                    attention_output_size(model));
+  }
+  if (!kind.mixture_of_experts) return size + h * model.ffn_hidden_size * inputs;
+  const MixtureOfExperts& moe = *model.moe;
+  const double width = static_cast<double>(moe.moe_ffn_hidden_size) * moe.moe_router_topk +
+                       moe.moe_shared_expert_intermediate_size;
+  return size + h * width * inputs + h * moe.num_moe_experts;
+}
+
+double layer_attention_flops(const Model& model, LayerKind kind, const Job& job) {
+  if (model.num_attention_heads == 0) return 0.0;
+  const double widths = static_cast<double>(query_size(model) + attention_output_size(model));
+  return 2.0 * widths * attention_pairs(model, kind, job, job.seq_length);
+}
+
+}  // namespace
+
+Flops model_flops(const Model& model, const Job& job, bool causal_half) {
+  Job counted = job;
+  counted.causal = causal_half;
+  const double h = model.hidden_size;
+  double per_token = 0.0;
+  double per_sequence = 0.0;
+  for (int i = 0; i < model.num_layers; ++i) {
+    const LayerKind kind = layer_kind(model, i);
+    per_token += layer_matrix_size(model, kind);
+    per_sequence += layer_attention_flops(model, kind, counted);
+  }
+  per_token += h * model.vocab_size;
+  const LayerKind last = layer_kind(model, model.num_layers - 1);
+  per_token +=
+      model.mtp_num_layers * (layer_matrix_size(model, last) + 2.0 * h * h + h * model.vocab_size);
+  per_sequence += model.mtp_num_layers * layer_attention_flops(model, last, counted);
+  // 2 FLOPs a multiply-add, and backward twice forward.
+  const double sequences = job.global_batch_size;
+  return flops(3.0 * sequences * (2.0 * per_token * job.seq_length + per_sequence));
+}
+
+}  // namespace meshwright

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/operators/operators.h"
+
+#include <algorithm>
+
+#include "sim/model/parameters.h"
+#include "sim/operators/builders.h"
+
+namespace meshwright {
+namespace {
+
+Flops product_flops(double batch, double m, double n, double k) {
+  return flops(2.0 * batch * m * n * k);
+}
+
+}  // namespace
+
+std::int64_t local_sequence_length(const Job& job, const Layout& layout) {
+  return job.seq_length / layout.context_parallel_size;
+}
+
+RankShape rank_shape(const Job& job, const Layout& layout) {
+  RankShape shape;
+  shape.rows = layout.micro_batch_size * local_sequence_length(job, layout);
+  shape.tensor_size = layout.tensor_parallel_size;
+  shape.sequence_rows = layout.sequence_parallel ? shape.rows / shape.tensor_size : shape.rows;
+  shape.width = activation_bytes(job.precision);
+  shape.operand = operand_bytes(job.precision);
+  shape.eager = job.kernel_fusion == KernelFusion::eager;
+  shape.mask = job.dropout ? 1.0 : 0.0;
+  return shape;
+}
+
+std::int64_t local_heads(const Model& model, const Layout& layout) {
+  return model.num_attention_heads / layout.tensor_parallel_size;
+}
+
+std::int64_t local_query_groups(const Model& model, const Layout& layout) {
+  return std::max(1, model.num_query_groups / layout.tensor_parallel_size);
+}
+
+Operator gemm_operator(std::string_view name, Module module, std::int64_t m, std::int64_t n,
+                       std::int64_t k, const RankShape& shape) {
+  Operator op;
+  op.name = name;
+  op.kind = OperatorKind::gemm;
+  op.module = module;
+  op.m = m;
+  op.n = n;
+  op.k = k;
+  op.has_weight = true;
+  const auto dm = static_cast<double>(m);
+  const auto dn = static_cast<double>(n);
+  const auto dk = static_cast<double>(k);
+  op.forward_flops = product_flops(1, dm, dn, dk);
+  op.backward_flops = 2.0 * op.forward_flops;
+  op.forward_bytes = bytes(shape.width * (dm * dk + dk * dn + dm * dn));
+  op.backward_bytes = 2.0 * op.forward_bytes;
+  return op;
+}
+
+Operator memory_operator(std::string_view name, Module module, std::string_view kernel,
+                         double elements, double forward_touches, double backward_touches,
+                         const RankShape& shape) {
+  Operator op;
+  op.name = name;
+  op.kind = OperatorKind::memory_bound;
+  op.module = module;
+  op.kernel = kernel;
+  op.forward_bytes = bytes(elements * forward_touches * shape.width);
+  op.backward_bytes = bytes(elements * backward_touches * shape.width);
+  return op;
+}
+
+void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
+                   Feed feed, const RankShape& shape) {
+  if (shape.operand < shape.width) {
+    Operator op = memory_operator(quantize_name, linear.module, kernel::kQuantize, 0, 0, 0, shape);
+    const double touched =
+        static_cast<double>(linear.batch * linear.m) * (shape.width + 2.0 * shape.operand);
+    if (feed == Feed::other) op.forward_bytes = bytes(touched * static_cast<double>(linear.k));
+    op.backward_bytes = bytes(touched * static_cast<double>(linear.n));
+    ops.push_back(op);
+  }
+  ops.push_back(linear);
+}
+
+Operator norm_operator(std::string_view name, const Model& model, std::int64_t rows,
+                       std::int64_t width, const RankShape& shape) {
+  const double elements = static_cast<double>(rows) * static_cast<double>(width);
+  const std::string_view kernel =
+      model.normalization == Normalization::rms_norm ? kernel::kRmsNorm : kernel::kLayerNorm;
+  // Forward reads x and writes y; backward reads dy and x and writes dx.
+  Operator op = memory_operator(name, Module::layer_norm, kernel, elements, 2, 3, shape);
+  op.saved = bytes(elements * shape.width);
+  return op;
+}
+
+Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape) {
+  const double elements = static_cast<double>(shape.sequence_rows) * model.hidden_size;
+  // Forward reads two and writes one; backward adds the branch's gradient to the stream's.
+  Operator op = memory_operator(name, Module::residual, kernel::kAdd, elements, 3, 3, shape);
+  op.saved = bytes(elements * (shape.width + shape.mask));
+  return op;
+}
+
+std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Job& job,
+                                      const Layout& layout) {
+  const RankShape shape = rank_shape(job, layout);
+  const bool normalized = model.normalization != Normalization::none;
+  const bool attends = model.num_attention_heads > 0;
+  Operators ops;
+  ops.reserve(32);
+  if (attends) {
+    if (normalized) {
+      ops.push_back(
+          norm_operator("input_norm", model, shape.sequence_rows, model.hidden_size, shape));
+      ops.back().saved *= shape.operand / shape.width;
+    }
+    append_attention(ops, model, kind, job, layout);
+    if (model.post_layer_norms) {
+      ops.push_back(norm_operator("post_attention_norm", model, shape.sequence_rows,
+                                  model.hidden_size, shape));
+    }
+    if (!model.parallel_attention_mlp) {
+      ops.push_back(residual_operator("attention.residual", model, shape));
+    }
+  }
+  const bool own_norm =
+      normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
+  if (own_norm) {
+    ops.push_back(norm_operator("mlp_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    if (shape.eager) {
+      ops.back().saved *=
+          static_cast<double>(shape.rows) / static_cast<double>(shape.sequence_rows);
+    }
+    if (!kind.mixture_of_experts) ops.back().saved *= shape.operand / shape.width;
+  }
+  if (kind.mixture_of_experts) {
+    append_experts(ops, model, layout, shape);
+  } else {
+    append_dense_mlp(ops, model, model.ffn_hidden_size, shape, false);
+  }
+  if (model.post_layer_norms) {
+    ops.push_back(
+        norm_operator("post_mlp_norm", model, shape.sequence_rows, model.hidden_size, shape));
+  }
+  if (attends) ops.push_back(residual_operator("mlp.residual", model, shape));
+  return ops;
+}
+
+std::vector<Operator> embedding_operators(const Model& model, const Job& job,
+                                          const Layout& layout) {
+  if (model.vocab_size == 0) return {};
+  const RankShape shape = rank_shape(job, layout);
+  const double elements = static_cast<double>(shape.rows) * model.hidden_size;
+  // Forward reads a row and writes it; backward reads the gradient and reads and writes the row's.
+  Operators ops{memory_operator("embedding.tokens", Module::embedding, kernel::kEmbedding, elements,
+                                2, 3, shape)};
+  const double kept = static_cast<double>(shape.sequence_rows) * model.hidden_size;
+  // The dropout mask and the token ids (int64); the output is the first layer's input.
+  ops.back().saved = bytes(kept * shape.mask + 8.0 * static_cast<double>(shape.rows));
+  if (model.position_embedding == PositionEmbedding::learned) {
+    ops.push_back(
+        memory_operator("embedding.positions", Module::embedding, kernel::kAdd, kept, 3, 1, shape));
+  }
+  if (model.embedding_layer_norm) {
+    ops.push_back(
+        norm_operator("embedding.norm", model, shape.sequence_rows, model.hidden_size, shape));
+  }
+  return ops;
+}
+
+std::vector<Operator> head_operators(const Model& model, const Job& job, const Layout& layout) {
+  if (model.vocab_size == 0) return {};
+  const RankShape shape = rank_shape(job, layout);
+  Operators ops;
+  if (model.normalization != Normalization::none) {
+    ops.push_back(
+        norm_operator("final_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    ops.back().saved *= 2.0;  // and its input, the last layer's output
+  }
+  const std::int64_t vocab =
+      padded_vocab_size(model, job.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
+      layout.tensor_parallel_size;
+  ops.push_back(gemm_operator("logits", Module::head, shape.rows, vocab, model.hidden_size, shape));
+  // Cross-entropy works in fp32 (Megatron vocab_parallel_cross_entropy): the cast reads w and
+  // writes 4 bytes, the maximum reads 4, the exponential reads and writes 4 + 4; backward reads and
+  // writes 4 + 4 and casts back. The fp32 probabilities are kept.
+  const double entries = static_cast<double>(shape.rows) * static_cast<double>(vocab);
+  const double cast = shape.width < 4.0 ? shape.width + 4.0 : 0.0;
+  Operator loss;
+  loss.name = "cross_entropy";
+  loss.module = Module::head;
+  loss.kernel = kernel::kCrossEntropy;
+  loss.forward_bytes = bytes(entries * (cast + 12.0));
+  loss.backward_bytes = bytes(entries * (cast + 8.0));
+  loss.saved = bytes(entries * 4.0);
+  if (job.cross_entropy_loss_fusion) {
+    // Reads the logits and writes their gradient in their own format; backward scales it.
+    loss.forward_bytes = bytes(entries * 2.0 * shape.width);
+    loss.backward_bytes = loss.forward_bytes;
+    loss.saved = bytes(entries * shape.width);
+  }
+  if (shape.eager) {
+    // One kernel each: cast, maximum, difference, exponential, sum, quotient; backward scales and
+    // casts (Nanotron's tensor_parallel/functional.py).
+    loss.forward_bytes = bytes(entries * (cast + 32.0));
+    loss.backward_bytes = bytes(entries * (cast + 8.0));
+    loss.saved = bytes(entries * 4.0);
+  }
+  ops.push_back(loss);
+  return ops;
+}
+
+std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout) {
+  const RankShape shape = rank_shape(job, layout);
+  Operators ops{
+      norm_operator("mtp.embedding_norm", model, shape.sequence_rows, model.hidden_size, shape),
+      norm_operator("mtp.hidden_norm", model, shape.sequence_rows, model.hidden_size, shape),
+      gemm_operator("mtp.projection", Module::head, shape.rows,
+                    model.hidden_size / shape.tensor_size, 2LL * model.hidden_size, shape)};
+  return ops;
+}
+
+Precision compute_precision(const Operator& op, Precision precision) {
+  if (precision != Precision::fp8) return precision;
+  const bool own_linear = op.kind == OperatorKind::gemm && op.has_weight &&
+                          op.module != Module::router && op.module != Module::head;
+  return own_linear ? Precision::fp8 : Precision::bf16;
+}
+
+bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed) {
+  if (layer_fully_recomputed) return true;
+  if (layout.recompute_granularity != RecomputeGranularity::selective) return false;
+  const auto asked = [&](RecomputeModule module) {
+    return (layout.recompute_modules & module) != 0;
+  };
+  switch (op.module) {
+    case Module::core_attention:
+      return asked(kRecomputeCoreAttention);
+    case Module::layer_norm:
+      return asked(kRecomputeLayerNorm);
+    case Module::mlp_activation:
+      return asked(kRecomputeMlpActivation) || asked(kRecomputeMlp);
+    case Module::mlp:
+      return asked(kRecomputeMlp);
+    case Module::mla_up_projection:
+      return asked(kRecomputeMlaUpProjection);
+    default:
+      return false;
+  }
+}
+
+bool mtp_is_recomputed(const Layout& layout) {
+  return layout.recompute_granularity == RecomputeGranularity::full;
+}
+
+int fully_recomputed_layers(const Layout& layout, int stage_layers) {
+  if (layout.recompute_granularity != RecomputeGranularity::full) return 0;
+  if (layout.recompute_num_layers == 0 || layout.recompute_method == RecomputeMethod::uniform) {
+    return stage_layers;
+  }
+  return std::min(layout.recompute_num_layers, stage_layers);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// A transformer as the operators that one rank runs for one micro-batch, with their shapes, FLOPs,
+// memory traffic and the activation bytes that they keep for backward.
+//
+// A GEMM is batch x (m x k)(k x n): 2*batch*m*n*k FLOPs forward; backward runs two more, for the
+// input (m x n)(n x k) and for the weight (k x m)(m x n). Layer formulas: Megatron-LM's modules;
+// activation bytes: Korthikanti 2022 (arXiv 2205.05198), section 4, operator by operator.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sim/base/job.h"
+#include "sim/base/units.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/stages.h"
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+enum class OperatorKind { gemm, attention, memory_bound };
+
+// Kernel names of memory-bound operators: the keys of Device::kernels.
+namespace kernel {
+inline constexpr std::string_view kLayerNorm = "layer_norm";
+inline constexpr std::string_view kRmsNorm = "rms_norm";
+inline constexpr std::string_view kActivation = "activation";  // gelu, relu, swiglu, geglu
+inline constexpr std::string_view kSoftmax = "softmax";
+inline constexpr std::string_view kAdd = "add";  // residual, bias
+inline constexpr std::string_view kRotary = "rotary";
+inline constexpr std::string_view kEmbedding = "embedding";
+inline constexpr std::string_view kCrossEntropy = "cross_entropy";
+inline constexpr std::string_view kAdam = "adam";
+inline constexpr std::string_view kQuantize = "quantize";  // to fp8, by rows and by columns
+inline constexpr std::string_view kTranspose =
+    "transpose";  // heads to and from batch, token permutation
+}  // namespace kernel
+
+// The part of a layer that an operator belongs to; selective recompute works on these.
+enum class Module {
+  embedding,
+  layer_norm,
+  attention_linear,
+  core_attention,
+  mla_up_projection,
+  mlp,
+  mlp_activation,
+  router,
+  residual,
+  head
+};
+
+struct Operator {
+  std::string_view name;  // "attention.qkv"; unique in a layer
+  OperatorKind kind = OperatorKind::memory_bound;
+  Module module = Module::mlp;
+
+  // gemm: one product a batch entry. attention: batch = micro_batch x heads of this rank, m = query
+  // positions, n = key positions, k = head width (qk + v)/2.
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool has_weight = false;  // gemm against a parameter: backward has a separate weight gradient
+  bool of_expert = false;   // that parameter belongs to experts: one product each
+
+  std::string_view kernel;  // memory_bound: the key into Device::kernels
+
+  Flops forward_flops;
+  Flops backward_flops;
+  Bytes forward_bytes;   // read + written, forward
+  Bytes backward_bytes;  // read + written, backward; a GEMM's two products together
+  // Kept from forward to backward, counted where it is produced, so that running the operator again
+  // frees it. Exceptions: the attention output counts with the projection, which keeps it as its
+  // input; a layer's input, as large as its output, counts with the residual that ends it; the
+  // head's norm counts its input too.
+  Bytes saved;
+};
+
+// One layer on one rank, forward order.
+std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Job& job,
+                                      const Layout& layout);
+// Token (and position) embedding on the first stage.
+std::vector<Operator> embedding_operators(const Model& model, const Job& job, const Layout& layout);
+// Final norm, logits, cross-entropy on the last stage.
+std::vector<Operator> head_operators(const Model& model, const Job& job, const Layout& layout);
+// What a multi-token-prediction layer adds to its transformer layer (two norms, the 2h -> h
+// projection); its logits are head_operators once more.
+std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout);
+
+// The number format that an operator computes in. Transformer Engine's fp8 recipes work on its own
+// linears: attention (fp8_dpa is off), Megatron-LM's router and output linear stay in bf16.
+Precision compute_precision(const Operator& op, Precision precision);
+
+// Whether full or selective recompute runs this operator again in backward.
+bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
+// Megatron-LM checkpoints multi-token-prediction layers under full recompute like all others.
+bool mtp_is_recomputed(const Layout& layout);
+// How many of a stage's layers are recomputed whole.
+int fully_recomputed_layers(const Layout& layout, int stage_layers);
+
+// Positions of one sequence on one context rank.
+std::int64_t local_sequence_length(const Job& job, const Layout& layout);
+
+// FLOPs that the model needs for one step of the whole batch, forward and backward, no recompute
+// (Megatron-LM num_floating_point_operations): causal attention counted half, or in full
+// (PaLM, Narayanan 2021).
+Flops model_flops(const Model& model, const Job& job, bool causal_half);
+
+}  // namespace meshwright

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The costs that layouts share, computed once.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "sim/layout/pipeline_shape.h"
+#include "sim/memory/unit_bytes.h"
+#include "sim/schedule/moments.h"
+#include "sim/step/chunk.h"
+
+namespace meshwright {
+
+// Everything that the cost of a chunk is made of, of one micro-batch. Kinds of layers that the
+// model or the recompute does not have are left empty.
+template <typename Amount>
+struct UnitsOf {
+  std::array<WorkOf<Amount>, kLayerKinds> kept;        // by kind_index
+  std::array<WorkOf<Amount>, kLayerKinds> recomputed;  // whole, from its input
+  WorkOf<Amount> embedding, head;
+};
+using Units = UnitsOf<Cost>;
+UnitsOf<Seconds> bare(const Units& units);
+
+// Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,
+// micro-batch and recompute, and where those groups sit, but not on dp, pp, schedule or ZeRO. One a
+// thread; for one model, cluster and job.
+class CostTable {
+ public:
+  CostTable(const Model& model, const Cluster& cluster, const Job& job);
+  ~CostTable();
+  CostTable(CostTable&&) noexcept;
+  CostTable& operator=(CostTable&&) noexcept;
+
+  Units units(const Layout& layout);
+  // Valid as long as the table, as what moments() gives.
+  const UnitBytes& unit_bytes(const Layout& layout);
+  // The schedule's, for a stage whose chunks are grouped so.
+  const std::vector<Moment>& moments(const Layout& layout, const std::vector<int>& group_sizes,
+                                     int stage);
+  [[nodiscard]] const Model& model() const;
+  [[nodiscard]] const Cluster& cluster() const;
+  [[nodiscard]] const Job& job() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace meshwright

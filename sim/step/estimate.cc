@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/operators/operators.h"
+#include "sim/step/stage_memories.h"
+
+namespace meshwright {
+namespace {
+
+constexpr double kNinetyPercent =
+    1.645;  // two-sided 90 % interval of a normal, in standard deviations
+constexpr double kTermThatMatters =
+    0.01;  // share of the step below which a term's provenance is not asked
+
+FlopsPerSecond peak_rate(const Device& device, Precision precision) {
+  for (const GemmModel& gemm : device.gemm) {
+    if (gemm.precision == precision) return gemm.peak;
+  }
+  return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
+}
+
+// Terms err independently of each other; inside a term errors are shared. A step errs by a factor:
+// the interval is symmetric in its logarithm, which differs where the spread is wide.
+void fill_interval(Estimate& estimate, const Framework& framework) {
+  const double unexplained = framework.relative_spread * estimate.step_time.value();
+  double variance = unexplained * unexplained;
+  for (const Term& term : estimate.terms) {
+    const double deviation = term.cost.relative_spread * term.cost.time.value();
+    variance += deviation * deviation;
+    if (term.cost.time > estimate.step_time * kTermThatMatters) {
+      estimate.provenance = weakest(estimate.provenance, term.cost.provenance);
+    }
+  }
+  if (estimate.step_time == seconds(0)) return;
+  const double factor = std::exp(kNinetyPercent * std::sqrt(variance) / estimate.step_time.value());
+  estimate.step_time_low = estimate.step_time / factor;
+  estimate.step_time_high = estimate.step_time * factor;
+}
+
+}  // namespace
+
+Bytes Estimate::peak_memory() const {
+  Bytes peak;
+  for (const StageMemory& stage : memory) peak = std::max(peak, stage.total());
+  return peak;
+}
+
+Bytes Estimate::peak_allocated() const {
+  Bytes peak;
+  for (const StageMemory& stage : memory) peak = std::max(peak, stage.allocated());
+  return peak;
+}
+
+Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout) {
+  const Model& model = table.model();
+  const Cluster& cluster = table.cluster();
+  const Job& job = table.job();
+  Estimate estimate;
+  estimate.layout = layout;
+  estimate.step_time = evaluation.step_time;
+  estimate.terms = evaluation.terms;
+  estimate.memory = stage_memories(table, layout);
+  estimate.volume = volume(model, job, layout);
+  fill_interval(estimate, cluster.framework);
+  const double gpus = world_size(layout);
+  const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
+  estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;
+  const FlopsPerSecond peak = peak_rate(cluster.device, job.precision);
+  if (peak.value() > 0) {
+    estimate.model_flops_utilization =
+        model_flops(model, job, true) / (estimate.step_time * peak) / gpus;
+  }
+  return estimate;
+}
+
+Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout) {
+  CostTable table(model, cluster, job);
+  return estimate(table, layout);
+}
+
+Outcome estimate(CostTable& table, const Layout& layout) {
+  const Evaluation evaluation = evaluate(table, layout);
+  if (evaluation.violation) return Infeasible{layout, *evaluation.violation};
+  return described(evaluation, table, layout);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one entry: a model, a cluster, a job and a layout become seconds, bytes and gigabytes, or the
+// reason why not.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "sim/base/job.h"
+#include "sim/hardware/cluster.h"
+#include "sim/layout/layout.h"
+#include "sim/memory/memory.h"
+#include "sim/model/model.h"
+#include "sim/rules/rules.h"
+#include "sim/step/evaluate.h"
+#include "sim/volume/volume.h"
+
+namespace meshwright {
+
+struct Estimate {
+  Layout layout;
+  Seconds step_time;
+  Seconds step_time_low, step_time_high;  // nominal 90 % interval
+  Terms terms{};
+  std::vector<StageMemory> memory;  // per pipeline stage
+  Volume volume;
+  Provenance provenance = Provenance::measured;  // the weakest of all terms that matter
+  double tokens_per_second_per_gpu = 0;
+  double model_flops_utilization =
+      0;  // of the device's peak for the job's precision; causal attention half
+  [[nodiscard]] Bytes peak_memory() const;
+  [[nodiscard]] Bytes peak_allocated() const;  // less the allocator's reserve
+};
+
+// A layout that cannot run, and what would have to change.
+struct Infeasible {
+  Layout layout;
+  Violation violation;
+};
+
+using Outcome = std::variant<Estimate, Infeasible>;
+
+// What an evaluation of a feasible layout found, with memory per stage, the ledger and the
+// interval.
+Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout);
+
+// Deterministic and pure. Checks the rules, then memory, then computes time and volume.
+Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout);
+// The same of one layout of many.
+Outcome estimate(CostTable& table, const Layout& layout);
+
+}  // namespace meshwright

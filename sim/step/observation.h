@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened when a layout was really run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/base/trial_mode.h"
+#include "sim/base/units.h"
+#include "sim/layout/layout.h"
+#include "sim/step/estimate.h"
+
+namespace meshwright {
+
+struct ObservedTerm {
+  TermKind kind = TermKind::forward_compute;
+  Seconds time;  // median over steps, of the rank that waited least for others: its time in a
+                 // collective is the transfer's
+};
+
+// What one rank did, from the step's begin on.
+struct ObservedInterval {
+  int rank = 0;
+  TermKind kind = TermKind::host;
+  std::string name;      // of the transfer; empty: the term says all
+  int micro_batch = -1;  // -1: none
+  int chunk = 0;         // of the rank's stage
+  Seconds begin, end;
+};
+
+struct Observation {
+  Layout layout;       // the plan's
+  Layout run_layout;   // what the ranks at hand could run; equal to layout when everything was run
+  int run_layers = 0;  // layers of the model really run
+  int run_global_batch_size = 0;  // sequences a step really run; 0: the job's
+  int ranks = 0;
+  int steps = 0;
+  bool complete = true;              // everything of the plan's layout was run
+  std::vector<std::string> not_run;  // what was not, in words
+  Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
+  Seconds step_time_p10, step_time_p90, step_time_min;
+  std::vector<ObservedTerm> terms;
+  std::vector<Transfer>
+      counted;  // bytes that the ranks themselves counted (rank 0's view), by collective
+  std::vector<Seconds> counted_time;  // of all calls of a step, waiting included; beside `counted`
+  Bytes peak_memory;   // largest rank: the most that the trial itself had in use at once
+  double loss = 0.0;   // after the last step
+  std::string device;  // "cpu", "cuda"
+  TrialMode mode = TrialMode::training;
+  double tokens_per_second = 0.0;           // of all ranks together; 0: not measured
+  std::vector<ObservedInterval> intervals;  // of the last step, all ranks; empty unless asked for
+  std::string failure;                      // empty, or why the run ended early
+};
+
+}  // namespace meshwright

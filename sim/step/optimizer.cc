@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/optimizer.h"
+
+#include "sim/kernel_time/compute.h"
+
+namespace meshwright {
+namespace {
+
+// Bytes that one optimizer step touches a parameter of the rank's share: it reads gradient, weight
+// and moments and writes weight and moments in their formats, and the 16-bit copy.
+double optimizer_bytes(const Job& job) {
+  const double copy = has_master_weights(job.precision) ? weight_bytes(job.precision) : 0.0;
+  return bytes_per_element(job.gradient_precision) + 2.0 * (4.0 + moment_bytes(job)) + copy;
+}
+
+}  // namespace
+
+Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Layout& layout,
+                    const Cluster& cluster) {
+  const bool sharded = layout.zero_stage > 0;
+  const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
+  const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
+  const Bytes traffic = bytes((dense + expert) * optimizer_bytes(job));
+  if (!layout.optimizer_offload) {
+    // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
+    const Bytes zeroed =
+        bytes((parameters.dense + parameters.expert) * bytes_per_element(job.gradient_precision));
+    return times(kernel_cost("adam", traffic + zeroed, cluster.device),
+                 cluster.framework.kernel_time_factor);
+  }
+  // On the host: gradients go there and weights come back; the step itself runs at the host link's
+  // pace.
+  return {traffic / cluster.device.host_link, 0.3, Provenance::assumed};
+}
+
+}  // namespace meshwright

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/pipeline.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+template <typename Amount>
+WorkOf<Amount> work_of(const ChunkKind& kind, const UnitsOf<Amount>& units, double share) {
+  WorkOf<Amount> work;
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if (kind.layers[k] == 0) continue;
+    const double layers = kind.layers[k];
+    const double recomputed = layers * share;
+    if (layers > recomputed) add(work, units.kept[k], layers - recomputed);
+    if (recomputed > 0) add(work, units.recomputed[k], recomputed);
+  }
+  if (kind.embedding) add(work, units.embedding, 1);
+  if (kind.head) add(work, units.head, 1);
+  return work;
+}
+
+// The framework's overhead of a micro-batch is the stage's; its chunks share it.
+Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
+  return cluster.framework.micro_batch_overhead / shape.chunks_per_stage;
+}
+
+template <typename Amount>
+ChunkTimes times_of(const ChunkCostOf<Amount>& chunk) {
+  const Seconds weight = time_of(chunk.backward_weight);
+  return {chunk.forward_time() + chunk.forward_host,
+          chunk.backward_time() - weight + chunk.backward_host, weight};
+}
+
+template <typename Amount>
+void sum_stages(PipelinePartOf<Amount>& part, const PipelineShape& shape) {
+  for (const StageRun& run : shape.runs) {
+    StageCostOf<Amount>& stage = part.stages.emplace_back();
+    StageLoad& load = part.loads.emplace_back();
+    load.count = run.count;
+    for (const ChunkShare& share : run.chunks) {
+      const auto& chunk = part.chunks[static_cast<std::size_t>(share.kind)];
+      add_chunk(stage, chunk, share.count);
+      const ChunkTimes times = times_of(chunk);
+      load.forward += times.forward * share.count;
+      load.backward += (times.backward_input + times.backward_weight) * share.count;
+    }
+    if (stage.work() > part.stages[static_cast<std::size_t>(part.slowest)].work()) {
+      part.slowest = static_cast<int>(part.stages.size()) - 1;
+    }
+  }
+}
+
+template <typename Amount>
+ChunkTimes average_chunk(const PipelinePartOf<Amount>& part, const PipelineShape& shape) {
+  ChunkTimes sum;
+  for (const StageRun& run : shape.runs) {
+    for (const ChunkShare& share : run.chunks) {
+      const ChunkTimes times = times_of(part.chunks[static_cast<std::size_t>(share.kind)]);
+      const double count = share.count * run.count;
+      sum.forward += times.forward * count;
+      sum.backward_input += times.backward_input * count;
+      sum.backward_weight += times.backward_weight * count;
+    }
+  }
+  const double all = shape.num_stages * shape.chunks_per_stage;
+  return {sum.forward / all, sum.backward_input / all, sum.backward_weight / all};
+}
+
+template <typename Amount>
+Amount with_time(Amount amount, Seconds time) {
+  set_time(amount, time);
+  return amount;
+}
+
+}  // namespace
+
+template <typename Amount>
+PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amount send,
+                                       Seconds offload) {
+  PipelineInputOf<Amount> input;
+  input.schedule = layout.schedule;
+  input.all_micro_batches = num_micro_batches(job.global_batch_size, layout);
+  input.micro_batches = micro_batches_of_chunk(job, layout);
+  input.send = send;
+  input.offload = offload;
+  input.recomputed_layers = fully_recomputed_layers(layout, INT32_MAX);
+  return input;
+}
+
+template <typename Amount>
+void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                 const UnitsOf<Amount>& units, const PipelineShape& shape, const Cluster& cluster) {
+  for (const ChunkKind& kind : shape.chunks) {
+    part.chunks.push_back(
+        chunk_cost(work_of(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
+    part.chunks.back().forward_host += overhead_share(shape, cluster) * 0.5;
+    part.chunks.back().backward_host += overhead_share(shape, cluster) * 0.5;
+  }
+  sum_stages(part, shape);
+  part.average = average_chunk(part, shape);
+}
+
+template <typename Amount>
+void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
+                const PipelineShape& shape, const Cluster& cluster) {
+  const Seconds send = time_of(input.send);
+  const Seconds total = closed_form_total(
+      input.schedule, {part.loads, shape.num_stages, shape.chunks_per_stage, part.average, send},
+      input.all_micro_batches);
+  const double m = input.micro_batches;
+  const StageCostOf<Amount>& stage = part.stages[static_cast<std::size_t>(part.slowest)];
+  // Each micro-batch and chunk waits for one message forward and one backward.
+  const Seconds messages =
+      shape.num_stages > 1 ? send * (2.0 * m * shape.chunks_per_stage) : seconds(0);
+  const Seconds waiting = std::max(seconds(0), total - stage.work() * m);
+  const Seconds sending = std::min(messages, waiting);
+  part.terms = {times(stage.forward, m), times(stage.backward, m), times(stage.recompute, m),
+                times(stage.tensor, m), times(stage.context, m), times(stage.expert, m),
+                with_time(input.send, sending),
+                // Idle for as long as others compute.
+                with_time(stage.forward + stage.backward, waiting - sending)};
+  part.time = seconds(0);
+  for (const Amount& term : part.terms) part.time += time_of(term);
+  part.host = stage.host() * m + cluster.framework.step_overhead;
+  part.offload = offload_cost(input.offload, stage.work()).time * m;
+}
+
+template PipelineInputOf<Cost> pipeline_input(const Job&, const Layout&, Cost, Seconds);
+template PipelineInputOf<Seconds> pipeline_input(const Job&, const Layout&, Seconds, Seconds);
+template void fill_stages(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&, const UnitsOf<Cost>&,
+                          const PipelineShape&, const Cluster&);
+template void fill_stages(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
+                          const UnitsOf<Seconds>&, const PipelineShape&, const Cluster&);
+template void fill_times(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&, const PipelineShape&,
+                         const Cluster&);
+template void fill_times(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
+                         const PipelineShape&, const Cluster&);
+
+PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
+  const Cost send = send_cost(table.model(), table.job(), layout, table.cluster());
+  const Seconds offload = offload_time(table.model(), table.job(), layout, table.cluster().device);
+  PipelinePart part;
+  const PipelineInputOf<Cost> input = pipeline_input(table.job(), layout, send, offload);
+  fill_stages(part, input, table.units(layout), shape, table.cluster());
+  fill_times(part, input, shape, table.cluster());
+  return part;
+}
+
+Pipeline pipeline_of(CostTable& table, const Layout& layout) {
+  const PipelineShape shape = pipeline_shape(table.model(), layout);
+  const PipelinePart part = pipeline_part(table, layout, shape);
+  Pipeline pipeline;
+  pipeline.stages = pipeline_stages(table.model(), layout);
+  for (std::size_t r = 0; r < shape.runs.size(); ++r) {
+    std::vector<ChunkCost> costs;
+    std::vector<ChunkTimes> times;
+    for (const ChunkShare& share : shape.runs[r].chunks) {
+      const ChunkCost& chunk = part.chunks[static_cast<std::size_t>(share.kind)];
+      costs.insert(costs.end(), static_cast<std::size_t>(share.count), chunk);
+      times.insert(times.end(), static_cast<std::size_t>(share.count), times_of(chunk));
+    }
+    const auto count = static_cast<std::size_t>(shape.runs[r].count);
+    pipeline.costs.insert(pipeline.costs.end(), count, part.stages[r]);
+    pipeline.chunks.insert(pipeline.chunks.end(), count, costs);
+    pipeline.times.stages.insert(pipeline.times.stages.end(), count, times);
+  }
+  return pipeline;
+}
+
+}  // namespace meshwright

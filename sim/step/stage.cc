@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/stage.h"
+
+#include "sim/memory/activation_memory.h"
+#include "sim/volume/transfer.h"
+
+namespace meshwright {
+
+Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
+                     const Device& device) {
+  if (layout.cpu_offloading_num_layers == 0) return {};
+  const Bytes moved = layer_activation_bytes(model, layer_kind(model, 0), job, layout, false) *
+                      (2.0 * layout.cpu_offloading_num_layers);
+  return moved / device.host_link;
+}
+
+Cost send_cost(const Model& model, const Job& job, const Layout& layout, const Cluster& cluster) {
+  if (layout.pipeline_parallel_size == 1) return {};
+  Cost cost = transfer_cost(stage_send(model, job, layout), layout, cluster);
+  if (layout.overlap_p2p_comm) cost.time *= cluster.device.overlap_slowdown;
+  return cost;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one pipeline stage costs for one micro-batch: its chunks' sums, its messages to the next
+// stage, and what of activation offload sticks out.
+#pragma once
+
+#include "sim/step/chunk.h"
+
+namespace meshwright {
+
+// All that one stage does for one micro-batch.
+template <typename Amount>
+struct StageCostOf {
+  Amount forward{}, backward{}, recompute{}, tensor{}, context{}, expert{};
+  Seconds forward_time, backward_time;  // of the device
+  Seconds forward_host, backward_host;  // what the host's launches add
+  [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
+  // As long as a micro-batch takes each way: what other traffic can hide behind.
+  [[nodiscard]] Seconds forward_span() const { return forward_time + forward_host; }
+  [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
+  [[nodiscard]] Seconds work() const { return forward_span() + backward_span(); }
+};
+using StageCost = StageCostOf<Cost>;
+
+// `count` chunks alike.
+template <typename Amount>
+void add_chunk(StageCostOf<Amount>& stage, const ChunkCostOf<Amount>& chunk, double count) {
+  const auto both = [count](const Amount& a, const Amount& b) { return times(a + b, count); };
+  const CommunicationOf<Amount>& forward = chunk.forward_communication;
+  const CommunicationOf<Amount>& backward = chunk.backward_communication;
+  stage.forward = stage.forward + times(chunk.forward, count);
+  stage.backward = stage.backward + both(chunk.backward_input, chunk.backward_weight);
+  stage.recompute = stage.recompute + times(chunk.recompute, count);
+  stage.tensor = stage.tensor + both(forward.tensor, backward.tensor);
+  stage.context = stage.context + both(forward.context, backward.context);
+  stage.expert = stage.expert + both(forward.expert, backward.expert);
+  stage.forward_host += chunk.forward_host * count;
+  stage.backward_host += chunk.backward_host * count;
+  stage.forward_time += chunk.forward_time() * count;
+  stage.backward_time += chunk.backward_time() * count;
+}
+
+// Time that activations of cpu_offloading_num_layers layers take to the host and back.
+Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
+                     const Device& device);
+// What of it sticks out beside a stage's `compute`.
+inline Cost offload_cost(Seconds offload, Seconds compute) {
+  if (offload == seconds(0)) return {};
+  return {std::max(seconds(0), offload - compute), 0.3, Provenance::datasheet};
+}
+
+// One message between neighbouring stages; hidden when the layout overlaps it.
+Cost send_cost(const Model& model, const Job& job, const Layout& layout, const Cluster& cluster);
+
+}  // namespace meshwright

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/stage_memories.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+// Stages of one run, at any moment.
+class RunMemory {
+ public:
+  RunMemory(CostTable& table, const Layout& layout, const StageRun& run, const ChunkGroups& groups)
+      : table_(table), layout_(layout), sizes_(groups.sizes) {
+    const UnitBytes& units = table.unit_bytes(layout);
+    standing_ = standing_memory(units, layout, run.kinds);
+    for (const ChunkGroup& group : groups.groups) {
+      chunks_.push_back(chunk_memory(units, layout, group));
+    }
+  }
+
+  [[nodiscard]] StageMemory moving(int stage) const {
+    return moving_memory(standing_, chunks_, table_.moments(layout_, sizes_, stage));
+  }
+
+ private:
+  CostTable& table_;
+  const Layout& layout_;
+  const std::vector<int>& sizes_;
+  std::vector<ChunkMemory> chunks_;
+  StageMemory standing_;
+};
+
+}  // namespace
+
+std::vector<ChunkGroups> stage_groups(const Model& model, const Layout& layout,
+                                      const PipelineShape& shape) {
+  std::vector<ChunkGroups> groups;
+  for (const StageRun& run : shape.runs) groups.push_back(chunk_groups(model, layout, run.stage));
+  return groups;
+}
+
+std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
+                                     const PipelineShape& shape,
+                                     const std::vector<ChunkGroups>& groups) {
+  std::vector<MovingPeak> peaks;
+  for (std::size_t r = 0; r < shape.runs.size(); ++r) {
+    const StageRun& run = shape.runs[r];
+    const RunMemory memory(table, layout, run, groups[r]);
+    const bool any = layout.schedule == PipelineSchedule::dualpipe;
+    const int step = any ? 1 : std::max(1, run.count - 1);
+    MovingPeak peak;
+    for (int stage = run.first; stage <= run.last(); stage += step) {
+      const Bytes total = memory.moving(stage).total();
+      if (total > peak.most) peak = {total, stage};
+    }
+    peaks.push_back(peak);
+  }
+  return peaks;
+}
+
+std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) {
+  std::vector<StageMemory> memories;
+  const PipelineShape shape = pipeline_shape(table.model(), layout);
+  for (const StageRun& run : shape.runs) {
+    const StageMemory fixed = static_memory(table.model(), table.job(), layout, run.stage);
+    const ChunkGroups groups = chunk_groups(table.model(), layout, run.stage);
+    const RunMemory memory(table, layout, run, groups);
+    for (int stage = run.first; stage <= run.last(); ++stage) {
+      memories.push_back(together(fixed, memory.moving(stage)));
+      memories.back().reserve = allocator_reserve(table.cluster().device, layout);
+    }
+  }
+  return memories;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a layout's stages, put together from the table's bytes of layers, embedding and
+// head and from the schedule's moments.
+#pragma once
+
+#include <vector>
+
+#include "sim/memory/memory.h"
+#include "sim/step/cost_table.h"
+
+namespace meshwright {
+
+// What comes and goes on a run of alike stages, at its peak.
+struct MovingPeak {
+  Bytes most;
+  int stage = 0;  // that holds it
+};
+
+// By PipelineShape::runs: how the chunks of a stage are treated. Reads recompute_num_layers,
+// offload and whether recompute is full.
+std::vector<ChunkGroups> stage_groups(const Model& model, const Layout& layout,
+                                      const PipelineShape& shape);
+// By runs. Of alike neighbours the first or the last holds most in flight; with dualpipe, whose two
+// directions meet in the middle, any of them may.
+std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
+                                     const PipelineShape& shape,
+                                     const std::vector<ChunkGroups>& groups);
+
+// Every stage's, the allocator's reserve included.
+std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout);
+
+}  // namespace meshwright

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The context group's calls (TransformerEngine's context-parallel attention). A sliding window does
+// not change them: the ring passes every key and value around.
+#include <algorithm>
+
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+// Columns of keys and values, and of queries and outputs, on one tensor rank. Key-value groups are
+// shared when there are fewer than ranks; MLA expands its latents to all heads before attention.
+struct AttentionWidths {
+  double key_value = 0;
+  double query_output = 0;
+};
+
+AttentionWidths widths_of(const VolumeScope& scope) {
+  const Model& model = scope.model;
+  const double tp = scope.layout.tensor_parallel_size;
+  const auto output = static_cast<double>(attention_output_size(model));
+  AttentionWidths widths;
+  widths.query_output = (static_cast<double>(query_size(model)) + output) / tp;
+  if (model.mla) {
+    widths.key_value = (static_cast<double>(key_size(model)) + output) / tp;
+  } else {
+    const double held = std::min(tp, static_cast<double>(model.num_query_groups));
+    widths.key_value = 2.0 * static_cast<double>(key_size(model)) / held;
+  }
+  return widths;
+}
+
+struct ContextCalls {
+  double forward = 0;
+  double recompute = 0;
+};
+
+class ContextLedger {
+ public:
+  ContextLedger(Ledger& ledger, const VolumeScope& scope, ContextCalls calls)
+      : ledger_(ledger), scope_(scope), widths_(widths_of(scope)), calls_(calls) {}
+
+  // Each rank hands its keys and values to the next until all have passed; backward does so again,
+  // and the gradients of keys and values travel with them. Runs beside the attention itself.
+  void ring(int size) {
+    const Bytes payload = scope_.activation(widths_.key_value);
+    const double hops = size - 1;
+    const auto pass = [&](std::string_view name, Phase phase, double times) {
+      add(name, Collective::send_recv, phase, size, times * hops, payload, true, "b*s*kv*w/(c*t)");
+    };
+    pass("key-value ring send", Phase::forward, calls_.forward);
+    pass("key-value ring send", Phase::recompute, calls_.recompute);
+    pass("key-value ring send again", Phase::backward, calls_.forward);
+    pass("key-value gradient ring send", Phase::backward, calls_.forward);
+  }
+
+  void all_gather(int size) {
+    const Bytes payload = scope_.activation(widths_.key_value) * size;
+    const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
+      add(name, collective, phase, size, times, payload, false, "b*s*kv*w/t");
+    };
+    call("key-value all-gather", Collective::all_gather, Phase::forward, calls_.forward);
+    call("key-value all-gather", Collective::all_gather, Phase::recompute, calls_.recompute);
+    call("key-value all-gather again", Collective::all_gather, Phase::backward, calls_.forward);
+    call("key-value gradient reduce-scatter", Collective::reduce_scatter, Phase::backward,
+         calls_.forward);
+  }
+
+  // Ulysses: sequence pieces against heads before the attention, and back after it.
+  void all_to_all(int size) {
+    const Bytes payload = scope_.activation(widths_.query_output + widths_.key_value);
+    const auto call = [&](std::string_view name, Phase phase, double times) {
+      add(name, Collective::all_to_all, phase, size, times, payload, false, "b*s*(q+kv+o)*w/(c*t)");
+    };
+    call("query-key-value-output all-to-all", Phase::forward, calls_.forward);
+    call("query-key-value-output all-to-all", Phase::recompute, calls_.recompute);
+    call("query-key-value-output gradient all-to-all", Phase::backward, calls_.forward);
+  }
+
+ private:
+  void add(std::string_view name, Collective collective, Phase phase, int size, double times,
+           Bytes payload, bool overlappable, std::string_view formula) {
+    ledger_.add({.name = name,
+                 .group = Group::context,
+                 .collective = collective,
+                 .phase = phase,
+                 .group_size = size,
+                 .times_per_step = times,
+                 .payload = payload,
+                 .overlappable = overlappable,
+                 .formula = formula});
+  }
+
+  Ledger& ledger_;
+  const VolumeScope& scope_;
+  AttentionWidths widths_;
+  ContextCalls calls_;
+};
+
+}  // namespace
+
+void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+  const Layout& layout = scope.layout;
+  if (layout.context_parallel_size == 1 || scope.model.num_attention_heads == 0) return;
+  // The exchange is inside the core attention, so recomputing that repeats it.
+  const bool core_again = layout.recompute_granularity == RecomputeGranularity::selective &&
+                          (layout.recompute_modules & kRecomputeCoreAttention) != 0;
+  const double layers = calls.layers.total();
+  ContextLedger context(ledger, scope, {layers, core_again ? layers : calls.recomputed.total()});
+  const int size = layout.context_parallel_size;
+  const int inner = layout.hierarchical_context_parallel_size;
+  switch (layout.cp_comm_type) {
+    case ContextParallelAlgorithm::p2p:
+      context.ring(size);
+      break;
+    case ContextParallelAlgorithm::all_gather:
+      context.all_gather(size);
+      break;
+    case ContextParallelAlgorithm::a2a:
+      context.all_to_all(size);
+      break;
+    case ContextParallelAlgorithm::a2a_p2p:
+      // After the all-to-all a rank has `inner` times the sequence and 1/inner of the heads: the
+      // ring's pieces keep their size.
+      context.all_to_all(inner);
+      context.ring(size / inner);
+      break;
+  }
+}
+
+}  // namespace meshwright

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients and sharded weights over the data group (dense parameters: data x context ranks) and
+// the expert data group, by ZeRO stage (arXiv 1910.02054, section 7; hybrid sharding: MiCS, HSDP).
+#include <algorithm>
+#include <array>
+
+#include "sim/memory/memory.h"
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+// One kind of parameters of one rank and the ranks that reduce their gradients.
+struct Shard {
+  Group group = Group::data;
+  double parameters = 0;
+  double fp8_parameters = 0;  // of them gathered in one byte
+  int group_size = 1;
+  int shard_size = 1;  // ranks that share one copy of the sharded state
+};
+
+std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
+  const Layout& layout = scope.layout;
+  const StageParameters parameters = stage_parameters(scope.model, scope.job, layout, stage);
+  const int data = gradient_group_size(layout);
+  const int expert_data = expert_data_parallel_size(layout);
+  StageParameters small;
+  if (gathers_fp8_params(scope.job, layout)) {
+    small = fp8_parameters(scope.model, scope.job, layout, stage);
+  }
+  return {{{Group::data, parameters.dense, small.dense, data, zero_shard_group_size(layout)},
+           {Group::expert_data, parameters.expert, small.expert, expert_data,
+            expert_shard_group_size(layout)}}};
+}
+
+class DataLedger {
+ public:
+  DataLedger(Ledger& ledger, const VolumeScope& scope, const Shard& shard)
+      : ledger_(ledger),
+        scope_(scope),
+        shard_(shard),
+        gradients_(bytes(shard.parameters * bytes_per_element(scope.job.gradient_precision))),
+        weights_(
+            bytes((shard.parameters - shard.fp8_parameters) * weight_bytes(scope.job.precision) +
+                  shard.fp8_parameters * bytes_per_element(Precision::fp8))) {}
+
+  void all_reduce_gradients() {
+    add("gradient all-reduce", Collective::all_reduce, Phase::step, shard_.group_size, gradients_,
+        scope_.layout.overlap_grad_reduce, "N*g");
+  }
+  void reduce_scatter_gradients(Phase phase) {
+    add("gradient reduce-scatter", Collective::reduce_scatter, phase, shard_.shard_size, gradients_,
+        scope_.layout.overlap_grad_reduce, "N*g");
+  }
+  // Every later call is made once a unit (a layer) for its share of the bytes: what sharded
+  // training gathers and reduces at a time (FSDP's wrapped module, DeepSpeed's prefetch bucket).
+  void cut_into_units(int units) { units_ = units; }
+  // Hybrid sharding: each shard is summed over the copies, once a step.
+  void all_reduce_between_copies() {
+    add("gradient shard all-reduce", Collective::all_reduce, Phase::step,
+        shard_.group_size / shard_.shard_size, gradients_ / shard_.shard_size,
+        scope_.layout.overlap_grad_reduce, "N*g/shard");
+  }
+  void all_gather_weights(std::string_view name, Phase phase) {
+    add(name, Collective::all_gather, phase, shard_.shard_size, weights_,
+        scope_.layout.overlap_param_gather, "N*w");
+  }
+
+ private:
+  void add(std::string_view name, Collective collective, Phase phase, int size, Bytes payload,
+           bool overlappable, std::string_view formula) {
+    ledger_.add({.name = name,
+                 .group = shard_.group,
+                 .collective = collective,
+                 .phase = phase,
+                 .group_size = size,
+                 .times_per_step = static_cast<double>(units_),
+                 .payload = payload / units_,
+                 .overlappable = overlappable,
+                 .formula = formula});
+  }
+
+  Ledger& ledger_;
+  const VolumeScope& scope_;
+  const Shard& shard_;
+  Bytes gradients_;
+  Bytes weights_;
+  int units_ = 1;
+};
+
+}  // namespace
+
+// A rank that keeps only its piece of the gradients has to reduce them after every micro-batch
+// (DeepSpeed ZeRO-2), one that keeps only its piece of the weights has to gather them for every
+// forward and backward.
+void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk) {
+  if (scope.layout.zero_stage < 2) return;
+  Stage alone;
+  alone.chunks = {chunk};
+  for (const Shard& shard : shards_of(scope, alone)) {
+    DataLedger data(ledger, scope, shard);
+    data.cut_into_units(std::max(1, chunk.num_layers));
+    if (scope.layout.zero_stage == 3) {
+      data.all_gather_weights("weight all-gather", Phase::forward);
+      data.all_gather_weights("weight all-gather again", Phase::backward);
+    }
+    data.reduce_scatter_gradients(Phase::backward);
+  }
+}
+
+void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
+  const int zero = scope.layout.zero_stage;
+  double mirrored = 0;
+  for (const Shard& shard : shards_of(scope, stage)) {
+    mirrored += shard.parameters / (zero > 0 ? shard.shard_size : 1);
+    DataLedger data(ledger, scope, shard);
+    if (zero == 0) {
+      data.all_reduce_gradients();
+      continue;
+    }
+    if (zero == 1) data.reduce_scatter_gradients(Phase::step);
+    data.all_reduce_between_copies();
+    if (zero < 3) data.all_gather_weights("updated weight all-gather", Phase::step);
+  }
+  if (scope.layout.schedule != PipelineSchedule::dualpipe) return;
+  // Stages r and p-1-r hold the same chunks and each has seen half the micro-batches.
+  ledger.add({.name = "mirrored stage gradient all-reduce",
+              .group = Group::pipeline,
+              .collective = Collective::all_reduce,
+              .phase = Phase::step,
+              .group_size = 2,
+              .times_per_step = 1,
+              .payload = bytes(mirrored * bytes_per_element(scope.job.gradient_precision)),
+              .overlappable = scope.layout.overlap_grad_reduce,
+              .formula = "N*g"});
+}
+
+}  // namespace meshwright

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that the ledger is put together from: one function for each axis. Private to sim/cost.
+#pragma once
+
+#include <vector>
+
+#include "sim/volume/volume.h"
+
+namespace meshwright {
+
+// What every part looks at, with the sizes that all of them use.
+struct VolumeScope {
+  VolumeScope(const Model& m, const Job& j, const Layout& l) : model(m), job(j), layout(l) {}
+  const Model& model;
+  const Job& job;
+  const Layout& layout;
+
+  // b*s/c: tokens of a micro-batch on one context rank.
+  [[nodiscard]] double tokens() const {
+    return static_cast<double>(layout.micro_batch_size) * job.seq_length /
+           layout.context_parallel_size;
+  }
+  // An activation of `width` columns: b*s*width*w/c.
+  [[nodiscard]] Bytes activation(double width) const {
+    return bytes(tokens() * width * activation_bytes(job.precision));
+  }
+  // The same as a linear takes it: in fp8 cast before it is gathered (Transformer Engine,
+  // gather_along_first_dim of the norm's fp8 output and of the cast gradient).
+  [[nodiscard]] Bytes operand(double width) const {
+    return bytes(tokens() * width * operand_bytes(job.precision));
+  }
+};
+
+// Layers of a chunk by their MLP; fractions when recomputed layers are spread over chunks.
+struct LayerCounts {
+  double dense = 0;
+  double expert = 0;
+  [[nodiscard]] double total() const { return dense + expert; }
+};
+
+struct ChunkCalls {
+  LayerCounts layers;      // with the multi-token-prediction layers of the head
+  LayerCounts recomputed;  // of them, run again whole in backward
+  double embeddings = 0;   // look-ups
+  double heads = 0;        // logits and loss
+  double mtp = 0;          // projections of multi-token prediction
+};
+
+// Collects transfers; leaves out what moves nothing.
+class Ledger {
+ public:
+  void add(const Transfer& transfer) {
+    const bool moves =
+        transfer.group_size > 1 && transfer.times_per_step > 0 && transfer.payload > bytes(0);
+    if (moves) transfers_.push_back(transfer);
+  }
+  [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
+
+ private:
+  std::vector<Transfer> transfers_;
+};
+
+// Of one micro-batch.
+void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
+void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
+void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
+void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
+void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk);
+
+// Of one step.
+void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
+                            int stage_index);
+void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
+void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
+void add_scalar_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage);
+
+}  // namespace meshwright

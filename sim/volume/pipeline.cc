@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stage sends to its neighbours: b*s*h*w/c forward and the same backward, for each
+// micro-batch and chunk border (Megatron-LM core/pipeline_parallel).
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+// Chunk borders of a stage that a micro-batch crosses to another rank.
+struct Borders {
+  double forward_out = 0;   // activations sent; as many gradients come in
+  double backward_out = 0;  // gradients sent; as many activations come in
+};
+
+Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index) {
+  // ZB-V turns round in the last stage: its two chunks follow one another on the same rank.
+  const bool turns = scope.layout.schedule == PipelineSchedule::zb_v &&
+                     stage_index == scope.layout.pipeline_parallel_size - 1;
+  Borders borders;
+  for (std::size_t i = 0; i < stage.chunks.size(); ++i) {
+    const bool next_is_here = turns && i % 2 == 0;
+    const bool previous_is_here = turns && i % 2 == 1;
+    if (!stage.chunks[i].head && !next_is_here) borders.forward_out += 1;
+    if (!stage.chunks[i].embedding && !previous_is_here) borders.backward_out += 1;
+  }
+  return borders;
+}
+
+bool scatters(const Layout& layout) {
+  return layout.scatter_gather_p2p && !layout.sequence_parallel;
+}
+
+}  // namespace
+
+Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
+  const bool pieces = layout.sequence_parallel || scatters(layout);
+  const Bytes whole = VolumeScope(model, job, layout).activation(model.hidden_size);
+  return {.name = "activation send",
+          .group = Group::pipeline,
+          .collective = Collective::send_recv,
+          .phase = Phase::forward,
+          .group_size = 2,
+          .times_per_step = 1,
+          .payload = pieces ? whole / layout.tensor_parallel_size : whole,
+          .overlappable = layout.overlap_p2p_comm,
+          .formula = pieces ? "b*s*h*w/(c*t)" : "b*s*h*w/c"};
+}
+
+void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
+                            int stage_index) {
+  const Layout& layout = scope.layout;
+  if (layout.pipeline_parallel_size == 1) return;
+  const Borders borders = borders_of(scope, stage, stage_index);
+  const double micro_batches = micro_batches_of_chunk(scope.job, layout);
+  const Bytes whole = scope.activation(scope.model.hidden_size);
+  const auto send = [&](std::string_view name, Phase phase, double times) {
+    Transfer transfer = stage_send(scope.model, scope.job, layout);
+    transfer.name = name;
+    transfer.phase = phase;
+    transfer.times_per_step = times * micro_batches;
+    ledger.add(transfer);
+  };
+  send("activation send", Phase::forward, borders.forward_out);
+  send("activation gradient send", Phase::backward, borders.backward_out);
+  if (!scatters(layout)) return;
+  // The receiver puts the pieces together over its tensor group (Narayanan 2021, section 4.1).
+  const auto gather = [&](std::string_view name, Phase phase, double times) {
+    ledger.add({.name = name,
+                .group = Group::tensor,
+                .collective = Collective::all_gather,
+                .phase = phase,
+                .group_size = layout.tensor_parallel_size,
+                .times_per_step = times * micro_batches,
+                .payload = whole,
+                .overlappable = false,
+                .formula = "b*s*h*w/c"});
+  };
+  gather("received activation all-gather", Phase::forward, borders.backward_out);
+  gather("received gradient all-gather", Phase::backward, borders.forward_out);
+}
+
+}  // namespace meshwright

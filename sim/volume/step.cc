@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens once a step beside the gradients' own reduction: parameters that several ranks hold,
+// and scalars (Megatron-LM core/distributed/finalize_model_grads.py, core/optimizer/clip_grads.py).
+#include "sim/model/parameters.h"
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+Bytes in_gradient_precision(const VolumeScope& scope, double elements) {
+  return bytes(elements * bytes_per_element(scope.job.gradient_precision));
+}
+
+// Parameters that every tensor rank holds whole and that have seen only a piece of the sequence:
+// norms, biases of row-parallel linears, router, MLA's down projections. Learned positions have
+// seen all of it.
+double replicated_parameters(const Model& model, const Stage& stage) {
+  // With no rows only the final norm is left; the embedding's norm has the same size.
+  const auto norm = static_cast<double>(head_parameters(model, 0));
+  double sum = 0;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = chunk.first_layer; i < chunk.first_layer + chunk.num_layers; ++i) {
+      sum += static_cast<double>(layer_parameters(model, layer_kind(model, i)).replicated);
+    }
+    if (chunk.embedding && model.embedding_layer_norm) sum += norm;
+    if (!chunk.head) continue;
+    sum += norm;
+    if (model.mtp_num_layers > 0) {
+      sum += static_cast<double>(mtp_layer_parameters(model).replicated) * model.mtp_num_layers;
+    }
+  }
+  return sum;
+}
+
+// First and last stage both hold the embedding: tied to the head, or used by multi-token
+// prediction. dualpipe's and zb_v's ends share a rank, or the mirrored stages' sum covers it.
+bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
+  const Model& model = scope.model;
+  if (scope.layout.pipeline_parallel_size == 1 || model.vocab_size == 0) return false;
+  if (!model.tied_embeddings && model.mtp_num_layers == 0) return false;
+  return stage.has_embedding() != stage.has_head();
+}
+
+}  // namespace
+
+void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
+  const Layout& layout = scope.layout;
+  if (layout.sequence_parallel) {
+    ledger.add({.name = "replicated parameter gradient all-reduce",
+                .group = Group::tensor,
+                .collective = Collective::all_reduce,
+                .phase = Phase::step,
+                .group_size = layout.tensor_parallel_size,
+                .times_per_step = 1,
+                .payload = in_gradient_precision(scope, replicated_parameters(scope.model, stage)),
+                .overlappable = false,
+                .formula = "N_replicated*g"});
+  }
+  if (!shares_embedding(scope, stage)) return;
+  const auto rows = static_cast<double>(padded_vocab_size(
+      scope.model, scope.job.make_vocab_size_divisible_by, layout.tensor_parallel_size));
+  ledger.add({.name = "shared embedding gradient all-reduce",
+              .group = Group::embedding,
+              .collective = Collective::all_reduce,
+              .phase = Phase::step,
+              .group_size = 2,
+              .times_per_step = 1,
+              .payload = in_gradient_precision(
+                  scope, rows / layout.tensor_parallel_size * scope.model.hidden_size),
+              .overlappable = false,
+              .formula = "V*h*g/t"});
+}
+
+void add_scalar_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
+  const Layout& layout = scope.layout;
+  const Bytes scalar = bytes(bytes_per_element(Precision::fp32));
+  const int model_ranks = layout.tensor_parallel_size * layout.pipeline_parallel_size;
+  const int data_ranks = gradient_group_size(layout);
+  const auto sum = [&](std::string_view name, Group group, int size, Bytes payload,
+                       std::string_view formula) {
+    ledger.add({.name = name,
+                .group = group,
+                .collective = Collective::all_reduce,
+                .phase = Phase::step,
+                .group_size = size,
+                .times_per_step = 1,
+                .payload = payload,
+                .overlappable = false,
+                .formula = formula});
+  };
+  sum("gradient norm all-reduce", Group::model, model_ranks, scalar, "4");
+  if (layout.zero_stage > 0) {
+    sum("gradient norm all-reduce over shards", Group::data, data_ranks, scalar, "4");
+  }
+  if (scope.job.precision == Precision::fp16) {
+    sum("overflow flag all-reduce", Group::model, model_ranks, scalar, "4");
+  }
+  if (stage.has_head()) {
+    sum("loss and token count all-reduce", Group::data, data_ranks, scalar * 2.0, "8");
+  }
+}
+
+}  // namespace meshwright

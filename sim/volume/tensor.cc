@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor group's calls inside the layers, as Megatron-LM's core/tensor_parallel/layers.py makes
+// them. A block is a column-parallel linear followed by a row-parallel one.
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+struct BlockNames {
+  // Without sequence parallelism.
+  std::string_view output_all_reduce;
+  std::string_view input_gradient_all_reduce;
+  // With it.
+  std::string_view input_all_gather;
+  std::string_view output_reduce_scatter;
+  std::string_view output_gradient_all_gather;
+  std::string_view input_gradient_reduce_scatter;
+  std::string_view input_all_gather_again;
+};
+
+constexpr BlockNames kAttention{"attention output all-reduce",
+                                "attention input gradient all-reduce",
+                                "attention input all-gather",
+                                "attention output reduce-scatter",
+                                "attention output gradient all-gather",
+                                "attention input gradient reduce-scatter",
+                                "attention input all-gather for the weight gradient"};
+constexpr BlockNames kMlp{"MLP output all-reduce",
+                          "MLP input gradient all-reduce",
+                          "MLP input all-gather",
+                          "MLP output reduce-scatter",
+                          "MLP output gradient all-gather",
+                          "MLP input gradient reduce-scatter",
+                          "MLP input all-gather for the weight gradient"};
+constexpr BlockNames kParallel{"attention and MLP output all-reduce",
+                               "attention and MLP input gradient all-reduce",
+                               "attention and MLP input all-gather",
+                               "attention and MLP output reduce-scatter",
+                               "attention and MLP output gradient all-gather",
+                               "attention and MLP input gradient reduce-scatter",
+                               "attention and MLP input all-gather for the weight gradient"};
+constexpr BlockNames kSharedExpert{"shared expert output all-reduce",
+                                   "shared expert input gradient all-reduce",
+                                   "shared expert input all-gather",
+                                   "shared expert output reduce-scatter",
+                                   "shared expert output gradient all-gather",
+                                   "shared expert input gradient reduce-scatter",
+                                   "shared expert input all-gather for the weight gradient"};
+constexpr BlockNames kLatentQuery{"",
+                                  "latent query gradient all-reduce",
+                                  "latent query all-gather",
+                                  "",
+                                  "",
+                                  "latent query gradient reduce-scatter",
+                                  "latent query all-gather for the weight gradient"};
+constexpr BlockNames kLatentKeyValue{"",
+                                     "latent key-value gradient all-reduce",
+                                     "latent key-value all-gather",
+                                     "",
+                                     "",
+                                     "latent key-value gradient reduce-scatter",
+                                     "latent key-value all-gather for the weight gradient"};
+
+constexpr std::string_view kHiddenFormula = "b*s*h*w/c";
+
+// How often a block runs in a micro-batch.
+struct Times {
+  double forward = 0;
+  double recompute = 0;
+};
+
+class TensorLedger {
+ public:
+  TensorLedger(Ledger& ledger, const VolumeScope& scope) : ledger_(ledger), scope_(scope) {}
+
+  // A column-parallel linear's input of `width` columns: gathered forward, reduced backward, and
+  // gathered once more for the weight gradient, because the piece is what was saved. That gather
+  // runs beside the input gradient's product, the reduction beside the weight gradient's.
+  void input(const BlockNames& names, Times times, double width, std::string_view formula) {
+    if (!scope_.layout.sequence_parallel) {
+      add(names.input_gradient_all_reduce, Collective::all_reduce, Phase::backward, times.forward,
+          width, formula, true);
+      return;
+    }
+    const bool overlap = scope_.layout.tp_comm_overlap;
+    gather(names.input_all_gather, Phase::forward, times.forward, width, formula, overlap);
+    gather(names.input_all_gather, Phase::recompute, times.recompute, width, formula, overlap);
+    gather(names.input_all_gather_again, Phase::backward, times.forward, width, formula, true);
+    add(names.input_gradient_reduce_scatter, Collective::reduce_scatter, Phase::backward,
+        times.forward, width, formula, true);
+  }
+
+  // A row-parallel linear's output. Recompute runs a layer to its end, last reduction included.
+  void output(const BlockNames& names, Times times) {
+    const double h = scope_.model.hidden_size;
+    if (!scope_.layout.sequence_parallel) {
+      add(names.output_all_reduce, Collective::all_reduce, Phase::forward, times.forward, h,
+          kHiddenFormula, false);
+      add(names.output_all_reduce, Collective::all_reduce, Phase::recompute, times.recompute, h,
+          kHiddenFormula, false);
+      return;
+    }
+    const bool overlap = scope_.layout.tp_comm_overlap;
+    add(names.output_reduce_scatter, Collective::reduce_scatter, Phase::forward, times.forward, h,
+        kHiddenFormula, overlap);
+    add(names.output_reduce_scatter, Collective::reduce_scatter, Phase::recompute, times.recompute,
+        h, kHiddenFormula, overlap);
+    gather(names.output_gradient_all_gather, Phase::backward, times.forward, h, kHiddenFormula,
+           overlap);
+  }
+
+  void block(const BlockNames& names, Times times) {
+    input(names, times, scope_.model.hidden_size, kHiddenFormula);
+    output(names, times);
+  }
+
+  void add(std::string_view name, Collective collective, Phase phase, double times, double width,
+           std::string_view formula, bool overlappable) {
+    put(name, collective, phase, times, scope_.activation(width), formula, overlappable);
+  }
+
+ private:
+  // What a linear takes, gathered as it takes it.
+  void gather(std::string_view name, Phase phase, double times, double width,
+              std::string_view formula, bool overlappable) {
+    put(name, Collective::all_gather, phase, times, scope_.operand(width), formula, overlappable);
+  }
+
+  void put(std::string_view name, Collective collective, Phase phase, double times, Bytes payload,
+           std::string_view formula, bool overlappable) {
+    ledger_.add({.name = name,
+                 .group = Group::tensor,
+                 .collective = collective,
+                 .phase = phase,
+                 .group_size = scope_.layout.tensor_parallel_size,
+                 .times_per_step = times,
+                 .payload = payload,
+                 .overlappable = overlappable,
+                 .formula = formula});
+  }
+
+  Ledger& ledger_;
+  const VolumeScope& scope_;
+};
+
+bool recomputes(const Layout& layout, RecomputeModule module) {
+  return layout.recompute_granularity == RecomputeGranularity::selective &&
+         (layout.recompute_modules & module) != 0;
+}
+
+// MLA: the down projections are whole on every rank, so only the narrow latents are gathered
+// (Megatron-LM core/transformer/multi_latent_attention.py).
+void add_latent_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) {
+  const LatentAttention& mla = *scope.model.mla;
+  Times up = times;
+  if (recomputes(scope.layout, kRecomputeMlaUpProjection)) up.recompute = times.forward;
+  if (mla.q_lora_rank > 0) {
+    tensor.input(kLatentQuery, up, mla.q_lora_rank, "b*s*q_lora_rank*w/c");
+  } else {
+    tensor.input(kLatentQuery, times, scope.model.hidden_size, kHiddenFormula);
+  }
+  tensor.input(kLatentKeyValue, up, mla.kv_lora_rank, "b*s*kv_lora_rank*w/c");
+  if (scope.layout.sequence_parallel) {
+    const std::string_view formula = "b*s*qk_pos_emb_head_dim*w/c";
+    const double width = mla.qk_pos_emb_head_dim;
+    const auto gather = [&](Phase phase, double calls) {
+      tensor.add("rotary key all-gather", Collective::all_gather, phase, calls, width, formula,
+                 false);
+    };
+    gather(Phase::forward, times.forward);
+    gather(Phase::recompute, times.recompute);
+    tensor.add("rotary key gradient reduce-scatter", Collective::reduce_scatter, Phase::backward,
+               times.forward, width, formula, false);
+  }
+  tensor.output(kAttention, times);
+}
+
+// Fewer key-value groups than ranks: the linear's columns are gathered, each rank picks its own
+// (Megatron-LM core/transformer/attention.py).
+void add_shared_query_groups(TensorLedger& tensor, const VolumeScope& scope, Times times) {
+  if (scope.model.num_query_groups >= scope.layout.tensor_parallel_size) return;
+  const auto width = static_cast<double>(query_size(scope.model) + 2 * key_size(scope.model));
+  const std::string_view formula = "b*s*(q+2*kv)*w/c";
+  const std::string_view name = "query-key-value all-gather of shared groups";
+  tensor.add(name, Collective::all_gather, Phase::forward, times.forward, width, formula, false);
+  tensor.add(name, Collective::all_gather, Phase::recompute, times.recompute, width, formula,
+             false);
+  tensor.add("query-key-value gradient reduce-scatter of shared groups", Collective::reduce_scatter,
+             Phase::backward, times.forward, width, formula, false);
+}
+
+void add_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) {
+  if (scope.model.mla) {
+    add_latent_attention(tensor, scope, times);
+    return;
+  }
+  add_shared_query_groups(tensor, scope, times);
+  tensor.block(kAttention, times);
+}
+
+}  // namespace
+
+void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+  TensorLedger tensor(ledger, scope);
+  Times attention{calls.layers.total(), calls.recomputed.total()};
+  Times mlp{calls.layers.dense, calls.recomputed.dense};
+  const Times expert{calls.layers.expert, calls.recomputed.expert};
+  const bool mlp_again = recomputes(scope.layout, kRecomputeMlp);
+  if (scope.model.parallel_attention_mlp && scope.model.num_attention_heads > 0) {
+    // One sum of both branches is reduced. Running only the MLP again needs no reduction, but under
+    // sequence parallelism its input again.
+    add_shared_query_groups(tensor, scope, attention);
+    Times both = mlp;
+    tensor.output(kParallel, both);
+    if (mlp_again && scope.layout.sequence_parallel) both.recompute = mlp.forward;
+    tensor.input(kParallel, both, scope.model.hidden_size, kHiddenFormula);
+    tensor.block(kAttention, expert);
+  } else {
+    if (scope.model.num_attention_heads > 0) add_attention(tensor, scope, attention);
+    if (mlp_again) mlp.recompute = mlp.forward;
+    tensor.block(kMlp, mlp);
+  }
+  if (scope.model.moe && scope.model.moe->moe_shared_expert_intermediate_size > 0) {
+    Times shared = expert;
+    if (mlp_again) shared.recompute = shared.forward;
+    tensor.block(kSharedExpert, shared);
+  }
+}
+
+}  // namespace meshwright

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor group's calls for what is split by the vocabulary: embedding, logits, loss, and the
+// projection of multi-token prediction (Megatron-LM core/models/common/embeddings,
+// core/tensor_parallel/cross_entropy.py, core/transformer/multi_token_prediction.py).
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+class VocabularyLedger {
+ public:
+  VocabularyLedger(Ledger& ledger, const VolumeScope& scope) : ledger_(ledger), scope_(scope) {}
+
+  void hidden(std::string_view name, Collective collective, Phase phase, double times,
+              bool overlappable = false) {
+    add(name, collective, phase, times, scope_.activation(scope_.model.hidden_size), "b*s*h*w/c",
+        overlappable);
+  }
+  // Embedding and hidden state side by side.
+  void doubled(std::string_view name, Collective collective, Phase phase, double times,
+               bool overlappable = false) {
+    add(name, collective, phase, times, scope_.activation(2.0 * scope_.model.hidden_size),
+        "2*b*s*h*w/c", overlappable);
+  }
+  void add(std::string_view name, Collective collective, Phase phase, double times, Bytes payload,
+           std::string_view formula, bool overlappable) {
+    ledger_.add({.name = name,
+                 .group = Group::tensor,
+                 .collective = collective,
+                 .phase = phase,
+                 .group_size = scope_.layout.tensor_parallel_size,
+                 .times_per_step = times,
+                 .payload = payload,
+                 .overlappable = overlappable,
+                 .formula = formula});
+  }
+
+ private:
+  Ledger& ledger_;
+  const VolumeScope& scope_;
+};
+
+// Learned positions are added to whole rows, so the sum over the vocabulary's pieces is an
+// all-reduce and the sequence is cut afterwards; otherwise both are one reduce-scatter.
+void add_embedding(VocabularyLedger& ledger, const VolumeScope& scope, double times) {
+  const bool scatters = scope.layout.sequence_parallel &&
+                        scope.model.position_embedding != PositionEmbedding::learned;
+  if (scatters) {
+    ledger.hidden("embedding reduce-scatter", Collective::reduce_scatter, Phase::forward, times);
+  } else {
+    ledger.hidden("embedding all-reduce", Collective::all_reduce, Phase::forward, times);
+  }
+  if (scope.layout.sequence_parallel) {
+    ledger.hidden("embedding gradient all-gather", Collective::all_gather, Phase::backward, times);
+  }
+}
+
+void add_head(VocabularyLedger& ledger, const VolumeScope& scope, double times) {
+  if (scope.layout.sequence_parallel) {
+    ledger.hidden("logits input all-gather", Collective::all_gather, Phase::forward, times);
+    ledger.hidden("logits input all-gather for the weight gradient", Collective::all_gather,
+                  Phase::backward, times, true);
+    ledger.hidden("logits input gradient reduce-scatter", Collective::reduce_scatter,
+                  Phase::backward, times, true);
+  } else {
+    ledger.hidden("logits input gradient all-reduce", Collective::all_reduce, Phase::backward,
+                  times, true);
+  }
+  // Largest logit, the target's logit, and the sum of exponentials.
+  ledger.add("cross-entropy all-reduce", Collective::all_reduce, Phase::forward, 3.0 * times,
+             bytes(scope.tokens() * bytes_per_element(Precision::fp32)), "b*s*4/c", false);
+}
+
+// A column-parallel linear 2h -> h whose columns are gathered.
+void add_mtp_projection(VocabularyLedger& ledger, const VolumeScope& scope, double times) {
+  if (scope.layout.sequence_parallel) {
+    ledger.doubled("MTP projection input all-gather", Collective::all_gather, Phase::forward,
+                   times);
+    ledger.doubled("MTP projection input all-gather for the weight gradient",
+                   Collective::all_gather, Phase::backward, times, true);
+    ledger.doubled("MTP projection input gradient reduce-scatter", Collective::reduce_scatter,
+                   Phase::backward, times, true);
+  } else {
+    ledger.doubled("MTP projection input gradient all-reduce", Collective::all_reduce,
+                   Phase::backward, times, true);
+  }
+  ledger.hidden("MTP projection output all-gather", Collective::all_gather, Phase::forward, times);
+  ledger.hidden("MTP projection output gradient reduce-scatter", Collective::reduce_scatter,
+                Phase::backward, times);
+}
+
+}  // namespace
+
+void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+  if (scope.model.vocab_size == 0) return;
+  VocabularyLedger vocabulary(ledger, scope);
+  add_embedding(vocabulary, scope, calls.embeddings);
+  add_mtp_projection(vocabulary, scope, calls.mtp);
+  add_head(vocabulary, scope, calls.heads);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/volume/volume.h"
+
+#include <algorithm>
+
+#include "sim/operators/operators.h"
+#include "sim/volume/parts.h"
+
+namespace meshwright {
+namespace {
+
+ChunkCalls chunk_calls(const Model& model, const Layout& layout, const Chunk& chunk,
+                       int stage_layers) {
+  ChunkCalls calls;
+  const auto count = [](LayerCounts& counts, LayerKind kind, double layers) {
+    (kind.mixture_of_experts ? counts.expert : counts.dense) += layers;
+  };
+  for (int i = chunk.first_layer; i < chunk.first_layer + chunk.num_layers; ++i) {
+    count(calls.layers, layer_kind(model, i), 1);
+  }
+  if (stage_layers > 0) {
+    const double share =
+        static_cast<double>(fully_recomputed_layers(layout, stage_layers)) / stage_layers;
+    calls.recomputed = {calls.layers.dense * share, calls.layers.expert * share};
+  }
+  calls.embeddings = chunk.embedding ? 1 : 0;
+  if (chunk.head) {
+    calls.mtp = model.mtp_num_layers;
+    calls.heads = 1 + calls.mtp;
+    // Multi-token prediction looks the next tokens up again, on the head's stage.
+    calls.embeddings += calls.mtp;
+    const LayerKind last = layer_kind(model, model.num_layers - 1);
+    count(calls.layers, last, calls.mtp);
+    if (mtp_is_recomputed(layout)) count(calls.recomputed, last, calls.mtp);
+  }
+  return calls;
+}
+
+bool same_call(const Transfer& a, const Transfer& b) {
+  return a.name == b.name && a.phase == b.phase && a.group == b.group && a.payload == b.payload;
+}
+
+void append_scaled(std::vector<Transfer>& to, const std::vector<Transfer>& from, double times) {
+  for (Transfer transfer : from) {
+    transfer.times_per_step *= times;
+    const auto known = std::find_if(
+        to.begin(), to.end(), [&](const Transfer& other) { return same_call(transfer, other); });
+    if (known == to.end()) {
+      to.push_back(transfer);
+    } else {
+      known->times_per_step += transfer.times_per_step;
+    }
+  }
+}
+
+}  // namespace
+
+Bytes bytes_sent(Collective collective, Bytes payload, int group_size) {
+  if (group_size <= 1) return bytes(0);
+  const double n = group_size;
+  switch (collective) {
+    case Collective::all_reduce:
+      return payload * (2.0 * (n - 1.0) / n);
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
+      return payload * ((n - 1.0) / n);
+    case Collective::broadcast:
+    case Collective::send_recv:
+      break;
+  }
+  return payload;
+}
+
+Bytes Transfer::sent() const { return bytes_sent(collective, payload, group_size); }
+
+Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction) {
+  const double n = transfer.group_size;
+  if (transfer.collective == Collective::broadcast) return transfer.payload * ((n - 1.0) / n);
+  const Bytes sent = transfer.sent();
+  if (!in_network_reduction || transfer.collective != Collective::all_reduce) return sent;
+  return std::min(sent, transfer.payload);
+}
+
+Bytes StageVolume::sent(Group group) const {
+  Bytes sum;
+  for (const Transfer& transfer : transfers) {
+    if (transfer.group == group) sum += transfer.sent_per_step();
+  }
+  return sum;
+}
+
+Bytes StageVolume::sent() const {
+  Bytes sum;
+  for (const Transfer& transfer : transfers) sum += transfer.sent_per_step();
+  return sum;
+}
+
+const StageVolume& Volume::busiest() const {
+  return *std::max_element(
+      stages.begin(), stages.end(),
+      [](const StageVolume& a, const StageVolume& b) { return a.sent() < b.sent(); });
+}
+
+double micro_batches_of_chunk(const Job& job, const Layout& layout) {
+  const double all = num_micro_batches(job.global_batch_size, layout);
+  return layout.schedule == PipelineSchedule::dualpipe ? all / 2.0 : all;
+}
+
+std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,
+                                      const Chunk& chunk, int stage_layers) {
+  const VolumeScope scope(model, job, layout);
+  const ChunkCalls calls = chunk_calls(model, layout, chunk, stage_layers);
+  Ledger ledger;
+  add_tensor_transfers(ledger, scope, calls);
+  add_vocabulary_transfers(ledger, scope, calls);
+  add_context_transfers(ledger, scope, calls);
+  add_expert_transfers(ledger, scope, calls);
+  add_zero_transfers(ledger, scope, chunk);
+  return ledger.transfers();
+}
+
+StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, int stage_index) {
+  StageVolume result;
+  result.stage = stage_index;
+  const double micro_batches = micro_batches_of_chunk(job, layout);
+  for (const Chunk& chunk : stage.chunks) {
+    append_scaled(result.transfers, chunk_transfers(model, job, layout, chunk, stage.num_layers()),
+                  micro_batches);
+  }
+  const VolumeScope scope(model, job, layout);
+  Ledger once;
+  add_pipeline_transfers(once, scope, stage, stage_index);
+  add_gradient_transfers(once, scope, stage);
+  add_shared_parameter_transfers(once, scope, stage);
+  add_scalar_transfers(once, scope, stage);
+  append_scaled(result.transfers, once.transfers(), 1.0);
+  return result;
+}
+
+StageVolume data_volume(const Model& model, const Job& job, const Layout& layout,
+                        const Stage& stage, int stage_index) {
+  StageVolume result;
+  result.stage = stage_index;
+  const VolumeScope scope(model, job, layout);
+  for (const Chunk& chunk : stage.chunks) {
+    Ledger zero;
+    add_zero_transfers(zero, scope, chunk);
+    append_scaled(result.transfers, zero.transfers(), micro_batches_of_chunk(job, layout));
+  }
+  Ledger once;
+  add_gradient_transfers(once, scope, stage);
+  add_shared_parameter_transfers(once, scope, stage);
+  add_scalar_transfers(once, scope, stage);
+  append_scaled(result.transfers, once.transfers(), 1.0);
+  return result;
+}
+
+Volume volume(const Model& model, const Job& job, const Layout& layout) {
+  Volume result;
+  const std::vector<Stage> stages = pipeline_stages(model, layout);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    result.stages.push_back(stage_volume(model, job, layout, stages[i], static_cast<int>(i)));
+  }
+  return result;
+}
+
+}  // namespace meshwright

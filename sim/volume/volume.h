@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger: every transfer of one training step, as one rank of one pipeline stage sees it.
+//
+// payload is the array handed to the collective (nccl-tests' S). What one rank sends for it:
+// all-reduce 2(n-1)/n S, all-gather, reduce-scatter, all-to-all (n-1)/n S, send S
+// (nccl-tests doc/PERFORMANCE.md). For all-gather, reduce-scatter and all-to-all, payload is the
+// whole array, not one rank's piece. Routing is taken as balanced.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/enum_names.h"
+#include "sim/base/job.h"
+#include "sim/base/units.h"
+#include "sim/hardware/placement.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/stages.h"
+#include "sim/model/model.h"
+
+namespace meshwright {
+
+enum class Phase { forward, backward, recompute, step };
+inline constexpr std::array kPhaseNames{
+    EnumName{Phase::forward, "forward"}, EnumName{Phase::backward, "backward"},
+    EnumName{Phase::recompute, "recompute"}, EnumName{Phase::step, "step"}};
+constexpr std::string_view name_of(Phase v) { return name_in(kPhaseNames, v); }
+
+struct Transfer {
+  std::string_view name;  // "attention output all-reduce"
+  Group group = Group::tensor;
+  Collective collective = Collective::all_reduce;
+  Phase phase = Phase::forward;
+  int group_size = 1;
+  double times_per_step = 0;         // calls by one rank of this stage
+  Bytes payload;                     // of one call
+  bool overlappable = false;         // the layout's switches (or the framework always) compute
+                                     // something else meanwhile
+  std::string_view formula;          // payload in the field's letters: "b*s*h*w/c"
+  [[nodiscard]] Bytes sent() const;  // by one rank, one call, bandwidth-optimal algorithm
+  [[nodiscard]] Bytes sent_per_step() const { return sent() * times_per_step; }
+  [[nodiscard]] Bytes payload_per_step() const { return payload * times_per_step; }
+};
+
+// Bytes that one of n ranks sends for one call with a bandwidth-optimal algorithm.
+Bytes bytes_sent(Collective collective, Bytes payload, int group_size);
+
+struct StageVolume {
+  int stage = 0;
+  std::vector<Transfer> transfers;  // groups of size 1 are left out
+  [[nodiscard]] Bytes sent(Group group) const;
+  [[nodiscard]] Bytes sent() const;
+};
+
+struct Volume {
+  std::vector<StageVolume> stages;
+  [[nodiscard]] const StageVolume& busiest() const;
+};
+
+// The calls of one micro-batch on one model chunk: tensor, context and expert groups, and the data
+// groups where ZeRO-2/3 communicates for every micro-batch. times_per_step counts this one
+// micro-batch. Recomputed layers are spread evenly over the stage_layers of the chunk's stage.
+std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,
+                                      const Chunk& chunk, int stage_layers);
+
+// The ledger of one stage: its chunks' calls times the micro-batches that each chunk sees
+// (dualpipe: half of them), the sends to its neighbours, and what happens once a step.
+StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout,
+                         const Stage& stage, int stage_index);
+// Micro-batches that one chunk sees in a step: dualpipe feeds half from each end.
+double micro_batches_of_chunk(const Job& job, const Layout& layout);
+// The part of it that goes over the data groups or once a step: what depends on the data size.
+StageVolume data_volume(const Model& model, const Job& job, const Layout& layout,
+                        const Stage& stage, int stage_index);
+// One message of a micro-batch to the next stage.
+Transfer stage_send(const Model& model, const Job& job, const Layout& layout);
+Volume volume(const Model& model, const Job& job, const Layout& layout);
+
+// What no algorithm can go below, as the mean over the ranks of the group (a single rank may send
+// less when others forward for it). All-gather, reduce-scatter and all-to-all: (n-1)/n S.
+// All-reduce: 2(n-1)/n S, for it is a reduce-scatter and an all-gather (Patarasuk and Yuan 2009);
+// where switches reduce, each rank only hands its array in once, S. Broadcast: (n-1)/n S. Send: S.
+Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction);
+
+// The three published orders, as elements moved per batch (b: sequences that one data-parallel rank
+// sees in a step), and beside them the exact bytes that one rank of the busiest stage sends on that
+// axis in a whole step. The rule of thumb is "TP > DP > PP"; the two booleans say whether the exact
+// bytes obey it.
+struct PublishedOrders {
+  double data_parallel = 0;                        // h^2 * l
+  double pipeline_parallel = 0;                    // b * s * h * l / k, k = layers of a stage
+  double tensor_parallel = 0;                      // b * s * h * l
+  Bytes data_exact, pipeline_exact, tensor_exact;  // sent per rank and step
+  bool tensor_exceeds_data = false;
+  bool data_exceeds_pipeline = false;
+};
+PublishedOrders published_orders(const Model& model, const Job& job, const Layout& layout);
+
+}  // namespace meshwright

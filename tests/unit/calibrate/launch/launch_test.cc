@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/launch/launch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "calibrate/launch/child_process.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Launch, AsManyRanksAsCoresAreBoundToCores) {
+  EXPECT_THAT(mpirun_command("/bin/mpirun", 2, 2, {"prog", "calibrate"}, {}),
+              ElementsAre("/bin/mpirun", "-np", "2", "--bind-to", "core", "-x", "OMP_NUM_THREADS",
+                          "prog", "calibrate"));
+}
+
+TEST(Launch, MoreRanksThanCoresAreOversubscribedAndUnbound) {
+  EXPECT_THAT(mpirun_command("mpirun", 3, 2, {"prog"}, {}),
+              ElementsAre("mpirun", "-np", "3", "--oversubscribe", "--bind-to", "none", "-x",
+                          "OMP_NUM_THREADS", "prog"));
+}
+
+TEST(Launch, TheUsersArgumentsComeLastBeforeTheProgram) {
+  const LaunchOptions options{.mpirun_arguments = {"--host", "a:1,b:1"},
+                              .environment = {{"X", "1"}}};
+  EXPECT_THAT(mpirun_command("mpirun", 1, 1, {"prog"}, options),
+              ElementsAre("mpirun", "-np", "1", "--bind-to", "core", "-x", "OMP_NUM_THREADS", "-x",
+                          "X", "--host", "a:1,b:1", "prog"));
+}
+
+// A default hostfile or a binding policy in the environment: this machine's cores say nothing.
+TEST(Launch, WhereTheEnvironmentPlacesRanksNothingIsSaidAboutCores) {
+  EXPECT_THAT(mpirun_command("mpirun", 3, 2, {"prog"}, {.place_ranks = false}),
+              ElementsAre("mpirun", "-np", "3", "-x", "OMP_NUM_THREADS", "prog"));
+  ASSERT_FALSE(environment_places_ranks());
+  setenv("OMPI_MCA_orte_default_hostfile", "hosts", 1);
+  EXPECT_TRUE(environment_places_ranks());
+  unsetenv("OMPI_MCA_orte_default_hostfile");
+}
+
+TEST(Launch, ThisProcessHasAtLeastOneCore) { EXPECT_GE(usable_cores(), 1); }
+
+TEST(ChildProcess, ExitCodeAndEachLineOfStderrArrive) {
+  std::vector<std::string> lines;
+  const ChildEnd end = run_child(
+      {.command = {"/bin/sh", "-c", "echo one >&2; printf 'two\\nthr' >&2; echo ee >&2; exit 5"},
+       .environment = {{"ADDED", "1"}}},
+      [&](std::string_view line) {
+        lines.emplace_back(line);
+        return false;
+      });
+  EXPECT_EQ(WEXITSTATUS(end.wait_status), 5);
+  EXPECT_THAT(lines, ElementsAre("one", "two", "three"));
+}
+
+TEST(ChildProcess, TheEnvironmentIsAddedAndStdinIsEmpty) {
+  std::vector<std::string> lines;
+  run_child(
+      {.command = {"/bin/sh", "-c", "cat; echo $ADDED >&2"}, .environment = {{"ADDED", "yes"}}},
+      [&](std::string_view line) {
+        lines.emplace_back(line);
+        return false;
+      });
+  EXPECT_THAT(lines, ElementsAre("yes"));
+}
+
+TEST(ChildProcess, AfterItsFirstFailureAChildHasTheGraceAndNoMore) {
+  const ChildEnd end = run_child({.command = {"/bin/sh", "-c", "echo failed >&2; exec sleep 60"},
+                                  .environment = {},
+                                  .grace_seconds = 0.2},
+                                 [](std::string_view line) { return line == "failed"; });
+  EXPECT_TRUE(WIFSIGNALED(end.wait_status));
+  EXPECT_EQ(WTERMSIG(end.wait_status), SIGKILL);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate

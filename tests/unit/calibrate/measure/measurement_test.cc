@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/measure/measurement.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace meshwright::calibrate {
+namespace {
+
+// One rank alone: every collective is the identity.
+class Alone : public Communicator {
+ public:
+  [[nodiscard]] int rank() const override { return 0; }
+  [[nodiscard]] int size() const override { return 1; }
+  [[nodiscard]] std::string host() const override { return "here"; }
+  [[nodiscard]] std::unique_ptr<Communicator> split(int, int) override {
+    return std::make_unique<Alone>();
+  }
+  void barrier() override {}
+  void all_reduce(float*, std::int64_t, Reduction) override {}
+  void all_gather(const float*, float*, std::int64_t) override {}
+  void reduce_scatter(const float*, float*, std::int64_t) override {}
+  void all_to_all(const float*, float*, std::int64_t) override {}
+  void broadcast(float*, std::int64_t, int) override {}
+  void send(const float*, std::int64_t, int) override {}
+  void receive(float*, std::int64_t, int) override {}
+  void wait_sends() override {}
+  void host_broadcast(void*, std::size_t, int) override {}
+  double host_max(double value) override { return std::max(value, slowest_); }
+  void host_gather(const void* in, void* out, std::size_t bytes) override {
+    std::memcpy(out, in, bytes);
+  }
+  [[noreturn]] void abort(int) override { throw std::logic_error("aborted"); }
+
+  double slowest_ = 0.0;  // what another rank would have needed
+};
+
+// Time moves only when work is done, by the next duration of the script (its last one for ever).
+class Script {
+ public:
+  explicit Script(std::vector<double> durations) : durations_(std::move(durations)) {}
+  Clock clock() {
+    return [this] { return now_; };
+  }
+  std::function<void(int)> work() {
+    return [this](int repetitions) {
+      for (int i = 0; i < repetitions; ++i) {
+        now_ += durations_[std::min(next_, durations_.size() - 1)];
+        ++next_;
+        ++calls_;
+      }
+    };
+  }
+  [[nodiscard]] int calls() const { return calls_; }
+
+ private:
+  std::vector<double> durations_;
+  double now_ = 0.0;
+  std::size_t next_ = 0;
+  int calls_ = 0;
+};
+
+// 1..11: median 6, p10 = 2, p90 = 10, spread 8 / (2.563 * 6).
+TEST(Summary, HasMedianPercentilesAndASpread) {
+  const Summary s = summarise({11, 1, 10, 2, 9, 3, 8, 4, 7, 5, 6});
+  EXPECT_DOUBLE_EQ(s.median.value(), 6.0);
+  EXPECT_DOUBLE_EQ(s.min.value(), 1.0);
+  EXPECT_DOUBLE_EQ(s.p10.value(), 2.0);
+  EXPECT_DOUBLE_EQ(s.p90.value(), 10.0);
+  EXPECT_EQ(s.count, 11);
+  EXPECT_DOUBLE_EQ(s.relative_spread, 8.0 / (2.563 * 6.0));
+}
+
+TEST(Summary, OfOneSampleHasNoSpread) {
+  EXPECT_DOUBLE_EQ(summarise({3.0}).median.value(), 3.0);
+  EXPECT_DOUBLE_EQ(summarise({3.0}).relative_spread, 0.0);
+}
+
+TEST(Measurement, WarmUpIsNotCounted) {
+  Alone ranks;
+  Script script({5.0, 5.0, 1.0});
+  const Measurement m = measure(ranks, script.clock(), script.work(), {});
+  EXPECT_DOUBLE_EQ(m.summary.median.value(), 1.0);
+  EXPECT_DOUBLE_EQ(m.summary.p90.value(), 1.0);
+  EXPECT_FALSE(m.noisy);
+}
+
+// 1 us of work and samples of at least 50 us: 50 repetitions, and the time is still that of one.
+TEST(Measurement, ShortWorkIsRepeatedWithinASample) {
+  Alone ranks;
+  Script script({1e-6});
+  MeasureOptions options;
+  options.stop.max_samples = 10;
+  options.stop.min_seconds = 1.0;
+  const Measurement m = measure(ranks, script.clock(), script.work(), options);
+  EXPECT_NEAR(m.repetitions, 50, 1);                   // 50e-6 / 1e-6 may round either way
+  EXPECT_NEAR(m.summary.median.value(), 1e-6, 1e-15);  // sums of 1e-6 round
+  EXPECT_EQ(script.calls(), 2 + 10 * m.repetitions);
+  EXPECT_EQ(m.stopped, StopReason::enough_samples);
+}
+
+TEST(Measurement, TheSlowestRankCounts) {
+  Alone ranks;
+  ranks.slowest_ = 4.0;
+  Script script({1.0});
+  EXPECT_DOUBLE_EQ(measure(ranks, script.clock(), script.work(), {}).summary.median.value(), 4.0);
+}
+
+// Two warm-ups, then 1, 2, 1, 2, ... for five samples (spread about 39 %): measured again, now
+// steady, and the steady one is kept.
+TEST(Measurement, ANoisyPointIsMeasuredAgainAndTheCalmerOneKept) {
+  Alone ranks;
+  Script script({1, 1, 1, 2, 1, 2, 1, 1.5});
+  MeasureOptions options;
+  options.stop.min_samples = 5;
+  options.stop.max_samples = 5;
+  const Measurement m = measure(ranks, script.clock(), script.work(), options);
+  EXPECT_TRUE(m.repeated);
+  EXPECT_FALSE(m.noisy);
+  EXPECT_DOUBLE_EQ(m.summary.median.value(), 1.5);
+}
+
+TEST(Measurement, APointThatIsNoisyTwiceIsFlagged) {
+  Alone ranks;
+  Script script({1, 1, 1, 2, 1, 2, 1, 1, 1, 2, 1, 2, 1, 2});
+  MeasureOptions options;
+  options.stop.min_samples = 5;
+  options.stop.max_samples = 5;
+  const Measurement m = measure(ranks, script.clock(), script.work(), options);
+  EXPECT_TRUE(m.repeated);
+  EXPECT_TRUE(m.noisy);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/profile/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "calibrate/profile/profile_json.h"
+#include "calibrate/sweep.h"
+#include "sim/base/error.h"
+#include "sim/collective/collective.h"
+#include "sim/kernel_time/compute.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+MeasuredPoint point(PointKind kind, Bytes amount, double time) {
+  MeasuredPoint p;
+  p.kind = kind;
+  p.amount = amount;
+  p.measurement.summary = {.median = seconds(time),
+                           .min = seconds(time),
+                           .p10 = seconds(time),
+                           .p90 = seconds(time),
+                           .count = 7};
+  p.measurement.stopped = StopReason::steady;
+  return p;
+}
+
+MeasuredPoint gemm(GemmShape shape, double time, bool transpose_b = false) {
+  MeasuredPoint p = point(PointKind::gemm, bytes(1), time);
+  p.shape = shape;
+  p.transpose_b = transpose_b;
+  return p;
+}
+
+MeasuredPoint all_reduce(double payload, double time) {
+  MeasuredPoint p = point(PointKind::collective, bytes(payload), time);
+  p.group_size = 2;
+  return p;
+}
+
+// A core of 1e11 FLOP/s, 1e10 B/s memory, 1 us a kernel; two ranks with 2 us and 1e9 B/s between.
+std::vector<MeasuredPoint> known_points() {
+  std::vector<MeasuredPoint> points{point(PointKind::kernel_launch, bytes(12), 1e-6),
+                                    point(PointKind::memory_copy, bytes(1e9), 0.1),
+                                    point(PointKind::host_link, bytes(1e9), 0.2)};
+  MeasuredPoint add = point(PointKind::kernel, bytes(1e8), 2e-6 + 1e8 / 5e9);
+  add.kernel = "add";
+  add.launches = 2;
+  points.push_back(add);
+  for (const std::int64_t n : {256, 512, 1024, 2048, 4096}) {
+    points.push_back(gemm({1, n, n, n}, 1e-6 + 2.0 * std::pow(static_cast<double>(n), 3) / 1e11));
+  }
+  // All-reduce of S over 2: 2 steps of 2 us, and S * 2(n-1)/n = S at 1e9 B/s.
+  for (int i = 10; i <= 26; ++i)
+    points.push_back(all_reduce(std::exp2(i), 4e-6 + std::exp2(i) / 1e9));
+  return points;
+}
+
+Cluster two_cores() {
+  Cluster cluster;
+  cluster.name = "test";
+  cluster.gpus_per_node = 2;
+  cluster.node_fabric = NodeFabric::shared_memory;
+  cluster.device.name = "core";
+  cluster.device.memory = gibibytes(4);
+  return cluster;
+}
+
+TEST(Profile, SimGivesTheMeasuredTimesBack) {
+  const Cluster cluster = assemble(known_points(), two_cores()).cluster;
+  const Cost product = gemm_cost({1, 512, 512, 512}, Precision::fp32, cluster.device);
+  EXPECT_DOUBLE_EQ(product.time.value(), 1e-6 + 2.0 * 512 * 512 * 512 / 1e11);
+  EXPECT_EQ(product.provenance, Provenance::measured);
+  // Forward and backward are charged a launch each: 1 + 1 us and 1e8 bytes at 5e9 B/s.
+  const Cost half = kernel_cost("add", bytes(5e7), cluster.device);
+  EXPECT_NEAR(2.0 * half.time.value(), 2e-6 + 1e8 / 5e9, 1e-12);  // rate is exp of a mean log
+  const Cost reduced = collective_cost(Collective::all_reduce, bytes(1048576),
+                                       {.group_size = 2, .ranks_per_node = 2}, cluster);
+  EXPECT_DOUBLE_EQ(reduced.time.value(), 4e-6 + 1048576 / 1e9);
+  EXPECT_EQ(reduced.provenance, Provenance::measured);
+}
+
+// Other constants of the models (overlap of loads and products) keep the GEMM rate near, not at,
+// 1e11; the link's model is the one the points were made with.
+TEST(Profile, FitsRecoverWhatThePointsWereMadeOf) {
+  const Assembled result = assemble(known_points(), two_cores());
+  const GemmModel& model = result.cluster.device.gemm.at(0);
+  EXPECT_NEAR(model.peak.value() * model.sustained_fraction / 1e11, 1.0, 0.05);
+  EXPECT_NEAR(result.cluster.intra_node.latency.value(), 2e-6, 1e-9);
+  EXPECT_NEAR(result.cluster.intra_node.bandwidth.value(), 1e9, 1e5);
+  EXPECT_EQ(result.cluster.intra_node.provenance, Provenance::fitted);
+}
+
+TEST(Profile, ALinkThatWasNotMeasuredIsLabelledAssumed) {
+  const Assembled result = assemble({known_points()[0], known_points()[1]}, two_cores());
+  EXPECT_EQ(result.cluster.intra_node.provenance, Provenance::assumed);
+  EXPECT_DOUBLE_EQ(result.cluster.intra_node.bandwidth.value(), 5e9);
+}
+
+// 1 s plain and 1.2 s transposed: 1.1 s, and half of their difference, 0.1 / 1.1, as spread.
+TEST(Profile, TimesOfOneShapeAreAveragedAndTheirDifferenceIsSpread) {
+  const Device device =
+      assemble({gemm({1, 8, 8, 8}, 1.0), gemm({1, 8, 8, 8}, 1.2, true)}, two_cores())
+          .cluster.device;
+  ASSERT_EQ(device.gemm.at(0).points.size(), 1U);
+  EXPECT_DOUBLE_EQ(device.gemm[0].points[0].time.value(), 1.1);
+  EXPECT_NEAR(device.gemm[0].points[0].relative_spread, 0.1 / 1.1, 1e-12);
+}
+
+MeasuredPoint across(double payload, double time, int groups) {
+  MeasuredPoint p = all_reduce(payload, time);
+  p.tier = Tier::inter_node;
+  p.ranks_per_node = 1;
+  p.groups_per_node = groups;
+  return p;
+}
+
+// Two nodes of two ranks: a pair across takes S / (1e9 B/s), two pairs at once twice as long. So a
+// node has one NIC of 1e9 B/s, half of it for each rank.
+TEST(Profile, AFitAcrossNodesSeesThatRanksShareANic) {
+  std::vector<MeasuredPoint> points;
+  for (int i = 14; i <= 24; ++i) {
+    const double payload = std::exp2(i), alone = 2 * 10e-6 + payload / 1e9;
+    points.push_back(across(payload, alone, 1));
+    points.push_back(across(payload, 2 * 10e-6 + 2 * payload / 1e9, 2));
+  }
+  Cluster nodes = two_cores();
+  nodes.num_nodes = 2;
+  const Cluster fitted = assemble(points, nodes).cluster;
+  EXPECT_EQ(fitted.nics_per_node, 1);
+  EXPECT_NEAR(fitted.inter_node.bandwidth.value(), 0.5e9, 1e5);
+  EXPECT_NEAR(fitted.inter_node.latency.value(), 10e-6, 1e-8);
+  EXPECT_EQ(fitted.inter_node.provenance, Provenance::fitted);
+  EXPECT_EQ(fitted.inter_node.curves.size(), 2U);
+}
+
+Profile known_profile() {
+  Profile profile;
+  profile.created = "2026-01-31T12:00:00Z";
+  profile.tool_version = "0.1.0";
+  profile.command = "meshwright calibrate";
+  profile.machine = {.host = "h", .cpu = "c", .cores = 2, .memory = gibibytes(8), .kernel = "k"};
+  profile.machine.details = {{"gemm_library", "x"}};
+  Assembled assembled = assemble(known_points(), two_cores());
+  profile.cluster = std::move(assembled.cluster);
+  profile.fits = std::move(assembled.fits);
+  profile.points = known_points();
+  profile.points.back().measurement.noisy = true;
+  profile.points.back().ranks_per_node = 2;
+  profile.points.back().groups_per_node = 1;
+  profile.points[3].sizes = KernelSizes{.hidden = 256};
+  profile.notes = {"one point is noisy"};
+  profile.ranks = {{.rank = 0, .host = "h", .gemm = 1.0}, {.rank = 1, .host = "h", .gemm = 1.5}};
+  profile.stragglers = {{.what = "gemm", .rank = 1, .relative_time = 1.5, .score = 9.0}};
+  return profile;
+}
+
+TEST(Profile, IsReadBackAsItWasWritten) {
+  const auto written = to_json(known_profile());
+  const Profile read = profile_from_json(nlohmann::json::parse(written.dump()), "p.json");
+  EXPECT_EQ(to_json(read).dump(), written.dump());
+  EXPECT_TRUE(read.points.back().measurement.noisy);
+  EXPECT_EQ(read.points.back().collective, Collective::all_reduce);
+}
+
+// What was written before ranks, stragglers and the groups' seats were recorded.
+TEST(Profile, OlderFilesAreRead) {
+  nlohmann::json json = nlohmann::json::parse(to_json(known_profile()).dump());
+  json.erase("ranks");
+  json.erase("stragglers");
+  for (auto& point : json["measurements"]) {
+    for (const char* key : {"sizes", "ranks_per_node", "groups_per_node"}) point.erase(key);
+  }
+  const Profile read = profile_from_json(json, "p.json");
+  EXPECT_EQ(read.points.size(), known_profile().points.size());
+  EXPECT_EQ(read.points.back().ranks_per_node, 0);
+  EXPECT_TRUE(read.ranks.empty());
+}
+
+// As many points as a sweep has at most, each also in its curve, and 10,000 ranks.
+TEST(Profile, StaysBelowAMegabyte) {
+  Profile profile = known_profile();
+  while (profile.points.size() < kMostPoints) {
+    const double i = static_cast<double>(profile.points.size()) / 3.0;
+    profile.points.push_back(across(i, i * 1.2345e-6, 2));
+  }
+  profile.cluster = assemble(profile.points, two_cores()).cluster;
+  for (int rank = 2; rank < 10000; ++rank) profile.ranks.push_back({.rank = rank, .host = "node"});
+  EXPECT_LT(to_json(profile).dump().size(), 1000000U);
+}
+
+TEST(Profile, AnotherSchemaIsRefusedWithItsName) {
+  nlohmann::json json = nlohmann::json::parse(to_json(known_profile()).dump());
+  json["schema"] = "meshwright.profile/9";
+  EXPECT_THROW(profile_from_json(json, "p.json"), InputError);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate

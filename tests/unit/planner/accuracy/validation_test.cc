@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/accuracy/validation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/planner/planner_fixture.h"
+
+namespace meshwright::planner {
+namespace {
+
+TEST(KendallTau, IsOneForEqualOrderAndMinusOneForReversed) {
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3}, {10, 20, 30}), 1.0);
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3}, {30, 20, 10}), -1.0);
+}
+
+// Pairs of 1 2 3 4 against 1 3 2 4: 5 agree, 1 does not: (5 - 1) / 6.
+TEST(KendallTau, CountsPairs) {
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 2, 3, 4}, {1, 3, 2, 4}), 4.0 / 6.0);
+}
+
+// 1 1 2 against 1 2 3: the tied pair counts for neither; 2 / sqrt((3 - 1) * 3).
+TEST(KendallTau, CorrectsForTies) {
+  EXPECT_DOUBLE_EQ(kendall_tau({1, 1, 2}, {1, 2, 3}), 2.0 / std::sqrt(6.0));
+  EXPECT_EQ(kendall_tau({1, 1}, {1, 2}), 0.0);
+}
+
+Observation observed(int data, double factor) {
+  Layout layout;
+  layout.data_parallel_size = data;
+  Model model = small_model();
+  model.num_layers = 4;
+  Job job = small_job();
+  job.global_batch_size = 16;
+  const Outcome outcome = estimate(model, scaled_to(small_cluster(1, 80), data), job, layout);
+  const auto& predicted = std::get<Estimate>(outcome);
+  Observation o;
+  o.layout = o.run_layout = layout;
+  o.run_layers = 4;
+  o.run_global_batch_size = 16;
+  o.ranks = data;
+  o.step_time = predicted.step_time / factor;
+  o.peak_memory = predicted.peak_memory() / 2.0;
+  o.terms = {{TermKind::forward_compute, predicted.terms[0].cost.time * 2.0}};
+  return o;
+}
+
+// Measured = predicted / (1 + e): errors +25 %, -20 %, 0: median 20 %, worst 25 %. Predicted is of
+// the four layers and sixteen sequences that were run.
+TEST(Validation, SignsErrorsAndTakesMedianAndWorst) {
+  const Validation v = validate(small_model(), small_cluster(1, 80), small_job(),
+                                {observed(1, 1.25), observed(2, 0.8), observed(4, 1.0)});
+  ASSERT_EQ(v.layouts.size(), 3U);
+  EXPECT_NEAR(v.layouts[0].error, 0.25, 1e-12);  // rounding of one division
+  EXPECT_NEAR(v.layouts[1].error, -0.2, 1e-12);
+  EXPECT_NEAR(v.layouts[2].error, 0.0, 1e-12);
+  EXPECT_NEAR(v.median_absolute_error, 0.2, 1e-12);
+  EXPECT_NEAR(v.worst_absolute_error, 0.25, 1e-12);
+  EXPECT_NEAR(v.layouts[0].memory_error, 1.0, 1e-12);
+  ASSERT_EQ(v.layouts[0].terms.size(), 1U);
+  EXPECT_DOUBLE_EQ(v.layouts[0].terms[0].measured / v.layouts[0].terms[0].predicted, 2.0);
+  EXPECT_TRUE(v.layouts[2].inside_interval);
+  EXPECT_DOUBLE_EQ(v.kendall_tau, 1.0);
+}
+
+// Two data ranks take about half the time of one, so they are predicted fastest; measured, one rank
+// is made twice and a half as fast as two.
+TEST(Validation, RegretIsTheChosenLayoutOverTheBestMeasured) {
+  Observation one = observed(1, 1.0), two = observed(2, 1.0);
+  one.step_time = seconds(2);
+  two.step_time = seconds(5);
+  EXPECT_DOUBLE_EQ(validate(small_model(), small_cluster(1, 80), small_job(), {one, two}).regret,
+                   1.5);
+  two.step_time = seconds(1);
+  EXPECT_EQ(validate(small_model(), small_cluster(1, 80), small_job(), {one, two}).regret, 0.0);
+}
+
+// What a rank counted is the ledger's, but for single numbers; one call more, or one call less, is
+// another number of bytes.
+TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
+  Observation o = observed(2, 1.0);
+  Model model = small_model();
+  model.num_layers = 4;
+  Job job = small_job();
+  job.global_batch_size = 16;
+  const Volume ledger = volume(model, job, o.run_layout);
+  for (const Transfer& t : ledger.stages[0].transfers) {
+    if (t.payload > bytes(4)) o.counted.push_back(t);
+  }
+  ASSERT_FALSE(o.counted.empty());
+  const auto same = [](const Observation& seen) {
+    return validate(small_model(), small_cluster(1, 80), small_job(), {seen}).layouts[0].same_bytes;
+  };
+  EXPECT_TRUE(same(o));
+  Observation more = o;
+  more.counted[0].times_per_step += 1.0;
+  EXPECT_FALSE(same(more));
+  Observation less = o;
+  less.counted.pop_back();
+  EXPECT_FALSE(same(less));
+}
+
+TEST(Validation, InferenceIsNotATrainingStep) {
+  Observation decode = observed(1, 1.0);
+  decode.mode = TrialMode::decode;
+  const Validation v = validate(small_model(), small_cluster(1, 80), small_job(), {decode});
+  EXPECT_TRUE(v.layouts.empty());
+  EXPECT_EQ(v.skipped.size(), 1U);
+}
+
+TEST(Validation, SkipsWhatFailedAndSaysWhy) {
+  Observation failed = observed(1, 1.0);
+  failed.failure = "rank 1 ended early";
+  Observation untimed = observed(2, 1.0);
+  untimed.step_time = seconds(0);
+  const Validation v =
+      validate(small_model(), small_cluster(1, 80), small_job(), {failed, untimed});
+  EXPECT_TRUE(v.layouts.empty());
+  ASSERT_EQ(v.skipped.size(), 2U);
+  EXPECT_NE(v.skipped[0].find("rank 1 ended early"), std::string::npos);
+  EXPECT_EQ(v.median_absolute_error, 0.0);
+}
+
+}  // namespace
+}  // namespace meshwright::planner

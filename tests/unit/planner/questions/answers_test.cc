@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "planner/search/contenders.h"
+#include "planner/search/rejection.h"
+#include "sim/base/error.h"
+#include "tests/unit/planner/planner_fixture.h"
+
+namespace meshwright::planner {
+namespace {
+
+using testing::HasSubstr;
+
+SearchOptions search_options() {
+  SearchOptions options;
+  options.top = 20;
+  return options;
+}
+
+// 64 devices of 8 GiB: several layouts are near each other.
+Plan small_plan() {
+  return search(small_model(), small_cluster(8, 8), small_job(), search_options());
+}
+
+TEST(Contenders, BeginWithTheWinnerAndHoldNoLayoutTwice) {
+  const Plan plan = small_plan();
+  const std::vector<Layout> layouts = contenders_of(plan, search_options());
+  ASSERT_FALSE(layouts.empty());
+  EXPECT_EQ(layouts.front(), plan.ranked.front().layout);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(layouts[i] == layouts[j]);
+  }
+}
+
+TEST(Sensitivity, TurnsTheWinnerBothWaysAndSortsBySwing) {
+  const Plan plan = small_plan();
+  const auto all = sensitivity(plan, contenders_of(plan, search_options()), 0.0);
+  ASSERT_FALSE(all.empty());
+  const Seconds today = plan.ranked.front().step_time;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Sensitivity& s = all[i];
+    EXPECT_NEAR(s.low.value, 0.8 * s.value, 1e-9 * s.value);
+    EXPECT_LE(std::min(s.low.step_time, s.high.step_time), today) << text_of(s.parameter).name;
+    EXPECT_GE(std::max(s.low.step_time, s.high.step_time), today) << text_of(s.parameter).name;
+    EXPECT_LE(s.low.best_step_time, s.low.step_time);
+    if (i > 0) {
+      EXPECT_LE(s.swing(), all[i - 1].swing());
+    }
+  }
+}
+
+TEST(Confidence, ProbabilitiesFollowTheDifferences) {
+  const Plan plan = small_plan();
+  const Confidence c = confidence(plan);
+  ASSERT_EQ(c.against.size(), 9U);
+  double worst = 1.0;
+  for (const AgainstRunnerUp& a : c.against) {
+    EXPECT_EQ(a.difference, plan.ranked[a.rank].step_time - plan.ranked.front().step_time);
+    EXPECT_GE(a.probability_winner_is_faster, 0.5);
+    worst = std::min(worst, a.probability_winner_is_faster);
+    // Phi(difference / deviation), the arithmetic of the header.
+    if (a.deviation.value() > 0.0) {
+      const double z = a.difference / a.deviation;
+      EXPECT_NEAR(a.probability_winner_is_faster, std::erfc(-z / std::sqrt(2.0)) / 2.0, 1e-12);
+    }
+  }
+  // No likelier to beat all than to beat the strongest; the lattice is good to a hundredth.
+  EXPECT_LE(c.probability_best, worst + 0.01);
+  EXPECT_GT(c.probability_best, 0.0);
+}
+
+// The step's own deviation is many times that of a difference between layouts of equal shapes.
+TEST(Confidence, SharedErrorsCancel) {
+  const Plan plan = small_plan();
+  const Confidence c = confidence(plan);
+  const double own = c.relative_deviation * plan.ranked.front().step_time.value();
+  double smallest = own;
+  for (const AgainstRunnerUp& a : c.against) smallest = std::min(smallest, a.deviation.value());
+  EXPECT_LT(smallest, 0.5 * own);
+}
+
+TEST(Confidence, ProposesTheWinnerBesideEachRunnerUpWorthARun) {
+  Cluster unsure = small_cluster(8, 8);
+  unsure.device.gemm.front().relative_spread = 0.5;
+  unsure.intra_node.relative_spread = unsure.inter_node.relative_spread = 0.5;
+  const Plan plan = search(small_model(), unsure, small_job(), search_options());
+  const Confidence c = confidence(plan);
+  ASSERT_GT(c.proposed_runs.size(), 1U);
+  EXPECT_EQ(c.proposed_runs.front().rank, 0U);
+  for (std::size_t i = 1; i < c.proposed_runs.size(); ++i) {
+    const AgainstRunnerUp& a = c.against[c.proposed_runs[i].rank - 1];
+    EXPECT_EQ(a.runs_to_settle, c.proposed_runs[i].runs);
+    EXPECT_LE(a.runs_to_settle, c.proposed_runs.front().runs);
+    EXPECT_LT(a.probability_winner_is_faster, 0.95);
+  }
+}
+
+TEST(Confidence, MeasuredSpreadIsSharedLessThanADatasheets) {
+  EXPECT_DOUBLE_EQ(shared_variance(Provenance::measured), 0.5);
+  EXPECT_DOUBLE_EQ(shared_variance(Provenance::datasheet), 0.9);
+}
+
+TEST(Crossovers, AnExactOneStandsInTheWholeSpace) {
+  const Plan plan = small_plan();
+  CrossoverOptions options;
+  options.affordable_layouts = 1'000'000'000;
+  const auto all =
+      crossovers(plan, search_options(), contenders_of(plan, search_options()), options);
+  ASSERT_FALSE(all.empty());
+  const Scenario base = scenario_of(plan);
+  for (const Crossover& c : all) {
+    EXPECT_TRUE(c.exact) << text_of(c.parameter).name;
+    if (c.parameter == Parameter::global_batch_size || !c.winner_fits) continue;
+    // Just before the flip no layout of the space saves more than what matters.
+    const double before = std::pow(c.factor, 0.999);
+    const Scenario near = scaled(base, c.parameter, before);
+    const Plan there = search(near.model, near.cluster, near.job, search_options());
+    const auto winner = best_of(near, {plan.ranked.front().layout}, 0.0);
+    ASSERT_TRUE(winner);
+    EXPECT_LT(1.0 - there.ranked.front().step_time / winner->step_time, 0.02)
+        << text_of(c.parameter).name;
+  }
+}
+
+TEST(Crossovers, TheWinnerStopsFittingWhereItsMemoryEnds) {
+  // A device with a fifth more memory than the fastest layout needs: a quarter of it is too little.
+  const double needed = in_gibibytes(small_plan().ranked.front().peak_memory());
+  const Plan plan =
+      search(small_model(), small_cluster(8, 1.2 * needed), small_job(), search_options());
+  const auto all = crossovers(plan, search_options(), contenders_of(plan, search_options()));
+  const auto memory = std::find_if(all.begin(), all.end(), [](const Crossover& c) {
+    return c.parameter == Parameter::memory_capacity && c.below;
+  });
+  ASSERT_NE(memory, all.end());
+  const Scenario base = scenario_of(plan);
+  const auto fits = [&](double factor) {
+    const Scenario s = scaled(base, Parameter::memory_capacity, factor);
+    return best_of(s, {plan.ranked.front().layout}, 0.0).has_value();
+  };
+  EXPECT_TRUE(fits(memory->factor * 1.001));
+  EXPECT_FALSE(fits(memory->factor * 0.999));
+}
+
+TEST(WhatIf, ReadsFactorsPercentagesAndValues) {
+  const Scenario base{small_model(), small_cluster(2, 80), small_job()};  // 25 GB/s between nodes
+  const auto factor = [&](const std::string& value) {
+    return changes_from_text("inter_node_bandwidth=" + value, base).front().factor;
+  };
+  EXPECT_DOUBLE_EQ(factor("0.5x"), 0.5);
+  EXPECT_DOUBLE_EQ(factor("+20%"), 1.2);
+  EXPECT_DOUBLE_EQ(factor("-20%"), 0.8);
+  EXPECT_DOUBLE_EQ(factor("50"), 2.0);
+  EXPECT_DOUBLE_EQ(factor("50GB/s"), 2.0);
+  for (const std::string wrong : {"", "x", "0x", "-5x", "50GiB", "fast", "1xx"}) {
+    EXPECT_THROW(factor(wrong), InputError) << wrong;
+  }
+  EXPECT_EQ(changes_from_text("global_batch_size=2x,memory_capacity=0.5x", base).size(), 2U);
+}
+
+TEST(WhatIf, IsTheSearchUnderTheChangedInput) {
+  const Plan plan = small_plan();
+  const WhatIf answer = what_if(plan, search_options(), "inter_node_bandwidth=0.25x");
+  Cluster slower = plan.cluster;
+  slower.inter_node.bandwidth *= 0.25;
+  const Plan other = search(plan.model, slower, plan.job, search_options());
+  ASSERT_TRUE(answer.winner && answer.base_winner);
+  EXPECT_EQ(answer.winner->layout, other.ranked.front().layout);
+  EXPECT_EQ(answer.winner->step_time, other.ranked.front().step_time);
+  EXPECT_GE(answer.base_winner->step_time, answer.winner->step_time);
+  EXPECT_THAT(answer.sentence, HasSubstr("6.25 instead of 25 GB/s"));
+}
+
+TEST(Scaling, EachPointIsTheSearchOfItsCount) {
+  const Scenario base{small_model(), small_cluster(1, 8), small_job()};
+  const Scaling s = scaling(base, search_options(), {{8, 16, 32}, Objective::step_time, {}});
+  ASSERT_EQ(s.points.size(), 3U);
+  for (const ScalePoint& point : s.points) {
+    const Plan plan =
+        search(base.model, scaled_to(base.cluster, point.gpus), base.job, search_options());
+    ASSERT_TRUE(point.layout);
+    EXPECT_EQ(*point.layout, plan.ranked.front().layout);
+  }
+  EXPECT_DOUBLE_EQ(s.points.front().efficiency, 1.0);
+  // More devices are faster here, and cost more: the objective decides.
+  EXPECT_EQ(*s.best, 2U);
+  Scenario priced = base;
+  priced.cluster.price_per_gpu_hour = 1.0;
+  const Scaling cheap =
+      scaling(priced, search_options(), {{8, 16, 32}, Objective::tokens_per_dollar, {}});
+  for (const ScalePoint& point : cheap.points) {
+    EXPECT_LE(point.objective, cheap.points[*cheap.best].objective);
+  }
+}
+
+TEST(Scaling, NoChoiceIsBeatenInAllFour) {
+  const Scenario base{small_model(), small_cluster(1, 8), small_job()};
+  const Scaling s = scaling(base, search_options(), {{8, 16, 32}, Objective::step_time, {}});
+  ASSERT_FALSE(s.choices.empty());
+  for (const Choice& a : s.choices) {
+    for (const Choice& b : s.choices) {
+      EXPECT_FALSE(a.step_time < b.step_time && a.peak_memory < b.peak_memory && a.gpus < b.gpus &&
+                   a.gpu_seconds < b.gpu_seconds);
+    }
+  }
+}
+
+TEST(Answers, OfTheSamePlanAreTheSame) {
+  const Plan plan = small_plan();
+  AnswerOptions options;
+  options.what_ifs = {"gemm_efficiency=1.1x"};
+  const Answers a = answers_of(plan, plan, search_options(), options);
+  const Answers b = answers_of(plan, plan, search_options(), options);
+  EXPECT_EQ(a.confidence.probability_best, b.confidence.probability_best);
+  ASSERT_EQ(a.crossovers.size(), b.crossovers.size());
+  for (std::size_t i = 0; i < a.crossovers.size(); ++i) {
+    EXPECT_EQ(sentence_of(a.crossovers[i]), sentence_of(b.crossovers[i]));
+  }
+  EXPECT_EQ(a.what_ifs.front().sentence, b.what_ifs.front().sentence);
+}
+
+}  // namespace
+}  // namespace meshwright::planner

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/parameter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/error.h"
+#include "sim/step/estimate.h"
+#include "tests/unit/planner/planner_fixture.h"
+
+namespace meshwright::planner {
+namespace {
+
+Scenario base() {
+  Scenario scenario{small_model(), small_cluster(2, 80), small_job()};
+  scenario.cluster.price_per_gpu_hour = 2.0;
+  scenario.cluster.device.power_watts = 500.0;
+  scenario.cluster.device.host_launch = microseconds(5);
+  return scenario;
+}
+
+Seconds step_time(const Scenario& scenario) {
+  Layout layout;
+  layout.tensor_parallel_size = 2;
+  layout.pipeline_parallel_size = 2;
+  layout.data_parallel_size = 4;
+  const Outcome outcome = estimate(scenario.model, scenario.cluster, scenario.job, layout);
+  return std::get<Estimate>(outcome).step_time;
+}
+
+TEST(Parameter, EveryOneHasAValueThatTheFactorMultiplies) {
+  for (const ParameterText& text : all_parameters()) {
+    const double before = value_of(text.parameter, base());
+    EXPECT_GT(before, 0.0) << text.name;
+    EXPECT_NEAR(value_of(text.parameter, scaled(base(), text.parameter, 2.0)), 2.0 * before,
+                1e-12 * before)
+        << text.name;
+  }
+}
+
+TEST(Parameter, FactorOneChangesNothing) {
+  for (const ParameterText& text : all_parameters()) {
+    EXPECT_EQ(step_time(scaled(base(), text.parameter, 1.0)), step_time(base())) << text.name;
+  }
+}
+
+TEST(Parameter, MoreOfWhatIsFastIsNeverSlower) {
+  for (const Parameter parameter :
+       {Parameter::gemm_efficiency, Parameter::attention_efficiency, Parameter::peak_flops,
+        Parameter::memory_bandwidth, Parameter::intra_node_bandwidth,
+        Parameter::inter_node_bandwidth}) {
+    Seconds before = step_time(scaled(base(), parameter, 0.25));
+    for (const double factor : {0.5, 1.0, 2.0, 4.0}) {
+      const Seconds after = step_time(scaled(base(), parameter, factor));
+      EXPECT_LE(after, before) << text_of(parameter).name << " x " << factor;
+      before = after;
+    }
+  }
+}
+
+// A message of 10 us is all latency; one of 110 us has 100 us of bytes.
+TEST(Parameter, MeasuredMessagesMoveWithTheLink) {
+  Scenario scenario = base();
+  CollectiveCurve curve;
+  curve.points = {{bytes(1024), microseconds(10), 0.03}, {mebibytes(1), microseconds(110), 0.05}};
+  scenario.cluster.inter_node.curves.push_back(curve);
+  const auto last = [](const Scenario& s) {
+    return s.cluster.inter_node.curves.front().points.back().time / microseconds(1);
+  };
+  EXPECT_NEAR(last(scaled(scenario, Parameter::inter_node_bandwidth, 2.0)), 10 + 100 / 2.0, 1e-9);
+  EXPECT_NEAR(last(scaled(scenario, Parameter::inter_node_latency, 2.0)), 2 * 10 + 100.0, 1e-9);
+  EXPECT_EQ(provenance_of(Parameter::inter_node_bandwidth, scenario), Provenance::measured);
+  EXPECT_DOUBLE_EQ(relative_spread(Parameter::inter_node_bandwidth, scenario), 0.05);
+}
+
+TEST(Parameter, UnknownNameIsRefusedWithTheNames) {
+  try {
+    parameter_named("inter_node_bandwith");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("gemm_efficiency"));
+    EXPECT_THAT(e.hint(), testing::HasSubstr("inter_node_bandwidth"));
+  }
+}
+
+}  // namespace
+}  // namespace meshwright::planner

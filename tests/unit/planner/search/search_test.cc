@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/search.h"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
+#include <array>
+
+#include "planner/search/pareto.h"
+#include "planner/search/rejection.h"
+#include "planner/search/space.h"
+#include "sim/base/error.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+#include "tests/unit/planner/planner_fixture.h"
+
+namespace meshwright::planner {
+namespace {
+
+SearchOptions options_of(int top) {
+  SearchOptions options;
+  options.top = top;
+  return options;
+}
+
+// Every layout of the default space, estimated one by one; near twins dropped family by family.
+std::vector<Candidate> brute_force(const Cluster& cluster, SearchStatistics& statistics) {
+  std::vector<Candidate> all;
+  for (const Cell& cell : cells_of(small_model(), cluster, {})) {
+    for (const Layout& family : families_of(small_model(), small_job(), {}, cell)) {
+      std::vector<Candidate> fitting;
+      for (const Layout& layout : members_of({}, family)) {
+        const Outcome outcome = estimate(small_model(), cluster, small_job(), layout);
+        ++statistics.enumerated;
+        const bool legal =
+            !check_layout(small_model(), small_job(), layout, cluster.num_gpus()).has_value();
+        statistics.legal += legal ? 1 : 0;
+        const auto* found = std::get_if<Estimate>(&outcome);
+        if (found == nullptr) continue;
+        ++statistics.fitting;
+        fitting.push_back({layout, found->step_time, found->peak_memory()});
+      }
+      for (const Candidate& c : without_near_twins(fitting)) all.push_back(c);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), better);
+  return all;
+}
+
+class SearchBesideBruteForce : public ::testing::TestWithParam<double> {};  // GiB of a device
+
+TEST_P(SearchBesideBruteForce, FindsTheSameFastestLayoutsAndParetoSet) {
+  const Cluster cluster = small_cluster(2, GetParam());
+  SearchStatistics statistics;
+  const std::vector<Candidate> all = brute_force(cluster, statistics);
+  const Plan plan = search(small_model(), cluster, small_job(), options_of(7));
+
+  EXPECT_EQ(plan.statistics.enumerated, statistics.enumerated);
+  EXPECT_EQ(plan.statistics.legal, statistics.legal);
+  EXPECT_EQ(plan.statistics.fitting, statistics.fitting);
+  ASSERT_GE(plan.ranked.size(), std::min<std::size_t>(7, all.size()));
+  for (std::size_t i = 0; i < std::min<std::size_t>(7, all.size()); ++i) {
+    EXPECT_EQ(plan.ranked[i].layout, all[i].layout) << short_name(all[i].layout);
+    EXPECT_EQ(plan.ranked[i].step_time, all[i].step_time);
+  }
+  for (const std::size_t i : plan.pareto) {
+    const Candidate mine{plan.ranked[i].layout, plan.ranked[i].step_time,
+                         plan.ranked[i].peak_memory()};
+    EXPECT_TRUE(std::none_of(all.begin(), all.end(),
+                             [&](const Candidate& other) { return dominates(other, mine); }))
+        << short_name(mine.layout) << " is dominated";
+  }
+  for (const Candidate& c : all) {
+    const bool covered = std::any_of(plan.pareto.begin(), plan.pareto.end(), [&](std::size_t i) {
+      return plan.ranked[i].step_time <= c.step_time &&
+             plan.ranked[i].peak_memory() <= c.peak_memory;
+    });
+    EXPECT_TRUE(covered) << short_name(c.layout) << " is missing";
+  }
+}
+
+// 80 GiB: memory refuses nothing that is small; 5 GiB: memory refuses much.
+INSTANTIATE_TEST_SUITE_P(Memory, SearchBesideBruteForce, ::testing::Values(80.0, 5.0));
+
+TEST(Search, CountsAddUp) {
+  const Plan plan = search(small_model(), small_cluster(2, 5), small_job(), options_of(3));
+  std::int64_t rejected = 0, too_large = 0;
+  for (const Rejection& r : plan.rejections) {
+    rejected += r.count;
+    if (r.rule == Rule::memory_capacity) too_large = r.count;
+  }
+  EXPECT_GT(too_large, 0);
+  EXPECT_EQ(plan.statistics.enumerated, plan.statistics.fitting + rejected);
+  EXPECT_EQ(plan.statistics.legal, plan.statistics.fitting + too_large);
+}
+
+TEST(Search, DoesNotDependOnTheNumberOfThreads) {
+  const auto with_threads = [](std::size_t threads) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    return search(small_model(), small_cluster(2, 5), small_job(), options_of(20));
+  };
+  const Plan one = with_threads(1);
+  const Plan four = with_threads(4);
+  ASSERT_EQ(one.ranked.size(), four.ranked.size());
+  for (std::size_t i = 0; i < one.ranked.size(); ++i) {
+    EXPECT_EQ(one.ranked[i].layout, four.ranked[i].layout);
+    EXPECT_EQ(one.ranked[i].step_time, four.ranked[i].step_time);
+  }
+  EXPECT_EQ(one.pareto, four.pareto);
+  ASSERT_EQ(one.rejections.size(), four.rejections.size());
+  for (std::size_t i = 0; i < one.rejections.size(); ++i) {
+    EXPECT_EQ(one.rejections[i].sentence, four.rejections[i].sentence);
+    EXPECT_EQ(one.rejections[i].nearest.layout, four.rejections[i].nearest.layout);
+    EXPECT_EQ(one.rejections[i].smallest_change, four.rejections[i].smallest_change);
+  }
+}
+
+// Every axis that the space knows, where the small model allows it.
+SearchSpace wide_space(PipelineSchedule schedule) {
+  SearchSpace space;
+  space.tensor_parallel_sizes = {1, 2, 4};
+  space.pipeline_parallel_sizes = {1, 2, 4};
+  space.context_parallel_sizes = {1, 2};
+  space.micro_batch_sizes = {1, 4};
+  space.schedules = {schedule};
+  space.stage_splits = {{}, {.num_layers_in_first_pipeline_stage = 2}};
+  space.cp_comm_types = {ContextParallelAlgorithm::p2p, ContextParallelAlgorithm::a2a};
+  space.recompute_num_layers = {0, 1};
+  space.zero_shard_sizes = {0, 2};
+  for (const auto& order : kLauncherRankOrderNames) space.rank_orders.push_back(order.value);
+  space.overlap_grad_reduce = {true, false};
+  space.overlap_param_gather = {true, false};
+  space.overlap_p2p_comm = {true, false};
+  space.tp_comm_overlap = {true, false};
+  space.scatter_gather_p2p = {true, false};
+  space.optimizer_offload = {true, false};
+  space.cpu_offloading_num_layers = {0, 1};
+  return space;
+}
+
+class WideSpace : public ::testing::TestWithParam<PipelineSchedule> {};
+
+// The search puts each layout together from two sides; evaluate() looks at it alone.
+TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
+  const Model model = small_model();
+  const Job job = small_job();
+  const Cluster cluster = small_cluster(2, 4);
+  SearchOptions options = options_of(200);
+  options.space = wide_space(GetParam());
+  const Plan plan = search(model, cluster, job, options);
+
+  CostTable table(model, cluster, job);
+  SearchStatistics statistics;
+  std::array<std::int64_t, kNumRules> rejected{};
+  Candidate fastest;
+  for (const Cell& cell : cells_of(model, cluster, options.space)) {
+    for (const Layout& family : families_of(model, job, options.space, cell)) {
+      for (const Layout& layout : members_of(options.space, family)) {
+        ++statistics.enumerated;
+        const Evaluation one = evaluate(table, layout);
+        if (one.violation) {
+          ++rejected[static_cast<std::size_t>(one.violation->rule)];
+          continue;
+        }
+        ++statistics.fitting;
+        const Candidate candidate{layout, one.step_time, one.peak_memory};
+        if (statistics.fitting == 1 || better(candidate, fastest)) fastest = candidate;
+      }
+    }
+  }
+  EXPECT_EQ(plan.statistics.enumerated, statistics.enumerated);
+  EXPECT_EQ(plan.statistics.fitting, statistics.fitting);
+  for (const Rejection& r : plan.rejections) {
+    EXPECT_EQ(r.count, rejected[static_cast<std::size_t>(r.rule)]) << rule_text(r.rule).name;
+  }
+  ASSERT_FALSE(plan.ranked.empty());
+  EXPECT_EQ(plan.ranked.front().layout, fastest.layout);
+  for (const Estimate& estimate : plan.ranked) {
+    const Evaluation one = evaluate(table, estimate.layout);
+    EXPECT_EQ(estimate.step_time, one.step_time);
+    EXPECT_EQ(estimate.peak_memory(), one.peak_memory);
+  }
+}
+
+TEST_P(WideSpace, BoundsChangeNoAnswer) {
+  SearchOptions options = options_of(25);
+  options.space = wide_space(GetParam());
+  for (const double gib : {80.0, 4.0, 2.0, 0.1}) {
+    const auto run = [&](bool bounds) {
+      options.branch_and_bound = bounds;
+      return search(small_model(), small_cluster(2, gib), small_job(), options);
+    };
+    const Plan all = run(false);
+    const Plan bounded = run(true);
+    EXPECT_EQ(all.statistics.fitting, bounded.statistics.fitting);
+    ASSERT_EQ(all.ranked.size(), bounded.ranked.size());
+    for (std::size_t i = 0; i < all.ranked.size(); ++i) {
+      EXPECT_EQ(all.ranked[i].layout, bounded.ranked[i].layout);
+    }
+    EXPECT_EQ(all.pareto, bounded.pareto);
+    ASSERT_EQ(all.rejections.size(), bounded.rejections.size());
+    for (std::size_t i = 0; i < all.rejections.size(); ++i) {
+      EXPECT_EQ(all.rejections[i].count, bounded.rejections[i].count);
+      EXPECT_EQ(all.rejections[i].nearest.layout, bounded.rejections[i].nearest.layout);
+    }
+    ASSERT_EQ(all.closest.size(), bounded.closest.size());
+    for (std::size_t i = 0; i < all.closest.size(); ++i) {
+      EXPECT_EQ(all.closest[i].nearest.layout, bounded.closest[i].nearest.layout);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedules, WideSpace,
+                         ::testing::Values(PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
+                                           PipelineSchedule::interleaved, PipelineSchedule::zb_h1,
+                                           PipelineSchedule::zb_v, PipelineSchedule::dualpipe));
+
+TEST(Search, HeadroomIsLeftFree) {
+  SearchOptions options = options_of(5);
+  options.memory_headroom = 0.25;
+  const Plan plan = search(small_model(), small_cluster(1, 16), small_job(), options);
+  ASSERT_FALSE(plan.ranked.empty());
+  EXPECT_EQ(plan.cluster.device.memory, gibibytes(16));
+  for (const Estimate& e : plan.ranked) EXPECT_LE(e.peak_memory(), gibibytes(12));
+  options.memory_headroom = 1.0;
+  EXPECT_THROW(search(small_model(), small_cluster(1, 16), small_job(), options), InputError);
+}
+
+TEST(Search, NamesTheClosestWhenNothingFits) {
+  const Plan plan = search(small_model(), small_cluster(1, 0.1), small_job(), options_of(5));
+  EXPECT_TRUE(plan.ranked.empty());
+  ASSERT_EQ(plan.closest.size(), 3U);
+  EXPECT_LE(plan.closest[0].nearest.violation.needed, plan.closest[1].nearest.violation.needed);
+  EXPECT_FALSE(plan.notes.empty());
+}
+
+TEST(Search, ASpaceThatDoesNotMultiplyToTheGpusIsEmptyAndSaysSo) {
+  SearchOptions options = options_of(5);
+  options.space.tensor_parallel_sizes = {3};
+  const Plan plan = search(small_model(), small_cluster(1, 80), small_job(), options);
+  EXPECT_EQ(plan.statistics.enumerated, 0);
+  ASSERT_EQ(plan.notes.size(), 1U);
+}
+
+}  // namespace
+}  // namespace meshwright::planner

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/space.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/base/error.h"
+#include "tests/unit/planner/planner_fixture.h"
+
+namespace meshwright::planner {
+namespace {
+
+// 16 devices, 16 heads, 8 layers: tensor 1 2 4 8 16, pipeline 1 2 4 8 (16 exceeds the layers).
+// Products that are at most 16: 4 + 4 + 3 + 2 + 1 = 14 cells.
+TEST(Space, CellsAreTheSizesThatMultiplyToTheGpus) {
+  const std::vector<Cell> cells = cells_of(small_model(), small_cluster(2, 80), {});
+  EXPECT_EQ(cells.size(), 14U);
+  for (const Cell& c : cells) EXPECT_EQ(c.tensor * c.pipeline * c.context * c.data, 16);
+}
+
+// pipeline 2: 4 layers a stage: 1 chunk (1f1b), 2 or 4 chunks (interleaved). data 8: 64/8 = 8
+// sequences a rank: micro-batches 1 2 4 8. 3 * 4 = 12 families.
+TEST(Space, FamiliesAreSchedulesTimesMicroBatches) {
+  EXPECT_EQ(families_of(small_model(), small_job(), {}, {.pipeline = 2, .data = 8}).size(), 12U);
+}
+
+// With tensor > 1 and data > 1: sequence parallel on and off, three recomputes, four ZeRO stages.
+TEST(Space, MembersAreAllSettingsOfTheSwitches) {
+  Layout family;
+  EXPECT_EQ(members_of({}, family).size(), 3U);
+  family.tensor_parallel_size = 2;
+  EXPECT_EQ(members_of({}, family).size(), 6U);
+  family.data_parallel_size = 2;
+  EXPECT_EQ(members_of({}, family).size(), 24U);
+}
+
+TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {
+  Job job = small_job();
+  job.global_batch_size = 63;
+  EXPECT_EQ(families_of(small_model(), job, {}, {.data = 8}).size(), 1U);
+}
+
+TEST(Space, RefusesSizesBelowOneAndUnknownZeroStages) {
+  SearchSpace space;
+  space.tensor_parallel_sizes = {0};
+  EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
+  space.tensor_parallel_sizes = {};
+  space.zero_stages = {4};
+  EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
+}
+
+// DeepSeek-V3's 61 layers. 16 stages: (61 + 2) / 16 rounds up to 4; 61 - 14 * 4 = 5 are left for
+// the ends: 3 and 2. 2 stages: 31, and 30 on the last. 61 stages divide; 63 = 7 * 9 counts both
+// ends.
+TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
+  Model model = small_model();
+  model.num_layers = 61;
+  const auto split = [&](int stages) {
+    SearchSpace space;
+    space.schedules = {PipelineSchedule::one_f_one_b};
+    return families_of(model, small_job(), space, {.pipeline = stages}).at(0);
+  };
+  EXPECT_EQ(split(16).num_layers_in_first_pipeline_stage, 3);
+  EXPECT_EQ(split(16).num_layers_in_last_pipeline_stage, 2);
+  EXPECT_EQ(split(2).num_layers_in_first_pipeline_stage, 31);
+  EXPECT_EQ(split(2).num_layers_in_last_pipeline_stage, 0);
+  EXPECT_EQ(split(61).num_layers_in_first_pipeline_stage, 0);
+  EXPECT_TRUE(split(7).account_for_loss_in_pipeline_split);
+}
+
+}  // namespace
+}  // namespace meshwright::planner

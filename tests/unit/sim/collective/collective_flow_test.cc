@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The closed forms of large collectives against max-min fair shares over the graph, all groups of
+// an axis at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/collective/collective_model.h"
+#include "sim/hardware/traffic.h"
+
+namespace meshwright {
+namespace {
+
+// No latency: what is left is bandwidth.
+Cluster bandwidth_only(int gpus_per_node, int nodes) {
+  Cluster c;
+  c.gpus_per_node = gpus_per_node;
+  c.num_nodes = nodes;
+  c.intra_node.bandwidth = gigabytes_per_second(450);
+  c.intra_node.bandwidth_fraction = 0.9;
+  c.inter_node.bandwidth = gigabytes_per_second(50);
+  c.inter_node.bandwidth_fraction = 0.96;
+  return c;
+}
+
+// A large enough payload hides the 3.4 us that a Simple hop takes at least.
+constexpr double kPayload = 1e18;
+
+double closed_form(Collective collective, Group group, const Layout& layout, const Cluster& c) {
+  const Placement p = place(group, layout, c);
+  const Bytes payload = bytes(kPayload);
+  const Seconds time = collective_model_time(collective, payload, p, c);
+  const double factor =
+      collective == Collective::send_recv ? 1.0 : (p.group_size - 1.0) / p.group_size;
+  return kPayload * factor / time.value();
+}
+
+// The slowest group, since a step waits for all.
+double fair_share(Collective collective, Group group, const Layout& layout, const Cluster& c) {
+  const Topology topology = Topology::of(c);
+  std::vector<Traffic> traffic;
+  for (const std::vector<int>& ranks : group_ranks(group, layout)) {
+    if (collective == Collective::send_recv) {
+      traffic.push_back(send_traffic(topology, ranks[0], ranks[1]));
+    } else if (collective == Collective::all_to_all) {
+      traffic.push_back(all_to_all_traffic(topology, ranks));
+    } else {
+      traffic.push_back(ring_traffic(topology, ranks));
+    }
+  }
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const BytesPerSecond b : concurrent_bus_bandwidth(topology, traffic)) {
+    slowest = std::min(slowest, b.value());
+  }
+  return slowest;
+}
+
+void expect_agreement(Collective collective, Group group, const Layout& layout, const Cluster& c) {
+  EXPECT_NEAR(closed_form(collective, group, layout, c) / fair_share(collective, group, layout, c),
+              1.0, 1e-6)
+      << static_cast<int>(group) << " tp " << layout.tensor_parallel_size << " pp "
+      << layout.pipeline_parallel_size << " dp " << layout.data_parallel_size << " nics "
+      << c.nics_per_node << " spine " << c.spine_oversubscription << " node " << c.gpus_per_node;
+}
+
+std::vector<Layout> layouts_of(int world) {
+  std::vector<Layout> layouts;
+  for (int tp = 1; tp <= world; tp *= 2) {
+    for (int pp = 1; tp * pp <= world; pp *= 2) {
+      layouts.push_back({.tensor_parallel_size = tp,
+                         .pipeline_parallel_size = pp,
+                         .data_parallel_size = world / tp / pp});
+    }
+  }
+  return layouts;
+}
+
+TEST(ClosedForms, EveryAxisOfEveryLayoutGetsItsFairShare) {
+  // 1 to 64 ranks on a tensor axis, within a node and across nodes; 8, 4, 2 and 1 NICs.
+  for (const int nics : {0, 4, 2, 1, 32}) {
+    Cluster c = bandwidth_only(8, 8);
+    c.nics_per_node = nics;
+    for (const Layout& l : layouts_of(64)) {
+      for (const Group g : {Group::tensor, Group::data}) {
+        if (place(g, l, c).group_size > 1) expect_agreement(Collective::all_gather, g, l, c);
+      }
+    }
+  }
+}
+
+TEST(ClosedForms, DeviceLinksSlowerThanTheNicCount) {
+  Cluster c = bandwidth_only(8, 4);
+  c.device.host_link = gigabytes_per_second(26);
+  for (const Layout& l : layouts_of(32)) {
+    for (const Group g : {Group::tensor, Group::data}) {
+      if (place(g, l, c).group_size > 1) expect_agreement(Collective::all_gather, g, l, c);
+    }
+  }
+}
+
+TEST(ClosedForms, OverSubscribedUplinksCountWhereTheyAreCrossed) {
+  for (const NetworkFabric network : {NetworkFabric::rail_optimised, NetworkFabric::fat_tree}) {
+    for (const double spine : {1.0, 2.0, 4.0, 16.0}) {
+      Cluster c = bandwidth_only(8, 16);
+      c.network = network;
+      c.nodes_per_leaf = 4;
+      c.spine_oversubscription = spine;
+      for (const Layout& l : layouts_of(128)) {
+        for (const Group g : {Group::tensor, Group::data}) {
+          if (place(g, l, c).group_size > 1) expect_agreement(Collective::all_gather, g, l, c);
+        }
+      }
+    }
+  }
+}
+
+TEST(ClosedForms, PodsBelowAnOverSubscribedCore) {
+  Cluster c = bandwidth_only(8, 16);
+  c.nodes_per_leaf = 2;
+  c.nodes_per_pod = 4;
+  c.core_oversubscription = 8.0;
+  for (const Layout& l : layouts_of(128)) {
+    for (const Group g : {Group::tensor, Group::data}) {
+      if (place(g, l, c).group_size > 1) expect_agreement(Collective::all_gather, g, l, c);
+    }
+  }
+}
+
+TEST(ClosedForms, AllToAllOverNodesAndRails) {
+  for (const int nics : {0, 4, 1}) {
+    for (const int ep : {2, 4, 8, 16, 32}) {
+      Cluster c = bandwidth_only(8, 4);
+      c.nics_per_node = nics;
+      const Layout l{.data_parallel_size = 32, .expert_parallel_size = ep};
+      expect_agreement(Collective::all_to_all, Group::expert, l, c);
+    }
+  }
+}
+
+TEST(ClosedForms, PipelineSendsShareTheNics) {
+  for (const int nics : {0, 4, 1}) {
+    Cluster c = bandwidth_only(8, 4);
+    c.nics_per_node = nics;
+    for (const Layout& l : layouts_of(32)) {
+      // Stages smaller than a node: the hop at the node's border is the slowest.
+      if (l.pipeline_parallel_size == 1) continue;
+      expect_agreement(Collective::send_recv, Group::pipeline, l, c);
+    }
+  }
+}
+
+TEST(ClosedForms, NodesThatAreNoPowerOfTwo) {
+  // Tensor groups of 2, 3, 4, 6, 12 and data groups beside them, on nodes of 6.
+  for (const int tp : {2, 3, 4, 6, 12}) {
+    const Cluster c = bandwidth_only(6, 4);
+    const Layout l{.tensor_parallel_size = tp, .data_parallel_size = 24 / tp};
+    expect_agreement(Collective::all_gather, Group::tensor, l, c);
+    expect_agreement(Collective::all_gather, Group::data, l, c);
+  }
+}
+
+TEST(ClosedForms, IslandsOfTwo) {
+  Cluster c = bandwidth_only(8, 2);
+  c.node_fabric = NodeFabric::pcie;
+  c.intra_node.bandwidth = gigabytes_per_second(32);
+  c.nics_per_node = 1;
+  c.inter_node.bandwidth = gigabytes_per_second(3.125);
+  c.gpus_per_island = 2;
+  c.island.bandwidth = gigabytes_per_second(300);
+  for (const int tp : {2, 4, 8, 16}) {
+    const Layout l{.tensor_parallel_size = tp, .data_parallel_size = 16 / tp};
+    expect_agreement(Collective::all_gather, Group::tensor, l, c);
+    if (tp < 16) expect_agreement(Collective::all_gather, Group::data, l, c);
+  }
+}
+
+TEST(ClosedForms, TheDataAxisInsideThePipeline) {
+  for (const int nics : {0, 2}) {
+    Cluster c = bandwidth_only(8, 8);
+    c.nics_per_node = nics;
+    for (Layout l : layouts_of(64)) {
+      l.rank_order = {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
+      if (l.data_parallel_size > 1) expect_agreement(Collective::all_gather, Group::data, l, c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace meshwright

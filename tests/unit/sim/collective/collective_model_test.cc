@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/collective/collective_model.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright {
+namespace {
+
+constexpr Collective kAll[] = {Collective::all_reduce,     Collective::all_gather,
+                               Collective::reduce_scatter, Collective::all_to_all,
+                               Collective::broadcast,      Collective::send_recv};
+
+// 400 GB/s inside at 5 + 1 us a step; a 50 GB/s NIC a device at 20 + 8 us a step.
+Cluster cluster() {
+  Cluster c;
+  c.gpus_per_node = 8;
+  c.num_nodes = 4;
+  c.intra_node.bandwidth = gigabytes_per_second(400);
+  c.intra_node.bandwidth_fraction = 1.0;
+  c.intra_node.base_latency = microseconds(5);
+  c.intra_node.latency = microseconds(1);
+  c.inter_node.bandwidth = gigabytes_per_second(50);
+  c.inter_node.bandwidth_fraction = 1.0;
+  c.inter_node.base_latency = microseconds(20);
+  c.inter_node.latency = microseconds(8);
+  return c;
+}
+
+double us(Collective collective, double payload, const Placement& p, const Cluster& c) {
+  return collective_model_time(collective, bytes(payload), p, c).value() * 1e6;
+}
+
+TEST(CollectiveModel, ARingAllReduceInANodeIsStepsPlusBytes) {
+  // 8 ranks, 800 MB: 5 + 14 * 1 + 2 * 7/8 * 800e6 / 400e9 = 19 + 3500 us.
+  EXPECT_NEAR(us(Collective::all_reduce, 800e6, {8, 8, 1, 1}, cluster()), 3519.0, 1e-6);
+  // All-gather: 5 + 7 + 7/8 * 800e6 / 400e9 = 12 + 1750 us.
+  EXPECT_NEAR(us(Collective::all_gather, 800e6, {8, 8, 1, 1}, cluster()), 1762.0, 1e-6);
+}
+
+TEST(CollectiveModel, TheSwitchReducesOnlyForAllReduceAndLargeGroups) {
+  Cluster c = cluster();
+  c.intra_node.sharp_bandwidth_fraction = 1.25;
+  c.intra_node.sharp_min_group = 5;
+  // 19 + 3500 / 1.25.
+  EXPECT_NEAR(us(Collective::all_reduce, 800e6, {8, 8, 1, 1}, c), 2819.0, 1e-6);
+  EXPECT_NEAR(us(Collective::all_gather, 800e6, {8, 8, 1, 1}, c), 1762.0, 1e-6);
+  // 4 ranks stay on the ring: 5 + 6 + 1.5 * 800e6 / 400e9 = 3011 us.
+  EXPECT_NEAR(us(Collective::all_reduce, 800e6, {4, 4, 1, 1}, c), 3011.0, 1e-6);
+}
+
+TEST(CollectiveModel, EndsOfARingCountMoreInSmallGroups) {
+  Cluster c = cluster();
+  c.intra_node.ring_end_cost = 1.0;
+  // All-gather over 2: 5 + 1 + 400e6 / 400e9 * (1 + 1/2) = 1506 us; all-reduce passes twice:
+  // 5 + 2 + 800e6 / 400e9 * (1 + 1/4) = 2507 us.
+  EXPECT_NEAR(us(Collective::all_gather, 800e6, {2, 2, 1, 1}, c), 1506.0, 1e-6);
+  EXPECT_NEAR(us(Collective::all_reduce, 800e6, {2, 2, 1, 1}, c), 2507.0, 1e-6);
+}
+
+TEST(CollectiveModel, AMediumMessagePaysTheRamp) {
+  Cluster c = cluster();
+  c.intra_node.ramp_latency = microseconds(10);
+  c.intra_node.ramp_bytes = bytes(1e6);
+  // Broadcast of 9 MB over 8: 5 + 7 + 22.5, and 10 * 3 * 9 / (9 + 3 * 1) = 22.5 us.
+  EXPECT_NEAR(us(Collective::broadcast, 9e6, {8, 8, 1, 1}, c), 57.0, 1e-6);
+}
+
+TEST(CollectiveModel, ManyNodesAreBoundByTheNarrowerOfLinksAndNics) {
+  // 4 nodes of 8: NICs 8 * 50 = 400 GB/s, as wide as the links. A hop inside costs 1 us, with
+  // Simple 3.4. 3.2 GB move 2 * 31/32 * 3.2e9 / 400e9 = 15500 us by ring, / 0.92 by tree. Ring with
+  // Simple: 20 + 6 * 8 + 56 * 3.4 + 15500.
+  EXPECT_NEAR(us(Collective::all_reduce, 3.2e9, {32, 8, 4, 1}, cluster()), 15758.4, 1e-3);
+}
+
+TEST(CollectiveModel, AMediumAllReduceTakesTheTreeWithLl128) {
+  // 16 MB: 77.5 us by ring. Tree, LL128: 20 + 2 * 2 * 8 * 8.5 / 14 + 14 * 1 +
+  // 77.5 / (0.85 * 120 / 128) = 20 + 19.4286 + 14 + 97.2549. Simple: 20 + 32 + 14 * 3.4 + 84.2391 =
+  // 183.8; ring with Simple 20 + 48 + 190.4 + 77.5.
+  EXPECT_NEAR(us(Collective::all_reduce, 16e6, {32, 8, 4, 1}, cluster()), 150.6835, 1e-3);
+}
+
+TEST(CollectiveModel, ASmallMessageTakesLl) {
+  // All-gather of 32 kB: 0.0775 us by Simple, ten times that by LL. LL: 20 + 3 * 8 * 2.7 / 14 +
+  // 28 * 1 + 0.775; Simple: 20 + 24 + 95.2 + 0.0775.
+  EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, cluster()), 53.4036, 1e-3);
+}
+
+TEST(CollectiveModel, AnIslandHasItsOwnLink) {
+  Cluster c = cluster();
+  c.gpus_per_island = 2;
+  c.island.bandwidth = gigabytes_per_second(100);
+  c.island.bandwidth_fraction = 0.5;
+  c.island.latency = microseconds(3);
+  Placement pair{2, 2, 1, 4};
+  pair.in_island = true;
+  // 3 + 1/2 * 100e6 / 50e9.
+  EXPECT_NEAR(us(Collective::all_gather, 100e6, pair, c), 1003.0, 1e-6);
+}
+
+BytesPerSecond ring_share(const Placement& p, const Cluster& c) {
+  return nic_share(Collective::all_gather, p, c);
+}
+
+TEST(NicShare, OneMemberANodeHasOneNic) {
+  // Eight such groups, one NIC each.
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, cluster()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({4, 1, 4, 1}, cluster()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({32, 8, 4, 1}, cluster()), gigabytes_per_second(400));
+}
+
+TEST(NicShare, FewerNicsThanDevicesAreShared) {
+  // 4 NICs of 100 GB/s for 8 devices. Alone, one member reaches a whole NIC; eight groups share.
+  Cluster c = cluster();
+  c.nics_per_node = 4;
+  EXPECT_EQ(ring_share({4, 1, 4, 1}, c), gigabytes_per_second(100));
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
+}
+
+TEST(NicShare, ThirtyTwoNicsAreFourForEachOfEightDevices) {
+  Cluster c = cluster();
+  c.nics_per_node = 32;
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
+}
+
+TEST(NicShare, TheEmptiestNodeCounts) {
+  Placement uneven{5, 4, 2, 1};
+  uneven.fewest_per_node = 1;
+  EXPECT_EQ(ring_share(uneven, cluster()), gigabytes_per_second(50));
+}
+
+TEST(NicShare, AnOversubscribedSpineCountsAsOftenAsTheTrafficCrossesIt) {
+  // 8 nodes on 2 leaves: a ring leaves a leaf on 2 of 8 hops, an all-to-all with 4 of 7 peers. Four
+  // times over-subscribed: 4 * 2 / 8 = 1, no loss; 4 * 4 / 7.
+  Cluster c = cluster();
+  c.spine_oversubscription = 4.0;
+  Placement p{64, 8, 8, 1};
+  p.num_leaves = 2;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(400));
+  EXPECT_NEAR(nic_share(Collective::all_to_all, p, c).value(), 400e9 * 7 / 16, 1.0);
+  // Every node on its own leaf: all hops cross.
+  p.num_leaves = 8;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(100));
+  // And every leaf in its own pod, spines over-subscribed twice.
+  c.core_oversubscription = 2.0;
+  p.num_pods = 8;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(50));
+}
+
+TEST(CollectiveModel, AllToAllSendsWhatLeavesTheNodeThroughItsNics) {
+  // 16 ranks on 2 nodes, 16 MB each: half of it leaves, 8 * 8 MB = 64 MB through 400 GB/s: 160 us;
+  // 7/16 * 16 MB stay inside: 17.5 us meanwhile. 20 + 8 + 160.
+  EXPECT_NEAR(us(Collective::all_to_all, 16e6, {16, 8, 2, 1}, cluster()), 188.0, 1e-6);
+}
+
+TEST(CollectiveModel, AGroupOfOneCostsNothing) {
+  for (const Collective collective : kAll) {
+    EXPECT_EQ(us(collective, 1e9, {1, 1, 1, 1}, cluster()), 0.0);
+  }
+}
+
+TEST(CollectiveModel, MorePayloadIsNeverFasterAndMoreBandwidthNeverSlower) {
+  Cluster base = cluster();
+  base.intra_node.ramp_latency = base.inter_node.ramp_latency = microseconds(15);
+  base.intra_node.ramp_bytes = base.inter_node.ramp_bytes = kibibytes(1500);
+  base.intra_node.sharp_bandwidth_fraction = 1.02;
+  base.intra_node.sharp_min_group = 5;
+  Cluster faster = base;
+  faster.intra_node.bandwidth *= 2.0;
+  faster.inter_node.bandwidth *= 2.0;
+  for (const Placement& p : {Placement{2, 2, 1, 4}, Placement{8, 8, 1, 1}, Placement{4, 1, 4, 8},
+                             Placement{32, 8, 4, 1}}) {
+    for (const Collective collective : kAll) {
+      double last = 0.0;
+      for (double payload = 64; payload < 1e11; payload *= 1.7) {
+        const double time = us(collective, payload, p, base);
+        ASSERT_GE(time, last);
+        ASSERT_LE(us(collective, payload, p, faster), time);
+        last = time;
+      }
+    }
+  }
+}
+
+TEST(CollectiveModel, SharingNicsNeverHelps) {
+  Cluster c = cluster();
+  c.nics_per_node = 4;
+  double last = 0.0;
+  for (int groups = 1; groups <= 8; ++groups) {
+    const double time = us(Collective::reduce_scatter, 1e8, {4, 1, 4, groups}, c);
+    EXPECT_GE(time, last);
+    last = time;
+  }
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/activation_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "korthikanti.h"
+#include "sim/schedule/moments.h"
+
+namespace meshwright {
+namespace {
+
+// The most that a stage holds for backward at any moment, logits apart.
+Bytes held_bytes(const PublishedRun& setup, const Layout& layout, const Stage& stage) {
+  Bytes most;
+  const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
+                                        num_micro_batches(setup.job.global_batch_size, layout),
+                                        int(stage.chunks.size()), 0);
+  for (const Moment& moment : moments) {
+    Bytes sum;
+    for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+      const auto one = chunk_activations({setup.model, setup.job, layout}, stage, c);
+      sum += double(moment.held[c].whole) * one.whole;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// One micro-batch, all chunks.
+Bytes kept_by_stage(const PublishedRun& setup, const Stage& stage) {
+  Bytes sum;
+  for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
+    sum += chunk_activations(setup, stage, c).whole;
+  }
+  return sum;
+}
+
+// Bytes of one layer in units of s*b*h.
+double layer_over_sbh(const PublishedRun& setup, bool fully_recomputed = false) {
+  const double sbh =
+      double(setup.job.seq_length) * setup.layout.micro_batch_size * setup.model.hidden_size;
+  return layer_activation_bytes(setup.model, LayerKind{}, setup.job, setup.layout,
+                                fully_recomputed) /
+         bytes(sbh);
+}
+
+// 22B: 5as/h = 5 * 64 * 2048 / 6144 = 106.667.
+constexpr double kScores = 5.0 * 64 * 2048 / 6144;
+
+// Korthikanti 2022, equation 1.
+TEST(LayerActivations, OneRankKeeps34AndTheScores) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), 34 + kScores);
+}
+
+// Equation 2: of the 34, 10 are whole on each tensor rank.
+TEST(LayerActivations, TensorParallelismDividesAllBut10) {
+  EXPECT_DOUBLE_EQ(layer_over_sbh(korthikanti_22b()), 10 + 24.0 / 8 + kScores / 8);
+}
+
+// Equation 4.
+TEST(LayerActivations, SequenceParallelismDividesEverything) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.sequence_parallel = true;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), (34 + kScores) / 8);
+}
+
+// Table 2: selective recompute drops the scores; full recompute keeps the input.
+TEST(LayerActivations, RecomputeKeepsTable2) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.recompute_granularity = RecomputeGranularity::selective;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), 10 + 24.0 / 8);
+  setup.layout.sequence_parallel = true;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), 34.0 / 8);
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup, true), 2.0 / 8);
+  setup.layout.sequence_parallel = false;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup, true), 2.0);
+}
+
+// RMSNorm, no dropout, fused attention, SwiGLU, grouped queries: sbh(12 + 4r + 6f/h) and 4 bytes of
+// log-sum-exp a head and position. Llama-3-8B: h 4096, f 14336 = 3.5h, r = 8/32: 12 + 1 + 21 = 34,
+// and 4 * 32 / 4096 = 1/32.
+TEST(LayerActivations, AModernBlock) {
+  PublishedRun setup = modern_layer();
+  setup.job.seq_length = 8192;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), 34 + 1.0 / 32);
+  setup.layout.context_parallel_size = 4;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), (34 + 1.0 / 32) / 4);
+}
+
+// fp8: the linears' inputs are kept in 1 byte; attention's output in 2 for itself beside them.
+TEST(LayerActivations, Fp8KeepsItsOperands) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  setup.job.attention_kernel = AttentionKernel::flash;
+  setup.job.dropout = false;
+  setup.job.precision = Precision::bf16;
+  const double wide = layer_over_sbh(setup);
+  setup.job.precision = Precision::fp8;
+  // Norm outputs 2 * 1 less, GELU's output 4 less, attention's output 1 more.
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup), wide - 2 - 4 + 1);
+}
+
+// Korthikanti 2022, figure 1, first stage, layers only, GiB: without recompute and sequence
+// parallelism, and with both. 175B: 2*7 + 2*8 + 1 = 31 chunks of 4 layers in flight,
+// 124 * 2048 * 12288 * (10 + 3 + 80/8) / 2^30 = 66.84; 530B: 139 chunks of one layer; 1T: 64
+// micro-batches of 2 layers.
+TEST(StageActivations, AreKorthikantis) {
+  struct Row {
+    PublishedRun setup;
+    double none, sequence_and_selective;
+  };
+  for (auto& [setup, none, selective] :
+       {Row{korthikanti_22b(), 59.25, 9.56}, Row{korthikanti_175b(), 66.84, 12.35},
+        Row{korthikanti_530b(), 114.02, 23.08}, Row{korthikanti_1t(), 131.25, 26.56}}) {
+    Layout layout = setup.layout;
+    const Stage stage = layers_only(setup);
+    const auto activations = [&] { return in_gibibytes(held_bytes(setup, layout, stage)); };
+    EXPECT_NEAR(activations(), none, 0.005);  // two decimals are published
+    layout.sequence_parallel = true;
+    layout.recompute_granularity = RecomputeGranularity::selective;
+    EXPECT_NEAR(activations(), selective, 0.005);
+  }
+}
+
+// 48 layers, a checkpoint every 6: 8 inputs of 2sbh kept.
+TEST(StageActivations, UniformRecomputeKeepsOneInputAGroup) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.recompute_granularity = RecomputeGranularity::full;
+  const Stage stage = layers_only(setup);
+  const Bytes input = layer_input_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(kept_by_stage(setup, stage), 48 * input);
+  setup.layout.recompute_num_layers = 6;
+  EXPECT_EQ(kept_by_stage(setup, stage), 8 * input);
+}
+
+// The block method recomputes the first 6 of 48 layers and keeps the other 42 whole.
+TEST(StageActivations, BlockRecomputeKeepsTheOtherLayersWhole) {
+  PublishedRun setup = korthikanti_22b();
+  const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
+  const Bytes input = layer_input_bytes(setup.model, setup.job, setup.layout);
+  setup.layout.recompute_granularity = RecomputeGranularity::full;
+  setup.layout.recompute_method = RecomputeMethod::block;
+  setup.layout.recompute_num_layers = 6;
+  EXPECT_DOUBLE_EQ(kept_by_stage(setup, layers_only(setup)) / input, 6 + 42 * (layer / input));
+}
+
+// 10 of 48 layers on the host: 38 stay.
+TEST(StageActivations, OffloadLeavesTheOtherLayers) {
+  PublishedRun setup = korthikanti_22b();
+  const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
+  setup.layout.cpu_offloading_num_layers = 10;
+  EXPECT_DOUBLE_EQ(kept_by_stage(setup, layers_only(setup)) / layer, 38);
+}
+
+// The first chunk of a stage is treated first: of 4 + 4 layers 6 are recomputed, 4 and 2.
+TEST(StageActivations, ChunksTakeTheStagesTreatedLayersInOrder) {
+  PublishedRun setup = korthikanti_175b();
+  setup.layout.recompute_granularity = RecomputeGranularity::full;
+  setup.layout.recompute_method = RecomputeMethod::block;
+  setup.layout.recompute_num_layers = 6;
+  const Stage stage = layers_only(setup);
+  const auto recomputed = [&](std::size_t chunk) {
+    int count = 0;
+    for (const LayerRun& run : chunk_layers(setup.model, setup.layout, stage, chunk)) {
+      count += run.layer.fully_recomputed ? run.count : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(recomputed(0), 4);
+  EXPECT_EQ(recomputed(1), 2);
+  EXPECT_EQ(recomputed(2), 0);
+}
+
+// A stage between others receives its input and sends its output away: one tensor a layer. The
+// first stage's embedding adds the token ids (and a dropout mask), the last stage the input and the
+// output of the final norm.
+TEST(StageActivations, CountTheTensorsAtTheEndsOnce) {
+  PublishedRun setup = korthikanti_1t();
+  const auto stages = pipeline_stages(setup.model, setup.layout);
+  const double rows = 2048;
+  const double h = 25600;
+  const Bytes middle = kept_by_stage(setup, stages[1]);
+  EXPECT_EQ(kept_by_stage(setup, stages.front()) - middle, bytes(rows * h + 8 * rows));
+  EXPECT_EQ(kept_by_stage(setup, stages.back()) - middle, bytes(2 * 2 * rows * h));
+}
+
+// Qi 2024 (arXiv 2401.10241), table 1: 32sbh of a layer wait for the weight gradients. Linear
+// inputs 2 + 2 + 2 + 8, output gradients 6 + 2 + 8 + 2.
+TEST(WeightGradients, NeedThirtyTwoBytesAnElement) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  const double sbh = 2048.0 * 4 * 6144;
+  const auto kept = [&] {
+    return layer_weight_gradient_bytes(setup.model, {}, setup.job, setup.layout) / bytes(sbh);
+  };
+  EXPECT_DOUBLE_EQ(kept(), 32);
+  setup.layout.tensor_parallel_size = 8;  // of the 32, two inputs and two gradients stay whole
+  EXPECT_DOUBLE_EQ(kept(), 8 + 24.0 / 8);
+  setup.layout.sequence_parallel = true;
+  EXPECT_DOUBLE_EQ(kept(), 32.0 / 8);
+}
+
+// Transformer Engine's all-to-all attention keeps its output twice: 2sbh/c more.
+TEST(ContextParallel, AllToAllKeepsTheAttentionOutputTwice) {
+  PublishedRun setup = korthikanti_22b();
+  setup.layout.tensor_parallel_size = 1;
+  setup.layout.context_parallel_size = 4;
+  const double ring = layer_over_sbh(setup);
+  setup.layout.cp_comm_type = ContextParallelAlgorithm::a2a;
+  EXPECT_DOUBLE_EQ(layer_over_sbh(setup) - ring, 2.0 / 4);
+}
+
+// 22B: 4 * 2048 positions, 51200 / 8 columns; fp32 probabilities, and 2 bytes beside them. Fused:
+// the logits alone.
+TEST(Logits, KeepProbabilitiesOrThemselves) {
+  PublishedRun setup = korthikanti_22b();
+  const double entries = 4.0 * 2048 * 51200 / 8;
+  const LogitsBytes plain = logits_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(plain.kept, bytes(4 * entries));
+  EXPECT_EQ(plain.beside, bytes(2 * entries));
+  EXPECT_EQ(plain.weight_gradient, bytes(51200.0 / 8 * 6144 * 2));
+  setup.job.cross_entropy_loss_fusion = true;
+  const LogitsBytes fused = logits_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(fused.kept, bytes(2 * entries));
+  EXPECT_EQ(fused.beside, Bytes{});
+}
+
+// Eager: 4 bytes kept; beside them the fp32 logits, and the 4 bytes of the micro-batch before.
+TEST(Logits, AreHeldThreeTimesByEagerKernels) {
+  PublishedRun setup = korthikanti_22b();
+  setup.job.kernel_fusion = KernelFusion::eager;
+  const double entries = 4.0 * 2048 * 51200 / 8;
+  const LogitsBytes eager = logits_bytes(setup.model, setup.job, setup.layout);
+  EXPECT_EQ(eager.kept, bytes(4 * entries));
+  EXPECT_EQ(eager.beside, bytes(8 * entries));
+}
+
+// A gated layer of f = 4h, fused attention, no dropout, t = 1, in units of 2sbh: norm outputs 2,
+// q, k, v and attention's output 4, residual streams 2, gate and up 8, their product 4: 20, and
+// 4ab/h bytes of log-sum-exp. Eager adds the activated gate, 4. With t = 8 and sequence parallelism
+// all is divided by 8, but eager keeps the gathered input of the MLP: 24/8 + 7/8.
+TEST(EagerKernels, KeepTheActivatedGateAndAGatheredInput) {
+  PublishedRun setup = korthikanti_22b();
+  setup.model.activation = Activation::swiglu;
+  setup.job.attention_kernel = AttentionKernel::flash;
+  setup.job.dropout = false;
+  setup.layout.tensor_parallel_size = 1;
+  setup.layout.sequence_parallel = false;
+  setup.layout.recompute_granularity = RecomputeGranularity::none;
+  const double log_sum_exp = 4.0 * 64 / 6144;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 20 + log_sum_exp, 1e-9);
+  setup.job.kernel_fusion = KernelFusion::eager;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * 24 + log_sum_exp, 1e-9);
+  setup.layout.tensor_parallel_size = 8;
+  setup.layout.sequence_parallel = true;
+  EXPECT_NEAR(layer_over_sbh(setup), 2 * (24 + 7) / 8.0 + log_sum_exp / 8, 1e-9);
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "korthikanti.h"
+#include "sim/memory/activation_memory.h"
+
+namespace meshwright {
+namespace {
+
+StageParameters one_million() { return {1e6, 0}; }
+
+double state_bytes_per_parameter(const Job& job, const Layout& layout) {
+  return model_state_memory(one_million(), job, layout).total() / bytes(1e6);
+}
+
+Job job_with(Precision precision) {
+  Job job;
+  job.precision = precision;
+  return job;
+}
+
+Layout sharded_over(int data, int zero_stage) {
+  Layout layout;
+  layout.data_parallel_size = data;
+  layout.zero_stage = zero_stage;
+  return layout;
+}
+
+// Megatron-LM dist_optimizer.md: bf16 with fp32 gradients 2 + 4 + (4 + 4 + 4) = 18, distributed
+// 6 + 12/d; fp32 4 + 4 + (4 + 4) = 16, distributed 8 + 8/d; fp16 with fp16 gradients
+// 2 + 2 + (4 + 4 + 4 + 4) = 20, distributed 4 + 16/d.
+TEST(ModelState, BytesPerParameterAreMegatrons) {
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(8, 0)), 18);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(8, 1)), 7.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::fp32), sharded_over(8, 0)), 16);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::fp32), sharded_over(8, 1)), 9);
+  Job fp16 = job_with(Precision::fp16);
+  fp16.gradient_precision = Precision::fp16;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 0)), 20);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 1)), 6);
+}
+
+// Eager: DistributedDataParallel's buckets hold the gradients once more in bf16, 18 + 2, once there
+// is somebody to reduce with.
+TEST(ModelState, EagerJobsHoldBucketsToo) {
+  Job job = job_with(Precision::bf16);
+  job.kernel_fusion = KernelFusion::eager;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 0)), 20);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 1)), 9.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(1, 0)), 18);
+}
+
+// ZeRO (1910.02054, figure 1), 16-bit gradients, d = 4: 2 + 2 + 12 = 16; stage 1 4 + 12/4 = 7;
+// stage 2 2 + 14/4 = 5.5; stage 3 16/4 = 4.
+TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
+  Job job = job_with(Precision::bf16);
+  job.gradient_precision = Precision::bf16;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 0)), 16);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 1)), 7);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 2)), 5.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 3)), 4);
+}
+
+// Hybrid sharding: 16 data ranks, copies shared by 4: as with 4 data ranks.
+TEST(ModelState, HybridShardsShareWithinTheirGroupOnly) {
+  Layout hybrid = sharded_over(16, 3);
+  hybrid.zero_shard_size = 4;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), hybrid),
+                   state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(4, 3)));
+}
+
+// 8 dense ranks in shards of 2, 4 copies; experts over 2 of them: their 4 ranks in shards of 1. One
+// rule for memory, volume and the optimizer's time.
+TEST(ModelState, ExpertsHaveAsManyCopiesAsTheRest) {
+  Layout layout = sharded_over(8, 1);
+  layout.expert_parallel_size = 2;
+  layout.zero_shard_size = 2;
+  EXPECT_EQ(expert_shard_group_size(layout), 1);
+  layout.zero_shard_size = 0;
+  EXPECT_EQ(expert_shard_group_size(layout), 4);
+  layout.expert_parallel_size = 8;
+  layout.zero_shard_size = 2;
+  EXPECT_EQ(expert_shard_group_size(layout), 1);
+}
+
+// Context ranks hold the same weights and share the sharded state: d*c = 2*4.
+TEST(ModelState, ContextRanksShareTheShards) {
+  Layout layout = sharded_over(2, 1);
+  layout.context_parallel_size = 4;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), layout), 6 + 12.0 / 8);
+}
+
+// Experts over ep = 4 of d = 8 ranks: their state has 8/4 = 2 owners. Dense 1e6 over 8.
+TEST(ModelState, ExpertsShardOverTheirOwnDataRanks) {
+  Layout layout = sharded_over(8, 1);
+  layout.expert_parallel_size = 4;
+  const StageMemory memory = model_state_memory({1e6, 1e6}, job_with(Precision::bf16), layout);
+  EXPECT_DOUBLE_EQ(memory.optimizer / bytes(1e6), 12.0 / 8 + 12.0 / 2);
+}
+
+TEST(ModelState, OneRankShardsNothing) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(1, zero)),
+                     18);
+  }
+}
+
+TEST(ModelState, OffloadLeavesWeightsAndGradients) {
+  Layout layout;
+  layout.optimizer_offload = true;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), layout), 6);
+}
+
+TEST(ModelState, MoreShardingNeverNeedsMore) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    for (int d = 1; d < 64; d *= 2) {
+      EXPECT_LE(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(2 * d, zero)),
+                state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(d, zero)));
+    }
+  }
+}
+
+// A layer has 12h^2 weights and 13h biases and norms; of the latter norms 4h and the two
+// row-parallel biases 2h are whole on each tensor rank, 7h are split. On a stage without embedding:
+//   22B  48 layers, h 6144, t 8:   (48 * 12h^2 / 8) * 18 = 45.5625 GiB (Korthikanti 2022, figure 1:
+//        45.56) and (48 * (6 + 7/8) h) * 18 = 0.0340 GiB of biases and norms.
+//   530B 3 layers, h 20480, t 8: 31.6406 GiB (31.64) and 0.0071 GiB.
+TEST(StageParameters, WeightsAndOptimizerAreKorthikantis) {
+  for (const auto& [setup, published] :
+       {std::pair{korthikanti_22b(), 45.5625}, std::pair{korthikanti_175b(), 45.5625},
+        std::pair{korthikanti_530b(), 31.640625}, std::pair{korthikanti_1t(), 32.958984375}}) {
+    const Stage stage = layers_only(setup);
+    const double h = setup.model.hidden_size;
+    const double biases_and_norms =
+        in_gibibytes(bytes(stage.num_layers() * (6 + 7.0 / 8) * h * 18));
+    const auto parameters = stage_parameters(setup.model, setup.job, setup.layout, stage);
+    const Bytes state = model_state_memory(parameters, setup.job, setup.layout).total();
+    EXPECT_DOUBLE_EQ(in_gibibytes(state), published + biases_and_norms);
+    EXPECT_NEAR(in_gibibytes(state) / published, 1.0, 0.001);
+  }
+}
+
+Model tiny_model() {
+  Model model;
+  model.num_layers = 4;
+  model.hidden_size = 64;
+  model.ffn_hidden_size = 256;
+  model.num_attention_heads = 4;
+  model.num_query_groups = 4;
+  model.kv_channels = 16;
+  model.vocab_size = 1000;
+  model.max_position_embeddings = 128;
+  return model;
+}
+
+Layout two_stages() {
+  Layout layout;
+  layout.pipeline_parallel_size = 2;
+  return layout;
+}
+
+// 1000 words are padded to 1024 rows of 64. Stage 0: the table, 128 positions. Stage 1: the final
+// norm (2*64) and its own copy of the tied table.
+TEST(StageParameters, ATiedHeadOnAnotherStageHasItsOwnCopy) {
+  Model model = tiny_model();
+  const Job job;
+  const Layout layout = two_stages();
+  const auto stages = pipeline_stages(model, layout);
+  const double first = stage_parameters(model, job, layout, stages[0]).dense;
+  const double last = stage_parameters(model, job, layout, stages[1]).dense;
+  EXPECT_DOUBLE_EQ(first - last, 128 * 64 - 2 * 64);
+  // Untied: the head has a matrix anyway, and the sum stays.
+  model.tied_embeddings = false;
+  EXPECT_DOUBLE_EQ(stage_parameters(model, job, layout, stages[1]).dense, last);
+}
+
+TEST(StageParameters, ATiedHeadBesideTheEmbeddingSharesItsMatrix) {
+  Model model = tiny_model();
+  const Job job;
+  const Layout layout;
+  const auto stage = pipeline_stages(model, layout).front();
+  const double tied = stage_parameters(model, job, layout, stage).dense;
+  model.tied_embeddings = false;
+  EXPECT_DOUBLE_EQ(stage_parameters(model, job, layout, stage).dense - tied, 1024 * 64);
+}
+
+// DualPipe holds every chunk twice: the layers of all stages add up to twice the model's.
+TEST(StageParameters, DualPipeHoldsTheModelTwice) {
+  const Model model = tiny_model();
+  const Job job;
+  Layout layout = two_stages();
+  const auto layers = [&](const Layout& l) {
+    int sum = 0;
+    for (const Stage& stage : pipeline_stages(model, l)) sum += stage.num_layers();
+    return sum;
+  };
+  EXPECT_EQ(layers(layout), 4);
+  layout.schedule = PipelineSchedule::dualpipe;
+  layout.virtual_pipeline_parallel_size = 2;
+  EXPECT_EQ(layers(layout), 8);
+  // Each stage has an embedding and a head, which share the tied table: its 1024*64 once.
+  const auto stages = pipeline_stages(model, layout);
+  EXPECT_DOUBLE_EQ(stage_parameters(model, job, layout, stages[0]).dense,
+                   stage_parameters(model, job, layout, stages[1]).dense);
+}
+
+TEST(StageParameters, TensorAndExpertSizesNeverAddWeights) {
+  Model model = tiny_model();
+  model.moe = MixtureOfExperts{};
+  model.moe->num_moe_experts = 8;
+  model.moe->moe_router_topk = 2;
+  model.moe->moe_ffn_hidden_size = 128;
+  const Job job;
+  const auto parameters = [&](int t, int e) {
+    Layout layout;
+    layout.tensor_parallel_size = t;
+    layout.expert_parallel_size = e;
+    layout.expert_tensor_parallel_size = 1;
+    layout.data_parallel_size = e;
+    return stage_parameters(model, job, layout, pipeline_stages(model, layout).front());
+  };
+  EXPECT_LT(parameters(2, 1).dense, parameters(1, 1).dense);
+  // 8 experts of 2*64*128 weights in 4 layers, divided by 4 ranks.
+  EXPECT_DOUBLE_EQ(parameters(1, 4).expert, 4 * 8 * 2.0 * 64 * 128 / 4);
+  EXPECT_DOUBLE_EQ(parameters(1, 1).expert, 4 * parameters(1, 4).expert);
+}
+
+Job tiny_job() {
+  Job job;
+  job.seq_length = 128;
+  job.global_batch_size = 8;
+  return job;
+}
+
+// The table's logits: 128 positions x 1024 rows, 4 bytes of probability; at the peak the output
+// linear turns them into a gradient of 2.
+TEST(StageMemory, FirstAndLastStageDiffer) {
+  const Model model = tiny_model();
+  const Layout layout = two_stages();
+  const auto stages = pipeline_stages(model, layout);
+  const StageMemory first = stage_memory(model, tiny_job(), layout, stages[0], 0);
+  const StageMemory last = stage_memory(model, tiny_job(), layout, stages[1], 1);
+  EXPECT_EQ(first.logits, Bytes{});
+  EXPECT_GE(last.logits, bytes(128.0 * 1024 * 2));
+  EXPECT_LE(last.logits, bytes(128.0 * 1024 * 6));
+  EXPECT_GT(first.activations, last.activations);  // two micro-batches in flight against one
+}
+
+TEST(StageMemory, GpipeKeepsTheLogitsOfAllMicroBatches) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  const Stage last = pipeline_stages(model, layout)[1];
+  const StageMemory alternating = stage_memory(model, tiny_job(), layout, last, 1);
+  layout.schedule = PipelineSchedule::gpipe;
+  const StageMemory gpipe = stage_memory(model, tiny_job(), layout, last, 1);
+  EXPECT_EQ(gpipe.logits - alternating.logits, 7 * bytes(128.0 * 1024 * 4));
+  EXPECT_EQ(gpipe.activations, 8 * alternating.activations);
+}
+
+// Two tensors of 128 * 64 * 2 bytes are on their way only when messages overlap with compute.
+TEST(StageMemory, OverlappedMessagesHaveTheirOwnBuffers) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  const Stage first = pipeline_stages(model, layout)[0];
+  const auto buffers = [&] {
+    return stage_memory(model, tiny_job(), layout, first, 0).communication_buffers;
+  };
+  EXPECT_EQ(buffers(), Bytes{});
+  layout.overlap_p2p_comm = true;
+  EXPECT_EQ(buffers(), bytes(2.0 * 128 * 64 * 2));
+}
+
+// Four layers as 3 + 1: the first stage holds 2 micro-batches of 3 layers, the last 1 of 1.
+TEST(StageMemory, UnevenStagesHoldTheirOwnLayers) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  layout.num_layers_in_first_pipeline_stage = 3;
+  const auto stages = pipeline_stages(model, layout);
+  const Bytes layer = layer_activation_bytes(model, {}, tiny_job(), layout, false);
+  const Bytes ids = bytes(8.0 * 128);
+  EXPECT_EQ(stage_memory(model, tiny_job(), layout, stages[0], 0).activations,
+            2 * (3 * layer + ids));
+}
+
+// Interleaved over 2 stages with chunks of 1, 4 micro-batches: the peak is the walk's over the
+// program with each chunk's own bytes.
+TEST(StageMemory, PeakIsTheLargestMoment) {
+  const Model model = tiny_model();
+  Layout layout = two_stages();
+  layout.schedule = PipelineSchedule::interleaved;
+  layout.virtual_pipeline_parallel_size = 2;
+  const Stage stage = pipeline_stages(model, layout)[1];  // layers 1 and 3, the head
+  const auto held = [&](std::size_t c) {
+    return chunk_activations({model, tiny_job(), layout}, stage, c);
+  };
+  // 3 chunks in flight at the first backward (2 + 1), of the head's chunk one.
+  const StageMemory peak = stage_memory(model, tiny_job(), layout, stage, 1);
+  EXPECT_EQ(peak.activations, 2 * held(0).whole + held(1).whole);
+  EXPECT_EQ(peak.logits, held(1).logits + logits_bytes(model, tiny_job(), layout).beside);
+}
+
+// fp8: each linear weight in two 1-byte copies beside the 16-bit one; a layer has 12 * 64^2 of
+// them.
+TEST(StageMemory, Fp8KeepsTwoCopiesOfEachLinear) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  Job job = tiny_job();
+  const Bytes wide = stage_memory(model, job, Layout{}, stage, 0).weights;
+  job.precision = Precision::fp8;
+  EXPECT_EQ(stage_memory(model, job, Layout{}, stage, 0).weights - wide,
+            bytes(2.0 * 4 * 12 * 64 * 64));
+}
+
+// fp8_param_gather: those 12 * 64^2 weights of each of the 4 layers have no 16-bit copy, as long as
+// an optimizer is sharded.
+TEST(StageMemory, Fp8WeightsAloneNeedNoWideCopy) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  Job job = tiny_job();
+  job.precision = Precision::fp8;
+  const auto weights = [&](int zero_stage) {
+    return stage_memory(model, job, sharded_over(4, zero_stage), stage, 0).weights;
+  };
+  const Bytes both = weights(1);
+  job.fp8_param_gather = true;
+  EXPECT_EQ(both - weights(1), bytes(2.0 * 4 * 12 * 64 * 64));
+  EXPECT_EQ(weights(0), both);
+}
+
+// 4 experts of 2 * 64 * 32 weights in each of 4 layers; router (64 * 4) and table are not fp8's.
+TEST(Fp8Parameters, ExpertsAreCountedApart) {
+  Model model = tiny_model();
+  Job job = tiny_job();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  EXPECT_EQ(fp8_parameters(model, job, Layout{}, stage).dense, 0.0);
+  job.precision = Precision::fp8;
+  EXPECT_EQ(fp8_parameters(model, job, Layout{}, stage).dense, 4.0 * 12 * 64 * 64);
+  model.moe = MixtureOfExperts{};
+  model.moe->num_moe_experts = 4;
+  model.moe->moe_router_topk = 2;
+  model.moe->moe_ffn_hidden_size = 32;
+  const StageParameters found = fp8_parameters(model, job, Layout{}, stage);
+  EXPECT_EQ(found.dense, 4.0 * 4 * 64 * 64);
+  EXPECT_EQ(found.expert, 4.0 * 4 * 2 * 64 * 32);
+}
+
+// What a search may remember apart: sharding changes the states, never the rest.
+TEST(StageMemory, ThePartThatChangesDoesNotDependOnZero) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  const Bytes plain = moving_memory(model, tiny_job(), sharded_over(4, 0), stage, 0).total();
+  EXPECT_EQ(moving_memory(model, tiny_job(), sharded_over(4, 3), stage, 0).total(), plain);
+}
+
+// ZeRO-3 over 4 ranks gathers the largest unit twice (now and next) and reduces one gradient. The
+// table, 1024*64 = 65536, is larger than a layer, 12*64^2 + 13*64 = 49984.
+TEST(StageMemory, ZeroThreeGathersItsLargestUnit) {
+  const Model model = tiny_model();
+  const Job job = tiny_job();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  const Bytes two = stage_memory(model, job, sharded_over(4, 2), stage, 0).communication_buffers;
+  const Bytes three = stage_memory(model, job, sharded_over(4, 3), stage, 0).communication_buffers;
+  EXPECT_EQ(three - two, bytes(65536.0 * (2 * 2 + 4)));
+}
+
+TEST(AllocatorReserve, IsAShareOfAGpuAndNothingOfACpu) {
+  Device device;
+  device.memory = gibibytes(80);
+  device.num_multiprocessors = 132;
+  EXPECT_DOUBLE_EQ(in_gibibytes(allocator_reserve(device, Layout{})), 4.8);
+  device.num_multiprocessors = 1;
+  EXPECT_EQ(allocator_reserve(device, Layout{}), Bytes{});
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/operators/operators.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace meshwright {
+namespace {
+
+// GPT-3 175B's layer: h = 12288, a = 96, f = 4h.
+Model gpt3() {
+  Model model;
+  model.num_layers = 96;
+  model.hidden_size = 12288;
+  model.ffn_hidden_size = 49152;
+  model.num_attention_heads = 96;
+  model.num_query_groups = 96;
+  model.kv_channels = 128;
+  model.vocab_size = 51200;
+  model.max_position_embeddings = 2048;
+  return model;
+}
+
+Job job_2048(AttentionKernel kernel) {
+  Job job;
+  job.seq_length = 2048;
+  job.global_batch_size = 1536;
+  job.attention_kernel = kernel;
+  return job;
+}
+
+Flops forward_flops(const std::vector<Operator>& ops) {
+  return std::accumulate(ops.begin(), ops.end(), Flops{},
+                         [](Flops sum, const Operator& op) { return sum + op.forward_flops; });
+}
+
+const Operator& find(const std::vector<Operator>& ops, std::string_view name) {
+  for (const Operator& op : ops) {
+    if (op.name == name) return op;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+TEST(Operators, OneLayerCosts24bsh2Plus4bs2hForward) {
+  // Narayanan 2021, appendix: 24 b s h^2 + 4 b s^2 h, b = 1, s = 2048, h = 12288:
+  // 24*2048*12288^2 = 7.421703487488e12; 4*2048^2*12288 = 2.06158430208e11.
+  const auto ops = layer_operators(gpt3(), {}, job_2048(AttentionKernel::unfused), {});
+  EXPECT_DOUBLE_EQ(forward_flops(ops).value(), 7.421703487488e12 + 2.06158430208e11);
+}
+
+TEST(Operators, TensorRanksShareAllProducts) {
+  const Job job = job_2048(AttentionKernel::unfused);
+  Layout split;
+  split.tensor_parallel_size = 8;
+  const Flops whole = forward_flops(layer_operators(gpt3(), {}, job, {}));
+  const Flops shard = forward_flops(layer_operators(gpt3(), {}, job, split));
+  EXPECT_DOUBLE_EQ(shard.value() * 8.0, whole.value());
+}
+
+TEST(Operators, FusedCausalAttentionComputesHalfOfTheScores) {
+  // 4 b s^2 h / 2 = 2*2048^2*12288 = 1.03079215104e11.
+  const auto ops = layer_operators(gpt3(), {}, job_2048(AttentionKernel::flash), {});
+  EXPECT_DOUBLE_EQ(find(ops, "attention.core").forward_flops.value(), 1.03079215104e11);
+}
+
+// b = 1, a = 96, s = 2048: 96 * 2048^2 = 402,653,184 scores of 2 bytes. Under a causal mask forward
+// reads half and writes all (1.5 touches), backward reads half of two and writes all (2).
+TEST(Operators, FusedSoftmaxReadsOnlyTheLowerHalf) {
+  Job job = job_2048(AttentionKernel::unfused);
+  const auto ops = layer_operators(gpt3(), {}, job, {});
+  EXPECT_DOUBLE_EQ(find(ops, "attention.softmax").forward_bytes.value(), 402653184.0 * 3.0);
+  EXPECT_DOUBLE_EQ(find(ops, "attention.softmax").backward_bytes.value(), 402653184.0 * 4.0);
+  job.causal = false;
+  const auto full = layer_operators(gpt3(), {}, job, {});
+  EXPECT_DOUBLE_EQ(find(full, "attention.softmax").forward_bytes.value(), 402653184.0 * 4.0);
+}
+
+// 96 heads over 32 ranks: 3 heads, no multiple of 4, so PyTorch's five kernels run: 6 + 8 + 8 + 8 +
+// 6 bytes a score forward instead of 3. Two sequences more (b = 4): 12 heads, fused again.
+TEST(Operators, SoftmaxIsFusedOnlyForBlocksOfFourHeads) {
+  const Job job = job_2048(AttentionKernel::unfused);
+  Layout layout;
+  layout.tensor_parallel_size = 32;
+  const auto softmax_bytes = [&] {
+    double sum = 0;
+    for (const Operator& op : layer_operators(gpt3(), {}, job, layout)) {
+      if (op.kernel == kernel::kSoftmax) sum += op.forward_bytes.value();
+    }
+    return sum;
+  };
+  const double scores = 3.0 * 2048.0 * 2048.0;
+  EXPECT_DOUBLE_EQ(softmax_bytes(), scores * 36.0);
+  layout.micro_batch_size = 4;
+  EXPECT_DOUBLE_EQ(softmax_bytes(), 4.0 * scores * 3.0);
+}
+
+TEST(Operators, SlidingWindowSeesWindowKeysAQuery) {
+  // s = 2048, w = 512: pairs = s w - w^2/2 = 917504 a head; 4 * 96 heads * 128 * pairs.
+  Model model = gpt3();
+  model.sliding_window = 512;
+  const LayerKind windowed{false, true};
+  const auto ops = layer_operators(model, windowed, job_2048(AttentionKernel::flash), {});
+  EXPECT_DOUBLE_EQ(find(ops, "attention.core").forward_flops.value(), 4.0 * 96 * 128 * 917504);
+}
+
+TEST(Operators, GatedActivationDoublesTheFirstLinear) {
+  Model model = gpt3();
+  model.activation = Activation::swiglu;
+  const auto ops = layer_operators(model, {}, job_2048(AttentionKernel::flash), {});
+  EXPECT_EQ(find(ops, "mlp.fc1").n, 2 * 49152);
+  EXPECT_EQ(find(ops, "mlp.fc2").k, 49152);
+}
+
+TEST(Operators, ColumnsOfSharedQueryGroupsAreSplitEvenlyAndWorkedOnByHead) {
+  // 96 heads and 2 groups of 128 on 8 ranks: (96 + 2 * 2) * 128 / 8 = 1600 columns each. After the
+  // gather a rank works on 12 query heads and one key head.
+  Model model = gpt3();
+  model.num_query_groups = 2;
+  Layout layout;
+  layout.tensor_parallel_size = 8;
+  const auto ops = layer_operators(model, {}, job_2048(AttentionKernel::flash), layout);
+  EXPECT_EQ(find(ops, "attention.qkv").n, 1600);
+  EXPECT_EQ(find(ops, "attention.core").batch, 12);
+}
+
+TEST(Operators, BalancedExpertsSeeTopkTokensOverAllExperts) {
+  Model model = gpt3();
+  model.moe =
+      MixtureOfExperts{.num_moe_experts = 8, .moe_router_topk = 2, .moe_ffn_hidden_size = 1024};
+  Layout layout;
+  layout.expert_parallel_size = 4;
+  layout.data_parallel_size = 4;
+  const LayerKind expert{true, false};
+  const auto ops = layer_operators(model, expert, job_2048(AttentionKernel::flash), layout);
+  // 2048 tokens * 2 copies on each rank; 8/4 = 2 local experts: 2048 rows each.
+  EXPECT_EQ(find(ops, "experts.fc1").batch, 2);
+  EXPECT_EQ(find(ops, "experts.fc1").m, 2048);
+}
+
+// Every expert's buffer is filled to 1.25 of the balanced 2048 rows.
+TEST(Operators, ACapacityFactorFillsTheExpertsBuffers) {
+  Model model = gpt3();
+  model.moe = MixtureOfExperts{.num_moe_experts = 8,
+                               .moe_router_topk = 2,
+                               .moe_ffn_hidden_size = 1024,
+                               .moe_expert_capacity_factor = 1.25};
+  Layout layout;
+  layout.expert_parallel_size = 4;
+  layout.data_parallel_size = 4;
+  const auto ops = layer_operators(model, {true, false}, job_2048(AttentionKernel::flash), layout);
+  EXPECT_EQ(find(ops, "experts.fc1").m, 2560);
+}
+
+TEST(Operators, AModelWithoutAttentionIsTwoLinears) {
+  Model toy;
+  toy.num_layers = 1;
+  toy.hidden_size = 10000;
+  toy.ffn_hidden_size = 3200;
+  toy.normalization = Normalization::none;
+  toy.activation = Activation::relu;
+  const auto ops = layer_operators(toy, {}, job_2048(AttentionKernel::flash), {});
+  ASSERT_EQ(ops.size(), 3U);
+  EXPECT_EQ(ops[0].name, "mlp.fc1");
+  EXPECT_EQ(ops[2].name, "mlp.fc2");
+  EXPECT_TRUE(embedding_operators(toy, job_2048(AttentionKernel::flash), {}).empty());
+}
+
+TEST(Operators, SelectiveRecomputeRunsOnlyTheModulesAskedFor) {
+  Layout layout;
+  layout.recompute_granularity = RecomputeGranularity::selective;
+  layout.recompute_modules = kRecomputeCoreAttention;
+  for (const Operator& op :
+       layer_operators(gpt3(), {}, job_2048(AttentionKernel::unfused), layout)) {
+    EXPECT_EQ(is_recomputed(op, layout, false), op.module == Module::core_attention) << op.name;
+    EXPECT_TRUE(is_recomputed(op, layout, true));
+  }
+}
+
+TEST(Operators, BlockRecomputeCountsLayersAndUniformTakesAll) {
+  Layout layout;
+  EXPECT_EQ(fully_recomputed_layers(layout, 12), 0);
+  layout.recompute_granularity = RecomputeGranularity::full;
+  EXPECT_EQ(fully_recomputed_layers(layout, 12), 12);
+  layout.recompute_method = RecomputeMethod::block;
+  layout.recompute_num_layers = 5;
+  EXPECT_EQ(fully_recomputed_layers(layout, 12), 5);
+  EXPECT_EQ(fully_recomputed_layers(layout, 3), 3);
+}
+
+TEST(ModelFlops, EqualsNarayanansFormulaWithoutRecompute) {
+  // 72 B s l h^2 (1 + s/(6h) + V/(12 l h)) for forward + backward with full attention:
+  // B = 1536, s = 2048, l = 96, h = 12288, V = 51200.
+  const double b = 1536;
+  const double s = 2048;
+  const double l = 96;
+  const double h = 12288;
+  const double v = 51200;
+  const double expected = 72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+  EXPECT_NEAR(model_flops(gpt3(), job_2048(AttentionKernel::flash), false).value() / expected, 1.0,
+              1e-12);
+}
+
+TEST(ModelFlops, CausalHalvesTheAttentionPartOnly) {
+  const Job job = job_2048(AttentionKernel::flash);
+  // Attention forward + backward: 3 * 4 s^2 h l per sequence.
+  const double attention = 12.0 * 2048 * 2048 * 12288 * 96 * 1536;
+  const double full = model_flops(gpt3(), job, false).value();
+  EXPECT_NEAR((full - model_flops(gpt3(), job, true).value()) / (attention / 2), 1.0, 1e-9);
+}
+
+// fp8, b*s = 2048 rows, h = 12288: the projection's input and its output's gradient, 2048*h each,
+// are read in 2 bytes and written twice in 1. fc1's input comes as fp8 from the norm; its output's
+// gradient has 4h columns.
+TEST(Operators, Fp8CastsWhatALinearTakes) {
+  Job job = job_2048(AttentionKernel::flash);
+  EXPECT_THROW(find(layer_operators(gpt3(), {}, job, {}), "mlp.quantize_fc1"), std::out_of_range);
+  job.precision = Precision::fp8;
+  const auto ops = layer_operators(gpt3(), {}, job, {});
+  const double one = 2048.0 * 12288 * (2 + 2 * 1);
+  EXPECT_EQ(find(ops, "attention.quantize_projection").forward_bytes, bytes(one));
+  EXPECT_EQ(find(ops, "attention.quantize_projection").backward_bytes, bytes(one));
+  EXPECT_EQ(find(ops, "mlp.quantize_fc1").forward_bytes, bytes(0));
+  EXPECT_EQ(find(ops, "mlp.quantize_fc1").backward_bytes, bytes(4 * one));
+}
+
+TEST(Operators, Fp8LeavesAttentionRouterAndOutputLinearIn16Bits) {
+  Job job = job_2048(AttentionKernel::flash);
+  job.precision = Precision::fp8;
+  const auto layer = layer_operators(gpt3(), {}, job, {});
+  const auto head = head_operators(gpt3(), job, {});
+  EXPECT_EQ(compute_precision(find(layer, "mlp.fc1"), Precision::fp8), Precision::fp8);
+  EXPECT_EQ(compute_precision(find(layer, "attention.core"), Precision::fp8), Precision::bf16);
+  EXPECT_EQ(compute_precision(find(head, "logits"), Precision::fp8), Precision::bf16);
+  EXPECT_EQ(compute_precision(find(layer, "attention.core"), Precision::fp16), Precision::fp16);
+}
+
+}  // namespace
+}  // namespace meshwright

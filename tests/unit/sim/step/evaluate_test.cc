@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+#include "sim/layout/stages.h"
+#include "sim/memory/memory.h"
+#include "sim/step/estimate.h"
+#include "sim/step/terms.h"
+
+namespace meshwright {
+namespace {
+
+Model small_gpt() {
+  Model model;
+  model.name = "small";
+  model.num_layers = 8;
+  model.hidden_size = 1024;
+  model.ffn_hidden_size = 4096;
+  model.num_attention_heads = 16;
+  model.num_query_groups = 16;
+  model.kv_channels = 64;
+  model.vocab_size = 32000;
+  model.max_position_embeddings = 2048;
+  return model;
+}
+
+Cluster eight_devices() {
+  Cluster cluster;
+  cluster.gpus_per_node = 8;
+  cluster.num_nodes = 1;
+  Device& device = cluster.device;
+  device.num_multiprocessors = 108;
+  device.memory = gibibytes(80);
+  device.memory_bandwidth = gigabytes_per_second(2000);
+  device.host_link = gigabytes_per_second(25);
+  GemmModel gemm;
+  gemm.peak = teraflops_per_second(312);
+  device.gemm = {gemm};
+  device.attention = {AttentionRate{}};
+  cluster.intra_node.bandwidth = gigabytes_per_second(300);
+  cluster.intra_node.latency = microseconds(5);
+  cluster.inter_node.bandwidth = gigabytes_per_second(25);
+  cluster.inter_node.latency = microseconds(10);
+  return cluster;
+}
+
+Job job() {
+  Job job;
+  job.seq_length = 2048;
+  job.global_batch_size = 32;
+  return job;
+}
+
+Seconds sum(const Terms& terms) {
+  Seconds total;
+  for (const Term& term : terms) total += term.cost.time;
+  return total;
+}
+
+Seconds term(const Evaluation& e, TermKind kind) {
+  return e.terms[static_cast<std::size_t>(kind)].cost.time;
+}
+
+class EvaluateTest : public testing::Test {
+ protected:
+  Evaluation run(const Layout& layout) {
+    const Model model = small_gpt();
+    const Cluster cluster = eight_devices();
+    const Job batch = job();
+    CostTable table(model, cluster, batch);
+    return evaluate(table, layout);
+  }
+};
+
+Layout tensor_pipeline_data(int tp, int pp, int dp) {
+  Layout layout;
+  layout.tensor_parallel_size = tp;
+  layout.pipeline_parallel_size = pp;
+  layout.data_parallel_size = dp;
+  return layout;
+}
+
+TEST_F(EvaluateTest, TermsAddUpToTheStep) {
+  for (const Layout& layout : {tensor_pipeline_data(8, 1, 1), tensor_pipeline_data(1, 8, 1),
+                               tensor_pipeline_data(1, 1, 8), tensor_pipeline_data(2, 2, 2)}) {
+    const Evaluation found = run(layout);
+    ASSERT_FALSE(found.violation);
+    EXPECT_DOUBLE_EQ(sum(found.terms).value(), found.step_time.value());
+  }
+}
+
+TEST_F(EvaluateTest, AnAxisOfSizeOneCostsNothing) {
+  const Evaluation found = run(tensor_pipeline_data(1, 1, 8));
+  EXPECT_EQ(term(found, TermKind::tensor_parallel_communication), seconds(0));
+  EXPECT_EQ(term(found, TermKind::pipeline_communication), seconds(0));
+  EXPECT_EQ(term(found, TermKind::pipeline_bubble), seconds(0));
+  EXPECT_GT(term(found, TermKind::data_parallel_communication), seconds(0));
+}
+
+TEST_F(EvaluateTest, FullRecomputeAddsOneForwardOfTheLayers) {
+  Layout layout = tensor_pipeline_data(1, 1, 8);
+  layout.recompute_granularity = RecomputeGranularity::full;
+  const Evaluation found = run(layout);
+  // Everything but embedding and head runs again: more than half of the forward, not more than all
+  // of it.
+  EXPECT_GT(term(found, TermKind::recompute), term(found, TermKind::forward_compute) * 0.5);
+  EXPECT_LT(term(found, TermKind::recompute), term(found, TermKind::forward_compute));
+}
+
+TEST_F(EvaluateTest, OverlappingGradientsIsNeverSlower) {
+  Layout layout = tensor_pipeline_data(1, 1, 8);
+  const Seconds serial = run(layout).step_time;
+  layout.overlap_grad_reduce = true;
+  EXPECT_LT(run(layout).step_time, serial);
+}
+
+TEST_F(EvaluateTest, AnIllegalLayoutNamesItsRule) {
+  const Evaluation found = run(tensor_pipeline_data(3, 1, 1));
+  ASSERT_TRUE(found.violation);
+  EXPECT_EQ(found.violation->rule, Rule::world_size_equals_gpus);
+}
+
+TEST_F(EvaluateTest, AModelThatDoesNotFitSaysHowMuchItNeeds) {
+  const Model model = small_gpt();
+  Cluster cluster = eight_devices();
+  cluster.device.memory = gibibytes(1);
+  const Job batch = job();
+  CostTable table(model, cluster, batch);
+  const Evaluation found = evaluate(table, tensor_pipeline_data(1, 1, 8));
+  ASSERT_TRUE(found.violation);
+  EXPECT_EQ(found.violation->rule, Rule::memory_capacity);
+  EXPECT_EQ(found.violation->available, gibibytes(1).value());
+  EXPECT_GT(found.violation->needed, found.violation->available);
+}
+
+TEST_F(EvaluateTest, EstimateAndEvaluateAgreeToTheLastBit) {
+  const Layout layout = tensor_pipeline_data(2, 2, 2);
+  const Evaluation quick = run(layout);
+  const Outcome outcome = estimate(small_gpt(), eight_devices(), job(), layout);
+  const auto& full = std::get<Estimate>(outcome);
+  EXPECT_EQ(full.step_time, quick.step_time);
+  EXPECT_EQ(full.peak_memory(), quick.peak_memory);
+  EXPECT_LE(full.step_time_low, full.step_time);
+  EXPECT_GE(full.step_time_high, full.step_time);
+}
+
+// 90 % of a normal distribution lie within 1.645 deviations; terms err independently.
+TEST_F(EvaluateTest, TheIntervalIsTheRootOfTheTermsSquaredDeviations) {
+  const Model model = small_gpt();
+  Cluster cluster = eight_devices();
+  cluster.framework.relative_spread = 0.1;
+  const Outcome outcome = estimate(model, cluster, job(), tensor_pipeline_data(2, 2, 2));
+  const auto& full = std::get<Estimate>(outcome);
+  double variance = std::pow(0.1 * full.step_time.value(), 2);
+  for (const Term& term : full.terms) {
+    variance += std::pow(term.cost.relative_spread * term.cost.time.value(), 2);
+  }
+  // In logarithms: as far above as below, by a factor.
+  const double half = 1.6448536 * std::sqrt(variance) / full.step_time.value();
+  EXPECT_NEAR(std::log(full.step_time_high / full.step_time), half, 1e-3 * half);
+  EXPECT_NEAR(std::log(full.step_time / full.step_time_low), half, 1e-3 * half);
+}
+
+TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {
+  // One table for many layouts gives what a fresh table gives for each.
+  const Model model = small_gpt();
+  const Cluster cluster = eight_devices();
+  const Job batch = job();
+  CostTable shared(model, cluster, batch);
+  for (const int tp : {1, 2, 4, 8}) {
+    for (const int mbs : {1, 2, 4}) {
+      for (const bool sp : {false, true}) {
+        Layout layout = tensor_pipeline_data(tp, 1, 8 / tp);
+        layout.micro_batch_size = mbs;
+        layout.sequence_parallel = sp && tp > 1;
+        EXPECT_EQ(evaluate(shared, layout).step_time, run(layout).step_time);
+      }
+    }
+  }
+}
+
+// Every schedule, few and many micro-batches, also with stages of unequal size: no stage between
+// those that were looked at holds more.
+TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
+  Model model = small_gpt();
+  model.num_layers = 32;
+  const Cluster cluster = eight_devices();
+  std::set<PipelineSchedule> looked_at;
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
+        PipelineSchedule::zb_h1, PipelineSchedule::zb_h2, PipelineSchedule::zb_v,
+        PipelineSchedule::dualpipe}) {
+    for (const int first : {0, 1, 2, 11}) {
+      for (const int batch : {4, 8, 16, 64}) {
+        Job few = job();
+        few.global_batch_size = batch;
+        Layout layout = tensor_pipeline_data(1, 8, 1);
+        layout.schedule = schedule;
+        const bool one_chunk = schedule != PipelineSchedule::interleaved &&
+                               schedule != PipelineSchedule::zb_v &&
+                               schedule != PipelineSchedule::dualpipe;
+        layout.virtual_pipeline_parallel_size = one_chunk ? 1 : 2;
+        layout.num_layers_in_first_pipeline_stage = first;
+        CostTable table(model, cluster, few);
+        const Evaluation found = evaluate(table, layout);
+        if (found.violation && found.violation->rule != Rule::memory_capacity) continue;
+        looked_at.insert(schedule);
+        Bytes most;
+        const std::vector<Stage> stages = pipeline_stages(model, layout);
+        for (std::size_t s = 0; s < stages.size(); ++s) {
+          most = std::max(most,
+                          stage_memory(model, few, layout, stages[s], static_cast<int>(s)).total());
+        }
+        EXPECT_EQ(found.peak_memory, most + allocator_reserve(cluster.device, layout))
+            << short_name(layout) << ", batch " << batch;
+      }
+    }
+  }
+  EXPECT_EQ(looked_at.size(), 7U);
+}
+
+// DualPipe's two directions meet between stages 3 and 4 of 8: where layers keep only their inputs,
+// those two hold more than the ends of the run of alike stages 1 to 6.
+TEST_F(EvaluateTest, DualPipesMiddleStagesAreLookedAt) {
+  Model model = small_gpt();
+  model.num_layers = 80;
+  Job many = job();
+  many.global_batch_size = 64;
+  Layout layout = tensor_pipeline_data(1, 8, 1);
+  layout.schedule = PipelineSchedule::dualpipe;
+  layout.virtual_pipeline_parallel_size = 2;
+  layout.recompute_granularity = RecomputeGranularity::full;
+  layout.overlap_p2p_comm = true;
+  const Cluster cluster = eight_devices();
+  CostTable table(model, cluster, many);
+  const Evaluation found = evaluate(table, layout, MemoryLimit::reported);
+  Bytes ends;
+  Bytes middle;
+  const std::vector<Stage> stages = pipeline_stages(model, layout);
+  const auto held = [&](int s) {
+    return stage_memory(model, many, layout, stages[static_cast<std::size_t>(s)], s).total();
+  };
+  for (const int s : {1, 6}) ends = std::max(ends, held(s));
+  for (const int s : {3, 4}) middle = std::max(middle, held(s));
+  EXPECT_LT(ends, middle);
+  EXPECT_GE(found.peak_memory, middle + allocator_reserve(cluster.device, layout));
+}
+
+TEST_F(EvaluateTest, MoreBandwidthIsNeverSlower) {
+  const Model model = small_gpt();
+  const Cluster slow = eight_devices();
+  Cluster fast = slow;
+  fast.intra_node.bandwidth *= 2.0;
+  const Job batch = job();
+  for (const Layout& layout : {tensor_pipeline_data(8, 1, 1), tensor_pipeline_data(2, 2, 2)}) {
+    CostTable before(model, slow, batch);
+    CostTable after(model, fast, batch);
+    EXPECT_LE(evaluate(after, layout).step_time, evaluate(before, layout).step_time);
+  }
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/optimizer.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright {
+namespace {
+
+// Adam at 500 GB/s after a launch of 2 us; a host link of 25 GB/s.
+Cluster cluster() {
+  Cluster c;
+  c.device.kernel_launch = microseconds(2);
+  c.device.host_link = gigabytes_per_second(25);
+  c.device.kernels.push_back({"adam", gigabytes_per_second(500), 0.05, Provenance::measured});
+  return c;
+}
+
+constexpr StageParameters kMillion{.dense = 1e6, .expert = 0};
+
+// bf16 with gradients, master weights and two moments in fp32: reads 4 + 4 + 8, writes 4 + 8 and
+// the copy of 2: 30 bytes; and 4 bytes to set the gradient to zero. 2 us + 34 MB / 500 GB/s = 70
+// us.
+TEST(OptimizerCost, IsAKernelOverEveryByteThatAStepTouches) {
+  const Cost cost = optimizer_cost(kMillion, Job{}, Layout{}, cluster());
+  EXPECT_NEAR(cost.time.value(), 70e-6, 1e-12);
+  EXPECT_EQ(cost.provenance, Provenance::measured);
+}
+
+// A quarter of the step's 30 MB, all of the 4 MB of gradients: 2 us + 11.5 MB / 500 GB/s = 25 us.
+TEST(OptimizerCost, ZeroSharesTheStepButNotTheGradientsThatAreCleared) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.zero_stage = 1;
+  EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, cluster()).time.value(), 25e-6, 1e-12);
+}
+
+// The step's 30 MB over the host link: 30 MB / 25 GB/s = 1.2 ms, assumed.
+TEST(OptimizerCost, OffloadedItGoesAtThePaceOfTheHostLink) {
+  Layout layout;
+  layout.optimizer_offload = true;
+  const Cost cost = optimizer_cost(kMillion, Job{}, layout, cluster());
+  EXPECT_NEAR(cost.time.value(), 1.2e-3, 1e-12);
+  EXPECT_EQ(cost.provenance, Provenance::assumed);
+}
+
+}  // namespace
+}  // namespace meshwright
