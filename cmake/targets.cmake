@@ -66,8 +66,6 @@ function(meshwright_add_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE MESHWRIGHT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                             MESHWRIGHT_PROGRAM="${CMAKE_BINARY_DIR}/bin/meshwright")
   set_target_properties(${name} PROPERTIES MESHWRIGHT_IS_TEST ON)
   if(MESHWRIGHT_PRECOMPILED_HEADERS)
     target_link_libraries(${name} PRIVATE fmt::fmt)

@@ -11,6 +11,7 @@
 
 #include "app/files.h"
 #include "sim/collective/collective.h"
+#include "tests/paths.h"
 
 namespace meshwright {
 namespace {

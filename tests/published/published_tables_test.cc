@@ -9,6 +9,7 @@
 
 #include "app/measurements.h"
 #include "planner/accuracy/backtest.h"
+#include "tests/paths.h"
 
 namespace meshwright {
 namespace {

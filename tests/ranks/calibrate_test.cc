@@ -11,6 +11,7 @@
 #include <future>
 #include <thread>
 
+#include "tests/paths.h"
 #include "tests/ranks/rank_process.h"
 #include "tests/unit/app/run_program.h"
 

@@ -11,6 +11,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "tests/paths.h"
+
 namespace meshwright::test {
 namespace {
 

@@ -10,6 +10,8 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "tests/paths.h"
+
 namespace meshwright::reports {
 
 // The complaints of schema/<name>.schema.json; empty when it has none.

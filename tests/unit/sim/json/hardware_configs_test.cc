@@ -9,6 +9,7 @@
 #include "sim/collective/collective.h"
 #include "sim/json/records.h"
 #include "sim/kernel_time/compute.h"
+#include "tests/paths.h"
 
 namespace meshwright {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "sim/json/records.h"
 #include "sim/model/parameters.h"
+#include "tests/paths.h"
 
 namespace meshwright {
 namespace {
