@@ -6,12 +6,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "app/commands/inputs.h"
-#include "app/files.h"
-#include "app/generated/paths.h"
+#include "app/output_file.h"
 #include "app/point_journal.h"
 #include "app/profile_files.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
@@ -32,8 +31,8 @@ class Progress {
     shown_at_ = used;
     const double share = static_cast<double>(done) / static_cast<double>(total);
     const double even = done > 0 ? used / share - used : budget;
-    fmt::print(stderr, "calibrate: {:3.0f} %, {:.0f} s used, about {:.0f} s left: {}\n",
-               100.0 * share, used, std::min(even, std::max(0.0, budget - used)), next);
+    say("calibrate: {:3.0f} %, {:.0f} s used, about {:.0f} s left: {}\n", 100.0 * share, used,
+        std::min(even, std::max(0.0, budget - used)), next);
   }
 
  private:
@@ -42,16 +41,16 @@ class Progress {
 
 void print_rates(const Cluster& cluster) {
   const Device& device = cluster.device;
-  fmt::print("{} x {}, {:.3g} GB/s memory, {:.3g} us a kernel\n", cluster.num_gpus(), device.name,
-             device.memory_bandwidth.value() / 1e9, device.kernel_launch.value() * 1e6);
+  print("{} x {}, {:.3g} GB/s memory, {:.3g} us a kernel\n", cluster.num_gpus(), device.name,
+        device.memory_bandwidth.value() / 1e9, device.kernel_launch.value() * 1e6);
   for (const GemmModel& model : device.gemm) {
-    fmt::print("GEMM {}: {:.4g} GFLOP/s at best over {} shapes, model within {:.0f} %\n",
-               name_of(model.precision), model.peak.value() / 1e9, model.points.size(),
-               100.0 * model.relative_spread);
+    print("GEMM {}: {:.4g} GFLOP/s at best over {} shapes, model within {:.0f} %\n",
+          name_of(model.precision), model.peak.value() / 1e9, model.points.size(),
+          100.0 * model.relative_spread);
   }
   for (const KernelRate& rate : device.kernels) {
-    fmt::print("kernel {}: {:.3g} GB/s +- {:.0f} %\n", rate.kernel, rate.rate.value() / 1e9,
-               100.0 * rate.relative_spread);
+    print("kernel {}: {:.3g} GB/s +- {:.0f} %\n", rate.kernel, rate.rate.value() / 1e9,
+          100.0 * rate.relative_spread);
   }
 }
 
@@ -59,17 +58,17 @@ void print_curves(const Link& link) {
   for (const CollectiveCurve& curve : link.curves) {
     const CollectivePoint& least = curve.points.front();
     const CollectivePoint& most = curve.points.back();
-    fmt::print("{} over {} ranks: {:.3g} us at {:.0f} KiB, {:.3g} GB/s at {:.4g} MiB\n",
-               name_of(curve.collective), curve.group_size, least.time.value() * 1e6,
-               least.payload / kibibytes(1), (most.payload / most.time).value() / 1e9,
-               most.payload / mebibytes(1));
+    print("{} over {} ranks: {:.3g} us at {:.0f} KiB, {:.3g} GB/s at {:.4g} MiB\n",
+          name_of(curve.collective), curve.group_size, least.time.value() * 1e6,
+          least.payload / kibibytes(1), (most.payload / most.time).value() / 1e9,
+          most.payload / mebibytes(1));
   }
 }
 
 void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
                    calibrate::Module& compute, calibrate::Module& network) {
-  profile.tool_version = kVersion;
-  profile.command = this_command();
+  profile.tool_version = run.origin.tool_version;
+  profile.command = run.origin.command;
   profile.machine.details.emplace_back(compute.name() + "_libraries", compute.libraries());
   profile.machine.details.emplace_back(network.name() + "_libraries", network.libraries());
   write_file_atomically(run.out, calibrate::to_json(profile).dump() + "\n");
@@ -77,8 +76,8 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
   print_rates(profile.cluster);
   print_curves(profile.cluster.intra_node);
   print_curves(profile.cluster.inter_node);
-  fmt::print("{} points, {} notes, in {}\nnext: {}\n", profile.points.size(), profile.notes.size(),
-             run.out, run.next);
+  print("{} points, {} notes, in {}\nnext: {}\n", profile.points.size(), profile.notes.size(),
+        run.out, run.next);
 }
 
 // Rank 0's part around the measuring: the journal, progress and warnings.
@@ -89,11 +88,10 @@ class Chronicle {
     std::string refused;
     content_ = read_journal(path, owner, refused);
     if (!refused.empty()) {
-      fmt::print(stderr, "warning: {} {}: not used, and written anew\n", path, refused);
+      say("warning: {} {}: not used, and written anew\n", path, refused);
     }
     if (!content_.points.empty()) {
-      fmt::print(stderr, "calibrate: goes on after {} points in {}\n", content_.points.size(),
-                 path);
+      say("calibrate: goes on after {} points in {}\n", content_.points.size(), path);
     }
     journal_ = std::make_unique<PointJournal>(path, owner, content_);
   }
@@ -110,7 +108,7 @@ class Chronicle {
                              const std::string& next) {
       progress_.show(done, total, used, run_.options.budget_seconds, next);
     };
-    events.warning = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
+    events.warning = [](const std::string& text) { say("warning: {}\n", text); };
     return events;
   }
 
@@ -142,10 +140,10 @@ void calibrate_machine(const CalibrationRun& run, calibrate::Module& compute_mod
 
 void print_drift(const calibrate::DriftReport& report) {
   for (const calibrate::GroupDrift& d : report.groups) {
-    fmt::print("{:30} new / old time {:.3f}, noise {:.0f} %, {} points{}\n", d.group, d.time_ratio,
-               100.0 * d.noise, d.points, d.drifted ? ": DRIFTED" : "");
+    print("{:30} new / old time {:.3f}, noise {:.0f} %, {} points{}\n", d.group, d.time_ratio,
+          100.0 * d.noise, d.points, d.drifted ? ": DRIFTED" : "");
   }
-  fmt::print("{}\n", report.sentence());
+  print("{}\n", report.sentence());
 }
 
 // Whether the profile holds; all ranks know.
@@ -161,7 +159,7 @@ bool check_machine(const CalibrationRun& run, calibrate::Compute& compute,
                           const std::string& next) {
       progress.show(done, total, used, options.budget_seconds, next);
     };
-    events.warning = [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); };
+    events.warning = [](const std::string& text) { say("warning: {}\n", text); };
   }
   const calibrate::Profile again = calibrate::run_calibration(compute, world, options, events);
   const auto report = calibrate::compare_points(before.points, again.points, run.max_drift);
@@ -192,8 +190,7 @@ int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& 
     }
     calibrate_machine(run, compute_module, network, *compute, *world);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n",
-               calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
+    say("{}\n", calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
     world->abort(kSystemFailure);
   }
   return kDone;

@@ -8,6 +8,7 @@
 
 #include "calibrate/calibrator.h"
 #include "calibrate/launch/rank_place.h"
+#include "reports/origin_json.h"
 
 namespace meshwright::app {
 
@@ -15,6 +16,7 @@ struct CalibrationRun {
   std::string out;
   std::string backend;  // "cpu" with mpi, "cuda" with nccl
   std::string next;     // the command to name in the last line
+  reports::Origin origin{};
   calibrate::CalibrationOptions options;
   std::string check{};      // the profile to check, instead of making one
   double max_drift = 0.15;  // relative

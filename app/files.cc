@@ -2,17 +2,16 @@
 #include "app/files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 
 #include "app/generated/paths.h"
 #include "interop/huggingface.h"
+#include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
@@ -24,13 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMebibyte = 1'048'576;
 constexpr std::uintmax_t kLargestInput = 64 * kMebibyte;
-
-// A file as the user named it; else <configs>/<folder>/<name>.json for a bare name.
-std::string find_config(const std::string& path, const std::string& folder) {
-  if (fs::exists(path) || path.find('/') != std::string::npos) return path;
-  const fs::path shipped = fs::path(configs_directory()) / folder / (path + ".json");
-  return fs::exists(shipped) ? shipped.string() : path;
-}
 
 std::vector<std::string> names_beside(const fs::path& path) {
   std::vector<std::string> names;
@@ -62,6 +54,12 @@ void check_readable(const std::string& path) {
 
 }  // namespace
 
+std::string find_config(const std::string& path, const std::string& folder) {
+  if (folder.empty() || fs::exists(path) || path.find('/') != std::string::npos) return path;
+  const fs::path shipped = fs::path(configs_directory()) / folder / (path + ".json");
+  return fs::exists(shipped) ? shipped.string() : path;
+}
+
 std::string read_text_file(const std::string& path) {
   check_readable(path);
   std::ifstream in(path, std::ios::binary);
@@ -77,9 +75,11 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
-nlohmann::json read_json_file(const std::string& path) {
+namespace {
+
+nlohmann::json json_of(const std::string& content, const std::string& path) {
   try {
-    return nlohmann::json::parse(read_text_file(path));
+    return nlohmann::json::parse(content);
   } catch (const nlohmann::json::parse_error& e) {
     // The library's text after its "[json.exception...]" tag names line and column.
     const std::string text = e.what();
@@ -89,53 +89,17 @@ nlohmann::json read_json_file(const std::string& path) {
   }
 }
 
-void check_writable(const std::string& path) {
-  if (path == "-") return;
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw InputError(path, "", "is a directory; name a file to write");
-  const fs::path folder =
-      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error)) {
-    throw InputError(path, "",
-                     fmt::format("cannot be written: there is no folder {}", folder.string()));
-  }
-  if (::access(folder.c_str(), W_OK) != 0 ||
-      (fs::exists(path, error) && ::access(path.c_str(), W_OK) != 0)) {
-    throw InputError(path, "", fmt::format("cannot be written: {}", std::strerror(errno)));
-  }
+}  // namespace
+
+nlohmann::json read_json_file(const std::string& path) {
+  return json_of(read_text_file(path), path);
 }
 
-void check_new_file(const std::string& path) {
-  check_writable(path);
-  std::error_code error;
-  if (fs::exists(path, error)) throw InputError(path, "", "exists; name a new file");
-}
-
-void write_file_atomically(const std::string& path, const std::string& content) {
-  if (path == "-") {
-    std::cout << content << std::flush;
-    return;
-  }
-  check_writable(path);
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    out << content << std::flush;
-    if (!out) {
-      const int reason = errno;
-      std::error_code ignored;
-      fs::remove(temporary, ignored);
-      throw InputError(path, "", fmt::format("cannot be written: {}", std::strerror(reason)));
-    }
-  }
-  std::error_code error;
-  fs::rename(temporary, path, error);
-  if (error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw InputError(path, "", fmt::format("cannot be written: {}", error.message()));
-  }
+nlohmann::json read_input(const std::string& name, const std::string& file,
+                          reports::Origin& origin) {
+  const std::string text = read_text_file(file);
+  origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
+  return json_of(text, file);
 }
 
 std::string configs_directory() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only place that reads and writes the user's files. A file is refused with one clear message;
-// an output is written beside its name and renamed, so that it is whole or not there.
+// The only place that reads the user's files. A file is refused with one clear message.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
@@ -18,12 +18,12 @@ namespace meshwright::app {
 std::string read_text_file(const std::string& path);
 nlohmann::json read_json_file(const std::string& path);
 
-// Throws InputError when the file cannot be written; `path` "-" is standard output.
-void write_file_atomically(const std::string& path, const std::string& content);
-// Fails now, before hours of work, when `path` could not be written later. Creates nothing.
-void check_writable(const std::string& path);
-// The same, and refuses a path that exists: for what must never replace an older file.
-void check_new_file(const std::string& path);
+// The same, read once; its fingerprint goes into `origin` under `name`.
+nlohmann::json read_input(const std::string& name, const std::string& file,
+                          reports::Origin& origin);
+
+// A file as the user named it; else <configs>/<folder>/<name>.json for a bare name.
+std::string find_config(const std::string& path, const std::string& folder);
 
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path);

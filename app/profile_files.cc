@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/commands/inputs.h"
 #include "app/files.h"
-#include "app/generated/paths.h"
+#include "app/output_file.h"
+#include "app/terminal.h"
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/fit/holdout.h"
 #include "calibrate/imported/imported.h"
@@ -21,13 +21,13 @@
 namespace meshwright::app {
 namespace {
 
-void write(calibrate::Profile& profile, const std::string& out) {
-  profile.tool_version = kVersion;
-  profile.command = this_command();
+void write(calibrate::Profile& profile, const std::string& out, const reports::Origin& origin) {
+  profile.tool_version = origin.tool_version;
+  profile.command = origin.command;
   write_file_atomically(out, calibrate::to_json(profile).dump() + "\n");
   if (out == "-") return;
-  fmt::print("{} points, {} notes, in {}\nnext: meshwright calibrate --plot {}\n",
-             profile.points.size(), profile.notes.size(), out, out);
+  print("{} points, {} notes, in {}\nnext: meshwright calibrate --plot {}\n", profile.points.size(),
+        profile.notes.size(), out, out);
 }
 
 // The newest measurement of a thing stands: what is imported replaces an older import of it, and is
@@ -73,13 +73,13 @@ void import_one(calibrate::Profile& profile, const std::string& file) {
 
 void print_checks(const std::vector<calibrate::FitCheck>& checks) {
   for (const calibrate::FitCheck& check : checks) {
-    fmt::print("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis, "measured us",
-               "model us", "residual", "spread");
+    print("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis, "measured us",
+          "model us", "residual", "spread");
     for (const calibrate::FittedPoint& p : check.points) {
-      fmt::print("{:>24}{:>14.4g}{:>14.4g}{:>+9.0f}%{:>8.0f}%\n", p.label, 1e6 * p.measured.value(),
-                 1e6 * p.modelled.value(), 100.0 * p.residual(), 100.0 * p.relative_spread);
+      print("{:>24}{:>14.4g}{:>14.4g}{:>+9.0f}%{:>8.0f}%\n", p.label, 1e6 * p.measured.value(),
+            1e6 * p.modelled.value(), 100.0 * p.residual(), 100.0 * p.relative_spread);
     }
-    fmt::print("\n");
+    print("\n");
   }
 }
 
@@ -89,23 +89,22 @@ calibrate::Profile load_profile(const std::string& path) {
   return calibrate::profile_from_json(read_json_file(path), path);
 }
 
-void merge_profiles(const std::string& a, const std::string& b, const std::string& out) {
-  check_writable(out);
+void merge_profiles(const std::string& a, const std::string& b, const std::string& out,
+                    const reports::Origin& origin) {
   calibrate::Profile profile = calibrate::merged(load_profile(a), load_profile(b));
-  write(profile, out);
+  write(profile, out, origin);
 }
 
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
-                         const std::string& out) {
+                         const std::string& out, const reports::Origin& origin) {
   if (onto.empty()) {
     throw InputError("--import", "", "needs a profile to add to",
                      "calibrate one device, then --import FILE --onto profile.json --out NEW.json");
   }
-  check_writable(out);
   calibrate::Profile profile = load_profile(onto);
   for (const std::string& file : files) import_one(profile, file);
   calibrate::refit(profile);
-  write(profile, out);
+  write(profile, out, origin);
 }
 
 bool plot_profile(const std::string& profile_file, const std::string& out) {
@@ -113,13 +112,13 @@ bool plot_profile(const std::string& profile_file, const std::string& out) {
   const auto checks = calibrate::check_fits(profile.cluster);
   for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
     const calibrate::Holdout holdout = calibrate::hold_out_half(profile.cluster, tier);
-    if (holdout.predicted > 0) fmt::print("{}: {}\n", name_of(tier), holdout.sentence());
+    if (holdout.predicted > 0) print("{}: {}\n", name_of(tier), holdout.sentence());
   }
   if (out.ends_with(".html")) {
     write_file_atomically(
         out, calibrate::fit_page(checks, fmt::format("Fits of {}, {}", profile.cluster.device.name,
                                                      profile.created)));
-    fmt::print("{} charts in {}\n", checks.size(), out);
+    print("{} charts in {}\n", checks.size(), out);
   } else {
     print_checks(checks);
   }

@@ -6,18 +6,20 @@
 #include <vector>
 
 #include "calibrate/profile/profile.h"
+#include "reports/origin_json.h"
 
 namespace meshwright::app {
 
 // Throws InputError when it is no profile.
 calibrate::Profile load_profile(const std::string& path);
 
-void merge_profiles(const std::string& a, const std::string& b, const std::string& out);
+void merge_profiles(const std::string& a, const std::string& b, const std::string& out,
+                    const reports::Origin& origin);
 
 // Adds what other tools measured to the profile `onto`; each point keeps the tool, the file's name
 // and its SHA-256.
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
-                         const std::string& out);
+                         const std::string& out, const reports::Origin& origin);
 
 // A page of charts where `out` ends in .html, else a table on standard output. Returns whether all
 // models describe their points.

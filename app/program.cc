@@ -4,22 +4,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <iostream>
+#include <cerrno>
+#include <cstring>
 #include <new>
+#include <optional>
 
-#include "app/commands/backtest.h"
-#include "app/commands/calibrate.h"
-#include "app/commands/cluster.h"
-#include "app/commands/diff.h"
-#include "app/commands/estimate.h"
-#include "app/commands/explain.h"
-#include "app/commands/import.h"
-#include "app/commands/plan.h"
-#include "app/commands/report.h"
-#include "app/commands/trial.h"
-#include "app/commands/validate.h"
-#include "app/commands/volume.h"
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/generated/paths.h"
+#include "app/process.h"
+#include "app/terminal.h"
 #include "calibrate/backends/module.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
@@ -28,8 +22,8 @@ namespace meshwright::app {
 namespace {
 
 void print_error(const std::string& what, const std::string& hint) {
-  fmt::print(stderr, "meshwright: error: {}\n", what);
-  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+  say("meshwright: error: {}\n", what);
+  if (!hint.empty()) say("  hint: {}\n", hint);
 }
 
 // CLI11 says which argument it could not place; the nearest known name is the better half of the
@@ -68,16 +62,17 @@ void check_command(const CLI::App& app, int argc, char** argv) {
       near.empty() ? "" : fmt::format("did you mean {}?", near));
 }
 
-int parse_and_run(CLI::App& app, int argc, char** argv, const int& exit_code) {
+// Nothing: go on with the command; else the exit code.
+std::optional<int> parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
-    return exit_code;
+    return std::nullopt;
   } catch (const CLI::CallForHelp& e) {
     return app.exit(e);
   } catch (const CLI::CallForAllHelp& e) {
     return app.exit(e);
   } catch (const CLI::CallForVersion&) {
-    fmt::print("{}", version_text());
+    print("{}", version_text());
     return kDone;
   } catch (const CLI::ParseError& e) {
     print_error(e.what(), usage_hint(app, e.what()));
@@ -102,8 +97,9 @@ std::string version_text() {
   return text;
 }
 
-int run(int argc, char** argv) {
-  int exit_code = kDone;
+namespace {
+
+int answer(int argc, char** argv) {
   CLI::App app{
       "Plans parallel layouts for distributed transformers: communication volume, time and memory "
       "of\n"
@@ -113,22 +109,13 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("meshwright"), "Version and the backends built in");
   app.footer(
       "Exit codes: 0 done, 1 no layout fits or a gate failed, 2 wrong usage or input,\n"
-      "3 device, MPI or NCCL failure.");
-  add_calibrate(app, exit_code);
-  add_plan(app, exit_code);
-  add_trial(app, exit_code);
-  add_validate(app, exit_code);
-  add_backtest(app, exit_code);
-  add_import(app, exit_code);
-  add_report(app, exit_code);
-  add_diff(app, exit_code);
-  add_estimate(app, exit_code);
-  add_volume(app, exit_code);
-  add_explain(app, exit_code);
-  add_cluster(app, exit_code);
+      "3 device, MPI or NCCL failure or a failed write, 130 or 143 interrupted.");
+  Commands commands(app);
+  for (const auto add : kAddEach) add(commands);
   try {
     check_command(app, argc, argv);
-    return parse_and_run(app, argc, argv, exit_code);
+    if (const auto ended = parse(app, argc, argv)) return *ended;
+    return commands.run({{argv + 1, argv + argc}});
   } catch (const InputError& e) {
     print_error(e.what(), e.hint());
     return kWrongInput;
@@ -138,7 +125,23 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     print_error("out of memory", "");
     return kSystemFailure;
+  } catch (const std::exception& e) {
+    print_error(fmt::format("internal error: {}", e.what()),
+                "this is a fault of the program: please report it with the command and its inputs");
+    return kSystemFailure;
   }
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  prepare_process();
+  const int code = answer(argc, argv);
+  const int failure = flush_standard_output();
+  // A reader that has seen enough, such as head, is no failure.
+  if (failure == 0 || failure == EPIPE) return code;
+  print_error(fmt::format("standard output: cannot be written: {}", std::strerror(failure)), "");
+  return kSystemFailure;
 }
 
 }  // namespace meshwright::app

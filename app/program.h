@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: a table of its sub-commands, and the one place that turns an error into text and an
 // exit code. 0 done; 1 no layout fits, or a gate failed; 2 wrong usage or input; 3 device, MPI or
-// NCCL failure.
+// NCCL failure, or a write that failed; 130 and 143 after SIGINT and SIGTERM.
 #pragma once
 
 #include <string>

@@ -6,14 +6,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "app/commands/inputs.h"
-#include "app/files.h"
-#include "app/generated/paths.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "app/trial_trace.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/rank_failure.h"
-#include "reports/origin_json.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -25,10 +23,7 @@ namespace {
 constexpr std::string_view kTrialsSchema = "meshwright.trials/1";
 
 void write_trials(const TrialRun& run, const std::vector<Observation>& observations) {
-  const reports::Origin origin{.tool_version = kVersion,
-                               .command = this_command(),
-                               .inputs = {{"plan", run.plan, run.plan_sha256}}};
-  Json json = reports::artefact(kTrialsSchema, origin);
+  Json json = reports::artefact(kTrialsSchema, run.origin);
   json["plan"] = {{"file", run.plan}};
   Json list = Json::array();
   for (const Observation& o : observations) list.push_back(to_json(o));
@@ -71,10 +66,10 @@ reports::Table trials_table(const std::vector<Observation>& observations) {
 void write_trace(const TrialRun& run, const std::vector<Observation>& observations) {
   if (run.trace.empty()) return;
   reports::Trace trace = trial_trace(observations);
-  trace.facts.emplace_back("tool_version", kVersion);
-  trace.facts.emplace_back("command", this_command());
+  trace.facts.emplace_back("tool_version", run.origin.tool_version);
+  trace.facts.emplace_back("command", run.origin.command);
   write_file_atomically(run.trace, reports::trace_text(trace));
-  fmt::print(stderr, "wrote {}; ui.perfetto.dev and chrome://tracing open it\n", run.trace);
+  say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", run.trace);
 }
 
 void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world) {
@@ -82,8 +77,7 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
   const bool writes = world.rank() == 0;
   for (const Layout& layout : run.layouts) {
     if (writes) {
-      fmt::print(stderr, "trial: {} of {}: {}\n", observations.size() + 1, run.layouts.size(),
-                 short_name(layout));
+      say("trial: {} of {}: {}\n", observations.size() + 1, run.layouts.size(), short_name(layout));
     }
     observations.push_back(
         calibrate::run_trial(run.model, run.job, layout, compute, world, run.options));
@@ -92,11 +86,10 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
   }
   if (writes) write_trace(run, observations);
   if (!writes || run.out == "-") return;
-  fmt::print("{}\n", reports::table_to_text(trials_table(observations)));
+  print("{}\n", reports::table_to_text(trials_table(observations)));
   if (run.options.mode == TrialMode::training) {
-    fmt::print("next: meshwright validate {} {}\n", run.plan, run.out);
+    print("next: meshwright validate {} {}\n", run.plan, run.out);
   }
-  std::fflush(stdout);
 }
 
 }  // namespace
@@ -112,8 +105,7 @@ int run_trial_rank(const TrialRun& run, const calibrate::RankPlace& place) {
   try {
     run_layouts(run, *compute, *world);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n",
-               calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
+    say("{}\n", calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
     world->abort(kSystemFailure);
   }
   return kDone;

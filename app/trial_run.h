@@ -8,6 +8,7 @@
 
 #include "calibrate/launch/rank_place.h"
 #include "calibrate/trial/trial.h"
+#include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
@@ -15,8 +16,8 @@
 namespace meshwright::app {
 
 struct TrialRun {
-  std::string plan;         // the file's name
-  std::string plan_sha256;  // of its bytes
+  std::string plan;        // the file's name
+  reports::Origin origin;  // of the trials: the command, and the plan's fingerprint
   std::string out;
   std::string trace;    // empty: none is written
   std::string backend;  // "cpu" with mpi, "cuda" with nccl

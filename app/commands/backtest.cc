@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/backtest.h"
+#include "planner/accuracy/backtest.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,14 @@
 #include <memory>
 #include <vector>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/output.h"
 #include "app/commands/refit_options.h"
 #include "app/files.h"
 #include "app/measurements.h"
 #include "app/program.h"
-#include "planner/accuracy/backtest.h"
+#include "app/terminal.h"
 #include "planner/accuracy/refit.h"
 #include "reports/backtest_json.h"
 #include "sim/base/error.h"
@@ -51,7 +53,6 @@ Framework learn(const Options& options) {
 }
 
 int run(const Options& options) {
-  if (!options.fit_out.empty()) check_new_file(options.fit_out);
   if (options.folds > 0 && (options.fit.empty() || !options.fit_on.empty())) {
     throw InputError("--folds", "", "needs --fit, and judges the set that it fits on: no --fit-on");
   }
@@ -60,8 +61,7 @@ int run(const Options& options) {
   if (options.folds > 0) {
     set = planner::fitted_on_other_groups(std::move(set), fit_terms_named(options.fit),
                                           options.folds);
-    fmt::print(stderr, "every group is judged by a fit on the groups of {} other parts\n",
-               options.folds - 1);
+    say("every group is judged by a fit on the groups of {} other parts\n", options.folds - 1);
   } else if (!options.fit.empty()) {
     const Framework framework = learn(options);
     for (planner::MeasuredRun& run : set.runs) run.cluster.framework = framework;
@@ -70,8 +70,8 @@ int run(const Options& options) {
   int illegal = 0;
   for (const planner::PredictedRun& predicted : result.runs) illegal += predicted.estimate ? 0 : 1;
   if (illegal > 0) {
-    fmt::print(stderr, "{} of {} runs have a layout that breaks a rule; see --format json\n",
-               illegal, result.runs.size());
+    say("{} of {} runs have a layout that breaks a rule; see --format json\n", illegal,
+        result.runs.size());
   }
   write_output(options.output,
                {reports::scores_table(result), reports::worst_runs_table(set, result)},
@@ -81,23 +81,23 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_backtest(CLI::App& app, int& exit_code) {
+void add_backtest(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("backtest", "Predictions against a set of measured runs");
-  command
-      ->add_option("dataset", options->dataset, "Measured runs (schema meshwright.measurements/1)")
+  Command& command = commands.add("backtest", "Predictions against a set of measured runs");
+  command.reads("dataset", options->dataset, "Measured runs (schema meshwright.measurements/1)")
       ->required();
-  command->add_option("--cluster", options->cluster,
-                      "Use this cluster instead of the one that each run names");
-  command->add_option("--fit", options->fit, "Framework scalars to learn first: " + fit_term_list())
+  command.reads("--cluster", options->cluster,
+                "Use this cluster instead of the one that each run names", "clusters");
+  command.options()
+      .add_option("--fit", options->fit, "Framework scalars to learn first: " + fit_term_list())
       ->delimiter(',');
-  command->add_option("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
-  command->add_option("--fit-out", options->fit_out,
-                      "New cluster file with what was learnt; never overwrites");
-  command->add_option("--folds", options->folds,
-                      "Judge each of so many parts of the groups by a fit on the others");
-  add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.reads("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
+  command.writes_new("--fit-out", options->fit_out,
+                     "New cluster file with what was learnt; never overwrites");
+  command.options().add_option("--folds", options->folds,
+                               "Judge each of so many parts of the groups by a fit on the others");
+  add_output_options(command, options->output);
+  command.runs([options](const Call&) { return run(*options); });
 }
 
 }  // namespace meshwright::app

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/calibrate.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,10 +8,13 @@
 
 #include "app/calibration_run.h"
 #include "app/calibration_workload.h"
+#include "app/command.h"
 #include "app/commands/backend_options.h"
+#include "app/commands/commands.h"
 #include "app/files.h"
 #include "app/profile_files.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/launch.h"
 #include "sim/base/error.h"
@@ -64,8 +65,9 @@ int ranks_to_start(const Options& options) {
   return options.backend == "cpu" ? std::max(2, calibrate::usable_cores()) : 1;
 }
 
-CalibrationRun describe_run(const Options& options, int ranks) {
+CalibrationRun describe_run(const Options& options, int ranks, const Call& call) {
   CalibrationRun run;
+  run.origin = call.origin();
   run.out = options.out;
   run.backend = options.backend;
   run.options.budget_seconds = parse_budget(options.budget);
@@ -83,12 +85,10 @@ CalibrationRun describe_run(const Options& options, int ranks) {
   return run;
 }
 
-int start_ranks(const Options& options, int ranks) {
+int start_ranks(const Options& options, int ranks, const Call& call) {
   const int cores = calibrate::usable_cores();
   if (options.backend == "cpu" && ranks > cores && !calibrate::environment_places_ranks()) {
-    fmt::print(
-        stderr,
-        "warning: {} ranks share {} cores: they wait for each other and times will be noisy; "
+    say("warning: {} ranks share {} cores: they wait for each other and times will be noisy; "
         "--ranks {} measures cleanly\n",
         ranks, cores, cores);
   }
@@ -96,7 +96,8 @@ int start_ranks(const Options& options, int ranks) {
       .mpirun_arguments = words(options.mpirun_args),
       .environment = {{kStartedByUs, "1"}},
       .time_limit_seconds = 2.0 * parse_budget(options.budget) + kSlackSeconds};
-  const auto outcome = calibrate::launch_ranks(ranks, calibrate::this_program(), launch);
+  const auto outcome =
+      calibrate::launch_ranks(ranks, calibrate::this_program(call.arguments), launch);
   if (outcome.ok()) return kDone;
   if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
   const std::string who =
@@ -111,75 +112,96 @@ int ranks_of(const Options& options) {
   return load_profile(options.check).cluster.num_gpus();
 }
 
-int measure(const Options& options) {
+int measure(const Options& options, const Call& call) {
   const auto environment = calibrate::process_environment();
   const auto place = calibrate::find_rank_place(environment);
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
-  const CalibrationRun described = describe_run(options, ranks);
+  const CalibrationRun described = describe_run(options, ranks, call);
   if (place) return run_calibration_rank(described, *place, environment.contains(kStartedByUs));
   check_backend(options.backend);
-  if (options.check.empty()) check_writable(options.out);
-  return start_ranks(options, ranks);
+  return start_ranks(options, ranks, call);
 }
 
-int run(const Options& options) {
+int run(const Options& options, const Call& call) {
   if (!options.plot.empty()) {
-    const std::string page = options.out.ends_with(".html") ? options.out : "-";
-    plot_profile(options.plot, page);
+    plot_profile(options.plot, options.out.ends_with(".html") ? options.out : "-");
     return kDone;
   }
   if (!options.imports.empty()) {
-    import_measurements(options.imports, options.onto, options.out);
+    import_measurements(options.imports, options.onto, options.out, call.origin());
     return kDone;
   }
-  return measure(options);
+  return measure(options, call);
 }
 
-void add_merge(CLI::App& calibrate) {
+void add_merge(Commands& commands, Command& calibrate) {
   struct Files {
     std::string a, b, out = "profile.json";
   };
   auto files = std::make_shared<Files>();
-  CLI::App* merge = calibrate.add_subcommand("merge", "Two profiles of one kind of machine as one");
-  merge->add_option("a", files->a, "A profile")->required();
-  merge->add_option("b", files->b, "Another, of the same device")->required();
-  merge->add_option("-o,--out", files->out, "The profile to write; default: profile.json");
-  merge->callback([files] { merge_profiles(files->a, files->b, files->out); });
+  Command& merge =
+      commands.add_below(calibrate, "merge", "Two profiles of one kind of machine as one");
+  merge.reads("a", files->a, "A profile")->required();
+  merge.reads("b", files->b, "Another, of the same device")->required();
+  merge.writes("-o,--out", files->out, "The profile to write; default: profile.json");
+  merge.runs([files](const Call& call) {
+    merge_profiles(files->a, files->b, files->out, call.origin());
+    return kDone;
+  });
+}
+
+// A check writes nothing, a plot only a page.
+std::vector<std::string> outputs_of(const Options& options) {
+  if (!options.check.empty()) return {};
+  if (!options.plot.empty() && !options.out.ends_with(".html")) return {};
+  if (!options.plot.empty() || !options.imports.empty()) return {options.out};
+  return {options.out, partial_file(options.out)};
+}
+
+void add_files(Command& command, const std::shared_ptr<Options>& options) {
+  command.options().add_option("--out", options->out,
+                               "The profile to write; default: profile.json");
+  command.also_writes("--out", [options] { return outputs_of(*options); });
+  command.options().add_option("--for", options->model_and_job,
+                               "MODEL[,JOB]: measures this model's own shapes first");
+  command.also_reads("--for", [options] {
+    const std::string& both = options->model_and_job;
+    const std::size_t comma = std::min(both.find(','), both.size());
+    return std::vector{find_config(both.substr(0, comma), "models"),
+                       find_config(both.substr(std::min(comma + 1, both.size())), "jobs")};
+  });
+  command.reads("--check", options->check,
+                "PROFILE: measures a tenth of it again; exit code 1 when it has drifted");
+  command.reads("--import", options->imports,
+                "Results of nccl-tests (text or JSON), ib_write_bw or BabelStream, to add");
+  command.reads("--onto", options->onto, "The profile that --import adds to");
+  command.reads("--plot", options->plot,
+                "PROFILE: its points beside the fitted models; --out FILE.html draws them");
 }
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, int& exit_code) {
+void add_calibrate(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = commands.add(
       "calibrate", "Measures this machine's GEMMs, memory and collectives into a profile");
-  command->add_option("--out", options->out, "The profile to write; default: profile.json");
-  command->add_option("--budget", options->budget, "Time to measure, such as 90s or 5m");
-  command
-      ->add_option("--ranks", options->ranks,
-                   "Ranks to start; default: one a core, or 1 with cuda. Under srun or mpirun the "
-                   "ranks are theirs")
+  CLI::App& flags = command.options();
+  add_files(command, options);
+  flags.add_option("--budget", options->budget, "Time to measure, such as 90s or 5m");
+  flags
+      .add_option("--ranks", options->ranks,
+                  "Ranks to start; default: one a core, or 1 with cuda. Under srun or mpirun the "
+                  "ranks are theirs")
       ->check(CLI::Range(1, 1'000'000).description(""));
-  command->add_option("--for", options->model_and_job,
-                      "MODEL[,JOB]: measures this model's own shapes first");
-  command->add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
-  command->add_option("--mpirun-args", options->mpirun_args,
-                      "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
-  command->add_option("--check", options->check,
-                      "PROFILE: measures a tenth of it again; exit code 1 when it has drifted");
-  command
-      ->add_option("--max-drift", options->max_drift_percent,
-                   "Percent that --check allows beside the noise; default: 15")
+  flags.add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
+  flags.add_option("--mpirun-args", options->mpirun_args,
+                   "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  flags
+      .add_option("--max-drift", options->max_drift_percent,
+                  "Percent that --check allows beside the noise; default: 15")
       ->check(CLI::Range(0.1, 1000.0).description(""));
-  command->add_option("--import", options->imports,
-                      "Results of nccl-tests (text or JSON), ib_write_bw or BabelStream, to add");
-  command->add_option("--onto", options->onto, "The profile that --import adds to");
-  command->add_option("--plot", options->plot,
-                      "PROFILE: its points beside the fitted models; --out FILE.html draws them");
-  add_merge(*command);
-  command->callback([options, command, &exit_code] {
-    if (command->get_subcommands().empty()) exit_code = run(*options);
-  });
+  add_merge(commands, command);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

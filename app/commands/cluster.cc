@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/cluster.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,10 +7,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "reports/cluster_text.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
@@ -103,7 +105,7 @@ Json load_to_json(const GroupLoad& load) {
   return j;
 }
 
-int show(const Options& options) {
+int show(const Options& options, const Call& call) {
   Cluster cluster = load_cluster(options.name);
   if (options.gpus > 0) cluster = scaled_to(std::move(cluster), options.gpus);
   const Layout layout = layout_of(options, cluster);
@@ -113,7 +115,7 @@ int show(const Options& options) {
   const std::vector<reports::Table> tables{reports::cluster_numbers_table(cluster),
                                            reports::group_loads_table(loads)};
   if (options.output.format == Format::json) {
-    Json j{{"schema", "meshwright.cluster_view/1"}, {"command", this_command()}};
+    Json j{{"schema", "meshwright.cluster_view/1"}, {"command", call.text()}};
     j["cluster"] = to_json(cluster);
     j["layout"] = to_json(layout);
     j["vertices"] = topology.num_vertices();
@@ -131,7 +133,7 @@ int show(const Options& options) {
   } else {
     write_output(options.output, tables, "");
   }
-  fmt::print(stderr, "next: meshwright plan --model MODEL --cluster {}\n", options.name);
+  say("next: meshwright plan --model MODEL --cluster {}\n", options.name);
   return kDone;
 }
 
@@ -144,7 +146,7 @@ std::vector<std::string> shipped_clusters() {
   return names;
 }
 
-int list(const Options& options) {
+int list(const Options& options, const Call& call) {
   reports::Table table{"",
                        {{"cluster", "cluster", ""},
                         {"device", "device", ""},
@@ -155,7 +157,7 @@ int list(const Options& options) {
                         {"intra_node_provenance", "node numbers", ""},
                         {"inter_node_provenance", "network numbers", ""}},
                        {}};
-  Json json{{"schema", "meshwright.cluster_list/1"}, {"command", this_command()}};
+  Json json{{"schema", "meshwright.cluster_list/1"}, {"command", call.text()}};
   Json& entries = json["clusters"] = Json::array();
   for (const std::string& name : shipped_clusters()) {
     const Cluster c = load_cluster(name);
@@ -168,34 +170,36 @@ int list(const Options& options) {
     entries.push_back({{"file", name}, {"name", c.name}, {"source", c.source}});
   }
   write_output(options.output, {table}, json.dump(2) + "\n");
-  fmt::print(stderr, "next: meshwright cluster show NAME\n");
+  say("next: meshwright cluster show NAME\n");
   return kDone;
 }
 
 }  // namespace
 
-void add_cluster(CLI::App& app, int& exit_code) {
+void add_cluster(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("cluster", "The shipped clusters: list them, draw one");
-  command->require_subcommand(1);
-  CLI::App* list_command = command->add_subcommand("list", "Every cluster of configs/clusters");
-  add_output_options(*list_command, options->output);
-  list_command->callback([options, &exit_code] { exit_code = list(*options); });
-  CLI::App* show_command = command->add_subcommand(
-      "show", "The tree with its speeds, where each number came from, and what groups get of it");
+  Command& command = commands.add("cluster", "The shipped clusters: list them, draw one");
+  command.options().require_subcommand(1);
+  Command& list_command = commands.add_below(command, "list", "Every cluster of configs/clusters");
+  add_output_options(list_command, options->output);
+  list_command.runs([options](const Call& call) { return list(*options, call); });
+  Command& show_command = commands.add_below(
+      command, "show",
+      "The tree with its speeds, where each number came from, and what groups get of it");
   show_command
-      ->add_option("cluster", options->name,
-                   "Cluster: a file, a measured profile, or a name from configs/clusters")
+      .reads("cluster", options->name,
+             "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
       ->required();
-  show_command->add_option("--gpus", options->gpus, "Devices; default: the whole cluster")
+  show_command.options()
+      .add_option("--gpus", options->gpus, "Devices; default: the whole cluster")
       ->check(CLI::Range(1, 10'000'000).description(""));
-  show_command
-      ->add_option("--group", options->groups,
-                   "Groups to place, such as tensor=8,pipeline=4; data takes the rest; default: "
-                   "tensor fills a node")
+  show_command.options()
+      .add_option("--group", options->groups,
+                  "Groups to place, such as tensor=8,pipeline=4; data takes the rest; default: "
+                  "tensor fills a node")
       ->delimiter(',');
-  add_output_options(*show_command, options->output);
-  show_command->callback([options, &exit_code] { exit_code = show(*options); });
+  add_output_options(show_command, options->output);
+  show_command.runs([options](const Call& call) { return show(*options, call); });
 }
 
 }  // namespace meshwright::app

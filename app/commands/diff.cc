@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/diff.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
-#include "app/generated/paths.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "reports/plan_diff_json.h"
-#include "reports/sha256.h"
 
 namespace meshwright::app {
 namespace {
@@ -25,9 +25,7 @@ struct Options {
 
 planner::PlanSide read_side(const std::string& name, const std::string& file,
                             reports::Origin& origin) {
-  origin.inputs.push_back(
-      {.name = name, .file = file, .sha256 = reports::sha256(read_text_file(file))});
-  return reports::plan_side_from_json(read_json_file(file), file);
+  return reports::plan_side_from_json(read_input(name, file, origin), file);
 }
 
 // The sentence stands above the tables; in CSV there is room for tables only.
@@ -39,13 +37,10 @@ std::string people_text(const planner::PlanDiff& diff, Format format) {
   return text + "\n" + tables;
 }
 
-int run(const Options& options) {
+int run(const Options& options, const Call& call) {
   std::vector<planner::Gate> gates;
   for (const std::string& text : options.gates) gates.push_back(planner::gate_from_text(text));
-  if (options.output.out != "-") check_writable(options.output.out);
-  reports::Origin origin;
-  origin.tool_version = kVersion;
-  origin.command = this_command();
+  reports::Origin origin = call.origin();
   const planner::PlanSide before = read_side("before", options.before, origin);
   const planner::PlanSide after = read_side("after", options.after, origin);
   const planner::PlanDiff diff = planner::diff(before, after);
@@ -54,7 +49,7 @@ int run(const Options& options) {
     const std::string why = planner::failure(gate, diff);
     if (why.empty()) continue;
     failures.push_back(gate.text + ": " + why);
-    fmt::print(stderr, "gate {} fails: {}\n", gate.text, why);
+    say("gate {} fails: {}\n", gate.text, why);
   }
   const bool json = options.output.format == Format::json;
   write_file_atomically(options.output.out,
@@ -65,17 +60,18 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, int& exit_code) {
+void add_diff(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "diff", "What changed between two plans: inputs, winner, ranking, time, memory");
-  command->add_option("before", options->before, "A plan that meshwright plan wrote")->required();
-  command->add_option("after", options->after, "A later one")->required();
-  command->add_option("--fail-if", options->gates,
-                      "Exit code 1 when step_time>3%, peak_memory>5% (the winner's, more than "
-                      "before) or winner (another layout); may be repeated");
-  add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  Command& command =
+      commands.add("diff", "What changed between two plans: inputs, winner, ranking, time, memory");
+  command.reads("before", options->before, "A plan that meshwright plan wrote")->required();
+  command.reads("after", options->after, "A later one")->required();
+  command.options().add_option(
+      "--fail-if", options->gates,
+      "Exit code 1 when step_time>3%, peak_memory>5% (the winner's, more than "
+      "before) or winner (another layout); may be repeated");
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

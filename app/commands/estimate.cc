@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/estimate.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <variant>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "sim/json/records.h"
@@ -29,21 +31,20 @@ struct Options {
 
 int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
   const RuleText& text = rule_text(outcome.violation.rule);
-  fmt::print(stderr, "{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
-             describe(outcome.violation, inputs.model, inputs.job, outcome.layout), text.name,
-             text.requirement, text.remedy);
+  say("{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
+      describe(outcome.violation, inputs.model, inputs.job, outcome.layout), text.name,
+      text.requirement, text.remedy);
   if (outcome.violation.rule != Rule::memory_capacity) return kGateFailed;
   CostTable table(inputs.model, inputs.cluster, inputs.job);
   const Estimate found = described(evaluate(table, outcome.layout), table, outcome.layout);
-  fmt::print(stderr, "\n{}",
-             tables_text({reports::memory_table(found, inputs.cluster.device)}, Format::table));
+  say("\n{}", tables_text({reports::memory_table(found, inputs.cluster.device)}, Format::table));
   return kGateFailed;
 }
 
-Json to_document(const Estimate& estimate, const Inputs& inputs) {
+Json to_document(const Estimate& estimate, const Inputs& inputs, const Call& call) {
   Json json;
   json["schema"] = "meshwright.estimate/1";
-  json["command"] = this_command();
+  json["command"] = call.text();
   json["model"] = to_json(inputs.model);
   json["cluster"] = to_json(inputs.cluster);
   json["job"] = to_json(inputs.job);
@@ -51,16 +52,16 @@ Json to_document(const Estimate& estimate, const Inputs& inputs) {
   return json;
 }
 
-void write_trace(const Options& options, const Inputs& inputs, const Estimate& found) {
+void write_trace(const Options& options, const Inputs& inputs, const Estimate& found,
+                 const Call& call) {
   reports::Trace trace = reports::step_trace(inputs.model, inputs.cluster, inputs.job, found);
   trace.facts.emplace_back("tool_version", kVersion);
-  trace.facts.emplace_back("command", this_command());
+  trace.facts.emplace_back("command", call.text());
   write_file_atomically(options.trace, reports::trace_text(trace));
-  fmt::print(stderr, "wrote {}; ui.perfetto.dev and chrome://tracing open it\n", options.trace);
+  say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", options.trace);
 }
 
-int run(const Options& options) {
-  if (!options.trace.empty()) check_writable(options.trace);
+int run(const Options& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = load_layout(options.layout);
   if (options.inputs.gpus == 0) inputs.cluster = scaled_to(inputs.cluster, world_size(layout));
@@ -83,29 +84,28 @@ int run(const Options& options) {
         name_of(found.provenance));
     write_file_atomically(options.output.out, verdict + tables_text(tables, Format::table));
   } else {
-    write_output(options.output, tables, to_document(found, inputs).dump(2) + "\n");
+    write_output(options.output, tables, to_document(found, inputs, call).dump(2) + "\n");
   }
-  if (!options.trace.empty()) write_trace(options, inputs, found);
-  fmt::print(stderr, "next: meshwright volume --model {} --layout {}\n", options.inputs.model,
-             options.layout);
+  if (!options.trace.empty()) write_trace(options, inputs, found, call);
+  say("next: meshwright volume --model {} --layout {}\n", options.inputs.model, options.layout);
   return kDone;
 }
 
 }  // namespace
 
-void add_estimate(CLI::App& app, int& exit_code) {
+void add_estimate(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("estimate", "Time, memory and volume of one layout, term by term");
-  add_input_options(*command, options->inputs, true);
+  Command& command =
+      commands.add("estimate", "Time, memory and volume of one layout, term by term");
+  add_input_options(command, options->inputs, true);
   command
-      ->add_option("--layout", options->layout,
-                   "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
+      .reads("--layout", options->layout,
+             "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
       ->required();
-  command->add_option("--trace", options->trace,
-                      "File for the simulated step as a trace (Perfetto, chrome://tracing)");
-  add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.writes("--trace", options->trace,
+                 "File for the simulated step as a trace (Perfetto, chrome://tracing)");
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

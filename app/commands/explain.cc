@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/explain.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <variant>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/named_layout.h"
 #include "app/files.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "planner/questions/explanation.h"
 #include "planner/questions/rank_map.h"
 #include "planner/search/brief_name.h"
@@ -33,8 +34,8 @@ int explain_rule(const std::string& name) {
   for (const RuleText& text : all_rules()) {
     names.emplace_back(text.name);
     if (text.name != name) continue;
-    fmt::print("{}\n  requirement: {}\n  reason:      {}\n  remedy:      {}\n", text.name,
-               text.requirement, text.reason, text.remedy);
+    print("{}\n  requirement: {}\n  reason:      {}\n  remedy:      {}\n", text.name,
+          text.requirement, text.reason, text.remedy);
     return kDone;
   }
   const std::string near = nearest(name, names);
@@ -48,23 +49,22 @@ int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layo
   const RuleText& text = rule_text(violation.rule);
   std::string change = planner::smallest_change(table, layout, limit);
   if (change.empty()) change = planner::change_on_more_gpus(table, layout, limit);
-  fmt::print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", planner::brief_name(layout),
-             describe(violation, plan.model, plan.job, layout), text.name, text.reason,
-             text.remedy);
-  fmt::print("  smallest change that admits it: {}\n",
-             change.empty() ? "none of the single changes that were tried" : change);
+  print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", planner::brief_name(layout),
+        describe(violation, plan.model, plan.job, layout), text.name, text.reason, text.remedy);
+  print("  smallest change that admits it: {}\n",
+        change.empty() ? "none of the single changes that were tried" : change);
   return kGateFailed;
 }
 
 // Every layout with the sizes that were named fell: under which rules, and what would admit one.
 int explain_none(const MeantLayout& meant) {
-  fmt::print("{}None runs:\n", meant.note);
+  print("{}None runs:\n", meant.note);
   for (const planner::Rejection& r : meant.rejections) {
-    fmt::print("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
-               planner::brief_name(r.nearest.layout), r.sentence,
-               r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
+    print("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
+          planner::brief_name(r.nearest.layout), r.sentence,
+          r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
   }
-  if (meant.rejections.empty()) fmt::print("  these sizes do not multiply to the GPU count.\n");
+  if (meant.rejections.empty()) print("  these sizes do not multiply to the GPU count.\n");
   return kGateFailed;
 }
 
@@ -89,7 +89,7 @@ reports::Table terms_side_by_side(const planner::Explanation& e, const std::stri
 std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable& table,
                                         const MeantLayout& meant) {
   if (!meant.layout) return explain_none(meant);
-  fmt::print("{}", meant.note);
+  print("{}", meant.note);
   const Bytes limit = plan.cluster.device.memory * (1.0 - plan.search.memory_headroom);
   const Evaluation evaluation = planner::evaluate_within(table, *meant.layout, limit);
   if (evaluation.violation) {
@@ -106,8 +106,8 @@ int explain_layout(const Options& options) {
   if (const int* code = std::get_if<int>(&mine)) return *code;
   const auto& layout = std::get<Estimate>(mine);
   if (plan.layouts.empty() && options.versus == "1") {
-    fmt::print("{} runs in {:.4g} s; the plan has no winner.\n", planner::brief_name(layout.layout),
-               layout.step_time.value());
+    print("{} runs in {:.4g} s; the plan has no winner.\n", planner::brief_name(layout.layout),
+          layout.step_time.value());
     return kDone;
   }
   const MeantLayout versus = meant_layout(plan, options.versus);
@@ -120,9 +120,9 @@ int explain_layout(const Options& options) {
   asked.job = plan.job;
   const planner::Explanation answer =
       planner::explanation(asked, plan.search, layout, std::get<Estimate>(other));
-  fmt::print("{}", planner::explanation_text(answer, name));
+  print("{}", planner::explanation_text(answer, name));
   if (layout.layout == answer.versus.layout) return kDone;
-  fmt::print(
+  print(
       "\n{}\n{}", reports::table_to_text(terms_side_by_side(answer, name)),
       planner::rank_map_text(planner::rank_map(layout, plan.cluster), layout.layout, plan.cluster));
   return kDone;
@@ -130,19 +130,18 @@ int explain_layout(const Options& options) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
+void add_explain(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = commands.add(
       "explain", "Why not this layout, and why is one better than another? Or a rule in words");
-  command->add_option("subject", options->subject, "A rule's name, or a plan with --layout")
-      ->required();
-  command->add_option("--layout", options->layout,
-                      "A rank of the plan (3), sizes (tp=8,pp=4: the fastest with them), a whole "
-                      "layout (with dp), as a table prints it, or a file");
-  command->add_option("--versus", options->versus,
-                      "The layout to compare with, written likewise; default: 1, the winner");
-  command->callback([options, &exit_code] {
-    exit_code = options->layout.empty() ? explain_rule(options->subject) : explain_layout(*options);
+  command.reads("subject", options->subject, "A rule's name, or a plan with --layout")->required();
+  command.reads("--layout", options->layout,
+                "A rank of the plan (3), sizes (tp=8,pp=4: the fastest with them), a whole "
+                "layout (with dp), as a table prints it, or a file");
+  command.reads("--versus", options->versus,
+                "The layout to compare with, written likewise; default: 1, the winner");
+  command.runs([options](const Call&) {
+    return options->layout.empty() ? explain_rule(options->subject) : explain_layout(*options);
   });
 }
 

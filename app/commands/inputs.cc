@@ -2,10 +2,8 @@
 #include "app/commands/inputs.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "app/command.h"
 #include "app/files.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
@@ -13,26 +11,28 @@
 
 namespace meshwright::app {
 
-void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required,
+void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts) {
   command
-      .add_option(
-          "--model", options.model,
-          "Model: a file of ours, a Hugging Face config.json, or a name from configs/models")
+      .reads("--model", options.model,
+             "Model: a file of ours, a Hugging Face config.json, or a name from configs/models",
+             "models")
       ->required();
-  auto* cluster =
-      command.add_option("--cluster", options.cluster,
-                         "Cluster: a file, a measured profile, or a name from configs/clusters");
+  auto* cluster = command.reads(
+      "--cluster", options.cluster,
+      "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters");
   if (cluster_required) cluster->required();
-  command.add_option("--job", options.job,
-                     "Job: a file or a name from configs/jobs; default: 4096 positions, 512 "
-                     "sequences, bf16, Adam");
+  command.reads("--job", options.job,
+                "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, "
+                "bf16, Adam",
+                "jobs");
   const auto devices = CLI::Range(1, 10'000'000).description("");
   if (counts == GpuCounts::one) {
-    command.add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
+    command.options()
+        .add_option("--gpus", options.gpus, "Devices to use; default: the whole cluster")
         ->check(devices);
   } else {
-    command
+    command.options()
         .add_option(
             "--gpus", options.gpu_counts,
             "Devices to use, or several counts to compare: 256,512,1024; default: the whole "
@@ -40,15 +40,17 @@ void add_input_options(CLI::App& command, InputOptions& options, bool cluster_re
         ->delimiter(',')
         ->check(devices);
   }
-  command.add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
+  command.options()
+      .add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command
+  command.options()
       .add_option("--global-batch-size", options.global_batch_size,
                   "Overrides the job's global_batch_size")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command.add_option("--precision", options.precision,
-                     "Overrides the job's precision (fp32, bf16, fp8, ...)");
-  command.add_option("--train-tokens", options.train_tokens, "Overrides the job's train_tokens");
+  command.options().add_option("--precision", options.precision,
+                               "Overrides the job's precision (fp32, bf16, fp8, ...)");
+  command.options().add_option("--train-tokens", options.train_tokens,
+                               "Overrides the job's train_tokens");
 }
 
 Job load_job_with_overrides(const InputOptions& options) {
@@ -77,34 +79,6 @@ Inputs load_inputs(const InputOptions& options) {
   inputs.cluster = load_cluster(options.cluster);
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
   return inputs;
-}
-
-std::string command_line(int argc, const char* const* argv) {
-  std::string text = "meshwright";
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?") == std::string::npos;
-    text += ' ';
-    text += plain ? word : "'" + word + "'";
-  }
-  return text;
-}
-
-std::string this_command() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  const std::string raw{std::istreambuf_iterator<char>(in), {}};
-  std::vector<std::string> words;
-  for (std::size_t start = 0; start < raw.size();) {
-    const std::size_t end = raw.find('\0', start);
-    words.push_back(raw.substr(start, end - start));
-    if (end == std::string::npos) break;
-    start = end + 1;
-  }
-  std::vector<const char*> argv;
-  argv.reserve(words.size());
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  return command_line(static_cast<int>(argv.size()), argv.data());
 }
 
 }  // namespace meshwright::app

@@ -10,11 +10,9 @@
 #include "sim/hardware/cluster.h"
 #include "sim/model/model.h"
 
-namespace CLI {
-class App;
-}
-
 namespace meshwright::app {
+
+class Command;
 
 struct InputOptions {
   std::string model;
@@ -35,16 +33,10 @@ struct Inputs {
 };
 
 enum class GpuCounts { one, several };
-void add_input_options(CLI::App& command, InputOptions& options, bool cluster_required,
+void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts = GpuCounts::one);
 // Reads the files; documented defaults stand in for an absent job (sim/base/job.h).
 Inputs load_inputs(const InputOptions& options);
 Job load_job_with_overrides(const InputOptions& options);
-
-// "meshwright plan --model ..." as the user typed it, for an artefact's command field: the
-// program's path is cut to its name.
-std::string command_line(int argc, const char* const* argv);
-// The command of this process (from /proc/self/cmdline).
-std::string this_command();
 
 }  // namespace meshwright::app

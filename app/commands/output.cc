@@ -4,7 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "app/files.h"
+#include "app/command.h"
+#include "app/output_file.h"
 #include "reports/csv.h"
 #include "reports/markdown.h"
 
@@ -19,9 +20,9 @@ void add_format_option(CLI::App& command, Format& format) {
       ->transform(CLI::CheckedTransformer(formats).description(""));
 }
 
-void add_output_options(CLI::App& command, OutputOptions& options) {
-  add_format_option(command, options.format);
-  command.add_option("--out", options.out, "File to write; default: standard output");
+void add_output_options(Command& command, OutputOptions& options) {
+  add_format_option(command.options(), options.format);
+  command.writes("--out", options.out, "File to write; default: standard output");
 }
 
 std::string tables_text(const std::vector<reports::Table>& tables, Format format) {

@@ -13,6 +13,8 @@ class App;
 
 namespace meshwright::app {
 
+class Command;
+
 enum class Format { table, json, csv, markdown };
 
 void add_format_option(CLI::App& command, Format& format);
@@ -22,7 +24,7 @@ struct OutputOptions {
   Format format = Format::table;
   std::string out = "-";
 };
-void add_output_options(CLI::App& command, OutputOptions& options);
+void add_output_options(Command& command, OutputOptions& options);
 
 // The tables in a text format (not json).
 std::string tables_text(const std::vector<reports::Table>& tables, Format format);

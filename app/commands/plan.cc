@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/plan.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 
+#include "app/command.h"
 #include "app/commands/answer_options.h"
 #include "app/commands/answers_text.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/commands/space_options.h"
 #include "app/files.h"
-#include "app/generated/paths.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "planner/questions/answers.h"
 #include "planner/search/capacity.h"
 #include "planner/search/choice.h"
@@ -41,15 +41,11 @@ struct Options {
 void add_fingerprint(reports::Origin& origin, const std::string& name, const std::string& file,
                      const std::string& folder) {
   if (file.empty()) return;
-  const bool bare = !std::filesystem::exists(file) && file.find('/') == std::string::npos;
-  const std::string path = bare ? configs_directory() + "/" + folder + "/" + file + ".json" : file;
-  origin.inputs.push_back({name, file, reports::sha256(read_text_file(path))});
+  origin.inputs.push_back({name, file, reports::sha256(read_text_file(find_config(file, folder)))});
 }
 
-reports::Origin origin_of(const Options& options) {
-  reports::Origin origin;
-  origin.tool_version = kVersion;
-  origin.command = this_command();
+reports::Origin origin_of(const Options& options, const Call& call) {
+  reports::Origin origin = call.origin();
   add_fingerprint(origin, "model", options.inputs.model, "models");
   add_fingerprint(origin, "cluster", options.inputs.cluster, "clusters");
   add_fingerprint(origin, "job", options.inputs.job, "jobs");
@@ -86,27 +82,25 @@ reports::Table fastest_table(const planner::Plan& plan, int top) {
 
 void print_search(const planner::Plan& plan, double elapsed_seconds) {
   const planner::SearchStatistics& s = plan.statistics;
-  fmt::print(stderr,
-             "{} layouts in {:.3g} s ({:.3g} layouts/s): {} obey every rule, {} fit in memory, {} "
-             "are on the Pareto front of time and memory.\n",
-             reports::count_text(s.enumerated), elapsed_seconds,
-             static_cast<double>(s.enumerated) / elapsed_seconds, reports::count_text(s.legal),
-             reports::count_text(s.fitting), plan.pareto.size());
+  say("{} layouts in {:.3g} s ({:.3g} layouts/s): {} obey every rule, {} fit in memory, {} "
+      "are on the Pareto front of time and memory.\n",
+      reports::count_text(s.enumerated), elapsed_seconds,
+      static_cast<double>(s.enumerated) / elapsed_seconds, reports::count_text(s.legal),
+      reports::count_text(s.fitting), plan.pareto.size());
   if (!plan.rejections.empty()) {
-    fmt::print(stderr, "rejected:\n{}", reports::table_to_text(reports::rejections_table(plan)));
+    say("rejected:\n{}", reports::table_to_text(reports::rejections_table(plan)));
   }
-  for (const std::string& note : plan.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : plan.notes) say("note: {}\n", note);
 }
 
 void print_training(const planner::Plan& plan) {
   const auto needs = planner::capacity(plan.job, plan.cluster, plan.ranked.front().step_time);
   if (!needs) return;
-  fmt::print(stderr, "{} tokens take {:.4g} days and {:.4g} GPU-hours{}.\n",
-             reports::si_text(plan.job.train_tokens), planner::days(needs->train_time),
-             needs->gpu_hours,
-             needs->cost ? fmt::format(", {:.4g} at {:.4g} a GPU-hour", *needs->cost,
-                                       plan.cluster.price_per_gpu_hour)
-                         : "");
+  say("{} tokens take {:.4g} days and {:.4g} GPU-hours{}.\n",
+      reports::si_text(plan.job.train_tokens), planner::days(needs->train_time), needs->gpu_hours,
+      needs->cost ? fmt::format(", {:.4g} at {:.4g} a GPU-hour", *needs->cost,
+                                plan.cluster.price_per_gpu_hour)
+                  : "");
 }
 
 // With --out the plan goes to the file as JSON, and the table still to standard output.
@@ -124,18 +118,18 @@ int print_verdict(const Options& options, const planner::Plan& plan) {
   if (!plan.ranked.empty()) {
     print_training(plan);
     if (options.output.out == "-") {
-      fmt::print(stderr, "next: add --out plan.json, then meshwright trial plan.json\n");
+      say("next: add --out plan.json, then meshwright trial plan.json\n");
     } else {
-      fmt::print(stderr, "next: meshwright trial {}\n", options.output.out);
+      say("next: meshwright trial {}\n", options.output.out);
     }
     return kDone;
   }
-  fmt::print(stderr, "No layout of {} fits {} x {}.\n", plan.model.name, plan.cluster.num_gpus(),
-             plan.cluster.device.name);
+  say("No layout of {} fits {} x {}.\n", plan.model.name, plan.cluster.num_gpus(),
+      plan.cluster.device.name);
   const std::string rule = plan.rejections.empty()
                                ? "memory_capacity"
                                : std::string(rule_text(plan.rejections.front().rule).name);
-  fmt::print(stderr, "next: meshwright explain {}\n", rule);
+  say("next: meshwright explain {}\n", rule);
   return kGateFailed;
 }
 
@@ -170,61 +164,86 @@ planner::Scaling compare_counts(const Options& options, Inputs& inputs,
 
 void print_left_out(const planner::LeftOut& left_out) {
   if (left_out.near_twins > 0) {
-    fmt::print(stderr,
-               "{} more of the fastest are left out: same sizes and micro-batch as a faster one, "
-               "and no less memory (5 %).\n",
-               reports::count_text(left_out.near_twins));
+    say("{} more of the fastest are left out: same sizes and micro-batch as a faster one, "
+        "and no less memory (5 %).\n",
+        reports::count_text(left_out.near_twins));
   }
   if (left_out.over_limits > 0) {
-    fmt::print(stderr, "{} of the fastest are over a limit: {}.\n",
-               reports::count_text(left_out.over_limits), left_out.nearest);
+    say("{} of the fastest are over a limit: {}.\n", reports::count_text(left_out.over_limits),
+        left_out.nearest);
   }
 }
 
-int run(const Options& options) {
-  if (options.output.out != "-") check_writable(options.output.out);
-  Inputs inputs = load_inputs(options.inputs);
-  if (options.answers.price > 0.0) inputs.cluster.price_per_gpu_hour = options.answers.price;
-  const planner::AnswerOptions asked = answer_options_of(options.answers);
-  planner::check_objective(asked.objective, inputs.cluster);
-  planner::check_limits(asked.limits, {inputs.model, inputs.cluster, inputs.job});
-  planner::SearchOptions search = search_options(options, asked, inputs.cluster.device);
-  const planner::Scaling scaling = compare_counts(options, inputs, search, asked);
-  const auto begin = std::chrono::steady_clock::now();
-  planner::SearchOptions wide = search;
-  wide.top = options.top * kTwinsOfEach;
-  const planner::Plan full = planner::search(inputs.model, inputs.cluster, inputs.job, wide);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  planner::Plan plan = full;
-  const planner::LeftOut left_out =
-      planner::choose(plan, asked.objective, asked.limits, options.top);
+struct Question {
+  Inputs inputs;  // scaled to the GPU count that is planned for
+  planner::AnswerOptions asked;
+  planner::SearchOptions search;
+  planner::Scaling scaling;
+};
+
+Question question_of(const Options& options) {
+  Question q;
+  q.inputs = load_inputs(options.inputs);
+  if (options.answers.price > 0.0) q.inputs.cluster.price_per_gpu_hour = options.answers.price;
+  q.asked = answer_options_of(options.answers);
+  planner::check_objective(q.asked.objective, q.inputs.cluster);
+  planner::check_limits(q.asked.limits, {q.inputs.model, q.inputs.cluster, q.inputs.job});
+  q.search = search_options(options, q.asked, q.inputs.cluster.device);
+  q.scaling = compare_counts(options, q.inputs, q.search, q.asked);
+  return q;
+}
+
+struct Answer {
+  planner::Plan full;  // with the near twins
+  planner::Plan plan;  // what is shown and kept
+  planner::LeftOut left_out;
   std::optional<planner::Answers> answers;
-  if (!options.answers.no_answers) {
-    answers = planner::answers_of(plan, full, search, asked);
-    answers->scaling = scaling;
-  }
-  const Json json = reports::plan_to_json(plan, origin_of(options), search, answers);
-  write_plan(options, plan, json.dump(2) + "\n");
-  print_search(full, elapsed.count());
-  print_left_out(left_out);
-  if (answers) fmt::print(stderr, "{}", answers_text(*answers, plan));
-  return print_verdict(options, plan);
+  double search_seconds = 0.0;
+};
+
+Answer answer_to(const Question& q, const Options& options) {
+  Answer a;
+  planner::SearchOptions wide = q.search;
+  wide.top = options.top * kTwinsOfEach;
+  const auto begin = std::chrono::steady_clock::now();
+  a.full = planner::search(q.inputs.model, q.inputs.cluster, q.inputs.job, wide);
+  a.search_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  a.plan = a.full;
+  a.left_out = planner::choose(a.plan, q.asked.objective, q.asked.limits, options.top);
+  if (options.answers.no_answers) return a;
+  a.answers = planner::answers_of(a.plan, a.full, q.search, q.asked);
+  a.answers->scaling = q.scaling;
+  return a;
+}
+
+int run(const Options& options, const Call& call) {
+  const Question question = question_of(options);
+  const Answer answer = answer_to(question, options);
+  const Json json =
+      reports::plan_to_json(answer.plan, origin_of(options, call), question.search, answer.answers);
+  write_plan(options, answer.plan, json.dump(2) + "\n");
+  print_search(answer.full, answer.search_seconds);
+  print_left_out(answer.left_out);
+  if (answer.answers) say("{}", answers_text(*answer.answers, answer.plan));
+  return print_verdict(options, answer.plan);
 }
 
 }  // namespace
 
-void add_plan(CLI::App& app, int& exit_code) {
+void add_plan(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("plan", "Every layout of a search space, ranked, and why the others fell");
-  add_input_options(*command, options->inputs, true, GpuCounts::several);
-  command->add_option("--top", options->top, "Fastest layouts to show and keep")
+  Command& command =
+      commands.add("plan", "Every layout of a search space, ranked, and why the others fell");
+  add_input_options(command, options->inputs, true, GpuCounts::several);
+  command.options()
+      .add_option("--top", options->top, "Fastest layouts to show and keep")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
-  add_answer_options(*command, options->answers);
-  add_space_options(*command, options->space);
-  add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  add_answer_options(command.options(), options->answers);
+  add_space_options(command.options(), options->space);
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "app/files.h"
+#include "app/output_file.h"
+#include "app/terminal.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
@@ -49,19 +51,17 @@ std::vector<planner::FitTerm> fit_terms_named(const std::vector<std::string>& na
 }
 
 void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
-  fmt::print(stderr, "learnt from {} runs of {}; what remains: {:.1f} %\n", refit.runs, learnt_from,
-             100.0 * refit.residual_spread);
+  say("learnt from {} runs of {}; what remains: {:.1f} %\n", refit.runs, learnt_from,
+      100.0 * refit.residual_spread);
   for (const planner::FittedTerm& term : refit.terms) {
-    fmt::print(stderr, "  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n",
-               name_of(term.term), term.before, term.after,
-               term.before > 0 ? 100.0 * (term.after / term.before - 1.0) : 100.0,
-               100.0 * term.relative_standard_error, 100.0 * term.learnt);
+    say("  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n", name_of(term.term),
+        term.before, term.after, term.before > 0 ? 100.0 * (term.after / term.before - 1.0) : 100.0,
+        100.0 * term.relative_standard_error, 100.0 * term.learnt);
   }
 }
 
 void write_refitted(Cluster cluster, const planner::Refit& refit, const std::string& learnt_from,
                     const std::string& path) {
-  check_new_file(path);
   std::vector<std::string_view> names;
   for (const planner::FittedTerm& term : refit.terms) names.push_back(name_of(term.term));
   cluster.framework = refit.framework;

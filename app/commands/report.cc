@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/report.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
-#include "app/generated/paths.h"
 #include "app/observations.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "interop/launch.h"
 #include "reports/comparison_json.h"
 #include "reports/html.h"
 #include "reports/plan_json.h"
 #include "reports/report_json.h"
-#include "reports/sha256.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
 
@@ -34,26 +34,12 @@ struct Options {
   std::string out = "report.html";
 };
 
-// A file's JSON; its fingerprint goes into `origin`.
-nlohmann::json read_input(const std::string& name, const std::string& file,
-                          reports::Origin& origin) {
-  origin.inputs.push_back(
-      {.name = name, .file = file, .sha256 = reports::sha256(read_text_file(file))});
-  return read_json_file(file);
-}
-
-// report.json beside report.html.
+// q3.report.json beside q3.html: a name that no plan has.
 std::string record_beside(const std::string& page) {
-  return std::filesystem::path(page).replace_extension(".json").string();
-}
-
-void check_outputs(const std::string& page, const std::string& record) {
-  if (record == page) {
-    throw InputError("--out", "",
-                     fmt::format("must name a page, such as report.html, is \"{}\"", page));
-  }
-  check_writable(page);
-  check_writable(record);
+  if (page == "-") return "";
+  std::filesystem::path record = std::filesystem::path(page).replace_extension();
+  if (record.extension() != ".report" && record.filename() != "report") record += ".report";
+  return record.string() + ".json";
 }
 
 // Compact: the page carries the same text.
@@ -65,7 +51,7 @@ std::string text_of(const Json& record) {
 void print_result(Format format, const std::string& sentence,
                   const std::vector<reports::Table>& tables, const std::string& json) {
   if (format == Format::table) {
-    fmt::print("{}\n", sentence);
+    print("{}\n", sentence);
     return;
   }
   write_output({.format = format, .out = "-"}, tables, json);
@@ -101,10 +87,9 @@ std::vector<reports::LaunchFile> launch_files(const planner::Plan& plan) {
   return files;
 }
 
-int compare(const Options& options) {
+int compare(const Options& options, const Call& call) {
   const std::string record = record_beside(options.out);
-  check_outputs(options.out, record);
-  reports::Origin origin{.tool_version = kVersion, .command = this_command(), .inputs = {}};
+  reports::Origin origin = call.origin();
   const auto read = [&](const std::string& name, const std::string& file) {
     const nlohmann::json json = read_input(name, file, origin);
     reports::require_schema(json, file, reports::kReportSchema);
@@ -114,25 +99,24 @@ int compare(const Options& options) {
   const Json after = read("after", options.compare[1]);
   const Json comparison = reports::comparison_to_json(before, after, origin);
   const std::string text = text_of(comparison);
-  write_file_atomically(record, text);
   write_file_atomically(options.out, reports::comparison_html(text));
+  if (record.empty()) return kDone;
+  write_file_atomically(record, text);
   print_result(options.format, comparison["sentence"].get<std::string>(),
                reports::comparison_tables(comparison), text);
-  fmt::print(stderr, "wrote {} and {}\n", options.out, record);
+  say("wrote {} and {}\n", options.out, record);
   return kDone;
 }
 
-int run(const Options& options) {
-  if (!options.compare.empty()) return compare(options);
+int run(const Options& options, const Call& call) {
+  if (!options.compare.empty()) return compare(options, call);
   if (options.plan.empty()) {
     throw InputError("name a plan, or two records after --compare",
                      "meshwright report plan.json, or meshwright report --compare a.json b.json");
   }
   const std::string record = record_beside(options.out);
-  check_outputs(options.out, record);
   reports::ReportContents contents;
-  contents.origin.tool_version = kVersion;
-  contents.origin.command = this_command();
+  contents.origin = call.origin();
   const nlohmann::json plan_json = read_input("plan", options.plan, contents.origin);
   const reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
   contents.plan = reports::recomputed(plan, options.plan);
@@ -152,32 +136,36 @@ int run(const Options& options) {
   contents.launch = launch_files(contents.plan);
   const Json report = reports::report_to_json(contents);
   const std::string text = text_of(report);
-  write_file_atomically(record, text);
   write_file_atomically(options.out, reports::report_html(text));
+  if (record.empty()) return kDone;
+  write_file_atomically(record, text);
   print_result(options.format, report["verdict"].get<std::string>(),
                tables_of(contents.plan, contents.validation), text);
-  fmt::print(stderr, "wrote {} and {}\n", options.out, record);
+  say("wrote {} and {}\n", options.out, record);
   return kDone;
 }
 
 }  // namespace
 
-void add_report(CLI::App& app, int& exit_code) {
+void add_report(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = commands.add(
       "report", "One offline page for a review, and the record behind it, from a plan");
-  command->add_option("plan", options->plan, "Plan that meshwright plan wrote");
+  command.reads("plan", options->plan, "Plan that meshwright plan wrote");
   command
-      ->add_option("--compare", options->compare,
-                   "Two records (report.json) to put side by side: before, after")
+      .reads("--compare", options->compare,
+             "Two records (report.json) to put side by side: before, after")
       ->expected(2);
-  command->add_option("--trials", options->trials, "Observations that meshwright trial wrote");
-  command->add_option("--profile", options->profile,
-                      "Profile that meshwright calibrate wrote; its notes are shown");
-  command->add_option("--out", options->out, "Page to write; the record goes beside it as .json")
+  command.reads("--trials", options->trials, "Observations that meshwright trial wrote");
+  command.reads("--profile", options->profile,
+                "Profile that meshwright calibrate wrote; its notes are shown");
+  command
+      .writes("--out", options->out, "Page to write; its record goes beside it as NAME.report.json")
       ->capture_default_str();
-  add_format_option(*command, options->format);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.also_writes("the record beside --out",
+                      [options] { return std::vector{record_beside(options->out)}; });
+  add_format_option(command.options(), options->format);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/trial.h"
+#include "calibrate/trial/trial.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,16 @@
 #include <memory>
 #include <sstream>
 
+#include "app/command.h"
 #include "app/commands/backend_options.h"
+#include "app/commands/commands.h"
 #include "app/files.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "app/trial_run.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/launch.h"
-#include "calibrate/trial/trial.h"
 #include "reports/plan_json.h"
-#include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/trial_mode.h"
 #include "sim/json/reader.h"
@@ -88,15 +89,16 @@ std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top,
     if (reason.empty()) {
       layouts.push_back(layout);
     } else if (!calibrate::find_rank_place(calibrate::process_environment())) {
-      fmt::print(stderr, "trial: passed over {}: {}\n", short_name(layout), reason);
+      say("trial: passed over {}: {}\n", short_name(layout), reason);
     }
   }
   return layouts;
 }
 
-TrialRun describe_run(const Options& options) {
-  const std::string text = read_text_file(options.plan);
-  reports::PlanFile plan = reports::plan_from_json(read_json_file(options.plan), options.plan);
+TrialRun describe_run(const Options& options, const Call& call) {
+  reports::Origin origin = call.origin();
+  reports::PlanFile plan =
+      reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
   if (plan.layouts.empty()) {
     throw InputError(options.plan, "/ranked", "holds no layout",
                      "no layout fits: see its rejections");
@@ -110,7 +112,7 @@ TrialRun describe_run(const Options& options) {
   }
   TrialRun run;
   run.plan = options.plan;
-  run.plan_sha256 = reports::sha256(text);
+  run.origin = origin;
   run.out = options.out;
   run.backend = options.backend;
   run.model = plan.model;
@@ -132,20 +134,20 @@ int ranks_to_start(const Options& options, const TrialRun& run) {
   return std::min(needed, calibrate::usable_cores());
 }
 
-int start_ranks(const Options& options, const TrialRun& run) {
+int start_ranks(const Options& options, const TrialRun& run, const Call& call) {
   const int ranks = ranks_to_start(options, run);
   const int cores = calibrate::usable_cores();
   if (options.backend == "cpu" && ranks > cores && !calibrate::environment_places_ranks()) {
-    fmt::print(stderr,
-               "warning: {} ranks share {} cores: they wait for each other and times say little; "
-               "--ranks {} measures cleanly\n",
-               ranks, cores, cores);
+    say("warning: {} ranks share {} cores: they wait for each other and times say little; "
+        "--ranks {} measures cleanly\n",
+        ranks, cores, cores);
   }
   const double each = 2.0 * options.trial.time_limit_seconds + kSlackSeconds;
   const calibrate::LaunchOptions launch{
       .mpirun_arguments = words(options.mpirun_args),
       .time_limit_seconds = each * static_cast<double>(run.layouts.size())};
-  const auto outcome = calibrate::launch_ranks(ranks, calibrate::this_program(), launch);
+  const auto outcome =
+      calibrate::launch_ranks(ranks, calibrate::this_program(call.arguments), launch);
   if (outcome.ok()) return kDone;
   const std::string who =
       outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
@@ -161,55 +163,55 @@ TrialMode mode_of(const std::string& text) {
                    "training, prefill or decode");
 }
 
-int run(Options options) {
+int run(Options options, const Call& call) {
   options.trial.mode = mode_of(options.mode);
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
-  const TrialRun described = describe_run(options);
+  const TrialRun described = describe_run(options, call);
   if (place) return run_trial_rank(described, *place);
   check_backend(options.backend);
-  check_writable(options.out);
-  if (!options.trace.empty()) check_writable(options.trace);
-  return start_ranks(options, described);
+  return start_ranks(options, described, call);
 }
 
 }  // namespace
 
-void add_trial(CLI::App& app, int& exit_code) {
+void add_trial(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = commands.add(
       "trial", "Really runs a plan's best layouts on the ranks at hand and times them");
-  command->add_option("plan", options->plan, "The plan, from meshwright plan")->required();
-  command->add_option("--out", options->out, "The observations to write; default: trials.json");
+  command.reads("plan", options->plan, "The plan, from meshwright plan")->required();
+  command.writes("--out", options->out, "The observations to write; default: trials.json");
   const auto positive = CLI::Range(1, 1'000'000).description("");
-  command
-      ->add_option("--top", options->top,
-                   "Layouts to run, best first; default: the runs that the plan proposes, or 3")
+  command.options()
+      .add_option("--top", options->top,
+                  "Layouts to run, best first; default: the runs that the plan proposes, or 3")
       ->check(positive);
-  command->add_option("--steps", options->trial.steps, "Timed steps of each layout; default: 5")
+  command.options()
+      .add_option("--steps", options->trial.steps, "Timed steps of each layout; default: 5")
       ->check(positive);
-  command
-      ->add_option("--time-limit", options->trial.time_limit_seconds,
-                   "Seconds for the steps of one layout; default: 60")
+  command.options()
+      .add_option("--time-limit", options->trial.time_limit_seconds,
+                  "Seconds for the steps of one layout; default: 60")
       ->check(CLI::Range(1.0, 86400.0).description(""));
-  command
-      ->add_option("--ranks", options->ranks,
-                   "Ranks to start; default: one a core, no more than the layouts need, or 1 "
-                   "with cuda. Under srun or mpirun the ranks are theirs")
+  command.options()
+      .add_option("--ranks", options->ranks,
+                  "Ranks to start; default: one a core, no more than the layouts need, or 1 "
+                  "with cuda. Under srun or mpirun the ranks are theirs")
       ->check(positive);
-  command->add_option("--mode", options->mode,
-                      "training (default), or inference on a layout's tensor ranks: prefill of a "
-                      "prompt, or decode behind a key-value cache");
-  command
-      ->add_option("--decode-tokens", options->trial.decode_tokens,
-                   "Of the job's positions, the last ones that --mode decode adds; default: 32")
+  command.options().add_option(
+      "--mode", options->mode,
+      "training (default), or inference on a layout's tensor ranks: prefill of a "
+      "prompt, or decode behind a key-value cache");
+  command.options()
+      .add_option("--decode-tokens", options->trial.decode_tokens,
+                  "Of the job's positions, the last ones that --mode decode adds; default: 32")
       ->check(positive);
-  command->add_option("--trace", options->trace,
-                      "Also write what each rank did in the last step of each layout, for "
-                      "ui.perfetto.dev");
-  command->add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
-  command->add_option("--mpirun-args", options->mpirun_args,
-                      "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.writes("--trace", options->trace,
+                 "Also write what each rank did in the last step of each layout, for "
+                 "ui.perfetto.dev");
+  command.options().add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
+  command.options().add_option("--mpirun-args", options->mpirun_args,
+                               "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

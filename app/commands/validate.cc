@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/validate.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,16 +7,18 @@
 #include <map>
 #include <memory>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/commands/refit_options.h"
 #include "app/files.h"
-#include "app/generated/paths.h"
 #include "app/observations.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "planner/accuracy/validation.h"
 #include "reports/plan_json.h"
-#include "reports/sha256.h"
 #include "reports/tables.h"
 #include "reports/validation_json.h"
 #include "sim/base/error.h"
@@ -115,23 +115,20 @@ void print_what_was_run(const planner::Validation& validation) {
   for (const planner::LayoutComparison& layout : validation.layouts) {
     const Observation& o = layout.observation;
     if (o.complete) continue;
-    fmt::print(stderr, "{}: run as {} with {} layers on {} ranks; extrapolated: {}\n",
-               short_name(o.layout), short_name(o.run_layout), o.run_layers, o.ranks,
-               fmt::join(o.not_run, "; "));
+    say("{}: run as {} with {} layers on {} ranks; extrapolated: {}\n", short_name(o.layout),
+        short_name(o.run_layout), o.run_layers, o.ranks, fmt::join(o.not_run, "; "));
   }
   for (const std::string& skipped : validation.skipped) {
-    fmt::print(stderr, "skipped {}\n", skipped);
+    say("skipped {}\n", skipped);
   }
 }
 
 int verdict(const Options& options, const planner::Validation& validation) {
   if (validation.layouts.empty()) {
-    fmt::print(stderr, "No trial could be compared.\n");
+    say("No trial could be compared.\n");
     return kGateFailed;
   }
-  fmt::print(
-      stderr,
-      "median absolute error {:.3g} %, worst {:.3g} %, {:.3g} % inside the interval{}, regret of "
+  say("median absolute error {:.3g} %, worst {:.3g} %, {:.3g} % inside the interval{}, regret of "
       "the layout predicted fastest {:.3g} %, memory error {:.3g} %, bytes as predicted in {} of "
       "{} "
       "layouts\n",
@@ -147,17 +144,12 @@ int verdict(const Options& options, const planner::Validation& validation) {
   if (!options.max_error.empty()) {
     const double limit = share_of("--max-error", options.max_error);
     const bool passed = validation.median_absolute_error <= limit;
-    fmt::print(stderr, "gate: median absolute error {} {:.3g} %: {}\n", passed ? "<=" : ">",
-               100.0 * limit, passed ? "passed" : "failed");
+    say("gate: median absolute error {} {:.3g} %: {}\n", passed ? "<=" : ">", 100.0 * limit,
+        passed ? "passed" : "failed");
     exit_code = passed ? kDone : kGateFailed;
   }
-  fmt::print(stderr, "next: meshwright report {} --trials {}\n", options.plan, options.trials);
+  say("next: meshwright report {} --trials {}\n", options.plan, options.trials);
   return exit_code;
-}
-
-nlohmann::json read_input(const char* name, const std::string& file, reports::Origin& origin) {
-  origin.inputs.push_back({name, file, reports::sha256(read_text_file(file))});
-  return read_json_file(file);
 }
 
 // A Bayesian update of the framework's scalars: the profile that predicted is the prior.
@@ -167,15 +159,12 @@ void learn(const Options& options, const Model& model, const Cluster& cluster, c
   const planner::Refit found = planner::refit(observed, fit_terms_named(options.fit));
   print_refit(found, options.trials);
   write_refitted(cluster, found, options.trials, options.refit_out);
-  fmt::print(stderr, "next: meshwright plan --cluster {} ...\n", options.refit_out);
+  say("next: meshwright plan --cluster {} ...\n", options.refit_out);
 }
 
-int run(const Options& options) {
-  if (!options.refit_out.empty()) check_new_file(options.refit_out);
+int run(const Options& options, const Call& call) {
   if (!options.max_error.empty()) share_of("--max-error", options.max_error);
-  reports::Origin origin;
-  origin.tool_version = kVersion;
-  origin.command = this_command();
+  reports::Origin origin = call.origin();
   const reports::PlanFile plan =
       reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
   const std::vector<Observation> observations =
@@ -202,27 +191,25 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, int& exit_code) {
+void add_validate(Commands& commands) {
   auto options = std::make_shared<Options>();
   options->fit = {"gemm_time_factor", "kernel_time_factor", "collective_time_factor"};
-  CLI::App* command =
-      app.add_subcommand("validate", "Predicted beside measured, and a gate on the error");
-  command->add_option("plan", options->plan, "Plan that meshwright plan wrote")->required();
-  command->add_option("trials", options->trials, "Observations that meshwright trial wrote")
-      ->required();
-  command->add_option("--cluster", options->cluster,
-                      "Predict with this cluster or profile instead of the plan's");
-  command->add_option("--max-error", options->max_error,
-                      "Fail when the median absolute error is larger: 10% or 0.1");
-  command->add_option("--refit-out", options->refit_out,
-                      "New cluster file with what the trials taught; never overwrites");
-  command
-      ->add_option("--fit", options->fit,
-                   "Framework scalars that --refit-out may move, of " + fit_term_list() +
-                       " (default: the three factors)")
+  Command& command = commands.add("validate", "Predicted beside measured, and a gate on the error");
+  command.reads("plan", options->plan, "Plan that meshwright plan wrote")->required();
+  command.reads("trials", options->trials, "Observations that meshwright trial wrote")->required();
+  command.reads("--cluster", options->cluster,
+                "Predict with this cluster or profile instead of the plan's", "clusters");
+  command.options().add_option("--max-error", options->max_error,
+                               "Fail when the median absolute error is larger: 10% or 0.1");
+  command.writes_new("--refit-out", options->refit_out,
+                     "New cluster file with what the trials taught; never overwrites");
+  command.options()
+      .add_option("--fit", options->fit,
+                  "Framework scalars that --refit-out may move, of " + fit_term_list() +
+                      " (default: the three factors)")
       ->delimiter(',');
-  add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

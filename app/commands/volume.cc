@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/volume.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/command.h"
+#include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
+#include "app/output_file.h"
 #include "app/program.h"
+#include "app/terminal.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -46,7 +48,7 @@ std::string verdict(const PublishedOrders& orders) {
       orders.tensor_exceeds_data ? ">" : "<=", orders.data_exceeds_pipeline ? ">" : "<=");
 }
 
-int run(const Options& options) {
+int run(const Options& options, const Call& call) {
   const Model model = load_model(options.inputs.model);
   const Job job = load_job_with_overrides(options.inputs);
   const Layout layout = load_layout(options.layout);
@@ -68,7 +70,7 @@ int run(const Options& options) {
   if (options.output.format == Format::json) {
     Json json;
     json["schema"] = "meshwright.volume/1";
-    json["command"] = this_command();
+    json["command"] = call.text();
     json["model"] = to_json(model);
     json["job"] = to_json(job);
     json["layout"] = to_json(layout);
@@ -85,25 +87,26 @@ int run(const Options& options) {
   } else {
     write_output(options.output, tables, "");
   }
-  fmt::print(stderr, "next: meshwright estimate --model {} --layout {} --cluster CLUSTER\n",
-             options.inputs.model, options.layout);
+  say("next: meshwright estimate --model {} --layout {} --cluster CLUSTER\n", options.inputs.model,
+      options.layout);
   return kDone;
 }
 
 }  // namespace
 
-void add_volume(CLI::App& app, int& exit_code) {
+void add_volume(Commands& commands) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command& command = commands.add(
       "volume", "Every collective of one layout with its bytes, and the published orders");
-  add_input_options(*command, options->inputs, false);
+  add_input_options(command, options->inputs, false);
   command
-      ->add_option("--layout", options->layout,
-                   "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
+      .reads("--layout", options->layout,
+             "Layout: a file, or text such as tp=8,pp=4,dp=2,mbs=1,sp,zero=1,recompute=full")
       ->required();
-  command->add_option("--stage", options->stage, "Pipeline stage to show; default: the busiest");
-  add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command.options().add_option("--stage", options->stage,
+                               "Pipeline stage to show; default: the busiest");
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
 }
 
 }  // namespace meshwright::app

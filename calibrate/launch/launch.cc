@@ -146,15 +146,11 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
   return outcome_of(end, reader.failure());
 }
 
-std::vector<std::string> this_program() {
+std::vector<std::string> this_program(const std::vector<std::string>& arguments) {
   std::error_code error;
-  const fs::path path = fs::read_symlink("/proc/self/exe", error);
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  if (error || !file) throw SystemError("cannot read /proc/self: is /proc mounted?");
-  std::vector<std::string> program = {path.string()};
-  std::string argument;
-  std::getline(file, argument, '\0');  // the name we were called by
-  while (std::getline(file, argument, '\0')) program.push_back(argument);
+  std::vector<std::string> program = {fs::read_symlink("/proc/self/exe", error).string()};
+  if (error) throw SystemError("cannot read /proc/self/exe: is /proc mounted?");
+  program.insert(program.end(), arguments.begin(), arguments.end());
   return program;
 }
 

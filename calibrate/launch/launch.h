@@ -46,7 +46,7 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, in
 LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
                            const LaunchOptions& options = {});
 
-// The running program's own path and its arguments, for launch_ranks.
-std::vector<std::string> this_program();
+// The running program's own path and these arguments, for launch_ranks.
+std::vector<std::string> this_program(const std::vector<std::string>& arguments);
 
 }  // namespace meshwright::calibrate

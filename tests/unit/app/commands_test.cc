@@ -104,14 +104,14 @@ TEST(Commands, ReportComparesTwoRecords) {
         run_program({"report", folder.path("p.json"), "--out", folder.path("r" + batch + ".html")});
     ASSERT_EQ(report.exit_code, 0) << report.err;
   }
-  const ProgramResult result =
-      run_program({"report", "--compare", folder.path("r64.json"), folder.path("r128.json"),
-                   "--out", folder.path("both.html"), "--format", "markdown"});
+  const ProgramResult result = run_program({"report", "--compare", folder.path("r64.report.json"),
+                                            folder.path("r128.report.json"), "--out",
+                                            folder.path("both.html"), "--format", "markdown"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("| /job/global_batch_size | 64 | 128 |"));
   const ProgramResult refused =
-      run_program({"report", "--compare", folder.path("p.json"), folder.path("r128.json"), "--out",
-                   folder.path("x.html")});
+      run_program({"report", "--compare", folder.path("p.json"), folder.path("r128.report.json"),
+                   "--out", folder.path("x.html")});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("meshwright.report/1"));
 }

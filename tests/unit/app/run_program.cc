@@ -25,9 +25,9 @@ std::string content_of(const std::string& path) {
 
 [[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& out,
                          const std::string& err) {
-  const int out_file = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int out_file = out.empty() ? -1 : ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err_file = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  ::dup2(out_file, STDOUT_FILENO);
+  out.empty() ? ::close(STDOUT_FILENO) : ::dup2(out_file, STDOUT_FILENO);
   ::dup2(err_file, STDERR_FILENO);
   std::vector<char*> argv;
   std::string program = MESHWRIGHT_PROGRAM;
@@ -44,6 +44,13 @@ std::string content_of(const std::string& path) {
 ProgramResult run_program(const std::vector<std::string>& arguments) {
   const TemporaryFolder folder;
   const std::string out = folder.path("out");
+  ProgramResult result = run_program_into(out, arguments);
+  result.out = content_of(out);
+  return result;
+}
+
+ProgramResult run_program_into(const std::string& out, const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
   const std::string err = folder.path("err");
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
@@ -52,7 +59,6 @@ ProgramResult run_program(const std::vector<std::string>& arguments) {
   ::waitpid(child, &status, 0);
   ProgramResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.out = content_of(out);
   result.err = content_of(err);
   return result;
 }

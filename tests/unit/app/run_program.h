@@ -15,6 +15,8 @@ struct ProgramResult {
 
 // Arguments are passed as they are, without a shell.
 ProgramResult run_program(const std::vector<std::string>& arguments);
+// Standard output goes to this file, or is closed where its name is empty; `out` stays empty.
+ProgramResult run_program_into(const std::string& out, const std::vector<std::string>& arguments);
 
 // A file of the shipped configs.
 std::string config(const std::string& name);

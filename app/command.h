@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sub-command: its options, the files that they name, and what it does. Because a command says
+// which files it reads and writes, one place refuses an output that is an input before any work.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reports/origin_json.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace meshwright::app {
+
+// How the program was called.
+struct Call {
+  std::vector<std::string> arguments;  // without the program's name
+
+  // "meshwright plan --model ...", to be typed again.
+  [[nodiscard]] std::string text() const;
+  // Of what this call makes; inputs are added as they are read.
+  [[nodiscard]] reports::Origin origin() const;
+};
+
+class Command {
+ public:
+  explicit Command(CLI::App& options) : options_(&options) {}
+
+  [[nodiscard]] CLI::App& options() const { return *options_; }
+
+  // Options that name files. A bare name may be one in `folder` of the configs.
+  CLI::Option* reads(const std::string& name, std::string& path, const std::string& help,
+                     const std::string& folder = "");
+  CLI::Option* reads(const std::string& name, std::vector<std::string>& paths,
+                     const std::string& help);
+  CLI::Option* writes(const std::string& name, std::string& path, const std::string& help);
+  // Never an older file.
+  CLI::Option* writes_new(const std::string& name, std::string& path, const std::string& help);
+  // Files whose names follow from options; `name` stands in the message.
+  using Paths = std::function<std::vector<std::string>()>;
+  void also_reads(const std::string& name, Paths paths);
+  void also_writes(const std::string& name, Paths paths);
+
+  // Its answer is the exit code.
+  void runs(std::function<int(const Call&)> run) { run_ = std::move(run); }
+
+ private:
+  friend class Commands;
+  struct Files {
+    std::string name;
+    Paths paths;
+    bool never_replaced = false;
+  };
+  // Throws InputError.
+  void check_files() const;
+
+  CLI::App* options_;
+  std::vector<Files> reads_, writes_;
+  std::function<int(const Call&)> run_;
+};
+
+class Commands {
+ public:
+  explicit Commands(CLI::App& program) : program_(&program) {}
+
+  Command& add(const std::string& name, const std::string& help);
+  Command& add_below(Command& parent, const std::string& name, const std::string& help);
+  // The one that was parsed.
+  [[nodiscard]] int run(const Call& call) const;
+
+ private:
+  Command& add_to(CLI::App& parent, const std::string& name, const std::string& help);
+
+  CLI::App* program_;
+  std::vector<std::unique_ptr<Command>> commands_;
+};
+
+}  // namespace meshwright::app

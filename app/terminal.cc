@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/terminal.h"
+
+#include <cerrno>
+#include <cstdio>
+
+namespace meshwright::app {
+namespace {
+
+int first_failure = 0;
+
+// The code point of a control character at the start of `text`, else 0; and its length in UTF-8.
+std::pair<unsigned, std::size_t> control_at(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if ((first < 0x20 && first != '\n' && first != '\t') || first == 0x7f) return {first, 1};
+  if (first == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return {byte(1), 2};
+  if (first != 0xe2) return {0, 1};
+  const unsigned code = ((first & 0x0fU) << 12U) | ((byte(1) & 0x3fU) << 6U) | (byte(2) & 0x3fU);
+  const bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return {turns ? code : 0, turns ? 3 : 1};
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const auto [code, length] = control_at(text);
+    if (code != 0 || text[0] == '\0') {
+      shown += fmt::format("\\u{:04x}", code);
+    } else {
+      shown += text[0];
+    }
+    text.remove_prefix(code != 0 ? length : 1);
+  }
+  return shown;
+}
+
+void print_text(std::string_view text) {
+  const std::string shown = printable(text);
+  errno = 0;
+  const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size();
+  if (!whole && first_failure == 0) first_failure = errno;
+}
+
+void say_text(std::string_view text) {
+  const std::string shown = printable(text);
+  // Standard error that is gone leaves nobody to tell.
+  [[maybe_unused]] const std::size_t written = std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
+
+int flush_standard_output() {
+  errno = 0;
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (failed && first_failure == 0) first_failure = errno != 0 ? errno : EIO;
+  return first_failure;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user reads: the result on standard output, everything else on standard error. Control
+// characters, which a name in somebody's file may hold, are shown and not obeyed. A failed write
+// does not stop the work; the program looks for it once, at its end.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace meshwright::app {
+
+// Control characters and those that turn the reading direction as \u001b; newlines and tabs stay.
+// JSON stays JSON of the same content.
+std::string printable(std::string_view text);
+
+void print_text(std::string_view text);  // the result
+void say_text(std::string_view text);    // progress, warnings, errors
+
+template <typename... Values>
+void print(fmt::format_string<Values...> text, Values&&... values) {
+  print_text(fmt::format(text, std::forward<Values>(values)...));
+}
+template <typename... Values>
+void say(fmt::format_string<Values...> text, Values&&... values) {
+  say_text(fmt::format(text, std::forward<Values>(values)...));
+}
+
+// Sends out what is buffered. 0, or the errno of the first write to standard output that failed.
+int flush_standard_output();
+
+}  // namespace meshwright::app

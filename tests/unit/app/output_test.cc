@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command writes never destroys what is there: devices, links, its own inputs; and a write
+// that failed is never a success.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+const std::vector<std::string> kEstimate{"estimate",
+                                         "--model",
+                                         config("models/llama-3-8b.json"),
+                                         "--cluster",
+                                         config("clusters/h100-8.json"),
+                                         "--layout",
+                                         "tp=2,dp=4,sp,zero=1"};
+
+ProgramResult estimate(const std::vector<std::string>& more) {
+  return run_program(with(kEstimate, more));
+}
+
+// A plan and trials of it that need no ranks.
+struct Files {
+  TemporaryFolder folder;
+  std::string plan = folder.path("plan.json");
+  std::string trials = folder.path("trials.json");
+
+  Files() {
+    const ProgramResult made =
+        run_program({"plan", "--model", config("models/llama-3-8b.json"), "--cluster",
+                     config("clusters/h100-8.json"), "--ranking-only", "--out", plan});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    folder.write("trials.json", R"({"observations": []})");
+  }
+};
+
+TEST(Output, ADeviceStaysADevice) {
+  const TemporaryFolder folder;
+  const std::string null = folder.path("null");
+  fs::create_symlink("/dev/null", null);  // were it replaced, only the link would be lost
+  for (const std::string& device : {null, std::string("/dev/null")}) {
+    EXPECT_EQ(estimate({"--out", device}).exit_code, 0);
+    EXPECT_TRUE(fs::is_character_file("/dev/null"));
+    EXPECT_TRUE(fs::is_symlink(null));
+  }
+  const ProgramResult full = estimate({"--out", "/dev/full"});
+  EXPECT_EQ(full.exit_code, 3);
+  EXPECT_THAT(full.err, HasSubstr("/dev/full: cannot be written: No space left"));
+}
+
+TEST(Output, APipeGetsTheResult) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  auto read = std::async(std::launch::async, [&] { return content_of(pipe); });
+  const ProgramResult result = estimate({"--out", pipe, "--format", "json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(read.get())["schema"], "meshwright.estimate/1");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST(Output, ALinkStaysAndItsTargetIsReplaced) {
+  const TemporaryFolder folder;
+  folder.write("target", "old");
+  fs::create_symlink("target", folder.path("link"));
+  fs::create_symlink("link", folder.path("link to link"));
+  ASSERT_EQ(estimate({"--out", folder.path("link to link"), "--format", "json"}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder.path("link")));
+  EXPECT_EQ(nlohmann::json::parse(content_of(folder.path("target")))["schema"],
+            "meshwright.estimate/1");
+  fs::create_symlink("loop", folder.path("loop"));
+  EXPECT_EQ(estimate({"--out", folder.path("loop")}).exit_code, 2);
+}
+
+TEST(Output, AReplacedFileKeepsWhoMayReadIt) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("private", "old");
+  ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+  ASSERT_EQ(estimate({"--out", file}).exit_code, 0);
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(Output, AnOutputThatIsAnInputIsRefusedBeforeAnyWork) {
+  const Files files;
+  const TemporaryFolder& folder = files.folder;
+  const std::string model = folder.write("m.json", content_of(config("models/llama-3-8b.json")));
+  const std::string csv = folder.write("x.csv", content_of(config("datasets/example-runs.csv")));
+  const std::string map = folder.write("map.json", content_of(config("datasets/example-map.json")));
+  const std::string cluster = folder.write("c.json", content_of(config("clusters/h100-8.json")));
+  const std::vector<std::vector<std::string>> commands{
+      {"report", files.plan, "--out", files.plan},
+      {"report", files.plan, "--trials", files.trials, "--out", files.trials},
+      {"trial", files.plan, "--out", files.plan},
+      {"trial", files.plan, "--trace", files.plan},
+      {"validate", files.plan, files.trials, "--out", files.trials},
+      {"diff", files.plan, files.plan, "--out", files.plan},
+      {"import", "measurements", csv, "--map", map, "-o", csv},
+      {"import", "measurements", csv, "--map", map, "-o", map},
+      {"plan", "--model", model, "--cluster", cluster, "--out", model},
+      {"plan", "--model", model, "--cluster", cluster, "--out", cluster},
+      {"estimate", "--model", model, "--cluster", cluster, "--layout", "tp=8", "--trace", model},
+      {"volume", "--model", model, "--layout", "tp=8", "--out", model},
+      {"cluster", "show", cluster, "--out", cluster},
+      {"backtest", csv, "--out", csv},
+      {"calibrate", "--for", model, "--out", model},
+      {"calibrate", "merge", cluster, model, "-o", model},
+      {"calibrate", "--import", csv, "--onto", cluster, "--out", cluster}};
+  for (const std::vector<std::string>& command : commands) {
+    std::map<std::string, std::string> before;
+    for (const std::string& name : folder.names()) before[name] = content_of(folder.path(name));
+    const ProgramResult result = run_program(command);
+    EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(command) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("is also the input"));
+    for (const auto& [name, content] : before) EXPECT_EQ(content_of(folder.path(name)), content);
+  }
+}
+
+TEST(Output, AnInputIsKnownThroughLinksAndOtherSpellings) {
+  const Files files;
+  const TemporaryFolder& folder = files.folder;
+  fs::create_symlink(files.plan, folder.path("link"));
+  fs::create_hard_link(files.plan, folder.path("hard"));
+  fs::create_directory(folder.path("sub"));
+  for (const std::string name : {"link", "hard", "sub/../plan.json", "./plan.json"}) {
+    const ProgramResult result = run_program({"report", files.plan, "--out", folder.path(name)});
+    EXPECT_EQ(result.exit_code, 2) << name;
+  }
+}
+
+TEST(Output, TwoOutputsOfOneNameAreRefused) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("t.json");
+  const ProgramResult result = estimate({"--out", file, "--trace", folder.path("./t.json")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("is also the output"));
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_EQ(estimate({"--trace", "-"}).exit_code, 2);  // the result goes there
+  EXPECT_EQ(estimate({"--out", "/dev/null", "--trace", "/dev/null"}).exit_code, 0);
+}
+
+TEST(Output, ARecordNeverTakesThePlansName) {
+  const Files files;
+  const std::string before = content_of(files.plan);
+  const ProgramResult result =
+      run_program({"report", files.plan, "--out", files.folder.path("plan.html")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(content_of(files.plan), before);
+  EXPECT_EQ(nlohmann::json::parse(content_of(files.folder.path("plan.report.json")))["schema"],
+            "meshwright.report/1");
+}
+
+TEST(Output, AFullDiskIsNoSuccessInAnyCommand) {
+  const Files files;
+  const std::string model = config("models/llama-3-8b.json");
+  const std::string cluster = config("clusters/h100-8.json");
+  const std::vector<std::vector<std::string>> commands{
+      {"--help"},
+      {"--version"},
+      {"plan", "--model", model, "--cluster", cluster, "--ranking-only"},
+      {"plan", "--model", model, "--cluster", cluster, "--format", "json"},
+      kEstimate,
+      {"volume", "--model", model, "--layout", "tp=8"},
+      {"explain", "memory_capacity"},
+      {"explain", files.plan, "--layout", "2"},
+      {"diff", files.plan, files.plan},
+      {"cluster", "list"},
+      {"cluster", "show", cluster},
+      {"report", files.plan, "--out", files.folder.path("r.html")},
+      {"import", "measurements", config("datasets/example-runs.csv"), "--map",
+       config("datasets/example-map.json")},
+      {"backtest", config("datasets/korthikanti-2022-table-5.json")}};
+  for (const std::vector<std::string>& command : commands) {
+    const ProgramResult result = run_program_into("/dev/full", command);
+    EXPECT_EQ(result.exit_code, 3) << testing::PrintToString(command);
+    EXPECT_THAT(result.err, HasSubstr("standard output: cannot be written: No space left"));
+  }
+}
+
+TEST(Output, AClosedStandardOutputIsNoSuccessAndNoOtherFileGetsIt) {
+  const TemporaryFolder folder;
+  const ProgramResult closed = run_program_into("", kEstimate);
+  EXPECT_EQ(closed.exit_code, 3);
+  const ProgramResult traced =
+      run_program_into("", with(kEstimate, {"--trace", folder.path("trace.json")}));
+  EXPECT_EQ(traced.exit_code, 3);
+  EXPECT_TRUE(nlohmann::json::accept(content_of(folder.path("trace.json"))));
+}
+
+TEST(Output, AReaderThatHasSeenEnoughIsNoFailure) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  auto reader = std::async(std::launch::async, [&] { std::ifstream(pipe).get(); });
+  const ProgramResult result = run_program_into(pipe, with(kEstimate, {"--format", "json"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, testing::Not(HasSubstr("error")));
+}
+
+TEST(Output, ADashIsStandardOutput) {
+  const Files files;
+  EXPECT_EQ(estimate({"--out", "-"}).out, estimate({}).out);
+  const ProgramResult page = run_program({"report", files.plan, "--out", "-"});
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  EXPECT_TRUE(page.out.starts_with("<!")) << page.out.substr(0, 40);
+  EXPECT_THAT(files.folder.names(), testing::ElementsAre("plan.json", "trials.json"));
+}
+
+}  // namespace
+}  // namespace meshwright::test

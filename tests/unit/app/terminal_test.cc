@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/terminal.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright::app {
+namespace {
+
+TEST(Terminal, ShowsControlCharactersInsteadOfObeyingThem) {
+  EXPECT_EQ(printable("a\x1b[31mred\x07"), "a\\u001b[31mred\\u0007");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\u0000b");
+  EXPECT_EQ(printable("\x7f"), "\\u007f");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\u009b");  // CSI as one character
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "x"),
+            "\\u202ex");  // right to left from here
+}
+
+TEST(Terminal, LeavesTextAsItIs) {
+  const std::string text = "tab\tline\n\xc3\xa9 \xe2\x80\x94 \xe2\x82\xac \xf0\x9f\x98\x80";
+  EXPECT_EQ(printable(text), text);
+}
+
+}  // namespace
+}  // namespace meshwright::app
