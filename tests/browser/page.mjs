@@ -46,7 +46,7 @@ export function make_report(name, plan_arguments, trials = 0, profile = null) {
     more.push("--profile", file(`${name}-profile.json`));
   }
   meshwright("report", plan, "--out", page, ...more);
-  return { page, plan, record: read_json(file(`${name}.json`)) };
+  return { page, plan, record: read_json(file(`${name}.report.json`)) };
 }
 
 export const launch = () =>

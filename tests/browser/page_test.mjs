@@ -395,9 +395,9 @@ test("hostile names stay text everywhere", async (t) => {
 
 test("two reports stand side by side", async (t) => {
   const other = make_report("other", [...kPlan, "--gpus", "256"]);
-  meshwright("report", "--compare", file("seventy.json"), file("other.json"), "--out", file("both.html"));
+  meshwright("report", "--compare", file("seventy.report.json"), file("other.report.json"), "--out", file("both.html"));
   const { page, errors, requests } = await opened(t, file("both.html"));
-  assert.equal(await page.textContent(".verdict"), read_json(file("both.json")).sentence);
+  assert.equal(await page.textContent(".verdict"), read_json(file("both.report.json")).sentence);
   assert.ok((await page.textContent(".tiles")).includes(other.record.verdict));
   await page.click('#changes th button:has-text("term")');
   assert.deepEqual(errors, []);
