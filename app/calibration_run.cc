@@ -14,6 +14,8 @@
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
+#include "calibrate/launch/rank_progress.h"
+#include "calibrate/launch/reporting_communicator.h"
 #include "calibrate/profile/drift.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
@@ -176,13 +178,15 @@ std::string partial_file(const std::string& out) {
 }
 
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours) {
+  calibrate::report_progress(place, run.rank_timeout);
   calibrate::Module& compute_module = calibrate::open_module(run.backend);
   const std::string reason = compute_module.unavailable();
   if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
   const auto compute = compute_module.make_compute(place.local_rank);
   calibrate::Module& network =
       calibrate::open_module(calibrate::communication_module(run.backend, place.size));
-  const auto world = network.make_world(*compute);
+  calibrate::begin_operation({.name = "start of MPI", .slow = seconds(60), .waits = true});
+  const auto world = calibrate::reporting(network.make_world(*compute));
   try {
     if (!run.check.empty()) {
       if (check_machine(run, *compute, *world)) return kDone;

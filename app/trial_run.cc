@@ -12,6 +12,8 @@
 #include "app/trial_trace.h"
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/rank_failure.h"
+#include "calibrate/launch/rank_progress.h"
+#include "calibrate/launch/reporting_communicator.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -95,13 +97,15 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
 }  // namespace
 
 int run_trial_rank(const TrialRun& run, const calibrate::RankPlace& place) {
+  calibrate::report_progress(place, run.rank_timeout);
   calibrate::Module& compute_module = calibrate::open_module(run.backend);
   const std::string reason = compute_module.unavailable();
   if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
   const auto compute = compute_module.make_compute(place.local_rank);
   calibrate::Module& network =
       calibrate::open_module(calibrate::communication_module(run.backend, place.size));
-  const auto world = network.make_world(*compute);
+  calibrate::begin_operation({.name = "start of MPI", .slow = seconds(60), .waits = true});
+  const auto world = calibrate::reporting(network.make_world(*compute));
   try {
     run_layouts(run, *compute, *world);
   } catch (const std::exception& error) {

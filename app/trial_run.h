@@ -19,8 +19,9 @@ struct TrialRun {
   std::string plan;        // the file's name
   reports::Origin origin;  // of the trials: the command, and the plan's fingerprint
   std::string out;
-  std::string trace;    // empty: none is written
-  std::string backend;  // "cpu" with mpi, "cuda" with nccl
+  std::string trace;                   // empty: none is written
+  std::string backend;                 // "cpu" with mpi, "cuda" with nccl
+  Seconds rank_timeout = seconds(30);  // without progress
   Model model;
   Job job;
   std::vector<Layout> layouts;  // the plan's top picks

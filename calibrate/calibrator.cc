@@ -10,6 +10,7 @@
 #include "calibrate/bench/point_bench.h"
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/launch/rank_hosts.h"
+#include "calibrate/launch/rank_progress.h"
 #include "calibrate/measure/rank_times.h"
 #include "sim/base/error.h"
 #include "sim/hardware/cluster.h"
@@ -172,10 +173,14 @@ class Calibrator {
   MeasuredPoint measured(const MeasuredPoint& task, double limit) {
     if (task.kind == PointKind::overlap) return measured_overlap(task, limit);
     MeasuredPoint point = task;
+    const Operation operation = operation_of(task);
+    begin_operation(operation);
     const std::unique_ptr<Bench> bench = bench_for(task);
+    begin_operation(operation);
     check(bench.get());
     const MeasureOptions options = limited(limit);
     const auto work = [&](int repetitions) {
+      begin_operation(operation);
       if (bench) bench->run(repetitions);
     };
     point.measurement = measure(world_, steady_clock_seconds, work, options);
@@ -192,6 +197,14 @@ class Calibrator {
     MeasuredPoint point = measure_overlap(compute_, world_, task, limited(limit));
     note_noise(point);
     return point;
+  }
+
+  static Operation operation_of(const MeasuredPoint& task) {
+    const bool multiplies = task.kind == PointKind::gemm || task.kind == PointKind::overlap;
+    return {.name = name_of(task.kind).data(),
+            .amount = task.amount,
+            .slow = slow_transfer(task.amount) +
+                    (multiplies ? slow_product(gemm_flops(task.shape)) : Seconds{})};
   }
 
   // Every rank learns of a wrong result, so that all of them end.

@@ -4,13 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "app/calibration_run.h"
 #include "app/calibration_workload.h"
 #include "app/command.h"
-#include "app/commands/backend_options.h"
 #include "app/commands/commands.h"
+#include "app/commands/rank_options.h"
 #include "app/files.h"
 #include "app/profile_files.h"
 #include "app/program.h"
@@ -23,17 +22,14 @@
 namespace meshwright::app {
 namespace {
 
-constexpr double kLongestBudget = 24.0 * 3600.0;
 // Beyond the budget: starting ranks, one slow last point, the repetition of noisy ones.
 constexpr double kSlackSeconds = 600.0;
 
 struct Options {
   std::string out = "profile.json";
   std::string budget = "60s";
-  int ranks = 0;
+  RankOptions ranks;
   std::string model_and_job;
-  std::string backend = "cpu";
-  std::string mpirun_args;
   std::string check;
   double max_drift_percent = 15.0;
   std::vector<std::string> imports;
@@ -41,36 +37,19 @@ struct Options {
   std::string plot;
 };
 
-// Set for the ranks that we start ourselves.
-constexpr char kStartedByUs[] = "MESHWRIGHT_STARTED_RANKS";
-
-// "90", "90s" or "2m".
-double parse_budget(const std::string& text) {
-  double value = 0.0;
-  std::string unit;
-  std::istringstream stream(text);
-  stream >> value >> unit;
-  const bool known = unit.empty() || unit == "s" || unit == "m";
-  const double seconds = unit == "m" ? 60.0 * value : value;
-  if (stream.bad() || !known || !(seconds >= 1.0 && seconds <= kLongestBudget)) {
-    throw InputError("--budget", "", fmt::format("must be 1s to 1440m, is \"{}\"", text),
-                     "for example --budget 90s or --budget 5m");
-  }
-  return seconds;
-}
-
 // A GPU is calibrated alone unless told how many there are; cores share memory, so all of them.
 int ranks_to_start(const Options& options) {
-  if (options.ranks > 0) return options.ranks;
-  return options.backend == "cpu" ? std::max(2, calibrate::usable_cores()) : 1;
+  if (options.ranks.ranks > 0) return options.ranks.ranks;
+  return options.ranks.backend == "cpu" ? std::max(2, calibrate::usable_cores()) : 1;
 }
 
 CalibrationRun describe_run(const Options& options, int ranks, const Call& call) {
   CalibrationRun run;
   run.origin = call.origin();
   run.out = options.out;
-  run.backend = options.backend;
-  run.options.budget_seconds = parse_budget(options.budget);
+  run.backend = options.ranks.backend;
+  run.rank_timeout = seconds(parse_duration("--rank-timeout", options.ranks.timeout));
+  run.options.budget_seconds = parse_duration("--budget", options.budget);
   run.check = options.check;
   run.max_drift = options.max_drift_percent / 100.0;
   const std::size_t comma = options.model_and_job.find(',');
@@ -85,30 +64,20 @@ CalibrationRun describe_run(const Options& options, int ranks, const Call& call)
   return run;
 }
 
-int start_ranks(const Options& options, int ranks, const Call& call) {
-  const int cores = calibrate::usable_cores();
-  if (options.backend == "cpu" && ranks > cores && !calibrate::environment_places_ranks()) {
-    say("warning: {} ranks share {} cores: they wait for each other and times will be noisy; "
-        "--ranks {} measures cleanly\n",
-        ranks, cores, cores);
-  }
-  const calibrate::LaunchOptions launch{
-      .mpirun_arguments = words(options.mpirun_args),
-      .environment = {{kStartedByUs, "1"}},
-      .time_limit_seconds = 2.0 * parse_budget(options.budget) + kSlackSeconds};
+int start(const Options& options, int ranks, const Call& call) {
+  const double time_limit = 2.0 * parse_duration("--budget", options.budget) + kSlackSeconds;
   const auto outcome =
-      calibrate::launch_ranks(ranks, calibrate::this_program(call.arguments), launch);
+      start_ranks(options.ranks, ranks, calibrate::this_program(call.arguments), time_limit);
   if (outcome.ok()) return kDone;
   if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
-  const std::string who =
-      outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
-  throw SystemError(fmt::format("calibration ended early: {}{}", who, outcome.cause),
-                    fmt::format("points measured so far are in {}", partial_file(options.out)));
+  return failed_job(outcome, "calibration",
+                    fmt::format("points measured so far are in {}; the same command goes on there",
+                                partial_file(options.out)));
 }
 
 // A check takes as many ranks as the profile has.
 int ranks_of(const Options& options) {
-  if (options.ranks > 0 || options.check.empty()) return ranks_to_start(options);
+  if (options.ranks.ranks > 0 || options.check.empty()) return ranks_to_start(options);
   return load_profile(options.check).cluster.num_gpus();
 }
 
@@ -117,9 +86,9 @@ int measure(const Options& options, const Call& call) {
   const auto place = calibrate::find_rank_place(environment);
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
   const CalibrationRun described = describe_run(options, ranks, call);
-  if (place) return run_calibration_rank(described, *place, environment.contains(kStartedByUs));
-  check_backend(options.backend);
-  return start_ranks(options, ranks, call);
+  if (place) return run_calibration_rank(described, *place, calibrate::started_by_us(environment));
+  check_backend(options.ranks.backend);
+  return start(options, ranks, call);
 }
 
 int run(const Options& options, const Call& call) {
@@ -188,14 +157,7 @@ void add_calibrate(Commands& commands) {
   CLI::App& flags = command.options();
   add_files(command, options);
   flags.add_option("--budget", options->budget, "Time to measure, such as 90s or 5m");
-  flags
-      .add_option("--ranks", options->ranks,
-                  "Ranks to start; default: one a core, or 1 with cuda. Under srun or mpirun the "
-                  "ranks are theirs")
-      ->check(CLI::Range(1, 1'000'000).description(""));
-  flags.add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
-  flags.add_option("--mpirun-args", options->mpirun_args,
-                   "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  add_rank_options(flags, options->ranks, "one a core, or 1 with cuda");
   flags
       .add_option("--max-drift", options->max_drift_percent,
                   "Percent that --check allows beside the noise; default: 15")

@@ -5,12 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
-#include <sstream>
 
 #include "app/command.h"
-#include "app/commands/backend_options.h"
 #include "app/commands/commands.h"
+#include "app/commands/rank_options.h"
 #include "app/files.h"
 #include "app/program.h"
 #include "app/terminal.h"
@@ -32,12 +32,10 @@ constexpr double kSlackSeconds = 300.0;
 struct Options {
   std::string plan;
   std::string out = "trials.json";
-  std::string backend = "cpu";
-  std::string mpirun_args;
+  RankOptions ranks;
   std::string mode = "training";
   std::string trace;
   int top = 0;  // 0: what the plan proposes
-  int ranks = 0;
   calibrate::TrialOptions trial;
 };
 
@@ -114,7 +112,8 @@ TrialRun describe_run(const Options& options, const Call& call) {
   run.plan = options.plan;
   run.origin = origin;
   run.out = options.out;
-  run.backend = options.backend;
+  run.backend = options.ranks.backend;
+  run.rank_timeout = seconds(parse_duration("--rank-timeout", options.ranks.timeout));
   run.model = plan.model;
   run.job = plan.job;
   run.layouts = layouts;
@@ -126,7 +125,7 @@ TrialRun describe_run(const Options& options, const Call& call) {
 
 // No more ranks than the largest of the layouts needs, nor than there are cores. How many GPUs a
 // node has is the user's to say.
-int ranks_to_start(const Options& options, const TrialRun& run) {
+int ranks_to_start(const RankOptions& options, const TrialRun& run) {
   if (options.ranks > 0) return options.ranks;
   if (options.backend != "cpu") return 1;
   int needed = 1;
@@ -134,25 +133,16 @@ int ranks_to_start(const Options& options, const TrialRun& run) {
   return std::min(needed, calibrate::usable_cores());
 }
 
-int start_ranks(const Options& options, const TrialRun& run, const Call& call) {
-  const int ranks = ranks_to_start(options, run);
-  const int cores = calibrate::usable_cores();
-  if (options.backend == "cpu" && ranks > cores && !calibrate::environment_places_ranks()) {
-    say("warning: {} ranks share {} cores: they wait for each other and times say little; "
-        "--ranks {} measures cleanly\n",
-        ranks, cores, cores);
-  }
+int start(const Options& options, const TrialRun& run, const Call& call) {
   const double each = 2.0 * options.trial.time_limit_seconds + kSlackSeconds;
-  const calibrate::LaunchOptions launch{
-      .mpirun_arguments = words(options.mpirun_args),
-      .time_limit_seconds = each * static_cast<double>(run.layouts.size())};
-  const auto outcome =
-      calibrate::launch_ranks(ranks, calibrate::this_program(call.arguments), launch);
+  const auto outcome = start_ranks(options.ranks, ranks_to_start(options.ranks, run),
+                                   calibrate::this_program(call.arguments),
+                                   each * static_cast<double>(run.layouts.size()));
   if (outcome.ok()) return kDone;
-  const std::string who =
-      outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
-  throw SystemError(fmt::format("trial ended early: {}{}", who, outcome.cause),
-                    fmt::format("layouts measured before that are in {}", options.out));
+  return failed_job(outcome, "trial",
+                    std::filesystem::exists(run.out)
+                        ? fmt::format("layouts measured before that are in {}", run.out)
+                        : "no layout was measured before that");
 }
 
 TrialMode mode_of(const std::string& text) {
@@ -168,8 +158,8 @@ int run(Options options, const Call& call) {
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
   const TrialRun described = describe_run(options, call);
   if (place) return run_trial_rank(described, *place);
-  check_backend(options.backend);
-  return start_ranks(options, described, call);
+  check_backend(options.ranks.backend);
+  return start(options, described, call);
 }
 
 }  // namespace
@@ -192,11 +182,6 @@ void add_trial(Commands& commands) {
       .add_option("--time-limit", options->trial.time_limit_seconds,
                   "Seconds for the steps of one layout; default: 60")
       ->check(CLI::Range(1.0, 86400.0).description(""));
-  command.options()
-      .add_option("--ranks", options->ranks,
-                  "Ranks to start; default: one a core, no more than the layouts need, or 1 "
-                  "with cuda. Under srun or mpirun the ranks are theirs")
-      ->check(positive);
   command.options().add_option(
       "--mode", options->mode,
       "training (default), or inference on a layout's tensor ranks: prefill of a "
@@ -208,9 +193,8 @@ void add_trial(Commands& commands) {
   command.writes("--trace", options->trace,
                  "Also write what each rank did in the last step of each layout, for "
                  "ui.perfetto.dev");
-  command.options().add_option("--backend", options->backend, "cpu (with MPI) or cuda (with NCCL)");
-  command.options().add_option("--mpirun-args", options->mpirun_args,
-                               "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  add_rank_options(command.options(), options->ranks,
+                   "one a core, no more than the layouts need, or 1 with cuda");
   command.runs([options](const Call& call) { return run(*options, call); });
 }
 

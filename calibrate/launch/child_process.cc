@@ -65,7 +65,7 @@ class SignalQueue {
   static sigset_t signal_set() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&set, signal);
     return set;
   }
   static int open_queue(const sigset_t& signals, sigset_t& before) {
@@ -106,6 +106,7 @@ Arguments environment_for(const ChildOptions& options) {
   const int null = open("/dev/null", O_RDONLY);
   if (null >= 0) dup2(null, STDIN_FILENO);
   dup2(stderr_fd, STDERR_FILENO);
+  signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   execve(command[0], command, environment);
   _exit(127);
@@ -113,8 +114,8 @@ Arguments environment_for(const ChildOptions& options) {
 
 class Child {
  public:
-  Child(const ChildOptions& options, const std::function<bool(std::string_view)>& stderr_line)
-      : options_(options), stderr_line_(stderr_line), start_(Clock::now()) {}
+  Child(const ChildOptions& options, const ChildEvents& events)
+      : options_(options), events_(events), start_(Clock::now()) {}
 
   ChildEnd run() {
     const int stderr_fd = start();
@@ -131,6 +132,7 @@ class Child {
     }
     // A rank that outlives mpirun may keep the pipe open: read what is there, do not wait for more.
     pass_stderr(errors.get());
+    print(partial_);
     return end_;
   }
 
@@ -159,10 +161,7 @@ class Child {
       const ssize_t n = read(fd, buffer.data(), buffer.size());
       if (n == 0) stderr_closed_ = true;
       if (n <= 0) return;
-      const std::string_view text(buffer.data(), static_cast<std::size_t>(n));
-      std::fwrite(text.data(), 1, text.size(), stderr);
-      std::fflush(stderr);
-      take_lines(text);
+      take_lines(std::string_view(buffer.data(), static_cast<std::size_t>(n)));
     }
   }
 
@@ -171,18 +170,29 @@ class Child {
     std::size_t begin = 0;
     for (std::size_t end = partial_.find('\n'); end != std::string::npos;
          end = partial_.find('\n', begin)) {
-      const bool failed = stderr_line_(std::string_view(partial_).substr(begin, end - begin));
-      if (failed) start_grace();
+      take_line(std::string_view(partial_).substr(begin, end + 1 - begin));
       begin = end + 1;
     }
     partial_.erase(0, begin);
   }
 
+  void take_line(std::string_view line) {
+    const LineUse use = events_.stderr_line(line.substr(0, line.size() - 1));
+    if (use != LineUse::keep) print(line);
+    if (use == LineUse::failure) start_grace();
+  }
+
+  static void print(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  }
+
+  // SIGPIPE: nobody reads our stderr any more.
   void handle_signals() {
     for (int signal = signals_.take(); signal != 0; signal = signals_.take()) {
       if (signal == SIGCHLD) continue;
-      end_.interrupted = true;
-      ask_to_end(signal);
+      end_.signal = signal;
+      ask_to_end(signal == SIGPIPE ? SIGTERM : signal);
     }
   }
 
@@ -204,6 +214,7 @@ class Child {
       end_.timed_out = true;
       ask_to_end(SIGTERM);
     }
+    if (!grace_start_ && events_.must_end()) ask_to_end(SIGTERM);
     if (grace_start_ && passed(*grace_start_, options_.grace_seconds)) {
       kill(-pid_, SIGKILL);
     }
@@ -214,7 +225,7 @@ class Child {
   }
 
   const ChildOptions& options_;
-  const std::function<bool(std::string_view)>& stderr_line_;
+  const ChildEvents& events_;
   SignalQueue signals_;
   Clock::time_point start_;
   std::optional<Clock::time_point> grace_start_;
@@ -227,9 +238,8 @@ class Child {
 
 }  // namespace
 
-ChildEnd run_child(const ChildOptions& options,
-                   const std::function<bool(std::string_view)>& stderr_line) {
-  return Child(options, stderr_line).run();
+ChildEnd run_child(const ChildOptions& options, const ChildEvents& events) {
+  return Child(options, events).run();
 }
 
 }  // namespace meshwright::calibrate

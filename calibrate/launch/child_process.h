@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one program and waits, without a shell: stdout inherited, stderr passed through and read
+// Runs one program and waits, without a shell: stdout inherited, stderr read and passed through
 // line by line, stdin empty. SIGINT, SIGTERM and SIGHUP are handed on to it. It dies when we do.
 #pragma once
 
@@ -21,12 +21,21 @@ struct ChildOptions {
 struct ChildEnd {
   int wait_status = 0;  // of waitpid
   bool timed_out = false;
-  bool interrupted = false;
+  int signal = 0;  // that interrupted us; 0: none
 };
 
-// `stderr_line` sees each line; when it returns true the child has failed and has grace_seconds
-// left.
-ChildEnd run_child(const ChildOptions& options,
-                   const std::function<bool(std::string_view)>& stderr_line);
+enum class LineUse {
+  pass_on,
+  keep,    // for us alone
+  failure  // passed on; the child has failed and has grace_seconds left
+};
+
+struct ChildEvents {
+  std::function<LineUse(std::string_view)> stderr_line;
+  // Asked some times a second; once it says yes the child is told to end.
+  std::function<bool()> must_end = [] { return false; };
+};
+
+ChildEnd run_child(const ChildOptions& options, const ChildEvents& events);
 
 }  // namespace meshwright::calibrate

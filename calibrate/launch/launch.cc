@@ -8,22 +8,28 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
 
 #include "calibrate/launch/child_process.h"
 #include "calibrate/launch/rank_failure.h"
+#include "calibrate/launch/rank_watch.h"
+#include "calibrate/launch/scratch_folder.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kStartedByUs[] = "MESHWRIGHT_STARTED_RANKS";
 
 std::string find_on_path(const std::string& program) {
   const char* path = std::getenv("PATH");
@@ -64,15 +70,16 @@ std::string this_host() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
 }
 
-LaunchOutcome outcome_of(const ChildEnd& end, const RankFailure& failure) {
+LaunchOutcome outcome_of(const ChildEnd& end, const RankFailure& failure, bool stuck) {
   LaunchOutcome outcome;
   outcome.exit_code =
       WIFSIGNALED(end.wait_status) ? 128 + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
   if (end.timed_out) {
     outcome.cause = "the ranks did not end within the time limit";
-  } else if (end.interrupted) {
+  } else if (end.signal != 0) {
+    outcome.signal = end.signal;
     outcome.cause = "interrupted";
-  } else if (outcome.exit_code != 0) {
+  } else if (outcome.exit_code != 0 || stuck) {
     outcome.rank = failure.rank;
     outcome.host = failure.host.empty() ? this_host() : failure.host;
     outcome.cause = !failure.cause.empty()
@@ -82,6 +89,38 @@ LaunchOutcome outcome_of(const ChildEnd& end, const RankFailure& failure) {
   if (!outcome.cause.empty() && outcome.exit_code == 0) outcome.exit_code = 1;
   return outcome;
 }
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What the ranks and mpirun say while they run, and what is wrong with them.
+class Listener {
+ public:
+  Listener(int ranks, double timeout) : watch_(ranks, seconds(timeout), seconds_now()) {}
+
+  ChildEvents events() {
+    return {.stderr_line = [this](std::string_view line) { return read(line); },
+            .must_end = [this] { return is_stuck(); }};
+  }
+  [[nodiscard]] RankFailure failure() const { return stuck_.value_or(reader_.failure()); }
+  [[nodiscard]] bool stuck() const { return stuck_.has_value(); }
+
+ private:
+  LineUse read(std::string_view line) {
+    if (watch_.read_line(line, seconds_now())) return LineUse::keep;
+    reader_.read_line(line);
+    return reader_.failure().cause.empty() ? LineUse::pass_on : LineUse::failure;
+  }
+  bool is_stuck() {
+    if (!stuck_) stuck_ = watch_.stuck(seconds_now());
+    return stuck_.has_value();
+  }
+
+  RankWatch watch_;
+  RankFailureReader reader_;
+  std::optional<RankFailure> stuck_;
+};
 
 }  // namespace
 
@@ -110,6 +149,17 @@ bool environment_places_ranks() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
+bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments) {
+  constexpr std::array kHosts{"-H",         "-host",        "--host",        "-hostfile",
+                              "--hostfile", "-machinefile", "--machinefile", "--default-hostfile"};
+  return !environment_places_ranks() &&
+         std::none_of(mpirun_arguments.begin(), mpirun_arguments.end(), [&](const auto& argument) {
+           return std::find(kHosts.begin(), kHosts.end(), argument) != kHosts.end();
+         });
+}
+
+bool started_by_us(const Environment& environment) { return environment.contains(kStartedByUs); }
+
 std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,
                                         const std::vector<std::string>& program,
                                         const LaunchOptions& options) {
@@ -131,19 +181,25 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
                            const LaunchOptions& options) {
   const std::string mpirun = find_on_path("mpirun");
   note_root_once();
-  LaunchOptions placed = options;
-  placed.place_ranks = options.place_ranks && !environment_places_ranks();
-  RankFailureReader reader;
+  LaunchOptions ours = options;
+  ours.place_ranks = options.place_ranks && !environment_places_ranks();
+  ours.environment.emplace_back(kStartedByUs, "1");
+  auto environment = rank_environment(ours);
+  std::optional<ScratchFolder> sessions, memory;
+  if (stays_on_this_machine(options.mpirun_arguments)) {
+    sessions.emplace(fs::temp_directory_path().string());
+    memory.emplace("/dev/shm");
+    const auto scratch = scratch_environment(*sessions, *memory);
+    environment.insert(environment.end(), scratch.begin(), scratch.end());
+  }
+  Listener listener(ranks, options.rank_timeout_seconds);
   const ChildEnd end =
-      run_child({.command = mpirun_command(mpirun, ranks, usable_cores(), program, placed),
-                 .environment = rank_environment(options),
+      run_child({.command = mpirun_command(mpirun, ranks, usable_cores(), program, ours),
+                 .environment = environment,
                  .time_limit_seconds = options.time_limit_seconds,
                  .grace_seconds = kGraceSeconds},
-                [&](std::string_view line) {
-                  reader.read_line(line);
-                  return !reader.failure().cause.empty();
-                });
-  return outcome_of(end, reader.failure());
+                listener.events());
+  return outcome_of(end, listener.failure(), listener.stuck());
 }
 
 std::vector<std::string> this_program(const std::vector<std::string>& arguments) {

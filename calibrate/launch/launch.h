@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts this program again as the ranks of one job, under mpirun, and says how that ended.
 //
-// No shell is involved. stdout and stderr of the ranks are passed through. When a rank dies the
-// others are ended too, within kGraceSeconds; an interrupt ends them all.
+// No shell is involved. stdout and stderr of the ranks are passed through. When a rank dies, or
+// makes no progress (calibrate/launch/rank_watch.h), the others are ended too, within
+// kGraceSeconds; an interrupt ends them all. On this machine alone, what Open MPI keeps on disk and
+// in shared memory lies in folders that are removed; with ranks on other hosts, Open MPI's own
+// tidying has to do.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "calibrate/launch/rank_place.h"
 
 namespace meshwright::calibrate {
 
@@ -17,6 +22,7 @@ struct LaunchOptions {
   std::vector<std::string> mpirun_arguments{};  // added after ours: hosts, mca parameters
   std::vector<std::pair<std::string, std::string>> environment{};  // added for the ranks
   double time_limit_seconds = 0.0;                                 // 0: none
+  double rank_timeout_seconds = 30.0;  // without progress of a rank; ranks have to report
   bool place_ranks = true;  // false: nothing is said about cores; mpirun's own settings decide
 };
 
@@ -25,6 +31,7 @@ struct LaunchOutcome {
   int rank = -1;      // the rank that ended the job; -1: none, or unknown
   std::string host;
   std::string cause;  // one sentence; empty when every rank ended well
+  int signal = 0;     // that interrupted us; 0: none
   [[nodiscard]] bool ok() const { return exit_code == 0 && cause.empty(); }
 };
 
@@ -35,6 +42,12 @@ int usable_cores();
 // binding policy), so that launch_ranks says nothing about it and this machine's cores are no
 // limit.
 bool environment_places_ranks();
+
+// Neither the environment nor these arguments name hosts.
+bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments);
+
+// Whether launch_ranks started this process.
+bool started_by_us(const Environment& environment);
 
 // The whole command line, and what is special in the environment. Pure, for tests.
 std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,

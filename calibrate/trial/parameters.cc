@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "calibrate/launch/rank_progress.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -82,6 +84,8 @@ void ParameterStore::fill(Compute& compute, std::uint64_t seed) {
   place(true, next);
   partial_count_ = next - partial_begin_;
   for (const Parameter& p : parameters_) {
+    const Bytes size = bytes(static_cast<double>(p.count()) * sizeof(float));
+    begin_operation({.name = "initial weights", .amount = size, .slow = slow_transfer(size)});
     const auto values = initial_values(p, seed);
     compute.upload(p.weight, values.data(), values.size() * sizeof(float));
     compute.synchronize();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "calibrate/launch/rank_progress.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -72,6 +74,11 @@ void Recorder::count(const Transfer& call, double seconds) {
   }
   transfers_[at].times_per_step += 1.0;
   transfer_seconds_[at] += seconds;
+}
+
+void Recorder::count_flops(double flops) {
+  begin_operation({.name = "product", .slow = slow_product(meshwright::flops(flops))});
+  flops_[index(current_)] += flops;
 }
 
 double Recorder::step_seconds() const { return std::accumulate(terms_.begin(), terms_.end(), 0.0); }

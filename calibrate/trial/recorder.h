@@ -48,7 +48,7 @@ class Recorder {
   // One call of a transfer, and its seconds.
   void count(const Transfer& call, double seconds);
   // Of products, charged to the term that is being charged.
-  void count_flops(double flops) { flops_[static_cast<std::size_t>(current_)] += flops; }
+  void count_flops(double flops);
 
   [[nodiscard]] const Terms& terms() const { return terms_; }
   [[nodiscard]] double seconds_of(TermKind kind) const {

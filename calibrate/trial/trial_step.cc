@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "calibrate/launch/rank_progress.h"
 #include "calibrate/trial/rotary_table.h"
 #include "sim/operators/operators.h"
 
@@ -23,6 +24,11 @@ StageProgram stage_program(const Layout& layout, int micro_batches, int stage) {
     program.push_back({.work = Work::backward, .micro_batch = i});
   }
   return program;
+}
+
+void begin_update(std::int64_t weights) {
+  const Bytes size = bytes(static_cast<double>(weights) * sizeof(float));
+  begin_operation({.name = "optimizer", .amount = size, .slow = slow_transfer(size)});
 }
 
 }  // namespace
@@ -203,6 +209,7 @@ void TrialStep::reduce_gradients_and_update() {
   if (layout_.zero_stage == 1 && groups_.data.size() > 1) return update_shard(adam);
   groups_.data.all_reduce("gradient all-reduce", Phase::step, store_.gradients(), store_.count());
   const TermScope scope(recorder_, TermKind::optimizer);
+  begin_update(store_.count());
   compute_.adam(store_.weights(), store_.gradients(), store_.exp_avg(), store_.exp_avg_sq(),
                 store_.count(), adam);
 }
@@ -217,6 +224,7 @@ void TrialStep::update_shard(const AdamStep& adam) {
   const Tensor weight = context_.tensor(share);
   {
     const TermScope scope(recorder_, TermKind::optimizer);
+    begin_update(share);
     compute_.copy(weight.data(), store_.weights() + share * groups_.data.rank(), weight.size());
     compute_.adam(weight.data(), gradient.data(), store_.exp_avg(), store_.exp_avg_sq(), share,
                   adam);

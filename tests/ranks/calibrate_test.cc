@@ -54,6 +54,36 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
   EXPECT_FALSE(std::filesystem::exists(journal));
 }
 
+TEST(Calibrate, AStoppedRankEndsTheJobWithExitCode3AndItsName) {
+  const TemporaryFolder folder;
+  const std::string profile = folder.path("profile.json");
+  std::future<ProgramResult> run = std::async(std::launch::async, [&] {
+    return run_program(
+        {"calibrate", "--budget", "90s", "--ranks", "2", "--rank-timeout", "2s", "--out", profile});
+  });
+  for (int i = 0; i < 3000 && lines_of(profile + ".partial.jsonl") < 3; ++i)
+    std::this_thread::sleep_for(20ms);
+  const int rank_one = rank_one_of(profile);
+  ASSERT_NE(rank_one, 0);
+  ASSERT_EQ(::kill(rank_one, SIGSTOP), 0);
+  const auto stopped = std::chrono::steady_clock::now();
+  const ProgramResult ended = run.get();
+  EXPECT_LT(std::chrono::steady_clock::now() - stopped, 15s);
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("calibration ended early: rank 1 on "));
+  EXPECT_THAT(ended.err, HasSubstr("last operation: "));
+  EXPECT_EQ(rank_one_of(profile), 0);
+}
+
+TEST(Calibrate, MoreThanEightRanksACoreAreRefusedUnlessTold) {
+  const TemporaryFolder folder;
+  const ProgramResult refused =
+      run_program({"calibrate", "--ranks", "100000", "--out", folder.path("p.json")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--ranks: 100000 ranks on "));
+  EXPECT_THAT(refused.err, HasSubstr("--oversubscribe"));
+}
+
 // Runs a shell command on the two-host testbed; its output goes to `log`. 3: it cannot be made
 // here.
 int on_two_hosts(const std::string& command, const std::string& log) {

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/launch/launch.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {
+
+using testing::HasSubstr;
 
 struct Ended {
   LaunchOutcome outcome;
@@ -81,6 +88,77 @@ TEST(Ranks, AJobThatHangsEndsAtItsTimeLimit) {
   EXPECT_EQ(outcome.cause, "the ranks did not end within the time limit");
 }
 
+// Two seconds without progress, and what mpirun needs to end a rank that does not answer.
+TEST(Ranks, AStoppedRankIsNamedAndEndsTheJobAfterTheTimeout) {
+  const auto [outcome, seconds] = run_probe(2, "stop", {.rank_timeout_seconds = 2.0});
+  EXPECT_LT(seconds, 15.0);
+  EXPECT_EQ(outcome.rank, 1);
+  EXPECT_EQ(outcome.host, host_name());
+  EXPECT_THAT(outcome.cause, HasSubstr("its process is stopped"));
+  EXPECT_THAT(outcome.cause, HasSubstr("rank 0 waits in all_reduce of 1 KiB"));
+  EXPECT_FALSE(outcome.ok());
+}
+
+TEST(Ranks, ARankThatHangsIsNamedThoughTheOthersWaitAsLong) {
+  const auto [outcome, seconds] = run_probe(2, "loop", {.rank_timeout_seconds = 2.0});
+  EXPECT_LT(seconds, 15.0);
+  EXPECT_EQ(outcome.rank, 1);
+  EXPECT_THAT(outcome.cause, HasSubstr("no progress for"));
+  EXPECT_THAT(outcome.cause, HasSubstr("last operation: in product"));
+}
+
+TEST(Ranks, ALongOperationOfItsOwnIsNoHang) {
+  const auto [outcome, seconds] = run_probe(2, "work", {.rank_timeout_seconds = 2.0});
+  EXPECT_TRUE(outcome.ok()) << outcome.cause;
+  EXPECT_GT(seconds, 5.0);
+}
+
+// Under another launcher than ours nobody reads reports, and the rank ends itself.
+TEST(Ranks, UnderAnotherLauncherAHangingRankEndsItself) {
+  const std::string command = std::string(
+                                  "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                                  "mpirun -np 2 --oversubscribe ") +
+                              MESHWRIGHT_RANK_PROBE + " loop 2>&1";
+  std::string text(65536, '\0');
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  text.resize(fread(text.data(), 1, text.size(), pipe));
+  EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 3);
+  EXPECT_THAT(text, HasSubstr("meshwright: rank 1 on " + host_name() + ": no progress for 2 s"));
+}
+
+// That no process holds: the lock of one that is in use cannot be had.
+int abandoned_folders() {
+  int count = 0;
+  for (const std::string parent : {"/dev/shm", "/tmp"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(parent)) {
+      if (!entry.path().filename().string().starts_with("meshwright-ranks-")) continue;
+      const int fd = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY);
+      if (fd < 0) continue;
+      if (flock(fd, LOCK_SH | LOCK_NB) == 0) ++count;
+      close(fd);
+    }
+  }
+  return count;
+}
+
+TEST(Ranks, NothingOfAKilledJobStaysInSharedMemory) {
+  run_probe(2, "kill");
+  EXPECT_EQ(abandoned_folders(), 0);
+  // A launcher that is killed cannot remove anything; the next one does.
+  const pid_t launcher = fork();
+  if (launcher == 0) {
+    run_probe(2, "hang");
+    _exit(0);
+  }
+  sleep(2);
+  kill(launcher, SIGKILL);
+  waitpid(launcher, nullptr, 0);
+  for (int i = 0; i < 100 && abandoned_folders() == 0; ++i) usleep(100'000);
+  EXPECT_TRUE(run_probe(1, "collectives").outcome.ok());
+  EXPECT_EQ(abandoned_folders(), 0);
+}
+
 TEST(Ranks, AnInterruptEndsAllRanks) {
   const pid_t helper = fork();
   if (helper == 0) {
@@ -92,6 +170,7 @@ TEST(Ranks, AnInterruptEndsAllRanks) {
   waitpid(helper, nullptr, 0);
   EXPECT_LT(seconds, 12.0);
   EXPECT_EQ(outcome.cause, "interrupted");
+  EXPECT_EQ(outcome.signal, SIGINT);
 }
 
 TEST(Ranks, WithoutMpirunOnPathTheErrorSaysHowToGetIt) {

@@ -13,6 +13,8 @@
 #include "calibrate/backends/module.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_place.h"
+#include "calibrate/launch/rank_progress.h"
+#include "calibrate/launch/reporting_communicator.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -135,6 +137,26 @@ int end_badly(Communicator& world, const std::string& how) {
   return 0;
 }
 
+// Rank 1 is stopped, or hangs, or takes longer than the timeout for something that may take long;
+// the others wait for it in an all-reduce of 1 KiB.
+int stand_still(Communicator& world, const std::string& how) {
+  std::vector<float> data(256);
+  world.all_reduce(data.data(), 256, Reduction::sum);
+  if (world.rank() == 1) {
+    if (how == "stop") std::raise(SIGSTOP);
+    if (how == "loop") {
+      begin_operation({.name = "product"});
+      std::this_thread::sleep_for(std::chrono::minutes(5));
+    }
+    if (how == "work") {
+      begin_operation({.name = "product", .slow = seconds(60)});
+      std::this_thread::sleep_for(std::chrono::seconds(5));
+    }
+  }
+  world.all_reduce(data.data(), 256, Reduction::sum);
+  return 0;
+}
+
 // A message to a rank that does not exist: MPI's own error becomes ours.
 int send_to_nobody(Communicator& world) {
   const float value = 1.0F;
@@ -149,11 +171,14 @@ int send_to_nobody(Communicator& world) {
 int run(const std::string& what) {
   Module& cpu = open_module("cpu");
   const auto compute = cpu.make_compute(0);
-  const auto world = open_module("mpi").make_world(*compute);
   const auto place = find_rank_place(process_environment());
+  const bool stands = what == "stop" || what == "loop" || what == "work";
+  if (place && stands) report_progress(*place, seconds(2));
+  const auto world = reporting(open_module("mpi").make_world(*compute));
   if (!place || place->rank != world->rank() || place->size != world->size()) return 1;
   if (what == "collectives") return check_collectives(*world);
   if (what == "error") return send_to_nobody(*world);
+  if (stands) return stand_still(*world, what);
   return end_badly(*world, what);
 }
 

@@ -52,22 +52,36 @@ TEST(ChildProcess, ExitCodeAndEachLineOfStderrArrive) {
   const ChildEnd end = run_child(
       {.command = {"/bin/sh", "-c", "echo one >&2; printf 'two\\nthr' >&2; echo ee >&2; exit 5"},
        .environment = {{"ADDED", "1"}}},
-      [&](std::string_view line) {
+      {.stderr_line = [&](std::string_view line) {
         lines.emplace_back(line);
-        return false;
-      });
+        return LineUse::pass_on;
+      }});
   EXPECT_EQ(WEXITSTATUS(end.wait_status), 5);
   EXPECT_THAT(lines, ElementsAre("one", "two", "three"));
+}
+
+TEST(ChildProcess, ALineThatIsKeptIsNotShownAndAChildIsToldToEnd) {
+  testing::internal::CaptureStderr();
+  const ChildEnd end =
+      run_child({.command = {"/bin/sh", "-c", "echo secret >&2; echo news >&2; exec sleep 60"},
+                 .environment = {}},
+                {.stderr_line =
+                     [](std::string_view line) {
+                       return line == "secret" ? LineUse::keep : LineUse::pass_on;
+                     },
+                 .must_end = [] { return true; }});
+  EXPECT_EQ(WTERMSIG(end.wait_status), SIGTERM);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::Not(testing::HasSubstr("secret")));
 }
 
 TEST(ChildProcess, TheEnvironmentIsAddedAndStdinIsEmpty) {
   std::vector<std::string> lines;
   run_child(
       {.command = {"/bin/sh", "-c", "cat; echo $ADDED >&2"}, .environment = {{"ADDED", "yes"}}},
-      [&](std::string_view line) {
+      {.stderr_line = [&](std::string_view line) {
         lines.emplace_back(line);
-        return false;
-      });
+        return LineUse::pass_on;
+      }});
   EXPECT_THAT(lines, ElementsAre("yes"));
 }
 
@@ -75,7 +89,9 @@ TEST(ChildProcess, AfterItsFirstFailureAChildHasTheGraceAndNoMore) {
   const ChildEnd end = run_child({.command = {"/bin/sh", "-c", "echo failed >&2; exec sleep 60"},
                                   .environment = {},
                                   .grace_seconds = 0.2},
-                                 [](std::string_view line) { return line == "failed"; });
+                                 {.stderr_line = [](std::string_view line) {
+                                   return line == "failed" ? LineUse::failure : LineUse::pass_on;
+                                 }});
   EXPECT_TRUE(WIFSIGNALED(end.wait_status));
   EXPECT_EQ(WTERMSIG(end.wait_status), SIGKILL);
 }

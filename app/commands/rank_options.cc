@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/rank_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <sstream>
+
+#include "app/terminal.h"
+#include "calibrate/backends/module.h"
+#include "sim/base/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::app {
+namespace {
+
+constexpr double kLongestDuration = 24.0 * 3600.0;
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> result;
+  for (std::string word; stream >> word;) result.push_back(word);
+  return result;
+}
+
+}  // namespace
+
+void add_rank_options(CLI::App& command, RankOptions& options, const std::string& default_ranks) {
+  command
+      .add_option("--ranks", options.ranks,
+                  fmt::format("Ranks to start; default: {}. Under srun or mpirun the ranks are "
+                              "theirs",
+                              default_ranks))
+      ->check(CLI::Range(1, 1'000'000).description(""));
+  command.add_option("--backend", options.backend, "cpu (with MPI) or cuda (with NCCL)");
+  command.add_option("--mpirun-args", options.mpirun_args,
+                     "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  command.add_option("--rank-timeout", options.timeout,
+                     "A rank that completes no operation for so long ends the job; default: 30s");
+  command.add_flag("--oversubscribe", options.oversubscribe,
+                   fmt::format("Allows more than {} ranks a core", kMostRanksPerCore));
+}
+
+double parse_duration(const std::string& option, const std::string& text) {
+  double value = 0.0;
+  std::string unit;
+  std::istringstream stream(text);
+  stream >> value >> unit;
+  const bool known = unit.empty() || unit == "s" || unit == "m";
+  const double seconds = unit == "m" ? 60.0 * value : value;
+  if (stream.bad() || !known || !(seconds >= 1.0 && seconds <= kLongestDuration)) {
+    throw InputError(option, "", fmt::format("must be 1s to 1440m, is \"{}\"", text),
+                     fmt::format("for example {0} 90s or {0} 5m", option));
+  }
+  return seconds;
+}
+
+void check_backend(const std::string& backend) {
+  if (backend != "cpu" && backend != "cuda") {
+    throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
+                     nearest(backend, {"cpu", "cuda"}));
+  }
+  const std::string reason = calibrate::open_module(backend).unavailable();
+  if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
+}
+
+void check_crowding(const RankOptions& options, int ranks, int cores) {
+  if (options.oversubscribe || ranks <= kMostRanksPerCore * cores) return;
+  throw InputError("--ranks", "",
+                   fmt::format("{} ranks on {} cores are more than {} a core: they would wait for "
+                               "each other most of the time",
+                               ranks, cores, kMostRanksPerCore),
+                   fmt::format("--ranks {}, or --oversubscribe to start them all the same",
+                               kMostRanksPerCore * cores));
+}
+
+calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
+                                     const std::vector<std::string>& program, double time_limit) {
+  const calibrate::LaunchOptions launch{
+      .mpirun_arguments = words(options.mpirun_args),
+      .time_limit_seconds = time_limit,
+      .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout)};
+  const int cores = calibrate::usable_cores();
+  if (calibrate::stays_on_this_machine(launch.mpirun_arguments)) {
+    check_crowding(options, ranks, cores);
+    if (options.backend == "cpu" && ranks > cores) {
+      say("warning: {} ranks share {} cores: they wait for each other and times are noisy; "
+          "--ranks {} measures cleanly\n",
+          ranks, cores, cores);
+    }
+  }
+  return calibrate::launch_ranks(ranks, program, launch);
+}
+
+int failed_job(const calibrate::LaunchOutcome& outcome, const std::string& job,
+               const std::string& kept) {
+  if (outcome.signal == SIGPIPE) return 128 + SIGPIPE;  // nobody reads any more
+  if (outcome.signal != 0) {
+    say("meshwright: {} interrupted; {}\n", job, kept);
+    return 128 + outcome.signal;
+  }
+  const std::string who =
+      outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
+  throw SystemError(fmt::format("{} ended early: {}{}", job, who, outcome.cause), kept);
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this rank's main thread is doing, for the reports of calibrate/launch/rank_report.h.
+#pragma once
+
+#include "calibrate/launch/rank_place.h"
+#include "sim/base/units.h"
+
+namespace meshwright::calibrate {
+
+struct Operation {
+  const char* name;      // read by another thread at any time: a literal
+  Bytes amount{};        // zero: none
+  Seconds slow{};        // what it may take on a slow machine, beside the time without progress
+  bool waits = false;    // for other ranks
+  bool is_over = false;  // nothing has been begun since
+};
+
+// The operation before it has ended. A few nanoseconds: every collective and product calls it.
+void begin_operation(const Operation& operation);
+
+// Slow machines: what an operation of this size may take before it counts as hanging.
+Seconds slow_product(Flops flops);
+Seconds slow_transfer(Bytes bytes);
+
+// From now on until the process ends, from a thread: reports, where launch_ranks started this rank;
+// and then the rank dies with its mpirun. Under somebody else's launcher nobody reads reports: the
+// rank ends itself, with exit code 3, when it has been `timeout` in one operation that is no
+// transfer.
+void report_progress(const RankPlace& place, Seconds timeout);
+
+}  // namespace meshwright::calibrate
