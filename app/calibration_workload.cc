@@ -70,7 +70,7 @@ std::vector<Layout> candidate_families(const Model& model, const Job& job, int r
   cluster.gpus_per_node = ranks;
   planner::SearchSpace space;
   space.micro_batch_sizes = {kMicroBatches.begin(), kMicroBatches.end()};
-  space.schedules = {PipelineSchedule::one_f_one_b};
+  space.schedules = {kDefaultSchedule};
   std::vector<Layout> families;
   for (const planner::Cell& cell : planner::cells_of(model, cluster, space)) {
     for (const Layout& layout : planner::families_of(model, job, space, cell)) {

@@ -14,6 +14,7 @@
 #include "sim/json/records.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright::app {
 namespace {
@@ -95,14 +96,12 @@ void complete(Layout& layout, const nlohmann::json& json, const Model& model, in
                       stages > 1;
   const int per_stage = (model.num_layers + (uneven ? 2 : 0)) / stages;
   // Where not even the micro-batch is known, nothing is assumed about the chunks either.
-  if (layout.schedule == PipelineSchedule::interleaved && json.contains("micro_batch_size") &&
+  const bool free_chunks = traits(layout.schedule).any_number_of_chunks();
+  if (free_chunks && json.contains("micro_batch_size") &&
       !json.contains("virtual_pipeline_parallel_size")) {
     layout.virtual_pipeline_parallel_size = stages > 2 ? per_stage : 1;
   }
-  if (layout.schedule == PipelineSchedule::interleaved &&
-      layout.virtual_pipeline_parallel_size == 1) {
-    layout.schedule = PipelineSchedule::one_f_one_b;
-  }
+  if (free_chunks && layout.virtual_pipeline_parallel_size == 1) layout.schedule = kDefaultSchedule;
   const bool stated = json.contains("num_layers_in_first_pipeline_stage") ||
                       json.contains("num_layers_in_last_pipeline_stage");
   if (uneven && !stated) {
@@ -144,7 +143,7 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   if (!layout.contains("micro_batch_size") && gpt2_generation)
     run.layout.micro_batch_size = smallest_micro_batch(run.model, run.job, run.layout);
   if (!layout.contains("overlap_p2p_comm") && !gpt2_generation)
-    run.layout.overlap_p2p_comm = run.layout.schedule == PipelineSchedule::interleaved;
+    run.layout.overlap_p2p_comm = traits(run.layout.schedule).overlaps_sends;
   if (!layout.contains("scatter_gather_p2p")) {
     run.layout.scatter_gather_p2p =
         gpt2_generation && run.job.precision == Precision::fp16 && !run.layout.sequence_parallel &&

@@ -12,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 #include "sim/layout/layout.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright::app {
 namespace {
@@ -110,8 +111,22 @@ std::vector<int> int_list(const std::string& flag, const std::string& text) {
   return values;
 }
 
+namespace {
+
+std::string schedule_names(bool searched_by_default) {
+  std::string names;
+  for (const ScheduleTraits* t : kSchedules) {
+    if (searched_by_default && !t->searched_by_default) continue;
+    names += names.empty() ? "" : ", ";
+    names += name_of(t->schedule);
+  }
+  return names;
+}
+
+}  // namespace
+
 void add_space_options(CLI::App& command, SpaceOptions& options) {
-  const auto add = [&](const char* name, std::string& value, const char* help) {
+  const auto add = [&](const char* name, std::string& value, const std::string& help) {
     command.add_option(name, value, help)->group("Search space (lists: 1,2,4 or 1..16)");
   };
   add("--tp", options.tp, "Tensor-parallel sizes; default: powers of two and divisors of a node");
@@ -124,7 +139,7 @@ void add_space_options(CLI::App& command, SpaceOptions& options) {
   add("--sp", options.sp, "Sequence parallel: true, false; default: both");
   add("--recompute", options.recompute, "none, selective, full; default: all");
   add("--schedule", options.schedule,
-      "gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe; default: 1f1b and interleaved");
+      fmt::format("{}; default: {}", schedule_names(false), schedule_names(true)));
   add("--etp", options.etp, "Expert-tensor-parallel sizes; default: as tensor");
   add("--zero-shard", options.zero_shard,
       "Ranks that share one copy of sharded state; 0: all data ranks, the default");

@@ -10,6 +10,7 @@
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 #include "sim/rules/rules.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -62,8 +63,8 @@ class Cutter {
     switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
     switch_off(l.tp_comm_overlap, "overlap of tensor-parallel communication with products");
     // Interleaved stages send beside computing (trial_step.cc).
-    const bool goes_round = l.schedule == PipelineSchedule::interleaved;
-    if (!goes_round) switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
+    if (!traits(l.schedule).overlaps_sends)
+      switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
     switch_off(l.scatter_gather_p2p, "sending pieces between stages (whole activations are sent)");
     if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
       say("fused attention (scores go through memory)");
@@ -75,8 +76,8 @@ class Cutter {
   }
 
   [[nodiscard]] bool runs_schedule(PipelineSchedule schedule) const {
-    return schedule == PipelineSchedule::gpipe || schedule == PipelineSchedule::one_f_one_b ||
-           (schedule == PipelineSchedule::interleaved && sends_alone_);
+    const ScheduleTraits& t = traits(schedule);
+    return !t.splits_backward && (t.most_chunks == 1 || sends_alone_);
   }
 
   void say_other_schedule() {
@@ -84,13 +85,13 @@ class Cutter {
     say(fmt::format("the {} schedule (1f1b was run)", name_of(l.schedule)));
     if (l.virtual_pipeline_parallel_size > 1) say("virtual stages (each rank holds one chunk)");
     l.virtual_pipeline_parallel_size = 1;
-    l.schedule = PipelineSchedule::one_f_one_b;
+    l.schedule = kDefaultSchedule;
   }
 
   // Chunks go round between two stages or more; between two only beside computing.
   void cut_interleaving() {
     Layout& l = run_.layout;
-    if (l.schedule != PipelineSchedule::interleaved) return;
+    if (traits(l.schedule).most_chunks == 1) return;
     if (l.pipeline_parallel_size == 1) return say_other_schedule();
     if (l.pipeline_parallel_size == 2) l.overlap_p2p_comm = true;
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "sim/memory/memory.h"
+#include "sim/schedule/traits.h"
 #include "sim/step/optimizer.h"
 #include "sim/step/stage_memories.h"
 
@@ -268,9 +269,8 @@ void SettingsCost::price(StageSetting& stage) {
 const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
   Impl& in = *impl_;
   const Layout& l = stage.layout;
-  const bool dualpipe = l.schedule == PipelineSchedule::dualpipe;
   const Key key{stage.shape_class,
-                bits({l.sequence_parallel, dualpipe}),
+                bits({l.sequence_parallel, traits(l.schedule).mirrored()}),
                 l.expert_tensor_parallel_size,
                 in.shards_gradients ? l.micro_batch_size : 0,
                 0,

@@ -79,8 +79,8 @@ Changed tensor_to_pipeline(Layout l) { return shift(l, kTensor, kPipeline); }
 Changed pipeline_to_tensor(Layout l) { return shift(l, kPipeline, kTensor); }
 
 Changed no_interleaving(Layout l) {
-  if (l.schedule == PipelineSchedule::one_f_one_b) return std::nullopt;
-  l.schedule = PipelineSchedule::one_f_one_b;
+  if (l.schedule == kDefaultSchedule) return std::nullopt;
+  l.schedule = kDefaultSchedule;
   l.virtual_pipeline_parallel_size = 1;
   return l;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sim/base/error.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright::planner {
 namespace {
@@ -115,13 +116,21 @@ std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space, con
   if (!space.virtual_pipeline_parallel_sizes.empty()) {
     return or_default(space.virtual_pipeline_parallel_sizes, {});
   }
-  if (schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dualpipe) return {2};
-  if (schedule != PipelineSchedule::interleaved) return {1};
+  const ScheduleTraits& t = traits(schedule);
+  if (!t.any_number_of_chunks()) return {t.fewest_chunks};
   const int layers = layers_of_stage(model, split, cell.pipeline);
   if (cell.pipeline == 1 || layers == 0) return {};
   std::vector<int> sizes = divisors(layers, layers);
   sizes.erase(sizes.begin());
   return sizes;
+}
+
+std::vector<PipelineSchedule> default_schedules() {
+  std::vector<PipelineSchedule> schedules;
+  for (const ScheduleTraits* t : kSchedules) {
+    if (t->searched_by_default) schedules.push_back(t->schedule);
+  }
+  return schedules;
 }
 
 struct Piped {
@@ -135,16 +144,12 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const
   for (const StageSplit& split : stage_splits(model, space, cell)) {
     if (space.schedules.empty() && !space.virtual_pipeline_parallel_sizes.empty()) {
       for (const int v : or_default(space.virtual_pipeline_parallel_sizes, {})) {
-        found.push_back(
-            {v > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b, v, split});
+        found.push_back({implied_schedule(v), v, split});
       }
       continue;
     }
-    const std::vector<PipelineSchedule> schedules =
-        space.schedules.empty()
-            ? std::vector{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved}
-            : space.schedules;
-    for (const PipelineSchedule schedule : schedules) {
+    for (const PipelineSchedule schedule :
+         space.schedules.empty() ? default_schedules() : space.schedules) {
       for (const int v : virtual_sizes(model, space, cell, schedule, split)) {
         found.push_back({schedule, v, split});
       }
@@ -207,7 +212,7 @@ void add_cells(std::vector<Cell>& cells, Cell cell, const std::vector<int>& expe
 void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1;
   layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0;
-  layout.overlap_p2p_comm = layout.schedule == PipelineSchedule::interleaved;
+  layout.overlap_p2p_comm = traits(layout.schedule).overlaps_sends;
 }
 
 std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space) {
@@ -265,7 +270,7 @@ std::vector<Layout> families_of(const Model& model, const Job& job, const Search
 std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family) {
   const bool tensor = family.tensor_parallel_size > 1;
   const bool piped = family.pipeline_parallel_size > 1;
-  const bool interleaved = family.schedule == PipelineSchedule::interleaved;
+  const bool overlaps = traits(family.schedule).overlaps_sends;
   std::vector<Layout> settings{family};
   multiply(
       settings,
@@ -276,8 +281,7 @@ std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& famil
   multiply(settings,
            tensor && piped ? values_or(space.scatter_gather_p2p, {false}) : std::vector{false},
            [](Layout& l, bool on) { l.scatter_gather_p2p = on; });
-  multiply(settings,
-           piped ? values_or(space.overlap_p2p_comm, {interleaved}) : std::vector{interleaved},
+  multiply(settings, piped ? values_or(space.overlap_p2p_comm, {overlaps}) : std::vector{overlaps},
            [](Layout& l, bool on) { l.overlap_p2p_comm = on; });
   multiply(settings, or_default(space.expert_tensor_parallel_sizes, {0}),
            [](Layout& l, int size) { l.expert_tensor_parallel_size = size; });

@@ -152,11 +152,8 @@ Layout layout_from_json(const nlohmann::json& json, const std::string& file,
   Layout l;
   read_sizes(r, l);
   read_switches(r, l);
-  // As in Megatron-LM, several chunks a stage mean the interleaved schedule unless another is
-  // named.
-  const PipelineSchedule implied =
-      l.virtual_pipeline_parallel_size > 1 ? PipelineSchedule::interleaved : l.schedule;
-  l.schedule = r.optional_enum("schedule", implied, kPipelineScheduleNames);
+  l.schedule = r.optional_enum("schedule", implied_schedule(l.virtual_pipeline_parallel_size),
+                               kPipelineScheduleNames);
   l.pipeline_engine = r.optional_enum("pipeline_engine", l.pipeline_engine, kPipelineEngineNames);
   l.recompute_granularity =
       r.optional_enum("recompute_granularity", l.recompute_granularity, kRecomputeGranularityNames);

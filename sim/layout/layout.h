@@ -7,21 +7,9 @@
 #include <cstdint>
 
 #include "sim/base/enum_names.h"
+#include "sim/schedule/pipeline_schedule.h"
 
 namespace meshwright {
-
-enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe };
-inline constexpr std::array kPipelineScheduleNames{
-    EnumName{PipelineSchedule::gpipe, "gpipe"},
-    EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
-    EnumName{PipelineSchedule::interleaved, "interleaved"},
-    EnumName{PipelineSchedule::zb_h1, "zb_h1"},
-    EnumName{PipelineSchedule::zb_h2, "zb_h2"},
-    EnumName{PipelineSchedule::zb_v, "zb_v"},
-    EnumName{PipelineSchedule::dualpipe, "dualpipe"}};
-constexpr std::string_view name_of(PipelineSchedule v) {
-  return name_in(kPipelineScheduleNames, v);
-}
 
 // Whose pipeline runs. Nanotron gives out layers by what they and the output linear cost
 // (models/base.py) and wants p - 1 micro-batches at least (pipeline_parallel/engine.py).
@@ -87,7 +75,7 @@ struct Layout {
   bool sequence_parallel = false;
 
   int micro_batch_size = 1;
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  PipelineSchedule schedule = kDefaultSchedule;
   PipelineEngine pipeline_engine = PipelineEngine::megatron;
   int num_layers_in_first_pipeline_stage = 0;  // 0: even split
   int num_layers_in_last_pipeline_stage = 0;

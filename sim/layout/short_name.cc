@@ -28,12 +28,6 @@ class Words {
   std::string text_;
 };
 
-// Interleaving is already said by the number of chunks.
-PipelineSchedule unsaid_schedule(const Layout& layout) {
-  return layout.virtual_pipeline_parallel_size > 1 ? PipelineSchedule::interleaved
-                                                   : PipelineSchedule::one_f_one_b;
-}
-
 std::string recompute_text(const Layout& layout) {
   const std::string_view granularity = name_of(layout.recompute_granularity);
   if (layout.recompute_granularity == RecomputeGranularity::full) {
@@ -89,7 +83,9 @@ std::string short_name(const Layout& layout) {
   words.size("etp", layout.expert_tensor_parallel_size, 0);
   words.size("mbs", layout.micro_batch_size);
   words.flag("sp", layout.sequence_parallel);
-  if (layout.schedule != unsaid_schedule(layout)) words.value("schedule", name_of(layout.schedule));
+  if (layout.schedule != implied_schedule(layout.virtual_pipeline_parallel_size)) {
+    words.value("schedule", name_of(layout.schedule));
+  }
   if (layout.pipeline_engine != PipelineEngine::megatron) {
     words.value("pipeline_engine", name_of(layout.pipeline_engine));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/layout/stages.h"
 
+#include "sim/schedule/traits.h"
+
 namespace meshwright {
 namespace {
 
@@ -55,8 +57,7 @@ std::vector<Stage> stages_by_cost(const Model& model, const Layout& layout) {
   return result;
 }
 
-// DualPipe: p chunks, each held by two stages, because micro-batches enter from both ends
-// (DeepSeek-V3, 2412.19437, section 3.2.1).
+// p chunks, each held by two stages, because micro-batches enter from both ends.
 std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
   const int stages = layout.pipeline_parallel_size;
   ChunkCutter cutter(stages, layout);
@@ -96,17 +97,15 @@ std::vector<int> layers_by_cost(const Model& model, int stages) {
 
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout) {
   if (layout.pipeline_engine == PipelineEngine::nanotron) return stages_by_cost(model, layout);
-  if (layout.schedule == PipelineSchedule::dualpipe) {
-    return mirrored_stages(model.num_layers, layout);
-  }
+  const ScheduleTraits& schedule = traits(layout.schedule);
+  if (schedule.mirrored()) return mirrored_stages(model.num_layers, layout);
   const int stages = layout.pipeline_parallel_size;
   const int chunks = layout.virtual_pipeline_parallel_size;
-  const bool folded = layout.schedule == PipelineSchedule::zb_v;
   ChunkCutter cutter(stages * chunks, layout);
   std::vector<Stage> result(static_cast<std::size_t>(stages));
   for (int chunk = 0; chunk < chunks; ++chunk) {
     for (int position = 0; position < stages; ++position) {
-      const int stage = folded && chunk % 2 == 1 ? stages - 1 - position : position;
+      const int stage = schedule.folded() && chunk % 2 == 1 ? stages - 1 - position : position;
       const int layers = layers_of_stage(model.num_layers, layout, stage) / chunks;
       result[static_cast<std::size_t>(stage)].chunks.push_back(cutter.cut(layers));
     }

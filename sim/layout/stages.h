@@ -19,7 +19,7 @@ struct Chunk {
 };
 
 struct Stage {
-  std::vector<Chunk> chunks;  // in the order in which a micro-batch meets them (dualpipe: the
+  std::vector<Chunk> chunks;  // in the order in which a micro-batch meets them (mirrored: the
                               // chunk of the forward direction, then of the opposite one)
   [[nodiscard]] int num_layers() const {
     int n = 0;
@@ -41,9 +41,10 @@ struct Stage {
 };
 
 // The stages of a legal layout, first to last. Chunk c of stage r is the model's chunk c*p + r
-// (Megatron interleaving). zb_v folds the model of 2p chunks: stage r holds chunks r and 2p-1-r.
-// dualpipe cuts the model into p chunks and holds each twice: stage r holds chunks r and p-1-r, so
-// the layers of all stages add up to twice the model's, and each chunk sees half the micro-batches.
+// (Megatron interleaving). A folded placement makes a V of 2p chunks: stage r holds r and 2p-1-r. A
+// mirrored one cuts the model into p chunks and holds each twice: stage r holds chunks r and p-1-r,
+// so the layers of all stages add up to twice the model's, and each chunk sees half the
+// micro-batches.
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout);
 
 // Nanotron's layers of each stage (models/base.py): blocks go to a stage until the sum of costs

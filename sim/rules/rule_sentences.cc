@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/rules/rules.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright {
 namespace {
@@ -47,7 +48,7 @@ std::string describe_schedule(const Violation& v, const Job& job, const Layout& 
       return fmt::format("the schedule needs at least {} stages, there is {}", whole(v.needed), pp);
     case Rule::schedule_fixes_virtual_size:
       return fmt::format("the schedule needs virtual pipeline size {}{}, it is {}", whole(v.needed),
-                         layout.schedule == PipelineSchedule::interleaved ? " or more" : "",
+                         traits(layout.schedule).any_number_of_chunks() ? " or more" : "",
                          whole(v.available));
     case Rule::schedule_needs_micro_batches:
       if (micro_batches >= 2 * pp) {

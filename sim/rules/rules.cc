@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/layout/stages.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright {
 namespace {
@@ -104,9 +105,9 @@ Split split_of(const Model& model, const Layout& layout) {
   return split;
 }
 
-// dualpipe's second chunk is another stage's, not a second part of this one's layers.
+// A mirrored stage's second chunk is another stage's, not a second part of this one's layers.
 int chunks_of_stage(const Layout& layout) {
-  return layout.schedule == PipelineSchedule::dualpipe ? 1 : layout.virtual_pipeline_parallel_size;
+  return traits(layout.schedule).mirrored() ? 1 : layout.virtual_pipeline_parallel_size;
 }
 
 Found check_layers_by_cost(const Model& model, const Layout& layout) {
@@ -147,8 +148,7 @@ Found check_layers(const Layout& layout, const Split& split) {
 }
 
 Found check_interleaving(const Layout& layout, int micro_batches) {
-  if (layout.schedule != PipelineSchedule::interleaved ||
-      layout.virtual_pipeline_parallel_size == 1) {
+  if (!traits(layout.schedule).groups_of_stages || layout.virtual_pipeline_parallel_size == 1) {
     return std::nullopt;
   }
   const int pp = layout.pipeline_parallel_size;
@@ -160,49 +160,30 @@ Found check_interleaving(const Layout& layout, int micro_batches) {
                      pp);
 }
 
-bool is_zero_bubble(PipelineSchedule schedule) {
-  return schedule == PipelineSchedule::zb_h1 || schedule == PipelineSchedule::zb_h2 ||
-         schedule == PipelineSchedule::zb_v || schedule == PipelineSchedule::dualpipe;
-}
-
 Found check_virtual_size(const Layout& layout) {
   const Rule rule = Rule::schedule_fixes_virtual_size;
   const int chunks = layout.virtual_pipeline_parallel_size;
   if (layout.pipeline_engine == PipelineEngine::nanotron && chunks > 1) {
     return violated(rule, 1, chunks);
   }
-  switch (layout.schedule) {
-    case PipelineSchedule::interleaved:
-      return must_be_at_least(rule, chunks, 2);
-    case PipelineSchedule::zb_v:
-    case PipelineSchedule::dualpipe:
-      return chunks == 2 ? Found{} : violated(rule, 2, chunks);
-    default:
-      return chunks == 1 ? Found{} : violated(rule, 1, chunks);
-  }
+  const ScheduleTraits& t = traits(layout.schedule);
+  if (chunks < t.fewest_chunks) return violated(rule, t.fewest_chunks, chunks);
+  return chunks <= t.most_chunks ? Found{} : violated(rule, t.most_chunks, chunks);
 }
 
 int fewest_micro_batches(const Layout& layout) {
   const int pp = layout.pipeline_parallel_size;
-  switch (layout.schedule) {
-    case PipelineSchedule::one_f_one_b:
-      return layout.pipeline_engine == PipelineEngine::nanotron ? pp - 1 : 1;
-    case PipelineSchedule::zb_h1:
-      return pp;
-    case PipelineSchedule::zb_h2:
-      return 2 * pp - 1;
-    case PipelineSchedule::zb_v:
-    case PipelineSchedule::dualpipe:
-      return 2 * pp;
-    default:
-      return 1;
+  if (layout.pipeline_engine == PipelineEngine::nanotron && layout.schedule == kDefaultSchedule) {
+    return pp - 1;
   }
+  return traits(layout.schedule).fewest_micro_batches.of(pp);
 }
 
 Found check_schedule(const Layout& layout, int micro_batches) {
   const int pp = layout.pipeline_parallel_size;
-  if (is_zero_bubble(layout.schedule)) {
-    if (auto found = must_be_at_least(Rule::schedule_needs_pipeline, pp, 2)) return found;
+  const ScheduleTraits& t = traits(layout.schedule);
+  if (auto found = must_be_at_least(Rule::schedule_needs_pipeline, pp, t.fewest_stages)) {
+    return found;
   }
   if (auto found = check_virtual_size(layout)) return found;
   const Rule rule = Rule::schedule_needs_micro_batches;
@@ -210,9 +191,8 @@ Found check_schedule(const Layout& layout, int micro_batches) {
     // No micro-batch at all is the batch's rule, below.
     if (micro_batches > 0) return found;
   }
-  if (layout.schedule != PipelineSchedule::dualpipe) return std::nullopt;
-  if (auto found = must_divide(rule, micro_batches, 2)) return found;
-  return must_divide(Rule::dualpipe_needs_even_pipeline, pp, 2);
+  if (auto found = must_divide(rule, micro_batches, t.micro_batches_multiple_of)) return found;
+  return must_divide(Rule::dualpipe_needs_even_pipeline, pp, t.stages_multiple_of);
 }
 
 Found check_uneven(const Split& split) {

@@ -1,101 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/schedule/dualpipe.h"
-
+// DualPipe (DeepSeek-V3, arXiv 2412.19437, section 3.2.1): micro-batches enter at both ends of the
+// pipeline, and each stage holds two chunks, so that there are two copies of the model in all.
 #include <algorithm>
-#include <array>
-#include <utility>
+
+#include "sim/schedule/dual_program.h"
+#include "sim/schedule/parts.h"
 
 namespace meshwright {
 namespace {
 
-// `near` is the direction whose entrance is closer to this stage, `far` the other one.
-class DualEmitter {
- public:
-  DualEmitter(int near_chunk, int micro_batches)
-      : near_(near_chunk), half_(micro_batches / 2), near_side_{}, far_side_{} {}
+StageProgram program(const PipelineSizes& sizes, int stage) {
+  const int half = sizes.micro_batches / 2;
+  const int depth = std::min(stage, sizes.stages - 1 - stage);
+  return dual_program({.depth = depth,
+                       .inner = sizes.stages / 2 - 1 - depth,
+                       .rounds = half - sizes.stages + depth + 1,
+                       .near_chunk = stage < sizes.stages / 2 ? 0 : 1,
+                       .first_micro_batch = {0, half}});
+}
 
-  void forward_near() { emit(Work::forward, near_, near_side_.forwards); }
-  void forward_far() { emit(Work::forward, 1 - near_, far_side_.forwards); }
-  void backward_near(bool split) { backward(near_, near_side_.backwards, split); }
-  void backward_far(bool split) { backward(1 - near_, far_side_.backwards, split); }
-  void near_with_far_backward() {
-    forward_near();
-    program_.back().with_next = true;
-    backward_far(false);
-  }
-  void far_with_near_backward() {
-    forward_far();
-    program_.back().with_next = true;
-    backward_near(false);
-  }
-  // The oldest weight gradient still owed.
-  void weight() {
-    Instruction owed = owed_[next_owed_++];
-    owed.work = Work::backward_weight;
-    program_.push_back(owed);
-  }
-  [[nodiscard]] StageProgram take() { return std::move(program_); }
+Seconds bubble(int stages, const ChunkTimes& times) { return dual_bubble(stages / 2 - 1, times); }
 
- private:
-  struct Side {
-    int forwards = 0, backwards = 0;
-  };
+// A forward and a backward of opposite directions leave together.
+int sends(int /*stage*/, int /*stages*/, int /*chunks*/) { return 2; }
 
-  void emit(Work work, int chunk, int& count) {
-    program_.push_back({work, false, chunk * half_ + count++, chunk});
-  }
-  void backward(int chunk, int& count, bool split) {
-    emit(split ? Work::backward_input : Work::backward, chunk, count);
-    if (split) owed_.push_back(program_.back());
-  }
-
-  int near_, half_;
-  Side near_side_, far_side_;
-  std::vector<Instruction> owed_;
-  std::size_t next_owed_ = 0;
-  StageProgram program_;
-};
+int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages + 1; }
 
 }  // namespace
 
-StageProgram dualpipe_program(int stages, int stage, int micro_batches) {
-  const int depth = std::min(stage, stages - 1 - stage);  // 0 at both ends
-  const int inner = stages / 2 - 1 - depth;               // stages between this one and the middle
-  DualEmitter emit(stage < stages / 2 ? 0 : 1, micro_batches);
-
-  for (int i = 0; i < 2 * inner; ++i) emit.forward_near();
-  for (int i = 0; i <= depth; ++i) {
-    emit.forward_near();
-    emit.forward_far();
-  }
-  for (int i = 0; i < inner; ++i) {
-    emit.backward_far(true);
-    emit.weight();
-    emit.forward_far();
-  }
-  for (int i = 0; i < micro_batches / 2 - stages + depth + 1; ++i) {
-    emit.near_with_far_backward();
-    emit.far_with_near_backward();
-  }
-  for (int i = 0; i < inner; ++i) {
-    emit.backward_far(false);
-    emit.far_with_near_backward();
-  }
-  // Of the last 2(depth+1) backwards the second half leave their weight gradients for the end.
-  for (int i = 0; i < 2 * (depth + 1); ++i) {
-    const bool split = i > depth;
-    if (i % 2 == 0) {
-      emit.backward_far(split);
-    } else {
-      emit.backward_near(split);
-    }
-  }
-  for (int i = 0; i < inner; ++i) {
-    emit.weight();
-    emit.backward_near(true);
-  }
-  for (int i = 0; i <= depth; ++i) emit.weight();
-  return emit.take();
-}
+extern constinit const ScheduleTraits kDualPipe{.schedule = PipelineSchedule::dualpipe,
+                                                .placement = ChunkPlacement::mirrored,
+                                                .fewest_chunks = 2,
+                                                .most_chunks = 2,
+                                                .fewest_stages = 2,
+                                                .stages_multiple_of = 2,
+                                                .fewest_micro_batches = {.per_stage = 2, .more = 0},
+                                                .micro_batches_multiple_of = 2,
+                                                .splits_backward = true,
+                                                .fullest_at_an_end = false,
+                                                .program = program,
+                                                .bubble = bubble,
+                                                .total = busiest_and_bubble,
+                                                .sends = sends,
+                                                .peak = peak};
 
 }  // namespace meshwright

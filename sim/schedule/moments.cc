@@ -152,26 +152,25 @@ std::vector<Moment> grouped_moments(const std::vector<Moment>& moments,
   return kinds.maximal();
 }
 
-// moments_test.cc walks longer ones. Interleaving fills in groups of p, whose last may be shorter;
-// the others are full after their warm-up of at most 2p - 1 forwards and empty from p before their
-// end.
+// moments_test.cc walks longer ones. Where groups of p micro-batches fill a stage, the last may be
+// shorter; others are full after their warm-up of at most 2p - 1 forwards and empty from p before
+// their end.
 int representative_micro_batches(PipelineSchedule schedule, int stages, int micro_batches) {
-  if (schedule == PipelineSchedule::gpipe) return micro_batches;
+  const ScheduleTraits& t = traits(schedule);
+  if (t.holds_all_micro_batches) return micro_batches;
   constexpr int kGroups = 4;
   const int full = kGroups * stages;
   if (micro_batches <= full) return micro_batches;
-  return full +
-         (schedule == PipelineSchedule::interleaved ? micro_batches % stages : micro_batches % 2);
+  return full + micro_batches % (t.groups_of_stages ? stages : 2);
 }
 
 std::vector<Moment> schedule_moments(PipelineSchedule schedule, int stages, int micro_batches,
                                      int chunks, int stage) {
-  if (chunks == 1 && schedule == PipelineSchedule::gpipe) return alternating_moments(micro_batches);
-  if (chunks == 1 && schedule == PipelineSchedule::one_f_one_b) {
-    return alternating_moments(std::min(micro_batches, stages - stage));
-  }
-  const int enough = representative_micro_batches(schedule, stages, micro_batches);
-  return program_moments(stage_program(schedule, stages, stage, enough, chunks), chunks);
+  const ScheduleTraits& t = traits(schedule);
+  const PipelineSizes sizes{stages, representative_micro_batches(schedule, stages, micro_batches),
+                            chunks};
+  if (t.most_chunks == 1 && !t.splits_backward) return alternating_moments(t.peak(sizes, stage));
+  return program_moments(t.program(sizes, stage), chunks);
 }
 
 }  // namespace meshwright

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/schedule/schedule.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright {
 

@@ -40,8 +40,8 @@ using PipelinePart = PipelinePartOf<Cost>;
 // What a step of a layout has beside its units and its shape.
 template <typename Amount>
 struct PipelineInputOf {
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
-  double micro_batches = 1;  // that pass each chunk: with dualpipe half of them
+  PipelineSchedule schedule = kDefaultSchedule;
+  double micro_batches = 1;  // that pass each chunk: half of them where stages are mirrored
   int all_micro_batches = 1;
   Amount send{};              // one message
   Seconds offload;            // activations to the host and back, one micro-batch

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/schedule/traits.h"
+
 namespace meshwright {
 namespace {
 
@@ -46,8 +48,8 @@ std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
   for (std::size_t r = 0; r < shape.runs.size(); ++r) {
     const StageRun& run = shape.runs[r];
     const RunMemory memory(table, layout, run, groups[r]);
-    const bool any = layout.schedule == PipelineSchedule::dualpipe;
-    const int step = any ? 1 : std::max(1, run.count - 1);
+    const bool at_an_end = traits(layout.schedule).fullest_at_an_end;
+    const int step = at_an_end ? std::max(1, run.count - 1) : 1;
     MovingPeak peak;
     for (int stage = run.first; stage <= run.last(); stage += step) {
       const Bytes total = memory.moving(stage).total();

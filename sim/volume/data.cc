@@ -5,6 +5,7 @@
 #include <array>
 
 #include "sim/memory/memory.h"
+#include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
 
 namespace meshwright {
@@ -122,7 +123,7 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
     data.all_reduce_between_copies();
     if (zero < 3) data.all_gather_weights("updated weight all-gather", Phase::step);
   }
-  if (scope.layout.schedule != PipelineSchedule::dualpipe) return;
+  if (!traits(scope.layout.schedule).mirrored()) return;
   // Stages r and p-1-r hold the same chunks and each has seen half the micro-batches.
   ledger.add({.name = "mirrored stage gradient all-reduce",
               .group = Group::pipeline,

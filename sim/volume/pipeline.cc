@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a stage sends to its neighbours: b*s*h*w/c forward and the same backward, for each
 // micro-batch and chunk border (Megatron-LM core/pipeline_parallel).
+#include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
 
 namespace meshwright {
@@ -13,8 +14,8 @@ struct Borders {
 };
 
 Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index) {
-  // ZB-V turns round in the last stage: its two chunks follow one another on the same rank.
-  const bool turns = scope.layout.schedule == PipelineSchedule::zb_v &&
+  // A V turns round in the last stage: its two chunks follow one another on the same rank.
+  const bool turns = traits(scope.layout.schedule).folded() &&
                      stage_index == scope.layout.pipeline_parallel_size - 1;
   Borders borders;
   for (std::size_t i = 0; i < stage.chunks.size(); ++i) {

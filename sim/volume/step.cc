@@ -33,7 +33,7 @@ double replicated_parameters(const Model& model, const Stage& stage) {
 }
 
 // First and last stage both hold the embedding: tied to the head, or used by multi-token
-// prediction. dualpipe's and zb_v's ends share a rank, or the mirrored stages' sum covers it.
+// prediction. The ends of a V share a rank, and the mirrored stages' sum covers theirs.
 bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
   const Model& model = scope.model;
   if (scope.layout.pipeline_parallel_size == 1 || model.vocab_size == 0) return false;

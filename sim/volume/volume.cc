@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/operators/operators.h"
+#include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
 
 namespace meshwright {
@@ -104,7 +105,7 @@ const StageVolume& Volume::busiest() const {
 
 double micro_batches_of_chunk(const Job& job, const Layout& layout) {
   const double all = num_micro_batches(job.global_batch_size, layout);
-  return layout.schedule == PipelineSchedule::dualpipe ? all / 2.0 : all;
+  return traits(layout.schedule).mirrored() ? all / 2.0 : all;
 }
 
 std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,

@@ -65,10 +65,11 @@ std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const 
                                       const Chunk& chunk, int stage_layers);
 
 // The ledger of one stage: its chunks' calls times the micro-batches that each chunk sees
-// (dualpipe: half of them), the sends to its neighbours, and what happens once a step.
+// (half of them where stages are mirrored), the sends to its neighbours, and what happens once a
+// step.
 StageVolume stage_volume(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
-// Micro-batches that one chunk sees in a step: dualpipe feeds half from each end.
+// Micro-batches that one chunk sees in a step: mirrored stages take half from each end.
 double micro_batches_of_chunk(const Job& job, const Layout& layout);
 // The part of it that goes over the data groups or once a step: what depends on the data size.
 StageVolume data_volume(const Model& model, const Job& job, const Layout& layout,

@@ -12,6 +12,7 @@
 #include "app/files.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
+#include "sim/schedule/traits.h"
 #include "sim/step/estimate.h"
 
 namespace meshwright {
@@ -106,15 +107,9 @@ void look_at_switches(const Workload& w, Layout layout) {
 }
 
 void look_at_schedules(const Workload& w, Layout layout) {
-  for (const PipelineSchedule schedule :
-       {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
-        PipelineSchedule::zb_h1, PipelineSchedule::zb_h2, PipelineSchedule::zb_v,
-        PipelineSchedule::dualpipe}) {
-    const bool two_chunks = schedule == PipelineSchedule::interleaved ||
-                            schedule == PipelineSchedule::zb_v ||
-                            schedule == PipelineSchedule::dualpipe;
-    layout.schedule = schedule;
-    layout.virtual_pipeline_parallel_size = two_chunks ? 2 : 1;
+  for (const ScheduleTraits* schedule : kSchedules) {
+    layout.schedule = schedule->schedule;
+    layout.virtual_pipeline_parallel_size = schedule->fewest_chunks;
     for (const int micro_batch : {1, 4}) {
       layout.micro_batch_size = micro_batch;
       look_at_switches(w, layout);

@@ -53,9 +53,11 @@ void write_a_million_instructions(benchmark::State& state) {
 BENCHMARK(write_a_million_instructions)->Unit(benchmark::kMillisecond);
 
 void closed_form_total_of_1f1b(benchmark::State& state) {
-  const auto times = equal_stages(static_cast<int>(state.range(0)), 1);
+  const int stages = static_cast<int>(state.range(0));
+  const std::vector<StageLoad> alike{{milliseconds(1), milliseconds(2.25), stages}};
+  const PipelineLoad load{alike, stages, 1, {}, microseconds(20)};
   for (auto _ : state) {
-    benchmark::DoNotOptimize(closed_form_total(PipelineSchedule::one_f_one_b, times, 128));
+    benchmark::DoNotOptimize(closed_form_total(PipelineSchedule::one_f_one_b, load, 128));
   }
 }
 BENCHMARK(closed_form_total_of_1f1b)->Arg(4)->Arg(16)->Arg(64)->Unit(benchmark::kNanosecond);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/schedule/dualpipe.h"
-
 #include <gtest/gtest.h>
 
 #include "equal_stages.h"
@@ -13,8 +11,9 @@ TEST(DualPipe, IsItsOwnMirrorImage) {
   const int p = 6;
   const int m = 12;
   for (int r = 0; r < p; ++r) {
-    const auto here = dualpipe_program(p, r, m);
-    const auto there = dualpipe_program(p, p - 1 - r, m);
+    const auto program = traits(PipelineSchedule::dualpipe).program;
+    const auto here = program({p, m, 2}, r);
+    const auto there = program({p, m, 2}, p - 1 - r);
     ASSERT_EQ(here.size(), there.size());
     for (std::size_t i = 0; i < here.size(); ++i) {
       EXPECT_EQ(here[i].work, there[i].work);

@@ -27,24 +27,45 @@ inline Timeline run(PipelineSchedule schedule, int micro_batches, const Pipeline
   return simulate(schedule, programs, times, keep_events);
 }
 
-// Every schedule with a size it can run.
+// The closed form of the same stages.
+inline Seconds closed_form(PipelineSchedule schedule, int micro_batches,
+                           const PipelineTimes& times) {
+  std::vector<StageLoad> stages;
+  ChunkTimes sum;
+  for (const std::vector<ChunkTimes>& chunks : times.stages) {
+    StageLoad& load = stages.emplace_back();
+    for (const ChunkTimes& chunk : chunks) {
+      load.forward += chunk.forward;
+      load.backward += chunk.backward_input + chunk.backward_weight;
+      sum.forward += chunk.forward;
+      sum.backward_input += chunk.backward_input;
+      sum.backward_weight += chunk.backward_weight;
+    }
+  }
+  const auto chunks = times.stages.front().size();
+  const auto count = static_cast<double>(times.stages.size() * chunks);
+  const ChunkTimes average{sum.forward / count, sum.backward_input / count,
+                           sum.backward_weight / count};
+  return closed_form_total(
+      schedule,
+      {stages, static_cast<int>(stages.size()), static_cast<int>(chunks), average, times.send},
+      micro_batches);
+}
+
+// Every schedule with sizes it can run.
 struct ScheduleCase {
   PipelineSchedule schedule;
   int stages, micro_batches, chunks;
 };
 inline std::vector<ScheduleCase> schedule_cases() {
   std::vector<ScheduleCase> cases;
-  for (const int p : {2, 3, 4, 6, 8}) {
-    for (const int groups : {2, 3, 5}) {
-      const int m = groups * p;
-      cases.push_back({PipelineSchedule::gpipe, p, m, 1});
-      cases.push_back({PipelineSchedule::one_f_one_b, p, m, 1});
-      cases.push_back({PipelineSchedule::interleaved, p, m, 2});
-      cases.push_back({PipelineSchedule::interleaved, p, m, 3});
-      cases.push_back({PipelineSchedule::zb_h1, p, m, 1});
-      cases.push_back({PipelineSchedule::zb_h2, p, m, 1});
-      cases.push_back({PipelineSchedule::zb_v, p, m, 2});
-      if (p % 2 == 0) cases.push_back({PipelineSchedule::dualpipe, p, m, 2});
+  for (const ScheduleTraits* t : kSchedules) {
+    for (const int p : {2, 3, 4, 6, 8}) {
+      if (p % t->stages_multiple_of != 0) continue;
+      for (const int m : {2 * p, 3 * p, 5 * p}) {
+        cases.push_back({t->schedule, p, m, t->fewest_chunks});
+        if (t->any_number_of_chunks()) cases.push_back({t->schedule, p, m, t->fewest_chunks + 1});
+      }
     }
   }
   return cases;

@@ -58,17 +58,17 @@ TEST(Programs, OneStageRunsEachMicroBatchForwardAndBackward) {
 TEST(Programs, EachMicroBatchOfEachChunkGoesOnceForwardAndOnceBackward) {
   for (const auto& c : schedule_cases()) {
     const auto programs = pipeline_programs(c.schedule, c.stages, c.micro_batches, c.chunks);
-    const bool dual = c.schedule == PipelineSchedule::dualpipe;
+    const bool mirrored = traits(c.schedule).mirrored();
     ASSERT_EQ(programs.size(), static_cast<std::size_t>(c.stages));
     for (const auto& program : programs) {
       std::map<std::tuple<int, int>, std::map<Work, int>> seen;
       for (const Instruction& i : program) ++seen[{i.micro_batch, i.chunk}][i.work];
-      EXPECT_EQ(seen.size(), static_cast<std::size_t>(c.micro_batches * (dual ? 1 : c.chunks)));
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(c.micro_batches * (mirrored ? 1 : c.chunks)));
       for (auto& [key, works] : seen) {
         EXPECT_EQ(works[Work::forward], 1);
         EXPECT_EQ(works[Work::backward] + works[Work::backward_input], 1);
         EXPECT_EQ(works[Work::backward_input], works[Work::backward_weight]);
-        if (dual) {
+        if (mirrored) {
           EXPECT_EQ(std::get<1>(key), std::get<0>(key) < c.micro_batches / 2 ? 0 : 1);
         }
       }
@@ -77,11 +77,11 @@ TEST(Programs, EachMicroBatchOfEachChunkGoesOnceForwardAndOnceBackward) {
 }
 
 TEST(ChunkHome, InterleavedChunksGoRoundAndFoldedOnesGoBack) {
-  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 2, 5).stage, 1);
-  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 2, 5).chunk, 1);
-  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 2, 4).stage, 3);
-  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 2, 7).stage, 0);
-  EXPECT_EQ(chunk_home(PipelineSchedule::dualpipe, 4, 2, 4).stage, 3);
+  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 5).stage, 1);
+  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 5).chunk, 1);
+  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 4).stage, 3);
+  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 7).stage, 0);
+  EXPECT_EQ(chunk_home(PipelineSchedule::dualpipe, 4, 4).stage, 3);
 }
 
 }  // namespace

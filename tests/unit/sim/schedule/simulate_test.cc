@@ -86,8 +86,8 @@ TEST(Simulate, NothingBeginsBeforeItsInputIsThere) {
     }
     for (int mb = 0; mb < c.micro_batches; ++mb) {
       for (int chunk = 0; chunk + 1 < c.stages * c.chunks; ++chunk) {
-        const auto a = chunk_home(c.schedule, c.stages, c.chunks, chunk);
-        const auto b = chunk_home(c.schedule, c.stages, c.chunks, chunk + 1);
+        const auto a = chunk_home(c.schedule, c.stages, chunk);
+        const auto b = chunk_home(c.schedule, c.stages, chunk + 1);
         const auto here = forward.find({mb, a.stage, a.chunk});
         const auto next = forward.find({mb, b.stage, b.chunk});
         if (here == forward.end() || next == forward.end()) continue;  // the other direction

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/schedule/zero_bubble.h"
-
 #include <gtest/gtest.h>
 
 #include "equal_stages.h"
 
 namespace meshwright {
 namespace {
-
-// What a stage holds is its warm-up plus the weight gradients it owes: p for ZB-H1 as for 1F1B's
-// first stage, 2p-1 for ZB-H2, on every stage.
-TEST(ZeroBubble, WarmupAndLagAddUpToThePublishedMemory) {
-  for (int p = 1; p <= 8; ++p) {
-    for (int r = 0; r < p; ++r) {
-      EXPECT_EQ(zb_h1_shape(p, r).warmup + zb_h1_shape(p, r).weight_lag, p);
-      EXPECT_EQ(zb_h2_shape(p, r).warmup + zb_h2_shape(p, r).weight_lag, 2 * p - 1);
-    }
-  }
-}
 
 // p = 2, m = 3, F = B = W = 1 (I = input gradient, W = weight gradient):
 //   time     0  1  2  3  4  5  6  7  8  9

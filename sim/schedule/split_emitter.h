@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/schedule/zero_bubble.h"
+// Programs of the zero-bubble schedules: the weight gradient is its own instruction, done when
+// nothing else can be.
+#pragma once
 
-#include <algorithm>
 #include <array>
-#include <utility>
+
+#include "sim/schedule/work.h"
 
 namespace meshwright {
-namespace {
 
 // Emits instructions with running micro-batch numbers, one counter for each work and chunk.
 // ZB-V is written for at least 2p-1 micro-batches; with fewer, the surplus ones are left out.
@@ -42,47 +43,16 @@ class SplitEmitter {
   StageProgram program_;
 };
 
-}  // namespace
-
-SplitShape zb_h1_shape(int stages, int stage) { return {stages - stage, stage}; }
-SplitShape zb_h2_shape(int stages, int stage) { return {2 * (stages - stage) - 1, 2 * stage}; }
-
-StageProgram split_program(SplitShape shape, int micro_batches) {
+// One chunk a stage: forwards before the first backward, and by how many micro-batches weight
+// gradients lag behind input gradients. Their sum is what the stage holds.
+inline StageProgram split_program(int warmup, int weight_lag, int micro_batches) {
   SplitEmitter emit(micro_batches);
-  for (int i = 0; i < shape.warmup; ++i) emit.forward(0);
+  for (int i = 0; i < warmup; ++i) emit.forward(0);
   for (int i = 0; i < micro_batches; ++i) {
     emit.input(0);
-    if (i >= shape.weight_lag) emit.weight(0);
+    if (i >= weight_lag) emit.weight(0);
     emit.forward(0);
   }
-  emit.remaining_weights(0);
-  return emit.take();
-}
-
-StageProgram zb_v_program(int stages, int stage, int micro_batches) {
-  const int padded = std::max(micro_batches, 2 * stages - 1);
-  SplitEmitter emit(micro_batches);
-  for (int i = 0; i < 2 * (stages - stage) - 1; ++i) emit.forward(0);
-  for (int i = 0; i < stage; ++i) {
-    emit.forward(1);
-    emit.forward(0);
-  }
-  for (int i = 0; i < stages - stage; ++i) {
-    emit.forward(1);
-    emit.input_and_weight(1);
-  }
-  while (emit.forwards(1) < padded) {
-    if (emit.forwards(0) < padded) emit.forward(0);
-    emit.input_and_weight(0);
-    emit.forward(1);
-    emit.input_and_weight(1);
-  }
-  for (int i = 0; i < stage; ++i) {
-    emit.input(0);
-    emit.input(1);
-  }
-  for (int i = 0; i < stages - stage; ++i) emit.input_and_weight(0);
-  emit.remaining_weights(1);
   emit.remaining_weights(0);
   return emit.take();
 }

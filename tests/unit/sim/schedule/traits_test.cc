@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/schedule/traits.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,15 +15,22 @@ const std::vector<ChunkTimes> kWorkGrid{chunk_times(1, 1, 1),   chunk_times(1, 2
                                         chunk_times(2, 2, 1),   chunk_times(1, 1.5, 0.5),
                                         chunk_times(3, 3.5, 3), chunk_times(1, 1.25, 1)};
 
-TEST(ClosedForm, BubbleEqualsTheSimulationOnEqualStages) {
+TEST(ScheduleTraits, StandInTheOrderOfTheNames) {
+  for (std::size_t i = 0; i < kSchedules.size(); ++i) {
+    EXPECT_EQ(kSchedules[i]->schedule, kPipelineScheduleNames[i].value);
+    EXPECT_EQ(static_cast<std::size_t>(kSchedules[i]->schedule), i);
+  }
+}
+
+TEST(ScheduleTraits, BubbleEqualsTheSimulationOnEqualStages) {
   for (const auto& c : schedule_cases()) {
     for (const ChunkTimes& work : kWorkGrid) {
       const Timeline t = run(c.schedule, c.micro_batches, equal_stages(c.stages, c.chunks, work));
-      const Seconds expected = closed_form_bubble(c.schedule, c.stages, c.chunks, work);
+      const Seconds expected = traits(c.schedule).bubble(c.stages, work);
       for (int stage = 0; stage < c.stages; ++stage) {
         EXPECT_EQ(t.bubble(stage), expected)
-            << "schedule " << static_cast<int>(c.schedule) << " p " << c.stages << " m "
-            << c.micro_batches << " v " << c.chunks << " stage " << stage;
+            << name_of(c.schedule) << " p " << c.stages << " m " << c.micro_batches << " v "
+            << c.chunks << " stage " << stage;
       }
     }
   }
@@ -29,9 +38,9 @@ TEST(ClosedForm, BubbleEqualsTheSimulationOnEqualStages) {
 
 // p = 4, F = 1, B = 2, W = 1. 1F1B 3*4; ZB-H1 3*(1+2-1); ZB-H2 3*(1+2-2); ZB-V 2*3*(2-1);
 // DualPipe (4/2-1)(4 + 3 - 3*1).
-TEST(ClosedForm, PublishedBubbles) {
+TEST(ScheduleTraits, PublishedBubbles) {
   const ChunkTimes work = chunk_times(1, 2, 1);
-  const auto bubble = [&](PipelineSchedule s) { return closed_form_bubble(s, 4, 1, work).value(); };
+  const auto bubble = [&](PipelineSchedule s) { return traits(s).bubble(4, work).value(); };
   EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::one_f_one_b), 12);
   EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::zb_h1), 6);
   EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::zb_h2), 3);
@@ -41,12 +50,10 @@ TEST(ClosedForm, PublishedBubbles) {
 
 // With F = B = W ZB-H1 keeps a third of 1F1B's bubble, ZB-H2 and ZB-V none (Qi 2401.10241,
 // 2405.15362).
-TEST(ClosedForm, EqualWorkLeavesAThirdOrNothing) {
+TEST(ScheduleTraits, EqualWorkLeavesAThirdOrNothing) {
   const ChunkTimes work = chunk_times(1, 1, 1);
   for (const int p : {2, 4, 8}) {
-    const auto bubble = [&](PipelineSchedule s) {
-      return closed_form_bubble(s, p, 1, work).value();
-    };
+    const auto bubble = [&](PipelineSchedule s) { return traits(s).bubble(p, work).value(); };
     EXPECT_DOUBLE_EQ(3 * bubble(PipelineSchedule::zb_h1), bubble(PipelineSchedule::one_f_one_b));
     EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::zb_h2), 0);
     EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::zb_v), 0);
@@ -54,55 +61,51 @@ TEST(ClosedForm, EqualWorkLeavesAThirdOrNothing) {
 }
 
 // Interleaving cuts the bubble by v: a chunk has 1/v of the stage's work.
-TEST(ClosedForm, InterleavingDividesTheBubble) {
-  const Seconds whole =
-      closed_form_bubble(PipelineSchedule::one_f_one_b, 4, 1, chunk_times(3, 3, 3));
-  const Seconds chunk =
-      closed_form_bubble(PipelineSchedule::interleaved, 4, 3, chunk_times(1, 1, 1));
+TEST(ScheduleTraits, InterleavingDividesTheBubble) {
+  const Seconds whole = traits(PipelineSchedule::one_f_one_b).bubble(4, chunk_times(3, 3, 3));
+  const Seconds chunk = traits(PipelineSchedule::interleaved).bubble(4, chunk_times(1, 1, 1));
   EXPECT_DOUBLE_EQ(whole / chunk, 3);
 }
 
-TEST(ClosedForm, OnePipelineStageHasNoBubble) {
+TEST(ScheduleTraits, OnePipelineStageHasNoBubble) {
   const ChunkTimes work = chunk_times(1, 2, 1);
   for (const auto s : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b}) {
-    EXPECT_EQ(closed_form_bubble(s, 1, 1, work), Seconds{});
-    EXPECT_DOUBLE_EQ(closed_form_total(s, equal_stages(1, 1, work), 5).value(), 20);
+    EXPECT_EQ(traits(s).bubble(1, work), Seconds{});
+    EXPECT_DOUBLE_EQ(closed_form(s, 5, equal_stages(1, 1, work)).value(), 20);
   }
 }
 
-TEST(ClosedForm, PeakActivationsEqualTheSimulation) {
+TEST(ScheduleTraits, PeakActivationsEqualTheSimulation) {
   for (const auto& c : schedule_cases()) {
     const Timeline t =
         run(c.schedule, c.micro_batches, equal_stages(c.stages, c.chunks, chunk_times(1, 1, 1)));
     for (int stage = 0; stage < c.stages; ++stage) {
-      EXPECT_EQ(
-          t.peak_activations[static_cast<std::size_t>(stage)],
-          closed_form_peak_activations(c.schedule, c.stages, c.chunks, c.micro_batches, stage))
-          << "schedule " << static_cast<int>(c.schedule) << " p " << c.stages << " stage " << stage;
+      EXPECT_EQ(t.peak_activations[static_cast<std::size_t>(stage)],
+                traits(c.schedule).peak({c.stages, c.micro_batches, c.chunks}, stage))
+          << name_of(c.schedule) << " p " << c.stages << " stage " << stage;
     }
   }
 }
 
-TEST(ClosedForm, PeakActivationsOfFewMicroBatchesEqualTheSimulation) {
-  for (const auto schedule :
-       {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1,
-        PipelineSchedule::zb_h2, PipelineSchedule::zb_v}) {
-    const int chunks = schedule == PipelineSchedule::zb_v ? 2 : 1;
+TEST(ScheduleTraits, PeakActivationsOfFewMicroBatchesAreNoLessThanTheSimulation) {
+  for (const ScheduleTraits* t : kSchedules) {
+    if (t->groups_of_stages || t->mirrored()) continue;  // never run so
+    const int chunks = t->fewest_chunks;
     for (int m = 1; m < 10; ++m) {
-      const Timeline t = run(schedule, m, equal_stages(5, chunks, chunk_times(1, 1, 1)));
+      const Timeline timeline = run(t->schedule, m, equal_stages(5, chunks, chunk_times(1, 1, 1)));
       for (int stage = 0; stage < 5; ++stage) {
-        EXPECT_GE(closed_form_peak_activations(schedule, 5, chunks, m, stage),
-                  t.peak_activations[static_cast<std::size_t>(stage)])
-            << "schedule " << static_cast<int>(schedule) << " m " << m << " stage " << stage;
+        EXPECT_GE(t->peak({5, m, chunks}, stage),
+                  timeline.peak_activations[static_cast<std::size_t>(stage)])
+            << name_of(t->schedule) << " m " << m << " stage " << stage;
       }
     }
   }
 }
 
 // p = 4, m = 8: ranks hold 4, 3, 2, 1 under 1F1B; interleaved with v = 2 up to 2*3 + 4 + 1 = 11.
-TEST(ClosedForm, PublishedPeaks) {
+TEST(ScheduleTraits, PublishedPeaks) {
   const auto peak = [](PipelineSchedule s, int v, int stage) {
-    return closed_form_peak_activations(s, 4, v, 8, stage);
+    return traits(s).peak({4, 8, v}, stage);
   };
   EXPECT_EQ(peak(PipelineSchedule::one_f_one_b, 1, 0), 4);
   EXPECT_EQ(peak(PipelineSchedule::one_f_one_b, 1, 3), 1);
@@ -129,14 +132,14 @@ PipelineTimes uneven_stages(int stages, int chunks, int seed, int spread) {
   return times;
 }
 
-TEST(ClosedForm, TotalOfGpipeAnd1F1BEqualsTheSimulationOnAnyStages) {
+TEST(ScheduleTraits, TotalOfGpipeAnd1F1BEqualsTheSimulationOnAnyStages) {
   for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b}) {
     for (const int spread : {2, 5, 23}) {
       for (int p = 1; p <= 9; ++p) {
         for (const int m : {1, 2, 3, 5, 8, 13, 21}) {
           for (int seed = 0; seed < 6; ++seed) {
             const auto times = uneven_stages(p, 1, seed, spread);
-            EXPECT_EQ(closed_form_total(schedule, times, m), run(schedule, m, times).total)
+            EXPECT_EQ(closed_form(schedule, m, times), run(schedule, m, times).total)
                 << "p " << p << " m " << m << " spread " << spread << " seed " << seed;
           }
         }
@@ -145,11 +148,11 @@ TEST(ClosedForm, TotalOfGpipeAnd1F1BEqualsTheSimulationOnAnyStages) {
   }
 }
 
-TEST(ClosedForm, TotalEqualsTheSimulationOnEqualStages) {
+TEST(ScheduleTraits, TotalEqualsTheSimulationOnEqualStages) {
   for (const auto& c : schedule_cases()) {
     for (const ChunkTimes& work : kWorkGrid) {
       const auto times = equal_stages(c.stages, c.chunks, work);
-      EXPECT_DOUBLE_EQ(closed_form_total(c.schedule, times, c.micro_batches).value(),
+      EXPECT_DOUBLE_EQ(closed_form(c.schedule, c.micro_batches, times).value(),
                        run(c.schedule, c.micro_batches, times).total.value());
     }
   }
@@ -168,21 +171,21 @@ void add_ends(PipelineTimes& times, ChunkHome first, ChunkHome last) {
 
 // The approximation of the schedules without an exact total is within 12 % of the simulation: it
 // counts the whole bubble although the stages that wait could not have done the head's work.
-TEST(ClosedForm, TotalWithAHeadIsCloseToTheSimulation) {
+TEST(ScheduleTraits, TotalWithAHeadIsCloseToTheSimulation) {
   for (const auto& c : schedule_cases()) {
     auto times = equal_stages(c.stages, c.chunks, chunk_times(4, 5, 4));
-    const auto home = [&](int chunk) { return chunk_home(c.schedule, c.stages, c.chunks, chunk); };
+    const auto home = [&](int chunk) { return chunk_home(c.schedule, c.stages, chunk); };
     const int end = c.stages * c.chunks - 1;
-    if (c.schedule == PipelineSchedule::dualpipe) {
+    if (traits(c.schedule).mirrored()) {
       add_ends(times, home(0), home(c.stages - 1));
       add_ends(times, home(c.stages), home(end));
     } else {
       add_ends(times, home(0), home(end));
     }
-    const double ratio = closed_form_total(c.schedule, times, c.micro_batches) /
+    const double ratio = closed_form(c.schedule, c.micro_batches, times) /
                          run(c.schedule, c.micro_batches, times).total;
-    EXPECT_LT(std::abs(ratio - 1), 0.12) << "schedule " << static_cast<int>(c.schedule) << " p "
-                                         << c.stages << " m " << c.micro_batches << ": " << ratio;
+    EXPECT_LT(std::abs(ratio - 1), 0.12)
+        << name_of(c.schedule) << " p " << c.stages << " m " << c.micro_batches << ": " << ratio;
   }
 }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPipe (arXiv 1811.06965): all forwards, then all backwards.
+#include "sim/schedule/parts.h"
+
+namespace meshwright {
+namespace {
+
+StageProgram program(const PipelineSizes& sizes, int /*stage*/) {
+  return alternating_program(sizes, sizes.micro_batches * sizes.chunks);
+}
+
+// sum F + (m-1) max F + sum B + (m-1) max B: exact.
+Seconds total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline, int micro_batches) {
+  Passed passed;
+  int k = 0;
+  for (const StageLoad& load : pipeline.stages) {
+    for (int i = 0; i < load.count; ++i, ++k) passed.add(with_sends(load, k, pipeline));
+  }
+  return seconds(passed.sum.both() + (micro_batches - 1) * passed.slowest.both());
+}
+
+int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.micro_batches * sizes.chunks; }
+
+}  // namespace
+
+extern constinit const ScheduleTraits kGpipe{.schedule = PipelineSchedule::gpipe,
+                                             .holds_all_micro_batches = true,
+                                             .program = program,
+                                             .bubble = unsplit_bubble,
+                                             .total = total,
+                                             .sends = sends_of_a_line,
+                                             .peak = peak};
+
+}  // namespace meshwright

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/schedule/parts.h"
+
+#include <algorithm>
+
+namespace meshwright {
+namespace {
+
+std::vector<Instruction> in_groups(Work work, const PipelineSizes& sizes) {
+  const auto [stages, micro_batches, chunks] = sizes;
+  std::vector<Instruction> order;
+  order.reserve(static_cast<std::size_t>(micro_batches) * static_cast<std::size_t>(chunks));
+  for (int group = 0; group < micro_batches; group += stages) {
+    const int end = std::min(group + stages, micro_batches);
+    for (int c = 0; c < chunks; ++c) {
+      const int chunk = work == Work::forward ? c : chunks - 1 - c;
+      for (int i = group; i < end; ++i) order.push_back({work, false, i, chunk});
+    }
+  }
+  return order;
+}
+
+// The most of a run's stages: its ends and any in between.
+int most_sends(const ScheduleTraits& schedule, int first, int count, const PipelineLoad& pipeline) {
+  if (pipeline.num_stages == 1) return 0;
+  const auto of = [&](int s) { return schedule.sends(s, pipeline.num_stages, pipeline.chunks); };
+  const int ends = std::max(of(first), of(first + count - 1));
+  return count > 2 ? std::max(ends, of(first + 1)) : ends;
+}
+
+}  // namespace
+
+StageProgram alternating_program(const PipelineSizes& sizes, int warmup) {
+  const auto forwards = in_groups(Work::forward, sizes);
+  const auto backwards = in_groups(Work::backward, sizes);
+  StageProgram program;
+  program.reserve(forwards.size() + backwards.size());
+  const auto ahead = std::min(static_cast<std::ptrdiff_t>(warmup), std::ssize(forwards));
+  program.insert(program.end(), forwards.begin(), forwards.begin() + ahead);
+  auto backward = backwards.begin();
+  for (auto forward = forwards.begin() + ahead; forward != forwards.end(); ++forward) {
+    program.push_back(*forward);
+    program.push_back(*backward++);
+  }
+  program.insert(program.end(), backward, backwards.end());
+  return program;
+}
+
+Seconds unsplit_bubble(int stages, const ChunkTimes& times) {
+  return (stages - 1.0) * (times.forward + times.backward_input + times.backward_weight);
+}
+
+int sends_of_a_line(int stage, int stages, int chunks) {
+  return 2 * chunks - (stage == 0 ? 1 : 0) - (stage + 1 == stages ? 1 : 0);
+}
+
+Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
+                           int micro_batches) {
+  // From both ends, each micro-batch passes only one of a stage's two chunks.
+  const double passes = schedule.mirrored() ? micro_batches / 2.0 : micro_batches;
+  double busiest = 0.0;
+  int first = 0;
+  for (const StageLoad& load : pipeline.stages) {
+    const double send = pipeline.send.value() * most_sends(schedule, first, load.count, pipeline);
+    busiest = std::max(busiest, passes * ((load.forward + load.backward).value() + send));
+    first += load.count;
+  }
+  ChunkTimes average = pipeline.average;
+  average.forward += pipeline.send;
+  average.backward_input += pipeline.send;
+  return seconds(busiest + schedule.bubble(pipeline.num_stages, average).value());
+}
+
+StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline) {
+  StageTimes t{load.forward.value(), load.backward.value()};
+  if (s + 1 < pipeline.num_stages) t.forward += pipeline.send.value();
+  if (s > 0) t.backward += pipeline.send.value();
+  return t;
+}
+
+void Passed::add(const StageTimes& t) {
+  sum = {sum.forward + t.forward, sum.backward + t.backward};
+  slowest = {std::max(slowest.forward, t.forward), std::max(slowest.backward, t.backward)};
+}
+
+}  // namespace meshwright

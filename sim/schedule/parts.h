@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What several schedules have in common.
+#pragma once
+
+#include "sim/schedule/traits.h"
+
+namespace meshwright {
+
+// Runs `warmup` forwards, then one forward and one backward in turn, then the backwards left.
+// Chunks take their turns in Megatron-LM's order: groups of p micro-batches go through all chunks
+// of a stage before the next group starts (Narayanan 2021, 2104.04473, figure 4).
+StageProgram alternating_program(const PipelineSizes& sizes, int warmup);
+
+// The bubble of schedules that leave the backward pass whole: (p-1)(F+B+W).
+Seconds unsplit_bubble(int stages, const ChunkTimes& times);
+
+// Forward and backward of every chunk, but for the model's ends.
+int sends_of_a_line(int stage, int stages, int chunks);
+
+// The busiest stage's work and the bubble of the average chunk: exact for equal stages, an
+// approximation otherwise.
+Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& load,
+                           int micro_batches);
+
+// One stage's seconds a micro-batch, the transfers that it waits for included.
+struct StageTimes {
+  double forward = 0.0, backward = 0.0;
+  [[nodiscard]] double both() const { return forward + backward; }
+};
+// Of stage `s`, which lies in `load`: the last stage sends nothing forward, the first nothing back.
+StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline);
+
+// The stages that a micro-batch has passed: their times together, and the slowest of them.
+struct Passed {
+  StageTimes sum, slowest;
+  void add(const StageTimes& times);
+};
+
+}  // namespace meshwright

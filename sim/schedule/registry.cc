@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/schedule/traits.h"
+
+namespace meshwright {
+
+// Each stands in the file of its name.
+extern const ScheduleTraits kGpipe, kOneFOneB, kInterleaved, kZbH1, kZbH2, kZbV, kDualPipe;
+
+constinit const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> kSchedules{
+    &kGpipe, &kOneFOneB, &kInterleaved, &kZbH1, &kZbH2, &kZbV, &kDualPipe};
+
+}  // namespace meshwright

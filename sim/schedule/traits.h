@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that distinguishes one pipeline schedule from another. Each schedule fills the record
+// in the file of its name; nothing else asks which schedule it is.
+#pragma once
+
+#include <array>
+#include <limits>
+
+#include "sim/schedule/pipeline_schedule.h"
+#include "sim/schedule/work.h"
+
+namespace meshwright {
+
+// Which stage holds the model's chunk c of p stages with v chunks each.
+enum class ChunkPlacement : std::uint8_t {
+  in_turn,   // stage c mod p, again for each chunk
+  folded,    // the same, but every second time from the last stage back to the first: a V
+  mirrored,  // p chunks, each on two stages, r and p-1-r: micro-batches enter from both ends
+};
+
+struct ScheduleTraits {
+  PipelineSchedule schedule{};
+
+  ChunkPlacement placement = ChunkPlacement::in_turn;
+  static constexpr int kAnyNumber = std::numeric_limits<int>::max();
+  int fewest_chunks = 1, most_chunks = 1;  // a stage
+
+  int fewest_stages = 1;
+  int stages_multiple_of = 1;
+  // At least per_stage * p + more micro-batches.
+  struct Fewest {
+    int per_stage = 0, more = 1;
+    [[nodiscard]] constexpr int of(int stages) const { return per_stage * stages + more; }
+  };
+  Fewest fewest_micro_batches{};
+  int micro_batches_multiple_of = 1;
+  // Micro-batches go through a stage's chunks in groups of one a stage, so that their number is a
+  // multiple of the stages.
+  bool groups_of_stages = false;
+
+  bool splits_backward = false;  // into input and weight gradient
+  bool overlaps_sends = false;   // as Megatron-LM does by default (overlap_p2p_comm)
+  bool searched_by_default = false;
+  bool holds_all_micro_batches = false;  // else the held ones depend on the stages alone
+  // Of neighbouring stages that are alike, the first or the last holds most.
+  bool fullest_at_an_end = true;
+
+  StageProgram (*program)(const PipelineSizes&, int stage) = nullptr;
+  // Idle seconds of a step with equal stages. `times` are one chunk's.
+  Seconds (*bubble)(int stages, const ChunkTimes& times) = nullptr;
+  // Time of a step for stages that differ.
+  Seconds (*total)(const ScheduleTraits&, const PipelineLoad&, int micro_batches) = nullptr;
+  // Transfers that a stage waits for, for one micro-batch through each of its chunks. Asked for two
+  // stages or more.
+  int (*sends)(int stage, int stages, int chunks) = nullptr;
+  // Most micro-batch chunks whose activations a stage holds.
+  int (*peak)(const PipelineSizes&, int stage) = nullptr;
+
+  [[nodiscard]] constexpr bool folded() const { return placement == ChunkPlacement::folded; }
+  [[nodiscard]] constexpr bool mirrored() const { return placement == ChunkPlacement::mirrored; }
+  [[nodiscard]] constexpr bool any_number_of_chunks() const { return most_chunks == kAnyNumber; }
+};
+
+// registry.cc; in the order of the enumeration.
+extern const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> kSchedules;
+
+inline const ScheduleTraits& traits(PipelineSchedule schedule) {
+  return *kSchedules[static_cast<std::size_t>(schedule)];
+}
+
+}  // namespace meshwright
