@@ -127,14 +127,6 @@ void add_link(Rows& rows, const std::string& where, const Link& link) {
   if (link.ramp_latency.value() > 0.0) {
     add(rows, where + " ramp", us(link.ramp_latency), "us", link.provenance);
   }
-  const CustomAllReduce& custom = link.custom_all_reduce;
-  if (custom.one_shot_fraction > 0.0) {
-    add(rows, where + " custom all-reduce, a call", us(custom.latency), "us", custom.provenance);
-    add(rows, where + " custom all-reduce, one shot", custom.one_shot_fraction, "of bandwidth",
-        custom.provenance);
-    add(rows, where + " custom all-reduce, two shots", custom.two_shot_fraction, "of bandwidth",
-        custom.provenance);
-  }
   for (const CollectiveCurve& curve : link.curves) {
     add(rows, fmt::format("{} {} over {}", where, name_of(curve.collective), curve.group_size),
         static_cast<double>(curve.points.size()), "points", Provenance::measured);

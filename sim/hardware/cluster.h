@@ -47,21 +47,6 @@ struct CollectiveCurve {
   int groups_per_node = 0;
 };
 
-// All-reduce of inference frameworks for small messages: every rank reads its peers' memory.
-// one-shot: latency + peer_latency (n - 1) + (n - 1) S / (bandwidth * one_shot_fraction)
-// two-shot: the same latencies + two_shot_latency + 2 (n - 1) / n S / (bandwidth *
-// two_shot_fraction) (a reduce-scatter and an all-gather). The faster one runs, up to max_payload.
-struct CustomAllReduce {
-  Seconds latency;  // of a call inside a captured graph: barriers and launch
-  Seconds peer_latency;
-  double one_shot_fraction = 0.0;  // 0: there is no custom all-reduce
-  Seconds two_shot_latency;
-  double two_shot_fraction = 0.0;
-  Bytes max_payload;
-  double relative_spread = 0.15;
-  Provenance provenance = Provenance::assumed;
-};
-
 struct Link {
   std::string name;                 // "NVLink 4", "InfiniBand NDR", "shared memory"
   BytesPerSecond bandwidth;         // per device and direction; inter-node: NIC share of one device
@@ -80,7 +65,6 @@ struct Link {
   Provenance provenance = Provenance::datasheet;
   double relative_spread = 0.15;
   std::vector<CollectiveCurve> curves;  // measured; override the link model near themselves
-  CustomAllReduce custom_all_reduce;    // serving only
 };
 
 // What joins the devices of a node, and which of their wires leads to the NICs.

@@ -33,34 +33,6 @@ CollectiveCurve read_curve(ObjectReader reader) {
   return curve;
 }
 
-CustomAllReduce read_custom_all_reduce(ObjectReader reader) {
-  constexpr NumberRange kFraction{0.0, 2.0, true};
-  CustomAllReduce c;
-  c.latency = seconds(require_amount(reader, "latency", kMicroseconds));
-  c.peer_latency = seconds(read_amount(reader, "peer_latency", kMicroseconds, 0.0));
-  c.one_shot_fraction = reader.required_number("one_shot_fraction", kFraction);
-  c.two_shot_latency = seconds(read_amount(reader, "two_shot_latency", kMicroseconds, 0.0));
-  c.two_shot_fraction = reader.required_number("two_shot_fraction", kFraction);
-  c.max_payload = bytes(require_amount(reader, "max_payload", kKibibytes));
-  c.relative_spread = reader.optional_number("relative_spread", c.relative_spread);
-  c.provenance = reader.optional_enum("provenance", c.provenance, kProvenanceNames);
-  reader.finish();
-  return c;
-}
-
-Json write_custom_all_reduce(const CustomAllReduce& c) {
-  Json j = Json::object();
-  write_amount(j, "latency", c.latency.value(), kMicroseconds);
-  write_amount(j, "peer_latency", c.peer_latency.value(), kMicroseconds);
-  j["one_shot_fraction"] = c.one_shot_fraction;
-  write_amount(j, "two_shot_latency", c.two_shot_latency.value(), kMicroseconds);
-  j["two_shot_fraction"] = c.two_shot_fraction;
-  write_amount(j, "max_payload", c.max_payload.value(), kKibibytes);
-  j["relative_spread"] = c.relative_spread;
-  j["provenance"] = name_of(c.provenance);
-  return j;
-}
-
 Link read_link(ObjectReader reader) {
   const NumberRange fraction{.low = 0.0, .high = 2.0};
   Link l;
@@ -80,7 +52,8 @@ Link read_link(ObjectReader reader) {
   l.relative_spread = reader.optional_number("relative_spread", l.relative_spread);
   l.curves = read_each<CollectiveCurve>(reader, "curves", read_curve);
   if (reader.has("custom_all_reduce")) {
-    l.custom_all_reduce = read_custom_all_reduce(reader.required_object("custom_all_reduce"));
+    reader.fail("custom_all_reduce", "is no longer read: no estimate used it",
+                "remove the block; nothing else changes");
   }
   reader.finish();
   return l;
@@ -110,9 +83,6 @@ Json write_link(const Link& l) {
   write_amount(j, "ramp", l.ramp_bytes.value(), kKibibytes);
   j["provenance"] = name_of(l.provenance);
   j["relative_spread"] = l.relative_spread;
-  if (l.custom_all_reduce.one_shot_fraction > 0.0) {
-    j["custom_all_reduce"] = write_custom_all_reduce(l.custom_all_reduce);
-  }
   if (l.curves.empty()) return j;
   Json& curves = j["curves"] = Json::array();
   for (const CollectiveCurve& curve : l.curves) curves.push_back(write_curve(curve));

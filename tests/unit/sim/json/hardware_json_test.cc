@@ -140,7 +140,7 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
   expect_same_bits(after.inter_node, before.inter_node);
 }
 
-TEST(HardwareJson, IslandsSwitchesAndTheCustomAllReduceReload) {
+TEST(HardwareJson, IslandsAndSwitchesReload) {
   nlohmann::json j = cluster_json();
   j["gpus_per_node"] = 8;
   j["gpus_per_island"] = 2;
@@ -150,18 +150,25 @@ TEST(HardwareJson, IslandsSwitchesAndTheCustomAllReduceReload) {
   j["nodes_per_leaf"] = 16;
   j["nodes_per_pod"] = 64;
   j["core_oversubscription"] = 3.0;
-  j["intra_node"]["custom_all_reduce"] = {{"latency_us", 4},          {"peer_latency_us", 0.1},
-                                          {"one_shot_fraction", 0.5}, {"two_shot_latency_us", 5},
-                                          {"two_shot_fraction", 0.6}, {"max_payload_kib", 8192},
-                                          {"provenance", "fitted"}};
   const Cluster c = cluster_from_json(j, "c.json");
   EXPECT_EQ(c.node_fabric, NodeFabric::pcie);
   EXPECT_EQ(c.network, NetworkFabric::fat_tree);
   EXPECT_EQ(c.nodes_per_pod, 64);
-  EXPECT_EQ(c.intra_node.custom_all_reduce.max_payload, mebibytes(8));
   expect_same_bits(c.island, c.intra_node);
   const std::string text = to_json(c).dump();
   EXPECT_EQ(to_json(cluster_from_json(nlohmann::json::parse(text), "c.json")).dump(), text);
+}
+
+TEST(HardwareJson, ACustomAllReduceIsRefusedByName) {
+  nlohmann::json j = cluster_json();
+  j["intra_node"]["custom_all_reduce"] = {{"latency_us", 4}, {"one_shot_fraction", 0.5}};
+  try {
+    cluster_from_json(j, "c.json");
+    FAIL() << "must be refused";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "c.json: /intra_node/custom_all_reduce: is no longer read: no estimate used it");
+  }
 }
 
 TEST(HardwareJson, IslandsAndPodsThatDoNotDivideAreRefused) {
