@@ -27,11 +27,9 @@ Json rejection_to_json(const planner::Rejection& rejection) {
 
 Rule read_rule(ObjectReader& reader) {
   const std::string name = reader.required_string("rule");
+  if (const std::optional<Rule> rule = rule_named(name)) return *rule;
   std::vector<std::string> known;
-  for (const RuleText& text : all_rules()) {
-    if (text.name == name) return text.rule;
-    known.emplace_back(text.name);
-  }
+  for (const RuleText& text : all_rules()) known.emplace_back(text.name);
   const std::string near = nearest(name, known);
   reader.fail("rule", fmt::format("unknown rule \"{}\"", name),
               near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));

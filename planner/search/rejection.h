@@ -3,7 +3,6 @@
 // the smallest single change that would admit it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -40,10 +39,10 @@ class RejectionTally {
     double shortfall = 0.0;
     Infeasible nearest;
   };
-  [[nodiscard]] const std::array<Entry, kNumRules>& entries() const { return entries_; }
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  std::array<Entry, kNumRules> entries_{};
+  std::vector<Entry> entries_ = std::vector<Entry>(all_rules().size());  // by rule
 };
 
 // The first of the single changes that turns `layout` into one that obeys every rule and fits, each

@@ -13,8 +13,9 @@ namespace {
 // eight asked for: 7/8.
 TEST(Shortfall, IsRelativeToWhatWasNeeded) {
   EXPECT_DOUBLE_EQ(shortfall({Rule::memory_capacity, 90, 80}), 10.0 / 90.0);
-  EXPECT_DOUBLE_EQ(shortfall({Rule::attention_heads_divide_by_tensor_size, 3, 64}), 1.0 / 3.0);
-  EXPECT_DOUBLE_EQ(shortfall({Rule::zero_2_3_forbids_pipeline, 1, 8}), 7.0 / 8.0);
+  EXPECT_DOUBLE_EQ(shortfall({*rule_named("attention_heads_divide_by_tensor_size"), 3, 64}),
+                   1.0 / 3.0);
+  EXPECT_DOUBLE_EQ(shortfall({*rule_named("zero_2_3_forbids_pipeline"), 1, 8}), 7.0 / 8.0);
 }
 
 TEST(RejectionTally, KeepsTheNearestAndTheFirstOfEquals) {

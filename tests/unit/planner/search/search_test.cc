@@ -152,7 +152,7 @@ TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
 
   CostTable table(model, cluster, job);
   SearchStatistics statistics;
-  std::array<std::int64_t, kNumRules> rejected{};
+  std::vector<std::int64_t> rejected(all_rules().size());
   Candidate fastest;
   for (const Cell& cell : cells_of(model, cluster, options.space)) {
     for (const Layout& family : families_of(model, job, options.space, cell)) {

@@ -34,7 +34,7 @@ TEST(VolumeJson, OrdersAndViolationsAreWritten) {
   ASSERT_TRUE(violation);
   const Json json = to_json(*violation, small_model(), small_job(), odd);
   EXPECT_EQ(json["rule"], "attention_heads_divide_by_tensor_size");
-  EXPECT_EQ(json["what"], "8 attention heads do not divide by tensor size 3");
+  EXPECT_EQ(json["what"], "num_attention_heads 8 is not divisible by tensor_parallel_size 3");
 }
 
 }  // namespace

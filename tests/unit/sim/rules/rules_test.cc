@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/rules/rules.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 namespace meshwright {
 namespace {
-
-using testing::HasSubstr;
 
 Model dense() {
   Model model;
@@ -39,11 +37,12 @@ Job batch_of(int sequences) {
   return job;
 }
 
-// The rule that a layout of 64 sequences violates; nothing is reported as nothing.
-std::optional<Rule> broken(const Model& model, const Layout& layout, int sequences = 64) {
+constexpr std::string_view kNone;
+
+// The rule that a layout of 64 sequences violates.
+std::string_view broken(const Model& model, const Layout& layout, int sequences = 64) {
   const auto violation = check_layout(model, batch_of(sequences), layout, 0);
-  if (!violation) return std::nullopt;
-  return violation->rule;
+  return violation ? rule_text(violation->rule).name : kNone;
 }
 
 Layout piped(int stages, PipelineSchedule schedule = PipelineSchedule::one_f_one_b,
@@ -64,7 +63,6 @@ Layout tensor(int size, bool sequence_parallel = false) {
 
 TEST(Rules, EveryRuleHasTextAndItsOwnName) {
   std::set<std::string_view> names;
-  ASSERT_EQ(all_rules().size(), static_cast<std::size_t>(kNumRules));
   for (const RuleText& text : all_rules()) {
     EXPECT_TRUE(names.insert(text.name).second) << text.name;
     EXPECT_EQ(rule_text(text.rule).name, text.name);
@@ -76,64 +74,64 @@ TEST(Rules, EveryRuleHasTextAndItsOwnName) {
 }
 
 TEST(Rules, LegalLayoutsViolateNothing) {
-  EXPECT_EQ(broken(dense(), Layout{}), std::nullopt);
-  EXPECT_EQ(broken(dense(), tensor(8, true)), std::nullopt);
-  EXPECT_EQ(broken(dense(), piped(8)), std::nullopt);
-  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::interleaved, 3)), std::nullopt);
+  EXPECT_EQ(broken(dense(), Layout{}), kNone);
+  EXPECT_EQ(broken(dense(), tensor(8, true)), kNone);
+  EXPECT_EQ(broken(dense(), piped(8)), kNone);
+  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::interleaved, 3)), kNone);
   for (const auto schedule :
        {PipelineSchedule::gpipe, PipelineSchedule::zb_h1, PipelineSchedule::zb_h2}) {
-    EXPECT_EQ(broken(dense(), piped(8, schedule)), std::nullopt);
+    EXPECT_EQ(broken(dense(), piped(8, schedule)), kNone);
   }
-  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_v, 2)), std::nullopt);
-  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::dualpipe, 2)), std::nullopt);
+  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_v, 2)), kNone);
+  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::dualpipe, 2)), kNone);
   Layout experts;
   experts.data_parallel_size = 8;
   experts.expert_parallel_size = 8;
   experts.zero_stage = 3;
-  EXPECT_EQ(broken(sparse(), experts), std::nullopt);
+  EXPECT_EQ(broken(sparse(), experts), kNone);
 }
 
 TEST(Rules, WorldSizeEqualsGpus) {
   const auto violation = check_layout(dense(), batch_of(64), tensor(8), 16);
   ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->rule, Rule::world_size_equals_gpus);
+  EXPECT_EQ(rule_text(violation->rule).name, "world_size_equals_gpus");
   EXPECT_EQ(violation->needed, 8);
   EXPECT_EQ(violation->available, 16);
   EXPECT_FALSE(check_layout(dense(), batch_of(64), tensor(8), 8));
 }
 
 TEST(Rules, AttentionHeadsDivideByTensorSize) {
-  EXPECT_EQ(broken(dense(), tensor(3)), Rule::attention_heads_divide_by_tensor_size);
+  EXPECT_EQ(broken(dense(), tensor(3)), "attention_heads_divide_by_tensor_size");
 }
 
 // 8 groups over 16 ranks: two ranks share a group. 6 groups over 4 ranks: neither divides.
 TEST(Rules, QueryGroupsDivideByTensorSizeOrAreShared) {
-  EXPECT_EQ(broken(dense(), tensor(16)), std::nullopt);
+  EXPECT_EQ(broken(dense(), tensor(16)), kNone);
   Model model = dense();
   model.num_query_groups = 6;
-  EXPECT_EQ(broken(model, tensor(4)), Rule::query_groups_divide_by_tensor_size);
+  EXPECT_EQ(broken(model, tensor(4)), "query_groups_divide_by_tensor_size");
 }
 
 TEST(Rules, FfnDividesByTensorSize) {
   Model model = dense();
   model.ffn_hidden_size = 24577;
-  EXPECT_EQ(broken(model, tensor(2)), Rule::ffn_divides_by_tensor_size);
+  EXPECT_EQ(broken(model, tensor(2)), "ffn_divides_by_tensor_size");
   Model shared = sparse();
   shared.moe->moe_shared_expert_intermediate_size = 1537;
-  EXPECT_EQ(broken(shared, tensor(2, true)), Rule::ffn_divides_by_tensor_size);
+  EXPECT_EQ(broken(shared, tensor(2, true)), "ffn_divides_by_tensor_size");
 }
 
 TEST(Rules, HiddenDividesByTensorSize) {
   Model model = dense();
   model.hidden_size = 6145;
-  EXPECT_EQ(broken(model, tensor(2)), Rule::hidden_divides_by_tensor_size);
+  EXPECT_EQ(broken(model, tensor(2)), "hidden_divides_by_tensor_size");
 }
 
 TEST(Rules, ModelsWithoutAttentionSkipHeads) {
   Model model = dense();
   model.num_attention_heads = 0;
   model.num_query_groups = 0;
-  EXPECT_EQ(broken(model, tensor(3)), std::nullopt);
+  EXPECT_EQ(broken(model, tensor(3)), kNone);
 }
 
 TEST(Rules, SequenceDividesBySequenceParallelSize) {
@@ -141,58 +139,57 @@ TEST(Rules, SequenceDividesBySequenceParallelSize) {
   job.seq_length = 2050;
   const auto violation = check_layout(dense(), job, tensor(4, true), 0);
   ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->rule, Rule::sequence_divides_by_sequence_parallel_size);
+  EXPECT_EQ(rule_text(violation->rule).name, "sequence_divides_by_sequence_parallel_size");
 }
 
 TEST(Rules, SequenceParallelNeedsTensorParallel) {
-  EXPECT_EQ(broken(dense(), tensor(1, true)), Rule::sequence_parallel_needs_tensor_parallel);
+  EXPECT_EQ(broken(dense(), tensor(1, true)), "sequence_parallel_needs_tensor_parallel");
 }
 
 TEST(Rules, LayersDivideByPipelineSize) {
-  EXPECT_EQ(broken(dense(), piped(5)), Rule::layers_divide_by_pipeline_size);
-  EXPECT_EQ(broken(dense(), piped(96)), Rule::layers_divide_by_pipeline_size);
+  EXPECT_EQ(broken(dense(), piped(5)), "layers_divide_by_pipeline_size");
+  EXPECT_EQ(broken(dense(), piped(96)), "layers_divide_by_pipeline_size");
   Layout layout = piped(5);
   layout.num_layers_in_first_pipeline_stage = 8;  // 40 / 4
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, LayersDivideByVirtualPipelineSize) {
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::interleaved, 4)),
-            Rule::layers_divide_by_virtual_pipeline_size);
+            "layers_divide_by_virtual_pipeline_size");
 }
 
 TEST(Rules, InterleavingNeedsPipeline) {
   EXPECT_EQ(broken(dense(), piped(1, PipelineSchedule::interleaved, 2)),
-            Rule::interleaving_needs_pipeline);
+            "interleaving_needs_pipeline");
   Layout layout = piped(2, PipelineSchedule::interleaved, 2);
-  EXPECT_EQ(broken(dense(), layout), Rule::interleaving_needs_pipeline);
+  EXPECT_EQ(broken(dense(), layout), "interleaving_needs_pipeline");
   layout.overlap_p2p_comm = true;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, InterleavingNeedsMicroBatchesMultipleOfPipeline) {
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::interleaved, 3), 60),
-            Rule::interleaving_needs_micro_batches_multiple_of_pipeline);
+            "interleaving_needs_micro_batches_multiple_of_pipeline");
 }
 
 TEST(Rules, ScheduleNeedsPipeline) {
-  EXPECT_EQ(broken(dense(), piped(1, PipelineSchedule::zb_h1)), Rule::schedule_needs_pipeline);
+  EXPECT_EQ(broken(dense(), piped(1, PipelineSchedule::zb_h1)), "schedule_needs_pipeline");
 }
 
 TEST(Rules, ScheduleFixesVirtualSize) {
-  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_v, 1)),
-            Rule::schedule_fixes_virtual_size);
+  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_v, 1)), "schedule_fixes_virtual_size");
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::one_f_one_b, 2)),
-            Rule::schedule_fixes_virtual_size);
+            "schedule_fixes_virtual_size");
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::interleaved, 1)),
-            Rule::schedule_fixes_virtual_size);
+            "schedule_fixes_virtual_size");
 }
 
 // 8 stages: ZB-H2 needs 15 micro-batches, DualPipe 16 and an even number.
 TEST(Rules, ScheduleNeedsMicroBatches) {
-  const Rule rule = Rule::schedule_needs_micro_batches;
+  const std::string_view rule = "schedule_needs_micro_batches";
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_h2), 14), rule);
-  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_h2), 15), std::nullopt);
+  EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::zb_h2), 15), kNone);
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::dualpipe, 2), 14), rule);
   EXPECT_EQ(broken(dense(), piped(8, PipelineSchedule::dualpipe, 2), 17), rule);
 }
@@ -202,28 +199,28 @@ TEST(Rules, ScheduleNeedsMicroBatches) {
 TEST(Rules, NanotronNeedsFilledStagesAndMicroBatches) {
   Layout layout = piped(8);
   layout.pipeline_engine = PipelineEngine::nanotron;
-  EXPECT_EQ(broken(dense(), layout, 7), std::nullopt);
-  EXPECT_EQ(broken(dense(), layout, 6), Rule::schedule_needs_micro_batches);
+  EXPECT_EQ(broken(dense(), layout, 7), kNone);
+  EXPECT_EQ(broken(dense(), layout, 6), "schedule_needs_micro_batches");
   layout.num_layers_in_first_pipeline_stage = 1;
-  EXPECT_EQ(broken(dense(), layout), Rule::one_way_of_uneven_stages);
+  EXPECT_EQ(broken(dense(), layout), "one_way_of_uneven_stages");
   layout = piped(4 * dense().num_layers);
   layout.pipeline_engine = PipelineEngine::nanotron;
-  EXPECT_EQ(broken(dense(), layout), Rule::layers_divide_by_pipeline_size);
+  EXPECT_EQ(broken(dense(), layout), "layers_divide_by_pipeline_size");
 }
 
 TEST(Rules, DualPipeNeedsEvenPipeline) {
   EXPECT_EQ(broken(dense(), piped(3, PipelineSchedule::dualpipe, 2)),
-            Rule::dualpipe_needs_even_pipeline);
+            "dualpipe_needs_even_pipeline");
 }
 
 TEST(Rules, UnevenStagesLeaveLayersForTheRest) {
-  const Rule rule = Rule::uneven_stages_leave_layers_for_the_rest;
+  const std::string_view rule = "uneven_stages_leave_layers_for_the_rest";
   Layout layout = piped(4);
   layout.num_layers_in_first_pipeline_stage = 24;
   layout.num_layers_in_last_pipeline_stage = 24;
   EXPECT_EQ(broken(dense(), layout), rule);
   layout.pipeline_parallel_size = 2;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
   layout.num_layers_in_last_pipeline_stage = 23;
   EXPECT_EQ(broken(dense(), layout), rule);
   layout.pipeline_parallel_size = 1;
@@ -233,15 +230,15 @@ TEST(Rules, UnevenStagesLeaveLayersForTheRest) {
 TEST(Rules, BatchDividesByMicroBatchTimesData) {
   Layout layout;
   layout.micro_batch_size = 3;
-  EXPECT_EQ(broken(dense(), layout), Rule::batch_divides_by_micro_batch_times_data);
+  EXPECT_EQ(broken(dense(), layout), "batch_divides_by_micro_batch_times_data");
   layout.micro_batch_size = 128;
-  EXPECT_EQ(broken(dense(), layout), Rule::batch_divides_by_micro_batch_times_data);
+  EXPECT_EQ(broken(dense(), layout), "batch_divides_by_micro_batch_times_data");
 }
 
 TEST(Rules, SequenceDividesByContextSize) {
   Layout layout;
   layout.context_parallel_size = 3;
-  EXPECT_EQ(broken(dense(), layout), Rule::sequence_divides_by_context_size);
+  EXPECT_EQ(broken(dense(), layout), "sequence_divides_by_context_size");
 }
 
 // 8 key-value heads over tensor size 4 leave 2 a rank: an all-to-all over 2 ranks, not over 4.
@@ -249,55 +246,55 @@ TEST(Rules, UlyssesHeadsDivideByContextSize) {
   Layout layout = tensor(4);
   layout.cp_comm_type = ContextParallelAlgorithm::a2a;
   layout.context_parallel_size = 2;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
   layout.context_parallel_size = 4;
-  EXPECT_EQ(broken(dense(), layout), Rule::ulysses_heads_divide_by_context_size);
+  EXPECT_EQ(broken(dense(), layout), "ulysses_heads_divide_by_context_size");
 }
 
 TEST(Rules, HierarchicalContextSizeDivides) {
   Layout layout;
   layout.cp_comm_type = ContextParallelAlgorithm::a2a_p2p;
   layout.context_parallel_size = 4;
-  EXPECT_EQ(broken(dense(), layout), Rule::hierarchical_context_size_divides);
+  EXPECT_EQ(broken(dense(), layout), "hierarchical_context_size_divides");
   layout.hierarchical_context_parallel_size = 8;
-  EXPECT_EQ(broken(dense(), layout), Rule::hierarchical_context_size_divides);
+  EXPECT_EQ(broken(dense(), layout), "hierarchical_context_size_divides");
   layout.hierarchical_context_parallel_size = 2;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, ExpertsDivideByExpertSize) {
   Layout layout;
   layout.data_parallel_size = 16;
   layout.expert_parallel_size = 16;
-  EXPECT_EQ(broken(sparse(), layout), Rule::experts_divide_by_expert_size);
+  EXPECT_EQ(broken(sparse(), layout), "experts_divide_by_expert_size");
 }
 
 TEST(Rules, ExpertParallelNeedsExperts) {
   Layout layout = tensor(2);
   layout.expert_tensor_parallel_size = 1;
-  EXPECT_EQ(broken(dense(), layout), Rule::expert_parallel_needs_experts);
+  EXPECT_EQ(broken(dense(), layout), "expert_parallel_needs_experts");
   layout.expert_tensor_parallel_size = 0;
   layout.data_parallel_size = 2;
   layout.expert_parallel_size = 2;
-  EXPECT_EQ(broken(dense(), layout), Rule::expert_parallel_needs_experts);
+  EXPECT_EQ(broken(dense(), layout), "expert_parallel_needs_experts");
 }
 
 TEST(Rules, ExpertMeshDividesWorld) {
   Layout layout;
   layout.data_parallel_size = 4;
   layout.expert_parallel_size = 8;
-  EXPECT_EQ(broken(sparse(), layout), Rule::expert_mesh_divides_world);
+  EXPECT_EQ(broken(sparse(), layout), "expert_mesh_divides_world");
 }
 
 TEST(Rules, ExpertFfnDividesByExpertTensorSize) {
   Model model = sparse();
   model.moe->moe_ffn_hidden_size = 1537;
-  EXPECT_EQ(broken(model, tensor(2, true)), Rule::expert_ffn_divides_by_expert_tensor_size);
+  EXPECT_EQ(broken(model, tensor(2, true)), "expert_ffn_divides_by_expert_tensor_size");
 }
 
 TEST(Rules, ExpertsWithTensorParallelNeedSequenceParallel) {
-  EXPECT_EQ(broken(sparse(), tensor(2)), Rule::experts_with_tensor_parallel_need_sequence_parallel);
-  EXPECT_EQ(broken(sparse(), tensor(2, true)), std::nullopt);
+  EXPECT_EQ(broken(sparse(), tensor(2)), "experts_with_tensor_parallel_need_sequence_parallel");
+  EXPECT_EQ(broken(sparse(), tensor(2, true)), kNone);
 }
 
 TEST(Rules, ZeroShardSizeDividesData) {
@@ -305,77 +302,304 @@ TEST(Rules, ZeroShardSizeDividesData) {
   layout.data_parallel_size = 8;
   layout.zero_stage = 3;
   layout.zero_shard_size = 3;
-  EXPECT_EQ(broken(dense(), layout), Rule::zero_shard_size_divides_data);
+  EXPECT_EQ(broken(dense(), layout), "zero_shard_size_divides_data");
   layout.zero_shard_size = 4;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, ShardingOverOneRankIsLegalAndChangesNothing) {
   Layout layout;
   layout.zero_stage = 1;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, Zero23ForbidsPipeline) {
   Layout layout = piped(2);
   layout.data_parallel_size = 2;
   layout.zero_stage = 2;
-  EXPECT_EQ(broken(dense(), layout), Rule::zero_2_3_forbids_pipeline);
+  EXPECT_EQ(broken(dense(), layout), "zero_2_3_forbids_pipeline");
   layout.zero_stage = 1;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, OverlapParamGatherNeedsOverlapGradReduceAndAShardedOptimizer) {
   Layout layout;
   layout.data_parallel_size = 2;
   layout.overlap_param_gather = true;
-  EXPECT_EQ(broken(dense(), layout), Rule::overlap_param_gather_needs_overlap_grad_reduce);
+  EXPECT_EQ(broken(dense(), layout), "overlap_param_gather_needs_overlap_grad_reduce");
   layout.overlap_grad_reduce = true;
-  EXPECT_EQ(broken(dense(), layout), Rule::overlap_param_gather_needs_sharded_optimizer);
+  EXPECT_EQ(broken(dense(), layout), "overlap_param_gather_needs_sharded_optimizer");
   layout.zero_stage = 1;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, TpCommOverlapNeedsSequenceParallel) {
   Layout layout = tensor(2);
   layout.tp_comm_overlap = true;
-  EXPECT_EQ(broken(dense(), layout), Rule::tp_comm_overlap_needs_sequence_parallel);
+  EXPECT_EQ(broken(dense(), layout), "tp_comm_overlap_needs_sequence_parallel");
 }
 
 TEST(Rules, RecomputeLayersWithinStage) {
   Layout layout = piped(8);  // 6 layers each
   layout.recompute_granularity = RecomputeGranularity::full;
   layout.recompute_num_layers = 7;
-  EXPECT_EQ(broken(dense(), layout), Rule::recompute_layers_within_stage);
+  EXPECT_EQ(broken(dense(), layout), "recompute_layers_within_stage");
   layout.recompute_num_layers = 6;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, OffloadedLayersWithinStage) {
   Layout layout = piped(8);
   layout.cpu_offloading_num_layers = 6;
-  EXPECT_EQ(broken(dense(), layout), Rule::offloaded_layers_within_stage);
+  EXPECT_EQ(broken(dense(), layout), "offloaded_layers_within_stage");
   layout.cpu_offloading_num_layers = 5;
-  EXPECT_EQ(broken(dense(), layout), std::nullopt);
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
-TEST(Rules, DescriptionsNameTheNumbers) {
-  const Job job = batch_of(64);
-  const Layout layout = tensor(3);
-  const auto violation = check_layout(dense(), job, layout, 0);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(describe(*violation, dense(), job, layout),
-            "64 attention heads do not divide by tensor size 3");
-  const Violation memory{Rule::memory_capacity, gibibytes(96).value(), gibibytes(80).value()};
-  EXPECT_THAT(describe(memory, dense(), job, Layout{}), HasSubstr("96.00 GiB of 80.00 GiB"));
+TEST(Rules, AreFoundByTheirNames) {
+  EXPECT_EQ(rule_named("memory_capacity"), Rule::memory_capacity);
+  EXPECT_FALSE(rule_named("no_such_rule"));
 }
 
-TEST(Rules, EveryRuleHasADescription) {
-  for (const RuleText& text : all_rules()) {
-    const std::string sentence =
-        describe(Violation{text.rule, 2, 3}, dense(), batch_of(64), piped(2));
-    EXPECT_GT(sentence.size(), 15U) << text.name;
+// A layout, model or job that breaks one rule, and what is said about it.
+struct Broken {
+  std::string_view rule;
+  std::string_view sentence;
+  Model model = dense();
+  Layout layout{};
+  int sequences = 64;
+  std::int64_t seq_length = 2048;
+  int gpus = 0;
+};
+
+template <typename Change>
+Broken with(Broken broken, const Change& change) {
+  change(broken);
+  return broken;
+}
+
+std::vector<Broken> tensor_cases() {
+  return {
+      with({"world_size_equals_gpus",
+            "tensor_parallel_size 8 x pipeline_parallel_size 1 x data_parallel_size 1 x "
+            "context_parallel_size 1 is 8 ranks, there are 16 GPUs"},
+           [](Broken& b) { b.layout = tensor(8), b.gpus = 16; }),
+      with({"attention_heads_divide_by_tensor_size",
+            "num_attention_heads 64 is not divisible by tensor_parallel_size 3"},
+           [](Broken& b) { b.layout = tensor(3); }),
+      with({"query_groups_divide_by_tensor_size",
+            "num_query_groups 6 is neither a multiple nor a divisor of tensor_parallel_size 4"},
+           [](Broken& b) { b.layout = tensor(4), b.model.num_query_groups = 6; }),
+      with({"ffn_divides_by_tensor_size",
+            "ffn_hidden_size 24577 is not divisible by tensor_parallel_size 2"},
+           [](Broken& b) { b.layout = tensor(2), b.model.ffn_hidden_size = 24577; }),
+      with({"ffn_divides_by_tensor_size",
+            "moe_shared_expert_intermediate_size 1537 is not divisible by tensor_parallel_size 2"},
+           [](Broken& b) {
+             b.model = sparse(), b.layout = tensor(2, true);
+             b.model.moe->moe_shared_expert_intermediate_size = 1537;
+           }),
+      with({"hidden_divides_by_tensor_size",
+            "hidden_size 6145 is not divisible by tensor_parallel_size 2"},
+           [](Broken& b) { b.layout = tensor(2), b.model.hidden_size = 6145; }),
+      with({"sequence_divides_by_sequence_parallel_size",
+            "seq_length 2050 is not divisible by tensor_parallel_size 4 x context_parallel_size 1 "
+            "with sequence_parallel on"},
+           [](Broken& b) { b.layout = tensor(4, true), b.seq_length = 2050; }),
+      with({"sequence_parallel_needs_tensor_parallel",
+            "sequence_parallel is on with tensor_parallel_size 1"},
+           [](Broken& b) { b.layout = tensor(1, true); }),
+  };
+}
+
+std::vector<Broken> pipeline_cases() {
+  return {
+      with({"one_way_of_uneven_stages",
+            "num_layers_in_first_pipeline_stage 8 and num_layers_in_last_pipeline_stage 0 are set "
+            "beside account_for_embedding_in_pipeline_split off and "
+            "account_for_loss_in_pipeline_split on"},
+           [](Broken& b) {
+             b.layout = piped(5);
+             b.layout.num_layers_in_first_pipeline_stage = 8;
+             b.layout.account_for_loss_in_pipeline_split = true;
+           }),
+      with({"one_way_of_uneven_stages",
+            "num_layers_in_first_pipeline_stage 1 and num_layers_in_last_pipeline_stage 0 are set, "
+            "account_for_embedding_in_pipeline_split off and account_for_loss_in_pipeline_split "
+            "off, but pipeline_engine is nanotron"},
+           [](Broken& b) {
+             b.layout = piped(8);
+             b.layout.pipeline_engine = PipelineEngine::nanotron;
+             b.layout.num_layers_in_first_pipeline_stage = 1;
+           }),
+      with({"layers_divide_by_pipeline_size",
+            "num_layers 48 is not divisible by pipeline_parallel_size 5"},
+           [](Broken& b) { b.layout = piped(5); }),
+      with({"layers_divide_by_pipeline_size",
+            "num_layers 48 + 1 for embedding and loss is not divisible by pipeline_parallel_size "
+            "5"},
+           [](Broken& b) {
+             b.layout = piped(5), b.layout.account_for_loss_in_pipeline_split = true;
+           }),
+      with({"layers_divide_by_pipeline_size",
+            "num_layers_in_first_pipeline_stage 7 and num_layers_in_last_pipeline_stage 0 of "
+            "num_layers 48 leave 41 layers, not divisible by the 4 other stages of "
+            "pipeline_parallel_size 5"},
+           [](Broken& b) { b.layout = piped(5), b.layout.num_layers_in_first_pipeline_stage = 7; }),
+      with({"layers_divide_by_virtual_pipeline_size",
+            "a stage has 6 of num_layers 48, not divisible by virtual_pipeline_parallel_size 4"},
+           [](Broken& b) { b.layout = piped(8, PipelineSchedule::interleaved, 4); }),
+      with({"interleaving_needs_pipeline",
+            "schedule interleaved with overlap_p2p_comm off needs pipeline_parallel_size 3 or "
+            "more, it is 2"},
+           [](Broken& b) { b.layout = piped(2, PipelineSchedule::interleaved, 2); }),
+      with({"interleaving_needs_micro_batches_multiple_of_pipeline",
+            "the number of micro-batches, 60, is not divisible by pipeline_parallel_size 8"},
+           [](Broken& b) {
+             b.layout = piped(8, PipelineSchedule::interleaved, 3), b.sequences = 60;
+           }),
+      with({"schedule_needs_pipeline",
+            "schedule zb_h1 needs pipeline_parallel_size 2 or more, it is 1"},
+           [](Broken& b) { b.layout = piped(1, PipelineSchedule::zb_h1); }),
+      with({"schedule_fixes_virtual_size",
+            "schedule zb_v needs virtual_pipeline_parallel_size 2, it is 1"},
+           [](Broken& b) { b.layout = piped(8, PipelineSchedule::zb_v); }),
+      with({"schedule_fixes_virtual_size",
+            "schedule interleaved needs virtual_pipeline_parallel_size 2 or more, it is 1"},
+           [](Broken& b) { b.layout = piped(8, PipelineSchedule::interleaved); }),
+      with({"schedule_needs_micro_batches",
+            "schedule zb_h2 with pipeline_parallel_size 8 needs at least 15 micro-batches, there "
+            "are 14"},
+           [](Broken& b) { b.layout = piped(8, PipelineSchedule::zb_h2), b.sequences = 14; }),
+      with({"schedule_needs_micro_batches",
+            "schedule dualpipe with pipeline_parallel_size 8 needs a multiple of 2 micro-batches, "
+            "there are 17"},
+           [](Broken& b) { b.layout = piped(8, PipelineSchedule::dualpipe, 2), b.sequences = 17; }),
+      with({"dualpipe_needs_even_pipeline",
+            "schedule dualpipe needs a pipeline_parallel_size that is a multiple of 2, it is 3"},
+           [](Broken& b) { b.layout = piped(3, PipelineSchedule::dualpipe, 2); }),
+      with({"uneven_stages_leave_layers_for_the_rest",
+            "num_layers_in_first_pipeline_stage 24 and num_layers_in_last_pipeline_stage 24 of "
+            "num_layers 48 leave 0 layers for 2 other stages of pipeline_parallel_size 4"},
+           [](Broken& b) {
+             b.layout = piped(4);
+             b.layout.num_layers_in_first_pipeline_stage = 24;
+             b.layout.num_layers_in_last_pipeline_stage = 24;
+           }),
+  };
+}
+
+std::vector<Broken> batch_and_expert_cases() {
+  const auto context = [](ContextParallelAlgorithm how, int size) {
+    Layout layout = tensor(4);
+    layout.cp_comm_type = how;
+    layout.context_parallel_size = size;
+    return layout;
+  };
+  return {
+      with({"batch_divides_by_micro_batch_times_data",
+            "global_batch_size 64 is not divisible by micro_batch_size 3 x data_parallel_size 1"},
+           [](Broken& b) { b.layout.micro_batch_size = 3; }),
+      with({"sequence_divides_by_context_size",
+            "seq_length 2048 is not divisible by 2 x context_parallel_size 3"},
+           [](Broken& b) { b.layout.context_parallel_size = 3; }),
+      with({"ulysses_heads_divide_by_context_size",
+            "num_query_groups 8 over tensor_parallel_size 4 leave 2 a rank, not divisible by "
+            "context_parallel_size 4"},
+           [&](Broken& b) { b.layout = context(ContextParallelAlgorithm::a2a, 4); }),
+      with({"ulysses_heads_divide_by_context_size",
+            "num_attention_heads 64 over tensor_parallel_size 4 leave 16 a rank, not divisible by "
+            "hierarchical_context_parallel_size 32"},
+           [&](Broken& b) {
+             b.layout = context(ContextParallelAlgorithm::a2a_p2p, 64);
+             b.layout.hierarchical_context_parallel_size = 32;
+           }),
+      with({"hierarchical_context_size_divides",
+            "hierarchical_context_parallel_size is 0, with cp_comm_type a2a+p2p it must be at "
+            "least 1"},
+           [&](Broken& b) { b.layout = context(ContextParallelAlgorithm::a2a_p2p, 4); }),
+      with({"hierarchical_context_size_divides",
+            "context_parallel_size 4 is not divisible by hierarchical_context_parallel_size 8"},
+           [&](Broken& b) {
+             b.layout = context(ContextParallelAlgorithm::a2a_p2p, 4);
+             b.layout.tensor_parallel_size = 1;
+             b.layout.hierarchical_context_parallel_size = 8;
+           }),
+      with({"experts_divide_by_expert_size",
+            "num_moe_experts 8 is not divisible by expert_parallel_size 16"},
+           [](Broken& b) {
+             b.model = sparse();
+             b.layout.data_parallel_size = b.layout.expert_parallel_size = 16;
+           }),
+      with({"expert_parallel_needs_experts",
+            "expert_parallel_size is 2 and expert_tensor_parallel_size 1, but the model has no "
+            "experts"},
+           [](Broken& b) { b.layout.data_parallel_size = b.layout.expert_parallel_size = 2; }),
+      with({"expert_mesh_divides_world",
+            "tensor_parallel_size 1 x data_parallel_size 4 x context_parallel_size 1 is 4, not "
+            "divisible by expert_tensor_parallel_size 1 x expert_parallel_size 8"},
+           [](Broken& b) {
+             b.model = sparse();
+             b.layout.data_parallel_size = 4, b.layout.expert_parallel_size = 8;
+           }),
+      with({"expert_ffn_divides_by_expert_tensor_size",
+            "moe_ffn_hidden_size 1537 is not divisible by expert_tensor_parallel_size 2"},
+           [](Broken& b) {
+             b.model = sparse(), b.model.moe->moe_ffn_hidden_size = 1537;
+             b.layout = tensor(2, true);
+           }),
+      with({"experts_with_tensor_parallel_need_sequence_parallel",
+            "sequence_parallel is off with tensor_parallel_size 2 and a model with experts"},
+           [](Broken& b) { b.model = sparse(), b.layout = tensor(2); }),
+  };
+}
+
+std::vector<Broken> switch_cases() {
+  return {
+      with({"zero_shard_size_divides_data",
+            "data_parallel_size 8 x context_parallel_size 1 is not divisible by zero_shard_size 3"},
+           [](Broken& b) { b.layout.data_parallel_size = 8, b.layout.zero_shard_size = 3; }),
+      with({"zero_2_3_forbids_pipeline", "zero_stage is 2 with pipeline_parallel_size 2"},
+           [](Broken& b) { b.layout = piped(2), b.layout.zero_stage = 2; }),
+      with({"overlap_param_gather_needs_overlap_grad_reduce",
+            "overlap_param_gather is on, overlap_grad_reduce is off"},
+           [](Broken& b) { b.layout.overlap_param_gather = true; }),
+      with({"overlap_param_gather_needs_sharded_optimizer",
+            "overlap_param_gather is on with zero_stage 0"},
+           [](Broken& b) { b.layout.overlap_param_gather = b.layout.overlap_grad_reduce = true; }),
+      with({"tp_comm_overlap_needs_sequence_parallel",
+            "tp_comm_overlap is on, sequence_parallel is off"},
+           [](Broken& b) { b.layout = tensor(2), b.layout.tp_comm_overlap = true; }),
+      with({"recompute_layers_within_stage",
+            "recompute_num_layers is 7, the smallest stage has 6 layers"},
+           [](Broken& b) {
+             b.layout = piped(8), b.layout.recompute_num_layers = 7;
+             b.layout.recompute_granularity = RecomputeGranularity::full;
+           }),
+      with({"offloaded_layers_within_stage",
+            "cpu_offloading_num_layers is 6, the smallest stage has 6 layers"},
+           [](Broken& b) { b.layout = piped(8), b.layout.cpu_offloading_num_layers = 6; }),
+  };
+}
+
+TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
+  std::set<std::string_view> seen{"memory_capacity"};
+  for (const auto& cases :
+       {tensor_cases(), pipeline_cases(), batch_and_expert_cases(), switch_cases()}) {
+    for (const Broken& b : cases) {
+      Job job = batch_of(b.sequences);
+      job.seq_length = b.seq_length;
+      const auto violation = check_layout(b.model, job, b.layout, b.gpus);
+      ASSERT_TRUE(violation) << b.rule;
+      EXPECT_EQ(rule_text(violation->rule).name, b.rule);
+      EXPECT_EQ(describe(*violation, b.model, job, b.layout), b.sentence);
+      seen.insert(b.rule);
+    }
   }
+  for (const RuleText& text : all_rules()) EXPECT_TRUE(seen.count(text.name) == 1) << text.name;
+  const Violation memory{Rule::memory_capacity, gibibytes(96).value(), gibibytes(80).value()};
+  EXPECT_EQ(describe(memory, dense(), batch_of(64), Layout{}),
+            "the fullest rank needs 96.00 GiB of 80.00 GiB");
 }
 
 }  // namespace

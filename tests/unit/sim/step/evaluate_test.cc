@@ -124,7 +124,7 @@ TEST_F(EvaluateTest, OverlappingGradientsIsNeverSlower) {
 TEST_F(EvaluateTest, AnIllegalLayoutNamesItsRule) {
   const Evaluation found = run(tensor_pipeline_data(3, 1, 1));
   ASSERT_TRUE(found.violation);
-  EXPECT_EQ(found.violation->rule, Rule::world_size_equals_gpus);
+  EXPECT_EQ(found.violation->rule, rule_named("world_size_equals_gpus"));
 }
 
 TEST_F(EvaluateTest, AModelThatDoesNotFitSaysHowMuchItNeeds) {

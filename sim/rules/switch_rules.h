@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZeRO and what of its communication overlaps; tensor-parallel overlap; recomputed and offloaded
+// layers of a stage; memory.
+#pragma once
+
+#include "sim/base/units.h"
+#include "sim/rules/layer_split.h"
+#include "sim/rules/rule_row.h"
+
+namespace meshwright {
+
+inline constexpr RuleRow kSwitchRules[]{
+    {.name = "zero_shard_size_divides_data",
+     .part = RulePart::data_switches,
+     .check = [](const RuleInput& in) -> Found {
+       const int shard = in.layout.zero_shard_size;
+       return shard == 0 ? std::nullopt : must_divide(gradient_group_size(in.layout), shard);
+     },
+     .requirement = "zero_shard_size must divide data x context size.",
+     .reason = "Hybrid sharding keeps a whole copy in each shard group, and the groups are equal "
+               "(PyTorch HSDP; Megatron-LM --num-distributed-optimizer-instances).",
+     .remedy = "Use a divisor of data x context size, or 0 for all ranks.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format(
+               "data_parallel_size {} x context_parallel_size {} is not divisible by "
+               "zero_shard_size {}",
+               in.layout.data_parallel_size, in.layout.context_parallel_size,
+               in.layout.zero_shard_size);
+         }},
+    {.name = "zero_2_3_forbids_pipeline",
+     .part = RulePart::data_switches,
+     .check = [](const RuleInput& in) -> Found {
+       const int pp = in.layout.pipeline_parallel_size;
+       return in.layout.zero_stage >= 2 && pp > 1 ? Found{missed(1, pp)} : std::nullopt;
+     },
+     .requirement = "zero_stage 2 and 3 need pipeline_parallel_size 1.",
+     .reason = "Sharded gradients or weights would be reduced or gathered again for every "
+               "micro-batch of a pipeline; DeepSpeed (runtime/pipe/engine.py) and PyTorch FSDP2 in "
+               "Megatron-LM (arguments.py) refuse it.",
+     .remedy = "Use zero_stage 1 with a pipeline, or pipeline_parallel_size 1.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("zero_stage is {} with pipeline_parallel_size {}",
+                              in.layout.zero_stage, in.layout.pipeline_parallel_size);
+         }},
+    {.name = "overlap_param_gather_needs_overlap_grad_reduce",
+     .part = RulePart::data_switches,
+     .check = [](const RuleInput& in) -> Found {
+       if (!in.layout.overlap_param_gather || in.layout.overlap_grad_reduce) return std::nullopt;
+       return missed(1, 0);
+     },
+     .requirement = "overlap_param_gather needs overlap_grad_reduce.",
+     .reason = "Both work on the same buckets, which only exist when gradients are reduced as they "
+               "appear (Megatron-LM arguments.py).",
+     .remedy = "Turn overlap_grad_reduce on as well.",
+     .sentence =
+         [](const RuleInput&, const Missed&) {
+           return std::string("overlap_param_gather is on, overlap_grad_reduce is off");
+         }},
+    {.name = "overlap_param_gather_needs_sharded_optimizer",
+     .part = RulePart::data_switches,
+     .check = [](const RuleInput& in) -> Found {
+       if (!in.layout.overlap_param_gather || in.layout.zero_stage > 0) return std::nullopt;
+       return missed(1, 0);
+     },
+     .requirement = "overlap_param_gather needs zero_stage 1 or more.",
+     .reason = "Without a sharded optimizer there are no parameters to gather (Megatron-LM "
+               "arguments.py).",
+     .remedy = "Set zero_stage to 1, or turn overlap_param_gather off.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("overlap_param_gather is on with zero_stage {}",
+                              in.layout.zero_stage);
+         }},
+    {.name = "tp_comm_overlap_needs_sequence_parallel",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> Found {
+       if (!in.layout.tp_comm_overlap || in.layout.sequence_parallel) return std::nullopt;
+       return missed(1, 0);
+     },
+     .requirement = "tp_comm_overlap needs sequence_parallel.",
+     .reason = "It overlaps the all-gathers and reduce-scatters of sequence parallelism piece by "
+               "piece with the matrix products (Megatron-LM arguments.py).",
+     .remedy = "Turn sequence_parallel on, or tp_comm_overlap off.",
+     .sentence =
+         [](const RuleInput&, const Missed&) {
+           return std::string("tp_comm_overlap is on, sequence_parallel is off");
+         }},
+    {.name = "recompute_layers_within_stage",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> Found {
+       const Layout& l = in.layout;
+       if (l.recompute_granularity != RecomputeGranularity::full) return std::nullopt;
+       return must_be_at_least(layers_of_smallest_stage(in.model, l), l.recompute_num_layers);
+     },
+     .requirement = "With full recompute, recompute_num_layers must not exceed the layers of the "
+                    "smallest stage.",
+     .reason = "It counts layers of one stage (Megatron-LM arguments.py).",
+     .remedy = "Lower recompute_num_layers, or set it to 0 for all layers.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format("recompute_num_layers is {}, the smallest stage has {} layers",
+                              in.layout.recompute_num_layers, whole(m.available));
+         }},
+    {.name = "offloaded_layers_within_stage",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> Found {
+       const Layout& l = in.layout;
+       if (l.cpu_offloading_num_layers == 0) return std::nullopt;
+       return must_be_at_least(layers_of_smallest_stage(in.model, l),
+                               l.cpu_offloading_num_layers + 1);
+     },
+     .requirement = "cpu_offloading_num_layers must be smaller than the layers of the smallest "
+                    "stage.",
+     .reason = "The last layer's activations are needed at once, so moving them to the host gains "
+               "nothing (Megatron-LM transformer_config.py).",
+     .remedy = "Lower cpu_offloading_num_layers.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format("cpu_offloading_num_layers is {}, the smallest stage has {} layers",
+                              in.layout.cpu_offloading_num_layers, whole(m.available));
+         }},
+};
+
+// The first row: the one rule that others ask for by name, Rule::memory_capacity.
+inline constexpr RuleRow kMemoryRules[]{
+    {.name = "memory_capacity",
+     .part = RulePart::memory,
+     .check = nullptr,
+     .requirement = "The fullest rank must fit into the device's memory, less the headroom that "
+                    "was asked for.",
+     .reason = "A step that needs more ends in an out-of-memory error.",
+     .remedy = "Use a larger tensor or pipeline size, more ZeRO sharding, sequence_parallel, "
+               "recompute, or a smaller micro-batch.",
+     .sentence =
+         [](const RuleInput&, const Missed& m) {
+           return fmt::format("the fullest rank needs {:.2f} GiB of {:.2f} GiB",
+                              in_gibibytes(bytes(m.needed)), in_gibibytes(bytes(m.available)));
+         }},
+};
+
+}  // namespace meshwright
