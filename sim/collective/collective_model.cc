@@ -69,16 +69,44 @@ Seconds ramp(const Link& link, Bytes moved, int group_size) {
   return link.ramp_latency * depth * (moved / (moved + link.ramp_bytes * depth));
 }
 
-Seconds one_node(Collective collective, Bytes payload, int group_size, const Link& link) {
-  const Bytes moved = payload * bus_factor(collective, group_size);
-  const bool in_switch = collective == Collective::all_reduce &&
-                         link.sharp_bandwidth_fraction > link.bandwidth_fraction &&
-                         link.sharp_min_group > 0 && group_size >= link.sharp_min_group;
-  const double fraction = in_switch ? link.sharp_bandwidth_fraction : link.bandwidth_fraction;
-  return link.base_latency + link.latency * ring_steps(collective, group_size) +
-         moved / (link.bandwidth * fraction) *
-             (in_switch ? 1.0 : ring_ends(collective, link, group_size)) +
-         ramp(link, moved, group_size);
+// One call, as the algorithms see it.
+struct Call {
+  Collective collective;
+  Bytes payload;
+  const Placement& placement;
+  const Cluster& cluster;
+  [[nodiscard]] bool in_node() const { return placement.tier() == Tier::intra_node; }
+  [[nodiscard]] const Link& link() const {
+    if (!in_node()) return cluster.inter_node;
+    return placement.in_island ? cluster.island : cluster.intra_node;
+  }
+  [[nodiscard]] Bytes moved() const {
+    return payload * bus_factor(collective, placement.group_size);
+  }
+};
+
+// In a node: latency of each step, and bytes at a share of the link that takes `longer` to fill.
+Seconds in_node_time(const Call& call, double fraction, double longer) {
+  const Link& link = call.link();
+  const int n = call.placement.group_size;
+  return link.base_latency + link.latency * ring_steps(call.collective, n) +
+         call.moved() / (link.bandwidth * fraction) * longer + ramp(link, call.moved(), n);
+}
+
+Seconds in_node_ring_time(const Call& call) {
+  const Link& link = call.link();
+  return in_node_time(call, link.bandwidth_fraction,
+                      ring_ends(call.collective, link, call.placement.group_size));
+}
+
+bool reduces_in_switch(const Call& call) {
+  const Link& link = call.link();
+  return call.in_node() && call.collective == Collective::all_reduce &&
+         link.sharp_bandwidth_fraction > link.bandwidth_fraction && link.sharp_min_group > 0 &&
+         call.placement.group_size >= link.sharp_min_group;
+}
+Seconds in_switch_time(const Call& call) {
+  return in_node_time(call, call.link().sharp_bandwidth_fraction, 1.0);
 }
 
 // NICs and the PCIe links to them, as far as this group gets at them.
@@ -91,14 +119,18 @@ BytesPerSecond sustained_nics(Collective collective, const Placement& p, const C
   return std::min(nics, host * members);
 }
 
-// All-to-all: what leaves a node shares its NICs, the rest stays on the node's links meanwhile.
-Seconds all_to_all_bytes(Bytes payload, const Placement& p, const Cluster& cluster) {
+// What leaves a node shares its NICs, the rest stays on the node's links meanwhile.
+Seconds direct_time(const Call& call) {
+  const Placement& p = call.placement;
+  const Link& link = call.link();
+  const Link& inside = call.cluster.intra_node;
   const double n = p.group_size, here = p.ranks_per_node;
-  const Bytes leaving = payload * here * ((n - here) / n);
-  const Bytes staying = payload * ((here - 1.0) / n);
-  const BytesPerSecond nics = sustained_nics(Collective::all_to_all, p, cluster);
-  return std::max(leaving / nics,
-                  staying / (cluster.intra_node.bandwidth * cluster.intra_node.bandwidth_fraction));
+  const Bytes leaving = call.payload * here * ((n - here) / n);
+  const Bytes staying = call.payload * ((here - 1.0) / n);
+  const BytesPerSecond nics = sustained_nics(Collective::all_to_all, p, call.cluster);
+  return link.base_latency + ramp(link, call.moved(), p.num_nodes) +
+         link.latency * ring_steps(call.collective, p.num_nodes) +
+         std::max(leaving / nics, staying / (inside.bandwidth * inside.bandwidth_fraction));
 }
 
 // Rings over all nodes: as wide as the narrower of links and NICs.
@@ -109,22 +141,31 @@ BytesPerSecond ring_bandwidth(Collective collective, const Placement& p, const C
   return std::min(nics, inside.bandwidth * inside.bandwidth_fraction);
 }
 
-Seconds ring_time(Collective collective, Bytes moved, const Placement& p, const Cluster& cluster) {
-  const int steps = ring_steps(collective, p.group_size);
-  const int across = std::min(steps, ring_steps(collective, p.num_nodes));
-  const BytesPerSecond bandwidth = ring_bandwidth(collective, p, cluster);
+Seconds ring_time(const Call& call) {
+  const Placement& p = call.placement;
+  const Cluster& cluster = call.cluster;
+  const Bytes moved = call.moved();
+  const int steps = ring_steps(call.collective, p.group_size);
+  const int across = std::min(steps, ring_steps(call.collective, p.num_nodes));
+  const BytesPerSecond bandwidth = ring_bandwidth(call.collective, p, cluster);
   Seconds best = seconds(std::numeric_limits<double>::infinity());
   for (const Protocol& protocol : protocols_of(kRingProtocols, cluster)) {
     best = std::min(best, cluster.inter_node.latency * (protocol.network_latency * across) +
                               inside_hop(protocol, cluster) * (steps - across) +
                               moved / (bandwidth * protocol.bandwidth));
   }
-  return best;
+  best = cluster.inter_node.base_latency + best;
+  // A single message has no ring that keeps its pipeline full.
+  if (call.collective != Collective::send_recv) return best;
+  return best + ramp(cluster.inter_node, moved, p.num_nodes);
 }
 
-// Up and down a tree over the nodes, chains inside them (all-reduce only). Medium messages leave
-// the tree's pipeline partly empty.
-Seconds tree_time(Bytes moved, const Placement& p, const Cluster& cluster) {
+// Up and down a tree over the nodes, chains inside them. Medium messages leave the tree's pipeline
+// partly empty.
+Seconds tree_time(const Call& call) {
+  const Placement& p = call.placement;
+  const Cluster& cluster = call.cluster;
+  const Bytes moved = call.moved();
   const double depth = std::ceil(std::log2(p.num_nodes));
   const BytesPerSecond bandwidth = ring_bandwidth(Collective::all_reduce, p, cluster);
   Seconds best = seconds(std::numeric_limits<double>::infinity());
@@ -133,25 +174,24 @@ Seconds tree_time(Bytes moved, const Placement& p, const Cluster& cluster) {
                               inside_hop(protocol, cluster) * (2.0 * (p.ranks_per_node - 1)) +
                               moved / (bandwidth * protocol.bandwidth));
   }
-  return best + ramp(cluster.inter_node, moved, p.num_nodes);
+  return cluster.inter_node.base_latency + (best + ramp(cluster.inter_node, moved, p.num_nodes));
 }
 
-Seconds many_nodes(Collective collective, Bytes payload, const Placement& p,
-                   const Cluster& cluster) {
-  const Link& link = cluster.inter_node;
-  const Bytes moved = payload * bus_factor(collective, p.group_size);
-  if (collective == Collective::all_to_all) {
-    return link.base_latency + ramp(link, moved, p.num_nodes) +
-           link.latency * ring_steps(collective, p.num_nodes) +
-           all_to_all_bytes(payload, p, cluster);
-  }
-  const Seconds ring = link.base_latency + ring_time(collective, moved, p, cluster);
-  if (collective == Collective::all_reduce) {
-    return std::min(ring, link.base_latency + tree_time(moved, p, cluster));
-  }
-  // A single message has no ring that keeps its pipeline full.
-  return collective == Collective::send_recv ? ring + ramp(link, moved, p.num_nodes) : ring;
-}
+// The fastest of those that apply runs, as NCCL chooses.
+struct Algorithm {
+  bool (*applies)(const Call&);
+  Seconds (*time)(const Call&);
+};
+constexpr Algorithm kAlgorithms[] = {
+    {[](const Call& call) { return call.in_node(); }, in_node_ring_time},
+    {reduces_in_switch, in_switch_time},
+    {[](const Call& call) { return !call.in_node() && call.collective != Collective::all_to_all; },
+     ring_time},
+    {[](const Call& call) { return !call.in_node() && call.collective == Collective::all_reduce; },
+     tree_time},
+    {[](const Call& call) { return !call.in_node() && call.collective == Collective::all_to_all; },
+     direct_time},
+};
 
 // Of the traffic that leaves a node, the part that leaves the node's block of switches too.
 double leaving_share(Collective collective, int nodes, int blocks) {
@@ -180,11 +220,12 @@ BytesPerSecond nic_share(Collective collective, const Placement& p, const Cluste
 Seconds collective_model_time(Collective collective, Bytes payload, const Placement& placement,
                               const Cluster& cluster) {
   if (placement.group_size <= 1 || payload.value() <= 0.0) return {};
-  if (placement.tier() == Tier::intra_node) {
-    const Link& link = placement.in_island ? cluster.island : cluster.intra_node;
-    return one_node(collective, payload, placement.group_size, link);
+  const Call call{collective, payload, placement, cluster};
+  Seconds best = seconds(std::numeric_limits<double>::infinity());
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (algorithm.applies(call)) best = std::min(best, algorithm.time(call));
   }
-  return many_nodes(collective, payload, placement, cluster);
+  return best;
 }
 
 }  // namespace meshwright
