@@ -4,7 +4,9 @@
 // forward of one runs together with a backward of the other.
 //
 // The pair costs F + B + W here, one after the other on the device: what the real overlap hides is
-// communication, which the caller leaves out of the times.
+// communication, which the caller leaves out of the times. Every pair is overlapped, which gives
+// the published bubble; DeepSeek's code keeps the first one of the middle stages apart, which
+// shortens the step by up to B - F, once.
 #pragma once
 
 #include <array>

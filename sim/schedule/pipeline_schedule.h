@@ -10,7 +10,16 @@
 
 namespace meshwright {
 
-enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_h2, zb_v, dualpipe };
+enum class PipelineSchedule {
+  gpipe,
+  one_f_one_b,
+  interleaved,
+  zb_h1,
+  zb_h2,
+  zb_v,
+  dualpipe,
+  dualpipe_v
+};
 inline constexpr std::array kPipelineScheduleNames{
     EnumName{PipelineSchedule::gpipe, "gpipe"},
     EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
@@ -18,7 +27,8 @@ inline constexpr std::array kPipelineScheduleNames{
     EnumName{PipelineSchedule::zb_h1, "zb_h1"},
     EnumName{PipelineSchedule::zb_h2, "zb_h2"},
     EnumName{PipelineSchedule::zb_v, "zb_v"},
-    EnumName{PipelineSchedule::dualpipe, "dualpipe"}};
+    EnumName{PipelineSchedule::dualpipe, "dualpipe"},
+    EnumName{PipelineSchedule::dualpipe_v, "dualpipe_v"}};
 constexpr std::string_view name_of(PipelineSchedule v) {
   return name_in(kPipelineScheduleNames, v);
 }

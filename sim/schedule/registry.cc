@@ -4,9 +4,10 @@
 namespace meshwright {
 
 // Each stands in the file of its name.
-extern const ScheduleTraits kGpipe, kOneFOneB, kInterleaved, kZbH1, kZbH2, kZbV, kDualPipe;
+extern const ScheduleTraits kGpipe, kOneFOneB, kInterleaved, kZbH1, kZbH2, kZbV, kDualPipe,
+    kDualPipeV;
 
 constinit const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> kSchedules{
-    &kGpipe, &kOneFOneB, &kInterleaved, &kZbH1, &kZbH2, &kZbV, &kDualPipe};
+    &kGpipe, &kOneFOneB, &kInterleaved, &kZbH1, &kZbH2, &kZbV, &kDualPipe, &kDualPipeV};
 
 }  // namespace meshwright

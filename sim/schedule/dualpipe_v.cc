@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// DualPipeV (deepseek-ai/DualPipe, dualpipev.py): DualPipe cut in half. The stages that hold the
+// same two chunks become one, so that half as many hold the model once, as a V; bubble and
+// activations stay.
+#include "sim/schedule/dual_program.h"
+#include "sim/schedule/parts.h"
+
+namespace meshwright {
+namespace {
+
+StageProgram program(const PipelineSizes& sizes, int stage) {
+  return dual_program({.depth = stage,
+                       .inner = sizes.stages - 1 - stage,
+                       .rounds = sizes.micro_batches - 2 * sizes.stages + stage + 1});
+}
+
+Seconds bubble(int stages, const ChunkTimes& times) { return dual_bubble(stages - 1, times); }
+
+// The forward of a chunk and the backward of the other leave together; at the model's ends, and
+// where the V turns, one of the two pairs stays.
+int sends(int stage, int stages, int /*chunks*/) {
+  return stage == 0 || stage + 1 == stages ? 1 : 2;
+}
+
+int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages + 1; }
+
+}  // namespace
+
+extern constinit const ScheduleTraits kDualPipeV{
+    .schedule = PipelineSchedule::dualpipe_v,
+    .placement = ChunkPlacement::folded,
+    .fewest_chunks = 2,
+    .most_chunks = 2,
+    .fewest_stages = 2,
+    .fewest_micro_batches = {.per_stage = 2, .more = 0},
+    .splits_backward = true,
+    .fullest_at_an_end = false,
+    .program = program,
+    .bubble = bubble,
+    .total = busiest_and_bubble,
+    .sends = sends,
+    .peak = peak};
+
+}  // namespace meshwright
