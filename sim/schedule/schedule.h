@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of a pipeline's stages, and one simulator that runs them.
-//
-// Schedules: GPipe, 1F1B, interleaved 1F1B, ZB-H1, ZB-H2, ZB-V, DualPipe, DualPipeV; each in the
-// file of its name, with its source.
+// The programs of a pipeline's stages, and one simulator that runs them. What a schedule is stands
+// in the file of its name.
 #pragma once
 
 #include "sim/schedule/traits.h"

@@ -18,9 +18,7 @@ Seconds bubble(int stages, const ChunkTimes& t) {
   return (stages - 1.0) * (t.backward_input + std::max(t.forward - t.backward_weight, Seconds{}));
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) {
-  return std::min(sizes.micro_batches, sizes.stages);
-}
+int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages; }
 
 }  // namespace
 

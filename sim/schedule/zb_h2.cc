@@ -19,9 +19,7 @@ Seconds bubble(int stages, const ChunkTimes& t) {
   return (stages - 1.0) * std::max({f + b - 2 * w, b - f, Seconds{}});
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) {
-  return std::min(sizes.micro_batches, 2 * sizes.stages - 1);
-}
+int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages - 1; }
 
 }  // namespace
 

@@ -48,9 +48,7 @@ int sends(int stage, int stages, int chunks) {
   return stage == 0 || stage + 1 == stages ? 2 : 2 * chunks;
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) {
-  return std::min(sizes.micro_batches * sizes.chunks, 2 * sizes.stages);
-}
+int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages; }
 
 }  // namespace
 
