@@ -214,7 +214,8 @@ TEST_P(WideSpace, BoundsChangeNoAnswer) {
 INSTANTIATE_TEST_SUITE_P(Schedules, WideSpace,
                          ::testing::Values(PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
                                            PipelineSchedule::interleaved, PipelineSchedule::zb_h1,
-                                           PipelineSchedule::zb_v, PipelineSchedule::dualpipe));
+                                           PipelineSchedule::zb_v, PipelineSchedule::dualpipe,
+                                           PipelineSchedule::dualpipe_v));
 
 TEST(Search, HeadroomIsLeftFree) {
   SearchOptions options = options_of(5);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/schedule/traits.h"
+
 namespace meshwright {
 namespace {
 
@@ -92,10 +94,9 @@ TEST(Stages, DualPipeHoldsEachLayerTwice) {
 }
 
 TEST(Stages, EveryScheduleCoversEachLayerEquallyOften) {
-  for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::interleaved,
-                              PipelineSchedule::zb_v, PipelineSchedule::dualpipe}) {
-    const int chunks = schedule == PipelineSchedule::gpipe ? 1 : 2;
-    const auto stages = pipeline_stages(with_layers(24), pipeline(4, chunks, schedule));
+  for (const ScheduleTraits* t : kSchedules) {
+    const auto stages =
+        pipeline_stages(with_layers(24), pipeline(4, t->fewest_chunks, t->schedule));
     std::vector<int> held(24, 0);
     for (const Stage& stage : stages) {
       for (const Chunk& chunk : stage.chunks) {
@@ -104,8 +105,7 @@ TEST(Stages, EveryScheduleCoversEachLayerEquallyOften) {
         }
       }
     }
-    const int expected = schedule == PipelineSchedule::dualpipe ? 2 : 1;
-    EXPECT_EQ(held, std::vector<int>(24, expected));
+    EXPECT_EQ(held, std::vector<int>(24, t->mirrored() ? 2 : 1));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "sim/layout/short_name.h"
 #include "sim/layout/stages.h"
 #include "sim/memory/memory.h"
+#include "sim/schedule/traits.h"
 #include "sim/step/estimate.h"
 #include "sim/step/terms.h"
 
@@ -193,25 +194,19 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
   model.num_layers = 32;
   const Cluster cluster = eight_devices();
   std::set<PipelineSchedule> looked_at;
-  for (const PipelineSchedule schedule :
-       {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
-        PipelineSchedule::zb_h1, PipelineSchedule::zb_h2, PipelineSchedule::zb_v,
-        PipelineSchedule::dualpipe}) {
+  for (const ScheduleTraits* schedule : kSchedules) {
     for (const int first : {0, 1, 2, 11}) {
       for (const int batch : {4, 8, 16, 64}) {
         Job few = job();
         few.global_batch_size = batch;
         Layout layout = tensor_pipeline_data(1, 8, 1);
-        layout.schedule = schedule;
-        const bool one_chunk = schedule != PipelineSchedule::interleaved &&
-                               schedule != PipelineSchedule::zb_v &&
-                               schedule != PipelineSchedule::dualpipe;
-        layout.virtual_pipeline_parallel_size = one_chunk ? 1 : 2;
+        layout.schedule = schedule->schedule;
+        layout.virtual_pipeline_parallel_size = schedule->fewest_chunks;
         layout.num_layers_in_first_pipeline_stage = first;
         CostTable table(model, cluster, few);
         const Evaluation found = evaluate(table, layout);
         if (found.violation && found.violation->rule != Rule::memory_capacity) continue;
-        looked_at.insert(schedule);
+        looked_at.insert(schedule->schedule);
         Bytes most;
         const std::vector<Stage> stages = pipeline_stages(model, layout);
         for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -223,7 +218,7 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
       }
     }
   }
-  EXPECT_EQ(looked_at.size(), 7U);
+  EXPECT_EQ(looked_at.size(), kSchedules.size());
 }
 
 // DualPipe's two directions meet between stages 3 and 4 of 8: where layers keep only their inputs,
