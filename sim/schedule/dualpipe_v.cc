@@ -2,6 +2,8 @@
 // DualPipeV (deepseek-ai/DualPipe, dualpipev.py): DualPipe cut in half. The stages that hold the
 // same two chunks become one, so that half as many hold the model once, as a V; bubble and
 // activations stay.
+#include <algorithm>
+
 #include "sim/schedule/dual_program.h"
 #include "sim/schedule/parts.h"
 
@@ -15,6 +17,14 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
 }
 
 Seconds bubble(int stages, const ChunkTimes& times) { return dual_bubble(stages - 1, times); }
+
+// The first stage holds embedding and head. Where it has that much more to do than the others, it
+// never waits for them; else its work is about the average one's, and each stage has its bubble.
+Seconds total(const ScheduleTraits& schedule, const PipelineLoad& load, int micro_batches) {
+  const StagesWork work = stages_work(schedule, load, micro_batches);
+  return seconds(
+      std::max(work.busiest, work.sum / load.num_stages + average_bubble(schedule, load)));
+}
 
 // The forward of a chunk and the backward of the other leave together; at the model's ends, and
 // where the V turns, one of the two pairs stays.
@@ -37,7 +47,7 @@ extern constinit const ScheduleTraits kDualPipeV{
     .fullest_at_an_end = false,
     .program = program,
     .bubble = bubble,
-    .total = busiest_and_bubble,
+    .total = total,
     .sends = sends,
     .peak = peak};
 

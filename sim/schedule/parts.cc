@@ -54,21 +54,33 @@ int sends_of_a_line(int stage, int stages, int chunks) {
   return 2 * chunks - (stage == 0 ? 1 : 0) - (stage + 1 == stages ? 1 : 0);
 }
 
-Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
-                           int micro_batches) {
+StagesWork stages_work(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
+                       int micro_batches) {
   // From both ends, each micro-batch passes only one of a stage's two chunks.
   const double passes = schedule.mirrored() ? micro_batches / 2.0 : micro_batches;
-  double busiest = 0.0;
+  StagesWork work;
   int first = 0;
   for (const StageLoad& load : pipeline.stages) {
     const double send = pipeline.send.value() * most_sends(schedule, first, load.count, pipeline);
-    busiest = std::max(busiest, passes * ((load.forward + load.backward).value() + send));
+    const double here = passes * ((load.forward + load.backward).value() + send);
+    work.busiest = std::max(work.busiest, here);
+    work.sum += here * load.count;
     first += load.count;
   }
+  return work;
+}
+
+double average_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline) {
   ChunkTimes average = pipeline.average;
   average.forward += pipeline.send;
   average.backward_input += pipeline.send;
-  return seconds(busiest + schedule.bubble(pipeline.num_stages, average).value());
+  return schedule.bubble(pipeline.num_stages, average).value();
+}
+
+Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
+                           int micro_batches) {
+  return seconds(stages_work(schedule, pipeline, micro_batches).busiest +
+                 average_bubble(schedule, pipeline));
 }
 
 StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline) {

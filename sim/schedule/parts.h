@@ -17,6 +17,13 @@ Seconds unsplit_bubble(int stages, const ChunkTimes& times);
 // Forward and backward of every chunk, but for the model's ends.
 int sends_of_a_line(int stage, int stages, int chunks);
 
+// Seconds that the stages compute and send in a step, and the bubble of the average chunk.
+struct StagesWork {
+  double busiest = 0.0, sum = 0.0;
+};
+StagesWork stages_work(const ScheduleTraits& schedule, const PipelineLoad& load, int micro_batches);
+double average_bubble(const ScheduleTraits& schedule, const PipelineLoad& load);
+
 // The busiest stage's work and the bubble of the average chunk: exact for equal stages, an
 // approximation otherwise.
 Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& load,

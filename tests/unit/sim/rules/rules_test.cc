@@ -368,7 +368,7 @@ struct Broken {
   Model model = dense();
   Layout layout{};
   int sequences = 64;
-  std::int64_t seq_length = 2048;
+  int seq_length = 2048;
   int gpus = 0;
 };
 
