@@ -69,8 +69,8 @@ std::vector<Layout> candidate_families(const Model& model, const Job& job, int r
   Cluster cluster;
   cluster.gpus_per_node = ranks;
   planner::SearchSpace space;
-  space.micro_batch_sizes = {kMicroBatches.begin(), kMicroBatches.end()};
-  space.schedules = {kDefaultSchedule};
+  space[&Layout::micro_batch_size] = {kMicroBatches.begin(), kMicroBatches.end()};
+  space[&Layout::schedule] = {kDefaultSchedule};
   std::vector<Layout> families;
   for (const planner::Cell& cell : planner::cells_of(model, cluster, space)) {
     for (const Layout& layout : planner::families_of(model, job, space, cell)) {
@@ -83,8 +83,8 @@ std::vector<Layout> candidate_families(const Model& model, const Job& job, int r
 // With and without sequence parallel and a sharded optimizer: what decides which collectives run.
 std::vector<Layout> candidate_members(const Model& model, const Job& job, const Layout& family) {
   planner::SearchSpace space;
-  space.recompute = {RecomputeGranularity::none};
-  if (family.data_parallel_size > 1) space.zero_stages = {0, 1};
+  space[&Layout::recompute_granularity] = {RecomputeGranularity::none};
+  if (family.data_parallel_size > 1) space[&Layout::zero_stage] = {0, 1};
   std::vector<Layout> members = planner::members_of(space, family);
   std::erase_if(members, [&](const Layout& layout) {
     return check_layout(model, job, layout, 0).has_value();

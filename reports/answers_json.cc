@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/answers_json.h"
 
-#include "planner/search/brief_name.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -10,7 +9,7 @@ namespace {
 // A layout with the names that people read.
 Json named(const Layout& layout) {
   return {{"short_name", short_name(layout)},
-          {"brief_name", planner::brief_name(layout)},
+          {"brief_name", brief_name(layout)},
           {"layout", meshwright::to_json(layout)}};
 }
 
@@ -92,7 +91,7 @@ Json to_json(const planner::Confidence& confidence, const planner::Plan& plan) {
   for (const planner::AgainstRunnerUp& a : confidence.against) {
     json["against"].push_back({{"rank", a.rank + 1},
                                {"short_name", short_name(plan.ranked[a.rank].layout)},
-                               {"brief_name", planner::brief_name(plan.ranked[a.rank].layout)},
+                               {"brief_name", brief_name(plan.ranked[a.rank].layout)},
                                {"probability_winner_is_faster", a.probability_winner_is_faster},
                                {"difference_seconds", a.difference.value()},
                                {"deviation_seconds", a.deviation.value()},
@@ -102,12 +101,11 @@ Json to_json(const planner::Confidence& confidence, const planner::Plan& plan) {
   }
   json["proposed_runs"] = Json::array();
   for (const planner::ProposedRun& run : confidence.proposed_runs) {
-    json["proposed_runs"].push_back(
-        {{"rank", run.rank + 1},
-         {"short_name", short_name(plan.ranked[run.rank].layout)},
-         {"brief_name", planner::brief_name(plan.ranked[run.rank].layout)},
-         {"runs", run.runs},
-         {"reason", run.reason}});
+    json["proposed_runs"].push_back({{"rank", run.rank + 1},
+                                     {"short_name", short_name(plan.ranked[run.rank].layout)},
+                                     {"brief_name", brief_name(plan.ranked[run.rank].layout)},
+                                     {"runs", run.runs},
+                                     {"reason", run.reason}});
   }
   return json;
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "planner/search/brief_name.h"
 #include "reports/plan_json.h"
 #include "sim/json/reader.h"
 #include "sim/layout/short_name.h"
@@ -107,7 +106,7 @@ std::vector<Table> diff_tables(const planner::PlanDiff& diff) {
                 {}};
   for (const planner::LayoutChange& change : diff.layouts) {
     ranking.rows.push_back({rank_cell(change.rank_before), rank_cell(change.rank_after),
-                            planner::brief_name(change.layout), step_cell(change.before),
+                            brief_name(change.layout), step_cell(change.before),
                             step_cell(change.after), change_cell(change),
                             memory_cell(change.before), memory_cell(change.after)});
   }

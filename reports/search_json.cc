@@ -5,120 +5,113 @@
 
 #include <algorithm>
 
-#include "planner/search/space.h"
 #include "sim/json/reader.h"
-#include "sim/layout/layout.h"
-#include "sim/layout/short_name.h"
+#include "sim/layout/fields.h"
 
 namespace meshwright::reports {
 namespace {
 
-// Every axis of a space with its name in JSON; `visit` gets a table of words for those that have
-// one.
-template <typename Space, typename Visit>
-void for_each_axis(Space& space, Visit visit) {
-  visit("tensor_parallel_sizes", space.tensor_parallel_sizes);
-  visit("pipeline_parallel_sizes", space.pipeline_parallel_sizes);
-  visit("virtual_pipeline_parallel_sizes", space.virtual_pipeline_parallel_sizes);
-  visit("context_parallel_sizes", space.context_parallel_sizes);
-  visit("expert_parallel_sizes", space.expert_parallel_sizes);
-  visit("expert_tensor_parallel_sizes", space.expert_tensor_parallel_sizes);
-  visit("micro_batch_sizes", space.micro_batch_sizes);
-  visit("zero_stages", space.zero_stages);
-  visit("zero_shard_sizes", space.zero_shard_sizes);
-  visit("sequence_parallel", space.sequence_parallel);
-  visit("recompute_granularity", space.recompute, kRecomputeGranularityNames);
-  visit("recompute_num_layers", space.recompute_num_layers);
-  visit("schedules", space.schedules, kPipelineScheduleNames);
-  visit("stage_splits", space.stage_splits);
-  visit("cp_comm_types", space.cp_comm_types, kContextParallelAlgorithmNames);
-  visit("rank_orders", space.rank_orders, planner::kLauncherRankOrderNames);
-  visit("overlap_grad_reduce", space.overlap_grad_reduce);
-  visit("overlap_param_gather", space.overlap_param_gather);
-  visit("overlap_p2p_comm", space.overlap_p2p_comm);
-  visit("tp_comm_overlap", space.tp_comm_overlap);
-  visit("scatter_gather_p2p", space.scatter_gather_p2p);
-  visit("optimizer_offload", space.optimizer_offload);
-  visit("cpu_offloading_num_layers", space.cpu_offloading_num_layers);
+// Sizes, stages and schedules are counted in the plural, switches and recompute are not.
+template <typename T>
+std::string list_name(const Field<T>& field) {
+  const std::string name(field.name);
+  const bool plural = std::is_same_v<T, bool> || name.back() == 's' || name.back() == 'y';
+  return plural ? name : name + "s";
 }
 
-struct Writer {
-  Json& json;
+template <typename T>
+Json to_json(const Field<T>& field, const T& value) {
+  return value_text(field, value);
+}
+Json to_json(const Field<int>& /*field*/, int value) { return value; }
+Json to_json(const Field<bool>& /*field*/, bool value) { return value; }
 
-  template <typename Value>
-  void operator()(const char* name, const std::vector<Value>& values) const {
-    json[name] = values;
+Json to_json(const planner::StageSplit& s) {
+  return {{"num_layers_in_first_pipeline_stage", s.num_layers_in_first_pipeline_stage},
+          {"num_layers_in_last_pipeline_stage", s.num_layers_in_last_pipeline_stage},
+          {"account_for_embedding_in_pipeline_split", s.account_for_embedding_in_pipeline_split},
+          {"account_for_loss_in_pipeline_split", s.account_for_loss_in_pipeline_split}};
+}
+
+planner::StageSplit split_from(ObjectReader reader) {
+  const planner::StageSplit otherwise;
+  const planner::StageSplit split{
+      reader.optional_int("num_layers_in_first_pipeline_stage",
+                          otherwise.num_layers_in_first_pipeline_stage),
+      reader.optional_int("num_layers_in_last_pipeline_stage",
+                          otherwise.num_layers_in_last_pipeline_stage),
+      reader.optional_bool("account_for_embedding_in_pipeline_split",
+                           otherwise.account_for_embedding_in_pipeline_split),
+      reader.optional_bool("account_for_loss_in_pipeline_split",
+                           otherwise.account_for_loss_in_pipeline_split)};
+  reader.finish();
+  return split;
+}
+
+// One value of a list.
+struct Item {
+  const ObjectReader& reader;
+  const std::string& list;
+  const nlohmann::json& value;
+
+  void read(const Field<int>& /*field*/, std::vector<int>& to) const {
+    if (!value.is_number_integer()) reader.fail(list, "must be an array of integers");
+    to.push_back(value.get<int>());
   }
-  template <typename Value, typename Names>
-  void operator()(const char* name, const std::vector<Value>& values, const Names&) const {
-    json[name] = Json::array();
-    for (const Value& value : values) json[name].push_back(name_of(value));
+  void read(const Field<bool>& /*field*/, std::vector<bool>& to) const {
+    if (!value.is_boolean()) reader.fail(list, "must be an array of true and false");
+    to.push_back(value.get<bool>());
   }
-  void operator()(const char* name, const std::vector<planner::StageSplit>& splits) const {
-    json[name] = Json::array();
-    for (const planner::StageSplit& s : splits) {
-      json[name].push_back(
-          {{"num_layers_in_first_pipeline_stage", s.num_layers_in_first_pipeline_stage},
-           {"num_layers_in_last_pipeline_stage", s.num_layers_in_last_pipeline_stage},
-           {"account_for_embedding_in_pipeline_split", s.account_for_embedding_in_pipeline_split},
-           {"account_for_loss_in_pipeline_split", s.account_for_loss_in_pipeline_split}});
+  template <typename T>
+  void read(const Field<T>& field, std::vector<T>& to) const {
+    const auto names = field.values.names;
+    const auto found = std::find_if(names.begin(), names.end(),
+                                    [&](const auto& entry) { return value == entry.name; });
+    if (found == names.end()) reader.fail(list, fmt::format("unknown word {}", value.dump()));
+    to.push_back(found->value);
+  }
+};
+
+Json to_json(const planner::SearchSpace& space) {
+  Json json;
+  for_each_field([&](const auto& field) {
+    if (field.option.empty()) return;
+    Json& list = json[list_name(field)] = Json::array();
+    for (const auto value : space[field.member]) list.push_back(to_json(field, value));
+  });
+  Json& splits = json["stage_splits"] = Json::array();
+  for (const planner::StageSplit& split : space.stage_splits) splits.push_back(to_json(split));
+  return json;
+}
+
+planner::SearchSpace space_from(ObjectReader reader) {
+  planner::SearchSpace space;
+  for_each_field([&](const auto& field) {
+    const std::string list = list_name(field);
+    if (field.option.empty() || !reader.has(list)) return;
+    for (const nlohmann::json& value : reader.required_array(list)) {
+      Item{reader, list, value}.read(field, space[field.member]);
     }
+  });
+  if (!reader.has("stage_splits")) {
+    reader.finish();
+    return space;
   }
-};
-
-struct Reader {
-  ObjectReader& reader;
-
-  template <typename Read>
-  void each(const char* name, Read read) const {
-    if (!reader.has(name)) return;
-    for (const nlohmann::json& value : reader.required_array(name)) read(value);
+  for (const nlohmann::json& split : reader.required_array("stage_splits")) {
+    space.stage_splits.push_back(split_from(
+        {split, reader.file(),
+         fmt::format("{}/{}", reader.pointer_to("stage_splits"), space.stage_splits.size())}));
   }
-  void operator()(const char* name, std::vector<int>& values) const {
-    each(name, [&](const nlohmann::json& value) {
-      if (!value.is_number_integer()) reader.fail(name, "must be an array of integers");
-      values.push_back(value.get<int>());
-    });
-  }
-  void operator()(const char* name, std::vector<bool>& values) const {
-    each(name, [&](const nlohmann::json& value) {
-      if (!value.is_boolean()) reader.fail(name, "must be an array of true and false");
-      values.push_back(value.get<bool>());
-    });
-  }
-  template <typename Value, typename Names>
-  void operator()(const char* name, std::vector<Value>& values, const Names& names) const {
-    each(name, [&](const nlohmann::json& word) {
-      const auto* found = std::find_if(names.begin(), names.end(),
-                                       [&](const auto& entry) { return word == entry.name; });
-      if (found == names.end()) reader.fail(name, fmt::format("unknown word {}", word.dump()));
-      values.push_back(found->value);
-    });
-  }
-  void operator()(const char* name, std::vector<planner::StageSplit>& splits) const {
-    each(name, [&](const nlohmann::json& value) {
-      ObjectReader split(value, reader.file(),
-                         fmt::format("{}/{}", reader.pointer_to(name), splits.size()));
-      const planner::StageSplit otherwise;
-      splits.push_back({split.optional_int("num_layers_in_first_pipeline_stage",
-                                           otherwise.num_layers_in_first_pipeline_stage),
-                        split.optional_int("num_layers_in_last_pipeline_stage",
-                                           otherwise.num_layers_in_last_pipeline_stage),
-                        split.optional_bool("account_for_embedding_in_pipeline_split",
-                                            otherwise.account_for_embedding_in_pipeline_split),
-                        split.optional_bool("account_for_loss_in_pipeline_split",
-                                            otherwise.account_for_loss_in_pipeline_split)});
-      split.finish();
-    });
-  }
-};
+  reader.finish();
+  return space;
+}
 
 }  // namespace
 
 Json search_options_to_json(const planner::SearchOptions& options) {
-  Json json{{"top", options.top}, {"memory_headroom", options.memory_headroom}};
-  for_each_axis(options.space, Writer{json["space"]});
-  return json;
+  return {{"top", options.top},
+          {"memory_headroom", options.memory_headroom},
+          {"space", to_json(options.space)}};
 }
 
 planner::SearchOptions search_options_from_json(const nlohmann::json& json, const std::string& file,
@@ -127,11 +120,7 @@ planner::SearchOptions search_options_from_json(const nlohmann::json& json, cons
   planner::SearchOptions options;
   options.top = reader.optional_int("top", options.top);
   options.memory_headroom = reader.optional_number("memory_headroom", 0.0, {.high = 1.0});
-  if (reader.has("space")) {
-    ObjectReader space = reader.required_object("space");
-    for_each_axis(options.space, Reader{space});
-    space.finish();
-  }
+  if (reader.has("space")) options.space = space_from(reader.required_object("space"));
   reader.finish();
   return options;
 }

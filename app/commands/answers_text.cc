@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "planner/search/brief_name.h"
 #include "reports/table.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
@@ -28,7 +28,7 @@ std::string confidence_text(const planner::Confidence& confidence, const planner
   text += "  these real runs would settle it (meshwright trial runs them):\n";
   for (const planner::ProposedRun& run : confidence.proposed_runs) {
     text += fmt::format("  {} x rank {}, {}: {}\n", run.runs, run.rank + 1,
-                        planner::brief_name(plan.ranked[run.rank].layout), run.reason);
+                        brief_name(plan.ranked[run.rank].layout), run.reason);
   }
   return text;
 }

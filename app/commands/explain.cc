@@ -13,12 +13,12 @@
 #include "app/terminal.h"
 #include "planner/questions/explanation.h"
 #include "planner/questions/rank_map.h"
-#include "planner/search/brief_name.h"
 #include "planner/search/rejection.h"
 #include "reports/plan_json.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
@@ -49,7 +49,7 @@ int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layo
   const RuleText& text = rule_text(violation.rule);
   std::string change = planner::smallest_change(table, layout, limit);
   if (change.empty()) change = planner::change_on_more_gpus(table, layout, limit);
-  print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", planner::brief_name(layout),
+  print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", brief_name(layout),
         describe(violation, plan.model, plan.job, layout), text.name, text.reason, text.remedy);
   print("  smallest change that admits it: {}\n",
         change.empty() ? "none of the single changes that were tried" : change);
@@ -61,7 +61,7 @@ int explain_none(const MeantLayout& meant) {
   print("{}None runs:\n", meant.note);
   for (const planner::Rejection& r : meant.rejections) {
     print("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
-          planner::brief_name(r.nearest.layout), r.sentence,
+          brief_name(r.nearest.layout), r.sentence,
           r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
   }
   if (meant.rejections.empty()) print("  these sizes do not multiply to the GPU count.\n");
@@ -106,7 +106,7 @@ int explain_layout(const Options& options) {
   if (const int* code = std::get_if<int>(&mine)) return *code;
   const auto& layout = std::get<Estimate>(mine);
   if (plan.layouts.empty() && options.versus == "1") {
-    print("{} runs in {:.4g} s; the plan has no winner.\n", planner::brief_name(layout.layout),
+    print("{} runs in {:.4g} s; the plan has no winner.\n", brief_name(layout.layout),
           layout.step_time.value());
     return kDone;
   }

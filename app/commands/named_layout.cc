@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <sstream>
 
 #include "app/files.h"
 #include "planner/search/space.h"
 #include "sim/base/error.h"
+#include "sim/json/layout_line.h"
+#include "sim/layout/fields.h"
 
 namespace meshwright::app {
 namespace {
@@ -21,65 +22,22 @@ bool is_number(const std::string& text) {
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// "tp8" as tables print it is "tp=8"; flags and "recompute=full" are as they are typed.
-std::string as_typed(const std::string& word) {
-  const std::size_t digit = word.find_first_of("0123456789");
-  const bool size = digit != std::string::npos && digit > 0 &&
-                    word.find('=') == std::string::npos && is_number(word.substr(digit));
-  return size ? word.substr(0, digit) + "=" + word.substr(digit) : word;
-}
-
-std::string with_commas(const std::string& printed) {
-  std::string text;
-  std::istringstream words(printed);
-  for (std::string word; words >> word;) {
-    if (!text.empty()) text += ',';
-    text += as_typed(word);
-  }
-  return text;
-}
-
-std::vector<std::string> names_in(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string item = text.substr(begin, end - begin);
-    names.push_back(item.substr(0, item.find('=')));
-    begin = end + 1;
-  }
-  return names;
-}
-
-bool has(const std::vector<std::string>& names, std::string_view brief, std::string_view full) {
-  return std::find(names.begin(), names.end(), brief) != names.end() ||
-         std::find(names.begin(), names.end(), full) != names.end();
+bool says(const LayoutLine& line, std::string_view field) {
+  return std::find(line.fields.begin(), line.fields.end(), field) != line.fields.end();
 }
 
 // The plan's space with the axes that were named held at their values; nothing when the text names
-// more than axes, and so a whole layout.
+// more than axes, or a switch that only whole layouts tell, and so a whole layout.
 std::optional<planner::SearchSpace> open_space(const planner::SearchSpace& plan,
-                                               const std::vector<std::string>& names,
-                                               const Layout& layout) {
+                                               const LayoutLine& line) {
   planner::SearchSpace space = plan;
-  std::size_t axes = 0;
-  const auto hold = [&](auto& values, std::string_view brief, std::string_view full, auto value) {
-    if (!has(names, brief, full)) return;
-    values = {value};
-    ++axes;
-  };
-  hold(space.tensor_parallel_sizes, "tp", "tensor_parallel_size", layout.tensor_parallel_size);
-  hold(space.pipeline_parallel_sizes, "pp", "pipeline_parallel_size",
-       layout.pipeline_parallel_size);
-  hold(space.virtual_pipeline_parallel_sizes, "vpp", "virtual_pipeline_parallel_size",
-       layout.virtual_pipeline_parallel_size);
-  hold(space.context_parallel_sizes, "cp", "context_parallel_size", layout.context_parallel_size);
-  hold(space.expert_parallel_sizes, "ep", "expert_parallel_size", layout.expert_parallel_size);
-  hold(space.micro_batch_sizes, "mbs", "micro_batch_size", layout.micro_batch_size);
-  hold(space.zero_stages, "zero", "zero_stage", layout.zero_stage);
-  hold(space.sequence_parallel, "sp", "sequence_parallel", layout.sequence_parallel);
-  hold(space.recompute, "recompute", "recompute_granularity", layout.recompute_granularity);
-  hold(space.schedules, "schedule", "schedule", layout.schedule);
-  if (axes != names.size()) return std::nullopt;
+  std::size_t held = 0;
+  for_each_field([&](const auto& field) {
+    if (field.option.empty() || !field.in_brief_name || !says(line, field.name)) return;
+    space[field.member] = {line.layout.*field.member};
+    ++held;
+  });
+  if (held != line.fields.size()) return std::nullopt;
   return space;
 }
 
@@ -116,19 +74,19 @@ MeantLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 
 MeantLayout meant_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
-  const bool printed = !std::filesystem::exists(text) && text.find(' ') != std::string::npos;
-  const std::string typed = printed ? with_commas(text) : text;
   MeantLayout meant;
-  meant.layout = load_layout(typed);
-  if (std::filesystem::exists(text)) return meant;
-  const std::vector<std::string> names = names_in(typed);
-  const auto space = open_space(plan.search.space, names, *meant.layout);
-  if (space) return best_with(plan, *space, typed);
-  const bool overlaps_named = std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.find("overlap") != std::string::npos;
-  });
+  if (std::filesystem::exists(text)) {
+    meant.layout = load_layout(text);
+    return meant;
+  }
+  const LayoutLine line = layout_line_from_text(text);
+  meant.layout = line.layout;
+  if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
+  const bool overlaps_named = std::any_of(
+      line.fields.begin(), line.fields.end(),
+      [](const std::string& name) { return name.find("overlap") != std::string::npos; });
   if (!overlaps_named) {
-    const std::vector<bool>& asked = plan.search.space.overlap_grad_reduce;
+    const std::vector<bool>& asked = plan.search.space[&Layout::overlap_grad_reduce];
     planner::set_overlaps(*meant.layout, asked.empty() || asked.front());
     meant.note = "Overlap switches are those that the plan's search sets.\n";
   }

@@ -8,11 +8,8 @@
 #include <array>
 #include <charconv>
 
-#include "planner/search/space.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
-#include "sim/layout/layout.h"
-#include "sim/schedule/traits.h"
 
 namespace meshwright::app {
 namespace {
@@ -39,14 +36,15 @@ int whole_number(const std::string& flag, const std::string& text) {
   return value;
 }
 
-template <typename Names>
-auto word_list(const std::string& flag, const std::string& text, const Names& names) {
-  std::vector<decltype(names[0].value)> values;
+template <typename T>
+std::vector<T> values_from(const Field<T>& field, const std::string& text) {
+  const std::string flag(field.option);
+  std::vector<T> values;
   if (text.empty()) return values;
   for (const std::string& word : comma_separated(text)) {
     std::vector<std::string> allowed;
     const std::size_t before = values.size();
-    for (const auto& entry : names) {
+    for (const auto& entry : field.values.names) {
       allowed.emplace_back(entry.name);
       if (entry.name == word) values.push_back(entry.value);
     }
@@ -69,6 +67,13 @@ std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
     values.push_back(on);
   }
   return values;
+}
+
+std::vector<int> values_from(const Field<int>& field, const std::string& text) {
+  return int_list(std::string(field.option), text);
+}
+std::vector<bool> values_from(const Field<bool>& field, const std::string& text) {
+  return bool_list(std::string(field.option), text);
 }
 
 std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
@@ -113,41 +118,28 @@ std::vector<int> int_list(const std::string& flag, const std::string& text) {
 
 namespace {
 
-std::string schedule_names(bool searched_by_default) {
-  std::string names;
-  for (const ScheduleTraits* t : kSchedules) {
-    if (searched_by_default && !t->searched_by_default) continue;
-    names += names.empty() ? "" : ", ";
-    names += name_of(t->schedule);
+template <typename T>
+std::string help_of(const Field<T>& field) {
+  std::string text;
+  if constexpr (!std::is_same_v<T, int> && !std::is_same_v<T, bool>) {
+    for (const auto& entry : field.values.names) text += fmt::format("{}, ", entry.name);
+    text.replace(text.size() - 2, 2, "; ");
   }
-  return names;
+  return text.append(field.help);
 }
 
 }  // namespace
 
 void add_space_options(CLI::App& command, SpaceOptions& options) {
-  const auto add = [&](const char* name, std::string& value, const std::string& help) {
-    command.add_option(name, value, help)->group("Search space (lists: 1,2,4 or 1..16)");
+  constexpr const char* kGroup = "Search space (lists: 1,2,4 or 1..16)";
+  const auto add = [&](std::string_view name, std::string& value, const std::string& help) {
+    command.add_option(std::string(name), value, help)->group(kGroup);
   };
-  add("--tp", options.tp, "Tensor-parallel sizes; default: powers of two and divisors of a node");
-  add("--pp", options.pp, "Pipeline-parallel sizes; default: divisors of the GPU count");
-  add("--vpp", options.vpp, "Model chunks a stage; default: divisors of a stage's layers");
-  add("--cp", options.cp, "Context-parallel sizes; default: 1");
-  add("--ep", options.ep, "Expert-parallel sizes; default: divisors of the experts");
-  add("--mbs", options.mbs, "Micro-batch sizes; default: powers of two");
-  add("--zero", options.zero, "ZeRO stages, 0 to 3; default: all");
-  add("--sp", options.sp, "Sequence parallel: true, false; default: both");
-  add("--recompute", options.recompute, "none, selective, full; default: all");
-  add("--schedule", options.schedule,
-      fmt::format("{}; default: {}", schedule_names(false), schedule_names(true)));
-  add("--etp", options.etp, "Expert-tensor-parallel sizes; default: as tensor");
-  add("--zero-shard", options.zero_shard,
-      "Ranks that share one copy of sharded state; 0: all data ranks, the default");
-  add("--recompute-layers", options.recompute_layers,
-      "Layers of a stage that full recompute covers; 0: all, the default");
-  add("--cp-comm", options.cp_comm, "p2p, all_gather, a2a; default: p2p");
-  add("--rank-order", options.rank_order,
-      "tp-cp-ep-dp-pp, tp-cp-ep-pp-dp (--use-tp-pp-dp-mapping); default: the first");
+  auto* text = options.axes.begin();
+  for_each_field([&](const auto& field) {
+    if (!field.option.empty()) add(field.option, *text, help_of(field));
+    ++text;
+  });
   add("--first-stage-layers", options.first_stage_layers,
       "Layers of the first stage; 0: as the others, the default");
   add("--last-stage-layers", options.last_stage_layers,
@@ -155,49 +147,18 @@ void add_space_options(CLI::App& command, SpaceOptions& options) {
   add("--count-embedding-and-loss", options.account_embedding_loss,
       "Embedding and loss count as layers in the split: true, false; default: where layers do not "
       "divide");
-  add("--overlap-grad-reduce", options.overlap_grad_reduce, "true, false; default: true");
-  add("--overlap-param-gather", options.overlap_param_gather,
-      "true, false; default: true where gradients overlap and the optimizer is sharded");
-  add("--overlap-p2p", options.overlap_p2p, "true, false; default: true when interleaved");
-  add("--tp-overlap", options.tp_overlap, "Tensor-parallel overlap: true, false; default: false");
-  add("--scatter-gather", options.scatter_gather,
-      "Scatter-gather messages between stages: true, false; default: false");
-  add("--optimizer-offload", options.optimizer_offload, "true, false; default: false");
-  add("--offload-layers", options.offload_layers,
-      "Layers of a stage whose activations go to the host; default: 0");
   command
       .add_flag("--no-overlap-grad-reduce", options.no_overlap,
                 "Data-parallel communication waits for the compute")
-      ->group("Search space (lists: 1,2,4 or 1..16)");
+      ->group(kGroup);
 }
 
 planner::SearchSpace space_of(const SpaceOptions& options) {
   planner::SearchSpace space;
-  space.tensor_parallel_sizes = int_list("--tp", options.tp);
-  space.pipeline_parallel_sizes = int_list("--pp", options.pp);
-  space.virtual_pipeline_parallel_sizes = int_list("--vpp", options.vpp);
-  space.context_parallel_sizes = int_list("--cp", options.cp);
-  space.expert_parallel_sizes = int_list("--ep", options.ep);
-  space.micro_batch_sizes = int_list("--mbs", options.mbs);
-  space.zero_stages = int_list("--zero", options.zero);
-  space.sequence_parallel = bool_list("--sp", options.sp);
-  space.recompute = word_list("--recompute", options.recompute, kRecomputeGranularityNames);
-  space.schedules = word_list("--schedule", options.schedule, kPipelineScheduleNames);
-  space.expert_tensor_parallel_sizes = int_list("--etp", options.etp);
-  space.zero_shard_sizes = int_list("--zero-shard", options.zero_shard);
-  space.recompute_num_layers = int_list("--recompute-layers", options.recompute_layers);
-  space.cp_comm_types = word_list("--cp-comm", options.cp_comm, kContextParallelAlgorithmNames);
-  space.rank_orders =
-      word_list("--rank-order", options.rank_order, planner::kLauncherRankOrderNames);
+  const auto* text = options.axes.begin();
+  for_each_field([&](const auto& field) { space[field.member] = values_from(field, *text++); });
   space.stage_splits = stage_splits(options);
-  space.overlap_grad_reduce = bool_list("--overlap-grad-reduce", options.overlap_grad_reduce);
-  space.overlap_param_gather = bool_list("--overlap-param-gather", options.overlap_param_gather);
-  space.overlap_p2p_comm = bool_list("--overlap-p2p", options.overlap_p2p);
-  space.tp_comm_overlap = bool_list("--tp-overlap", options.tp_overlap);
-  space.scatter_gather_p2p = bool_list("--scatter-gather", options.scatter_gather);
-  space.optimizer_offload = bool_list("--optimizer-offload", options.optimizer_offload);
-  space.cpu_offloading_num_layers = int_list("--offload-layers", options.offload_layers);
-  if (options.no_overlap) space.overlap_grad_reduce = {false};
+  if (options.no_overlap) space[&Layout::overlap_grad_reduce] = {false};
   return space;
 }
 

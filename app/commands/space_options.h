@@ -2,9 +2,11 @@
 // The axes of a search on the command line: --tp 1,2,4 --pp 1..16 --sp true.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "planner/search/search.h"
+#include "sim/layout/fields.h"
 
 namespace CLI {
 class App;
@@ -13,10 +15,8 @@ class App;
 namespace meshwright::app {
 
 struct SpaceOptions {
-  std::string tp, pp, vpp, cp, ep, etp, mbs, zero, zero_shard, sp, recompute, recompute_layers,
-      schedule, cp_comm, rank_order, overlap_grad_reduce, overlap_param_gather, overlap_p2p,
-      tp_overlap, scatter_gather, optimizer_offload, offload_layers, first_stage_layers,
-      last_stage_layers, account_embedding_loss;
+  std::array<std::string, kNumLayoutFields> axes;  // as typed, by row of the table of fields
+  std::string first_stage_layers, last_stage_layers, account_embedding_loss;
   bool no_overlap = false;
 };
 

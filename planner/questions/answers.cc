@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/search/brief_name.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
 

@@ -7,7 +7,8 @@
 #include <cmath>
 
 #include "planner/questions/answers.h"
-#include "planner/search/brief_name.h"
+#include "sim/layout/fields.h"
+#include "sim/layout/short_name.h"
 #include "sim/step/terms.h"
 
 namespace meshwright::planner {
@@ -16,72 +17,40 @@ namespace {
 constexpr double kTermWorthALine = 0.005;  // of the slower step
 constexpr std::size_t kMostOvertakes = 3;
 
-// Collects "name a against b" for sizes that differ.
-class Differences {
- public:
-  template <typename T>
-  void add(std::string_view name, const T& a, const T& b) {
-    if (a == b) return;
-    text_ += fmt::format("{}{} {} against {}", text_.empty() ? "" : ", ", name, a, b);
-  }
-  [[nodiscard]] std::string text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-std::string_view on_off(bool on) { return on ? "on" : "off"; }
-
-void add_shape(Differences& d, const Layout& a, const Layout& b) {
-  d.add("tp", a.tensor_parallel_size, b.tensor_parallel_size);
-  d.add("cp", a.context_parallel_size, b.context_parallel_size);
-  d.add("ep", a.expert_parallel_size, b.expert_parallel_size);
-  d.add("mbs", a.micro_batch_size, b.micro_batch_size);
-  d.add("sp", on_off(a.sequence_parallel), on_off(b.sequence_parallel));
-}
-
-void add_pipeline(Differences& d, const Layout& a, const Layout& b, int batch) {
-  d.add("pp", a.pipeline_parallel_size, b.pipeline_parallel_size);
-  d.add("vpp", a.virtual_pipeline_parallel_size, b.virtual_pipeline_parallel_size);
-  d.add("micro-batches", num_micro_batches(batch, a), num_micro_batches(batch, b));
-  d.add("schedule", name_of(a.schedule), name_of(b.schedule));
-}
-
-void add_data(Differences& d, const Layout& a, const Layout& b) {
-  d.add("dp", a.data_parallel_size, b.data_parallel_size);
-  d.add("zero", a.zero_stage, b.zero_stage);
-  d.add("tp x pp", a.tensor_parallel_size * a.pipeline_parallel_size,
-        b.tensor_parallel_size * b.pipeline_parallel_size);
-}
-
-std::string sizes_behind(TermKind kind, const Layout& a, const Layout& b, int batch) {
-  Differences d;
+// The parts of the cost that a term comes from.
+unsigned parts_behind(TermKind kind) {
+  const auto bits = [](auto... parts) { return (0U | ... | (1U << static_cast<unsigned>(parts))); };
   switch (kind) {
     case TermKind::pipeline_bubble:
-      add_pipeline(d, a, b, batch);
-      break;
+      return bits(CostPart::shape);
     case TermKind::pipeline_communication:
-      add_pipeline(d, a, b, batch);
-      d.add("overlap_p2p_comm", on_off(a.overlap_p2p_comm), on_off(b.overlap_p2p_comm));
-      break;
+      return bits(CostPart::shape, CostPart::send);
     case TermKind::data_parallel_communication:
-      add_data(d, a, b);
-      d.add("overlap_grad_reduce", on_off(a.overlap_grad_reduce), on_off(b.overlap_grad_reduce));
-      if (a.overlap_grad_reduce)
-        d.add("overlapped with a micro-batch of", a.micro_batch_size, b.micro_batch_size);
-      break;
     case TermKind::optimizer:
-      add_data(d, a, b);
-      break;
+      return bits(CostPart::data);
     case TermKind::recompute:
-      d.add("recompute", name_of(a.recompute_granularity), name_of(b.recompute_granularity));
-      add_shape(d, a, b);
-      break;
+    case TermKind::offload:
+      return bits(CostPart::units, CostPart::treatment, CostPart::shape);
     default:
-      add_shape(d, a, b);
-      d.add("layers a stage over", a.pipeline_parallel_size, b.pipeline_parallel_size);
+      return bits(CostPart::units, CostPart::shape);
   }
-  return d.text();
+}
+
+// "name a against b" for what differs of the fields that a term's parts read, and for the
+// micro-batches that each stage works through.
+std::string sizes_behind(TermKind kind, const Layout& a, const Layout& b, int batch) {
+  const unsigned parts = parts_behind(kind);
+  std::string text;
+  const auto add = [&](std::string_view name, const auto& mine, const auto& other) {
+    text += fmt::format("{}{} {} against {}", text.empty() ? "" : ", ", name, mine, other);
+  };
+  for (const FieldDifference& field : differences(a, b)) {
+    if ((field.read_by & parts) != 0) add(field.short_name, field.a, field.b);
+  }
+  const int mine = num_micro_batches(batch, a);
+  const int other = num_micro_batches(batch, b);
+  if (kind == TermKind::pipeline_bubble && mine != other) add("micro-batches", mine, other);
+  return text;
 }
 
 std::string spoken(TermKind kind) {

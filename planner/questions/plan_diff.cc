@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "planner/search/brief_name.h"
 #include "sim/base/error.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <charconv>
 
-#include "planner/search/brief_name.h"
 #include "sim/base/error.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
 namespace {

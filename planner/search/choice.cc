@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "planner/search/brief_name.h"
 #include "planner/search/contenders.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
 namespace {

@@ -47,7 +47,7 @@ std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options
   SearchOptions part = options;
   part.top = kPerTensorSize;
   for (const int tensor : tensor_sizes(plan, options.space)) {
-    part.space.tensor_parallel_sizes = {tensor};
+    part.space[&Layout::tensor_parallel_size] = {tensor};
     Plan found = search(plan.model, plan.cluster, plan.job, part);
     std::move(found.ranked.begin(), found.ranked.end(), std::back_inserter(pool));
   }

@@ -2,10 +2,12 @@
 // Looks at every layout of a space and keeps the best, exactly.
 #pragma once
 
-#include <array>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "planner/search/plan.h"
+#include "sim/layout/fields.h"
 
 namespace meshwright::planner {
 
@@ -18,31 +20,48 @@ struct StageSplit {
   bool operator==(const StageSplit&) const = default;
 };
 
-// Values to try on each axis; an empty list means the default that space.h names.
-struct SearchSpace {
-  std::vector<int> tensor_parallel_sizes;
-  std::vector<int> pipeline_parallel_sizes;
-  std::vector<int> virtual_pipeline_parallel_sizes;
-  std::vector<int> context_parallel_sizes;
-  std::vector<int> expert_parallel_sizes;
-  std::vector<int> expert_tensor_parallel_sizes;
-  std::vector<int> micro_batch_sizes;
-  std::vector<int> zero_stages;
-  std::vector<int> zero_shard_sizes;
-  std::vector<bool> sequence_parallel;
-  std::vector<RecomputeGranularity> recompute;
-  std::vector<int> recompute_num_layers;  // of a stage, where recompute is full; 0: all
-  std::vector<PipelineSchedule> schedules;
+// Values to try on each axis: space[&Layout::zero_stage] = {0, 1}. An empty list means the default
+// that space.h names.
+class SearchSpace {
+ public:
+  template <typename T>
+  std::vector<T>& operator[](T Layout::*field) {
+    return *find(lists_, field);
+  }
+  template <typename T>
+  const std::vector<T>& operator[](T Layout::*field) const {
+    return *find(lists_, field);
+  }
   std::vector<StageSplit> stage_splits;
-  std::vector<ContextParallelAlgorithm> cp_comm_types;
-  std::vector<RankOrder> rank_orders;
-  std::vector<bool> overlap_grad_reduce;
-  std::vector<bool> overlap_param_gather;
-  std::vector<bool> overlap_p2p_comm;
-  std::vector<bool> tp_comm_overlap;
-  std::vector<bool> scatter_gather_p2p;
-  std::vector<bool> optimizer_offload;
-  std::vector<int> cpu_offloading_num_layers;
+
+ private:
+  template <typename T>
+  struct List {
+    T Layout::*field;
+    std::vector<T> values;
+  };
+  template <typename... T>
+  static std::tuple<List<T>...> one_each(const std::tuple<Field<T>...>& fields) {
+    return std::apply(
+        [](const auto&... field) {
+          return std::tuple{List<T>{field.member, {}}...};
+        },
+        fields);
+  }
+  template <typename Lists, typename T>
+  static auto* find(Lists& lists, T Layout::*field) {
+    std::conditional_t<std::is_const_v<Lists>, const std::vector<T>, std::vector<T>>* found =
+        nullptr;
+    const auto look = [&](auto& list) {
+      if constexpr (requires { list.field == field; }) {
+        if (list.field == field) found = &list.values;
+      }
+    };
+    std::apply([&](auto&... list) { (look(list), ...); }, lists);
+    return found;
+  }
+
+  decltype(one_each(kLayoutFields)) lists_ = one_each(kLayoutFields);
 };
 
 struct SearchOptions {

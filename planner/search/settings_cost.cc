@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "sim/layout/layout_key.h"
 #include "sim/memory/memory.h"
 #include "sim/schedule/traits.h"
 #include "sim/step/optimizer.h"
@@ -14,73 +15,44 @@
 namespace meshwright::planner {
 namespace {
 
-// What the caches of one cell are keyed by: a few small numbers.
-using Key = std::array<std::int32_t, 6>;
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::size_t hash = 1469598103934665603ULL;  // FNV-1a over words
-    for (const std::int32_t field : key) {
-      hash = (hash ^ static_cast<std::uint32_t>(field)) * 1099511628211ULL;
-    }
-    return hash ^ (hash >> 29U);
-  }
+using ShapeKey = LayoutKey<KeyScope::cell, CostPart::shape>;
+using TreatmentKey = LayoutKey<KeyScope::cell, CostPart::treatment>;  // of a shape
+using UnitsKey = LayoutKey<KeyScope::cell, CostPart::units>;
+using SendKey = LayoutKey<KeyScope::cell, CostPart::send>;
+// Within a family.
+using MovingKey =
+    LayoutKey<KeyScope::family, CostPart::unit_bytes, CostPart::treatment, CostPart::memory>;
+
+// Beside what it reads of the layout, a number that is no field.
+template <typename Read>
+struct KeyWith {
+  Read read;
+  int number = 0;
+  bool operator==(const KeyWith&) const = default;
+  [[nodiscard]] std::size_t hash() const { return read.hash(static_cast<std::size_t>(number)); }
 };
-template <typename Value>
-using Cache = std::unordered_map<Key, Value, KeyHash>;
+// Within a family: the units, and how many layers of a stage run again whole.
+using StagesKey = KeyWith<LayoutKey<KeyScope::family, CostPart::units>>;
+// What a stage setting changes in data-parallel costs, of a class of shapes.
+using DataKey = KeyWith<LayoutKey<KeyScope::cell, CostPart::data>>;
 
-std::int32_t bits(std::initializer_list<bool> switches) {
-  std::int32_t value = 0;
-  for (const bool on : switches) value = 2 * value + (on ? 1 : 0);
-  return value;
-}
+template <typename Key, typename Value>
+using Cache = std::unordered_map<Key, Value, LayoutKeyHash>;
 
-Key shape_key(const Layout& l) {
-  return {static_cast<int>(l.schedule),
-          l.virtual_pipeline_parallel_size,
-          l.num_layers_in_first_pipeline_stage,
-          l.num_layers_in_last_pipeline_stage,
-          bits({l.account_for_embedding_in_pipeline_split, l.account_for_loss_in_pipeline_split}),
-          0};
+// Stage settings are priced without their data-parallel side.
+constexpr bool stages_read_no_data_setting() {
+  bool none = true;
+  for_each_field([&](const auto& field) {
+    if (field.level != SearchLevel::data) return;
+    for (const CostPart part :
+         {CostPart::placement, CostPart::shape, CostPart::units, CostPart::treatment,
+          CostPart::unit_bytes, CostPart::memory, CostPart::send}) {
+      none = none && !field.reads(part);
+    }
+  });
+  return none;
 }
-Key units_key(const Layout& l) {
-  return {l.micro_batch_size,
-          l.expert_tensor_parallel_size,
-          bits({l.sequence_parallel, l.tp_comm_overlap}),
-          static_cast<int>(l.recompute_granularity),
-          l.recompute_modules,
-          static_cast<int>(l.cp_comm_type)};
-}
-// Of a shape.
-Key groups_key(const Layout& l) {
-  return {l.recompute_granularity == RecomputeGranularity::full ? 1 : 0,
-          static_cast<int>(l.recompute_method),
-          l.recompute_num_layers,
-          l.cpu_offloading_num_layers,
-          0,
-          0};
-}
-// Within a family: the units', and how many layers are recomputed.
-Key work_key(const Layout& l) {
-  Key key = units_key(l);
-  key[0] = l.recompute_num_layers;  // in the place of the micro-batch
-  return key;
-}
-Key memory_key(const Layout& l) {
-  return {l.expert_tensor_parallel_size,
-          bits({l.sequence_parallel, l.overlap_p2p_comm}),
-          256 * static_cast<int>(l.recompute_granularity) + l.recompute_modules,
-          l.recompute_num_layers,
-          static_cast<int>(l.cp_comm_type),
-          l.cpu_offloading_num_layers};
-}
-Key send_key(const Layout& l) {
-  return {l.micro_batch_size,
-          bits({l.sequence_parallel, l.scatter_gather_p2p, l.overlap_p2p_comm}),
-          0,
-          0,
-          0,
-          0};
-}
+static_assert(stages_read_no_data_setting());
 
 // Bytes of a family's stage setting, and the time that offloading a part of them takes.
 struct Moving {
@@ -109,7 +81,7 @@ ShapeSignature signature_of(const PipelineShape& shape) {
 struct Shape {
   PipelineShape shape;
   int shape_class = 0;
-  Cache<std::vector<ChunkGroups>> groups;
+  Cache<TreatmentKey, std::vector<ChunkGroups>> groups;
 };
 
 }  // namespace
@@ -122,21 +94,21 @@ struct SettingsCost::Impl {
   Cell cell;
   Bytes reserve;
 
-  Cache<Shape> shapes;
+  Cache<ShapeKey, Shape> shapes;
   std::map<ShapeSignature, int> classes;
   Shape* shape = nullptr;  // the family's
 
-  Cache<UnitsOf<Seconds>> units;
-  Cache<Seconds> sends;
-  Cache<Moving> moving;  // the family's
+  Cache<UnitsKey, UnitsOf<Seconds>> units;
+  Cache<SendKey, Seconds> sends;
+  Cache<MovingKey, Moving> moving;  // the family's
   StageSetting stage;
-  Cache<PipelinePartOf<Seconds>> parts;  // the family's
+  Cache<StagesKey, PipelinePartOf<Seconds>> parts;  // the family's
   Seconds offload_time;
 
   const std::vector<Layout>* layouts = nullptr;
   const std::vector<int>* legal = nullptr;
   bool shards_gradients = false;  // ZeRO-2 or 3: communicates for every micro-batch
-  Cache<DataSettings> data;
+  Cache<DataKey, DataSettings> data;
 
   Moving moving_of(const Layout& layout);
   DataSettings priced(const Layout& stage_layout) const;
@@ -145,7 +117,7 @@ struct SettingsCost::Impl {
 
 Moving SettingsCost::Impl::moving_of(const Layout& layout) {
   Moving found;
-  const auto [groups, is_new] = shape->groups.try_emplace(groups_key(layout));
+  const auto [groups, is_new] = shape->groups.try_emplace(TreatmentKey(layout));
   if (is_new) groups->second = stage_groups(table.model(), layout, shape->shape);
   for (const MovingPeak& peak : moving_peaks(table, layout, shape->shape, groups->second)) {
     found.memory.push_back(peak.most);
@@ -223,7 +195,7 @@ void SettingsCost::set_family(const Layout& family) {
 StageSetting& SettingsCost::memory_of(const Layout& layout) {
   Impl& in = *impl_;
   if (in.shape == nullptr) {
-    const auto [shape, is_new] = in.shapes.try_emplace(shape_key(layout));
+    const auto [shape, is_new] = in.shapes.try_emplace(ShapeKey(layout));
     if (is_new) {
       shape->second.shape = pipeline_shape(in.table.model(), layout);
       const auto next = static_cast<int>(in.classes.size());
@@ -232,7 +204,7 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
     }
     in.shape = &shape->second;
   }
-  const auto [moving, is_new] = in.moving.try_emplace(memory_key(layout));
+  const auto [moving, is_new] = in.moving.try_emplace(MovingKey(layout));
   if (is_new) moving->second = in.moving_of(layout);
   in.stage.layout = layout;
   in.stage.shape = &in.shape->shape;
@@ -245,14 +217,15 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
 void SettingsCost::price(StageSetting& stage) {
   Impl& in = *impl_;
   const Layout& layout = stage.layout;
-  const auto [send, new_send] = in.sends.try_emplace(send_key(layout));
+  const auto [send, new_send] = in.sends.try_emplace(SendKey(layout));
   if (new_send) {
     send->second = send_cost(in.table.model(), in.table.job(), layout, in.table.cluster()).time;
   }
   const auto input = pipeline_input(in.table.job(), layout, send->second, in.offload_time);
-  const auto [part, new_part] = in.parts.try_emplace(work_key(layout));
+  const auto [part, new_part] =
+      in.parts.try_emplace(StagesKey{decltype(StagesKey::read)(layout), input.recomputed_layers});
   if (new_part) {
-    const auto [units, new_units] = in.units.try_emplace(units_key(layout));
+    const auto [units, new_units] = in.units.try_emplace(UnitsKey(layout));
     if (new_units) units->second = bare(in.table.units(layout));
     fill_stages(part->second, input, units->second, *stage.shape, in.table.cluster());
   }
@@ -268,15 +241,13 @@ void SettingsCost::price(StageSetting& stage) {
 
 const DataSettings& SettingsCost::data_of(const StageSetting& stage) {
   Impl& in = *impl_;
-  const Layout& l = stage.layout;
-  const Key key{stage.shape_class,
-                bits({l.sequence_parallel, traits(l.schedule).mirrored()}),
-                l.expert_tensor_parallel_size,
-                in.shards_gradients ? l.micro_batch_size : 0,
-                0,
-                0};
-  const auto [data, is_new] = in.data.try_emplace(key);
-  if (is_new) data->second = in.priced(l);
+  Layout read = stage.layout;
+  // Of a schedule they see whether two stages hold each layer; the micro-batch only with ZeRO-2, 3.
+  if (!traits(read.schedule).mirrored()) read.schedule = kDefaultSchedule;
+  if (!in.shards_gradients) read.micro_batch_size = Layout{}.micro_batch_size;
+  const auto [data, is_new] =
+      in.data.try_emplace(DataKey{decltype(DataKey::read)(read), stage.shape_class});
+  if (is_new) data->second = in.priced(stage.layout);
   return data->second;
 }
 

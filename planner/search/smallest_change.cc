@@ -7,7 +7,7 @@
 #include "planner/search/rejection.h"
 #include "planner/search/space.h"
 #include "sim/base/error.h"
-#include "sim/layout/layout.h"
+#include "sim/layout/fields.h"
 
 namespace meshwright::planner {
 namespace {
@@ -115,37 +115,15 @@ constexpr std::array<Change, 19> kChanges{
     sequence_off,     no_interleaving,    half_expert,       tensor_to_data,
     pipeline_to_data, tensor_to_pipeline, pipeline_to_tensor};
 
-void append(std::string& text, std::string_view name, int from, int to) {
-  if (from == to) return;
-  text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", name, from, to);
-}
-
-void append(std::string& text, std::string_view name, std::string_view from, std::string_view to) {
-  if (from == to) return;
-  text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", name, from, to);
-}
-
-constexpr std::string_view on_off(bool on) { return on ? "on" : "off"; }
-
-std::string difference(const Layout& a, const Layout& b) {
+// The overlap switches follow the rest (set_overlaps) and are not spoken of.
+std::string difference(const Layout& from, Layout to) {
+  to.overlap_grad_reduce = from.overlap_grad_reduce;
+  to.overlap_param_gather = from.overlap_param_gather;
+  to.overlap_p2p_comm = from.overlap_p2p_comm;
   std::string text;
-  append(text, "recompute_granularity", name_of(a.recompute_granularity),
-         name_of(b.recompute_granularity));
-  append(text, "sequence_parallel", on_off(a.sequence_parallel), on_off(b.sequence_parallel));
-  append(text, "zero_stage", a.zero_stage, b.zero_stage);
-  append(text, "micro_batch_size", a.micro_batch_size, b.micro_batch_size);
-  append(text, "tensor_parallel_size", a.tensor_parallel_size, b.tensor_parallel_size);
-  append(text, "pipeline_parallel_size", a.pipeline_parallel_size, b.pipeline_parallel_size);
-  append(text, "expert_parallel_size", a.expert_parallel_size, b.expert_parallel_size);
-  append(text, "data_parallel_size", a.data_parallel_size, b.data_parallel_size);
-  append(text, "account_for_embedding_in_pipeline_split",
-         on_off(a.account_for_embedding_in_pipeline_split),
-         on_off(b.account_for_embedding_in_pipeline_split));
-  append(text, "account_for_loss_in_pipeline_split", on_off(a.account_for_loss_in_pipeline_split),
-         on_off(b.account_for_loss_in_pipeline_split));
-  append(text, "schedule", name_of(a.schedule), name_of(b.schedule));
-  append(text, "virtual_pipeline_parallel_size", a.virtual_pipeline_parallel_size,
-         b.virtual_pipeline_parallel_size);
+  for (const FieldDifference& field : differences(from, to)) {
+    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", field.name, field.a, field.b);
+  }
   return text;
 }
 

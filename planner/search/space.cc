@@ -2,9 +2,11 @@
 #include "planner/search/space.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "sim/base/error.h"
 #include "sim/schedule/traits.h"
@@ -12,29 +14,30 @@
 namespace meshwright::planner {
 namespace {
 
-void check_axis(const std::vector<int>& values, const char* name, int lowest, int highest) {
-  for (const int value : values) {
-    if (value >= lowest && value <= highest) continue;
-    throw InputError(
-        "search space", "",
-        fmt::format("{} must be {} or more{}, is {}", name, lowest,
-                    highest < INT32_MAX ? fmt::format(" and at most {}", highest) : "", value));
+template <typename T>
+void check_values(const Field<T>& field, const std::vector<T>& values) {
+  for (const T& value : values) {
+    std::vector<std::string_view> names;
+    bool known = false;
+    for (const auto& entry : field.values.names) {
+      names.push_back(entry.name);
+      known = known || entry.value == value;
+    }
+    if (known) continue;
+    throw InputError("search space", "",
+                     fmt::format("{} must be of {}, is {}", field.name, fmt::join(names, ", "),
+                                 value_text(field, value)));
   }
 }
-
-void check_space(const SearchSpace& space) {
-  check_axis(space.tensor_parallel_sizes, "tensor_parallel_size", 1, INT32_MAX);
-  check_axis(space.pipeline_parallel_sizes, "pipeline_parallel_size", 1, INT32_MAX);
-  check_axis(space.virtual_pipeline_parallel_sizes, "virtual_pipeline_parallel_size", 1, INT32_MAX);
-  check_axis(space.context_parallel_sizes, "context_parallel_size", 1, INT32_MAX);
-  check_axis(space.expert_parallel_sizes, "expert_parallel_size", 1, INT32_MAX);
-  check_axis(space.micro_batch_sizes, "micro_batch_size", 1, INT32_MAX);
-  check_axis(space.expert_tensor_parallel_sizes, "expert_tensor_parallel_size", 1, INT32_MAX);
-  check_axis(space.zero_stages, "zero_stage", 0, 3);
-  check_axis(space.zero_shard_sizes, "zero_shard_size", 0, INT32_MAX);
-  check_axis(space.recompute_num_layers, "recompute_num_layers", 0, INT32_MAX);
-  check_axis(space.cpu_offloading_num_layers, "cpu_offloading_num_layers", 0, INT32_MAX);
+void check_values(const Field<int>& field, const std::vector<int>& values) {
+  for (const int value : values) {
+    if (value >= field.values.low && value <= field.values.high) continue;
+    throw InputError("search space", "",
+                     fmt::format("{} must be from {} to {}, is {}", field.name, field.values.low,
+                                 field.values.high, value));
+  }
 }
+void check_values(const Field<bool>& /*field*/, const std::vector<bool>& /*values*/) {}
 
 bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
 
@@ -57,6 +60,10 @@ std::vector<int> default_tensor_sizes(const Model& model, const Cluster& cluster
   return sizes;
 }
 
+template <typename Value>
+std::vector<Value> values_or(const std::vector<Value>& values, std::vector<Value> defaults) {
+  return values.empty() ? std::move(defaults) : values;
+}
 std::vector<int> or_default(const std::vector<int>& values, std::vector<int> defaults) {
   if (values.empty()) return defaults;
   std::vector<int> sorted = values;
@@ -66,7 +73,9 @@ std::vector<int> or_default(const std::vector<int>& values, std::vector<int> def
 }
 
 std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space, const Cell& cell) {
-  if (!space.micro_batch_sizes.empty()) return or_default(space.micro_batch_sizes, {});
+  if (!space[&Layout::micro_batch_size].empty()) {
+    return or_default(space[&Layout::micro_batch_size], {});
+  };
   std::vector<int> sizes{1};  // also where the batch does not divide: counted once, under its rule
   if (job.global_batch_size % cell.data != 0) return sizes;
   const int share = job.global_batch_size / cell.data;
@@ -113,9 +122,8 @@ std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& spac
 // Chunks a stage under a schedule, where the space does not name them.
 std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space, const Cell& cell,
                                PipelineSchedule schedule, const StageSplit& split) {
-  if (!space.virtual_pipeline_parallel_sizes.empty()) {
-    return or_default(space.virtual_pipeline_parallel_sizes, {});
-  }
+  const std::vector<int>& asked = space[&Layout::virtual_pipeline_parallel_size];
+  if (!asked.empty()) return or_default(asked, {});
   const ScheduleTraits& t = traits(schedule);
   if (!t.any_number_of_chunks()) return {t.fewest_chunks};
   const int layers = layers_of_stage(model, split, cell.pipeline);
@@ -141,15 +149,16 @@ struct Piped {
 
 std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const Cell& cell) {
   std::vector<Piped> found;
+  const std::vector<int>& chunks = space[&Layout::virtual_pipeline_parallel_size];
   for (const StageSplit& split : stage_splits(model, space, cell)) {
-    if (space.schedules.empty() && !space.virtual_pipeline_parallel_sizes.empty()) {
-      for (const int v : or_default(space.virtual_pipeline_parallel_sizes, {})) {
+    if (space[&Layout::schedule].empty() && !chunks.empty()) {
+      for (const int v : or_default(chunks, {})) {
         found.push_back({implied_schedule(v), v, split});
       }
       continue;
     }
     for (const PipelineSchedule schedule :
-         space.schedules.empty() ? default_schedules() : space.schedules) {
+         values_or(space[&Layout::schedule], default_schedules())) {
       for (const int v : virtual_sizes(model, space, cell, schedule, split)) {
         found.push_back({schedule, v, split});
       }
@@ -158,41 +167,74 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const
   return found;
 }
 
-template <typename Value>
-std::vector<Value> values_or(const std::vector<Value>& values, std::vector<Value> defaults) {
-  return values.empty() ? std::move(defaults) : values;
-}
-
-// Every layout of `layouts` with every value of an axis.
-template <typename Values, typename Set>
-void multiply(std::vector<Layout>& layouts, const Values& values, const Set& set) {
-  std::vector<Layout> product;
-  product.reserve(layouts.size() * values.size());
-  for (const Layout& layout : layouts) {
-    for (const auto value : values) {
-      product.push_back(layout);
-      set(product.back(), value);
-    }
-  }
-  layouts = std::move(product);
-}
-
-// Recompute and, where it is full, how many layers.
-struct Recompute {
-  RecomputeGranularity granularity;
-  int num_layers;
+// What a search looks at where the space names no values of a switch, and whether the space's
+// count: what cannot matter is not varied.
+template <typename T>
+struct Usual {
+  std::vector<T> values;
+  bool open = true;
 };
-std::vector<Recompute> recomputes(const SearchSpace& space) {
-  std::vector<Recompute> found;
-  for (const RecomputeGranularity granularity :
-       values_or(space.recompute, {RecomputeGranularity::none, RecomputeGranularity::selective,
-                                   RecomputeGranularity::full})) {
-    const bool full = granularity == RecomputeGranularity::full;
-    for (const int n : full ? or_default(space.recompute_num_layers, {0}) : std::vector{0}) {
-      found.push_back({granularity, n});
-    }
+
+template <typename T>
+Usual<T> usual(T Layout::*field, const Layout& /*layout*/) {
+  return {{Layout{}.*field}};
+}
+Usual<bool> usual(bool Layout::*field, const Layout& l) {
+  const bool tensor = l.tensor_parallel_size > 1;
+  const bool piped = l.pipeline_parallel_size > 1;
+  const bool data = gradient_group_size(l) > 1;
+  const bool gathers = l.overlap_grad_reduce && l.zero_stage > 0;
+  if (field == &Layout::sequence_parallel) {
+    return {tensor ? std::vector{true, false} : std::vector{false}};
   }
-  return found;
+  if (field == &Layout::tp_comm_overlap) return {{false}, tensor};
+  if (field == &Layout::scatter_gather_p2p) return {{false}, tensor && piped};
+  if (field == &Layout::overlap_p2p_comm) return {{traits(l.schedule).overlaps_sends}, piped};
+  if (field == &Layout::overlap_grad_reduce) return {{data}, data};
+  if (field == &Layout::overlap_param_gather) return {{gathers}, gathers};
+  return {{Layout{}.*field}};
+}
+Usual<int> usual(int Layout::*field, const Layout& l) {
+  const bool data = gradient_group_size(l) > 1;
+  if (field == &Layout::zero_stage) return {data ? std::vector{0, 1, 2, 3} : std::vector{0}};
+  if (field == &Layout::zero_shard_size) return {{0}, data && l.zero_stage > 0};
+  if (field == &Layout::recompute_num_layers) {
+    return {{0}, l.recompute_granularity == RecomputeGranularity::full};
+  }
+  return {{Layout{}.*field}};
+}
+Usual<ContextParallelAlgorithm> usual(ContextParallelAlgorithm Layout::*field, const Layout& l) {
+  return {{Layout{}.*field}, l.context_parallel_size > 1};
+}
+Usual<RecomputeGranularity> usual(RecomputeGranularity Layout::* /*field*/, const Layout& /*l*/) {
+  return {
+      {RecomputeGranularity::none, RecomputeGranularity::selective, RecomputeGranularity::full}};
+}
+
+template <typename T>
+std::vector<T> values_of(const SearchSpace& space, T Layout::*field, const Layout& layout) {
+  Usual<T> found = usual(field, layout);
+  if (!found.open) return found.values;
+  if constexpr (std::is_same_v<T, int>) return or_default(space[field], std::move(found.values));
+  return values_or(space[field], std::move(found.values));
+}
+
+// The layout with all values of the switches that vary at a level, one switch after the other.
+std::vector<Layout> settings_of(const SearchSpace& space, SearchLevel level, const Layout& layout) {
+  std::vector<Layout> settings{layout};
+  for_each_field([&](const auto& field) {
+    if (field.level != level) return;
+    std::vector<Layout> product;
+    product.reserve(settings.size());
+    for (const Layout& before : settings) {
+      for (const auto value : values_of(space, field.member, before)) {
+        product.push_back(before);
+        product.back().*field.member = value;
+      }
+    }
+    settings = std::move(product);
+  });
+  return settings;
 }
 
 // `cell` once for every expert-parallel size and rank order.
@@ -216,17 +258,18 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
 }
 
 std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space) {
-  check_space(space);
+  for_each_field([&](const auto& field) { check_values(field, space[field.member]); });
   const std::int64_t gpus = cluster.num_gpus();
   const std::vector<int> tensor =
-      or_default(space.tensor_parallel_sizes, default_tensor_sizes(model, cluster));
-  const std::vector<int> pipeline =
-      or_default(space.pipeline_parallel_sizes, divisors(cluster.num_gpus(), model.num_layers));
-  const std::vector<int> context = or_default(space.context_parallel_sizes, {1});
+      or_default(space[&Layout::tensor_parallel_size], default_tensor_sizes(model, cluster));
+  const std::vector<int> pipeline = or_default(space[&Layout::pipeline_parallel_size],
+                                               divisors(cluster.num_gpus(), model.num_layers));
+  const std::vector<int> context = or_default(space[&Layout::context_parallel_size], {1});
   const std::vector<int> expert = or_default(
-      space.expert_parallel_sizes,
+      space[&Layout::expert_parallel_size],
       model.moe ? divisors(model.moe->num_moe_experts, cluster.num_gpus()) : std::vector{1});
-  const std::vector<RankOrder> orders = values_or(space.rank_orders, {Layout{}.rank_order});
+  const std::vector<RankOrder> orders =
+      values_or(space[&Layout::rank_order], {Layout{}.rank_order});
   std::vector<Cell> cells;
   for (const int t : tensor) {
     for (const int p : pipeline) {
@@ -268,74 +311,21 @@ std::vector<Layout> families_of(const Model& model, const Job& job, const Search
 }
 
 std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family) {
-  const bool tensor = family.tensor_parallel_size > 1;
-  const bool piped = family.pipeline_parallel_size > 1;
-  const bool overlaps = traits(family.schedule).overlaps_sends;
-  std::vector<Layout> settings{family};
-  multiply(
-      settings,
-      values_or(space.sequence_parallel, tensor ? std::vector{true, false} : std::vector{false}),
-      [](Layout& l, bool on) { l.sequence_parallel = on; });
-  multiply(settings, tensor ? values_or(space.tp_comm_overlap, {false}) : std::vector{false},
-           [](Layout& l, bool on) { l.tp_comm_overlap = on; });
-  multiply(settings,
-           tensor && piped ? values_or(space.scatter_gather_p2p, {false}) : std::vector{false},
-           [](Layout& l, bool on) { l.scatter_gather_p2p = on; });
-  multiply(settings, piped ? values_or(space.overlap_p2p_comm, {overlaps}) : std::vector{overlaps},
-           [](Layout& l, bool on) { l.overlap_p2p_comm = on; });
-  multiply(settings, or_default(space.expert_tensor_parallel_sizes, {0}),
-           [](Layout& l, int size) { l.expert_tensor_parallel_size = size; });
-  multiply(settings,
-           family.context_parallel_size > 1
-               ? values_or(space.cp_comm_types, {ContextParallelAlgorithm::p2p})
-               : std::vector{ContextParallelAlgorithm::p2p},
-           [](Layout& l, ContextParallelAlgorithm how) { l.cp_comm_type = how; });
-  multiply(settings, or_default(space.cpu_offloading_num_layers, {0}),
-           [](Layout& l, int layers) { l.cpu_offloading_num_layers = layers; });
-  multiply(settings, recomputes(space), [](Layout& l, Recompute recompute) {
-    l.recompute_granularity = recompute.granularity;
-    l.recompute_num_layers = recompute.num_layers;
-    if (recompute.num_layers > 0) l.recompute_method = RecomputeMethod::block;
-  });
+  std::vector<Layout> settings = settings_of(space, SearchLevel::stage, family);
+  for (Layout& layout : settings) {
+    if (layout.recompute_num_layers > 0) layout.recompute_method = RecomputeMethod::block;
+  }
   return settings;
 }
 
 std::vector<Layout> data_settings(const SearchSpace& space, const Layout& cell) {
-  const bool data = gradient_group_size(cell) > 1;
-  std::vector<Layout> settings{cell};
-  multiply(settings, or_default(space.zero_stages, data ? std::vector{0, 1, 2, 3} : std::vector{0}),
-           [](Layout& l, int stage) { l.zero_stage = stage; });
-  std::vector<Layout> sharded;
-  for (const Layout& layout : settings) {
-    // Without shards their size means nothing.
-    std::vector<Layout> one{layout};
-    multiply(
-        one,
-        data && layout.zero_stage > 0 ? or_default(space.zero_shard_sizes, {0}) : std::vector{0},
-        [](Layout& l, int size) { l.zero_shard_size = size; });
-    sharded.insert(sharded.end(), one.begin(), one.end());
-  }
-  multiply(sharded, data ? values_or(space.overlap_grad_reduce, {true}) : std::vector{false},
-           [](Layout& l, bool on) { l.overlap_grad_reduce = on; });
-  std::vector<Layout> overlapped;
-  for (const Layout& layout : sharded) {
-    std::vector<Layout> one{layout};
-    const bool gathers = layout.overlap_grad_reduce && layout.zero_stage > 0;
-    multiply(one, gathers ? values_or(space.overlap_param_gather, {true}) : std::vector{false},
-             [](Layout& l, bool on) { l.overlap_param_gather = on; });
-    overlapped.insert(overlapped.end(), one.begin(), one.end());
-  }
-  multiply(overlapped, values_or(space.optimizer_offload, {false}),
-           [](Layout& l, bool on) { l.optimizer_offload = on; });
-  return overlapped;
+  return settings_of(space, SearchLevel::data, cell);
 }
 
 Layout with_data_setting(Layout stage, const Layout& data) {
-  stage.zero_stage = data.zero_stage;
-  stage.zero_shard_size = data.zero_shard_size;
-  stage.overlap_grad_reduce = data.overlap_grad_reduce;
-  stage.overlap_param_gather = data.overlap_param_gather;
-  stage.optimizer_offload = data.optimizer_offload;
+  for_each_field([&](const auto& field) {
+    if (field.level == SearchLevel::data) stage.*field.member = data.*field.member;
+  });
   return stage;
 }
 

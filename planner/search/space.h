@@ -15,7 +15,6 @@
 // scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "planner/search/search.h"
@@ -28,13 +27,7 @@ struct Cell {
   RankOrder rank_order = Layout{}.rank_order;
 };
 
-// The orders that Megatron-LM's launcher expresses; the second with --use-tp-pp-dp-mapping.
-inline constexpr std::array kLauncherRankOrderNames{
-    EnumName{Layout{}.rank_order, "tp-cp-ep-dp-pp"},
-    EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
-             "tp-cp-ep-pp-dp"}};
-
-// Throws InputError when the space holds a size below 1 or a ZeRO stage outside 0-3.
+// Throws InputError when the space holds a value that its field cannot have.
 std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space);
 
 // Layouts of a cell that differ in more than switches; switches have their defaults.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "planner/search/brief_name.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/hardware/device.h"
@@ -212,8 +211,6 @@ std::string spoken(std::string_view name) {
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
 }
-
-std::string brief_name(const Layout& layout) { return planner::brief_name(layout); }
 
 Json headline_section(const planner::Plan& plan, const planner::Validation* validation) {
   Json json{{"title", fmt::format("{} on {} GPUs: {}", plan.model.name,

@@ -56,9 +56,9 @@ Json cell_of(const SizeCell& cell) {
 std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
                                       const planner::SearchOptions& search) {
   const int gpus = plan.cluster.num_gpus();
-  const auto tensor = sizes(search.space.tensor_parallel_sizes, gpus, kLargestTensorSize,
+  const auto tensor = sizes(search.space[&Layout::tensor_parallel_size], gpus, kLargestTensorSize,
                             plan.ranked, &Layout::tensor_parallel_size);
-  const auto pipeline = sizes(search.space.pipeline_parallel_sizes, gpus,
+  const auto pipeline = sizes(search.space[&Layout::pipeline_parallel_size], gpus,
                               std::min(kLargestPipelineSize, plan.model.num_layers), plan.ranked,
                               &Layout::pipeline_parallel_size);
   std::vector<SizeCell> cells;
@@ -66,8 +66,8 @@ std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
     for (const int p : pipeline) {
       planner::SearchOptions one = search;
       one.top = 1;
-      one.space.tensor_parallel_sizes = {t};
-      one.space.pipeline_parallel_sizes = {p};
+      one.space[&Layout::tensor_parallel_size] = {t};
+      one.space[&Layout::pipeline_parallel_size] = {p};
       cells.push_back({t, p, planner::search(plan.model, plan.cluster, plan.job, one)});
     }
   }

@@ -16,9 +16,6 @@ namespace meshwright::reports {
 // "tensor_parallel_communication" as people say it.
 std::string spoken(std::string_view name);
 
-// planner::brief_name(), for where room is short.
-std::string brief_name(const Layout& layout);
-
 // verdict, confidence, tiles, and the numbers behind them.
 // `validation` may be null.
 Json headline_section(const planner::Plan& plan, const planner::Validation* validation);

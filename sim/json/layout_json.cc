@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+
+#include "sim/json/layout_line.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
-#include "sim/layout/layout.h"
-#include "sim/layout/short_name.h"
+#include "sim/layout/fields.h"
 
 namespace meshwright {
 namespace {
-
-constexpr IntRange kSize{1, 1'000'000};
-constexpr IntRange kSizeOrNone{0, 1'000'000};
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -23,16 +24,28 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-RankOrder rank_order_from(ObjectReader& reader, const RankOrder& otherwise) {
-  if (!reader.has("rank_order")) return otherwise;
-  const std::string text = reader.required_string("rank_order");
+template <typename T>
+T value_from(ObjectReader& reader, const Field<T>& field, T unsaid) {
+  return reader.optional_enum(field.name, unsaid, field.values.names);
+}
+
+int value_from(ObjectReader& reader, const Field<int>& field, int unsaid) {
+  return reader.optional_int(field.name, unsaid, {field.values.low, field.values.high});
+}
+
+bool value_from(ObjectReader& reader, const Field<bool>& field, bool unsaid) {
+  return reader.optional_bool(field.name, unsaid);
+}
+
+RankOrder value_from(ObjectReader& reader, const Field<RankOrder>& field, RankOrder order) {
+  if (!reader.has(field.name)) return order;
+  const std::string text = reader.required_string(field.name);
   const auto fail = [&] {
-    reader.fail("rank_order",
+    reader.fail(field.name,
                 fmt::format("must name tp, cp, ep, dp and pp once each, is \"{}\"", text),
                 "innermost first: \"tp-cp-ep-dp-pp\"");
   };
   const std::vector<std::string> words = split(text, '-');
-  RankOrder order = otherwise;
   unsigned seen = 0;
   if (words.size() != order.size()) fail();
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -46,179 +59,145 @@ RankOrder rank_order_from(ObjectReader& reader, const RankOrder& otherwise) {
   return order;
 }
 
-std::uint8_t recompute_modules_from(ObjectReader& reader, std::uint8_t otherwise) {
-  if (!reader.has("recompute_modules")) return otherwise;
+std::uint8_t value_from(ObjectReader& reader, const Field<std::uint8_t>& field,
+                        std::uint8_t unsaid) {
+  if (!reader.has(field.name)) return unsaid;
   unsigned modules = 0;
-  for (const nlohmann::json& item : reader.required_array("recompute_modules")) {
+  for (const nlohmann::json& item : reader.required_array(field.name)) {
     unsigned found = 0;
+    std::vector<std::string_view> allowed;
     for (const auto& entry : kRecomputeModuleNames) {
+      allowed.push_back(entry.name);
       if (item.is_string() && item.get<std::string>() == entry.name) found = entry.value;
     }
     if (found == 0) {
-      std::string allowed;
-      for (const auto& entry : kRecomputeModuleNames) {
-        allowed += allowed.empty() ? "" : ", ";
-        allowed += entry.name;
-      }
-      reader.fail("recompute_modules",
-                  fmt::format("holds {}, allowed are {}", item.dump(), allowed));
+      reader.fail(field.name,
+                  fmt::format("holds {}, allowed are {}", item.dump(), fmt::join(allowed, ", ")));
     }
     modules |= found;
   }
   return static_cast<std::uint8_t>(modules);
 }
 
-void read_sizes(ObjectReader& r, Layout& l) {
-  const auto size = [&](std::string_view key, int& field) {
-    field = r.optional_int(key, field, kSize);
-  };
-  const auto size_or_none = [&](std::string_view key, int& field) {
-    field = r.optional_int(key, field, kSizeOrNone);
-  };
-  size("tensor_parallel_size", l.tensor_parallel_size);
-  size("pipeline_parallel_size", l.pipeline_parallel_size);
-  size("virtual_pipeline_parallel_size", l.virtual_pipeline_parallel_size);
-  size("data_parallel_size", l.data_parallel_size);
-  size("context_parallel_size", l.context_parallel_size);
-  size("expert_parallel_size", l.expert_parallel_size);
-  size_or_none("expert_tensor_parallel_size", l.expert_tensor_parallel_size);
-  size("micro_batch_size", l.micro_batch_size);
-  size_or_none("num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage);
-  size_or_none("num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage);
-  l.zero_stage = r.optional_int("zero_stage", l.zero_stage, {0, 3});
-  size_or_none("zero_shard_size", l.zero_shard_size);
-  size_or_none("recompute_num_layers", l.recompute_num_layers);
-  size_or_none("hierarchical_context_parallel_size", l.hierarchical_context_parallel_size);
-  size_or_none("cpu_offloading_num_layers", l.cpu_offloading_num_layers);
+template <typename T>
+Json json_of(const Field<T>& field, const T& value) {
+  return value_text(field, value);
+}
+Json json_of(const Field<int>& /*field*/, int value) { return value; }
+Json json_of(const Field<bool>& /*field*/, bool value) { return value; }
+Json json_of(const Field<std::uint8_t>& field, std::uint8_t modules) {
+  return modules == 0 ? Json::array() : Json(split(value_text(field, modules), '+'));
 }
 
-void read_switches(ObjectReader& r, Layout& l) {
-  const auto flag = [&](std::string_view key, bool& field) { field = r.optional_bool(key, field); };
-  flag("sequence_parallel", l.sequence_parallel);
-  flag("account_for_embedding_in_pipeline_split", l.account_for_embedding_in_pipeline_split);
-  flag("account_for_loss_in_pipeline_split", l.account_for_loss_in_pipeline_split);
-  flag("scatter_gather_p2p", l.scatter_gather_p2p);
-  flag("overlap_grad_reduce", l.overlap_grad_reduce);
-  flag("overlap_param_gather", l.overlap_param_gather);
-  flag("tp_comm_overlap", l.tp_comm_overlap);
-  flag("overlap_p2p_comm", l.overlap_p2p_comm);
-  flag("optimizer_offload", l.optimizer_offload);
+// Of the field that a word of a line names; empty where it names none.
+std::string field_named(std::string_view word) {
+  std::string name;
+  for_each_field([&](const auto& field) {
+    if (word == field.name || word == field.short_name) name = field.name;
+  });
+  return name;
 }
 
-// Short forms of the command line, and the fields that they stand for.
-struct ShortKey {
-  std::string_view name;
-  std::string_view field;
-};
-constexpr std::array kShortKeys{ShortKey{"tp", "tensor_parallel_size"},
-                                ShortKey{"pp", "pipeline_parallel_size"},
-                                ShortKey{"vpp", "virtual_pipeline_parallel_size"},
-                                ShortKey{"dp", "data_parallel_size"},
-                                ShortKey{"cp", "context_parallel_size"},
-                                ShortKey{"ep", "expert_parallel_size"},
-                                ShortKey{"etp", "expert_tensor_parallel_size"},
-                                ShortKey{"mbs", "micro_batch_size"},
-                                ShortKey{"sp", "sequence_parallel"},
-                                ShortKey{"zero", "zero_stage"},
-                                ShortKey{"shard", "zero_shard_size"},
-                                ShortKey{"recompute", "recompute_granularity"},
-                                ShortKey{"first", "num_layers_in_first_pipeline_stage"},
-                                ShortKey{"last", "num_layers_in_last_pipeline_stage"},
-                                ShortKey{"hcp", "hierarchical_context_parallel_size"},
-                                ShortKey{"offload", "cpu_offloading_num_layers"},
-                                ShortKey{"order", "rank_order"}};
+// A line's words in JSON.
+class Line {
+ public:
+  explicit Line(const std::string& text) : where_("layout \"" + text + "\"") {}
 
-std::string field_of(const std::string& key) {
-  for (const ShortKey& entry : kShortKeys) {
-    if (entry.name == key) return std::string(entry.field);
+  void add(const std::string& word) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos)
+      return set(word, word.substr(0, equals), word.substr(equals + 1));
+    const std::size_t digits = word.find_last_not_of("0123456789") + 1;
+    if (!field_named(word).empty() || digits == word.size()) return set(word, word, "true");
+    set(word, word.substr(0, digits), word.substr(digits));
   }
-  return key;
-}
+  [[nodiscard]] LayoutLine read() const {
+    LayoutLine line;
+    line.layout = layout_from_json(nlohmann::json::parse(json_.dump()), where_);
+    for (const auto& item : json_.items()) line.fields.push_back(item.key());
+    return line;
+  }
+  [[noreturn]] void fail_empty() const {
+    throw InputError(where_, "", "has an empty part", "write name=value, separated by commas");
+  }
 
-Json value_of(const std::string& field, const std::string& text) {
-  if (text == "true" || text == "false") return text == "true";
-  const bool number =
-      !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
-  if (number) return std::stoi(text);
-  if (field == "recompute_modules") return split(text, '+');
-  return text;
-}
+ private:
+  void set(const std::string& word, const std::string& name, const std::string& value) {
+    const std::string field = field_named(name);
+    if (field.empty()) fail_unknown(word, name);
+    const std::size_t colon = value.find(':');
+    if (field != "recompute_granularity" || colon == std::string::npos) return put(field, value);
+    const std::string detail = value.substr(colon + 1);
+    put(field, value.substr(0, colon));
+    if (value.substr(0, colon) != "full") return put("recompute_modules", detail);
+    put("recompute_num_layers", detail);
+    put("recompute_method", "block");
+  }
+  void put(const std::string& field, const std::string& text) {
+    if (json_.contains(field)) throw InputError(where_, "/" + field, "is given twice");
+    json_[field] = value_of(field, text);
+  }
+  static Json value_of(const std::string& field, const std::string& text) {
+    if (text == "true" || text == "false") return text == "true";
+    const bool number =
+        !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
+    if (number) return std::stoi(text);
+    if (field == "recompute_modules") return text.empty() ? Json::array() : Json(split(text, '+'));
+    return text;
+  }
+  [[noreturn]] void fail_unknown(const std::string& word, const std::string& name) const {
+    std::vector<std::string> known;
+    std::vector<std::string> brief;
+    for_each_field([&](const auto& field) {
+      known.insert(known.end(), {std::string(field.short_name), std::string(field.name)});
+      brief.emplace_back(field.short_name);
+    });
+    const std::string near = nearest(name, known);
+    throw InputError(where_, "", fmt::format("\"{}\" names no field of a layout", word),
+                     near.empty() ? fmt::format("fields are {}", fmt::join(brief, ", "))
+                                  : fmt::format("did you mean \"{}\"?", near));
+  }
+
+  std::string where_;
+  Json json_ = Json::object();
+};
 
 }  // namespace
 
 Layout layout_from_json(const nlohmann::json& json, const std::string& file,
                         const std::string& pointer) {
-  ObjectReader r(json, file, pointer);
-  Layout l;
-  read_sizes(r, l);
-  read_switches(r, l);
-  l.schedule = r.optional_enum("schedule", implied_schedule(l.virtual_pipeline_parallel_size),
-                               kPipelineScheduleNames);
-  l.pipeline_engine = r.optional_enum("pipeline_engine", l.pipeline_engine, kPipelineEngineNames);
-  l.recompute_granularity =
-      r.optional_enum("recompute_granularity", l.recompute_granularity, kRecomputeGranularityNames);
-  l.recompute_method =
-      r.optional_enum("recompute_method", l.recompute_method, kRecomputeMethodNames);
-  l.recompute_modules = recompute_modules_from(r, l.recompute_modules);
-  l.cp_comm_type = r.optional_enum("cp_comm_type", l.cp_comm_type, kContextParallelAlgorithmNames);
-  l.rank_order = rank_order_from(r, l.rank_order);
-  r.finish();
-  return l;
+  ObjectReader reader(json, file, pointer);
+  Layout layout;
+  for_each_field([&](const auto& field) {
+    layout.*field.member = value_from(reader, field, field.unsaid(layout));
+  });
+  reader.finish();
+  return layout;
 }
 
-Json to_json(const Layout& l) {
-  Json modules = Json::array();
-  for (const auto& entry : kRecomputeModuleNames) {
-    if ((l.recompute_modules & entry.value) != 0) modules.push_back(entry.name);
-  }
-  return {{"tensor_parallel_size", l.tensor_parallel_size},
-          {"pipeline_parallel_size", l.pipeline_parallel_size},
-          {"virtual_pipeline_parallel_size", l.virtual_pipeline_parallel_size},
-          {"data_parallel_size", l.data_parallel_size},
-          {"context_parallel_size", l.context_parallel_size},
-          {"expert_parallel_size", l.expert_parallel_size},
-          {"expert_tensor_parallel_size", l.expert_tensor_parallel_size},
-          {"sequence_parallel", l.sequence_parallel},
-          {"micro_batch_size", l.micro_batch_size},
-          {"schedule", name_of(l.schedule)},
-          {"pipeline_engine", name_of(l.pipeline_engine)},
-          {"num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage},
-          {"num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage},
-          {"account_for_embedding_in_pipeline_split", l.account_for_embedding_in_pipeline_split},
-          {"account_for_loss_in_pipeline_split", l.account_for_loss_in_pipeline_split},
-          {"scatter_gather_p2p", l.scatter_gather_p2p},
-          {"zero_stage", l.zero_stage},
-          {"zero_shard_size", l.zero_shard_size},
-          {"recompute_granularity", name_of(l.recompute_granularity)},
-          {"recompute_method", name_of(l.recompute_method)},
-          {"recompute_num_layers", l.recompute_num_layers},
-          {"recompute_modules", modules},
-          {"cp_comm_type", name_of(l.cp_comm_type)},
-          {"hierarchical_context_parallel_size", l.hierarchical_context_parallel_size},
-          {"overlap_grad_reduce", l.overlap_grad_reduce},
-          {"overlap_param_gather", l.overlap_param_gather},
-          {"tp_comm_overlap", l.tp_comm_overlap},
-          {"overlap_p2p_comm", l.overlap_p2p_comm},
-          {"optimizer_offload", l.optimizer_offload},
-          {"cpu_offloading_num_layers", l.cpu_offloading_num_layers},
-          {"rank_order", name_of(l.rank_order)}};
+Json to_json(const Layout& layout) {
+  Json json;
+  for_each_field([&](const auto& field) {
+    json[std::string(field.name)] = json_of(field, layout.*field.member);
+  });
+  return json;
 }
 
-Layout layout_from_text(const std::string& text) {
-  const std::string where = "layout \"" + text + "\"";
-  Json json = Json::object();
-  if (text.empty()) return Layout{};
-  for (const std::string& item : split(text, ',')) {
-    const std::size_t equals = item.find('=');
-    const std::string field = field_of(item.substr(0, equals));
-    if (field.empty()) {
-      throw InputError(where, "", "has an empty part", "write name=value, separated by commas");
+LayoutLine layout_line_from_text(const std::string& text) {
+  Line line(text);
+  if (text.empty() || text == "one rank") return line.read();
+  for (const std::string& part : split(text, ',')) {
+    bool empty = true;
+    for (const std::string& word : split(part, ' ')) {
+      if (word.empty()) continue;
+      line.add(word);
+      empty = false;
     }
-    if (json.contains(field)) throw InputError(where, "/" + field, "is given twice");
-    json[field] =
-        equals == std::string::npos ? Json(true) : value_of(field, item.substr(equals + 1));
+    if (empty) line.fail_empty();
   }
-  return layout_from_json(nlohmann::json::parse(json.dump()), where);
+  return line.read();
 }
+
+Layout layout_from_text(const std::string& text) { return layout_line_from_text(text).layout; }
 
 }  // namespace meshwright

@@ -9,63 +9,27 @@
 #include <utility>
 
 #include "sim/hardware/placement.h"
+#include "sim/layout/layout_key.h"
 
 namespace meshwright {
 namespace {
 
-// What the work of a layer, embedding or head reads: layouts that agree in it share the work.
-struct UnitKey {
-  Layout layout;                       // what a unit does not read has its default
-  std::array<Placement, 4> placement;  // this stands for rank order, data and pipeline size
-  int unit = 0;                        // layer: kind_index; then embedding and head
-  bool operator==(const UnitKey&) const = default;
+// Placement stands for rank order, data and pipeline size, which nothing else here reads.
+struct WorkKey {
+  LayoutKey<KeyScope::any_layout, CostPart::units> read;
+  std::array<Placement, 4> placement;
+  int unit = 0;  // layer: kind_index; then embedding and head
+  bool operator==(const WorkKey&) const = default;
 };
 constexpr int kEmbedding = kLayerKinds;
 constexpr int kHead = kLayerKinds + 1;
 
-Layout read_by_units(const Layout& layout) {
-  Layout read = layout;
-  const Layout defaults;
-  read.pipeline_parallel_size = defaults.pipeline_parallel_size;
-  read.virtual_pipeline_parallel_size = defaults.virtual_pipeline_parallel_size;
-  read.data_parallel_size = defaults.data_parallel_size;
-  read.expert_tensor_parallel_size = expert_tensor_size(layout);
-  read.schedule = defaults.schedule;
-  read.pipeline_engine = defaults.pipeline_engine;
-  read.num_layers_in_first_pipeline_stage = 0;
-  read.num_layers_in_last_pipeline_stage = 0;
-  read.account_for_embedding_in_pipeline_split = false;
-  read.account_for_loss_in_pipeline_split = false;
-  read.scatter_gather_p2p = false;
-  read.zero_stage = 0;
-  read.zero_shard_size = 0;
-  read.recompute_method = defaults.recompute_method;
-  read.recompute_num_layers = 0;
-  if (read.recompute_granularity != RecomputeGranularity::selective) {
-    read.recompute_modules = defaults.recompute_modules;
-  }
-  read.overlap_grad_reduce = false;
-  read.overlap_param_gather = false;
-  read.overlap_p2p_comm = false;
-  read.optimizer_offload = false;
-  read.cpu_offloading_num_layers = 0;
-  read.rank_order = defaults.rank_order;
-  return read;
-}
-
-struct UnitKeyHash {
-  std::size_t operator()(const UnitKey& key) const {
-    const Layout& l = key.layout;
-    std::size_t hash = 1469598103934665603ULL;  // FNV-1a over words
+struct WorkKeyHash {
+  std::size_t operator()(const WorkKey& key) const {
+    std::size_t hash = key.read.hash();
     const auto mix = [&hash](int field) {
       hash = (hash ^ static_cast<std::uint32_t>(field)) * 1099511628211ULL;
     };
-    mix(l.tensor_parallel_size * 64 + l.context_parallel_size);
-    mix(l.expert_parallel_size * 64 + l.expert_tensor_parallel_size);
-    mix(l.micro_batch_size);
-    mix(static_cast<int>(l.recompute_granularity) * 256 + l.recompute_modules);
-    mix((l.sequence_parallel ? 1 : 0) + (l.tp_comm_overlap ? 2 : 0) +
-        4 * static_cast<int>(l.cp_comm_type));
     mix(key.unit);
     for (const Placement& p : key.placement) {
       mix(p.num_nodes * 65536 + p.ranks_per_node * 256 + p.groups_per_node);
@@ -73,6 +37,16 @@ struct UnitKeyHash {
     return hash ^ (hash >> 29U);
   }
 };
+using BytesKey = LayoutKey<KeyScope::any_layout, CostPart::unit_bytes>;
+
+// Layouts that say the same in two ways share their units.
+Layout said_one_way(Layout layout) {
+  layout.expert_tensor_parallel_size = expert_tensor_size(layout);
+  if (layout.recompute_granularity != RecomputeGranularity::selective) {
+    layout.recompute_modules = Layout{}.recompute_modules;
+  }
+  return layout;
+}
 
 // Of one stage, ungrouped and by the groupings that were asked for.
 struct StageMoments {
@@ -98,25 +72,22 @@ struct CostTable::Impl {
   const Cluster& cluster;
   const Job& job;
   std::array<bool, kLayerKinds> has_kind{};
-  std::unordered_map<UnitKey, ChunkWork, UnitKeyHash> works;
-  std::unordered_map<UnitKey, UnitBytes, UnitKeyHash> bytes;
+  std::unordered_map<WorkKey, ChunkWork, WorkKeyHash> works;
+  std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
   std::map<std::array<int, 5>, StageMoments> moments;
 
-  const ChunkWork& work(UnitKey& key, int unit, RecomputeGranularity granularity,
-                        const Layout& layout) {
-    key.unit = unit;
-    key.layout.recompute_granularity = granularity;
+  const ChunkWork& work(const std::array<Placement, 4>& placement, int unit, const Layout& layout) {
+    const WorkKey key{LayoutKey<KeyScope::any_layout, CostPart::units>(layout), placement, unit};
     const auto found = works.find(key);
     if (found != works.end()) return found->second;
-    return works.emplace(key, computed(unit, granularity, layout)).first->second;
+    return works.emplace(key, computed(unit, layout)).first->second;
   }
 
-  [[nodiscard]] ChunkWork computed(int unit, RecomputeGranularity granularity,
-                                   const Layout& layout) const {
+  [[nodiscard]] ChunkWork computed(int unit, const Layout& layout) const {
     if (unit == kEmbedding) return embedding_work(model, cluster, job, layout);
     if (unit == kHead) return head_work(model, cluster, job, layout);
     return layer_work(model, cluster, job, layout, layer_kind_of(static_cast<std::size_t>(unit)),
-                      granularity == RecomputeGranularity::full);
+                      layout.recompute_granularity == RecomputeGranularity::full);
   }
 };
 
@@ -136,28 +107,27 @@ const Job& CostTable::job() const { return impl_->job; }
 
 Units CostTable::units(const Layout& layout) {
   const Cluster& cluster = impl_->cluster;
-  UnitKey key{read_by_units(layout),
-              {place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
-               place(Group::expert, layout, cluster), place(Group::expert_tensor, layout, cluster)},
-              0};
-  const RecomputeGranularity asked = layout.recompute_granularity;
-  const bool full = asked == RecomputeGranularity::full;
-  const RecomputeGranularity kept = full ? RecomputeGranularity::none : asked;
+  const std::array placement{
+      place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
+      place(Group::expert, layout, cluster), place(Group::expert_tensor, layout, cluster)};
+  const Layout asked = said_one_way(layout);
+  const bool full = asked.recompute_granularity == RecomputeGranularity::full;
+  Layout kept = asked;
+  if (full) kept.recompute_granularity = RecomputeGranularity::none;
   Units units;
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if (!impl_->has_kind[k]) continue;
     const int unit = static_cast<int>(k);
-    units.kept[k] = impl_->work(key, unit, kept, layout);
-    if (full) units.recomputed[k] = impl_->work(key, unit, asked, layout);
+    units.kept[k] = impl_->work(placement, unit, kept);
+    if (full) units.recomputed[k] = impl_->work(placement, unit, asked);
   }
-  units.embedding = impl_->work(key, kEmbedding, kept, layout);
-  units.head = impl_->work(key, kHead, asked, layout);  // it holds multi-token prediction's layers
+  units.embedding = impl_->work(placement, kEmbedding, kept);
+  units.head = impl_->work(placement, kHead, asked);  // it holds multi-token prediction's layers
   return units;
 }
 
 const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
-  UnitKey key{read_by_units(layout), {}, 0};
-  key.layout.tp_comm_overlap = false;
+  const BytesKey key(said_one_way(layout));
   const auto found = impl_->bytes.find(key);
   if (found != impl_->bytes.end()) return found->second;
   return impl_->bytes.emplace(key, meshwright::unit_bytes(impl_->model, impl_->job, layout))

@@ -27,18 +27,19 @@ app::Inputs inputs_of(const std::string& model, const std::string& cluster, int 
 
 SearchSpace calculon_dimensions(bool offload) {
   SearchSpace space;
-  space.micro_batch_sizes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
-  space.zero_stages = {0, 1};
-  space.zero_shard_sizes = {0, 8};
-  space.overlap_grad_reduce = {true, false};
-  space.overlap_param_gather = {true, false};
-  space.tp_comm_overlap = {true, false};
-  space.scatter_gather_p2p = {true, false};
-  space.overlap_p2p_comm = {true, false};
-  for (const auto& order : kLauncherRankOrderNames) space.rank_orders.push_back(order.value);
+  space[&Layout::micro_batch_size] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
+  space[&Layout::zero_stage] = {0, 1};
+  space[&Layout::zero_shard_size] = {0, 8};
+  space[&Layout::overlap_grad_reduce] = {true, false};
+  space[&Layout::overlap_param_gather] = {true, false};
+  space[&Layout::tp_comm_overlap] = {true, false};
+  space[&Layout::scatter_gather_p2p] = {true, false};
+  space[&Layout::overlap_p2p_comm] = {true, false};
+  for (const auto& order : kLauncherRankOrderNames)
+    space[&Layout::rank_order].push_back(order.value);
   if (offload) {
-    space.optimizer_offload = {false, true};
-    space.cpu_offloading_num_layers = {0, 1, 2, 4};
+    space[&Layout::optimizer_offload] = {false, true};
+    space[&Layout::cpu_offloading_num_layers] = {0, 1, 2, 4};
   }
   return space;
 }

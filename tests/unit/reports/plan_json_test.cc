@@ -14,10 +14,10 @@ nlohmann::json sample_json() {
   planner::SearchOptions search;
   search.top = 3;
   search.memory_headroom = 0.05;
-  search.space.tensor_parallel_sizes = {1, 2, 4};
-  search.space.sequence_parallel = {true};
-  search.space.recompute = {RecomputeGranularity::selective};
-  search.space.schedules = {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1};
+  search.space[&Layout::tensor_parallel_size] = {1, 2, 4};
+  search.space[&Layout::sequence_parallel] = {true};
+  search.space[&Layout::recompute_granularity] = {RecomputeGranularity::selective};
+  search.space[&Layout::schedule] = {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1};
   return nlohmann::json::parse(plan_to_json(sample_plan(), sample_origin(), search).dump());
 }
 
@@ -46,10 +46,11 @@ TEST(PlanJson, RemembersWhatTheSearchLookedAt) {
   const PlanFile read = plan_from_json(sample_json(), "plan.json");
   EXPECT_EQ(read.search.top, 3);
   EXPECT_EQ(read.search.memory_headroom, 0.05);
-  EXPECT_THAT(read.search.space.tensor_parallel_sizes, testing::ElementsAre(1, 2, 4));
-  EXPECT_THAT(read.search.space.sequence_parallel, testing::ElementsAre(true));
-  EXPECT_THAT(read.search.space.recompute, testing::ElementsAre(RecomputeGranularity::selective));
-  EXPECT_THAT(read.search.space.schedules,
+  EXPECT_THAT(read.search.space[&Layout::tensor_parallel_size], testing::ElementsAre(1, 2, 4));
+  EXPECT_THAT(read.search.space[&Layout::sequence_parallel], testing::ElementsAre(true));
+  EXPECT_THAT(read.search.space[&Layout::recompute_granularity],
+              testing::ElementsAre(RecomputeGranularity::selective));
+  EXPECT_THAT(read.search.space[&Layout::schedule],
               testing::ElementsAre(PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1));
 }
 

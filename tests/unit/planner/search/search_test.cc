@@ -119,23 +119,24 @@ TEST(Search, DoesNotDependOnTheNumberOfThreads) {
 // Every axis that the space knows, where the small model allows it.
 SearchSpace wide_space(PipelineSchedule schedule) {
   SearchSpace space;
-  space.tensor_parallel_sizes = {1, 2, 4};
-  space.pipeline_parallel_sizes = {1, 2, 4};
-  space.context_parallel_sizes = {1, 2};
-  space.micro_batch_sizes = {1, 4};
-  space.schedules = {schedule};
+  space[&Layout::tensor_parallel_size] = {1, 2, 4};
+  space[&Layout::pipeline_parallel_size] = {1, 2, 4};
+  space[&Layout::context_parallel_size] = {1, 2};
+  space[&Layout::micro_batch_size] = {1, 4};
+  space[&Layout::schedule] = {schedule};
   space.stage_splits = {{}, {.num_layers_in_first_pipeline_stage = 2}};
-  space.cp_comm_types = {ContextParallelAlgorithm::p2p, ContextParallelAlgorithm::a2a};
-  space.recompute_num_layers = {0, 1};
-  space.zero_shard_sizes = {0, 2};
-  for (const auto& order : kLauncherRankOrderNames) space.rank_orders.push_back(order.value);
-  space.overlap_grad_reduce = {true, false};
-  space.overlap_param_gather = {true, false};
-  space.overlap_p2p_comm = {true, false};
-  space.tp_comm_overlap = {true, false};
-  space.scatter_gather_p2p = {true, false};
-  space.optimizer_offload = {true, false};
-  space.cpu_offloading_num_layers = {0, 1};
+  space[&Layout::cp_comm_type] = {ContextParallelAlgorithm::p2p, ContextParallelAlgorithm::a2a};
+  space[&Layout::recompute_num_layers] = {0, 1};
+  space[&Layout::zero_shard_size] = {0, 2};
+  for (const auto& order : kLauncherRankOrderNames)
+    space[&Layout::rank_order].push_back(order.value);
+  space[&Layout::overlap_grad_reduce] = {true, false};
+  space[&Layout::overlap_param_gather] = {true, false};
+  space[&Layout::overlap_p2p_comm] = {true, false};
+  space[&Layout::tp_comm_overlap] = {true, false};
+  space[&Layout::scatter_gather_p2p] = {true, false};
+  space[&Layout::optimizer_offload] = {true, false};
+  space[&Layout::cpu_offloading_num_layers] = {0, 1};
   return space;
 }
 
@@ -238,7 +239,7 @@ TEST(Search, NamesTheClosestWhenNothingFits) {
 
 TEST(Search, ASpaceThatDoesNotMultiplyToTheGpusIsEmptyAndSaysSo) {
   SearchOptions options = options_of(5);
-  options.space.tensor_parallel_sizes = {3};
+  options.space[&Layout::tensor_parallel_size] = {3};
   const Plan plan = search(small_model(), small_cluster(1, 80), small_job(), options);
   EXPECT_EQ(plan.statistics.enumerated, 0);
   ASSERT_EQ(plan.notes.size(), 1U);

@@ -41,10 +41,10 @@ TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {
 
 TEST(Space, RefusesSizesBelowOneAndUnknownZeroStages) {
   SearchSpace space;
-  space.tensor_parallel_sizes = {0};
+  space[&Layout::tensor_parallel_size] = {0};
   EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
-  space.tensor_parallel_sizes = {};
-  space.zero_stages = {4};
+  space[&Layout::tensor_parallel_size] = {};
+  space[&Layout::zero_stage] = {4};
   EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
 }
 
@@ -56,7 +56,7 @@ TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
   model.num_layers = 61;
   const auto split = [&](int stages) {
     SearchSpace space;
-    space.schedules = {PipelineSchedule::one_f_one_b};
+    space[&Layout::schedule] = {PipelineSchedule::one_f_one_b};
     return families_of(model, small_job(), space, {.pipeline = stages}).at(0);
   };
   EXPECT_EQ(split(16).num_layers_in_first_pipeline_stage, 3);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/layout/fields.h"
+
+namespace meshwright {
+
+std::string name_of(const RankOrder& order) {
+  std::string text;
+  for (const Axis axis : order) {
+    if (!text.empty()) text += '-';
+    text += name_of(axis);
+  }
+  return text;
+}
+
+std::string value_text(const Field<int>& /*field*/, int value) { return std::to_string(value); }
+std::string value_text(const Field<bool>& /*field*/, bool value) { return value ? "on" : "off"; }
+std::string value_text(const Field<RankOrder>& /*field*/, const RankOrder& value) {
+  return name_of(value);
+}
+std::string value_text(const Field<std::uint8_t>& /*field*/, std::uint8_t modules) {
+  std::string text;
+  for (const auto& entry : kRecomputeModuleNames) {
+    if ((modules & entry.value) == 0) continue;
+    if (!text.empty()) text += '+';
+    text += entry.name;
+  }
+  return text;
+}
+
+std::vector<FieldDifference> differences(const Layout& a, const Layout& b) {
+  std::vector<FieldDifference> found;
+  for_each_field([&](const auto& field) {
+    const auto& mine = a.*field.member;
+    const auto& other = b.*field.member;
+    if (mine == other) return;
+    found.push_back({field.name, field.short_name, field.read_by, value_text(field, mine),
+                     value_text(field, other)});
+  });
+  return found;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of a layout, a row each: what it is called, which values it takes, where a search
+// varies it, and which parts of the cost read it. Made from these rows: a layout's JSON and its
+// name in a line, the search space with its options and JSON, the keys under which costs are
+// remembered (layout_key.h), and every list of what two layouts differ in.
+//
+// A field that a part reads and its row does not name is a wrong price out of a cache:
+// tests/unit/planner/search/fields_test.cc changes every field and compares every part.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "sim/layout/layout.h"
+
+namespace meshwright {
+
+// The parts that a layout's cost is put together from, by what they give. A part that calls another
+// reads what that one reads, too; rows name what it reads itself.
+enum class CostPart : std::uint8_t {
+  placement,   // where the ranks of the tensor, context and expert groups sit
+  shape,       // pipeline_shape(): which stages and chunks hold what
+  units,       // CostTable::units(): seconds of a layer, the embedding, the head; reads placement
+  treatment,   // stage_groups(): which layers of a stage run again or go to the host; reads shape
+  unit_bytes,  // CostTable::unit_bytes(): what they keep
+  memory,      // moving_peaks(), offload_time(): what comes and goes; reads unit_bytes, treatment
+  send,        // send_cost(): one message between neighbouring stages
+  data,        // data_cost(), optimizer_cost(), static_memory(): once a step, of a given stage
+};
+
+// Where in a search a field has one value: in all of a cell; in a family of a cell; in a setting of
+// a family's stages; in a setting of its data-parallel side.
+enum class SearchLevel : std::uint8_t { cell, family, stage, data, not_searched };
+
+// What a field of a type may be, beside what the type says.
+template <typename T>
+struct FieldValues {
+  std::span<const EnumName<T>> names;
+};
+template <>
+struct FieldValues<int> {
+  int low = 1, high = 1'000'000;
+};
+template <>
+struct FieldValues<bool> {};
+template <>
+struct FieldValues<std::uint8_t> {  // bits
+  std::span<const EnumName<RecomputeModule>> names = kRecomputeModuleNames;
+};
+
+// The orders that Megatron-LM's launcher expresses, the second with --use-tp-pp-dp-mapping: those
+// that a search looks at. A layout may have any.
+inline constexpr std::array kLauncherRankOrderNames{
+    EnumName{Layout{}.rank_order, "tp-cp-ep-dp-pp"},
+    EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
+             "tp-cp-ep-pp-dp"}};
+
+template <typename T>
+struct Field {
+  using Type = T;
+  T Layout::*member = nullptr;
+  std::string_view name;        // in C++, JSON and reports
+  std::string_view short_name;  // in a line and on the command line
+  FieldValues<T> values{};
+  unsigned read_by = 0;  // bit of each CostPart
+  SearchLevel level = SearchLevel::not_searched;
+  // Of a search on the command line, where names come before the help; empty: no axis of its own.
+  std::string_view option, help;
+  bool in_brief_name = true;              // false: nearly all layouts of a plan share it
+  T (*implied)(const Layout&) = nullptr;  // what it is unsaid, by fields before it; none: default
+
+  [[nodiscard]] constexpr bool reads(CostPart part) const {
+    return (read_by >> static_cast<unsigned>(part) & 1U) != 0;
+  }
+  [[nodiscard]] constexpr T unsaid(const Layout& layout) const {
+    return implied == nullptr ? Layout{}.*member : implied(layout);
+  }
+
+  // A row in the making.
+  [[nodiscard]] constexpr Field among(FieldValues<T> allowed) const {
+    Field row = *this;
+    row.values = allowed;
+    return row;
+  }
+  template <typename... Parts>
+  [[nodiscard]] constexpr Field read(Parts... parts) const {
+    Field row = *this;
+    row.read_by = (0U | ... | (1U << static_cast<unsigned>(parts)));
+    return row;
+  }
+  [[nodiscard]] constexpr Field fixed_in(SearchLevel where) const {
+    Field row = *this;
+    row.level = where;
+    return row;
+  }
+  [[nodiscard]] constexpr Field axis(SearchLevel where, std::string_view flag,
+                                     std::string_view text) const {
+    Field row = *this;
+    row.level = where;
+    row.option = flag;
+    row.help = text;
+    return row;
+  }
+  [[nodiscard]] constexpr Field shared_by_most() const {
+    Field row = *this;
+    row.in_brief_name = false;
+    return row;
+  }
+  [[nodiscard]] constexpr Field implied_by(T (*value)(const Layout&)) const {
+    Field row = *this;
+    row.implied = value;
+    return row;
+  }
+};
+
+template <typename T>
+constexpr Field<T> field(T Layout::*member, std::string_view name,
+                         std::string_view short_name = "") {
+  Field<T> row;
+  row.member = member;
+  row.name = name;
+  row.short_name = short_name.empty() ? name : short_name;
+  return row;
+}
+
+namespace layout_fields {
+
+using enum CostPart;
+using L = Layout;
+constexpr FieldValues<int> kOrNone{.low = 0};
+
+// In the order in which a line says them.
+inline constexpr std::tuple kRows{
+    field(&L::tensor_parallel_size, "tensor_parallel_size", "tp")
+        .read(placement, units, unit_bytes, memory, send, data)
+        .axis(SearchLevel::cell, "--tp",
+              "Tensor-parallel sizes; default: powers of two and divisors of a node"),
+    field(&L::pipeline_parallel_size, "pipeline_parallel_size", "pp")
+        .read(placement, shape, memory, send, data)
+        .axis(SearchLevel::cell, "--pp",
+              "Pipeline-parallel sizes; default: divisors of the GPU count"),
+    field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
+        .read(shape)
+        .axis(SearchLevel::family, "--vpp",
+              "Model chunks a stage; default: divisors of a stage's layers"),
+    field(&L::data_parallel_size, "data_parallel_size", "dp")
+        .read(placement, memory, send, data)
+        .fixed_in(SearchLevel::cell),
+    field(&L::context_parallel_size, "context_parallel_size", "cp")
+        .read(placement, units, unit_bytes, memory, send, data)
+        .axis(SearchLevel::cell, "--cp", "Context-parallel sizes; default: 1"),
+    field(&L::expert_parallel_size, "expert_parallel_size", "ep")
+        .read(placement, units, unit_bytes, memory, data)
+        .axis(SearchLevel::cell, "--ep", "Expert-parallel sizes; default: divisors of the experts"),
+    field(&L::expert_tensor_parallel_size, "expert_tensor_parallel_size", "etp")
+        .among(kOrNone)
+        .read(placement, units, unit_bytes, memory, data)
+        .axis(SearchLevel::stage, "--etp", "Expert-tensor-parallel sizes; default: as tensor"),
+    field(&L::micro_batch_size, "micro_batch_size", "mbs")
+        .read(units, unit_bytes, memory, send, data)
+        .axis(SearchLevel::family, "--mbs", "Micro-batch sizes; default: powers of two"),
+    field(&L::sequence_parallel, "sequence_parallel", "sp")
+        .read(units, unit_bytes, memory, send, data)
+        .axis(SearchLevel::stage, "--sp", "Sequence parallel: true, false; default: both"),
+    field(&L::schedule, "schedule")
+        .among({kPipelineScheduleNames})
+        .read(shape, memory, data)
+        .axis(SearchLevel::family, "--schedule", "default: 1f1b and interleaved")
+        .implied_by(
+            [](const Layout& l) { return implied_schedule(l.virtual_pipeline_parallel_size); }),
+    field(&L::pipeline_engine, "pipeline_engine").among({kPipelineEngineNames}).read(shape),
+    field(&L::num_layers_in_first_pipeline_stage, "num_layers_in_first_pipeline_stage", "first")
+        .among(kOrNone)
+        .read(shape)
+        .fixed_in(SearchLevel::family),
+    field(&L::num_layers_in_last_pipeline_stage, "num_layers_in_last_pipeline_stage", "last")
+        .among(kOrNone)
+        .read(shape)
+        .fixed_in(SearchLevel::family),
+    field(&L::account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split")
+        .read(shape)
+        .fixed_in(SearchLevel::family)
+        .shared_by_most(),
+    field(&L::account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split")
+        .read(shape)
+        .fixed_in(SearchLevel::family)
+        .shared_by_most(),
+    field(&L::cp_comm_type, "cp_comm_type")
+        .among({kContextParallelAlgorithmNames})
+        .read(units, unit_bytes)
+        .axis(SearchLevel::stage, "--cp-comm", "default: p2p"),
+    field(&L::hierarchical_context_parallel_size, "hierarchical_context_parallel_size", "hcp")
+        .among(kOrNone)
+        .read(units, unit_bytes),
+    field(&L::zero_stage, "zero_stage", "zero")
+        .among({0, 3})
+        .read(data)
+        .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3; default: all"),
+    field(&L::zero_shard_size, "zero_shard_size", "shard")
+        .among(kOrNone)
+        .read(data)
+        .axis(SearchLevel::data, "--zero-shard",
+              "Ranks that share one copy of sharded state; 0: all data ranks, the default"),
+    field(&L::recompute_granularity, "recompute_granularity", "recompute")
+        .among({kRecomputeGranularityNames})
+        .read(units, treatment, unit_bytes, memory)
+        .axis(SearchLevel::stage, "--recompute", "default: all"),
+    field(&L::recompute_num_layers, "recompute_num_layers")
+        .among(kOrNone)
+        .read(treatment, memory)
+        .axis(SearchLevel::stage, "--recompute-layers",
+              "Layers of a stage that full recompute covers; 0: all, the default"),
+    field(&L::recompute_method, "recompute_method")
+        .among({kRecomputeMethodNames})
+        .read(treatment, memory),
+    field(&L::recompute_modules, "recompute_modules").read(units, unit_bytes),
+    field(&L::scatter_gather_p2p, "scatter_gather_p2p")
+        .read(send)
+        .axis(SearchLevel::stage, "--scatter-gather",
+              "Scatter-gather messages between stages: true, false; default: false"),
+    field(&L::overlap_grad_reduce, "overlap_grad_reduce")
+        .read(data)
+        .axis(SearchLevel::data, "--overlap-grad-reduce", "true, false; default: true")
+        .shared_by_most(),
+    field(&L::overlap_param_gather, "overlap_param_gather")
+        .read(data)
+        .axis(SearchLevel::data, "--overlap-param-gather",
+              "true, false; default: true where gradients overlap and the optimizer is sharded")
+        .shared_by_most(),
+    field(&L::tp_comm_overlap, "tp_comm_overlap")
+        .read(units)
+        .axis(SearchLevel::stage, "--tp-overlap",
+              "Tensor-parallel overlap: true, false; default: false")
+        .shared_by_most(),
+    field(&L::overlap_p2p_comm, "overlap_p2p_comm")
+        .read(memory, send)
+        .axis(SearchLevel::stage, "--overlap-p2p", "true, false; default: true when interleaved")
+        .shared_by_most(),
+    field(&L::optimizer_offload, "optimizer_offload")
+        .read(data)
+        .axis(SearchLevel::data, "--optimizer-offload", "true, false; default: false"),
+    field(&L::cpu_offloading_num_layers, "cpu_offloading_num_layers", "offload")
+        .among(kOrNone)
+        .read(treatment, memory)
+        .axis(SearchLevel::stage, "--offload-layers",
+              "Layers of a stage whose activations go to the host; default: 0"),
+    field(&L::rank_order, "rank_order", "order")
+        .among({kLauncherRankOrderNames})
+        .read(placement, send, data)
+        .axis(SearchLevel::cell, "--rank-order",
+              "default: the first; the second is --use-tp-pp-dp-mapping")};
+
+}  // namespace layout_fields
+
+inline constexpr const auto& kLayoutFields = layout_fields::kRows;
+inline constexpr std::size_t kNumLayoutFields =
+    std::tuple_size_v<std::remove_cvref_t<decltype(kLayoutFields)>>;
+
+template <typename Visit>
+constexpr void for_each_field(Visit visit) {
+  std::apply([&](const auto&... field) { (visit(field), ...); }, kLayoutFields);
+}
+
+std::string name_of(const RankOrder& order);  // "tp-cp-ep-dp-pp"
+
+// A value as a line says it: "8", "on", "selective", "core_attn+mlp", "tp-cp-ep-dp-pp".
+std::string value_text(const Field<int>& field, int value);
+std::string value_text(const Field<bool>& field, bool value);
+std::string value_text(const Field<std::uint8_t>& field, std::uint8_t modules);
+std::string value_text(const Field<RankOrder>& field, const RankOrder& value);
+template <typename Enum>
+std::string value_text(const Field<Enum>& field, Enum value) {
+  for (const auto& entry : field.values.names) {
+    if (entry.value == value) return std::string(entry.name);
+  }
+  return "?";
+}
+
+// What two layouts differ in.
+struct FieldDifference {
+  std::string_view name, short_name;
+  unsigned read_by = 0;  // as Field's
+  std::string a, b;
+};
+std::vector<FieldDifference> differences(const Layout& a, const Layout& b);
+
+}  // namespace meshwright

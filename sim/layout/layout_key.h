@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What parts of the cost read of a layout, packed into a few words: layouts with the same key have
+// the same cost. Which fields those are stands in fields.h, so that no cache has a list of its own.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "sim/layout/fields.h"
+
+namespace meshwright {
+
+// What a cache's layouts have in common, so that its keys can leave it out. Within a cell or a
+// family of a search the data-parallel side has its defaults, too.
+enum class KeyScope { any_layout, cell, family };
+
+constexpr bool varies(SearchLevel level, KeyScope scope) {
+  switch (level) {
+    case SearchLevel::cell:
+    case SearchLevel::data:
+      return scope == KeyScope::any_layout;
+    case SearchLevel::family:
+      return scope != KeyScope::family;
+    case SearchLevel::stage:
+    case SearchLevel::not_searched:
+      return true;
+  }
+  return true;
+}
+
+// Sizes keep all their bits, so that different values never meet in a key.
+template <typename T>
+constexpr unsigned packed_bits(const Field<T>& field) {
+  return static_cast<unsigned>(std::bit_width(field.values.names.size() - 1));
+}
+constexpr unsigned packed_bits(const Field<int>& /*field*/) { return 32; }
+constexpr unsigned packed_bits(const Field<bool>& /*field*/) { return 1; }
+constexpr unsigned packed_bits(const Field<std::uint8_t>& /*field*/) { return 8; }
+constexpr unsigned packed_bits(const Field<RankOrder>& /*field*/) { return 15; }
+
+template <typename T>
+constexpr std::uint64_t packed(T value) {
+  return static_cast<std::uint32_t>(value);
+}
+constexpr std::uint64_t packed(const RankOrder& order) {
+  std::uint64_t word = 0;
+  for (const Axis axis : order) word = word << 3U | static_cast<std::uint64_t>(axis);
+  return word;
+}
+
+// Where each field stands in the words of a key.
+struct KeyPlan {
+  struct Place {
+    unsigned word, shift;
+    bool used;
+  };
+  std::array<Place, kNumLayoutFields> places{};
+  unsigned words = 1;
+};
+template <KeyScope scope, CostPart... parts>
+constexpr KeyPlan key_plan() {
+  KeyPlan plan;
+  std::size_t index = 0;
+  unsigned filled = 0;
+  for_each_field([&](const auto& field) {
+    KeyPlan::Place& place = plan.places[index++];
+    place.used = (field.reads(parts) || ...) && varies(field.level, scope);
+    if (!place.used) return;
+    if (filled + packed_bits(field) > 64) {
+      ++plan.words;
+      filled = 0;
+    }
+    place.word = plan.words - 1;
+    place.shift = filled;
+    filled += packed_bits(field);
+  });
+  return plan;
+}
+
+template <KeyScope scope, CostPart... parts>
+class LayoutKey {
+  static constexpr KeyPlan kPlan = key_plan<scope, parts...>();
+
+ public:
+  explicit constexpr LayoutKey(const Layout& layout) {
+    add(layout, std::make_index_sequence<kNumLayoutFields>{});
+  }
+  bool operator==(const LayoutKey&) const = default;
+  [[nodiscard]] constexpr std::size_t hash(
+      std::size_t seed = 1469598103934665603ULL) const {  // FNV-1a over words
+    for (const std::uint64_t word : words_) {
+      seed = (seed ^ (word ^ word >> 32U)) * 1099511628211ULL;
+    }
+    return seed ^ (seed >> 29U);
+  }
+
+ private:
+  template <std::size_t... index>
+  constexpr void add(const Layout& layout, std::index_sequence<index...> /*all*/) {
+    (add<index>(layout), ...);
+  }
+  template <std::size_t index>
+  constexpr void add(const Layout& layout) {
+    constexpr KeyPlan::Place kPlace = kPlan.places[index];
+    if constexpr (kPlace.used) {
+      words_[kPlace.word] |= packed(layout.*std::get<index>(kLayoutFields).member) << kPlace.shift;
+    }
+  }
+
+  std::array<std::uint64_t, kPlan.words> words_{};
+};
+
+struct LayoutKeyHash {
+  template <typename Key>
+  std::size_t operator()(const Key& key) const {
+    return key.hash();
+  }
+};
+
+}  // namespace meshwright
