@@ -2,8 +2,8 @@
 // Positive parameters of a positive model, by least squares on logarithms: what is minimised is the
 // relative error, so a microsecond and a second count alike.
 //
-// Levenberg-Marquardt over the parameters' logarithms (Nocedal and Wright, Numerical Optimization,
-// 10.3). Covariance of the log-parameters: s^2 (J^T J)^-1 with s^2 = RSS / (n - p).
+// Over the parameters' logarithms (sim/fit/levenberg_marquardt.h). Covariance of the
+// log-parameters: s^2 (J^T J)^-1 with s^2 = RSS / (n - p).
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ Attention::Attention(const TrialContext& context, ParameterStore& store, const s
       qkv_(context, store, name + ".qkv"),
       projection_(context, store, name + ".projection", query_size(context.model),
                   context.model.add_bias_linear,
-                  attention_output_names(context.layout.sequence_parallel)) {}
+                  output_names(transfer_names::kAttention, context.layout.sequence_parallel)) {}
 
 float* Attention::keys(const Tensor& heads) const {
   return heads.data() + qkv_.queries_of_group() * qkv_.head_size();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/model/parameters.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 
@@ -50,9 +51,11 @@ Tensor Embedding::forward(const Tensor& tokens) const {
                             words_.local_rows, h);
   const bool scatter = context_.layout.sequence_parallel && positions_ == nullptr;
   if (scatter) {
-    return reduce_sequence(context_, std::move(y), h, "embedding reduce-scatter", Phase::forward);
+    return reduce_sequence(context_, std::move(y), h, transfer_names::kEmbeddingReduceScatter,
+                           Phase::forward);
   }
-  context_.groups.tensor.all_reduce("embedding all-reduce", Phase::forward, y.data(), rows * h);
+  context_.groups.tensor.all_reduce(transfer_names::kEmbeddingAllReduce, Phase::forward, y.data(),
+                                    rows * h);
   if (positions_ != nullptr) {
     const Tensor added = context_.tensor(rows * h);
     compute.embedding_forward(position_ids_.integers(), positions_->weight, added.data(), rows, 0,
@@ -67,7 +70,7 @@ Tensor Embedding::forward(const Tensor& tokens) const {
 
 void Embedding::backward(const Tensor& dy, const Tensor& tokens) const {
   const std::int64_t h = context_.hidden();
-  const WholeSequence whole(context_, dy.data(), h, "embedding gradient all-gather",
+  const WholeSequence whole(context_, dy.data(), h, transfer_names::kEmbeddingGradientAllGather,
                             Phase::backward);
   context_.compute.embedding_backward(tokens.integers(), whole.data(), words_.gradient,
                                       context_.rows(), words_.first_row, words_.local_rows, h);

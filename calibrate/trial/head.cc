@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "calibrate/trial/embedding.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-constexpr std::string_view kCrossEntropyName = "cross-entropy all-reduce";
 
 std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
   std::vector<float> values(static_cast<std::size_t>(from.count()));
@@ -59,18 +58,20 @@ double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& sa
   saved.probabilities = context_.tensor(rows * vocab);
   {
     const WholeSequence whole(context_, saved.normed.data(), context_.hidden(),
-                              "logits input all-gather", Phase::forward);
+                              transfer_names::kLogitsInputAllGather, Phase::forward);
     logits(whole.data(), saved.probabilities.data());
   }
   const Tensor maximum = context_.tensor(rows);
   const Tensor target = context_.tensor(rows);
   saved.sum_exp = context_.tensor(rows);
   compute.row_max(saved.probabilities.data(), maximum.data(), rows, vocab);
-  group.all_reduce(kCrossEntropyName, Phase::forward, maximum.data(), rows, Reduction::max);
+  group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, maximum.data(), rows,
+                   Reduction::max);
   compute.exp_and_target(saved.probabilities.data(), maximum.data(), targets.integers(),
                          saved.sum_exp.data(), target.data(), rows, vocab, words_.first_row);
-  group.all_reduce(kCrossEntropyName, Phase::forward, target.data(), rows);
-  group.all_reduce(kCrossEntropyName, Phase::forward, saved.sum_exp.data(), rows);
+  group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, target.data(), rows);
+  group.all_reduce(transfer_names::kCrossEntropyAllReduce, Phase::forward, saved.sum_exp.data(),
+                   rows);
   const auto sums = downloaded(context_, saved.sum_exp);
   const auto target_logits = downloaded(context_, target);
   double loss = 0.0;
@@ -90,13 +91,13 @@ Tensor LanguageModelHead::backward(const Tensor& targets, float weight, HeadSave
   const float* dlogits = saved.probabilities.data();
   Tensor partial = context_.tensor(rows * h);
   multiply(context_, product(rows, h, vocab, dlogits, words_.weight, partial.data()));
-  Tensor dnormed =
-      reduce_sequence(context_, std::move(partial), h,
-                      context_.layout.sequence_parallel ? "logits input gradient reduce-scatter"
-                                                        : "logits input gradient all-reduce",
-                      Phase::backward);
+  Tensor dnormed = reduce_sequence(context_, std::move(partial), h,
+                                   context_.layout.sequence_parallel
+                                       ? transfer_names::kLogitsGradientReduceScatter
+                                       : transfer_names::kLogitsGradientAllReduce,
+                                   Phase::backward);
   const WholeSequence whole(context_, saved.normed.data(), h,
-                            "logits input all-gather for the weight gradient", Phase::backward);
+                            transfer_names::kLogitsInputAllGatherAgain, Phase::backward);
   GemmCall dwords = product(vocab, h, rows, dlogits, whole.data(), words_.gradient);
   dwords.transpose_a = true;
   dwords.beta = 1.0F;

@@ -19,9 +19,10 @@ Layer::Layer(const TrialContext& context, ParameterStore& store, int index)
       mlp_norm_(context, store, layer_name(index, "mlp_norm")),
       fc1_(context, store, layer_name(index, "mlp.fc1"), is_gated(context.model.activation) ? 2 : 1,
            context.model.ffn_hidden_size, context.model.add_bias_linear,
-           mlp_input_names(context.layout.sequence_parallel)),
+           input_names(transfer_names::kMlp, context.layout.sequence_parallel)),
       fc2_(context, store, layer_name(index, "mlp.fc2"), context.model.ffn_hidden_size,
-           context.model.add_bias_linear, mlp_output_names(context.layout.sequence_parallel)) {
+           context.model.add_bias_linear,
+           output_names(transfer_names::kMlp, context.layout.sequence_parallel)) {
   if (context.model.num_attention_heads == 0) return;
   attention_norm_.emplace(context, store, layer_name(index, "input_norm"));
   attention_.emplace(context, store, layer_name(index, "attention"));

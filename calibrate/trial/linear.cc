@@ -43,26 +43,15 @@ Parameter weight_columns(const TrialContext& context, const std::string& name, s
 
 }  // namespace
 
-LinearNames attention_input_names(bool sequence_parallel) {
-  if (!sequence_parallel) return {"", "attention input gradient all-reduce", ""};
-  return {"attention input all-gather", "attention input gradient reduce-scatter",
-          "attention input all-gather for the weight gradient"};
+LinearNames input_names(const transfer_names::BlockNames& block, bool sequence_parallel) {
+  if (!sequence_parallel) return {"", block.input_gradient_all_reduce, ""};
+  return {block.input_all_gather, block.input_gradient_reduce_scatter,
+          block.input_all_gather_again};
 }
 
-LinearNames attention_output_names(bool sequence_parallel) {
-  if (!sequence_parallel) return {"attention output all-reduce", "", ""};
-  return {"attention output reduce-scatter", "attention output gradient all-gather", ""};
-}
-
-LinearNames mlp_input_names(bool sequence_parallel) {
-  if (!sequence_parallel) return {"", "MLP input gradient all-reduce", ""};
-  return {"MLP input all-gather", "MLP input gradient reduce-scatter",
-          "MLP input all-gather for the weight gradient"};
-}
-
-LinearNames mlp_output_names(bool sequence_parallel) {
-  if (!sequence_parallel) return {"MLP output all-reduce", "", ""};
-  return {"MLP output reduce-scatter", "MLP output gradient all-gather", ""};
+LinearNames output_names(const transfer_names::BlockNames& block, bool sequence_parallel) {
+  if (!sequence_parallel) return {block.output_all_reduce, "", ""};
+  return {block.output_reduce_scatter, block.output_gradient_all_gather, ""};
 }
 
 ColumnParallelLinear::ColumnParallelLinear(const TrialContext& context, ParameterStore& store,

@@ -10,17 +10,16 @@
 #include <string_view>
 
 #include "calibrate/trial/context.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 
-// What the ledger of sim/volume/volume.h calls a linear's collectives.
+// What the ledger (sim/volume/transfer_names.h) calls a linear's collectives.
 struct LinearNames {
   std::string_view forward, backward, weight_gradient;
 };
-LinearNames attention_input_names(bool sequence_parallel);
-LinearNames attention_output_names(bool sequence_parallel);
-LinearNames mlp_input_names(bool sequence_parallel);
-LinearNames mlp_output_names(bool sequence_parallel);
+LinearNames input_names(const transfer_names::BlockNames& block, bool sequence_parallel);
+LinearNames output_names(const transfer_names::BlockNames& block, bool sequence_parallel);
 
 class ColumnParallelLinear {
  public:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/volume/transfer_names.h"
+
 namespace meshwright::calibrate {
 
 QueryKeyValue::QueryKeyValue(const TrialContext& context, ParameterStore& store,
@@ -14,7 +16,7 @@ QueryKeyValue::QueryKeyValue(const TrialContext& context, ParameterStore& store,
       queries_(context.model.num_attention_heads / context.layout.tensor_parallel_size / groups_),
       linear_(context, store, name, 1, query_size(context.model) + 2 * key_size(context.model),
               context.model.add_bias_linear || context.model.add_qkv_bias,
-              attention_input_names(context.layout.sequence_parallel)) {}
+              input_names(transfer_names::kAttention, context.layout.sequence_parallel)) {}
 
 bool QueryKeyValue::shares_groups() const {
   return context_.model.num_query_groups < context_.layout.tensor_parallel_size;
@@ -49,8 +51,8 @@ Tensor QueryKeyValue::pick(Tensor fused, Phase phase) const {
   const std::int64_t rows = context_.rows();
   const std::int64_t share = linear_.local_cols();
   const Tensor all = context_.tensor(fused.count() * context_.layout.tensor_parallel_size);
-  context_.groups.tensor.all_gather("query-key-value all-gather of shared groups", phase,
-                                    fused.data(), all.data(), fused.count());
+  context_.groups.tensor.all_gather(transfer_names::kSharedGroupsAllGather, phase, fused.data(),
+                                    all.data(), fused.count());
   const std::int64_t cols = (queries_ + 2) * width_;
   Tensor own = context_.tensor(rows * cols);
   for (const Run& r : own_runs()) {
@@ -72,8 +74,8 @@ Tensor QueryKeyValue::put_back(Tensor own) const {
                                own.data() + r.to, cols, rows, r.cols);
   }
   Tensor fused = context_.tensor(rows * share);
-  context_.groups.tensor.reduce_scatter("query-key-value gradient reduce-scatter of shared groups",
-                                        Phase::backward, all.data(), fused.data(), fused.count());
+  context_.groups.tensor.reduce_scatter(transfer_names::kSharedGroupsReduceScatter, Phase::backward,
+                                        all.data(), fused.data(), fused.count());
   return fused;
 }
 

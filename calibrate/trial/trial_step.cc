@@ -7,6 +7,7 @@
 #include "calibrate/launch/rank_progress.h"
 #include "calibrate/trial/rotary_table.h"
 #include "sim/operators/operators.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -128,7 +129,7 @@ void TrialStep::forward(const Instruction& instruction) {
   before_computing();
   Tensor y = model.forward(instruction.micro_batch, data, std::move(x));
   if (!model.chunk().head) {
-    send(groups_.pipeline, "activation send", Phase::forward, std::move(y), next());
+    send(groups_.pipeline, transfer_names::kActivationSend, Phase::forward, std::move(y), next());
   }
 }
 
@@ -142,19 +143,19 @@ void TrialStep::backward(const Instruction& instruction) {
   before_computing();
   Tensor dx = model.backward(instruction.micro_batch, data, std::move(dy));
   if (!model.chunk().embedding) {
-    send(groups_.pipeline_backward, "activation gradient send", Phase::backward, std::move(dx),
-         previous());
+    send(groups_.pipeline_backward, transfer_names::kActivationGradientSend, Phase::backward,
+         std::move(dx), previous());
   }
 }
 
-Tensor TrialStep::receive(CountedGroup& ranks, const char* name, int from,
+Tensor TrialStep::receive(CountedGroup& ranks, std::string_view name, int from,
                           double transfer_seconds) {
   Tensor arrived = context_.tensor(border_count());
   ranks.receive(name, arrived.data(), arrived.count(), from, transfer_seconds);
   return arrived;
 }
 
-void TrialStep::send(CountedGroup& ranks, const char* name, Phase phase, Tensor activation,
+void TrialStep::send(CountedGroup& ranks, std::string_view name, Phase phase, Tensor activation,
                      int to) {
   compute_.synchronize();
   ranks.send(name, phase, activation.data(), activation.count(), to);
@@ -184,7 +185,7 @@ void TrialStep::reduce_loss() {
   if (groups_.data.size() > 1) {
     const Tensor device = context_.tensor(2);
     compute_.upload(device.data(), sums, sizeof sums);
-    groups_.data.all_reduce("loss and token count all-reduce", Phase::step, device.data(), 2);
+    groups_.data.all_reduce(transfer_names::kLossAllReduce, Phase::step, device.data(), 2);
     compute_.download(sums, device.data(), sizeof sums);
     compute_.synchronize();
   }
@@ -193,13 +194,13 @@ void TrialStep::reduce_loss() {
 
 void TrialStep::reduce_shared_gradients() {
   if (store_.partial_count() > 0) {
-    groups_.tensor.all_reduce("replicated parameter gradient all-reduce", Phase::step,
+    groups_.tensor.all_reduce(transfer_names::kReplicatedGradientAllReduce, Phase::step,
                               store_.gradients() + store_.partial_begin(), store_.partial_count());
   }
   for (const StageModel& chunk : chunks_) {
     const Parameter* words = chunk.shared_words();
     if (words == nullptr) continue;
-    groups_.embedding.all_reduce("shared embedding gradient all-reduce", Phase::step,
+    groups_.embedding.all_reduce(transfer_names::kSharedEmbeddingAllReduce, Phase::step,
                                  words->gradient, words->count());
   }
 }
@@ -207,7 +208,8 @@ void TrialStep::reduce_shared_gradients() {
 void TrialStep::reduce_gradients_and_update() {
   const AdamStep adam{.learning_rate = options_.learning_rate, .step = ++steps_done_};
   if (layout_.zero_stage == 1 && groups_.data.size() > 1) return update_shard(adam);
-  groups_.data.all_reduce("gradient all-reduce", Phase::step, store_.gradients(), store_.count());
+  groups_.data.all_reduce(transfer_names::kGradientAllReduce, Phase::step, store_.gradients(),
+                          store_.count());
   const TermScope scope(recorder_, TermKind::optimizer);
   begin_update(store_.count());
   compute_.adam(store_.weights(), store_.gradients(), store_.exp_avg(), store_.exp_avg_sq(),
@@ -219,8 +221,8 @@ void TrialStep::reduce_gradients_and_update() {
 void TrialStep::update_shard(const AdamStep& adam) {
   const std::int64_t share = store_.count() / groups_.data.size();
   const Tensor gradient = context_.tensor(share);
-  groups_.data.reduce_scatter("gradient reduce-scatter", Phase::step, store_.gradients(),
-                              gradient.data(), share);
+  groups_.data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step,
+                              store_.gradients(), gradient.data(), share);
   const Tensor weight = context_.tensor(share);
   {
     const TermScope scope(recorder_, TermKind::optimizer);
@@ -229,8 +231,8 @@ void TrialStep::update_shard(const AdamStep& adam) {
     compute_.adam(weight.data(), gradient.data(), store_.exp_avg(), store_.exp_avg_sq(), share,
                   adam);
   }
-  groups_.data.all_gather("updated weight all-gather", Phase::step, weight.data(), store_.weights(),
-                          share);
+  groups_.data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, weight.data(),
+                          store_.weights(), share);
 }
 
 }  // namespace meshwright::calibrate

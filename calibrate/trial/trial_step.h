@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/trial/context.h"
@@ -53,9 +54,9 @@ class TrialStep {
   void measure_neighbours();
   void forward(const Instruction& instruction);
   void backward(const Instruction& instruction);
-  [[nodiscard]] Tensor receive(CountedGroup& ranks, const char* name, int from,
+  [[nodiscard]] Tensor receive(CountedGroup& ranks, std::string_view name, int from,
                                double transfer_seconds);
-  void send(CountedGroup& ranks, const char* name, Phase phase, Tensor activation, int to);
+  void send(CountedGroup& ranks, std::string_view name, Phase phase, Tensor activation, int to);
   void before_computing();
   void finish_sends();
   void reduce_loss();

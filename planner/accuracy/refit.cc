@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +10,8 @@
 #include <string>
 
 #include "sim/base/error.h"
+#include "sim/base/spread.h"
+#include "sim/fit/levenberg_marquardt.h"
 #include "sim/step/evaluate.h"
 
 namespace meshwright::planner {
@@ -27,7 +28,7 @@ constexpr double kResidualScale = 0.05;  // a prediction 5 % off counts as one s
 constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
 constexpr double kDerivativeStep = 0.02;
 constexpr int kIterations = 40;
-constexpr double kNinetyPercent = 1.645;  // estimate.cc: an interval's half, in deviations
+constexpr double kConvergence = 1e-6;
 
 // Where a term starts and how far, in natural logarithms, it is expected to go.
 struct Prior {
@@ -111,29 +112,25 @@ class Problem {
 
   [[nodiscard]] std::size_t num_runs() const { return runs_.size(); }
   [[nodiscard]] const Framework& base() const { return base_; }
-  [[nodiscard]] Eigen::VectorXd start() const {
-    return Eigen::Map<const Eigen::VectorXd>(start_.data(),
-                                             static_cast<Eigen::Index>(start_.size()));
-  }
+  [[nodiscard]] const std::vector<double>& start() const { return start_; }
 
-  [[nodiscard]] Framework framework(const Eigen::VectorXd& x) const {
+  [[nodiscard]] Framework framework(std::span<const double> x) const {
     Framework f = base_;
     for (std::size_t i = 0; i < terms_.size(); ++i) {
-      set(f, terms_[i], std::exp(x[static_cast<Eigen::Index>(i)]));
+      set(f, terms_[i], std::exp(x[i]));
     }
     return f;
   }
 
   // log(predicted / measured) of every run.
-  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& x) const {
-    Eigen::VectorXd r(static_cast<Eigen::Index>(runs_.size()));
+  [[nodiscard]] std::vector<double> residuals(std::span<const double> x) const {
+    std::vector<double> r;
     const Framework f = framework(x);
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      MeasuredRun run = runs_[i];
+    for (MeasuredRun run : runs_) {
       run.cluster.framework = f;
       CostTable table(run.model, run.cluster, run.job);
       const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
-      r[static_cast<Eigen::Index>(i)] = std::log(found.step_time / *run.step_time);
+      r.push_back(std::log(found.step_time / *run.step_time));
     }
     return r;
   }
@@ -141,7 +138,7 @@ class Problem {
   // What the framework's spread must be for nine of ten runs to lie inside their intervals, beside
   // the spreads of the terms themselves: the 0.9 (n + 1) / n quantile over the runs of
   // (residual / 1.645)^2 - sum (spread_i t_i / t)^2, as split conformal prediction takes it.
-  [[nodiscard]] double covering_spread(const Eigen::VectorXd& x) const {
+  [[nodiscard]] double covering_spread(std::span<const double> x) const {
     std::vector<double> needed;
     for (MeasuredRun run : runs_) {
       run.cluster.framework = framework(x);
@@ -152,7 +149,7 @@ class Problem {
         const double share = term.cost.relative_spread * (term.cost.time / found.step_time);
         of_terms += share * share;
       }
-      const double deviations = std::log(found.step_time / *run.step_time) / kNinetyPercent;
+      const double deviations = std::log(found.step_time / *run.step_time) / kIntervalDeviations;
       needed.push_back(deviations * deviations - of_terms);
     }
     const auto n = static_cast<double>(needed.size());
@@ -162,11 +159,11 @@ class Problem {
     return std::sqrt(std::clamp(*place, 0.0, 1.0));
   }
 
-  [[nodiscard]] Eigen::VectorXd prior_weights() const {
-    Eigen::VectorXd w(static_cast<Eigen::Index>(terms_.size()));
-    for (std::size_t i = 0; i < terms_.size(); ++i) {
-      const double deviation = prior_of(terms_[i]).deviation;
-      w[static_cast<Eigen::Index>(i)] = 1.0 / (deviation * deviation);
+  [[nodiscard]] std::vector<double> prior_weights() const {
+    std::vector<double> w;
+    for (const FitTerm term : terms_) {
+      const double deviation = prior_of(term).deviation;
+      w.push_back(1.0 / (deviation * deviation));
     }
     return w;
   }
@@ -178,88 +175,24 @@ class Problem {
   std::vector<double> start_;
 };
 
-// Weights of iteratively re-weighted least squares: 1/s^2 inside, falling outside.
-Eigen::VectorXd huber_weights(const Eigen::VectorXd& residuals) {
-  Eigen::VectorXd weights(residuals.size());
-  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
-    const double deviations = std::abs(residuals[i]) / kResidualScale;
-    weights[i] =
-        (deviations <= kHuber ? 1.0 : kHuber / deviations) / (kResidualScale * kResidualScale);
-  }
-  return weights;
-}
-
-double objective(const Problem& problem, const Eigen::VectorXd& x,
-                 const Eigen::VectorXd& residuals) {
-  double sum = 0;
-  for (const double r : residuals) {
-    const double d = std::abs(r) / kResidualScale;
-    sum += d <= kHuber ? 0.5 * d * d : kHuber * (d - 0.5 * kHuber);
-  }
-  const Eigen::VectorXd moved = x - problem.start();
-  return sum + 0.5 * (problem.prior_weights().array() * moved.array().square()).sum();
-}
-
-Eigen::MatrixXd jacobian(const Problem& problem, const Eigen::VectorXd& x) {
-  Eigen::MatrixXd j(static_cast<Eigen::Index>(problem.num_runs()), x.size());
-  for (Eigen::Index i = 0; i < x.size(); ++i) {
-    Eigen::VectorXd up = x;
-    Eigen::VectorXd down = x;
-    up[i] += kDerivativeStep;
-    down[i] -= kDerivativeStep;
-    j.col(i) = (problem.residuals(up) - problem.residuals(down)) / (2.0 * kDerivativeStep);
-  }
-  return j;
-}
-
-struct Solution {
-  Eigen::VectorXd x;
-  Eigen::MatrixXd covariance;
-  Eigen::VectorXd residuals;
-};
-
-Solution minimise(const Problem& problem) {
-  Solution best{problem.start(), {}, problem.residuals(problem.start())};
-  double value = objective(problem, best.x, best.residuals);
-  double damping = 1e-2;
-  const Eigen::VectorXd prior = problem.prior_weights();
-  for (int i = 0; i < kIterations; ++i) {
-    const Eigen::MatrixXd j = jacobian(problem, best.x);
-    const Eigen::VectorXd w = huber_weights(best.residuals);
-    Eigen::MatrixXd information = j.transpose() * w.asDiagonal() * j;
-    information.diagonal() += prior;
-    const Eigen::VectorXd gradient = j.transpose() * w.asDiagonal() * best.residuals +
-                                     prior.cwiseProduct(best.x - problem.start());
-    best.covariance = information.inverse();
-    Eigen::MatrixXd damped = information;
-    damped.diagonal() *= 1.0 + damping;
-    const Eigen::VectorXd step = damped.ldlt().solve(-gradient);
-    const Eigen::VectorXd tried = best.x + step;
-    const Eigen::VectorXd residuals = problem.residuals(tried);
-    const double tried_value = objective(problem, tried, residuals);
-    if (tried_value < value) {
-      const bool settled = value - tried_value < 1e-6 * value;
-      best.x = tried;
-      best.residuals = residuals;
-      value = tried_value;
-      damping = std::max(1e-6, damping / 5.0);
-      if (settled) break;
-    } else {
-      damping *= 10.0;
-      if (damping > 1e6) break;
-    }
-  }
-  return best;
+LeastSquaresSolution minimise(const Problem& problem) {
+  LeastSquaresProblem scaled;
+  scaled.start = problem.start();
+  scaled.prior_weights = problem.prior_weights();
+  scaled.huber_bound = kHuber;
+  scaled.residuals = [&problem](std::span<const double> x) {
+    std::vector<double> residuals = problem.residuals(x);
+    for (double& r : residuals) r /= kResidualScale;
+    return residuals;
+  };
+  return levenberg_marquardt(scaled, {kIterations, kDerivativeStep, kConvergence});
 }
 
 // 1.4826 x the median absolute value: the standard deviation of a normal, deaf to outliers.
-double robust_spread(const Eigen::VectorXd& residuals) {
-  std::vector<double> absolute(static_cast<std::size_t>(residuals.size()));
-  for (Eigen::Index i = 0; i < residuals.size(); ++i) {
-    absolute[static_cast<std::size_t>(i)] = std::abs(residuals[i]);
-  }
-  const auto middle = absolute.begin() + static_cast<std::ptrdiff_t>(absolute.size() / 2);
-  std::nth_element(absolute.begin(), middle, absolute.end());
+double robust_spread(std::vector<double> residuals) {
+  for (double& r : residuals) r = std::abs(r);
+  const auto middle = residuals.begin() + static_cast<std::ptrdiff_t>(residuals.size() / 2);
+  std::nth_element(residuals.begin(), middle, residuals.end());
   return 1.4826 * *middle;
 }
 
@@ -269,18 +202,18 @@ std::span<const FitTermName> fit_terms() { return kTerms; }
 
 Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms) {
   const Problem problem(set, terms);
-  const Solution solution = minimise(problem);
+  const LeastSquaresSolution solution = minimise(problem);
   Refit result;
-  result.framework = problem.framework(solution.x);
+  result.framework = problem.framework(solution.parameters);
   result.runs = static_cast<int>(problem.num_runs());
-  result.residual_spread = robust_spread(solution.residuals);
+  result.residual_spread = robust_spread(problem.residuals(solution.parameters));
   result.framework.relative_spread =
-      std::max(result.residual_spread, problem.covering_spread(solution.x));
+      std::max(result.residual_spread, problem.covering_spread(solution.parameters));
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    const auto index = static_cast<Eigen::Index>(i);
-    const double variance = solution.covariance(index, index);
-    result.terms.push_back({terms[i], get(problem.base(), terms[i]), std::exp(solution.x[index]),
-                            std::sqrt(variance), 1.0 - variance * problem.prior_weights()[index]});
+    const double variance = solution.variances[i];
+    result.terms.push_back({terms[i], get(problem.base(), terms[i]),
+                            std::exp(solution.parameters[i]), std::sqrt(variance),
+                            1.0 - variance * problem.prior_weights()[i]});
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sim/base/error.h"
+#include "sim/kernel_time/host.h"
 
 namespace meshwright {
 namespace {
@@ -79,10 +80,7 @@ Seconds gemm_model_time(GemmShape shape, const GemmModel& model, const Device& d
                         device.memory_bandwidth.value() * device.memory_bandwidth_fraction};
   const double compute = compute_time(shape, model, machine);
   const double memory = traffic(shape, model.precision) / machine.bytes_per_second;
-  // Loads and products overlap, but not wholly where neither dominates: a 3-norm.
-  const double ratio = std::min(compute, memory) / std::max(compute, memory);
-  const double overlap = std::cbrt(1.0 + ratio * ratio * ratio);
-  return device.kernel_launch + seconds(std::max(compute, memory) * overlap);
+  return device.kernel_launch + overlapped(seconds(compute), seconds(memory));
 }
 
 const GemmModel& gemm_model_for(const Device& device, Precision precision) {

@@ -6,11 +6,15 @@
 
 namespace meshwright {
 
-Seconds host_time(Seconds launching, Seconds device) {
-  const Seconds longer = std::max(launching, device);
+Seconds overlapped(Seconds a, Seconds b) {
+  const Seconds longer = std::max(a, b);
   if (longer == seconds(0)) return {};
-  const double ratio = std::min(launching, device) / longer;
-  return longer * std::cbrt(1.0 + ratio * ratio * ratio) - device;
+  const double ratio = std::min(a, b) / longer;
+  return longer * std::cbrt(1.0 + ratio * ratio * ratio);
+}
+
+Seconds host_time(Seconds launching, Seconds device) {
+  return overlapped(launching, device) - device;
 }
 
 }  // namespace meshwright

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/spread.h"
 #include "sim/operators/operators.h"
 #include "sim/step/stage_memories.h"
+#include "sim/step/utilization.h"
 
 namespace meshwright {
 namespace {
 
-constexpr double kNinetyPercent =
-    1.645;  // two-sided 90 % interval of a normal, in standard deviations
 constexpr double kTermThatMatters =
     0.01;  // share of the step below which a term's provenance is not asked
 
@@ -35,7 +35,8 @@ void fill_interval(Estimate& estimate, const Framework& framework) {
     }
   }
   if (estimate.step_time == seconds(0)) return;
-  const double factor = std::exp(kNinetyPercent * std::sqrt(variance) / estimate.step_time.value());
+  const double factor =
+      std::exp(kIntervalDeviations * std::sqrt(variance) / estimate.step_time.value());
   estimate.step_time_low = estimate.step_time / factor;
   estimate.step_time_high = estimate.step_time * factor;
 }
@@ -68,11 +69,9 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   const double gpus = world_size(layout);
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;
-  const FlopsPerSecond peak = peak_rate(cluster.device, job.precision);
-  if (peak.value() > 0) {
-    estimate.model_flops_utilization =
-        model_flops(model, job, true) / (estimate.step_time * peak) / gpus;
-  }
+  estimate.model_flops_utilization =
+      model_flops_utilization(model_flops(model, job, true), estimate.step_time,
+                              peak_rate(cluster.device, job.precision), world_size(layout));
   return estimate;
 }
 

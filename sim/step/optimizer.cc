@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/optimizer.h"
 
+#include "sim/base/spread.h"
 #include "sim/kernel_time/compute.h"
 
 namespace meshwright {
@@ -30,7 +31,7 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   }
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.
-  return {traffic / cluster.device.host_link, 0.3, Provenance::assumed};
+  return {traffic / cluster.device.host_link, kHostLinkSpread, Provenance::assumed};
 }
 
 }  // namespace meshwright

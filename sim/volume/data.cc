@@ -7,6 +7,7 @@
 #include "sim/memory/memory.h"
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
@@ -46,12 +47,12 @@ class DataLedger {
                   shard.fp8_parameters * bytes_per_element(Precision::fp8))) {}
 
   void all_reduce_gradients() {
-    add("gradient all-reduce", Collective::all_reduce, Phase::step, shard_.group_size, gradients_,
-        scope_.layout.overlap_grad_reduce, "N*g");
+    add(transfer_names::kGradientAllReduce, Collective::all_reduce, Phase::step, shard_.group_size,
+        gradients_, scope_.layout.overlap_grad_reduce, "N*g");
   }
   void reduce_scatter_gradients(Phase phase) {
-    add("gradient reduce-scatter", Collective::reduce_scatter, phase, shard_.shard_size, gradients_,
-        scope_.layout.overlap_grad_reduce, "N*g");
+    add(transfer_names::kGradientReduceScatter, Collective::reduce_scatter, phase,
+        shard_.shard_size, gradients_, scope_.layout.overlap_grad_reduce, "N*g");
   }
   // Every later call is made once a unit (a layer) for its share of the bytes: what sharded
   // training gathers and reduces at a time (FSDP's wrapped module, DeepSpeed's prefetch bucket).
@@ -121,7 +122,7 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
     }
     if (zero == 1) data.reduce_scatter_gradients(Phase::step);
     data.all_reduce_between_copies();
-    if (zero < 3) data.all_gather_weights("updated weight all-gather", Phase::step);
+    if (zero < 3) data.all_gather_weights(transfer_names::kUpdatedWeightAllGather, Phase::step);
   }
   if (!traits(scope.layout.schedule).mirrored()) return;
   // Stages r and p-1-r hold the same chunks and each has seen half the micro-batches.

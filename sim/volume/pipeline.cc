@@ -3,6 +3,7 @@
 // micro-batch and chunk border (Megatron-LM core/pipeline_parallel).
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
@@ -36,7 +37,7 @@ bool scatters(const Layout& layout) {
 Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
   const bool pieces = layout.sequence_parallel || scatters(layout);
   const Bytes whole = VolumeScope(model, job, layout).activation(model.hidden_size);
-  return {.name = "activation send",
+  return {.name = transfer_names::kActivationSend,
           .group = Group::pipeline,
           .collective = Collective::send_recv,
           .phase = Phase::forward,
@@ -61,8 +62,8 @@ void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
     transfer.times_per_step = times * micro_batches;
     ledger.add(transfer);
   };
-  send("activation send", Phase::forward, borders.forward_out);
-  send("activation gradient send", Phase::backward, borders.backward_out);
+  send(transfer_names::kActivationSend, Phase::forward, borders.forward_out);
+  send(transfer_names::kActivationGradientSend, Phase::backward, borders.backward_out);
   if (!scatters(layout)) return;
   // The receiver puts the pieces together over its tensor group (Narayanan 2021, section 4.1).
   const auto gather = [&](std::string_view name, Phase phase, double times) {

@@ -3,6 +3,7 @@
 // and scalars (Megatron-LM core/distributed/finalize_model_grads.py, core/optimizer/clip_grads.py).
 #include "sim/model/parameters.h"
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
@@ -46,7 +47,7 @@ bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
   if (layout.sequence_parallel) {
-    ledger.add({.name = "replicated parameter gradient all-reduce",
+    ledger.add({.name = transfer_names::kReplicatedGradientAllReduce,
                 .group = Group::tensor,
                 .collective = Collective::all_reduce,
                 .phase = Phase::step,
@@ -59,7 +60,7 @@ void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, co
   if (!shares_embedding(scope, stage)) return;
   const auto rows = static_cast<double>(padded_vocab_size(
       scope.model, scope.job.make_vocab_size_divisible_by, layout.tensor_parallel_size));
-  ledger.add({.name = "shared embedding gradient all-reduce",
+  ledger.add({.name = transfer_names::kSharedEmbeddingAllReduce,
               .group = Group::embedding,
               .collective = Collective::all_reduce,
               .phase = Phase::step,
@@ -96,7 +97,7 @@ void add_scalar_transfers(Ledger& ledger, const VolumeScope& scope, const Stage&
     sum("overflow flag all-reduce", Group::model, model_ranks, scalar, "4");
   }
   if (stage.has_head()) {
-    sum("loss and token count all-reduce", Group::data, data_ranks, scalar * 2.0, "8");
+    sum(transfer_names::kLossAllReduce, Group::data, data_ranks, scalar * 2.0, "8");
   }
 }
 

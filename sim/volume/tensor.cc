@@ -2,36 +2,15 @@
 // The tensor group's calls inside the layers, as Megatron-LM's core/tensor_parallel/layers.py makes
 // them. A block is a column-parallel linear followed by a row-parallel one.
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
 
-struct BlockNames {
-  // Without sequence parallelism.
-  std::string_view output_all_reduce;
-  std::string_view input_gradient_all_reduce;
-  // With it.
-  std::string_view input_all_gather;
-  std::string_view output_reduce_scatter;
-  std::string_view output_gradient_all_gather;
-  std::string_view input_gradient_reduce_scatter;
-  std::string_view input_all_gather_again;
-};
+using transfer_names::BlockNames;
+using transfer_names::kAttention;
+using transfer_names::kMlp;
 
-constexpr BlockNames kAttention{"attention output all-reduce",
-                                "attention input gradient all-reduce",
-                                "attention input all-gather",
-                                "attention output reduce-scatter",
-                                "attention output gradient all-gather",
-                                "attention input gradient reduce-scatter",
-                                "attention input all-gather for the weight gradient"};
-constexpr BlockNames kMlp{"MLP output all-reduce",
-                          "MLP input gradient all-reduce",
-                          "MLP input all-gather",
-                          "MLP output reduce-scatter",
-                          "MLP output gradient all-gather",
-                          "MLP input gradient reduce-scatter",
-                          "MLP input all-gather for the weight gradient"};
 constexpr BlockNames kParallel{"attention and MLP output all-reduce",
                                "attention and MLP input gradient all-reduce",
                                "attention and MLP input all-gather",
@@ -181,11 +160,11 @@ void add_shared_query_groups(TensorLedger& tensor, const VolumeScope& scope, Tim
   if (scope.model.num_query_groups >= scope.layout.tensor_parallel_size) return;
   const auto width = static_cast<double>(query_size(scope.model) + 2 * key_size(scope.model));
   const std::string_view formula = "b*s*(q+2*kv)*w/c";
-  const std::string_view name = "query-key-value all-gather of shared groups";
+  const std::string_view name = transfer_names::kSharedGroupsAllGather;
   tensor.add(name, Collective::all_gather, Phase::forward, times.forward, width, formula, false);
   tensor.add(name, Collective::all_gather, Phase::recompute, times.recompute, width, formula,
              false);
-  tensor.add("query-key-value gradient reduce-scatter of shared groups", Collective::reduce_scatter,
+  tensor.add(transfer_names::kSharedGroupsReduceScatter, Collective::reduce_scatter,
              Phase::backward, times.forward, width, formula, false);
 }
 

@@ -3,6 +3,7 @@
 // projection of multi-token prediction (Megatron-LM core/models/common/embeddings,
 // core/tensor_parallel/cross_entropy.py, core/transformer/multi_token_prediction.py).
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
@@ -46,29 +47,34 @@ void add_embedding(VocabularyLedger& ledger, const VolumeScope& scope, double ti
   const bool scatters = scope.layout.sequence_parallel &&
                         scope.model.position_embedding != PositionEmbedding::learned;
   if (scatters) {
-    ledger.hidden("embedding reduce-scatter", Collective::reduce_scatter, Phase::forward, times);
+    ledger.hidden(transfer_names::kEmbeddingReduceScatter, Collective::reduce_scatter,
+                  Phase::forward, times);
   } else {
-    ledger.hidden("embedding all-reduce", Collective::all_reduce, Phase::forward, times);
+    ledger.hidden(transfer_names::kEmbeddingAllReduce, Collective::all_reduce, Phase::forward,
+                  times);
   }
   if (scope.layout.sequence_parallel) {
-    ledger.hidden("embedding gradient all-gather", Collective::all_gather, Phase::backward, times);
+    ledger.hidden(transfer_names::kEmbeddingGradientAllGather, Collective::all_gather,
+                  Phase::backward, times);
   }
 }
 
 void add_head(VocabularyLedger& ledger, const VolumeScope& scope, double times) {
   if (scope.layout.sequence_parallel) {
-    ledger.hidden("logits input all-gather", Collective::all_gather, Phase::forward, times);
-    ledger.hidden("logits input all-gather for the weight gradient", Collective::all_gather,
+    ledger.hidden(transfer_names::kLogitsInputAllGather, Collective::all_gather, Phase::forward,
+                  times);
+    ledger.hidden(transfer_names::kLogitsInputAllGatherAgain, Collective::all_gather,
                   Phase::backward, times, true);
-    ledger.hidden("logits input gradient reduce-scatter", Collective::reduce_scatter,
+    ledger.hidden(transfer_names::kLogitsGradientReduceScatter, Collective::reduce_scatter,
                   Phase::backward, times, true);
   } else {
-    ledger.hidden("logits input gradient all-reduce", Collective::all_reduce, Phase::backward,
+    ledger.hidden(transfer_names::kLogitsGradientAllReduce, Collective::all_reduce, Phase::backward,
                   times, true);
   }
   // Largest logit, the target's logit, and the sum of exponentials.
-  ledger.add("cross-entropy all-reduce", Collective::all_reduce, Phase::forward, 3.0 * times,
-             bytes(scope.tokens() * bytes_per_element(Precision::fp32)), "b*s*4/c", false);
+  ledger.add(transfer_names::kCrossEntropyAllReduce, Collective::all_reduce, Phase::forward,
+             3.0 * times, bytes(scope.tokens() * bytes_per_element(Precision::fp32)), "b*s*4/c",
+             false);
 }
 
 // A column-parallel linear 2h -> h whose columns are gathered.

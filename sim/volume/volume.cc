@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/collective/collective.h"
 #include "sim/operators/operators.h"
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
@@ -57,27 +58,15 @@ void append_scaled(std::vector<Transfer>& to, const std::vector<Transfer>& from,
 }  // namespace
 
 Bytes bytes_sent(Collective collective, Bytes payload, int group_size) {
-  if (group_size <= 1) return bytes(0);
-  const double n = group_size;
-  switch (collective) {
-    case Collective::all_reduce:
-      return payload * (2.0 * (n - 1.0) / n);
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all:
-      return payload * ((n - 1.0) / n);
-    case Collective::broadcast:
-    case Collective::send_recv:
-      break;
-  }
-  return payload;
+  return payload * bus_factor(collective, group_size);
 }
 
 Bytes Transfer::sent() const { return bytes_sent(collective, payload, group_size); }
 
 Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction) {
-  const double n = transfer.group_size;
-  if (transfer.collective == Collective::broadcast) return transfer.payload * ((n - 1.0) / n);
+  if (transfer.collective == Collective::broadcast) {
+    return bytes_sent(Collective::all_gather, transfer.payload, transfer.group_size);
+  }
   const Bytes sent = transfer.sent();
   if (!in_network_reduction || transfer.collective != Collective::all_reduce) return sent;
   return std::min(sent, transfer.payload);

@@ -8,6 +8,13 @@
 namespace meshwright {
 namespace {
 
+// 3 and 4: (27 + 64)^(1/3) = 91^(1/3) = 4.498.
+TEST(Overlapped, IsTheThreeNorm) {
+  EXPECT_NEAR(overlapped(seconds(3), seconds(4)).value(), 4.498, 1e-3);
+  EXPECT_EQ(overlapped(seconds(3), seconds(4)), overlapped(seconds(4), seconds(3)));
+  EXPECT_EQ(overlapped(seconds(0), seconds(4)), seconds(4));
+}
+
 // Equal times: 2^(1/3) of one, so 0.2599 of it is added.
 TEST(HostTime, AddsAQuarterWhereHostAndDeviceAreAlike) {
   EXPECT_NEAR(host_time(seconds(1), seconds(1)).value(), std::cbrt(2.0) - 1.0, 1e-15);

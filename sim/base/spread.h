@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spreads (one standard deviation, relative) of what nobody has measured on the machine. They are
+// assumptions, set by judgement: a calibration replaces those of rates.
+#pragma once
+
+namespace meshwright {
+
+// Half of a two-sided 90 % interval of a normal, in standard deviations.
+inline constexpr double kIntervalDeviations = 1.645;
+
+inline constexpr double kDatasheetRateSpread = 0.15;  // a rate made from a datasheet's
+inline constexpr double kHostLaunchSpread = 0.2;      // what a host that falls behind adds
+inline constexpr double kHostLinkSpread = 0.3;        // its bandwidth is shared with other devices
+inline constexpr double kUnknownAttentionSpread = 0.3;  // of a device without a rate of attention
+
+}  // namespace meshwright

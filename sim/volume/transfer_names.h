@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of transfers that the ledger lists and a trial makes: an observation is laid beside the
+// ledger by them.
+#pragma once
+
+#include <string_view>
+
+namespace meshwright::transfer_names {
+
+// A column-parallel linear followed by a row-parallel one.
+struct BlockNames {
+  // Without sequence parallelism.
+  std::string_view output_all_reduce;
+  std::string_view input_gradient_all_reduce;
+  // With it.
+  std::string_view input_all_gather;
+  std::string_view output_reduce_scatter;
+  std::string_view output_gradient_all_gather;
+  std::string_view input_gradient_reduce_scatter;
+  std::string_view input_all_gather_again;
+};
+
+inline constexpr BlockNames kAttention{"attention output all-reduce",
+                                       "attention input gradient all-reduce",
+                                       "attention input all-gather",
+                                       "attention output reduce-scatter",
+                                       "attention output gradient all-gather",
+                                       "attention input gradient reduce-scatter",
+                                       "attention input all-gather for the weight gradient"};
+inline constexpr BlockNames kMlp{"MLP output all-reduce",
+                                 "MLP input gradient all-reduce",
+                                 "MLP input all-gather",
+                                 "MLP output reduce-scatter",
+                                 "MLP output gradient all-gather",
+                                 "MLP input gradient reduce-scatter",
+                                 "MLP input all-gather for the weight gradient"};
+
+inline constexpr std::string_view kSharedGroupsAllGather =
+    "query-key-value all-gather of shared groups";
+inline constexpr std::string_view kSharedGroupsReduceScatter =
+    "query-key-value gradient reduce-scatter of shared groups";
+
+inline constexpr std::string_view kEmbeddingReduceScatter = "embedding reduce-scatter";
+inline constexpr std::string_view kEmbeddingAllReduce = "embedding all-reduce";
+inline constexpr std::string_view kEmbeddingGradientAllGather = "embedding gradient all-gather";
+inline constexpr std::string_view kLogitsInputAllGather = "logits input all-gather";
+inline constexpr std::string_view kLogitsInputAllGatherAgain =
+    "logits input all-gather for the weight gradient";
+inline constexpr std::string_view kLogitsGradientReduceScatter =
+    "logits input gradient reduce-scatter";
+inline constexpr std::string_view kLogitsGradientAllReduce = "logits input gradient all-reduce";
+inline constexpr std::string_view kCrossEntropyAllReduce = "cross-entropy all-reduce";
+
+inline constexpr std::string_view kActivationSend = "activation send";
+inline constexpr std::string_view kActivationGradientSend = "activation gradient send";
+
+inline constexpr std::string_view kGradientAllReduce = "gradient all-reduce";
+inline constexpr std::string_view kGradientReduceScatter = "gradient reduce-scatter";
+inline constexpr std::string_view kUpdatedWeightAllGather = "updated weight all-gather";
+inline constexpr std::string_view kReplicatedGradientAllReduce =
+    "replicated parameter gradient all-reduce";
+inline constexpr std::string_view kSharedEmbeddingAllReduce =
+    "shared embedding gradient all-reduce";
+inline constexpr std::string_view kLossAllReduce = "loss and token count all-reduce";
+
+}  // namespace meshwright::transfer_names
