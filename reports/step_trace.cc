@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 5> kTracks{
 // What a stage's step waits for besides its chunks, as evaluate() adds it up.
 struct StageExtras {
   DataCost data;
-  Seconds gather_exposed, reduce_exposed;
+  ExposedData exposed;
   Seconds forward_wait, backward_wait;  // of one micro-batch and chunk: ZeRO-3's parameters
   Seconds offload;                      // likewise
   Seconds optimizer;
@@ -40,22 +40,12 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const StageCost& cost = pipeline.costs[stage];
   const double m = micro_batches_of_chunk(table.job(), layout);
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
-  const auto exposed = [&](const DataCost& part) {
-    return exposed_data(part, data_overlap(layout), cost.forward_span(), cost.backward_span(), m,
-                        cluster.device.overlap_slowdown)
-        .time;
-  };
   StageExtras extras;
   extras.data = data_cost(estimate.volume.stages[stage], layout, cluster);
-  DataCost gather, reduce, forward, backward;
-  gather.gather = extras.data.gather;
-  reduce.reduce = extras.data.reduce;
-  forward.forward_gather = extras.data.forward_gather;
-  backward.backward_gather = extras.data.backward_gather;
-  extras.gather_exposed = exposed(gather);
-  extras.reduce_exposed = exposed(reduce);
-  extras.forward_wait = exposed(forward) / (m * chunks);
-  extras.backward_wait = exposed(backward) / (m * chunks);
+  extras.exposed = exposed_data(extras.data, data_overlap(layout, cluster), cost.forward_span(),
+                                cost.backward_span(), m);
+  extras.forward_wait = extras.exposed.forward_gather / (m * chunks);
+  extras.backward_wait = extras.exposed.backward_gather / (m * chunks);
   extras.offload =
       offload_cost(offload_time(table.model(), table.job(), layout, cluster.device), cost.work())
           .time /
@@ -123,7 +113,7 @@ class StepTracer {
                                             micro_batches_, num_chunks_);
     refuse_too_many(programs);
     const Timeline timeline = simulate(layout_.schedule, programs, pipeline_.times, true);
-    for (const StageExtras& extras : extras_) start_ = std::max(start_, extras.gather_exposed);
+    for (const StageExtras& extras : extras_) start_ = std::max(start_, extras.exposed.gather);
     std::size_t next = 0;
     for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
       open_stage(s);
@@ -246,7 +236,7 @@ class StepTracer {
   // Gradients are reduced beneath the last backward; what sticks out is waited for.
   void close_stage(std::size_t s) {
     const StageExtras& extras = extras_[s];
-    const Seconds reduced = at_ + extras.reduce_exposed;
+    const Seconds reduced = at_ + extras.exposed.reduce;
     draw(s, kDataParallel, "gradient reduction",
          std::max(reduced - extras.data.reduce.time, extras.data.gather.time), reduced);
     const Seconds stepped = reduced + extras.optimizer;

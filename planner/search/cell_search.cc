@@ -83,7 +83,7 @@ void CellWalk::walk() {
 void CellWalk::look_at_family(const Layout& family) {
   bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
   family_.clear();
-  costs_.set_family(family);
+  costs_.begin_family();
   for (const Layout& layout : stage_settings(search_.options.space, family)) {
     found_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
     const auto violation =
@@ -123,7 +123,7 @@ void CellWalk::look_at_stage_setting(StageSetting& stage) {
   const DataSettings& data = costs_.data_of(stage);
   if (search_.options.branch_and_bound) {
     // Every pair holds at least the least and at most the most of each stage.
-    const Bytes least = peak_memory(data.least_memory, stage) + costs_.reserve();
+    const Bytes least = peak_memory(data.least_memory, *stage.memory, costs_.reserve()).bytes;
     const bool none_fits = least > search_.limit;
     const bool nearer =
         found_.rejections.would_be_nearest(Rule::memory_capacity, least, search_.limit);
@@ -137,21 +137,18 @@ void CellWalk::look_at_stage_setting(StageSetting& stage) {
 }
 
 void CellWalk::look_at_pairs(StageSetting& stage, const std::vector<DataSetting>& data) {
-  bool timed = false;
   for (const DataSetting& setting : data) {
-    const Bytes peak = peak_memory(setting.memory, stage) + costs_.reserve();
+    const Bytes peak = peak_memory(setting.memory, *stage.memory, costs_.reserve()).bytes;
     if (peak > search_.limit) {
       reject_too_large(stage, setting, peak);
       continue;
     }
     ++found_.statistics.fitting;
-    if (!timed) {
-      costs_.price(stage);
-      timed = true;
-    }
-    const Seconds fastest = stage.time + stage.host + stage.offload;
-    if (search_.options.branch_and_bound && too_slow(fastest, peak)) continue;
-    add_fitting(stage, setting, costs_.step_time(stage, setting), peak);
+    if (stage.pipeline == nullptr) costs_.price(stage);
+    const PipelinePart& pipeline = *stage.pipeline;
+    if (search_.options.branch_and_bound && too_slow(pipeline.least_step(), peak)) continue;
+    const Seconds wait = longest_wait(pipeline, setting.part).time;
+    add_fitting(stage, setting, step_time(pipeline, setting.part, wait), peak);
   }
 }
 

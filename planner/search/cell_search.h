@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All layouts of a space, cell by cell: every stage setting is priced once, every data setting
-// once, and each pair is put together from the two with a few additions. The sums are evaluate()'s
-// own (step_time, exposed_data, static + moving memory), so that both agree to the last bit.
+// once, and each pair is put together from the two with a few additions, those of evaluate().
 #pragma once
 
 #include "planner/search/pareto.h"

@@ -5,12 +5,11 @@
 #include <deque>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/layout/layout_key.h"
 #include "sim/memory/memory.h"
 #include "sim/schedule/traits.h"
-#include "sim/step/optimizer.h"
-#include "sim/step/stage_memories.h"
 
 namespace meshwright::planner {
 namespace {
@@ -56,7 +55,7 @@ static_assert(stages_read_no_data_setting());
 
 // Bytes of a family's stage setting, and the time that offloading a part of them takes.
 struct Moving {
-  std::vector<Bytes> memory;
+  std::vector<MovingPeak> memory;
   Seconds offload;
 };
 
@@ -88,7 +87,7 @@ struct Shape {
 
 struct SettingsCost::Impl {
   Impl(CostTable& t, const Cell& c)
-      : table(t), cell(c), reserve(allocator_reserve(t.cluster().device, {})) {}
+      : table(t), cell(c), reserve(allocator_reserve(t.cluster().device)) {}
 
   CostTable& table;
   Cell cell;
@@ -98,11 +97,11 @@ struct SettingsCost::Impl {
   std::map<ShapeSignature, int> classes;
   Shape* shape = nullptr;  // the family's
 
-  Cache<UnitsKey, UnitsOf<Seconds>> units;
-  Cache<SendKey, Seconds> sends;
+  Cache<UnitsKey, Units> units;
+  Cache<SendKey, Cost> sends;
   Cache<MovingKey, Moving> moving;  // the family's
   StageSetting stage;
-  Cache<StagesKey, PipelinePartOf<Seconds>> parts;  // the family's
+  Cache<StagesKey, PipelinePart> parts;  // the family's
   Seconds offload_time;
 
   const std::vector<Layout>* layouts = nullptr;
@@ -119,17 +118,13 @@ Moving SettingsCost::Impl::moving_of(const Layout& layout) {
   Moving found;
   const auto [groups, is_new] = shape->groups.try_emplace(TreatmentKey(layout));
   if (is_new) groups->second = stage_groups(table.model(), layout, shape->shape);
-  for (const MovingPeak& peak : moving_peaks(table, layout, shape->shape, groups->second)) {
-    found.memory.push_back(peak.most);
-  }
+  found.memory = moving_peaks(table, layout, shape->shape, groups->second);
   found.offload =
       meshwright::offload_time(table.model(), table.job(), layout, table.cluster().device);
   return found;
 }
 
 DataSetting SettingsCost::Impl::priced(const Layout& layout, const DataSettings& before) const {
-  DataSetting setting;
-  setting.overlap = data_overlap(layout);
   // Settings that differ in overlap or offload only move the same bytes.
   const DataSetting* alike = nullptr;
   for (const DataSetting& other : before.settings) {
@@ -138,20 +133,10 @@ DataSetting SettingsCost::Impl::priced(const Layout& layout, const DataSettings&
       alike = &other;
     }
   }
-  if (alike != nullptr) setting.costs = alike->costs;
-  for (const StageRun& run : shape->shape.runs) {
-    if (alike == nullptr) {
-      setting.costs.push_back(
-          bare(data_cost(data_volume(table.model(), table.job(), layout, run.stage, run.first),
-                         layout, table.cluster())));
-    }
-    const StageParameters parameters =
-        stage_parameters(table.model(), table.job(), layout, run.stage);
-    setting.optimizer = std::max(
-        setting.optimizer, optimizer_cost(parameters, table.job(), layout, table.cluster()).time);
-    setting.memory.push_back(static_memory(table.model(), table.job(), layout, run.stage).total());
-  }
-  return setting;
+  std::vector<DataCost> costs =
+      alike != nullptr ? alike->part.costs : data_costs(table, layout, shape->shape);
+  return {nullptr, data_part(table, layout, shape->shape, std::move(costs)),
+          fixed_memory(table, layout, shape->shape)};
 }
 
 DataSettings SettingsCost::Impl::priced(const Layout& stage_layout) const {
@@ -170,8 +155,7 @@ DataSettings SettingsCost::Impl::priced(const Layout& stage_layout) const {
 }
 
 SettingsCost::SettingsCost(CostTable& table, const Cell& cell)
-    : impl_(std::make_unique<Impl>(table, cell)),
-      slowdown_(table.cluster().device.overlap_slowdown) {}
+    : impl_(std::make_unique<Impl>(table, cell)) {}
 SettingsCost::~SettingsCost() = default;
 
 Bytes SettingsCost::reserve() const { return impl_->reserve; }
@@ -185,10 +169,9 @@ void SettingsCost::set_data_settings(const std::vector<Layout>& layouts,
   }
 }
 
-void SettingsCost::set_family(const Layout& family) {
+void SettingsCost::begin_family() {
   impl_->moving.clear();
   impl_->parts.clear();
-  impl_->stage.micro_batches = micro_batches_of_chunk(impl_->table.job(), family);
   impl_->shape = nullptr;
 }
 
@@ -209,7 +192,8 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
   in.stage.layout = layout;
   in.stage.shape = &in.shape->shape;
   in.stage.shape_class = in.shape->shape_class;
-  in.stage.memory = moving->second.memory;
+  in.stage.memory = &moving->second.memory;
+  in.stage.pipeline = nullptr;
   in.offload_time = moving->second.offload;
   return in.stage;
 }
@@ -219,24 +203,18 @@ void SettingsCost::price(StageSetting& stage) {
   const Layout& layout = stage.layout;
   const auto [send, new_send] = in.sends.try_emplace(SendKey(layout));
   if (new_send) {
-    send->second = send_cost(in.table.model(), in.table.job(), layout, in.table.cluster()).time;
+    send->second = send_cost(in.table.model(), in.table.job(), layout, in.table.cluster());
   }
   const auto input = pipeline_input(in.table.job(), layout, send->second, in.offload_time);
   const auto [part, new_part] =
       in.parts.try_emplace(StagesKey{decltype(StagesKey::read)(layout), input.recomputed_layers});
   if (new_part) {
     const auto [units, new_units] = in.units.try_emplace(UnitsKey(layout));
-    if (new_units) units->second = bare(in.table.units(layout));
+    if (new_units) units->second = in.table.units(layout);
     fill_stages(part->second, input, units->second, *stage.shape, in.table.cluster());
   }
   fill_times(part->second, input, *stage.shape, in.table.cluster());
-  stage.time = part->second.time;
-  stage.host = part->second.host;
-  stage.offload = part->second.offload;
-  stage.runs.clear();
-  for (const StageCostOf<Seconds>& run : part->second.stages) {
-    stage.runs.push_back({run.forward_span(), run.backward_span()});
-  }
+  stage.pipeline = &part->second;
 }
 
 const DataSettings& SettingsCost::data_of(const StageSetting& stage) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sim/base/error.h"
+#include "sim/base/spread.h"
 #include "sim/kernel_time/gemm_model.h"
 
 namespace meshwright {
@@ -37,7 +38,7 @@ Cost attention_cost(const Operator& op, Flops work, Bytes traffic, bool forward,
   const AttentionRate* rate = attention_rate(device, op.k);
   const AttentionRate assumed{.forward_fraction = kDefaultAttentionFraction,
                               .backward_fraction = kDefaultAttentionFraction,
-                              .relative_spread = 0.3,
+                              .relative_spread = kUnknownAttentionSpread,
                               .provenance = Provenance::assumed};
   if (rate == nullptr) rate = &assumed;
   const auto batch = static_cast<double>(op.batch), m = static_cast<double>(op.m);
@@ -65,29 +66,14 @@ BackwardCost gemm_backward(const Operator& op, Precision precision, const Device
 
 }  // namespace
 
-double tile_efficiency(std::int64_t m, std::int64_t n, int tile_m, int tile_n) {
-  const auto ceil_to = [](std::int64_t x, std::int64_t tile) {
-    return (x + tile - 1) / tile * tile;
-  };
-  const double covered =
-      static_cast<double>(ceil_to(m, tile_m)) * static_cast<double>(ceil_to(n, tile_n));
-  return covered > 0.0 ? static_cast<double>(m) * static_cast<double>(n) / covered : 1.0;
-}
-
-double wave_efficiency(std::int64_t tiles, int multiprocessors) {
-  if (tiles <= 0) return 1.0;
-  const std::int64_t waves = (tiles + multiprocessors - 1) / multiprocessors;
-  return static_cast<double>(tiles) / static_cast<double>(waves * multiprocessors);
-}
-
 Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device) {
   if (traffic.value() <= 0.0) return {};
   for (const KernelRate& rate : device.kernels) {
     if (rate.kernel != kernel) continue;
     return {device.kernel_launch + traffic / rate.rate, rate.relative_spread, rate.provenance};
   }
-  return {device.kernel_launch + traffic / bytes_per_second(streaming_rate(device)), 0.15,
-          device.memory_provenance};
+  return {device.kernel_launch + traffic / bytes_per_second(streaming_rate(device)),
+          kDatasheetRateSpread, device.memory_provenance};
 }
 
 Cost forward_cost(const Operator& op, Precision job_precision, const Device& device) {
@@ -115,19 +101,6 @@ BackwardCost backward_cost(const Operator& op, Precision job_precision, const De
       break;
   }
   return {kernel_cost(op.kernel, op.backward_bytes, device), {}};
-}
-
-Cost operator+(const Cost& a, const Cost& b) {
-  if (a.time.value() == 0.0) return b;
-  if (b.time.value() == 0.0) return a;
-  const Seconds total = a.time + b.time;
-  return {total, (a.time * a.relative_spread + b.time * b.relative_spread) / total,
-          weakest(a.provenance, b.provenance)};
-}
-
-Cost times(Cost cost, double factor) {
-  cost.time *= factor;
-  return cost;
 }
 
 }  // namespace meshwright

@@ -16,11 +16,6 @@ constexpr Flops gemm_flops(GemmShape s) {
                static_cast<double>(s.n) * static_cast<double>(s.k));
 }
 
-// Share of the tiles' area that is useful (NVIDIA Matrix Multiplication Background, 3.1).
-double tile_efficiency(std::int64_t m, std::int64_t n, int tile_m, int tile_n);
-// tiles / (waves * multiprocessors) (ibid., 3.2).
-double wave_efficiency(std::int64_t tiles, int multiprocessors);
-
 // One GEMM. A measured point of the same shape is used as it is; between measured points the rate
 // is interpolated over log m, log n, log k; else the model of GemmModel.
 Cost gemm_cost(GemmShape shape, Precision precision, const Device& device);
@@ -36,15 +31,22 @@ struct BackwardCost {
 BackwardCost backward_cost(const Operator& op, Precision precision, const Device& device);
 
 // a then b: times add; spreads add as shared errors; the weakest provenance stands.
-Cost operator+(const Cost& a, const Cost& b);
+inline Cost operator+(const Cost& a, const Cost& b) {
+  if (a.time.value() == 0.0) return b;
+  if (b.time.value() == 0.0) return a;
+  const Seconds total = a.time + b.time;
+  return {total, (a.time * a.relative_spread + b.time * b.relative_spread) / total,
+          weakest(a.provenance, b.provenance)};
+}
 // The same work `factor` times.
-Cost times(Cost cost, double factor);
-
-// The same words for bare Seconds, so that one formula serves both.
-constexpr Seconds times(Seconds time, double factor) { return time * factor; }
-constexpr Seconds time_of(const Cost& cost) { return cost.time; }
-constexpr Seconds time_of(Seconds time) { return time; }
-constexpr void set_time(Cost& cost, Seconds time) { cost.time = time; }
-constexpr void set_time(Seconds& to, Seconds time) { to = time; }
+constexpr Cost times(Cost cost, double factor) {
+  cost.time *= factor;
+  return cost;
+}
+// What stands behind `cost`, for another time.
+constexpr Cost with_time(Cost cost, Seconds time) {
+  cost.time = time;
+  return cost;
+}
 
 }  // namespace meshwright

@@ -115,6 +115,6 @@ StageMemory stage_memory(const Model& model, const Job& job, const Layout& layou
                          const Stage& stage, int stage_index);
 
 // The allowance: CUDA context, cuBLAS and NCCL buffers, fragmentation. Zero for a CPU.
-Bytes allocator_reserve(const Device& device, const Layout& layout);
+Bytes allocator_reserve(const Device& device);
 
 }  // namespace meshwright

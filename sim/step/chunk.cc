@@ -63,6 +63,26 @@ void add_communication(ChunkWork& work, const Model& model, const Cluster& clust
   }
 }
 
+void add(CommunicationCost& to, const CommunicationCost& from, double count) {
+  to.tensor = to.tensor + times(from.tensor, count);
+  to.context = to.context + times(from.context, count);
+  to.expert = to.expert + times(from.expert, count);
+}
+
+// Each axis's hidden communication, in turn, against the compute that is left to hide behind.
+CommunicationCost exposed(CommunicationCost sum, const CommunicationCost& hidden, Seconds compute,
+                          double overlap_slowdown) {
+  const auto hide = [&](Cost& to, const Cost& from) {
+    if (from.time == seconds(0)) return;
+    to = to + with_time(from, exposed_time(from.time, compute, overlap_slowdown));
+    compute -= std::min(compute, from.time);
+  };
+  hide(sum.tensor, hidden.tensor);
+  hide(sum.context, hidden.context);
+  hide(sum.expert, hidden.expert);
+  return sum;
+}
+
 int first_layer_of(const Model& model, LayerKind kind) {
   for (int i = 0; i < model.num_layers; ++i) {
     if (layer_kind(model, i) == kind) return i;
@@ -130,15 +150,35 @@ ChunkWork head_work(const Model& model, const Cluster& cluster, const Job& job,
   return work;
 }
 
-CommunicationOf<Seconds> bare(const CommunicationCost& cost) {
-  return {cost.tensor.time, cost.context.time, cost.expert.time};
+void add(ChunkWork& to, const ChunkWork& from, double count) {
+  to.forward = to.forward + times(from.forward, count);
+  to.backward_input = to.backward_input + times(from.backward_input, count);
+  to.backward_weight = to.backward_weight + times(from.backward_weight, count);
+  to.recompute = to.recompute + times(from.recompute, count);
+  add(to.forward_exposed, from.forward_exposed, count);
+  add(to.backward_exposed, from.backward_exposed, count);
+  add(to.forward_hidden, from.forward_hidden, count);
+  add(to.backward_hidden, from.backward_hidden, count);
+  to.forward_launches += from.forward_launches * count;
+  to.backward_launches += from.backward_launches * count;
 }
 
-WorkOf<Seconds> bare(const ChunkWork& work) {
-  return {work.forward.time,         work.backward_input.time,   work.backward_weight.time,
-          work.recompute.time,       bare(work.forward_exposed), bare(work.backward_exposed),
-          bare(work.forward_hidden), bare(work.backward_hidden), work.forward_launches,
-          work.backward_launches};
+ChunkCost chunk_cost(const ChunkWork& work, const Cluster& cluster) {
+  const double slowdown = cluster.device.overlap_slowdown;
+  ChunkCost cost;
+  cost.forward = work.forward;
+  cost.backward_input = work.backward_input;
+  cost.backward_weight = work.backward_weight;
+  cost.recompute = work.recompute;
+  cost.forward_communication =
+      exposed(work.forward_exposed, work.forward_hidden, work.forward.time, slowdown);
+  cost.backward_communication =
+      exposed(work.backward_exposed, work.backward_hidden,
+              work.backward_input.time + work.backward_weight.time, slowdown);
+  const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
+  cost.forward_host = host_time(launch * work.forward_launches, cost.forward_time());
+  cost.backward_host = host_time(launch * work.backward_launches, cost.backward_time());
+  return cost;
 }
 
 }  // namespace meshwright

@@ -26,48 +26,39 @@ inline Seconds exposed_time(Seconds communication, Seconds compute, double overl
   return communication - beside + overlap_slowdown * beside;
 }
 
-// Every sum below exists with a Cost's spread and provenance, for an estimate, and as bare Seconds,
-// for a search: one formula, so that the seconds of both agree to the last bit.
-template <typename Amount>
-struct CommunicationOf {
-  Amount tensor{}, context{}, expert{};  // by the axis that causes it
-  [[nodiscard]] Seconds total() const {
-    return time_of(tensor) + time_of(context) + time_of(expert);
-  }
+// Of one micro-batch.
+struct CommunicationCost {
+  Cost tensor, context, expert;  // by the axis that causes it
+  [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
 };
-using CommunicationCost = CommunicationOf<Cost>;  // of one micro-batch
 
 // What operators and calls add up to before anything hides behind anything. Linear: a chunk is the
 // sum of its layers, embedding and head.
-template <typename Amount>
-struct WorkOf {
-  Amount forward{}, backward_input{}, backward_weight{}, recompute{};
+struct ChunkWork {
+  Cost forward, backward_input, backward_weight, recompute;
   // Communication that nothing hides, and what can hide behind compute.
-  CommunicationOf<Amount> forward_exposed{}, backward_exposed{};
-  CommunicationOf<Amount> forward_hidden{}, backward_hidden{};
+  CommunicationCost forward_exposed, backward_exposed;
+  CommunicationCost forward_hidden, backward_hidden;
   double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
 };
-using ChunkWork = WorkOf<Cost>;
 
-template <typename Amount>
-struct ChunkCostOf {
-  Amount forward{};  // compute
-  Amount backward_input{};
-  Amount backward_weight{};
-  Amount recompute{};  // forward work done again in backward
-  CommunicationOf<Amount> forward_communication{};
-  CommunicationOf<Amount> backward_communication{};  // with what recompute repeats
-  Seconds forward_host, backward_host;               // what the host's launches add
+struct ChunkCost {
+  Cost forward;  // compute
+  Cost backward_input;
+  Cost backward_weight;
+  Cost recompute;  // forward work done again in backward
+  CommunicationCost forward_communication;
+  CommunicationCost backward_communication;  // with what recompute repeats
+  Seconds forward_host, backward_host;       // what the host's launches add
 
   [[nodiscard]] Seconds forward_time() const {
-    return time_of(forward) + forward_communication.total();
+    return forward.time + forward_communication.total();
   }
   [[nodiscard]] Seconds backward_time() const {
-    return time_of(recompute) + time_of(backward_input) + time_of(backward_weight) +
+    return recompute.time + backward_input.time + backward_weight.time +
            backward_communication.total();
   }
 };
-using ChunkCost = ChunkCostOf<Cost>;
 
 // One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective
 // recompute has it.
@@ -79,67 +70,10 @@ ChunkWork embedding_work(const Model& model, const Cluster& cluster, const Job& 
 ChunkWork head_work(const Model& model, const Cluster& cluster, const Job& job,
                     const Layout& layout);
 
-template <typename Amount>
-void add(CommunicationOf<Amount>& to, const CommunicationOf<Amount>& from, double count) {
-  to.tensor = to.tensor + times(from.tensor, count);
-  to.context = to.context + times(from.context, count);
-  to.expert = to.expert + times(from.expert, count);
-}
-
 // `count` times `from`.
-template <typename Amount>
-void add(WorkOf<Amount>& to, const WorkOf<Amount>& from, double count) {
-  to.forward = to.forward + times(from.forward, count);
-  to.backward_input = to.backward_input + times(from.backward_input, count);
-  to.backward_weight = to.backward_weight + times(from.backward_weight, count);
-  to.recompute = to.recompute + times(from.recompute, count);
-  add(to.forward_exposed, from.forward_exposed, count);
-  add(to.backward_exposed, from.backward_exposed, count);
-  add(to.forward_hidden, from.forward_hidden, count);
-  add(to.backward_hidden, from.backward_hidden, count);
-  to.forward_launches += from.forward_launches * count;
-  to.backward_launches += from.backward_launches * count;
-}
-
-// Each axis's hidden communication, in turn, against the compute that is left to hide behind.
-template <typename Amount>
-CommunicationOf<Amount> exposed(CommunicationOf<Amount> sum, const CommunicationOf<Amount>& hidden,
-                                Seconds compute, double overlap_slowdown) {
-  const auto hide = [&](Amount& to, Amount from) {
-    const Seconds communication = time_of(from);
-    if (communication == seconds(0)) return;
-    set_time(from, exposed_time(communication, compute, overlap_slowdown));
-    compute -= std::min(compute, communication);
-    to = to + from;
-  };
-  hide(sum.tensor, hidden.tensor);
-  hide(sum.context, hidden.context);
-  hide(sum.expert, hidden.expert);
-  return sum;
-}
+void add(ChunkWork& to, const ChunkWork& from, double count);
 
 // What a chunk's work costs: communication hides behind compute, and the host adds its launches.
-template <typename Amount>
-ChunkCostOf<Amount> chunk_cost(const WorkOf<Amount>& work, const Cluster& cluster) {
-  const double slowdown = cluster.device.overlap_slowdown;
-  ChunkCostOf<Amount> cost;
-  cost.forward = work.forward;
-  cost.backward_input = work.backward_input;
-  cost.backward_weight = work.backward_weight;
-  cost.recompute = work.recompute;
-  cost.forward_communication =
-      exposed(work.forward_exposed, work.forward_hidden, time_of(work.forward), slowdown);
-  cost.backward_communication =
-      exposed(work.backward_exposed, work.backward_hidden,
-              time_of(work.backward_input) + time_of(work.backward_weight), slowdown);
-  const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
-  cost.forward_host = host_time(launch * work.forward_launches, cost.forward_time());
-  cost.backward_host = host_time(launch * work.backward_launches, cost.backward_time());
-  return cost;
-}
-
-// The same without spreads.
-CommunicationOf<Seconds> bare(const CommunicationCost& cost);
-WorkOf<Seconds> bare(const ChunkWork& work);
+ChunkCost chunk_cost(const ChunkWork& work, const Cluster& cluster);
 
 }  // namespace meshwright

@@ -56,17 +56,6 @@ struct StageMoments {
 
 }  // namespace
 
-UnitsOf<Seconds> bare(const Units& units) {
-  UnitsOf<Seconds> result;
-  for (std::size_t k = 0; k < kLayerKinds; ++k) {
-    result.kept[k] = bare(units.kept[k]);
-    result.recomputed[k] = bare(units.recomputed[k]);
-  }
-  result.embedding = bare(units.embedding);
-  result.head = bare(units.head);
-  return result;
-}
-
 struct CostTable::Impl {
   const Model& model;
   const Cluster& cluster;

@@ -15,14 +15,11 @@ namespace meshwright {
 
 // Everything that the cost of a chunk is made of, of one micro-batch. Kinds of layers that the
 // model or the recompute does not have are left empty.
-template <typename Amount>
-struct UnitsOf {
-  std::array<WorkOf<Amount>, kLayerKinds> kept;        // by kind_index
-  std::array<WorkOf<Amount>, kLayerKinds> recomputed;  // whole, from its input
-  WorkOf<Amount> embedding, head;
+struct Units {
+  std::array<ChunkWork, kLayerKinds> kept;        // by kind_index
+  std::array<ChunkWork, kLayerKinds> recomputed;  // whole, from its input
+  ChunkWork embedding, head;
 };
-using Units = UnitsOf<Cost>;
-UnitsOf<Seconds> bare(const Units& units);
 
 // Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,
 // micro-batch and recompute, and where those groups sit, but not on dp, pp, schedule or ZeRO. One a

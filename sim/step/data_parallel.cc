@@ -24,8 +24,10 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
   return cost;
 }
 
-DataCostOf<Seconds> bare(const DataCost& cost) {
-  return {cost.reduce.time, cost.gather.time, cost.forward_gather.time, cost.backward_gather.time};
+Cost exposed_cost(const DataCost& cost, const ExposedData& exposed) {
+  return with_time(cost.reduce, exposed.reduce) + with_time(cost.gather, exposed.gather) +
+         with_time(cost.forward_gather, exposed.forward_gather) +
+         with_time(cost.backward_gather, exposed.backward_gather);
 }
 
 }  // namespace meshwright

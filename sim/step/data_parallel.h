@@ -9,43 +9,46 @@ namespace meshwright {
 
 // Once-a-step communication of a stage (gradients, parameters, tied embedding, norms), and what
 // ZeRO-3 adds to each micro-batch.
-template <typename Amount>
-struct DataCostOf {
-  Amount reduce{};                             // gradients and everything after the last backward
-  Amount gather{};                             // parameters before the first forward
-  Amount forward_gather{}, backward_gather{};  // of a whole step: ZeRO-3
+struct DataCost {
+  Cost reduce;                           // gradients and everything after the last backward
+  Cost gather;                           // parameters before the first forward
+  Cost forward_gather, backward_gather;  // of a whole step: ZeRO-3
 };
-using DataCost = DataCostOf<Cost>;
 
 DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
-DataCostOf<Seconds> bare(const DataCost& cost);
 
-// What the communication of each kind can hide behind; nothing where it does not overlap.
+// Whether the communication of each kind hides behind compute, and how much it slows it.
 struct DataOverlap {
   bool reduce = false, gather = false, forward_gather = false, backward_gather = false;
+  double slowdown = 0;
 };
-constexpr DataOverlap data_overlap(const Layout& layout) {
+inline DataOverlap data_overlap(const Layout& layout, const Cluster& cluster) {
   const bool prefetch = layout.zero_stage == 3;
   return {layout.overlap_grad_reduce, layout.overlap_param_gather, prefetch,
-          prefetch || layout.overlap_grad_reduce};
+          prefetch || layout.overlap_grad_reduce, cluster.device.overlap_slowdown};
 }
 
-// What of a stage's data-parallel communication a step waits for. Gradients are reduced while the
-// last micro-batch's backward runs; parameters are gathered while the first one's forward does.
-// ZeRO-3 prefetches every layer's.
-template <typename Amount>
-Amount exposed_data(const DataCostOf<Amount>& cost, DataOverlap overlap, Seconds forward,
-                    Seconds backward, double micro_batches, double overlap_slowdown) {
-  const auto against = [overlap_slowdown](Amount communication, bool overlaps, Seconds compute) {
-    if (overlaps) {
-      set_time(communication, exposed_time(time_of(communication), compute, overlap_slowdown));
-    }
-    return communication;
+// What of a stage's data-parallel communication a step waits for.
+struct ExposedData {
+  Seconds reduce, gather, forward_gather, backward_gather;
+  [[nodiscard]] Seconds total() const { return reduce + gather + forward_gather + backward_gather; }
+};
+
+// Gradients are reduced while the last micro-batch's backward runs; parameters are gathered while
+// the first one's forward does. ZeRO-3 prefetches every layer's. `forward` and `backward` are the
+// stage's, of one micro-batch.
+inline ExposedData exposed_data(const DataCost& cost, const DataOverlap& overlap, Seconds forward,
+                                Seconds backward, double micro_batches) {
+  const auto against = [&overlap](const Cost& communication, bool overlaps, Seconds compute) {
+    return overlaps ? exposed_time(communication.time, compute, overlap.slowdown)
+                    : communication.time;
   };
-  Amount sum = against(cost.reduce, overlap.reduce, backward);
-  sum = sum + against(cost.gather, overlap.gather, forward);
-  sum = sum + against(cost.forward_gather, overlap.forward_gather, forward * micro_batches);
-  return sum + against(cost.backward_gather, overlap.backward_gather, backward * micro_batches);
+  return {against(cost.reduce, overlap.reduce, backward),
+          against(cost.gather, overlap.gather, forward),
+          against(cost.forward_gather, overlap.forward_gather, forward * micro_batches),
+          against(cost.backward_gather, overlap.backward_gather, backward * micro_batches)};
 }
+// The same with what stands behind it.
+Cost exposed_cost(const DataCost& cost, const ExposedData& exposed);
 
 }  // namespace meshwright

@@ -1,64 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/evaluate.h"
 
-#include "sim/step/data_parallel.h"
-#include "sim/step/optimizer.h"
-#include "sim/step/pipeline.h"
-#include "sim/step/stage_memories.h"
+#include "sim/base/spread.h"
+#include "sim/step/composition.h"
 
 namespace meshwright {
 namespace {
 
-Cost& term(Evaluation& evaluation, TermKind kind) {
-  return evaluation.terms[static_cast<std::size_t>(kind)].cost;
-}
-
 void fill_time(Evaluation& result, CostTable& table, const Layout& layout,
                const PipelineShape& shape) {
-  const Model& model = table.model();
-  const Job& job = table.job();
-  const Cluster& cluster = table.cluster();
   const PipelinePart pipeline = pipeline_part(table, layout, shape);
-  const double micro_batches = micro_batches_of_chunk(job, layout);
-
-  Cost data;
-  Cost optimizer;
-  for (std::size_t i = 0; i < shape.runs.size(); ++i) {
-    const StageRun& run = shape.runs[i];
-    const DataCost cost =
-        data_cost(data_volume(model, job, layout, run.stage, run.first), layout, cluster);
-    const StageCost& stage = pipeline.stages[i];
-    const Cost exposed =
-        exposed_data(cost, data_overlap(layout), stage.forward_span(), stage.backward_span(),
-                     micro_batches, cluster.device.overlap_slowdown);
-    if (exposed.time > data.time) data = exposed;
-    const Cost step =
-        optimizer_cost(stage_parameters(model, job, layout, run.stage), job, layout, cluster);
-    if (step.time > optimizer.time) optimizer = step;
-  }
+  const DataPart data = data_part(table, layout, shape, data_costs(table, layout, shape));
+  const LongestWait wait = longest_wait(pipeline, data);
+  const auto term = [&result](TermKind kind) -> Cost& {
+    return result.terms[static_cast<std::size_t>(kind)].cost;
+  };
   for (std::size_t i = 0; i < kNumPipelineTerms; ++i) result.terms[i].cost = pipeline.terms[i];
-  term(result, TermKind::data_parallel_communication) = data;
-  term(result, TermKind::optimizer) = optimizer;
-  term(result, TermKind::host) = {pipeline.host, 0.2, cluster.device.memory_provenance};
-  term(result, TermKind::offload) = {pipeline.offload, 0.3, Provenance::datasheet};
-  result.step_time =
-      step_time(pipeline.time, data.time, optimizer.time, pipeline.host, pipeline.offload);
+  if (wait.time > seconds(0)) {
+    term(TermKind::data_parallel_communication) = exposed_cost(data.costs[wait.run], wait.exposed);
+  }
+  term(TermKind::optimizer) = data.optimizer;
+  term(TermKind::host) = {pipeline.host, kHostLaunchSpread,
+                          table.cluster().device.memory_provenance};
+  term(TermKind::offload) = {pipeline.offload, kHostLinkSpread, Provenance::datasheet};
+  result.step_time = step_time(pipeline, data, wait.time);
 }
 
-// The largest stage's bytes.
 void fill_memory(Evaluation& result, CostTable& table, const Layout& layout,
                  const PipelineShape& shape) {
-  const std::vector<MovingPeak> moving =
-      moving_peaks(table, layout, shape, stage_groups(table.model(), layout, shape));
-  for (std::size_t i = 0; i < moving.size(); ++i) {
-    const Bytes total =
-        static_memory(table.model(), table.job(), layout, shape.runs[i].stage).total() +
-        moving[i].most;
-    if (total <= result.peak_memory) continue;
-    result.peak_memory = total;
-    result.peak_stage = moving[i].stage;
-  }
-  result.peak_memory += allocator_reserve(table.cluster().device, layout);
+  const PeakMemory peak =
+      peak_memory(fixed_memory(table, layout, shape),
+                  moving_peaks(table, layout, shape, stage_groups(table.model(), layout, shape)),
+                  allocator_reserve(table.cluster().device));
+  result.peak_memory = peak.bytes;
+  result.peak_stage = peak.stage;
 }
 
 }  // namespace

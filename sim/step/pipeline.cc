@@ -6,9 +6,8 @@
 namespace meshwright {
 namespace {
 
-template <typename Amount>
-WorkOf<Amount> work_of(const ChunkKind& kind, const UnitsOf<Amount>& units, double share) {
-  WorkOf<Amount> work;
+ChunkWork work_of(const ChunkKind& kind, const Units& units, double share) {
+  ChunkWork work;
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if (kind.layers[k] == 0) continue;
     const double layers = kind.layers[k];
@@ -26,17 +25,15 @@ Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
   return cluster.framework.micro_batch_overhead / shape.chunks_per_stage;
 }
 
-template <typename Amount>
-ChunkTimes times_of(const ChunkCostOf<Amount>& chunk) {
-  const Seconds weight = time_of(chunk.backward_weight);
+ChunkTimes times_of(const ChunkCost& chunk) {
+  const Seconds weight = chunk.backward_weight.time;
   return {chunk.forward_time() + chunk.forward_host,
           chunk.backward_time() - weight + chunk.backward_host, weight};
 }
 
-template <typename Amount>
-void sum_stages(PipelinePartOf<Amount>& part, const PipelineShape& shape) {
+void sum_stages(PipelinePart& part, const PipelineShape& shape) {
   for (const StageRun& run : shape.runs) {
-    StageCostOf<Amount>& stage = part.stages.emplace_back();
+    StageCost& stage = part.stages.emplace_back();
     StageLoad& load = part.loads.emplace_back();
     load.count = run.count;
     for (const ChunkShare& share : run.chunks) {
@@ -52,8 +49,7 @@ void sum_stages(PipelinePartOf<Amount>& part, const PipelineShape& shape) {
   }
 }
 
-template <typename Amount>
-ChunkTimes average_chunk(const PipelinePartOf<Amount>& part, const PipelineShape& shape) {
+ChunkTimes average_chunk(const PipelinePart& part, const PipelineShape& shape) {
   ChunkTimes sum;
   for (const StageRun& run : shape.runs) {
     for (const ChunkShare& share : run.chunks) {
@@ -68,18 +64,10 @@ ChunkTimes average_chunk(const PipelinePartOf<Amount>& part, const PipelineShape
   return {sum.forward / all, sum.backward_input / all, sum.backward_weight / all};
 }
 
-template <typename Amount>
-Amount with_time(Amount amount, Seconds time) {
-  set_time(amount, time);
-  return amount;
-}
-
 }  // namespace
 
-template <typename Amount>
-PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amount send,
-                                       Seconds offload) {
-  PipelineInputOf<Amount> input;
+PipelineInput pipeline_input(const Job& job, const Layout& layout, Cost send, Seconds offload) {
+  PipelineInput input;
   input.schedule = layout.schedule;
   input.all_micro_batches = num_micro_batches(job.global_batch_size, layout);
   input.micro_batches = micro_batches_of_chunk(job, layout);
@@ -89,9 +77,8 @@ PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amo
   return input;
 }
 
-template <typename Amount>
-void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
-                 const UnitsOf<Amount>& units, const PipelineShape& shape, const Cluster& cluster) {
+void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& units,
+                 const PipelineShape& shape, const Cluster& cluster) {
   for (const ChunkKind& kind : shape.chunks) {
     part.chunks.push_back(
         chunk_cost(work_of(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
@@ -102,15 +89,14 @@ void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& in
   part.average = average_chunk(part, shape);
 }
 
-template <typename Amount>
-void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
-                const PipelineShape& shape, const Cluster& cluster) {
-  const Seconds send = time_of(input.send);
+void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineShape& shape,
+                const Cluster& cluster) {
+  const Seconds send = input.send.time;
   const Seconds total = closed_form_total(
       input.schedule, {part.loads, shape.num_stages, shape.chunks_per_stage, part.average, send},
       input.all_micro_batches);
   const double m = input.micro_batches;
-  const StageCostOf<Amount>& stage = part.stages[static_cast<std::size_t>(part.slowest)];
+  const StageCost& stage = part.stages[static_cast<std::size_t>(part.slowest)];
   // Each micro-batch and chunk waits for one message forward and one backward.
   const Seconds messages =
       shape.num_stages > 1 ? send * (2.0 * m * shape.chunks_per_stage) : seconds(0);
@@ -122,27 +108,17 @@ void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& inp
                 // Idle for as long as others compute.
                 with_time(stage.forward + stage.backward, waiting - sending)};
   part.time = seconds(0);
-  for (const Amount& term : part.terms) part.time += time_of(term);
+  for (const Cost& term : part.terms) part.time += term.time;
   part.host = stage.host() * m + cluster.framework.step_overhead;
+  part.micro_batches = m;
   part.offload = offload_cost(input.offload, stage.work()).time * m;
 }
-
-template PipelineInputOf<Cost> pipeline_input(const Job&, const Layout&, Cost, Seconds);
-template PipelineInputOf<Seconds> pipeline_input(const Job&, const Layout&, Seconds, Seconds);
-template void fill_stages(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&, const UnitsOf<Cost>&,
-                          const PipelineShape&, const Cluster&);
-template void fill_stages(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
-                          const UnitsOf<Seconds>&, const PipelineShape&, const Cluster&);
-template void fill_times(PipelinePartOf<Cost>&, const PipelineInputOf<Cost>&, const PipelineShape&,
-                         const Cluster&);
-template void fill_times(PipelinePartOf<Seconds>&, const PipelineInputOf<Seconds>&,
-                         const PipelineShape&, const Cluster&);
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
   const Cost send = send_cost(table.model(), table.job(), layout, table.cluster());
   const Seconds offload = offload_time(table.model(), table.job(), layout, table.cluster().device);
   PipelinePart part;
-  const PipelineInputOf<Cost> input = pipeline_input(table.job(), layout, send, offload);
+  const PipelineInput input = pipeline_input(table.job(), layout, send, offload);
   fill_stages(part, input, table.units(layout), shape, table.cluster());
   fill_times(part, input, shape, table.cluster());
   return part;

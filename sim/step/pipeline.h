@@ -18,32 +18,26 @@
 
 namespace meshwright {
 
-// The parts of a step's seconds in the order of its terms: every sum of them is this one.
-constexpr Seconds step_time(Seconds pipeline, Seconds data, Seconds optimizer, Seconds host,
-                            Seconds offload) {
-  return pipeline + data + optimizer + host + offload;
-}
-
-template <typename Amount>
-struct PipelinePartOf {
-  std::vector<ChunkCostOf<Amount>> chunks;  // by PipelineShape::chunks
-  std::vector<StageCostOf<Amount>> stages;  // by PipelineShape::runs
-  std::vector<StageLoad> loads;             // likewise
-  int slowest = 0;                          // the run with most work
-  ChunkTimes average;                       // chunk
-  std::array<Amount, kNumPipelineTerms> terms{};
+struct PipelinePart {
+  std::vector<ChunkCost> chunks;  // by PipelineShape::chunks
+  std::vector<StageCost> stages;  // by PipelineShape::runs
+  std::vector<StageLoad> loads;   // likewise
+  int slowest = 0;                // the run with most work
+  ChunkTimes average;             // chunk
+  std::array<Cost, kNumPipelineTerms> terms{};
   Seconds time;  // their sum
   Seconds host, offload;
+  double micro_batches = 1;  // that pass each chunk
+  // Of a step without anything of the data-parallel side.
+  [[nodiscard]] Seconds least_step() const { return time + host + offload; }
 };
-using PipelinePart = PipelinePartOf<Cost>;
 
 // What a step of a layout has beside its units and its shape.
-template <typename Amount>
-struct PipelineInputOf {
+struct PipelineInput {
   PipelineSchedule schedule = kDefaultSchedule;
   double micro_batches = 1;  // that pass each chunk: half of them where stages are mirrored
   int all_micro_batches = 1;
-  Amount send{};              // one message
+  Cost send;                  // one message
   Seconds offload;            // activations to the host and back, one micro-batch
   int recomputed_layers = 0;  // of each stage, whole; spread evenly over its layers
   [[nodiscard]] double recomputed_share(int stage_layers) const {
@@ -52,19 +46,15 @@ struct PipelineInputOf {
   }
 };
 
-template <typename Amount>
-PipelineInputOf<Amount> pipeline_input(const Job& job, const Layout& layout, Amount send,
-                                       Seconds offload);
+PipelineInput pipeline_input(const Job& job, const Layout& layout, Cost send, Seconds offload);
 
-// Instantiated for Cost and for Seconds. First what chunks and stages do for a micro-batch: of
+// First what chunks and stages do for a micro-batch: of
 // `input` only recomputed_layers counts.
-template <typename Amount>
-void fill_stages(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
-                 const UnitsOf<Amount>& units, const PipelineShape& shape, const Cluster& cluster);
+void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& units,
+                 const PipelineShape& shape, const Cluster& cluster);
 // Then what the pipeline makes of it in a step.
-template <typename Amount>
-void fill_times(PipelinePartOf<Amount>& part, const PipelineInputOf<Amount>& input,
-                const PipelineShape& shape, const Cluster& cluster);
+void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineShape& shape,
+                const Cluster& cluster);
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape);
 

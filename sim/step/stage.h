@@ -3,14 +3,14 @@
 // stage, and what of activation offload sticks out.
 #pragma once
 
+#include "sim/base/spread.h"
 #include "sim/step/chunk.h"
 
 namespace meshwright {
 
 // All that one stage does for one micro-batch.
-template <typename Amount>
-struct StageCostOf {
-  Amount forward{}, backward{}, recompute{}, tensor{}, context{}, expert{};
+struct StageCost {
+  Cost forward, backward, recompute, tensor, context, expert;
   Seconds forward_time, backward_time;  // of the device
   Seconds forward_host, backward_host;  // what the host's launches add
   [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
@@ -19,14 +19,12 @@ struct StageCostOf {
   [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
   [[nodiscard]] Seconds work() const { return forward_span() + backward_span(); }
 };
-using StageCost = StageCostOf<Cost>;
 
 // `count` chunks alike.
-template <typename Amount>
-void add_chunk(StageCostOf<Amount>& stage, const ChunkCostOf<Amount>& chunk, double count) {
-  const auto both = [count](const Amount& a, const Amount& b) { return times(a + b, count); };
-  const CommunicationOf<Amount>& forward = chunk.forward_communication;
-  const CommunicationOf<Amount>& backward = chunk.backward_communication;
+inline void add_chunk(StageCost& stage, const ChunkCost& chunk, double count) {
+  const auto both = [count](const Cost& a, const Cost& b) { return times(a + b, count); };
+  const CommunicationCost& forward = chunk.forward_communication;
+  const CommunicationCost& backward = chunk.backward_communication;
   stage.forward = stage.forward + times(chunk.forward, count);
   stage.backward = stage.backward + both(chunk.backward_input, chunk.backward_weight);
   stage.recompute = stage.recompute + times(chunk.recompute, count);
@@ -45,7 +43,7 @@ Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
 // What of it sticks out beside a stage's `compute`.
 inline Cost offload_cost(Seconds offload, Seconds compute) {
   if (offload == seconds(0)) return {};
-  return {std::max(seconds(0), offload - compute), 0.3, Provenance::datasheet};
+  return {std::max(seconds(0), offload - compute), kHostLinkSpread, Provenance::datasheet};
 }
 
 // One message between neighbouring stages; hidden when the layout overlaps it.

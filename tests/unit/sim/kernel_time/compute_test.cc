@@ -21,18 +21,6 @@ Device device() {
   return d;
 }
 
-TEST(TileEfficiency, IsTheUsefulShareOfTheTiles) {
-  EXPECT_DOUBLE_EQ(tile_efficiency(256, 512, 128, 256), 1.0);
-  // 129 x 256 needs 2 x 1 tiles of 128 x 256: 129 / 256.
-  EXPECT_DOUBLE_EQ(tile_efficiency(129, 256, 128, 256), 129.0 / 256.0);
-}
-
-TEST(WaveEfficiency, IsTheUsefulShareOfTheWaves) {
-  EXPECT_DOUBLE_EQ(wave_efficiency(108, 108), 1.0);
-  // 109 tiles on 108 multiprocessors: 2 waves of 108.
-  EXPECT_DOUBLE_EQ(wave_efficiency(109, 108), 109.0 / 216.0);
-}
-
 TEST(KernelCost, IsLaunchPlusBytesOverTheKernelsRate) {
   // 2 us + 1 MB / 500 GB/s = 4 us.
   const Cost c = kernel_cost("adam", bytes(1e6), device());

@@ -14,6 +14,7 @@
 #include "sim/schedule/traits.h"
 #include "sim/step/estimate.h"
 #include "sim/step/terms.h"
+#include "sim/step/utilization.h"
 
 namespace meshwright {
 namespace {
@@ -152,6 +153,13 @@ TEST_F(EvaluateTest, EstimateAndEvaluateAgreeToTheLastBit) {
   EXPECT_GE(full.step_time_high, full.step_time);
 }
 
+// 6 PFLOP in 2 s on 4 devices of 1 PFLOP/s each: 6 / (2 * 4) = 75 %.
+TEST(ModelFlopsUtilization, IsTheShareOfWhatTheDevicesCouldHaveDone) {
+  const FlopsPerSecond peak = teraflops_per_second(1000);
+  EXPECT_DOUBLE_EQ(model_flops_utilization(flops(6e15), seconds(2), peak, 4), 0.75);
+  EXPECT_EQ(model_flops_utilization(flops(6e15), seconds(2), flops_per_second(0), 4), 0.0);
+}
+
 // 90 % of a normal distribution lie within 1.645 deviations; terms err independently.
 TEST_F(EvaluateTest, TheIntervalIsTheRootOfTheTermsSquaredDeviations) {
   const Model model = small_gpt();
@@ -213,7 +221,7 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
           most = std::max(most,
                           stage_memory(model, few, layout, stages[s], static_cast<int>(s)).total());
         }
-        EXPECT_EQ(found.peak_memory, most + allocator_reserve(cluster.device, layout))
+        EXPECT_EQ(found.peak_memory, most + allocator_reserve(cluster.device))
             << short_name(layout) << ", batch " << batch;
       }
     }
@@ -245,7 +253,7 @@ TEST_F(EvaluateTest, DualPipesMiddleStagesAreLookedAt) {
   for (const int s : {1, 6}) ends = std::max(ends, held(s));
   for (const int s : {3, 4}) middle = std::max(middle, held(s));
   EXPECT_LT(ends, middle);
-  EXPECT_GE(found.peak_memory, middle + allocator_reserve(cluster.device, layout));
+  EXPECT_GE(found.peak_memory, middle + allocator_reserve(cluster.device));
 }
 
 TEST_F(EvaluateTest, MoreBandwidthIsNeverSlower) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/composition.h"
+
+#include <utility>
+
+#include "sim/memory/memory.h"
+#include "sim/step/optimizer.h"
+
+namespace meshwright {
+
+std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
+                                 const PipelineShape& shape) {
+  std::vector<DataCost> costs;
+  for (const StageRun& run : shape.runs) {
+    costs.push_back(data_cost(data_volume(table.model(), table.job(), layout, run.stage, run.first),
+                              layout, table.cluster()));
+  }
+  return costs;
+}
+
+DataPart data_part(const CostTable& table, const Layout& layout, const PipelineShape& shape,
+                   std::vector<DataCost> costs) {
+  DataPart part{data_overlap(layout, table.cluster()), std::move(costs), {}};
+  for (const StageRun& run : shape.runs) {
+    const Cost cost =
+        optimizer_cost(stage_parameters(table.model(), table.job(), layout, run.stage), table.job(),
+                       layout, table.cluster());
+    if (cost.time > part.optimizer.time) part.optimizer = cost;
+  }
+  return part;
+}
+
+std::vector<Bytes> fixed_memory(const CostTable& table, const Layout& layout,
+                                const PipelineShape& shape) {
+  std::vector<Bytes> fixed;
+  for (const StageRun& run : shape.runs) {
+    fixed.push_back(static_memory(table.model(), table.job(), layout, run.stage).total());
+  }
+  return fixed;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/composition.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace meshwright {
+namespace {
+
+// 10 + 5 on stage 0, 20 + 1 on stage 3: the second is fuller, and the reserve of 2 comes on top.
+TEST(PeakMemory, IsTheFullestStageAndTheReserve) {
+  const std::array fixed{bytes(10), bytes(20)};
+  const std::array moving{MovingPeak{bytes(5), 0}, MovingPeak{bytes(1), 3}};
+  const PeakMemory peak = peak_memory(fixed, moving, bytes(2));
+  EXPECT_EQ(peak.bytes, bytes(23));
+  EXPECT_EQ(peak.stage, 3);
+}
+
+// Two runs of stages: 1 s and 4 s backward, 3 s of gradients each, overlapped without slowdown.
+// The first waits 3 - 1 = 2 s, the second not at all.
+TEST(LongestWait, IsThatOfTheRunThatHidesLeast) {
+  PipelinePart pipeline;
+  pipeline.stages.resize(2);
+  pipeline.stages[0].backward_time = seconds(1);
+  pipeline.stages[1].backward_time = seconds(4);
+  DataCost cost;
+  cost.reduce.time = seconds(3);
+  const DataPart data{{.reduce = true}, {cost, cost}, {seconds(0.5)}};
+  const LongestWait wait = longest_wait(pipeline, data);
+  EXPECT_EQ(wait.time, seconds(2));
+  EXPECT_EQ(wait.run, 0U);
+  EXPECT_EQ(wait.exposed.reduce, seconds(2));
+}
+
+// 10 s of pipeline + 2 s of waiting + 0.5 s of optimizer + 0.25 s of host + 1 s of offload.
+TEST(StepTime, IsTheSumOfBothSides) {
+  PipelinePart pipeline;
+  pipeline.time = seconds(10);
+  pipeline.host = seconds(0.25);
+  pipeline.offload = seconds(1);
+  DataPart data;
+  data.optimizer.time = seconds(0.5);
+  EXPECT_EQ(step_time(pipeline, data, seconds(2)), seconds(13.75));
+  EXPECT_EQ(pipeline.least_step(), seconds(11.25));
+}
+
+}  // namespace
+}  // namespace meshwright
