@@ -184,21 +184,6 @@ Path Topology::widest_path(int from, int to) const {
   return path;
 }
 
-Path Topology::ring_bottleneck(std::span<const int> devices) const {
-  invariant(devices.size() >= 2, "a ring of fewer than two devices");
-  std::size_t narrowest = 0;
-  double narrowest_width = std::numeric_limits<double>::infinity();
-  const auto next = [&devices](std::size_t i) { return devices[(i + 1) % devices.size()]; };
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const double width =
-        widest(impl_->tree, static_cast<VertexId>(devices[i]), static_cast<VertexId>(next(i)));
-    if (width >= narrowest_width) continue;
-    narrowest = i;
-    narrowest_width = width;
-  }
-  return widest_path(devices[narrowest], next(narrowest));
-}
-
 BytesPerSecond Topology::bisection_bandwidth() const {
   const std::size_t n = num_vertices(), half = impl_->wiring.devices.size() / 2;
   if (half == 0) return {};

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -37,8 +36,6 @@ class Topology {
   [[nodiscard]] std::size_t num_edges() const;
   // The widest path between two devices; of equally wide ones the shortest.
   [[nodiscard]] Path widest_path(int from, int to) const;
-  // The narrowest widest-path between consecutive members: what a ring over them is limited by.
-  [[nodiscard]] Path ring_bottleneck(std::span<const int> devices) const;
   // Bandwidth between the two halves of the devices (lower-numbered and higher-numbered): maximum
   // flow.
   [[nodiscard]] BytesPerSecond bisection_bandwidth() const;
