@@ -86,7 +86,7 @@ class Calibrator {
     return planned_points(
         options_.workload, shapes_,
         {.memory = device_.memory,
-         .num_multiprocessors = device_.num_multiprocessors,
+         .device = device_.device_kind(),
          .budget_seconds = options_.budget_seconds,
          .largest_payload = std::min(options_.largest_payload, device_.memory * kMemoryShare),
          .supports = [this](Precision precision) { return compute_.supports(precision); }});
@@ -254,7 +254,7 @@ class Calibrator {
   void compare_ranks(Profile& profile) {
     profile.ranks = rank_times_.speeds();
     if (world_.size() < 3 || options_.only) return;
-    const Bytes message = device_.num_multiprocessors > 1 ? mebibytes(16) : mebibytes(1);
+    const Bytes message = device_.device_kind() == DeviceKind::gpu ? mebibytes(16) : mebibytes(1);
     const auto pairs =
         measure_pairs(compute_, world_, pair_rounds(node_of_rank_, kMostPairRounds), message);
     profile.stragglers = find_stragglers(profile.ranks, pairs);
@@ -278,9 +278,10 @@ class Calibrator {
     cluster.gpus_per_node = world_.size() / cluster.num_nodes;
     cluster.device.name = device_.name;
     cluster.device.source = cluster.source;
+    cluster.device.kind = device_.device_kind();
     cluster.device.num_multiprocessors = device_.num_multiprocessors;
     cluster.device.memory = device_.memory;
-    const bool cores = device_.kind == "cpu";
+    const bool cores = cluster.device.kind == DeviceKind::cpu;
     if (cores) cluster.node_fabric = NodeFabric::shared_memory;
     cluster.intra_node.name = cores ? "shared memory" : "device links";
     cluster.inter_node.name = "network";

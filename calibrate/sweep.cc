@@ -31,8 +31,8 @@ struct NominalRates {
   BytesPerSecond link;
   Seconds call;
 };
-NominalRates nominal_rates(int num_multiprocessors) {
-  if (num_multiprocessors > 1) {
+NominalRates nominal_rates(DeviceKind kind) {
+  if (kind == DeviceKind::gpu) {
     return {teraflops_per_second(300), gigabytes_per_second(100), microseconds(20)};
   }
   return {teraflops_per_second(0.1), gigabytes_per_second(2), microseconds(10)};
@@ -79,7 +79,7 @@ class Planner {
     add_demands();
     add_collectives(0);
     add_overlaps();
-    for (const GemmVariant& variant : general_gemms(limits_.num_multiprocessors)) add_gemm(variant);
+    for (const GemmVariant& variant : general_gemms(limits_.device)) add_gemm(variant);
     add_collectives(1);
     if (points_.size() > kMostPoints) points_.resize(kMostPoints);
     return std::move(points_);
@@ -129,8 +129,8 @@ class Planner {
 
   [[nodiscard]] bool fits(const GemmShape& shape, Precision precision) const {
     // One product may take a hundredth of the budget, at a rate that any core or GPU reaches.
-    const FlopsPerSecond slow = nominal_rates(limits_.num_multiprocessors).products /
-                                (limits_.num_multiprocessors > 1 ? 6.0 : 2.0);
+    const FlopsPerSecond slow =
+        nominal_rates(limits_.device).products / (limits_.device == DeviceKind::gpu ? 6.0 : 2.0);
     return gemm_memory(shape, precision) <= limits_.memory * kMemoryShare &&
            gemm_flops(shape) / slow <= seconds(limits_.budget_seconds / 100.0);
   }
@@ -148,7 +148,7 @@ class Planner {
       GemmDemand gemm{};
       CollectiveDemand collective{};
     };
-    const NominalRates rates = nominal_rates(limits_.num_multiprocessors);
+    const NominalRates rates = nominal_rates(limits_.device);
     std::vector<Demand> demands;
     for (const GemmDemand& d : summed_gemms()) {
       const Seconds once = gemm_flops(d.variant.shape) / rates.products;
@@ -214,7 +214,7 @@ class Planner {
 
   // One product beside all-reduces of all ranks: messages of two sizes.
   void add_overlaps() {
-    const bool gpu = limits_.num_multiprocessors > 1;
+    const bool gpu = limits_.device == DeviceKind::gpu;
     const std::int64_t edge = gpu ? 4096 : 512;
     const Precision precision = gpu ? Precision::bf16 : Precision::fp32;
     const GroupShape* all = whole_job();
@@ -281,9 +281,9 @@ bool is_essential(const MeasuredPoint& point) {
          point.kind == PointKind::memory_copy;
 }
 
-std::vector<GemmVariant> general_gemms(int num_multiprocessors) {
+std::vector<GemmVariant> general_gemms(DeviceKind kind) {
   // A core reaches its rate at a few hundred; a GPU needs thousands to fill it.
-  const std::int64_t scale = num_multiprocessors > 1 ? 4 : 1;
+  const std::int64_t scale = kind == DeviceKind::gpu ? 4 : 1;
   std::vector<GemmVariant> gemms;
   for (const std::int64_t m : {128, 512, 2048}) {
     for (const std::int64_t n : {128, 512, 2048}) {

@@ -41,7 +41,7 @@ struct Workload {
 // What this machine can be asked for.
 struct SweepLimits {
   Bytes memory;  // of one rank
-  int num_multiprocessors = 1;
+  DeviceKind device = DeviceKind::cpu;
   double budget_seconds = 60.0;
   Bytes largest_payload = mebibytes(64);
   std::function<bool(Precision)> supports = [](Precision) { return true; };
@@ -56,8 +56,8 @@ std::vector<MeasuredPoint> planned_points(const Workload& workload,
 // Measured however short the budget is: without them there is no profile.
 bool is_essential(const MeasuredPoint& point);
 
-// Shapes from vectors to large squares. A device of many multiprocessors gets larger ones.
-std::vector<GemmVariant> general_gemms(int num_multiprocessors);
+// Shapes from vectors to large squares. A GPU gets larger ones.
+std::vector<GemmVariant> general_gemms(DeviceKind kind);
 
 // 1 KiB to `largest` in powers of two.
 std::vector<Bytes> payloads(Bytes largest);

@@ -14,11 +14,15 @@
 
 #include "sim/base/job.h"
 #include "sim/base/units.h"
+#include "sim/hardware/device.h"
 
 namespace meshwright::calibrate {
 
 struct DeviceDescription {
   std::string kind;  // "cpu", "cuda"
+  [[nodiscard]] DeviceKind device_kind() const {
+    return kind == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
+  }
   std::string name;  // the device's own name
   Bytes memory;      // usable by one rank
   int num_multiprocessors = 1;

@@ -71,7 +71,7 @@ void set_gemms(Device& device, const std::vector<MeasuredPoint>& points, std::ve
     GemmModel model;
     model.precision = precision;
     // A core works an element at a time as far as the model can see; a GPU in large tiles.
-    if (device.num_multiprocessors == 1) model.tile_m = model.tile_n = 1;
+    if (device.kind == DeviceKind::cpu) model.tile_m = model.tile_n = 1;
     for (const auto& [shape, same] : shapes) model.points.push_back(merged(same));
     fits.push_back(fit_gemm(model, device));
     device.gemm.push_back(std::move(model));
@@ -171,7 +171,7 @@ Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
   Assembled result{.cluster = std::move(cluster), .fits = {}};
   Device& device = result.cluster.device;
   // A CPU core moves its own messages: nothing hides behind its products, unless measured.
-  if (device.num_multiprocessors == 1) device.overlap_slowdown = 1.0;
+  if (device.kind == DeviceKind::cpu) device.overlap_slowdown = 1.0;
   set_memory(device, points);
   set_gemms(device, points, result.fits);
   set_kernels(device, points);

@@ -63,7 +63,7 @@ struct Link {
   Seconds ramp_latency;
   Bytes ramp_bytes;
   Provenance provenance = Provenance::datasheet;
-  double relative_spread = 0.15;
+  double relative_spread = kDatasheetRateSpread;
   std::vector<CollectiveCurve> curves;  // measured; override the link model near themselves
 };
 

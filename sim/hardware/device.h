@@ -9,6 +9,7 @@
 
 #include "sim/base/enum_names.h"
 #include "sim/base/job.h"
+#include "sim/base/spread.h"
 #include "sim/base/units.h"
 
 namespace meshwright {
@@ -74,14 +75,22 @@ struct AttentionRate {
   double ramp_keys = 0.0;
   double forward_tail_waves = 0.0;
   double backward_tail_waves = 0.0;
-  double relative_spread = 0.15;
+  double relative_spread = kDatasheetRateSpread;
   Provenance provenance = Provenance::datasheet;
 };
 
+// A core computes and moves its own messages, in memory that others share; a GPU has links of its
+// own and an allocator that keeps some of its memory.
+enum class DeviceKind { cpu, gpu };
+inline constexpr std::array kDeviceKindNames{EnumName{DeviceKind::cpu, "cpu"},
+                                             EnumName{DeviceKind::gpu, "gpu"}};
+constexpr std::string_view name_of(DeviceKind v) { return name_in(kDeviceKindNames, v); }
+
 struct Device {
   std::string name;
-  std::string source;           // datasheet or measurement, with date
-  int num_multiprocessors = 1;  // SMs; 1 for a CPU core
+  std::string source;  // datasheet or measurement, with date
+  DeviceKind kind = DeviceKind::gpu;
+  int num_multiprocessors = 1;  // of a GPU, SMs
   Bytes memory;
   BytesPerSecond memory_bandwidth;
   double memory_bandwidth_fraction = 0.8;  // of the datasheet's, reached by streaming kernels

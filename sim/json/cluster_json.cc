@@ -147,10 +147,9 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
     }
     c.island = read_link(reader.required_object("island"));
   }
-  // A device that is one multiprocessor is a core (device.h): its link is the memory.
   c.node_fabric = reader.optional_enum(
       "node_fabric",
-      c.device.num_multiprocessors == 1 ? NodeFabric::shared_memory : NodeFabric::nvswitch,
+      c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch,
       kNodeFabricNames);
   c.network = reader.optional_enum("network", c.network, kNetworkFabricNames);
   c.nics_per_node = reader.optional_int("nics_per_node", c.nics_per_node, {0, 100'000});

@@ -134,6 +134,9 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   d.name = reader.required_string("name");
   d.source = reader.optional_string("source", "");
   d.num_multiprocessors = reader.required_int("num_multiprocessors", {1, 100'000});
+  // Files of before `kind` was written: only a core was one multiprocessor.
+  const DeviceKind meant = d.num_multiprocessors == 1 ? DeviceKind::cpu : DeviceKind::gpu;
+  d.kind = reader.optional_enum("kind", meant, kDeviceKindNames);
   d.memory = bytes(require_amount(reader, "memory", kGibibytes));
   d.memory_bandwidth =
       bytes_per_second(require_amount(reader, "memory_bandwidth", kGigabytesPerSecond));
@@ -156,6 +159,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
 
 Json to_json(const Device& d) {
   Json j{{"schema", kDeviceSchema}, {"name", d.name}, {"source", d.source}};
+  j["kind"] = name_of(d.kind);
   j["num_multiprocessors"] = d.num_multiprocessors;
   write_amount(j, "memory", d.memory.value(), kGibibytes);
   write_amount(j, "memory_bandwidth", d.memory_bandwidth.value(), kGigabytesPerSecond);

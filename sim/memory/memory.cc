@@ -289,9 +289,9 @@ StageMemory stage_memory(const Model& model, const Job& job, const Layout& layou
 // SimuMax's 22 published Megatron runs on B200 (docs/b200, release 1.2) set 1.056 to 1.063 bytes of
 // reserved memory, median 1.060, against each byte allocated at the peak: of a full device 6 % stay
 // for fragmentation, context and libraries. It is an allowance, not a model of any one of them.
-Bytes allocator_reserve(const Device& device, const Layout& /*layout*/) {
+Bytes allocator_reserve(const Device& device) {
   constexpr double kReservedFraction = 0.06;
-  if (device.num_multiprocessors == 1) return {};
+  if (device.kind == DeviceKind::cpu) return {};
   return device.memory * kReservedFraction;
 }
 

@@ -27,6 +27,7 @@ Profile profile_of(std::vector<MeasuredPoint> points, const std::string& host = 
   profile.created = "2026-01-01T00:00:00Z";
   profile.machine.host = host;
   profile.cluster.device.name = "core";
+  profile.cluster.device.kind = DeviceKind::cpu;
   profile.cluster.gpus_per_node = 2;
   profile.points = std::move(points);
   profile.ranks = {{.rank = 0, .host = host}, {.rank = 1, .local_rank = 1, .host = host}};

@@ -64,6 +64,7 @@ Cluster two_cores() {
   cluster.gpus_per_node = 2;
   cluster.node_fabric = NodeFabric::shared_memory;
   cluster.device.name = "core";
+  cluster.device.kind = DeviceKind::cpu;
   cluster.device.memory = gibibytes(4);
   return cluster;
 }

@@ -49,6 +49,17 @@ TEST(HardwareJson, UnitsOfTheKeysAreApplied) {
   EXPECT_EQ(c.num_gpus(), 16);
 }
 
+// Profiles of before the key was written must stay readable.
+TEST(HardwareJson, ADeviceThatDoesNotSayItsKindIsACoreWhereItIsOneMultiprocessor) {
+  nlohmann::json j = device_json();
+  EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::gpu);
+  j["num_multiprocessors"] = 1;
+  EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::cpu);
+  j["kind"] = "gpu";
+  EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::gpu);
+  EXPECT_EQ(to_json(device_from_json(j, "d.json"))["kind"], "gpu");
+}
+
 TEST(HardwareJson, BaseUnitsAreReadToo) {
   nlohmann::json j = device_json();
   j.erase("memory_gib");

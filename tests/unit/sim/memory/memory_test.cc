@@ -369,9 +369,9 @@ TEST(AllocatorReserve, IsAShareOfAGpuAndNothingOfACpu) {
   Device device;
   device.memory = gibibytes(80);
   device.num_multiprocessors = 132;
-  EXPECT_DOUBLE_EQ(in_gibibytes(allocator_reserve(device, Layout{})), 4.8);
-  device.num_multiprocessors = 1;
-  EXPECT_EQ(allocator_reserve(device, Layout{}), Bytes{});
+  EXPECT_DOUBLE_EQ(in_gibibytes(allocator_reserve(device)), 4.8);
+  device.kind = DeviceKind::cpu;
+  EXPECT_EQ(allocator_reserve(device), Bytes{});
 }
 
 }  // namespace
