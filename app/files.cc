@@ -139,17 +139,17 @@ Cluster load_cluster(const std::string& path) {
   return cluster;
 }
 
-Job load_job(const std::string& path) {
+Job load_job(const std::string& path, const Job& defaults) {
   const std::string file = find_config(path, "jobs");
-  return job_from_json(read_json_file(file), file);
+  return job_from_json(read_json_file(file), file, "", defaults);
 }
 
-Layout load_layout(const std::string& path_or_text) {
+Layout load_layout(const std::string& path_or_text, const Layout& defaults) {
   if (path_or_text.find('=') != std::string::npos ||
       path_or_text.find(".json") == std::string::npos) {
-    return layout_from_text(path_or_text);
+    return layout_from_text(path_or_text, defaults);
   }
-  return layout_from_json(read_json_file(path_or_text), path_or_text);
+  return layout_from_json(read_json_file(path_or_text), path_or_text, "", defaults);
 }
 
 }  // namespace meshwright::app

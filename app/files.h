@@ -30,9 +30,10 @@ Model load_model(const std::string& path);
 // A cluster file (its "device" and "framework" may name files beside it) or a measured profile. A
 // bare name such as h100-512 is looked for in configs/clusters.
 Cluster load_cluster(const std::string& path);
-Job load_job(const std::string& path);
+// What the file does not say is as in `defaults`: framework_defaults() of the cluster's framework.
+Job load_job(const std::string& path, const Job& defaults = {});
 // A layout file, or text such as "tp=8,pp=4".
-Layout load_layout(const std::string& path_or_text);
+Layout load_layout(const std::string& path_or_text, const Layout& defaults);
 
 // Directory of the shipped configs: MESHWRIGHT_CONFIGS, else beside the program's installation,
 // else the source tree it was built from.

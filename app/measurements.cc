@@ -10,6 +10,7 @@
 #include "app/files.h"
 #include "interop/huggingface.h"
 #include "sim/base/job.h"
+#include "sim/hardware/framework_defaults.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 #include "sim/layout/layout.h"
@@ -58,8 +59,8 @@ bool shares_sequence(const Model& model, const Job& job, const Layout& layout) {
 
 Job read_job(ObjectReader& run, const Model& model, const Framework& framework) {
   const nlohmann::json& json = run.member("job");
-  Job job = job_from_json(json, run.file(), run.pointer_to("job"));
-  if (!json.contains("kernel_fusion")) job.kernel_fusion = framework.kernel_fusion;
+  Job job =
+      job_from_json(json, run.file(), run.pointer_to("job"), framework_defaults(framework).job);
   const bool gpt2_generation = is_gpt2_generation(model, job);
   if (!json.contains("attention_kernel") && gpt2_generation)
     job.attention_kernel = AttentionKernel::unfused;
@@ -134,11 +135,10 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
   run.job = read_job(reader, run.model, run.cluster.framework);
   const nlohmann::json layout = in_our_words(reader.member("layout"));
   const bool gpt2_generation = is_gpt2_generation(run.model, run.job);
-  run.layout = layout_from_json(layout, file, reader.pointer_to("layout"));
+  run.layout = layout_from_json(layout, file, reader.pointer_to("layout"),
+                                framework_defaults(run.cluster.framework).layout);
   if (!layout.contains("sequence_parallel"))
     run.layout.sequence_parallel = shares_sequence(run.model, run.job, run.layout);
-  if (!layout.contains("pipeline_engine"))
-    run.layout.pipeline_engine = run.cluster.framework.pipeline_engine;
   complete(run.layout, layout, run.model, gpus);
   if (!layout.contains("micro_batch_size") && gpt2_generation)
     run.layout.micro_batch_size = smallest_micro_batch(run.model, run.job, run.layout);

@@ -16,6 +16,7 @@
 #include "app/terminal.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
+#include "sim/hardware/framework_defaults.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 
@@ -63,7 +64,8 @@ void write_trace(const Options& options, const Inputs& inputs, const Estimate& f
 
 int run(const Options& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
-  const Layout layout = load_layout(options.layout);
+  const Layout layout =
+      load_layout(options.layout, framework_defaults(inputs.cluster.framework).layout);
   if (options.inputs.gpus == 0) inputs.cluster = scaled_to(inputs.cluster, world_size(layout));
   const Outcome outcome = estimate(inputs.model, inputs.cluster, inputs.job, layout);
   if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {

@@ -7,6 +7,7 @@
 #include "app/files.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
+#include "sim/hardware/framework_defaults.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
@@ -53,8 +54,9 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
                                "Overrides the job's train_tokens");
 }
 
-Job load_job_with_overrides(const InputOptions& options) {
-  Job job = options.job.empty() ? Job{} : load_job(options.job);
+Job load_job_with_overrides(const InputOptions& options, const Framework& framework) {
+  const Job defaults = framework_defaults(framework).job;
+  Job job = options.job.empty() ? defaults : load_job(options.job, defaults);
   if (options.seq_length > 0) job.seq_length = options.seq_length;
   if (options.global_batch_size > 0) job.global_batch_size = options.global_batch_size;
   if (options.train_tokens > 0) job.train_tokens = options.train_tokens;
@@ -75,8 +77,8 @@ Job load_job_with_overrides(const InputOptions& options) {
 Inputs load_inputs(const InputOptions& options) {
   Inputs inputs;
   inputs.model = load_model(options.model);
-  inputs.job = load_job_with_overrides(options);
   inputs.cluster = load_cluster(options.cluster);
+  inputs.job = load_job_with_overrides(options, inputs.cluster.framework);
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
   return inputs;
 }

@@ -37,6 +37,6 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
                        GpuCounts counts = GpuCounts::one);
 // Reads the files; documented defaults stand in for an absent job (sim/base/job.h).
 Inputs load_inputs(const InputOptions& options);
-Job load_job_with_overrides(const InputOptions& options);
+Job load_job_with_overrides(const InputOptions& options, const Framework& framework);
 
 }  // namespace meshwright::app

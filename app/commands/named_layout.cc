@@ -10,6 +10,7 @@
 #include "app/files.h"
 #include "planner/search/space.h"
 #include "sim/base/error.h"
+#include "sim/hardware/framework_defaults.h"
 #include "sim/json/layout_line.h"
 #include "sim/layout/fields.h"
 
@@ -75,11 +76,12 @@ MeantLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 MeantLayout meant_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
   MeantLayout meant;
+  const Layout defaults = framework_defaults(plan.cluster.framework).layout;
   if (std::filesystem::exists(text)) {
-    meant.layout = load_layout(text);
+    meant.layout = load_layout(text, defaults);
     return meant;
   }
-  const LayoutLine line = layout_line_from_text(text);
+  const LayoutLine line = layout_line_from_text(text, defaults);
   meant.layout = line.layout;
   if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
   const bool overlaps_named = std::any_of(

@@ -14,6 +14,7 @@
 #include "app/terminal.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
+#include "sim/hardware/framework_defaults.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"
@@ -29,10 +30,7 @@ struct Options {
 };
 
 // The ledger needs a cluster only for tiers; without one, a single node holds every rank.
-Cluster cluster_for(const Options& options, const Layout& layout) {
-  if (!options.inputs.cluster.empty()) {
-    return scaled_to(load_cluster(options.inputs.cluster), world_size(layout));
-  }
+Cluster one_node(const Layout& layout) {
   Cluster cluster;
   cluster.name = "one node";
   cluster.gpus_per_node = world_size(layout);
@@ -50,9 +48,11 @@ std::string verdict(const PublishedOrders& orders) {
 
 int run(const Options& options, const Call& call) {
   const Model model = load_model(options.inputs.model);
-  const Job job = load_job_with_overrides(options.inputs);
-  const Layout layout = load_layout(options.layout);
-  const Cluster cluster = cluster_for(options, layout);
+  const bool named = !options.inputs.cluster.empty();
+  const Cluster whole = named ? load_cluster(options.inputs.cluster) : Cluster{};
+  const Job job = load_job_with_overrides(options.inputs, whole.framework);
+  const Layout layout = load_layout(options.layout, framework_defaults(whole.framework).layout);
+  const Cluster cluster = named ? scaled_to(whole, world_size(layout)) : one_node(layout);
   if (const auto violation = check_layout(model, job, layout, 0)) {
     throw InputError("--layout", "", describe(*violation, model, job, layout),
                      std::string(rule_text(violation->rule).remedy));

@@ -5,13 +5,14 @@
 
 namespace meshwright {
 
-Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer) {
+Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer,
+                  const Job& defaults) {
   ObjectReader reader(json, file, pointer);
   const std::string schema = reader.optional_string("schema", "meshwright.job/1");
   if (schema != "meshwright.job/1") {
     reader.fail("schema", "must be \"meshwright.job/1\", is \"" + schema + "\"");
   }
-  Job job;
+  Job job = defaults;
   job.name = reader.optional_string("name", job.name);
   job.seq_length = reader.optional_int("seq_length", job.seq_length, {1, 100'000'000});
   job.global_batch_size =

@@ -101,7 +101,8 @@ std::string field_named(std::string_view word) {
 // A line's words in JSON.
 class Line {
  public:
-  explicit Line(const std::string& text) : where_("layout \"" + text + "\"") {}
+  Line(const std::string& text, const Layout& defaults)
+      : where_("layout \"" + text + "\""), defaults_(defaults) {}
 
   void add(const std::string& word) {
     const std::size_t equals = word.find('=');
@@ -113,7 +114,7 @@ class Line {
   }
   [[nodiscard]] LayoutLine read() const {
     LayoutLine line;
-    line.layout = layout_from_json(nlohmann::json::parse(json_.dump()), where_);
+    line.layout = layout_from_json(nlohmann::json::parse(json_.dump()), where_, "", defaults_);
     for (const auto& item : json_.items()) line.fields.push_back(item.key());
     return line;
   }
@@ -159,17 +160,19 @@ class Line {
   }
 
   std::string where_;
+  const Layout& defaults_;
   Json json_ = Json::object();
 };
 
 }  // namespace
 
 Layout layout_from_json(const nlohmann::json& json, const std::string& file,
-                        const std::string& pointer) {
+                        const std::string& pointer, const Layout& defaults) {
   ObjectReader reader(json, file, pointer);
-  Layout layout;
+  Layout layout = defaults;
   for_each_field([&](const auto& field) {
-    layout.*field.member = value_from(reader, field, field.unsaid(layout));
+    const auto unsaid = field.implied == nullptr ? layout.*field.member : field.implied(layout);
+    layout.*field.member = value_from(reader, field, unsaid);
   });
   reader.finish();
   return layout;
@@ -183,8 +186,8 @@ Json to_json(const Layout& layout) {
   return json;
 }
 
-LayoutLine layout_line_from_text(const std::string& text) {
-  Line line(text);
+LayoutLine layout_line_from_text(const std::string& text, const Layout& defaults) {
+  Line line(text, defaults);
   if (text.empty() || text == "one rank") return line.read();
   for (const std::string& part : split(text, ',')) {
     bool empty = true;
@@ -198,6 +201,8 @@ LayoutLine layout_line_from_text(const std::string& text) {
   return line.read();
 }
 
-Layout layout_from_text(const std::string& text) { return layout_line_from_text(text).layout; }
+Layout layout_from_text(const std::string& text, const Layout& defaults) {
+  return layout_line_from_text(text, defaults).layout;
+}
 
 }  // namespace meshwright

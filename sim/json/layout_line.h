@@ -15,6 +15,6 @@ struct LayoutLine {
   std::vector<std::string> fields;  // that the line says, by their long names
 };
 // Throws InputError that names the word and the nearest field.
-LayoutLine layout_line_from_text(const std::string& text);
+LayoutLine layout_line_from_text(const std::string& text, const Layout& defaults = {});
 
 }  // namespace meshwright

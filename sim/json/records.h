@@ -20,10 +20,11 @@ using Json = nlohmann::ordered_json;
 // `file` and `pointer` name the place in messages. All throw InputError.
 Model model_from_json(const nlohmann::json& json, const std::string& file,
                       const std::string& pointer = "");
+// What the file does not say is as in `defaults` (sim/hardware/framework_defaults.h).
 Job job_from_json(const nlohmann::json& json, const std::string& file,
-                  const std::string& pointer = "");
+                  const std::string& pointer = "", const Job& defaults = {});
 Layout layout_from_json(const nlohmann::json& json, const std::string& file,
-                        const std::string& pointer = "");
+                        const std::string& pointer = "", const Layout& defaults = {});
 Device device_from_json(const nlohmann::json& json, const std::string& file,
                         const std::string& pointer = "");
 Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
@@ -45,6 +46,6 @@ Json to_json(const Observation& observation);
 Json to_json(const Violation& violation, const Model& model, const Job& job, const Layout& layout);
 
 // "tp=8,pp=4,dp=16,sp,mbs=2,zero=1,recompute=selective" or the long field names. Throws InputError.
-Layout layout_from_text(const std::string& text);
+Layout layout_from_text(const std::string& text, const Layout& defaults = {});
 
 }  // namespace meshwright

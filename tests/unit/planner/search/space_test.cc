@@ -39,6 +39,22 @@ TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {
   EXPECT_EQ(families_of(small_model(), job, {}, {.data = 8}).size(), 1U);
 }
 
+// nanotron splits 61 layers on 2 stages by cost itself; Megatron-LM is told 31 and 30.
+TEST(Space, LayoutsAreTheClustersFrameworks) {
+  Model model = small_model();
+  model.num_layers = 61;
+  Cluster cluster = small_cluster(1, 80);
+  cluster.framework.pipeline_engine = PipelineEngine::nanotron;
+  SearchSpace space;
+  space.pipeline_parallel_sizes = {2};
+  for (const Cell& cell : cells_of(model, cluster, space)) {
+    for (const Layout& layout : families_of(model, small_job(), space, cell)) {
+      EXPECT_EQ(layout.pipeline_engine, PipelineEngine::nanotron);
+      EXPECT_EQ(layout.num_layers_in_last_pipeline_stage, 0);
+    }
+  }
+}
+
 TEST(Space, RefusesSizesBelowOneAndUnknownZeroStages) {
   SearchSpace space;
   space[&Layout::tensor_parallel_size] = {0};

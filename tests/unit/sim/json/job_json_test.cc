@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
+#include "sim/hardware/framework_defaults.h"
 #include "sim/json/records.h"
 
 namespace meshwright {
@@ -22,6 +23,17 @@ TEST(JobJson, WhatIsWrittenIsReadBack) {
   job.cross_entropy_loss_fusion = true;
   job.seq_length = 8192;
   EXPECT_EQ(job_from_json(to_json(job), "job.json"), job);
+}
+
+TEST(JobJson, WhatIsNotSaidIsAsTheFrameworkHasIt) {
+  Framework framework;
+  framework.kernel_fusion = KernelFusion::eager;
+  const Job defaults = framework_defaults(framework).job;
+  const auto read_with = [&](const char* text) {
+    return job_from_json(nlohmann::json::parse(text), "job.json", "", defaults).kernel_fusion;
+  };
+  EXPECT_EQ(read_with("{}"), KernelFusion::eager);
+  EXPECT_EQ(read_with(R"({"kernel_fusion": "fused"})"), KernelFusion::fused);
 }
 
 TEST(JobJson, Fp8WeightsAloneNeedAnFp8Job) {
