@@ -65,10 +65,10 @@ MeasuredPoint collective_point(Collective collective, const Placement& place, By
   return point;
 }
 
-class Planner {
+class SweepPlanner {
  public:
-  Planner(const Workload& workload, const std::vector<GroupShape>& shapes,
-          const SweepLimits& limits)
+  SweepPlanner(const Workload& workload, const std::vector<GroupShape>& shapes,
+               const SweepLimits& limits)
       : workload_(workload), shapes_(shapes), limits_(limits) {}
 
   std::vector<MeasuredPoint> plan() {
@@ -270,7 +270,7 @@ class Planner {
 std::vector<MeasuredPoint> planned_points(const Workload& workload,
                                           const std::vector<GroupShape>& shapes,
                                           const SweepLimits& limits) {
-  return Planner(workload, shapes, limits).plan();
+  return SweepPlanner(workload, shapes, limits).plan();
 }
 
 bool is_essential(const MeasuredPoint& point) {

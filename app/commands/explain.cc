@@ -57,7 +57,7 @@ int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layo
 }
 
 // Every layout with the sizes that were named fell: under which rules, and what would admit one.
-int explain_none(const MeantLayout& meant) {
+int explain_none(const NamedLayout& meant) {
   print("{}None runs:\n", meant.note);
   for (const planner::Rejection& r : meant.rejections) {
     print("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
@@ -87,7 +87,7 @@ reports::Table terms_side_by_side(const planner::Explanation& e, const std::stri
 
 // What a user named: an estimate, or the exit code after the reason was printed.
 std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable& table,
-                                        const MeantLayout& meant) {
+                                        const NamedLayout& meant) {
   if (!meant.layout) return explain_none(meant);
   print("{}", meant.note);
   const Bytes limit = plan.cluster.device.memory * (1.0 - plan.search.memory_headroom);
@@ -102,7 +102,7 @@ int explain_layout(const Options& options) {
   const reports::PlanFile plan =
       reports::plan_from_json(read_json_file(options.subject), options.subject);
   CostTable table(plan.model, plan.cluster, plan.job);
-  const auto mine = estimate_of(plan, table, meant_layout(plan, options.layout));
+  const auto mine = estimate_of(plan, table, named_layout(plan, options.layout));
   if (const int* code = std::get_if<int>(&mine)) return *code;
   const auto& layout = std::get<Estimate>(mine);
   if (plan.layouts.empty() && options.versus == "1") {
@@ -110,7 +110,7 @@ int explain_layout(const Options& options) {
           layout.step_time.value());
     return kDone;
   }
-  const MeantLayout versus = meant_layout(plan, options.versus);
+  const NamedLayout versus = named_layout(plan, options.versus);
   const auto other = estimate_of(plan, table, versus);
   if (const int* code = std::get_if<int>(&other)) return *code;
   const std::string name = versus.rank ? fmt::format("rank {}", *versus.rank + 1) : "the other";

@@ -42,7 +42,7 @@ std::optional<planner::SearchSpace> open_space(const planner::SearchSpace& plan,
   return space;
 }
 
-MeantLayout of_rank(const reports::PlanFile& plan, const std::string& text) {
+NamedLayout of_rank(const reports::PlanFile& plan, const std::string& text) {
   const auto rank = static_cast<std::size_t>(std::stoi(text));
   if (rank == 0 || rank > plan.layouts.size()) {
     throw InputError(
@@ -50,19 +50,19 @@ MeantLayout of_rank(const reports::PlanFile& plan, const std::string& text) {
         fmt::format("the plan ranks {} layouts, there is no {}", plan.layouts.size(), text),
         "a rank is a number from 1, other layouts are written tp=8,pp=4");
   }
-  MeantLayout meant;
+  NamedLayout meant;
   meant.layout = plan.layouts[rank - 1];
   meant.rank = rank - 1;
   return meant;
 }
 
-MeantLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace& space,
+NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace& space,
                       const std::string& text) {
   planner::SearchOptions options = plan.search;
   options.space = space;
   options.top = 1;
   const planner::Plan found = planner::search(plan.model, plan.cluster, plan.job, options);
-  MeantLayout meant;
+  NamedLayout meant;
   meant.rejections = found.rejections;
   if (!found.ranked.empty()) meant.layout = found.ranked.front().layout;
   meant.note = fmt::format("{} leaves the rest open: of {} layouts with it {} fit", text,
@@ -73,9 +73,9 @@ MeantLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 
 }  // namespace
 
-MeantLayout meant_layout(const reports::PlanFile& plan, const std::string& text) {
+NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
-  MeantLayout meant;
+  NamedLayout meant;
   const Layout defaults = framework_defaults(plan.cluster.framework).layout;
   if (std::filesystem::exists(text)) {
     meant.layout = load_layout(text, defaults);

@@ -13,7 +13,7 @@
 
 namespace meshwright::app {
 
-struct MeantLayout {
+struct NamedLayout {
   std::optional<Layout> layout;                // nothing: no layout with these sizes runs
   std::string note;                            // what was left open, or which rank; empty: as typed
   std::vector<planner::Rejection> rejections;  // then: of the search over what was open
@@ -21,6 +21,6 @@ struct MeantLayout {
 };
 
 // Throws InputError for text that is no layout and a rank that the plan does not have.
-MeantLayout meant_layout(const reports::PlanFile& plan, const std::string& text);
+NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text);
 
 }  // namespace meshwright::app

@@ -46,7 +46,7 @@ TEST(Space, LayoutsAreTheClustersFrameworks) {
   Cluster cluster = small_cluster(1, 80);
   cluster.framework.pipeline_engine = PipelineEngine::nanotron;
   SearchSpace space;
-  space.pipeline_parallel_sizes = {2};
+  space[&Layout::pipeline_parallel_size] = {2};
   for (const Cell& cell : cells_of(model, cluster, space)) {
     for (const Layout& layout : families_of(model, small_job(), space, cell)) {
       EXPECT_EQ(layout.pipeline_engine, PipelineEngine::nanotron);

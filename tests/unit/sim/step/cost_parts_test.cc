@@ -147,7 +147,7 @@ Numbers data_of(const Question& q, const Layout& layout, const PipelineShape& sh
     const StageMemory memory = static_memory(q.model, q.job, layout, run.stage);
     numbers.insert(numbers.end(), {memory.total().value(), memory.weights.value()});
   }
-  const DataOverlap overlap = data_overlap(layout);
+  const DataOverlap overlap = data_overlap(layout, q.cluster);
   numbers.insert(numbers.end(), {double(overlap.reduce), double(overlap.gather),
                                  double(overlap.forward_gather), double(overlap.backward_gather)});
   return numbers;
