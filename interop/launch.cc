@@ -3,7 +3,7 @@
 
 namespace meshwright::interop {
 
-std::vector<Launch> launches(const Training& training) {
+std::vector<LaunchFile> launches(const Training& training) {
   return {megatron_lm(training), torchtitan(training), deepspeed(training)};
 }
 

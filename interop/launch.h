@@ -6,24 +6,15 @@
 // Names are those of the frameworks' sources at the commit in `names_of`; nothing here was run.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "sim/base/job.h"
+#include "sim/base/launch_file.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 
 namespace meshwright::interop {
-
-struct Launch {
-  std::string target;    // "Megatron-LM"
-  std::string names_of;  // the version whose names these are
-  std::string file_name;
-  std::string text;                // empty when refused
-  std::vector<std::string> notes;  // what differs, what to add
-  std::string refusal;             // why the framework cannot run this layout
-};
 
 struct Training {
   const Model& model;
@@ -32,10 +23,10 @@ struct Training {
   const Layout& layout;
 };
 
-Launch megatron_lm(const Training& training);
-Launch torchtitan(const Training& training);
-Launch deepspeed(const Training& training);
+LaunchFile megatron_lm(const Training& training);
+LaunchFile torchtitan(const Training& training);
+LaunchFile deepspeed(const Training& training);
 
-std::vector<Launch> launches(const Training& training);
+std::vector<LaunchFile> launches(const Training& training);
 
 }  // namespace meshwright::interop

@@ -28,13 +28,13 @@ std::string refusal_of(const Training& t) {
 
 }  // namespace
 
-Launch deepspeed(const Training& t) {
-  Launch launch{.target = "DeepSpeed",
-                .names_of = "commit edaa722 of 2026-08-22",
-                .file_name = "deepspeed.json",
-                .text = "",
-                .notes = {},
-                .refusal = refusal_of(t)};
+LaunchFile deepspeed(const Training& t) {
+  LaunchFile launch{.target = "DeepSpeed",
+                    .names_of = "commit edaa722 of 2026-08-22",
+                    .file_name = "deepspeed.json",
+                    .text = "",
+                    .notes = {},
+                    .refusal = refusal_of(t)};
   if (!launch.refusal.empty()) return launch;
   const Layout& l = t.layout;
   nlohmann::ordered_json json{

@@ -273,13 +273,13 @@ std::string distributed(const Cluster& cluster, const Layout& layout) {
 
 }  // namespace
 
-Launch megatron_lm(const Training& t) {
-  Launch launch{.target = "Megatron-LM",
-                .names_of = "commit d98e8a6 of 2026-08-22",
-                .file_name = "megatron-lm.sh",
-                .text = "",
-                .notes = {},
-                .refusal = refusal_of(t)};
+LaunchFile megatron_lm(const Training& t) {
+  LaunchFile launch{.target = "Megatron-LM",
+                    .names_of = "commit d98e8a6 of 2026-08-22",
+                    .file_name = "megatron-lm.sh",
+                    .text = "",
+                    .notes = {},
+                    .refusal = refusal_of(t)};
   if (!launch.refusal.empty()) return launch;
   Arguments data;
   data.flag("--mock-data");

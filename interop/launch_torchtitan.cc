@@ -43,13 +43,13 @@ std::string_view schedule_name(PipelineSchedule schedule) {
 
 }  // namespace
 
-Launch torchtitan(const Training& t) {
-  Launch launch{.target = "torchtitan",
-                .names_of = "tag v0.2.2 of 2026-02-20, the last with TOML files",
-                .file_name = "torchtitan.toml",
-                .text = "",
-                .notes = {},
-                .refusal = refusal_of(t)};
+LaunchFile torchtitan(const Training& t) {
+  LaunchFile launch{.target = "torchtitan",
+                    .names_of = "tag v0.2.2 of 2026-02-20, the last with TOML files",
+                    .file_name = "torchtitan.toml",
+                    .text = "",
+                    .notes = {},
+                    .refusal = refusal_of(t)};
   if (!launch.refusal.empty()) return launch;
   const Layout& l = t.layout;
   const bool piped = l.pipeline_parallel_size > 1;

@@ -20,13 +20,24 @@ Json member(const Json& json, const std::string& key) {
   return found == json.end() ? Json() : *found;
 }
 
+// A record that its schema admits may still lack what another part of it promises.
+std::string text_at(const Json& json, const std::string& key) {
+  const Json text = member(json, key);
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
+double number_at(const Json& json, const std::string& key) {
+  const Json number = member(json, key);
+  return number.is_number() ? number.get<double>() : 0.0;
+}
+
 // Every leaf of an input by its JSON pointer.
 std::map<std::string, Json> leaves(const Json& report) {
   std::map<std::string, Json> all;
   for (const char* part : {"model", "job", "cluster"}) {
-    const nlohmann::json flat = nlohmann::json::parse(member(report, part).dump()).flatten();
+    const Json flat = member(report, part).flatten();
     for (const auto& [pointer, value] : flat.items()) {
-      all[fmt::format("/{}{}", part, pointer)] = Json::parse(value.dump());
+      all[fmt::format("/{}{}", part, pointer)] = value;
     }
   }
   for (const char* key : {"tool_version", "command"}) {
@@ -127,8 +138,8 @@ Json present(const Json& pairs) {
 Json terms(const Json& before, const Json& after) {
   return present(paired(
       member(winner(before), "terms"), member(winner(after), "terms"),
-      [](const Json& t) { return t["name"].get<std::string>(); },
-      [](const Json& t) { return t["seconds"]; }));
+      [](const Json& t) { return text_at(t, "name"); },
+      [](const Json& t) { return member(t, "seconds"); }));
 }
 
 // The parts of the fullest stage's memory, as a list.
@@ -136,8 +147,8 @@ Json fullest_stage(const Json& report) {
   Json fullest;
   double most = -1.0;
   for (const Json& stage : member(member(report, "memory"), "stages")) {
-    if (stage["total_bytes"].get<double>() <= most) continue;
-    most = stage["total_bytes"].get<double>();
+    if (number_at(stage, "total_bytes") <= most) continue;
+    most = number_at(stage, "total_bytes");
     fullest = stage;
   }
   Json parts = Json::array();
@@ -152,29 +163,28 @@ Json fullest_stage(const Json& report) {
 Json memory(const Json& before, const Json& after) {
   return present(paired(
       fullest_stage(before), fullest_stage(after),
-      [](const Json& part) { return part["name"].get<std::string>(); },
-      [](const Json& part) { return part["bytes"]; }));
+      [](const Json& part) { return text_at(part, "name"); },
+      [](const Json& part) { return member(part, "bytes"); }));
 }
 
 Json volume(const Json& before, const Json& after) {
   return paired(
       member(member(before, "volume"), "groups"), member(member(after, "volume"), "groups"),
       [](const Json& group) {
-        return fmt::format("{} ({})", group["group"].get<std::string>(),
-                           group["tier"].get<std::string>());
+        return fmt::format("{} ({})", text_at(group, "group"), text_at(group, "tier"));
       },
-      [](const Json& group) { return group["sent_bytes"]; });
+      [](const Json& group) { return member(group, "sent_bytes"); });
 }
 
 // The layouts that either report shows at the top: rank and time in both.
 Json ranking(const Json& before, const Json& after) {
-  const auto name = [](const Json& l) { return l["short_name"].get<std::string>(); };
-  const Json ranks =
-      paired(before["ranked"], after["ranked"], name, [](const Json& l) { return l["rank"]; });
-  const Json times = paired(before["ranked"], after["ranked"], name,
-                            [](const Json& l) { return l["step_time_seconds"]; });
+  const auto name = [](const Json& l) { return text_at(l, "short_name"); };
+  const Json ranks = paired(member(before, "ranked"), member(after, "ranked"), name,
+                            [](const Json& l) { return member(l, "rank"); });
+  const Json times = paired(member(before, "ranked"), member(after, "ranked"), name,
+                            [](const Json& l) { return member(l, "step_time_seconds"); });
   const auto shown = [](const Json& rank, const Json& report) {
-    return rank.is_number() && rank.get<std::size_t>() <= report["top"].get<std::size_t>();
+    return rank.is_number() && rank.get<double>() <= number_at(report, "top");
   };
   Json json = Json::array();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -191,15 +201,16 @@ Json ranking(const Json& before, const Json& after) {
 
 Json rejections(const Json& before, const Json& after) {
   return paired(
-      before["rejections"], after["rejections"],
-      [](const Json& r) { return r["rule"].get<std::string>(); },
-      [](const Json& r) { return r["count"]; });
+      member(before, "rejections"), member(after, "rejections"),
+      [](const Json& r) { return text_at(r, "rule"); },
+      [](const Json& r) { return member(r, "count"); });
 }
 
 std::string layouts_sentence(const Json& before, const Json& after) {
-  const std::string a = winner(before)["brief_name"].get<std::string>();
-  const std::string b = winner(after)["brief_name"].get<std::string>();
-  const bool same = before["summary"]["short_name"] == after["summary"]["short_name"];
+  const std::string a = text_at(winner(before), "brief_name");
+  const std::string b = text_at(winner(after), "brief_name");
+  const bool same = text_at(member(before, "summary"), "short_name") ==
+                    text_at(member(after, "summary"), "short_name");
   return same ? fmt::format("The winner stays {}.", a)
               : fmt::format("The winner was {} and is {}.", a, b);
 }
@@ -210,21 +221,22 @@ std::string sentence(const Json& before, const Json& after) {
   if (!fits_before && !fits_after) return "No layout fits in either report.";
   if (!fits_before) return "No layout fitted before; now one does.";
   if (!fits_after) return "A layout fitted before; now none does.";
-  const Json& a = before["summary"];
-  const Json& b = after["summary"];
-  const double x = a["tokens_per_second_per_gpu"].get<double>() * a["gpus"].get<double>();
-  const double y = b["tokens_per_second_per_gpu"].get<double>() * b["gpus"].get<double>();
-  const double change = y / x - 1.0;
+  const Json a = member(before, "summary");
+  const Json b = member(after, "summary");
+  const double x = number_at(a, "tokens_per_second_per_gpu") * number_at(a, "gpus");
+  const double y = number_at(b, "tokens_per_second_per_gpu") * number_at(b, "gpus");
+  const double change = x > 0.0 ? y / x - 1.0 : 0.0;
   std::string text = fmt::format(
       "{}: {} tokens/s in all before, {} after; a step takes {} instead of {}. {}",
       change == 0.0 ? "The same throughput"
                     : fmt::format("{} {} throughput", percent_text(std::abs(change)),
                                   change > 0.0 ? "more" : "less"),
-      si_text(x, 4), si_text(y, 4), seconds_text(seconds(b["step_time_seconds"].get<double>())),
-      seconds_text(seconds(a["step_time_seconds"].get<double>())), layouts_sentence(before, after));
-  const bool same_work = a["tokens_per_step"] == b["tokens_per_step"];
-  const bool apart = a["step_time_high_seconds"] < b["step_time_low_seconds"] ||
-                     b["step_time_high_seconds"] < a["step_time_low_seconds"];
+      si_text(x, 4), si_text(y, 4), seconds_text(seconds(number_at(b, "step_time_seconds"))),
+      seconds_text(seconds(number_at(a, "step_time_seconds"))), layouts_sentence(before, after));
+  const bool same_work = member(a, "tokens_per_step") == member(b, "tokens_per_step");
+  const bool apart =
+      number_at(a, "step_time_high_seconds") < number_at(b, "step_time_low_seconds") ||
+      number_at(b, "step_time_high_seconds") < number_at(a, "step_time_low_seconds");
   if (same_work && change != 0.0 && !apart) {
     text += " The intervals of the two step times overlap: the predictions cannot tell them apart.";
   }
@@ -313,7 +325,7 @@ Json comparison_to_json(const Json& before, const Json& after, const Origin& ori
   Json json = artefact(kComparisonSchema, origin);
   json["sentence"] = sentence(before, after);
   for (const auto& [name, report] : {std::pair{"before", &before}, std::pair{"after", &after}}) {
-    json[name] = {{"title", (*report)["title"]}, {"verdict", (*report)["verdict"]}};
+    json[name] = {{"title", member(*report, "title")}, {"verdict", member(*report, "verdict")}};
   }
   json["inputs_that_differ"] = different_inputs(before, after);
   json["quantities"] = quantities(before, after);

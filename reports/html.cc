@@ -61,20 +61,23 @@ std::string notices() { return fmt::format("<!--\n{}-->\n", third_party_notices(
 
 // The record goes along, so that the page can be read by programs too.
 std::string page_of(std::string_view title, const std::string& top, const std::string& body,
-                    const std::string& record) {
+                    const Json& record) {
   const std::string script = html::code_in_script(viewer_script());
   std::string page = head(title, script);
   page += fmt::format("<body>\n{}{}<main>\n{}</main>\n", html::bar_patterns(), top, body);
   page += fmt::format("<script type=\"application/json\" id=\"report\">{}</script>\n",
-                      html::json_in_script(record));
+                      html::json_in_script(record_text(record)));
   if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
   return page + "</body>\n</html>\n";
 }
 
 }  // namespace
 
-std::string report_html(const std::string& report_json) {
-  const Json report = Json::parse(report_json);
+std::string record_text(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_html(const Json& report) {
   std::string body;
   for (const auto& part :
        {html::step_time, html::ranking, html::confidence, html::sensitivity, html::validation,
@@ -83,13 +86,12 @@ std::string report_html(const std::string& report_json) {
     body += part(report);
   }
   return page_of(html::text_at(report, "title"), html::headline(report) + navigation(body), body,
-                 report_json);
+                 report);
 }
 
-std::string comparison_html(const std::string& comparison_json) {
-  const Json comparison = Json::parse(comparison_json);
+std::string comparison_html(const Json& comparison) {
   return page_of("Two reports compared", html::comparison_headline(comparison).append(kThemeBar),
-                 html::comparison(comparison), comparison_json);
+                 html::comparison(comparison), comparison);
 }
 
 }  // namespace meshwright::reports

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as one page that needs no network and reads without script and style. `report_json` is
-// the text of report.json; the page carries the same text inside.
+// The report as one page that needs no network and reads without script and style; the page carries
+// the record's text inside.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "sim/json/records.h"
+
 namespace meshwright::reports {
 
-std::string report_html(const std::string& report_json);
+std::string report_html(const Json& report);
 // Likewise of a comparison of two reports.
-std::string comparison_html(const std::string& comparison_json);
+std::string comparison_html(const Json& comparison);
+// A record as compact text, for a file beside the page and for the page.
+std::string record_text(const Json& record);
 
 // Built from viewer/; the script is empty when it was built without npm.
 std::string_view viewer_script();
 std::string_view page_style();
 std::string_view third_party_notices();
+// schema/report.schema.json.
+std::string_view report_schema();
 
 }  // namespace meshwright::reports

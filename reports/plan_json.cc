@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "reports/answers_json.h"
+#include "reports/scaling_reader.h"
 #include "reports/search_json.h"
 #include "sim/json/reader.h"
 
@@ -171,10 +172,14 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
     plan.statistics = read_statistics(reader.required_object("statistics"));
   plan.notes = read_strings(reader, "notes");
   if (reader.has("answers")) {
-    const ObjectReader answers = reader.required_object("answers");
+    ObjectReader answers = reader.required_object("answers");
     plan.answers = reader.member("answers");
+    if (answers.has("scaling")) {
+      plan.scaling = scaling_from_json(answers.required_object("scaling"));
+    }
     plan.proposed_runs = read_proposed_runs(answers, plan.layouts.size());
   }
+  plan.defaults = read_strings(reader, "defaults");
   reader.finish({"schema", "tool_version", "command", "inputs"});
   return plan;
 }

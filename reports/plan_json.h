@@ -31,7 +31,9 @@ struct PlanFile {
   std::vector<planner::Rejection> closest;  // when nothing fits
   planner::SearchStatistics statistics;
   std::vector<std::string> notes;
-  Json answers;  // as answers_to_json() wrote them; null: none were asked for
+  std::vector<std::string> defaults;  // what was not asked for: "seq_length", ...
+  Json answers;                       // as answers_to_json() wrote them; null: none were asked for
+  std::optional<planner::Scaling> scaling;  // of the answers
   // Indices into layouts: the real runs that would settle the ranking, the winner's first.
   std::vector<std::size_t> proposed_runs;
 };

@@ -16,10 +16,6 @@ Json validation_section(const planner::Validation& validation) {
   return json;
 }
 
-Json member_of(const Json& json, const char* name) {
-  return json.is_object() && json.contains(name) ? json[name] : Json();
-}
-
 // The report has scaling and placement beside the answers, whether the plan was asked or not.
 Json without_own_sections(Json answers) {
   if (!answers.is_object()) return answers;
@@ -56,15 +52,13 @@ Json report_to_json(const ReportContents& contents) {
       {"gpus", plan.cluster.num_gpus()},    {"gpus_per_node", plan.cluster.gpus_per_node},
       {"num_nodes", plan.cluster.num_nodes}};
   json["top"] = std::min<std::size_t>(plan.ranked.size(),
-                                      static_cast<std::size_t>(std::max(1, contents.search.top)));
+                                      static_cast<std::size_t>(std::max(1, contents.top)));
   json["ranked"] = ranking_section(plan);
-  const Json asked = member_of(contents.answers, "scaling");
   json["answers"] = without_own_sections(contents.answers);
   json["volume"] = volume_section(plan);
   json["memory"] = memory_section(plan);
-  const std::vector<SizeCell> cells = search_by_sizes(plan, contents.search);
-  json["heat_map"] = heat_map_section(cells);
-  json["too_large"] = too_large_section(plan, cells);
+  json["heat_map"] = heat_map_section(contents.sizes);
+  json["too_large"] = too_large_section(contents.sizes);
   json["timeline"] = timeline_section(plan);
   json["validation"] = contents.validation ? validation_section(*contents.validation) : Json();
   json["rejections"] = rejections_section(plan);
@@ -73,7 +67,7 @@ Json report_to_json(const ReportContents& contents) {
                         {"fitting", plan.statistics.fitting}};
   json["calibration"] = calibration_section(plan, contents.profile);
   json["placement"] = placement_section(plan);
-  json["scaling"] = scaling_section(plan, contents.search, asked);
+  json["scaling"] = scaling_section(plan, contents.scaling);
   json["launch"] = launch_section(contents.launch);
   json["assumptions"] = assumptions_section(plan);
   json["glossary"] = glossary_section();

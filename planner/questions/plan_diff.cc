@@ -28,6 +28,18 @@ std::vector<InputChange> changed_inputs(const PlanSide& before, const PlanSide& 
   return changes;
 }
 
+std::string model_change(const PlanDiff& diff, const PlanSide& before, const PlanSide& after) {
+  const bool differ = std::any_of(diff.inputs.begin(), diff.inputs.end(), [](const auto& change) {
+    return change.pointer.starts_with("/model/");
+  });
+  if (!differ) return "";
+  const auto name = [](const PlanSide& side) {
+    const auto found = side.inputs.find("/model/name");
+    return found == side.inputs.end() ? std::string("a model without a name") : found->second;
+  };
+  return fmt::format("different models: {} before, {} after", name(before), name(after));
+}
+
 std::optional<std::size_t> rank_of(const Layout& layout, const PlanSide& side) {
   for (std::size_t i = 0; i < side.ranked.size(); ++i) {
     if (side.ranked[i].layout == layout) return i;
@@ -51,6 +63,25 @@ const RankedLayout& winner_before(const PlanDiff& diff) {
   return *first->before;
 }
 
+std::string change_sentence(const PlanDiff& diff) {
+  if (!diff.step_time) {
+    if (!diff.winner_changes) return "neither plan has a layout that fits";
+    const bool lost = !diff.layouts.empty() && !diff.layouts.front().rank_after;
+    return lost ? "no layout fits any more" : "a layout fits now";
+  }
+  const RankedLayout& was = winner_before(diff);
+  const RankedLayout& is = *diff.layouts.front().after;
+  const std::string winner = diff.winner_changes
+                                 ? fmt::format("the winner changes from {} to {}",
+                                               brief_name(was.layout), brief_name(is.layout))
+                                 : fmt::format("the winner stays {}", brief_name(is.layout));
+  return fmt::format(
+      "{}; step time {:.4g} s -> {:.4g} s ({:+.2g} %); peak memory {:.3g} GiB -> {:.3g} GiB "
+      "({:+.2g} %)",
+      winner, was.step_time.value(), is.step_time.value(), 100.0 * *diff.step_time,
+      in_gibibytes(was.peak_memory), in_gibibytes(is.peak_memory), 100.0 * *diff.peak_memory);
+}
+
 [[noreturn]] void refuse(const std::string& text) {
   throw InputError("--fail-if", "", fmt::format("\"{}\" is no gate", text),
                    "step_time>3%, peak_memory>5% (the winner's, more than before) or winner "
@@ -62,6 +93,7 @@ const RankedLayout& winner_before(const PlanDiff& diff) {
 PlanDiff diff(const PlanSide& before, const PlanSide& after) {
   PlanDiff result;
   result.inputs = changed_inputs(before, after);
+  result.models = model_change(result, before, after);
   for (const RankedLayout& ranked : after.ranked) {
     result.layouts.push_back(change_of(ranked.layout, before, after));
   }
@@ -83,22 +115,7 @@ PlanDiff diff(const PlanSide& before, const PlanSide& after) {
 }
 
 std::string sentence_of(const PlanDiff& diff) {
-  if (!diff.step_time) {
-    if (!diff.winner_changes) return "neither plan has a layout that fits";
-    const bool lost = !diff.layouts.empty() && !diff.layouts.front().rank_after;
-    return lost ? "no layout fits any more" : "a layout fits now";
-  }
-  const RankedLayout& was = winner_before(diff);
-  const RankedLayout& is = *diff.layouts.front().after;
-  const std::string winner = diff.winner_changes
-                                 ? fmt::format("the winner changes from {} to {}",
-                                               brief_name(was.layout), brief_name(is.layout))
-                                 : fmt::format("the winner stays {}", brief_name(is.layout));
-  return fmt::format(
-      "{}; step time {:.4g} s -> {:.4g} s ({:+.2g} %); peak memory {:.3g} GiB -> {:.3g} GiB "
-      "({:+.2g} %)",
-      winner, was.step_time.value(), is.step_time.value(), 100.0 * *diff.step_time,
-      in_gibibytes(was.peak_memory), in_gibibytes(is.peak_memory), 100.0 * *diff.peak_memory);
+  return diff.models.empty() ? change_sentence(diff) : diff.models + "; " + change_sentence(diff);
 }
 
 Gate gate_from_text(const std::string& text) {

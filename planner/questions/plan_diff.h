@@ -38,6 +38,7 @@ struct LayoutChange {
 
 struct PlanDiff {
   std::vector<InputChange> inputs;
+  std::string models;  // "different models: A before, B after"; empty: one model
   bool winner_changes = false;
   // Of the winners, after / before - 1. Nothing where one plan has no winner.
   std::optional<double> step_time, peak_memory;

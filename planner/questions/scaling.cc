@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "planner/search/capacity.h"
+#include "planner/search/contenders.h"
 
 namespace meshwright::planner {
 namespace {
@@ -90,6 +92,20 @@ void look_at(Scaling& scaling, const Scenario& base, int gpus, const SearchOptio
   }
 }
 
+std::vector<int> counts_around(const Cluster& cluster) {
+  const int gpus = cluster.num_gpus();
+  const bool links_nodes = cluster.inter_node.bandwidth.value() > 0.0;
+  std::set<int> counts;
+  for (const double factor : {0.25, 0.5, 1.0, 2.0, 4.0}) {
+    const int count = static_cast<int>(gpus * factor);
+    const bool parts = count >= 1 && count * 4 % gpus == 0;
+    const bool whole = count <= cluster.gpus_per_node || count % cluster.gpus_per_node == 0;
+    const bool reachable = count <= cluster.gpus_per_node || count <= gpus || links_nodes;
+    if (parts && whole && reachable) counts.insert(count);
+  }
+  return {counts.begin(), counts.end()};
+}
+
 }  // namespace
 
 Scaling scaling(const Scenario& scenario, const SearchOptions& search_options,
@@ -111,6 +127,14 @@ Scaling scaling(const Scenario& scenario, const SearchOptions& search_options,
     if (better) result.best = i;
   }
   return result;
+}
+
+Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
+  const std::vector<int> counts = counts_around(plan.cluster);
+  if (plan.ranked.empty() || counts.size() < 2) return {};
+  Scaling found = scaling(scenario_of(plan), search,
+                          {.gpus = counts, .objective = Objective::step_time, .limits = {}});
+  return {.points = std::move(found.points), .choices = {}, .best = {}};
 }
 
 }  // namespace meshwright::planner

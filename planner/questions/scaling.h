@@ -53,4 +53,9 @@ struct ScalingOptions {
 Scaling scaling(const Scenario& scenario, const SearchOptions& search,
                 const ScalingOptions& options);
 
+// The same step on a quarter to four times the plan's GPUs, in parts of a node or whole nodes:
+// points alone, since nobody asked for a choice. No points where only one count is possible, or no
+// layout fits the plan's own.
+Scaling scaling_around(const Plan& plan, const SearchOptions& search);
+
 }  // namespace meshwright::planner

@@ -39,6 +39,20 @@ double factor_of(const std::string& value, const std::string& text, const Parame
   return factor;
 }
 
+// Efficiencies are shares of the device's peak.
+void check_physics(const Change& change, const std::string& text) {
+  const bool share = change.parameter == Parameter::gemm_efficiency ||
+                     change.parameter == Parameter::attention_efficiency;
+  const double after = change.before * change.factor;
+  if (!share || after <= 1.0) return;
+  throw InputError(
+      "--what-if", "",
+      fmt::format("\"{}\" would be {:.3g} of the peak, at most 1 is possible: a factor "
+                  "of {:.3g}",
+                  text, after, 1.0 / change.before),
+      "peak_flops asks for another device");
+}
+
 Change change_of(const std::string& text, const Scenario& scenario) {
   const std::size_t equals = text.find('=');
   const Parameter parameter = parameter_named(text.substr(0, equals));
@@ -46,6 +60,7 @@ Change change_of(const std::string& text, const Scenario& scenario) {
   if (equals == std::string::npos) refuse(text, words);
   Change change{.parameter = parameter, .before = value_of(parameter, scenario)};
   change.factor = factor_of(text.substr(equals + 1), text, words, change.before);
+  check_physics(change, text);
   change.after = value_of(parameter, scaled(scenario, parameter, change.factor));
   return change;
 }

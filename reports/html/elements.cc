@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
@@ -104,7 +105,9 @@ bool flag_at(const Json& json, std::string_view key) {
 
 double number_at(const Json& json, std::string_view key) {
   const auto found = json.find(std::string(key));
-  return found == json.end() || !found->is_number() ? 0.0 : found->get<double>();
+  if (found == json.end() || !found->is_number()) return 0.0;
+  const auto number = found->get<double>();
+  return std::isfinite(number) ? number : 0.0;  // as JSON has it: null
 }
 
 std::string table(std::string_view caption, const std::vector<Heading>& headings,

@@ -59,7 +59,7 @@ std::string verdict(const planner::Plan& plan) {
   std::string text = fmt::format(
       "Run {} as {} on {} x {} ({}): a step of {} tokens takes {} (90 % interval {} to {}), {} "
       "tokens/s per GPU at {} MFU, and the fullest GPU holds {} of {}.",
-      plan.model.name, planner::brief_name(best.layout), count_text(world_size(best.layout)),
+      plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
       plan.cluster.device.name, plan.cluster.name, si_text(tokens_per_step(plan.job)),
       seconds_text(best.step_time), seconds_text(best.step_time_low),
       seconds_text(best.step_time_high), significant(best.tokens_per_second_per_gpu),
@@ -133,7 +133,7 @@ Json tiles(const planner::Plan& plan) {
   const Bytes free = capacity - best.peak_memory();
   Json json = Json::array();
   json.push_back(
-      tile("layout", "Layout", planner::brief_name(best.layout),
+      tile("layout", "Layout", brief_name(best.layout),
            fmt::format("{} GPUs in {} {}, {} micro-batches a step",
                        count_text(world_size(best.layout)), count_text(plan.cluster.num_nodes),
                        plan.cluster.num_nodes == 1 ? "node" : "nodes",

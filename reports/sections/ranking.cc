@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "planner/search/brief_name.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/layout/short_name.h"
@@ -83,7 +82,7 @@ Json ranking_section(const planner::Plan& plan) {
     const bool pareto = std::find(plan.pareto.begin(), plan.pareto.end(), i) != plan.pareto.end();
     Json entry{{"rank", i + 1},
                {"short_name", short_name(e.layout)},
-               {"brief_name", planner::brief_name(e.layout)},
+               {"brief_name", brief_name(e.layout)},
                {"layout", to_json(e.layout)},
                {"step_time_seconds", e.step_time.value()},
                {"step_time_low_seconds", e.step_time_low.value()},

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "planner/accuracy/validation.h"
+#include "planner/questions/scaling.h"
+#include "planner/questions/size_map.h"
 #include "planner/search/plan.h"
-#include "planner/search/search.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports {
@@ -26,22 +27,12 @@ Json ranking_section(const planner::Plan& plan);
 Json volume_section(const planner::Plan& plan);
 // Bytes held by each pipeline stage against the device's capacity.
 Json memory_section(const planner::Plan& plan);
-// The search again, once for each tensor x pipeline size.
-struct SizeCell {
-  int tensor_parallel_size = 1;
-  int pipeline_parallel_size = 1;
-  planner::Plan plan;
-};
-std::vector<SizeCell> search_by_sizes(const planner::Plan& plan,
-                                      const planner::SearchOptions& search);
 // Best step time of each cell, or why there is none.
-Json heat_map_section(const std::vector<SizeCell>& cells);
+Json heat_map_section(const std::vector<planner::SizeCell>& cells);
 // Of each cell the layout that missed the memory by least, with the time it would have taken.
-Json too_large_section(const planner::Plan& plan, const std::vector<SizeCell>& cells);
-// The best step on other numbers of GPUs, with the same batch: what the plan was asked for, or,
-// where `asked` is null, a quarter to four times the plan's.
-Json scaling_section(const planner::Plan& plan, const planner::SearchOptions& search,
-                     const Json& asked);
+Json too_large_section(const std::vector<planner::SizeCell>& cells);
+// The best step on other numbers of GPUs, with the same batch.
+Json scaling_section(const planner::Plan& plan, const planner::Scaling& scaling);
 // Where the winner's ranks sit, and how busy they keep each link.
 Json placement_section(const planner::Plan& plan);
 // What each stage does when: the winner's schedule, cut to a readable number of micro-batches.

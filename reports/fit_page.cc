@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points, model and residuals as SVG charts in one HTML page.
+#include "reports/fit_page.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/fit/fit_check.h"
+#include "reports/html/escape.h"
 
-namespace meshwright::calibrate {
+namespace meshwright::reports {
 namespace {
 
 constexpr double kWidth = 560.0, kHeight = 220.0, kResiduals = 90.0;
@@ -25,21 +26,7 @@ text{font:11px system-ui,sans-serif;fill:currentColor}
 </style>
 )";
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
+double residual(const FitPoint& p) { return p.measured / p.modelled - 1.0; }
 
 // A logarithmic axis from pixels `from` to `to`.
 struct LogAxis {
@@ -67,7 +54,7 @@ std::vector<double> ticks(const LogAxis& axis) {
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", x, y, anchor,
-                     escaped(text));
+                     html::escape(text));
 }
 
 std::string frame(double top, double height) {
@@ -75,9 +62,9 @@ std::string frame(double top, double height) {
                      kWidth - kLeft - kRight, height);
 }
 
-std::string times_chart(const FitCheck& check, const LogAxis& x) {
+std::string times_chart(const FitChart& chart, const LogAxis& x) {
   std::vector<double> seconds;
-  for (const FittedPoint& p : check.points) {
+  for (const FitPoint& p : chart.points) {
     seconds.push_back(p.measured.value());
     seconds.push_back(p.modelled.value());
   }
@@ -86,63 +73,62 @@ std::string times_chart(const FitCheck& check, const LogAxis& x) {
   for (const double t : ticks(y)) {
     svg += text_at(kLeft - 6, y.at(t) + 4, "end", fmt::format("{:.3g} us", 1e6 * t));
   }
-  const bool is_curve = check.x_axis == "bytes";
-  for (const FittedPoint& p : check.points) {
+  for (const FitPoint& p : chart.points) {
     const double px = x.at(p.x), model = y.at(p.modelled.value());
-    if (is_curve) {
+    if (chart.curve) {
       line += fmt::format("{:.1f},{:.1f} ", px, model);
     } else {  // products of one size differ in shape: no line goes through them
       svg += fmt::format(R"(<path class="model" d="M{:.1f} {:.1f}h6"/>)", px - 3, model);
     }
     svg += fmt::format(
         R"(<circle class="point" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:.4g} us measured, {:.4g} us modelled</title></circle>)",
-        px, y.at(p.measured.value()), escaped(p.label), 1e6 * p.measured.value(),
+        px, y.at(p.measured.value()), html::escape(p.label), 1e6 * p.measured.value(),
         1e6 * p.modelled.value());
   }
-  if (is_curve) svg += fmt::format(R"(<polyline class="model" points="{}"/>)", line);
+  if (chart.curve) svg += fmt::format(R"(<polyline class="model" points="{}"/>)", line);
   return svg;
 }
 
-std::string residual_chart(const FitCheck& check, const LogAxis& x) {
+std::string residual_chart(const FitChart& chart, const LogAxis& x) {
   double most = 0.1;
-  for (const FittedPoint& p : check.points) most = std::max(most, std::abs(p.residual()));
+  for (const FitPoint& p : chart.points) most = std::max(most, std::abs(residual(p)));
   const double top = kTop + kHeight + kGap, middle = top + kResiduals / 2.0;
   std::string svg = frame(top, kResiduals);
   svg += fmt::format(R"(<path class="axis" d="M{} {}H{}"/>)", kLeft, middle, kWidth - kRight);
   svg += text_at(kLeft - 6, top + 10, "end", fmt::format("+{:.0f} %", 100.0 * most));
   svg += text_at(kLeft - 6, top + kResiduals, "end", fmt::format("-{:.0f} %", 100.0 * most));
-  for (const FittedPoint& p : check.points) {
+  for (const FitPoint& p : chart.points) {
     svg += fmt::format(R"(<path class="bar" d="M{:.1f} {}V{:.1f}"/>)", x.at(p.x), middle,
-                       middle - p.residual() / most * kResiduals / 2.0);
+                       middle - residual(p) / most * kResiduals / 2.0);
   }
   for (const double t : ticks(x)) {
     svg += text_at(x.at(t), top + kResiduals + 14, "middle", fmt::format("{:.0e}", t));
   }
-  svg += text_at(kWidth - kRight, top + kResiduals + 28, "end", check.x_axis);
+  svg += text_at(kWidth - kRight, top + kResiduals + 28, "end", chart.x_axis);
   return svg;
 }
 
-std::string chart(const FitCheck& check) {
+std::string figure(const FitChart& chart) {
   std::vector<double> xs;
-  for (const FittedPoint& p : check.points) xs.push_back(p.x);
+  for (const FitPoint& p : chart.points) xs.push_back(p.x);
   const LogAxis x = axis_over(xs, kLeft, kWidth - kRight);
   return fmt::format(R"(<h2>{}</h2><p{}>{}.</p><svg viewBox="0 0 {} {}" role="img">{}{}</svg>)"
                      "\n",
-                     escaped(check.title), check.describes() ? "" : " class=\"fails\"",
-                     escaped(check.sentence()), kWidth, kTop + kHeight + kGap + kResiduals + 34,
-                     times_chart(check, x), residual_chart(check, x));
+                     html::escape(chart.title), chart.describes ? "" : " class=\"fails\"",
+                     html::escape(chart.sentence), kWidth, kTop + kHeight + kGap + kResiduals + 34,
+                     times_chart(chart, x), residual_chart(chart, x));
 }
 
 }  // namespace
 
-std::string fit_page(const std::vector<FitCheck>& checks, const std::string& title) {
+std::string fit_page(const std::vector<FitChart>& charts, const std::string& title) {
   std::string page = kHead;
-  page += fmt::format("<title>{0}</title></head><body><h1>{0}</h1>\n", escaped(title));
+  page += fmt::format("<title>{0}</title></head><body><h1>{0}</h1>\n", html::escape(title));
   page +=
       "<p>Dots: measured. Orange: the fitted model. Below: measured over modelled. Where points "
       "were measured they are used, not the model.</p>\n";
-  for (const FitCheck& check : checks) page += chart(check);
+  for (const FitChart& chart : charts) page += figure(chart);
   return page + "</body></html>\n";
 }
 
-}  // namespace meshwright::calibrate
+}  // namespace meshwright::reports
