@@ -8,6 +8,8 @@
 
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
+#include "sim/json/parse.h"
+#include "sim/json/reader.h"
 
 namespace meshwright::app {
 namespace {
@@ -34,8 +36,12 @@ bool is_old(const std::string& path) {
 nlohmann::json next_line(std::istream& in) {
   std::string line;
   if (!std::getline(in, line)) return nullptr;
-  nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-  return json.is_object() ? json : nullptr;
+  try {
+    nlohmann::json json = parse_json(line, "");
+    return json.is_object() ? json : nullptr;
+  } catch (const InputError&) {
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -53,8 +59,9 @@ JournalContent read_journal(const std::string& path, const JournalOwner& owner,
   if (!refused.empty()) return content;
   for (nlohmann::json line = next_line(in); !line.is_null(); line = next_line(in)) {
     if (!line.contains("point") || !line.contains("used_seconds")) break;
-    content.points.push_back(calibrate::point_from_json(line["point"], path, ""));
-    content.used_seconds = line["used_seconds"].get<double>();
+    ObjectReader reader(line, path);
+    content.points.push_back(calibrate::point_from_json(reader.member("point"), path, "/point"));
+    content.used_seconds = reader.required_number("used_seconds");
   }
   return content;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "sim/base/error.h"
@@ -67,10 +68,10 @@ class CsvScanner {
 };
 
 void check_header(const std::vector<std::string>& columns, const std::string& file) {
-  for (auto it = columns.begin(); it != columns.end(); ++it) {
-    if (std::find(columns.begin(), it, *it) != it) {
-      throw InputError(file, "", fmt::format("column \"{}\" stands twice in the header", *it));
-    }
+  std::set<std::string> names;
+  for (const std::string& column : columns) {
+    if (names.insert(column).second) continue;
+    throw InputError(file, "", fmt::format("column \"{}\" stands twice in the header", column));
   }
 }
 
@@ -80,7 +81,7 @@ CsvTable read_csv(std::string_view text, const std::string& file) {
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark)
     text.remove_prefix(kByteOrderMark.size());
   CsvScanner scanner(text, file);
-  CsvTable table;
+  CsvTable table{.file = file, .columns = {}, .rows = {}};
   while (!scanner.done()) {
     const int line = scanner.line();
     std::vector<std::string> cells = scanner.row();
@@ -94,6 +95,9 @@ CsvTable read_csv(std::string_view text, const std::string& file) {
       throw InputError(file, "",
                        fmt::format("line {}: {} cells below a header of {}", line, cells.size(),
                                    table.columns.size()));
+    }
+    if (table.rows.size() == kMostRows) {
+      throw InputError(file, "", fmt::format("line {}: at most {} rows are read", line, kMostRows));
     }
     table.rows.push_back(std::move(cells));
   }

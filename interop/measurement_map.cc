@@ -35,16 +35,17 @@ std::size_t column_index(const std::string& name, const CsvTable& table,
                          const std::string& map_file, const std::string& at) {
   const auto found = std::find(table.columns.begin(), table.columns.end(), name);
   if (found == table.columns.end()) {
-    throw InputError(map_file, at, fmt::format("the table has no column \"{}\"", name),
+    throw InputError(map_file, at, fmt::format("{} has no column \"{}\"", table.file, name),
                      nearest(name, table.columns));
   }
   return static_cast<std::size_t>(found - table.columns.begin());
 }
 
 Pointer parse_pointer(const std::string& text, const std::string& map_file, const std::string& at) {
+  constexpr std::size_t kLongestPointer = 200;
   try {
     Pointer pointer(text);
-    if (!pointer.empty()) return pointer;
+    if (!pointer.empty() && text.size() <= kLongestPointer) return pointer;
   } catch (const json::exception&) {
   }
   throw InputError(map_file, at,
@@ -127,6 +128,18 @@ std::optional<json> value_of(const Field& field, const std::vector<std::string>&
   return number_json(*number * *field.scale);
 }
 
+// The member of a run at `pointer`, made if it is not there. All of a run above its values is
+// objects: a number in a pointer is a key, too.
+Run& member_at(Run& run, const Pointer& pointer, const std::string& where) {
+  if (pointer.empty()) return run;
+  Run& parent = member_at(run, pointer.parent_pointer(), where);
+  if (parent.is_null()) parent = Run::object();
+  if (!parent.is_object()) {
+    throw InputError(where, pointer.to_string(), "stands below a value that is no object");
+  }
+  return parent[pointer.back()];
+}
+
 // A text field stays one where its cells look like numbers.
 void keep_as_text(Run& run, const char* key) {
   if (run.contains(key) && !run[key].is_string()) run[key] = run[key].dump();
@@ -143,7 +156,8 @@ void complete(Run& run, std::size_t index) {
   keep_as_text(run, "id");
   keep_as_text(run, "group");
   if (!run.contains("measured")) run["measured"] = Run::object();
-  if (!run["measured"].contains("status")) run["measured"]["status"] = "ok";
+  Run& measured = run["measured"];
+  if (measured.is_object() && !measured.contains("status")) measured["status"] = "ok";
 }
 
 }  // namespace
@@ -158,7 +172,7 @@ Run measurements_from_csv(const CsvTable& table, const std::string& table_file, 
   Run common = Run::object();
   if (reader.has("constants")) {
     for (const auto& [target, value] : reader.member("constants").items())
-      common[parse_pointer(target, map_file, "/constants/" + target)] = value;
+      member_at(common, parse_pointer(target, map_file, "/constants/" + target), map_file) = value;
   }
   std::vector<Field> fields;
   for (const auto& [target, source] : reader.member("columns").items())
@@ -171,7 +185,7 @@ Run measurements_from_csv(const CsvTable& table, const std::string& table_file, 
     for (const Field& field : fields) {
       const auto value =
           value_of(field, table.rows[i], fmt::format("{} (row {})", table_file, i + 1));
-      if (value) run[field.target] = *value;
+      if (value) member_at(run, field.target, map_file) = *value;
     }
     complete(run, i + 1);
     set["runs"].push_back(std::move(run));

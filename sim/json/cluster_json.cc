@@ -89,7 +89,25 @@ Json write_link(const Link& l) {
   return j;
 }
 
-Framework read_framework(ObjectReader reader) {
+Json write_framework(const Framework& f) {
+  Json j{{"name", f.name}, {"source", f.source}};
+  j["gemm_time_factor"] = f.gemm_time_factor;
+  j["kernel_time_factor"] = f.kernel_time_factor;
+  j["collective_time_factor"] = f.collective_time_factor;
+  write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
+  write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
+  write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
+  j["kernel_fusion"] = name_of(f.kernel_fusion);
+  j["pipeline_engine"] = name_of(f.pipeline_engine);
+  j["relative_spread"] = f.relative_spread;
+  return j;
+}
+
+}  // namespace
+
+Framework framework_from_json(const nlohmann::json& json, const std::string& file,
+                              const std::string& pointer) {
+  ObjectReader reader(json, file, pointer);
   constexpr NumberRange kFactor{0.1, 10.0};
   // A file of its own says what it is.
   if (reader.has("schema")) check_schema(reader, kFrameworkSchema);
@@ -110,22 +128,6 @@ Framework read_framework(ObjectReader reader) {
   return f;
 }
 
-Json write_framework(const Framework& f) {
-  Json j{{"name", f.name}, {"source", f.source}};
-  j["gemm_time_factor"] = f.gemm_time_factor;
-  j["kernel_time_factor"] = f.kernel_time_factor;
-  j["collective_time_factor"] = f.collective_time_factor;
-  write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
-  write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
-  write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
-  j["kernel_fusion"] = name_of(f.kernel_fusion);
-  j["pipeline_engine"] = name_of(f.pipeline_engine);
-  j["relative_spread"] = f.relative_spread;
-  return j;
-}
-
-}  // namespace
-
 Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
                           const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
@@ -135,11 +137,16 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
   c.source = reader.optional_string("source", "");
   c.device = device_from_json(reader.member("device"), file, reader.pointer_to("device"));
   c.gpus_per_node = reader.required_int("gpus_per_node", {1, 100'000});
-  c.num_nodes = reader.optional_int("num_nodes", c.num_nodes, {1, 1'000'000});
-  c.intra_node = read_link(reader.required_object("intra_node"));
-  c.inter_node = c.num_nodes == 1 && !reader.has("inter_node")
-                     ? Link{}
-                     : read_link(reader.required_object("inter_node"));
+  // No more devices than an int counts with room to spare.
+  constexpr int kMostGpus = 100'000'000;
+  c.num_nodes = reader.optional_int("num_nodes", c.num_nodes,
+                                    {1, std::min(1'000'000, kMostGpus / c.gpus_per_node)});
+  // A measured machine may have no link: nothing was measured between its ranks.
+  const bool measured = c.source.starts_with("measured");
+  if (c.gpus_per_node > 1 && !measured) reader.required_object("intra_node");
+  if (reader.has("intra_node")) c.intra_node = read_link(reader.required_object("intra_node"));
+  if (c.num_nodes > 1 && !measured) reader.required_object("inter_node");
+  if (reader.has("inter_node")) c.inter_node = read_link(reader.required_object("inter_node"));
   c.gpus_per_island = reader.optional_int("gpus_per_island", 0, {0, c.gpus_per_node});
   if (c.gpus_per_island > 0) {
     if (c.gpus_per_node % c.gpus_per_island != 0) {
@@ -163,7 +170,10 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
   c.core_oversubscription = reader.optional_number("core_oversubscription", c.core_oversubscription,
                                                    {1.0, 1000.0, false});
   c.price_per_gpu_hour = reader.optional_number("price_per_gpu_hour", c.price_per_gpu_hour);
-  if (reader.has("framework")) c.framework = read_framework(reader.required_object("framework"));
+  if (reader.has("framework")) {
+    c.framework =
+        framework_from_json(reader.member("framework"), file, reader.pointer_to("framework"));
+  }
   reader.finish();
   return c;
 }
@@ -173,7 +183,7 @@ Json to_json(const Cluster& c) {
   j["device"] = to_json(c.device);
   j["gpus_per_node"] = c.gpus_per_node;
   j["num_nodes"] = c.num_nodes;
-  j["intra_node"] = write_link(c.intra_node);
+  if (c.intra_node.bandwidth.value() > 0.0) j["intra_node"] = write_link(c.intra_node);
   if (c.inter_node.bandwidth.value() > 0.0) j["inter_node"] = write_link(c.inter_node);
   if (c.gpus_per_island > 0) {
     j["gpus_per_island"] = c.gpus_per_island;

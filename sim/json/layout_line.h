@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout as people write it in a line: "tp=8,pp=4,dp=16,sp,mbs=2,zero=1,recompute=selective", long
-// field names, or what short_name() writes: "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective".
+// A layout as people write it in a line: "tp=8,pp=4,dp=16,sp,mbs=2,zero=1,recompute=selective",
+// long field names, or what short_name() writes: "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective".
 #pragma once
 
 #include <string>

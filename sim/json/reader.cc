@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 namespace meshwright {
 namespace {
@@ -72,8 +73,8 @@ ObjectReader::ObjectReader(const nlohmann::json& json, std::string file, std::st
   }
 }
 
-std::string ObjectReader::pointer_to(std::string_view key) const {
-  std::string escaped;  // RFC 6901
+std::string pointer_token(std::string_view key) {
+  std::string escaped;
   for (const char c : key) {
     if (c == '~') {
       escaped += "~0";
@@ -83,7 +84,11 @@ std::string ObjectReader::pointer_to(std::string_view key) const {
       escaped += c;
     }
   }
-  return pointer_ + "/" + escaped;
+  return escaped;
+}
+
+std::string ObjectReader::pointer_to(std::string_view key) const {
+  return pointer_ + "/" + pointer_token(key);
 }
 
 void ObjectReader::fail(std::string_view key, const std::string& what, std::string hint) const {
@@ -194,8 +199,9 @@ void ObjectReader::finish(std::initializer_list<std::string_view> ignored) const
                        std::find(ignored.begin(), ignored.end(), key) != ignored.end();
     if (known) continue;
     const std::string near = nearest(key, known_);
+    const std::set<std::string> once(known_.begin(), known_.end());
     fail(key, fmt::format("unknown key \"{}\"", key),
-         near.empty() ? fmt::format("known keys: {}", fmt::join(known_, ", "))
+         near.empty() ? fmt::format("known keys: {}", fmt::join(once, ", "))
                       : fmt::format("did you mean \"{}\"?", near));
   }
 }

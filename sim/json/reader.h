@@ -78,6 +78,9 @@ class ObjectReader {
   mutable std::vector<std::string> known_;
 };
 
+// A key as a token of a JSON pointer (RFC 6901).
+std::string pointer_token(std::string_view key);
+
 // The member of `candidates` nearest to `word` by edit distance, or empty when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 

@@ -29,6 +29,8 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
                         const std::string& pointer = "");
 Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
                           const std::string& pointer = "");
+Framework framework_from_json(const nlohmann::json& json, const std::string& file,
+                              const std::string& pointer = "");
 Observation observation_from_json(const nlohmann::json& json, const std::string& file,
                                   const std::string& pointer = "");
 

@@ -43,5 +43,12 @@ TEST(Csv, NamesTheLineOfWhatIsWrong) {
   EXPECT_EQ(message("\n"), "t.csv: must start with a row of column names");
 }
 
+TEST(Csv, ATableOfTheMostRowsIsRead) {
+  std::string text = "a\n";
+  for (std::size_t i = 0; i < kMostRows; ++i) text += "1\n";
+  EXPECT_EQ(message(text), "");
+  EXPECT_EQ(message(text + "1\n"), "t.csv: line 10002: at most 10000 rows are read");
+}
+
 }  // namespace
 }  // namespace meshwright::interop

@@ -116,7 +116,7 @@ TEST(Launch, MegatronGetsTheExpertLayers) {
 TEST(Launch, MegatronRefusesSchedulesItDoesNotHave) {
   Example example = llama();
   example.layout.schedule = PipelineSchedule::zb_h1;
-  const Launch launch = megatron_lm(example.training());
+  const LaunchFile launch = megatron_lm(example.training());
   EXPECT_EQ(launch.text, "");
   EXPECT_THAT(launch.refusal, HasSubstr("zb_h1"));
 }
@@ -154,7 +154,7 @@ TEST(Launch, DeepSpeedRefusesAPipeline) {
 }
 
 TEST(Launch, EveryFrameworkAnswersWithAFileOrAReason) {
-  for (const Launch& launch : launches(llama().training())) {
+  for (const LaunchFile& launch : launches(llama().training())) {
     EXPECT_NE(launch.text.empty(), launch.refusal.empty()) << launch.target;
     EXPECT_FALSE(launch.names_of.empty());
   }

@@ -70,7 +70,7 @@ std::string message(const std::string& csv, const char* map) {
 
 TEST(MeasurementMap, SaysWhichRowAndColumnIsWrong) {
   EXPECT_EQ(message("gpus\n8\n", R"({"name": "x", "columns": {"/gpus": "gpu"}})"),
-            "map.json: /columns//gpus: the table has no column \"gpu\"|gpus");
+            "map.json: /columns//gpus: t.csv has no column \"gpu\"|gpus");
   EXPECT_EQ(message("a\nslow\n", R"({"name": "x", "columns": {"/measured/step_seconds":
                                      {"column": "a", "scale": 2}}})"),
             "t.csv (row 1): /measured/step_seconds: must be a number, is \"slow\"|");
@@ -78,6 +78,19 @@ TEST(MeasurementMap, SaysWhichRowAndColumnIsWrong) {
                                   {"column": "a", "values": {"y": "ok"}}}})"),
             "t.csv (row 1): /measured/status: \"x\" is none of the map's values|");
   EXPECT_NE(message("a\nx\n", R"({"name": "x", "columns": {"gpus": "a"}})").find("JSON pointer"),
+            std::string::npos);
+}
+
+// As an array index, 4000000000 would ask for 100 GB.
+TEST(MeasurementMap, ANumberInAPointerIsAKey) {
+  const auto set = convert("a\n1\n", R"({"name": "x", "columns": {"/layout/4000000000": "a"}})");
+  EXPECT_EQ(set["runs"][0]["layout"]["4000000000"], 1);
+}
+
+TEST(MeasurementMap, APointerBelowAValueIsRefused) {
+  EXPECT_NE(message("a\n1\n", R"({"name": "x", "constants": {"/job": "pretrain-4k"},
+                                 "columns": {"/job/seq_length": "a"}})")
+                .find("below a value that is no object"),
             std::string::npos);
 }
 

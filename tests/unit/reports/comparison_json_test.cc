@@ -6,8 +6,10 @@
 
 #include "plan_fixture.h"
 #include "reports/html.h"
+#include "reports/record_schema.h"
 #include "reports/report_json.h"
 #include "schema_check.h"
+#include "sim/base/error.h"
 
 namespace meshwright::reports {
 namespace {
@@ -60,6 +62,28 @@ TEST(Comparison, ObeysItsSchema) {
   nlohmann::json broken = plain(compared(sample_plan(), slower_plan()));
   broken["quantities"][0]["before"] = "many";
   EXPECT_NE(complaint("comparison", broken), "");
+}
+
+TEST(Comparison, ARecordWithoutAKeyIsRefusedByName) {
+  const nlohmann::json whole = plain(report_of(sample_plan()));
+  EXPECT_NO_THROW(require_report(whole, "r.json"));
+  for (const auto& [key, value] : whole.items()) {
+    nlohmann::json record = whole;
+    record.erase(key);
+    try {
+      require_report(record, "r.json");
+      ADD_FAILURE() << "accepted without " << key;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("r.json"), HasSubstr(key)));
+    }
+  }
+}
+
+// Its schema cannot say that a record with a summary has a winner.
+TEST(Comparison, ARecordWithASummaryAndNoRankingIsCompared) {
+  Json record = report_of(sample_plan());
+  record["ranked"] = Json::array();
+  EXPECT_NO_THROW(comparison_to_json(record, report_of(sample_plan()), sample_origin()));
 }
 
 TEST(Comparison, AReportWithItselfHasNoDifference) {
@@ -115,7 +139,7 @@ TEST(Comparison, PageShowsBothVerdictsAndItsRecordStaysData) {
   planner::Plan hostile = slower_plan();
   hostile.cluster.name = "</script><script>alert(1)</script>";
   const Json json = compared(sample_plan(), hostile);
-  const std::string page = comparison_html(json.dump());
+  const std::string page = comparison_html(json);
   EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)"));
   EXPECT_THAT(page, HasSubstr("20.0 % less throughput"));

@@ -18,6 +18,13 @@ TEST(Escape, ShowsCharactersThatTurnALineAround) {
   EXPECT_EQ(escape("a\nb"), "a[U+000A]b");
 }
 
+TEST(Escape, BytesThatAreNoTextAreReplaced) {
+  EXPECT_EQ(escape("caf\xC3\xA9 \xE2\x82\xAC"), "caf\xC3\xA9 \xE2\x82\xAC");
+  EXPECT_EQ(escape("a\xFF"
+                   "b\xC3"),
+            "a\uFFFDb\uFFFD");
+}
+
 TEST(Escape, JsonInAScriptIsTheSameValueAndCannotEndTheScript) {
   const std::string text =
       nlohmann::json{{"name", "</script><!--\u2028\u2029 \"quoted\" \\"}}.dump();

@@ -15,12 +15,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string report_text(const planner::Plan& plan) {
+Json report_of(const planner::Plan& plan) {
   ReportContents contents;
   contents.plan = plan;
   contents.origin = sample_origin();
   contents.plan_origin = sample_origin();
-  return report_to_json(contents).dump();
+  contents.sizes = planner::size_map(plan, {});
+  return report_to_json(contents);
 }
 
 // The page without its scripts: what a reader sees whose browser runs none.
@@ -39,9 +40,8 @@ std::string embedded_record(const std::string& page) {
 }
 
 TEST(Html, ReadsWithoutScript) {
-  const std::string text = report_text(sample_plan());
-  const std::string page = without_scripts(report_html(text));
-  const Json report = Json::parse(text);
+  const Json report = report_of(sample_plan());
+  const std::string page = without_scripts(report_html(report));
   EXPECT_THAT(page, HasSubstr(html::escape(report["verdict"].get<std::string>())));
   for (const Json& tile : report["tiles"]) {
     EXPECT_THAT(page, HasSubstr(html::escape(tile["value"].get<std::string>())));
@@ -54,23 +54,24 @@ TEST(Html, ReadsWithoutScript) {
   EXPECT_THAT(page, HasSubstr("needs 96 GiB of 80 GiB"));
 }
 
-std::string answered_report() {
+Json answered_report() {
   const AnsweredPlan a = answered_plan();
   ReportContents contents;
   contents.plan = a.plan;
-  contents.search = a.search;
+  contents.sizes = planner::size_map(a.plan, a.search);
+  contents.scaling = a.answers.scaling;
   contents.origin = contents.plan_origin = sample_origin();
   contents.answers = answers_to_json(a.answers, a.plan);
-  return report_to_json(contents).dump();
+  return report_to_json(contents);
 }
 
 TEST(Html, AnswersReadWithoutScript) {
-  const std::string text = answered_report();
-  const std::string page = without_scripts(report_html(text));
+  const Json report = answered_report();
+  const std::string page = without_scripts(report_html(report));
   for (const char* id : {"confidence", "sensitivity", "topology", "scaling"}) {
     EXPECT_THAT(page, HasSubstr(std::string("<section id=\"") + id + "\">"));
   }
-  const Json answers = Json::parse(text)["answers"];
+  const Json& answers = report["answers"];
   for (const Json& crossover : answers["crossovers"]) {
     EXPECT_THAT(page, HasSubstr(html::escape(crossover["label"].get<std::string>())));
   }
@@ -83,22 +84,21 @@ TEST(Html, AnswersReadWithoutScript) {
 }
 
 TEST(Html, RejectionsSayWhatWasNeededAndWhatThereIs) {
-  const std::string page = without_scripts(report_html(report_text(sample_plan())));
+  const std::string page = without_scripts(report_html(report_of(sample_plan())));
   EXPECT_THAT(page, HasSubstr("<code>memory_<wbr>capacity</code>"));
   EXPECT_THAT(page, HasSubstr("<td class=\"number\">96.00 GiB</td><td class=\"number\">80.00 GiB"));
 }
 
 TEST(Html, CarriesTheRecordItWasMadeFrom) {
-  const std::string text = report_text(sample_plan());
-  EXPECT_EQ(Json::parse(embedded_record(report_html(text))), Json::parse(text));
+  const Json report = report_of(sample_plan());
+  EXPECT_EQ(Json::parse(embedded_record(report_html(report))), report);
 }
 
 TEST(Html, NamesInInputsStayText) {
   planner::Plan plan = sample_plan();
   plan.model.name = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u2028\u202E";
   plan.cluster.name = "<!--";
-  const std::string text = report_text(plan);
-  const std::string page = report_html(text);
+  const std::string page = report_html(report_of(plan));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
   EXPECT_THAT(page, Not(HasSubstr("<img src=x")));
   EXPECT_THAT(without_scripts(page), Not(HasSubstr("\u202E")));
@@ -108,7 +108,7 @@ TEST(Html, NamesInInputsStayText) {
 }
 
 TEST(Html, LoadsNothingAndAllowsOnlyItsOwnScript) {
-  const std::string page = report_html(report_text(sample_plan()));
+  const std::string page = report_html(report_of(sample_plan()));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("'unsafe-eval'")));
   const std::string script = html::code_in_script(viewer_script());
@@ -122,22 +122,22 @@ TEST(Html, LoadsNothingAndAllowsOnlyItsOwnScript) {
 }
 
 TEST(Html, StaysBelowOneAndAHalfMegabytes) {
-  EXPECT_LT(report_html(report_text(sample_plan())).size(), 1'500'000U);
+  EXPECT_LT(report_html(report_of(sample_plan())).size(), 1'500'000U);
 }
 
 TEST(Html, IsTheSamePageEveryTime) {
-  const std::string text = report_text(sample_plan());
-  EXPECT_EQ(report_html(text), report_html(text));
+  const Json report = report_of(sample_plan());
+  EXPECT_EQ(report_html(report), report_html(report));
 }
 
 TEST(Html, MeasuredAndDatasheetNumbersLookDifferent) {
-  const std::string page = report_html(report_text(sample_plan()));
+  const std::string page = report_html(report_of(sample_plan()));
   EXPECT_THAT(page, HasSubstr("<span class=\"badge measured\">measured</span>"));
   EXPECT_THAT(page, HasSubstr("<span class=\"badge datasheet\">datasheet</span>"));
 }
 
 TEST(Html, LaunchFilesKeepTheirLinesAndStayText) {
-  Json report = Json::parse(report_text(sample_plan()));
+  Json report = report_of(sample_plan());
   report["launch"] = {{{"target", "Megatron-LM"},
                        {"names_of", "a commit"},
                        {"file_name", "run.sh"},
@@ -150,7 +150,7 @@ TEST(Html, LaunchFilesKeepTheirLinesAndStayText) {
                        {"text", ""},
                        {"notes", Json::array()},
                        {"refusal", "no <pipeline>"}}};
-  const std::string page = without_scripts(report_html(report.dump()));
+  const std::string page = without_scripts(report_html(report));
   EXPECT_THAT(page, HasSubstr("tabindex=\"0\">a &lt;b\n  $c\n</pre>"));
   EXPECT_THAT(page, HasSubstr("mind &lt;this&gt;"));
   EXPECT_THAT(page, HasSubstr("DeepSpeed cannot run this layout: no &lt;pipeline&gt;."));
@@ -160,7 +160,7 @@ TEST(Html, SaysWhyWhenNothingFits) {
   planner::Plan plan = sample_plan();
   plan.ranked.clear();
   plan.pareto.clear();
-  const std::string page = report_html(report_text(plan));
+  const std::string page = report_html(report_of(plan));
   EXPECT_THAT(page, HasSubstr("No layout of gpt-small fits 16 GPUs"));
   EXPECT_THAT(page, Not(HasSubstr("<section id=\"ranking\">")));
   EXPECT_THAT(page, HasSubstr("<section id=\"rejections\">"));

@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plan_fixture.h"
+#include "answered_plan.h"
+#include "reports/answers_json.h"
 #include "sim/base/error.h"
 
 namespace meshwright::reports {
@@ -52,6 +53,22 @@ TEST(PlanJson, RemembersWhatTheSearchLookedAt) {
               testing::ElementsAre(RecomputeGranularity::selective));
   EXPECT_THAT(read.search.space[&Layout::schedule],
               testing::ElementsAre(PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1));
+}
+
+TEST(PlanJson, GivesBackTheScalingThatWasAskedFor) {
+  const AnsweredPlan a = answered_plan();
+  nlohmann::json json =
+      nlohmann::json::parse(plan_to_json(a.plan, sample_origin(), a.search, a.answers).dump());
+  const PlanFile read = plan_from_json(json, "plan.json");
+  ASSERT_TRUE(read.scaling);
+  EXPECT_EQ(to_json(*read.scaling), to_json(a.answers.scaling));
+  json["answers"]["scaling"]["points"][1]["gpus"] = "many";
+  try {
+    plan_from_json(json, "plan.json");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("/answers/scaling/points/1/gpus"));
+  }
 }
 
 TEST(PlanJson, IsTheSameTextEveryTime) {

@@ -17,6 +17,8 @@ ReportContents sample_contents() {
   contents.plan = sample_plan();
   contents.origin = sample_origin();
   contents.plan_origin = sample_origin();
+  contents.sizes = planner::size_map(contents.plan, {});
+  contents.scaling = planner::scaling_around(contents.plan, {});
   return contents;
 }
 
@@ -186,20 +188,27 @@ TEST(ReportJson, ALargeTimelineIsANoticeAndNoSilence) {
               testing::AllOf(testing::HasSubstr("16,384"), testing::HasSubstr("--trace")));
 }
 
-// 16 GPUs in nodes of 8: a quarter and a half are parts of a node or a node, 32 and 64 are nodes.
-TEST(ReportJson, ScalesFromAQuarterToFourTimesTheGpus) {
+// 16 GPUs in nodes of 8: from 4 to 64.
+TEST(ReportJson, ScalingSaysHowManyTimesTheTokensMoreGpusGive) {
   ReportContents contents = sample_contents();
-  contents.plan = planner::search(sample_model(), sample_cluster(), sample_job(), contents.search);
+  contents.scaling.points.assign(3, {});
+  planner::ScalePoint& few = contents.scaling.points[0];
+  few.gpus = 4;
+  few.layout = Layout{};
+  few.tokens_per_second_per_gpu = 1000.0;
+  contents.scaling.points[1].gpus = 8;
+  contents.scaling.points[1].reason = "too large";
+  planner::ScalePoint& many = contents.scaling.points[2];
+  many.gpus = 64;
+  many.layout = Layout{};
+  many.tokens_per_second_per_gpu = 500.0;
   const Json scaling = report_to_json(contents)["scaling"];
-  std::vector<int> counts;
-  for (const Json& point : scaling["points"]) counts.push_back(point["gpus"].get<int>());
-  EXPECT_THAT(counts, testing::ElementsAre(4, 8, 16, 32, 64));
   EXPECT_EQ(scaling["planned_gpus"], 16);
-  EXPECT_EQ(scaling["points"][0]["efficiency"], 1.0);
-  EXPECT_EQ(scaling["points"][2]["step_time_seconds"],
-            contents.plan.ranked.front().step_time.value());
-  // The batch is the same, so more GPUs are never more efficient here.
-  EXPECT_LE(scaling["points"][4]["efficiency"].get<double>(), 1.0);
+  // 64 x 500 over 4 x 1000 is 8.
+  EXPECT_THAT(scaling["sentence"].get<std::string>(),
+              testing::HasSubstr("64 GPUs, 16.0 times as many as 4, give 8.00 times the tokens"));
+  contents.scaling.points.clear();
+  EXPECT_TRUE(report_to_json(contents)["scaling"].is_null());
 }
 
 // What the plan was asked is not searched for again, and stands once.
@@ -207,7 +216,7 @@ TEST(ReportJson, ScalingAndPlacementOfTheAnswersStandOnce) {
   const AnsweredPlan a = answered_plan();
   ReportContents contents = sample_contents();
   contents.plan = a.plan;
-  contents.search = a.search;
+  contents.scaling = a.answers.scaling;
   contents.answers = answers_to_json(a.answers, a.plan);
   const Json report = report_to_json(contents);
   EXPECT_EQ(complaint("report", plain(report)), "");
@@ -239,6 +248,7 @@ TEST(ReportJson, LoadsOfALinkAddUpOverItsGroups) {
 TEST(ReportJson, ShowsLayoutsThatAreTooLargeWithTheReason) {
   ReportContents contents = sample_contents();
   contents.plan.cluster.device.memory = gibibytes(2.5);
+  contents.sizes = planner::size_map(contents.plan, {});
   const Json report = report_to_json(contents);
   ASSERT_FALSE(report["too_large"].empty());
   for (const Json& point : report["too_large"]) {
@@ -267,20 +277,6 @@ TEST(ReportJson, MeasuredPointsStandBesideTheFit) {
   EXPECT_TRUE(series["points"][1]["noisy"].get<bool>());
   // The root of (0^2 + ln(2)^2) / 2.
   EXPECT_NEAR(series["typical_residual"].get<double>(), 0.490129, 1e-6);
-}
-
-TEST(ReportJson, HeatMapsBestCellIsTheSearchsWinner) {
-  ReportContents contents = sample_contents();
-  contents.plan = planner::search(sample_model(), sample_cluster(), sample_job(), contents.search);
-  ASSERT_FALSE(contents.plan.ranked.empty());
-  double best = 1e300;
-  const Json report = report_to_json(contents);
-  for (const Json& cell : report["heat_map"]["cells"]) {
-    if (cell["step_time_seconds"].is_number()) {
-      best = std::min(best, cell["step_time_seconds"].get<double>());
-    }
-  }
-  EXPECT_EQ(best, contents.plan.ranked.front().step_time.value());
 }
 
 }  // namespace

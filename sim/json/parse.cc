@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/json/parse.h"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+#include <vector>
+
+#include "sim/base/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright {
+namespace {
+
+using nlohmann::json;
+
+// What is wrong, without the library's tag in square brackets.
+std::string without_tag(const std::string& text) {
+  const std::size_t tag = text.find("] ");
+  return tag == std::string::npos ? text : text.substr(tag + 2);
+}
+
+// Follows the text without building a value.
+class Checker : public nlohmann::json_sax<json> {
+ public:
+  explicit Checker(const std::string& file) : file_(file) {}
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(json::number_integer_t) override { return value(); }
+  bool number_unsigned(json::number_unsigned_t) override { return value(); }
+  bool number_float(json::number_float_t, const std::string&) override { return value(); }
+  bool string(std::string&) override { return value(); }
+  bool binary(json::binary_t&) override { return value(); }
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& name) override {
+    Level& level = levels_.back();
+    const bool is_new = level.keys.insert(name).second;
+    level.key = name;
+    if (!is_new) throw InputError(file_, pointer(), "stands twice in its object");
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string& token, const json::exception& error) override {
+    constexpr int kNumberOverflow = 406;
+    if (error.id == kNumberOverflow) {
+      count();
+      throw InputError(
+          file_, pointer(),
+          fmt::format("{} is larger than any number that is read", token.substr(0, 60)));
+    }
+    throw InputError(file_, "", "is not JSON: " + without_tag(error.what()));
+  }
+
+ private:
+  struct Level {
+    std::unordered_set<std::string> keys;  // of an object, so far
+    std::string key;                       // its last; empty in an array
+    std::size_t values = 0;
+  };
+
+  void count() {
+    if (!levels_.empty()) ++levels_.back().values;
+  }
+
+  bool value() {
+    count();
+    if (++values_ <= kMostJsonValues) return true;
+    throw InputError(file_, pointer(),
+                     fmt::format("a file of at most {} values is read", kMostJsonValues));
+  }
+
+  bool open() {
+    value();
+    if (levels_.size() == kDeepestJson) {
+      throw InputError(file_, "", fmt::format("is nested deeper than {} levels", kDeepestJson));
+    }
+    levels_.emplace_back();
+    return true;
+  }
+
+  bool close() {
+    levels_.pop_back();
+    return true;
+  }
+
+  [[nodiscard]] std::string pointer() const {
+    std::string text;
+    for (const Level& level : levels_) {
+      text += level.keys.empty() ? fmt::format("/{}", level.values - 1)
+                                 : "/" + pointer_token(level.key);
+    }
+    return text;
+  }
+
+  const std::string& file_;
+  std::vector<Level> levels_;
+  std::size_t values_ = 0;
+};
+
+}  // namespace
+
+json parse_json(const std::string& text, const std::string& file) {
+  Checker checker(file);
+  json::sax_parse(text, &checker);
+  return json::parse(text);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON text of a user's file as a value. Every reader takes its values from here, so that no file
+// can exhaust the stack or the memory, and none says one thing twice.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace meshwright {
+
+// The records are about ten deep, and the largest plans hold a few hundred thousand values.
+inline constexpr std::size_t kDeepestJson = 100;
+inline constexpr std::size_t kMostJsonValues = 2'000'000;
+
+// Throws InputError naming `file`: not JSON (line and column), nested deeper than kDeepestJson,
+// more than kMostJsonValues values, a number that no double holds, a key twice in one object (the
+// last three with their JSON pointer).
+nlohmann::json parse_json(const std::string& text, const std::string& file);
+
+}  // namespace meshwright
