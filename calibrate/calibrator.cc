@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "calibrate/bench/overlap_bench.h"
 #include "calibrate/bench/pair_bench.h"
 #include "calibrate/bench/point_bench.h"
+#include "calibrate/budget.h"
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_progress.h"
@@ -26,11 +28,11 @@ constexpr double kLargestShare = 1.0 / 60.0;
 constexpr double kMemoryShare = 1.0 / 8.0;  // of a rank's memory, for one message
 constexpr int kMostPairRounds = 7;
 
-// What rank 0 decides about a point.
-enum class Verdict { measure, known, too_long, stop };
+// What rank 0 decides to measure next.
 struct Decision {
-  Verdict verdict = Verdict::measure;
+  std::size_t point = 0;
   double limit = 0.0;  // seconds
+  bool stop = false;   // there is no point
 };
 
 class Calibrator {
@@ -67,18 +69,34 @@ class Calibrator {
     // They are of this machine, asked for again or not. Only rank 0 makes a profile.
     profile.points = options_.known;
     const std::vector<MeasuredPoint> tasks = all_points();
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const Decision decision = decide(tasks[i], profile.points, tasks.size() - i);
-      if (decision.verdict == Verdict::stop) {
-        left_out(tasks, i);
-        return;
-      }
-      if (decision.verdict == Verdict::too_long) ++too_long_;
-      if (decision.verdict != Verdict::measure) continue;
-      if (world_.rank() == 0) events_.progress(i, tasks.size(), used(), tasks[i].label());
-      profile.points.push_back(measured(tasks[i], decision.limit));
+    Budget budget(tasks);
+    std::size_t finished = 0;
+    if (world_.rank() == 0) finished = pass_over_known(tasks, budget);
+    for (Decision next = decide(tasks, profile.points, budget); !next.stop;
+         next = decide(tasks, profile.points, budget)) {
+      const MeasuredPoint& task = tasks[next.point];
+      if (world_.rank() == 0) events_.progress(finished++, tasks.size(), used(), task.label());
+      const double before = used();
+      profile.points.push_back(measured(task, next.limit));
+      budget.done(next.point, used() - before, true);
       if (world_.rank() == 0) events_.point(profile.points.back(), used());
     }
+    if (!options_.only) profile.not_measured = not_measured(tasks, profile.points);
+  }
+
+  // What an earlier run measured, at about the time that it took.
+  std::size_t pass_over_known(const std::vector<MeasuredPoint>& tasks, Budget& budget) const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const auto known =
+          std::find_if(options_.known.begin(), options_.known.end(),
+                       [&](const MeasuredPoint& p) { return same_subject(p, tasks[i]); });
+      if (known == options_.known.end()) continue;
+      const Measurement& m = known->measurement;
+      budget.done(i, m.summary.median.value() * m.summary.count * m.repetitions, true);
+      ++count;
+    }
+    return count;
   }
 
   std::vector<MeasuredPoint> all_points() {
@@ -92,29 +110,33 @@ class Calibrator {
          .supports = [this](Precision precision) { return compute_.supports(precision); }});
   }
 
-  [[nodiscard]] bool is_known(const MeasuredPoint& task) const {
-    return std::any_of(options_.known.begin(), options_.known.end(),
-                       [&](const MeasuredPoint& p) { return same_subject(p, task); });
-  }
-
   // Rank 0's clock, and what it knows, decide for all.
-  Decision decide(const MeasuredPoint& task, const std::vector<MeasuredPoint>& points,
-                  std::size_t left) {
+  Decision decide(const std::vector<MeasuredPoint>& tasks, const std::vector<MeasuredPoint>& points,
+                  Budget& budget) {
     Decision decision;
-    if (world_.rank() == 0) {
-      const double remaining = options_.budget_seconds - used();
-      decision.limit = std::clamp(kGenerous * remaining / static_cast<double>(left), kShortestPoint,
-                                  kLongestPoint);
-      if (is_known(task)) {
-        decision.verdict = Verdict::known;
-      } else if (remaining <= 0.0 && (options_.only || !is_essential(task))) {
-        decision.verdict = Verdict::stop;
-      } else if (expected_seconds(task, points) > kLargestShare * options_.budget_seconds) {
-        decision.verdict = Verdict::too_long;
-      }
-    }
+    if (world_.rank() == 0) decision = next_of(tasks, points, budget);
     world_.host_broadcast(&decision, sizeof decision, 0);
     return decision;
+  }
+
+  Decision next_of(const std::vector<MeasuredPoint>& tasks,
+                   const std::vector<MeasuredPoint>& points, Budget& budget) {
+    for (;;) {
+      const double remaining = options_.budget_seconds - used();
+      const bool check_is_over = options_.only && remaining <= 0.0;
+      const auto next = check_is_over ? std::nullopt : budget.next(remaining > 0.0);
+      if (!next) {
+        left_out(tasks, budget);
+        return {.stop = true};
+      }
+      if (budget.is_needed(*next) ||
+          expected_seconds(tasks[*next], points) <= kLargestShare * options_.budget_seconds) {
+        const double even = kGenerous * budget.even_share(*next, std::max(0.0, remaining));
+        return {.point = *next, .limit = std::clamp(even, kShortestPoint, kLongestPoint)};
+      }
+      ++too_long_;
+      budget.done(*next, 0.0, false);
+    }
   }
 
   // Of all its samples, as much longer than the nearest smaller payload's as there is more to move.
@@ -234,11 +256,13 @@ class Calibrator {
                     point.label(), 100.0 * m.summary.relative_spread));
   }
 
-  void left_out(const std::vector<MeasuredPoint>& tasks, std::size_t first) {
-    note(
-        fmt::format("the budget of {:.0f} s was used up with {} points left out, from {} on; they "
-                    "will be interpolated; --budget gives more time",
-                    options_.budget_seconds, tasks.size() - first, tasks[first].label()));
+  void left_out(const std::vector<MeasuredPoint>& tasks, const Budget& budget) {
+    const auto first = budget.next(true);
+    if (!first) return;
+    note(fmt::format(
+        "the budget of {:.0f} s was used up with {} points left out, from {} on; they will be "
+        "interpolated; --budget gives more time",
+        options_.budget_seconds, budget.num_left(), tasks[*first].label()));
   }
 
   // Half a core's worth of other work is normal on a desktop.
@@ -292,6 +316,10 @@ class Calibrator {
       for (const FitCheck& check : check_fits(profile.cluster)) {
         if (!check.describes() && !options_.only) note(check.sentence());
       }
+    }
+    if (!profile.not_measured.empty()) {
+      note(fmt::format("not measured: {}; --budget gives more time",
+                       fmt::join(profile.not_measured, ", ")));
     }
     profile.notes = notes_;
     profile.machine.details = device_.details;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "calibrate/bench/kernel_bench.h"
@@ -73,14 +74,13 @@ class SweepPlanner {
 
   std::vector<MeasuredPoint> plan() {
     add_memory();
-    add_gemm({.shape = {1, kEssentialEdge, kEssentialEdge, kEssentialEdge}});
-    add_gemm({.shape = {1, 512, 512, 512}});
+    const std::span<const Precision> all(workload_.precisions);
+    add_gemm({.shape = {1, kEssentialEdge, kEssentialEdge, kEssentialEdge}}, all);
+    add_gemm({.shape = {1, 512, 512, 512}}, all);
     add_kernels();
-    add_demands();
-    add_collectives(0);
-    add_overlaps();
-    for (const GemmVariant& variant : general_gemms(limits_.device)) add_gemm(variant);
+    add_model_and_grid(all.first(std::min<std::size_t>(1, all.size())));
     add_collectives(1);
+    add_model_and_grid(all.subspan(std::min<std::size_t>(1, all.size())));
     if (points_.size() > kMostPoints) points_.resize(kMostPoints);
     return std::move(points_);
   }
@@ -90,6 +90,15 @@ class SweepPlanner {
     const bool known = std::any_of(points_.begin(), points_.end(),
                                    [&](const MeasuredPoint& p) { return same_subject(p, point); });
     if (!known) points_.push_back(point);
+  }
+
+  void add_model_and_grid(std::span<const Precision> precisions) {
+    add_demands(precisions);
+    add_collectives(0);
+    add_overlaps();
+    for (const GemmVariant& variant : general_gemms(limits_.device)) {
+      add_gemm(variant, precisions);
+    }
   }
 
   void add_memory() {
@@ -119,8 +128,8 @@ class SweepPlanner {
     }
   }
 
-  void add_gemm(const GemmVariant& variant) {
-    for (const Precision precision : workload_.precisions) {
+  void add_gemm(const GemmVariant& variant, std::span<const Precision> precisions) {
+    for (const Precision precision : precisions) {
       if (fits(variant.shape, precision) && multiplies(variant.shape, precision)) {
         add(gemm_point(variant, precision));
       }
@@ -142,7 +151,7 @@ class SweepPlanner {
   }
 
   // Products and collectives of the model, by their share of a step.
-  void add_demands() {
+  void add_demands(std::span<const Precision> precisions) {
     struct Demand {
       double influence = 0.0;  // seconds a step at nominal rates
       GemmDemand gemm{};
@@ -163,7 +172,7 @@ class SweepPlanner {
                      [](const Demand& a, const Demand& b) { return a.influence > b.influence; });
     for (const Demand& d : demands) {
       if (d.gemm.calls > 0.0) {
-        add_gemm(d.gemm.variant);
+        add_gemm(d.gemm.variant, precisions);
       } else {
         add_collective(d.collective);
       }
@@ -241,20 +250,29 @@ class SweepPlanner {
     return largest;
   }
 
-  // Pass 0: every third doubling and the largest; pass 1: the ones between.
+  // Pass 0: every third doubling and the largest, the smallest and a large one first, so that a few
+  // points say both latency and bandwidth; pass 1: the ones between.
   void add_collectives(int pass) {
-    std::vector<Bytes> sizes = payloads(limits_.largest_payload);
+    const std::vector<Bytes> sizes =
+        pass == 0 ? coarse_payloads() : payloads(limits_.largest_payload);
     for (const Collective collective : kCollectiveOrder) {
-      for (const GroupShape& shape : shapes_) {
-        const Placement& place = shape.placement;
-        if (collective == Collective::send_recv && place.group_size != 2) continue;
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-          const bool coarse = i % kCoarse == 0 || i + 1 == sizes.size();
-          if (pass == 0 && !coarse) continue;
-          add(collective_point(collective, place, sizes[i]));
+      for (const Bytes size : sizes) {
+        for (const GroupShape& shape : shapes_) {
+          const Placement& place = shape.placement;
+          if (collective == Collective::send_recv && place.group_size != 2) continue;
+          add(collective_point(collective, place, size));
         }
       }
     }
+  }
+
+  [[nodiscard]] std::vector<Bytes> coarse_payloads() const {
+    const std::vector<Bytes> all = payloads(limits_.largest_payload);
+    std::vector<Bytes> sizes;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i % kCoarse == 0 || i + 1 == all.size()) sizes.push_back(all[i]);
+    }
+    return sizes;
   }
 
   static constexpr std::size_t kCoarse = 3;  // every third doubling: factors of 8

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which points a calibration measures, and in which order: what weighs most in a step first, so
-// that a short budget leaves out what matters least. Pure.
+// that a short budget leaves out what matters least. Pure. Between the kinds of points the budget
+// decides (calibrate/budget.h).
 //
 // Order: launch cost, memory, small products of each number format, kernels; then what the model
 // needs, products and collectives together, by their seconds a step at nominal rates; then the
-// general grid, from coarse to fine.
+// general grid, from coarse to fine: all in the first number format, then products in the others.
 #pragma once
 
 #include <functional>

@@ -36,7 +36,4 @@ struct FitCheck {
 // Each number format and each measured collective.
 std::vector<FitCheck> check_fits(const Cluster& cluster);
 
-// One page with a chart of each, without anything from elsewhere.
-std::string fit_page(const std::vector<FitCheck>& checks, const std::string& title);
-
 }  // namespace meshwright::calibrate

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/imported/lines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <regex>
 #include <sstream>
 
 namespace meshwright::calibrate {
@@ -13,15 +13,32 @@ namespace {
 // run. Assumed.
 constexpr double kToldSpread = 0.05;
 
+// Without "[1,0]<stdout>:" or "0:" and a blank after it.
+std::string without_prefix(const std::string& line) {
+  const auto skip = [&](std::size_t from, const char* characters) {
+    return std::min(line.find_first_not_of(characters, from), line.size());
+  };
+  const auto is = [&](std::size_t at, char c) { return at < line.size() && line[at] == c; };
+  constexpr const char* kDigits = "0123456789";
+  const std::size_t start = skip(0, " \t");
+  std::size_t colon = skip(start, kDigits);
+  if (is(start, '[')) {
+    const std::size_t close = line.find("]<", start);
+    if (close == std::string::npos || skip(start + 1, "0123456789,") != close) return line;
+    colon = std::min(line.find('>', close), line.size() - 1) + 1;
+  }
+  if (colon == start || !is(colon, ':')) return line;
+  return line.substr(colon + (is(colon + 1, ' ') || is(colon + 1, '\t') ? 2 : 1));
+}
+
 }  // namespace
 
 std::vector<std::string> log_lines(const std::string& text) {
-  static const std::regex prefix(R"(^\s*(\[\d+,\d+\]<\w+>:|\d+:)\s?)");
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    lines.push_back(std::regex_replace(line, prefix, "", std::regex_constants::format_first_only));
+    lines.push_back(without_prefix(line));
   }
   return lines;
 }

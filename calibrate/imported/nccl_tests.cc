@@ -8,7 +8,6 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "calibrate/imported/lines.h"
 #include "sim/base/error.h"
 #include "sim/hardware/placement.h"
+#include "sim/json/parse.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -88,6 +88,14 @@ std::optional<Columns> columns_in(const std::vector<std::string>& words) {
   return found ? std::optional(columns) : std::nullopt;
 }
 
+// "# Rank 0 Group 0 Pid 101 on alpha device 0 ..." names alpha.
+std::optional<std::string> host_in(const std::vector<std::string>& words) {
+  if (words.size() < 3 || words[0] != "#" || words[1] != "Rank") return std::nullopt;
+  const auto on = std::find(words.begin(), words.end(), "on");
+  if (words.end() - on < 3 || on[2] != "device") return std::nullopt;
+  return on[1];
+}
+
 class TextReader {
  public:
   TextReader(const std::string& text, const std::string& file) : text_(text), file_(file) {}
@@ -99,15 +107,13 @@ class TextReader {
 
  private:
   void read_line(const std::string& line) {
-    static const std::regex rank(R"(^#\s+Rank\s+\d+\s.*\son\s+(\S+)\s+device)");
-    std::smatch match;
-    if (std::regex_search(line, match, rank)) {
-      ++seats_.ranks;
-      ++seats_.on_host[match[1]];
-      return;
-    }
     std::vector<std::string> words = words_of(line);
     if (words.empty()) return;
+    if (const auto host = host_in(words)) {
+      ++seats_.ranks;
+      ++seats_.on_host[*host];
+      return;
+    }
     if (words.front().front() == '#') {
       if (words.front() == "#") words.erase(words.begin());
       if (const auto columns = columns_in(words)) columns_ = columns;
@@ -137,6 +143,13 @@ class TextReader {
   Imported result_;
 };
 
+// A member, or null where there is none.
+const json& member(const json& object, const char* name) {
+  static const json none;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? *found : none;
+}
+
 // A number, or a string that holds one.
 double loose_number(const json& value) {
   if (value.is_number()) return value.get<double>();
@@ -146,17 +159,16 @@ double loose_number(const json& value) {
 
 double member_number(const json& object, std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    if (object.is_object() && object.contains(name)) return loose_number(object[name]);
+    if (!member(object, name).is_null()) return loose_number(member(object, name));
   }
   return 0.0;
 }
 
 Seats seats_in(const json& document) {
   Seats seats;
-  const json devices = document.value("config", json::object()).value("devices", json::array());
-  for (const json& device : devices) {
+  for (const json& device : member(member(document, "config"), "devices")) {
     ++seats.ranks;
-    ++seats.on_host[device.value("hostname", "")];
+    ++seats.on_host[member(device, "hostname").dump()];
   }
   return seats;
 }
@@ -169,15 +181,13 @@ Imported from_nccl_tests(const std::string& text, const std::string& file) {
 
 Imported from_nccl_tests_json(const std::string& text, const std::string& file) {
   Imported result;
-  const json document = json::parse(text, nullptr, false);
-  if (!document.is_object() || !document.contains("results") || !document["results"].is_array()) {
-    return result;
-  }
-  const std::string command = document.value("args", json::array()).dump();
+  const json document = parse_json(text, file);
+  if (!member(document, "results").is_array()) return result;
+  const std::string command = member(document, "args").dump();
   const Collective collective = collective_in(command, file);
   const Placement place = placement_of(seats_in(document), file);
   for (const json& row : document["results"]) {
-    const json outside = row.value("out_of_place", json::object());
+    const json& outside = member(row, "out_of_place");
     const double size = member_number(row, {"size"});
     const double us = member_number(outside, {"time", "cpu_time"});
     if (size <= 0.0 || us <= 0.0) continue;

@@ -155,16 +155,6 @@ int nics_seen(const Cluster& cluster) {
   return 0;
 }
 
-// A link that was not measured (one rank, one node, or no time left): through memory, read and
-// written once, and labelled so.
-void guess(Link& link, const Device& device) {
-  link.bandwidth = device.memory_bandwidth / 2.0;
-  link.bandwidth_fraction = 0.5;
-  link.latency = microseconds(5);
-  link.provenance = Provenance::assumed;
-  link.relative_spread = 0.5;
-}
-
 }  // namespace
 
 Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
@@ -179,10 +169,7 @@ Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
   for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
     Link& link = tier == Tier::intra_node ? result.cluster.intra_node : result.cluster.inter_node;
     set_curves(link, points, tier);
-    if (link.curves.empty()) {
-      guess(link, device);
-      continue;
-    }
+    if (link.curves.empty()) continue;  // not measured: there is no such link
     if (tier == Tier::inter_node) result.cluster.nics_per_node = nics_seen(result.cluster);
     result.fits.push_back(fit_link(result.cluster, tier));
   }

@@ -292,6 +292,7 @@ Json to_json(const Profile& profile) {
             {"machine", to_json(profile.machine)},
             {"cluster", meshwright::to_json(profile.cluster)},
             {"fits", Json::array()},
+            {"not_measured", profile.not_measured},
             {"notes", profile.notes},
             {"ranks", ranks_json(profile)},
             {"stragglers", Json::array()},
@@ -318,6 +319,12 @@ Profile profile_from_json(const nlohmann::json& json, const std::string& file) {
   profile.points = read_all<MeasuredPoint>(reader, "measurements", read_measured_point);
   profile.ranks = read_all<RankSpeed>(reader, "ranks", rank_from_json);
   profile.stragglers = read_all<Straggler>(reader, "stragglers", straggler_from_json);
+  if (reader.has("not_measured")) {
+    for (const auto& subject : reader.required_array("not_measured")) {
+      profile.not_measured.push_back(subject.is_string() ? subject.get<std::string>()
+                                                         : subject.dump());
+    }
+  }
   if (reader.has("notes")) {
     for (const auto& note : reader.required_array("notes")) {
       profile.notes.push_back(note.is_string() ? note.get<std::string>() : note.dump());

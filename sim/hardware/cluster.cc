@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/hardware/links.h"
 
 namespace meshwright {
 
@@ -18,6 +19,7 @@ Cluster scaled_to(Cluster cluster, int gpus) {
     cluster.gpus_per_node = gpus;
     cluster.gpus_per_island = std::min(cluster.gpus_per_island, gpus);
     cluster.num_nodes = 1;
+    check_links(cluster);
     return cluster;
   }
   if (gpus % cluster.gpus_per_node != 0) {
@@ -26,12 +28,8 @@ Cluster scaled_to(Cluster cluster, int gpus) {
         fmt::format("use {} or {}", gpus / cluster.gpus_per_node * cluster.gpus_per_node,
                     (gpus / cluster.gpus_per_node + 1) * cluster.gpus_per_node));
   }
-  if (cluster.inter_node.bandwidth.value() <= 0.0) {
-    throw InputError(
-        fmt::format("{} devices need several nodes, and cluster {} has no inter_node link", gpus,
-                    cluster.name));
-  }
   cluster.num_nodes = gpus / cluster.gpus_per_node;
+  check_links(cluster);
   return cluster;
 }
 

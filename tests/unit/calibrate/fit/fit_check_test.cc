@@ -50,15 +50,5 @@ TEST(FitCheck, NoisyPointsAskLess) {
   EXPECT_TRUE(check_fits(c).at(0).describes());
 }
 
-TEST(FitPage, HasAChartOfEachAndNothingFromElsewhere) {
-  const std::string page = fit_page(check_fits(cluster_with(2.0)), "<core>");
-  EXPECT_THAT(page, HasSubstr("<svg"));
-  EXPECT_THAT(page, HasSubstr("&lt;core&gt;"));
-  EXPECT_THAT(page, HasSubstr("does not describe them"));
-  EXPECT_THAT(page, Not(HasSubstr("http://")));
-  EXPECT_THAT(page, Not(HasSubstr("https://")));
-  EXPECT_THAT(page, Not(HasSubstr("nan")));
-}
-
 }  // namespace
 }  // namespace meshwright::calibrate

@@ -94,10 +94,31 @@ TEST(Profile, FitsRecoverWhatThePointsWereMadeOf) {
   EXPECT_EQ(result.cluster.intra_node.provenance, Provenance::fitted);
 }
 
-TEST(Profile, ALinkThatWasNotMeasuredIsLabelledAssumed) {
-  const Assembled result = assemble({known_points()[0], known_points()[1]}, two_cores());
-  EXPECT_EQ(result.cluster.intra_node.provenance, Provenance::assumed);
-  EXPECT_DOUBLE_EQ(result.cluster.intra_node.bandwidth.value(), 5e9);
+TEST(Profile, ALinkThatWasNotMeasuredIsAbsentAndARefusalSaysHowToMeasureIt) {
+  const Cluster cluster = assemble({known_points()[0], known_points()[1]}, two_cores()).cluster;
+  EXPECT_DOUBLE_EQ(cluster.intra_node.bandwidth.value(), 0.0);
+  EXPECT_NO_THROW(scaled_to(cluster, 1));
+  try {
+    scaled_to(cluster, 2);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("has no intra_node link"), std::string::npos);
+    EXPECT_NE(error.hint().find("meshwright calibrate --ranks 2"), std::string::npos);
+  }
+  EXPECT_THROW(scaled_to(cluster, 4), InputError);
+}
+
+TEST(Profile, AbsentLinksStayAbsentInTheFile) {
+  Profile profile;
+  profile.machine.cores = 2;
+  profile.not_measured = {"all_reduce inside a node"};
+  std::vector<MeasuredPoint> points = known_points();
+  std::erase_if(points, [](const auto& p) { return p.kind == PointKind::collective; });
+  profile.cluster = assemble(points, two_cores()).cluster;
+  profile.cluster.source = "measured 2026-01-01";
+  const Profile again = profile_from_json(to_json(profile), "p.json");
+  EXPECT_DOUBLE_EQ(again.cluster.intra_node.bandwidth.value(), 0.0);
+  EXPECT_EQ(again.not_measured, profile.not_measured);
 }
 
 // 1 s plain and 1.2 s transposed: 1.1 s, and half of their difference, 0.1 / 1.1, as spread.

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/sweep.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+// Of the budget, and how many points (of each tier) a profile cannot do without: the models of a
+// link and of products want four.
+struct Part {
+  double share;
+  std::size_t fewest;
+};
+constexpr std::array<Part, kNumBudgetKinds> kParts{{
+    {0.05, 1},  // memory
+    {0.35, 4},  // product
+    {0.15, 1},  // kernel
+    {0.20, 4},  // all_reduce
+    {0.15, 1},  // other_collective
+    {0.10, 1},  // point_to_point
+}};
+
+std::size_t index(BudgetKind kind) { return static_cast<std::size_t>(kind); }
+
+std::string subject_of(const MeasuredPoint& p) {
+  switch (p.kind) {
+    case PointKind::gemm:
+      return fmt::format("products in {}", name_of(p.precision));
+    case PointKind::kernel:
+      return fmt::format("kernel {}", p.kernel);
+    case PointKind::collective:
+      return fmt::format("{} {}", name_of(p.collective),
+                         p.tier == Tier::inter_node ? "between nodes" : "inside a node");
+    case PointKind::overlap:
+      return "products beside messages";
+    case PointKind::memory_copy:
+    case PointKind::host_link:
+    case PointKind::kernel_launch:
+      break;
+  }
+  return std::string(name_of(p.kind));
+}
+
+}  // namespace
+
+BudgetKind budget_kind(const MeasuredPoint& point) {
+  switch (point.kind) {
+    case PointKind::gemm:
+      return BudgetKind::product;
+    case PointKind::kernel:
+      return BudgetKind::kernel;
+    case PointKind::overlap:
+      return BudgetKind::other_collective;
+    case PointKind::collective:
+      break;
+    case PointKind::memory_copy:
+    case PointKind::host_link:
+    case PointKind::kernel_launch:
+      return BudgetKind::memory;
+  }
+  if (point.collective == Collective::all_reduce) return BudgetKind::all_reduce;
+  return point.collective == Collective::send_recv ? BudgetKind::point_to_point
+                                                   : BudgetKind::other_collective;
+}
+
+Budget::Budget(const std::vector<MeasuredPoint>& points) : points_(points) {
+  for (std::size_t i = 0; i < points.size(); ++i) account_of(i).points.push_back(i);
+}
+
+Budget::Account& Budget::account_of(std::size_t point) {
+  return accounts_[index(budget_kind(points_[point]))];
+}
+
+bool Budget::is_needed(std::size_t point) const {
+  const std::size_t kind = index(budget_kind(points_[point]));
+  const auto tier = static_cast<std::size_t>(points_[point].tier);
+  return accounts_[kind].measured[tier] < kParts[kind].fewest || is_essential(points_[point]);
+}
+
+std::optional<std::size_t> Budget::next(bool time_left) const {
+  std::optional<std::size_t> best;
+  double least = 0.0;
+  for (std::size_t kind = 0; kind < kNumBudgetKinds; ++kind) {
+    const Account& account = accounts_[kind];
+    const auto point = std::find_if(account.points.begin(), account.points.end(),
+                                    [&](std::size_t p) { return time_left || is_needed(p); });
+    const double used = account.spent / kParts[kind].share;
+    if (point == account.points.end() || (best && used >= least)) continue;
+    best = *point;
+    least = used;
+  }
+  return best;
+}
+
+double Budget::even_share(std::size_t point, double remaining) const {
+  double shares = 0.0;
+  for (std::size_t kind = 0; kind < kNumBudgetKinds; ++kind) {
+    if (!accounts_[kind].points.empty()) shares += kParts[kind].share;
+  }
+  const std::size_t kind = index(budget_kind(points_[point]));
+  const auto left = static_cast<double>(accounts_[kind].points.size());
+  return remaining * kParts[kind].share / shares / left;
+}
+
+std::size_t Budget::num_left() const {
+  std::size_t count = 0;
+  for (const Account& account : accounts_) count += account.points.size();
+  return count;
+}
+
+void Budget::done(std::size_t point, double seconds, bool was_measured) {
+  Account& account = account_of(point);
+  std::erase(account.points, point);
+  account.spent += seconds;
+  if (was_measured) ++account.measured[static_cast<std::size_t>(points_[point].tier)];
+}
+
+std::vector<std::string> not_measured(const std::vector<MeasuredPoint>& planned,
+                                      const std::vector<MeasuredPoint>& measured) {
+  std::vector<std::string> missing;
+  for (const MeasuredPoint& p : planned) {
+    const std::string subject = subject_of(p);
+    const bool is_there =
+        std::any_of(measured.begin(), measured.end(),
+                    [&](const MeasuredPoint& m) { return subject_of(m) == subject; }) ||
+        std::find(missing.begin(), missing.end(), subject) != missing.end();
+    if (!is_there) missing.push_back(subject);
+  }
+  return missing;
+}
+
+}  // namespace meshwright::calibrate
