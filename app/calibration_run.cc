@@ -2,6 +2,7 @@
 #include "app/calibration_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>
@@ -78,6 +79,10 @@ void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
   print_rates(profile.cluster);
   print_curves(profile.cluster.intra_node);
   print_curves(profile.cluster.inter_node);
+  if (!profile.not_measured.empty()) {
+    const std::string missing = fmt::format("{}", fmt::join(profile.not_measured, ", "));
+    print("NOT MEASURED: {}\n", missing);
+  }
   print("{} points, {} notes, in {}\nnext: {}\n", profile.points.size(), profile.notes.size(),
         run.out, run.next);
 }

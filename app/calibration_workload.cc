@@ -106,6 +106,9 @@ void add_collectives(calibrate::Workload& workload, const Model& model, const Jo
 
 calibrate::Workload calibration_workload(const Model& model, const Job& job, int ranks) {
   calibrate::Workload workload;
+  // The job's own first.
+  std::erase(workload.precisions, job.precision);
+  workload.precisions.insert(workload.precisions.begin(), job.precision);
   Job measured = job;
   measured.attention_kernel = AttentionKernel::unfused;  // what a trial runs
   const std::vector<Layout> families = candidate_families(model, measured, ranks);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "app/files.h"
@@ -91,6 +93,29 @@ void Command::also_reads(const std::string& name, Paths paths) {
 
 void Command::also_writes(const std::string& name, Paths paths) {
   writes_.push_back({name, std::move(paths)});
+}
+
+void Command::only_with(const std::string& name, const std::string& other) {
+  options_->get_option(name)->needs(options_->get_option(other));
+}
+
+void Command::never_with(const std::string& name, const std::vector<std::string>& others) {
+  for (const std::string& other : others) {
+    options_->get_option(name)->excludes(options_->get_option(other));
+  }
+}
+
+CLI::Option* must_be_positive(CLI::Option* option) {
+  return option->check(CLI::Validator(
+      [](const std::string& text) -> std::string {
+        double value = 0.0;
+        const char* end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, value);
+        const bool good =
+            error == std::errc() && rest == end && value > 0.0 && std::isfinite(value);
+        return good ? "" : fmt::format("must be a number above 0, is \"{}\"", text);
+      },
+      ""));
 }
 
 void Command::check_files() const {

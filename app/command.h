@@ -46,6 +46,10 @@ class Command {
   void also_reads(const std::string& name, Paths paths);
   void also_writes(const std::string& name, Paths paths);
 
+  // An option that would be ignored is refused instead.
+  void only_with(const std::string& name, const std::string& other);
+  void never_with(const std::string& name, const std::vector<std::string>& others);
+
   // Its answer is the exit code.
   void runs(std::function<int(const Call&)> run) { run_ = std::move(run); }
 
@@ -63,6 +67,9 @@ class Command {
   std::vector<Files> reads_, writes_;
   std::function<int(const Call&)> run_;
 };
+
+// The option's number is finite and more than 0.
+CLI::Option* must_be_positive(CLI::Option* option);
 
 class Commands {
  public:

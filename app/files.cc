@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "app/generated/paths.h"
+#include "app/config_names.h"
 #include "interop/huggingface.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
+#include "sim/base/utf8.h"
+#include "sim/json/parse.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 
@@ -23,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMebibyte = 1'048'576;
 constexpr std::uintmax_t kLargestInput = 64 * kMebibyte;
+constexpr int kLongestSilenceSeconds = 5;
 
 std::vector<std::string> names_beside(const fs::path& path) {
   std::vector<std::string> names;
@@ -37,6 +43,9 @@ std::vector<std::string> names_beside(const fs::path& path) {
 void check_readable(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none) {
+    throw InputError(path, "", fmt::format("cannot be read: {}", error.message()));
+  }
   if (!fs::exists(status)) {
     const std::string near = nearest(fs::path(path).filename().string(), names_beside(path));
     throw InputError(path, "", "no such file",
@@ -52,68 +61,100 @@ void check_readable(const std::string& path) {
   }
 }
 
-}  // namespace
-
-std::string find_config(const std::string& path, const std::string& folder) {
-  if (folder.empty() || fs::exists(path) || path.find('/') != std::string::npos) return path;
-  const fs::path shipped = fs::path(configs_directory()) / folder / (path + ".json");
-  return fs::exists(shipped) ? shipped.string() : path;
+// Older profiles hold a guess, from memory bandwidth, in place of a link that was not measured.
+Cluster without_guesses(Cluster cluster) {
+  for (Link* link : {&cluster.intra_node, &cluster.inter_node}) {
+    if (link->provenance == Provenance::assumed && link->curves.empty()) *link = Link{};
+  }
+  return cluster;
 }
+
+std::vector<std::string> texts_of(const nlohmann::json& list) {
+  std::vector<std::string> texts;
+  for (const auto& text : list) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+[[noreturn]] void fail_read(const std::string& path) {
+  throw InputError(path, "", fmt::format("cannot be read: {}", std::strerror(errno)));
+}
+
+// An open file, closed at the end. Opening a pipe that nobody writes to would never return without
+// O_NONBLOCK.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    if (file_ < 0) fail_read(path);
+  }
+  ~OpenFile() { ::close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // The next bytes; 0 at the end.
+  std::size_t read(char* buffer, std::size_t size) const {
+    wait();
+    const ssize_t got = ::read(file_, buffer, size);
+    if (got < 0) fail_read(path_);
+    return static_cast<std::size_t>(got);
+  }
+
+ private:
+  void wait() const {
+    pollfd waited{.fd = file_, .events = POLLIN, .revents = 0};
+    if (::poll(&waited, 1, 1000 * kLongestSilenceSeconds) != 0) return;
+    throw InputError(path_, "",
+                     fmt::format("is a pipe that sent nothing for {} s", kLongestSilenceSeconds),
+                     "start its writer first, or write to a file");
+  }
+
+  const std::string& path_;
+  int file_;
+};
+
+void check_text(const std::string& text, const std::string& path) {
+  const auto wrong = first_byte_not_utf8(text);
+  if (!wrong) return;
+  const auto lines =
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*wrong), '\n');
+  throw InputError(path, "",
+                   fmt::format("line {}: byte 0x{:02x} is not UTF-8 text", lines + 1,
+                               static_cast<unsigned char>(text[*wrong])),
+                   "save the file as UTF-8");
+}
+
+}  // namespace
 
 std::string read_text_file(const std::string& path) {
   check_readable(path);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path, "", fmt::format("cannot be read: {}", std::strerror(errno)));
+  const OpenFile file(path);
   std::string text;
   char buffer[65536];
-  while (in.read(buffer, sizeof buffer) || in.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(in.gcount()));
+  while (const std::size_t got = file.read(buffer, sizeof buffer)) {
+    text.append(buffer, got);
     if (text.size() > kLargestInput) {
       throw InputError(path, "", fmt::format("is larger than {} MiB", kLargestInput / kMebibyte));
     }
   }
+  check_text(text, path);
   return text;
 }
 
-namespace {
-
-nlohmann::json json_of(const std::string& content, const std::string& path) {
-  try {
-    return nlohmann::json::parse(content);
-  } catch (const nlohmann::json::parse_error& e) {
-    // The library's text after its "[json.exception...]" tag names line and column.
-    const std::string text = e.what();
-    const std::size_t tag = text.find("] ");
-    throw InputError(path, "",
-                     "is not JSON: " + (tag == std::string::npos ? text : text.substr(tag + 2)));
-  }
-}
-
-}  // namespace
-
 nlohmann::json read_json_file(const std::string& path) {
-  return json_of(read_text_file(path), path);
+  return parse_json(read_text_file(path), path);
 }
 
 nlohmann::json read_input(const std::string& name, const std::string& file,
                           reports::Origin& origin) {
   const std::string text = read_text_file(file);
   origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
-  return json_of(text, file);
-}
-
-std::string configs_directory() {
-  if (const char* set = std::getenv("MESHWRIGHT_CONFIGS"); set != nullptr) return set;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path installed =
-      program.parent_path().parent_path() / "share" / "meshwright" / "configs";
-  if (!error && fs::is_directory(installed, error)) return installed.string();
-  return std::string(kSourceDirectory) + "/configs";
+  return parse_json(text, file);
 }
 
 Model load_model(const std::string& path) {
-  const std::string file = find_config(path, "models");
+  const std::string file = require_config(path, "models");
   const nlohmann::json json = read_json_file(file);
   Model model = interop::looks_like_huggingface(json) ? interop::model_from_huggingface(json, file)
                                                       : model_from_json(json, file);
@@ -121,26 +162,51 @@ Model load_model(const std::string& path) {
   return model;
 }
 
-Cluster load_cluster(const std::string& path) {
-  const std::string file = find_config(path, "clusters");
+namespace {
+
+// A part of a cluster may stand in a file of its own, beside it or in `folder` of the configs; the
+// file is named when it is wrong.
+template <typename Check>
+void read_part(nlohmann::json& cluster, const char* key, const char* folder,
+               const std::string& file, const Check& check) {
+  if (!cluster.is_object() || !cluster.contains(key) || !cluster[key].is_string()) return;
+  const auto name = cluster[key].get<std::string>();
+  const fs::path beside = fs::path(file).parent_path() / name;
+  std::error_code none;
+  const bool is_file = fs::is_regular_file(beside, none) || name.ends_with(".json");
+  try {
+    const std::string part = is_file ? beside.string() : require_config(name, folder);
+    cluster[key] = read_json_file(part);
+    check(cluster[key], part);
+  } catch (const InputError& error) {
+    throw InputError(file, fmt::format("/{}", key), error.what(), error.hint());
+  }
+}
+
+}  // namespace
+
+Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured) {
+  const std::string file = require_config(path, "clusters");
   nlohmann::json json = read_json_file(file);
-  if (json.is_object() && json.value("schema", "") == "meshwright.profile/1") {
+  if (json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1") {
+    if (not_measured != nullptr && json.contains("not_measured")) {
+      *not_measured = texts_of(json["not_measured"]);
+    }
     ObjectReader profile(json, file);
-    return cluster_from_json(profile.member("cluster"), file, "/cluster");
+    return without_guesses(cluster_from_json(profile.member("cluster"), file, "/cluster"));
   }
   // A device and a framework may stand in files of their own.
-  for (const char* part : {"device", "framework"}) {
-    if (!json.is_object() || !json.contains(part) || !json[part].is_string()) continue;
-    const fs::path beside = fs::path(file).parent_path() / json[part].get<std::string>();
-    json[part] = read_json_file(beside.string());
-  }
+  read_part(json, "device", "hardware", file,
+            [](const auto& part, const auto& from) { device_from_json(part, from); });
+  read_part(json, "framework", "frameworks", file,
+            [](const auto& part, const auto& from) { framework_from_json(part, from); });
   Cluster cluster = cluster_from_json(json, file);
   if (cluster.name.empty()) cluster.name = fs::path(file).stem().string();
   return cluster;
 }
 
 Job load_job(const std::string& path, const Job& defaults) {
-  const std::string file = find_config(path, "jobs");
+  const std::string file = require_config(path, "jobs");
   return job_from_json(read_json_file(file), file, "", defaults);
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/config_names.h"
 #include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
@@ -22,21 +23,15 @@ nlohmann::json read_json_file(const std::string& path);
 nlohmann::json read_input(const std::string& name, const std::string& file,
                           reports::Origin& origin);
 
-// A file as the user named it; else <configs>/<folder>/<name>.json for a bare name.
-std::string find_config(const std::string& path, const std::string& folder);
-
 // A model file of ours or a Hugging Face config.json.
 Model load_model(const std::string& path);
 // A cluster file (its "device" and "framework" may name files beside it) or a measured profile. A
-// bare name such as h100-512 is looked for in configs/clusters.
-Cluster load_cluster(const std::string& path);
+// bare name such as h100-512 is looked for in configs/clusters. `not_measured` gets what a profile
+// says that it has no measurement of.
+Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr);
 // What the file does not say is as in `defaults`: framework_defaults() of the cluster's framework.
 Job load_job(const std::string& path, const Job& defaults = {});
 // A layout file, or text such as "tp=8,pp=4".
 Layout load_layout(const std::string& path_or_text, const Layout& defaults);
-
-// Directory of the shipped configs: MESHWRIGHT_CONFIGS, else beside the program's installation,
-// else the source tree it was built from.
-std::string configs_directory();
 
 }  // namespace meshwright::app

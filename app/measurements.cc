@@ -20,6 +20,8 @@
 namespace meshwright::app {
 namespace {
 
+constexpr std::size_t kMostRuns = 10'000;
+
 using planner::MeasuredRun;
 using planner::MeasuredSet;
 using planner::RunStatus;
@@ -27,9 +29,20 @@ using planner::RunStatus;
 constexpr std::array kStatusNames{EnumName{RunStatus::ok, "ok"}, EnumName{RunStatus::oom, "oom"},
                                   EnumName{RunStatus::failed, "failed"}};
 
+// A file that a run names; when it is wrong, the run is named, too.
+template <typename Load>
+auto load_named(const ObjectReader& run, const char* key, const std::string& name,
+                const Load& load) {
+  try {
+    return load(name);
+  } catch (const InputError& error) {
+    run.fail(key, error.what(), error.hint());
+  }
+}
+
 Model read_model(ObjectReader& run) {
   const nlohmann::json& json = run.member("model");
-  if (json.is_string()) return load_model(json.get<std::string>());
+  if (json.is_string()) return load_named(run, "model", json.get<std::string>(), load_model);
   if (interop::looks_like_huggingface(json))
     return interop::model_from_huggingface(json, run.file());
   return model_from_json(json, run.file(), run.pointer_to("model"));
@@ -41,8 +54,9 @@ Cluster read_cluster(ObjectReader& run, std::map<std::string, Cluster>& named) {
   if (!json.is_string()) return cluster_from_json(json, run.file(), run.pointer_to("cluster"));
   const auto name = json.get<std::string>();
   const auto found = named.find(name);
-  return found != named.end() ? found->second
-                              : named.emplace(name, load_cluster(name)).first->second;
+  if (found != named.end()) return found->second;
+  const auto load = [](const std::string& path) { return load_cluster(path); };
+  return named.emplace(name, load_named(run, "cluster", name, load)).first->second;
 }
 
 // Models with learned positions in 16 bits: what Megatron-LM trained before fused attention.
@@ -176,7 +190,11 @@ MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string
   set.assumed = reader.optional_string("assumed", "");
   std::map<std::string, Cluster> named;
   std::size_t index = 0;
-  for (const nlohmann::json& run : reader.required_array("runs")) {
+  const nlohmann::json& runs = reader.required_array("runs");
+  if (runs.size() > kMostRuns) {
+    reader.fail("runs", fmt::format("holds {} runs; at most {} are read", runs.size(), kMostRuns));
+  }
+  for (const nlohmann::json& run : runs) {
     set.runs.push_back(read_run(run, file, fmt::format("/runs/{}", index++), named));
   }
   reader.finish();

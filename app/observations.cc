@@ -3,10 +3,39 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/error.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 
 namespace meshwright::app {
+
+namespace {
+
+const reports::InputFile* plan_in(const reports::Origin& origin) {
+  for (const reports::InputFile& input : origin.inputs) {
+    if (input.name == "plan") return &input;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string caution_about(const nlohmann::json& trials, const std::string& file,
+                          const reports::Origin& origin, bool force) {
+  if (!trials.is_object() || !trials.contains("inputs")) return "";
+  const reports::Origin theirs = reports::origin_from_json(trials, file);
+  const reports::InputFile* of = plan_in(theirs);
+  const reports::InputFile* here = plan_in(origin);
+  if (of == nullptr || here == nullptr || of->sha256 == here->sha256) return "";
+  const std::string differs = fmt::format(
+      "trials of another plan: {} was made of {} (sha256 {:.12}...), not of {} ({:.12}...)", file,
+      of->file, of->sha256, here->file, here->sha256);
+  if (!force) {
+    throw InputError(differs,
+                     "run meshwright trial on this plan, or --force compares them and says so");
+  }
+  return "CAUTION, forced: " + differs + ".";
+}
 
 std::vector<Observation> observations_from_json(const nlohmann::json& json,
                                                 const std::string& file) {

@@ -6,9 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "reports/origin_json.h"
 #include "sim/step/observation.h"
 
 namespace meshwright::app {
+
+// Trials carry the fingerprint of the plan that they are of. Another plan than the one at hand (its
+// fingerprint is in `origin` under "plan"): throws InputError, or with `force` returns the sentence
+// that then belongs on whatever is made of them. Empty: it is that plan, or the file does not say.
+std::string caution_about(const nlohmann::json& trials, const std::string& file,
+                          const reports::Origin& origin, bool force);
 
 // Throws InputError.
 std::vector<Observation> observations_from_json(const nlohmann::json& json,

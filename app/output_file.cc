@@ -110,7 +110,8 @@ void write_through(const std::string& path, const fs::path& target, const std::s
 
 // 0, or the error. A file that is replaced keeps who may read it.
 int write_new(const std::string& temporary, const fs::path& target, const std::string& content) {
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  ::unlink(temporary.c_str());  // of a killed run; what a link there points to stays untouched
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return errno;
   struct stat old {};
   if (::stat(target.c_str(), &old) == 0) ::fchmod(file.get(), old.st_mode & 0777);
@@ -144,6 +145,12 @@ void check_new_file(const std::string& path) {
   if (path != "-" && fs::exists(path, error) && is_replaceable(path)) {
     throw InputError(path, "", "exists; name a new file");
   }
+}
+
+bool written_since(const std::string& path, fs::file_time_type begin) {
+  std::error_code missing;
+  const auto written = fs::last_write_time(path, missing);
+  return !missing && written >= begin;
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -4,6 +4,7 @@
 // written to. "-" is standard output.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace meshwright::app {
@@ -16,6 +17,9 @@ void write_file_atomically(const std::string& path, const std::string& content);
 void check_writable(const std::string& path);
 // The same, and refuses a path that exists: for what must never replace an older file.
 void check_new_file(const std::string& path);
+
+// Whether `path` is there and newer than `begin`, so that no message names an older run's file.
+bool written_since(const std::string& path, std::filesystem::file_time_type begin);
 
 // Whether what is written to one would be in the other, through links and other spellings. A
 // device such as /dev/null keeps nothing, so it is no file.

@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <initializer_list>
 
 namespace meshwright::app {
 namespace {
-
-constexpr int kSignalled = 128;  // as shells count
 
 void end(int signal) { ::_exit(kSignalled + signal); }
 

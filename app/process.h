@@ -5,6 +5,9 @@
 
 namespace meshwright::app {
 
+// What is added to a signal's number in the exit code of a process that it ended, as shells count.
+inline constexpr int kSignalled = 128;
+
 void prepare_process();
 
 }  // namespace meshwright::app

@@ -14,6 +14,7 @@
 #include "calibrate/imported/imported.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
+#include "reports/fit_page.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/hardware/cluster.h"
@@ -83,6 +84,20 @@ void print_checks(const std::vector<calibrate::FitCheck>& checks) {
   }
 }
 
+std::vector<reports::FitChart> charts_of(const std::vector<calibrate::FitCheck>& checks) {
+  std::vector<reports::FitChart> charts;
+  for (const calibrate::FitCheck& check : checks) {
+    // Products of one size differ in shape: no line goes through them.
+    reports::FitChart chart{check.title,  check.sentence(),        check.describes(),
+                            check.x_axis, check.x_axis == "bytes", {}};
+    for (const calibrate::FittedPoint& p : check.points) {
+      chart.points.push_back({p.x, p.label, p.measured, p.modelled});
+    }
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
 }  // namespace
 
 calibrate::Profile load_profile(const std::string& path) {
@@ -116,8 +131,9 @@ bool plot_profile(const std::string& profile_file, const std::string& out) {
   }
   if (out.ends_with(".html")) {
     write_file_atomically(
-        out, calibrate::fit_page(checks, fmt::format("Fits of {}, {}", profile.cluster.device.name,
-                                                     profile.created)));
+        out, reports::fit_page(
+                 charts_of(checks),
+                 fmt::format("Fits of {}, {}", profile.cluster.device.name, profile.created)));
     print("{} charts in {}\n", checks.size(), out);
   } else {
     print_checks(checks);

@@ -16,6 +16,7 @@
 #include "app/terminal.h"
 #include "calibrate/backends/module.h"
 #include "sim/base/error.h"
+#include "sim/base/utf8.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
@@ -60,6 +61,15 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   throw InputError(
       fmt::format("there is no command \"{}\"; there are {}", argv[1], fmt::join(known, ", ")),
       near.empty() ? "" : fmt::format("did you mean {}?", near));
+}
+
+// What is typed stands in what is written, and that is UTF-8.
+void check_arguments(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (!first_byte_not_utf8(argv[i])) continue;
+    throw InputError(fmt::format("argument {}, {}: is not UTF-8", i, argv[i]),
+                     "rename the file, or name it by a link");
+  }
 }
 
 // Nothing: go on with the command; else the exit code.
@@ -113,6 +123,7 @@ int answer(int argc, char** argv) {
   Commands commands(app);
   for (const auto add : kAddEach) add(commands);
   try {
+    check_arguments(argc, argv);
     check_command(app, argc, argv);
     if (const auto ended = parse(app, argc, argv)) return *ended;
     return commands.run({{argv + 1, argv + argc}});

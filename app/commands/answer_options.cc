@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "app/command.h"
 #include "sim/base/error.h"
 
 namespace meshwright::app {
@@ -65,20 +66,18 @@ void add_answer_options(CLI::App& command, AnswerTexts& texts) {
       ->group(kGroup);
   command.add_option("--max-step", texts.max_step, "Longest step, such as 3s or 800ms")
       ->group(kGroup);
-  const auto positive = CLI::PositiveNumber.description("");
-  command
-      .add_option("--max-cost", texts.max_cost,
-                  "Most that the training may cost; needs --price and --train-tokens")
-      ->check(positive)
+  must_be_positive(
+      command.add_option("--max-cost", texts.max_cost,
+                         "Most that the training may cost; needs --price and --train-tokens"))
       ->group(kGroup);
-  command
-      .add_option("--price", texts.price, "Price of a GPU-hour; default: the cluster's, if it says")
-      ->check(positive)
+  must_be_positive(command.add_option("--price", texts.price,
+                                      "Price of a GPU-hour; default: the cluster's, if it says"))
       ->group(kGroup);
   command.add_option("--what-if", texts.what_ifs, what_if_help())->group(kGroup);
   command
       .add_flag("--ranking-only", texts.no_answers,
                 "Without confidence, sensitivity and flip points")
+      ->excludes(command.get_option("--what-if"))
       ->group(kGroup);
 }
 

@@ -53,9 +53,6 @@ Framework learn(const Options& options) {
 }
 
 int run(const Options& options) {
-  if (options.folds > 0 && (options.fit.empty() || !options.fit_on.empty())) {
-    throw InputError("--folds", "", "needs --fit, and judges the set that it fits on: no --fit-on");
-  }
   planner::MeasuredSet set = load_measurements(options.dataset);
   use_cluster(set, options.cluster);
   if (options.folds > 0) {
@@ -76,6 +73,10 @@ int run(const Options& options) {
   write_output(options.output,
                {reports::scores_table(result), reports::worst_runs_table(set, result)},
                reports::backtest_to_json(set, result).dump(2) + "\n");
+  if (illegal == static_cast<int>(result.runs.size())) {
+    say("No run could be predicted.\n");
+    return kGateFailed;
+  }
   return kDone;
 }
 
@@ -96,6 +97,10 @@ void add_backtest(Commands& commands) {
                      "New cluster file with what was learnt; never overwrites");
   command.options().add_option("--folds", options->folds,
                                "Judge each of so many parts of the groups by a fit on the others");
+  command.only_with("--fit-on", "--fit");
+  command.only_with("--fit-out", "--fit");
+  command.only_with("--folds", "--fit");
+  command.never_with("--folds", {"--fit-on", "--fit-out"});
   add_output_options(command, options->output);
   command.runs([options](const Call&) { return run(*options); });
 }

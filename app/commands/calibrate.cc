@@ -11,6 +11,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/rank_options.h"
 #include "app/files.h"
+#include "app/output_file.h"
 #include "app/profile_files.h"
 #include "app/program.h"
 #include "app/terminal.h"
@@ -66,13 +67,17 @@ CalibrationRun describe_run(const Options& options, int ranks, const Call& call)
 
 int start(const Options& options, int ranks, const Call& call) {
   const double time_limit = 2.0 * parse_duration("--budget", options.budget) + kSlackSeconds;
+  const auto begin = std::filesystem::file_time_type::clock::now();
   const auto outcome =
       start_ranks(options.ranks, ranks, calibrate::this_program(call.arguments), time_limit);
   if (outcome.ok()) return kDone;
   if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
   return failed_job(outcome, "calibration",
-                    fmt::format("points measured so far are in {}; the same command goes on there",
-                                partial_file(options.out)));
+                    written_since(partial_file(options.out), begin)
+                        ? fmt::format("points measured so far are in {}; the same command goes on "
+                                      "there",
+                                      partial_file(options.out))
+                        : "no point was measured before that");
 }
 
 // A check takes as many ranks as the profile has.
@@ -162,6 +167,14 @@ void add_calibrate(Commands& commands) {
       .add_option("--max-drift", options->max_drift_percent,
                   "Percent that --check allows beside the noise; default: 15")
       ->check(CLI::Range(0.1, 1000.0).description(""));
+  command.only_with("--onto", "--import");
+  command.only_with("--max-drift", "--check");
+  const std::vector<std::string> measuring{"--budget", "--ranks", "--for", "--backend",
+                                           "--mpirun-args"};
+  command.never_with("--import", measuring);
+  command.never_with("--plot", measuring);
+  command.never_with("--import", {"--plot", "--check"});
+  command.never_with("--check", {"--plot", "--out"});
   add_merge(commands, command);
   command.runs([options](const Call& call) { return run(*options, call); });
 }

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 
 #include "app/command.h"
@@ -22,8 +21,6 @@
 
 namespace meshwright::app {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Options {
   std::string name;
@@ -105,9 +102,21 @@ Json load_to_json(const GroupLoad& load) {
   return j;
 }
 
+// Every wire of the machine is drawn: 65,536 devices take 2 s and 200 MB.
+constexpr int kMostDevicesShown = 65'536;
+
+void check_size(const Options& options, const Cluster& cluster) {
+  if (cluster.num_gpus() <= kMostDevicesShown) return;
+  throw InputError(options.gpus > 0 ? "--gpus" : options.name, "",
+                   fmt::format("{} devices; a machine of at most {} is shown", cluster.num_gpus(),
+                               kMostDevicesShown),
+                   "--gpus names a part of it: its wiring repeats itself");
+}
+
 int show(const Options& options, const Call& call) {
   Cluster cluster = load_cluster(options.name);
   if (options.gpus > 0) cluster = scaled_to(std::move(cluster), options.gpus);
+  check_size(options, cluster);
   const Layout layout = layout_of(options, cluster);
   const Topology topology = Topology::of(cluster);
   const std::vector<GroupLoad> loads = group_loads(topology, layout, cluster);
@@ -137,15 +146,6 @@ int show(const Options& options, const Call& call) {
   return kDone;
 }
 
-std::vector<std::string> shipped_clusters() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(configs_directory()) / "clusters")) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 int list(const Options& options, const Call& call) {
   reports::Table table{"",
                        {{"cluster", "cluster", ""},
@@ -159,7 +159,7 @@ int list(const Options& options, const Call& call) {
                        {}};
   Json json{{"schema", "meshwright.cluster_list/1"}, {"command", call.text()}};
   Json& entries = json["clusters"] = Json::array();
-  for (const std::string& name : shipped_clusters()) {
+  for (const std::string& name : config_names("clusters")) {
     const Cluster c = load_cluster(name);
     table.rows.push_back({name, c.device.name, static_cast<double>(c.gpus_per_node),
                           static_cast<double>(c.num_nodes),

@@ -9,6 +9,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
+#include "app/commands/question.h"
 #include "app/files.h"
 #include "app/generated/paths.h"
 #include "app/output_file.h"
@@ -31,6 +32,7 @@ struct Options {
 };
 
 int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
+  say("{}", question_text(inputs));
   const RuleText& text = rule_text(outcome.violation.rule);
   say("{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
       describe(outcome.violation, inputs.model, inputs.job, outcome.layout), text.name,
@@ -49,6 +51,7 @@ Json to_document(const Estimate& estimate, const Inputs& inputs, const Call& cal
   json["model"] = to_json(inputs.model);
   json["cluster"] = to_json(inputs.cluster);
   json["job"] = to_json(inputs.job);
+  json["defaults"] = inputs.defaults;
   json["estimate"] = to_json(estimate);
   return json;
 }
@@ -64,9 +67,7 @@ void write_trace(const Options& options, const Inputs& inputs, const Estimate& f
 
 int run(const Options& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
-  const Layout layout =
-      load_layout(options.layout, framework_defaults(inputs.cluster.framework).layout);
-  if (options.inputs.gpus == 0) inputs.cluster = scaled_to(inputs.cluster, world_size(layout));
+  const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const Outcome outcome = estimate(inputs.model, inputs.cluster, inputs.job, layout);
   if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
     return report_infeasible(*infeasible, inputs);
@@ -84,11 +85,13 @@ int run(const Options& options, const Call& call) {
         found.tokens_per_second_per_gpu, 100.0 * found.model_flops_utilization,
         in_gibibytes(found.peak_memory()), in_gibibytes(inputs.cluster.device.memory),
         name_of(found.provenance));
-    write_file_atomically(options.output.out, verdict + tables_text(tables, Format::table));
+    write_file_atomically(options.output.out,
+                          question_text(inputs) + verdict + tables_text(tables, Format::table));
   } else {
     write_output(options.output, tables, to_document(found, inputs, call).dump(2) + "\n");
   }
   if (!options.trace.empty()) write_trace(options, inputs, found, call);
+  if (!inputs.note.empty()) say("note: {}\n", inputs.note);
   say("next: meshwright volume --model {} --layout {}\n", options.inputs.model, options.layout);
   return kDone;
 }

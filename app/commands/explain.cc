@@ -8,6 +8,7 @@
 #include "app/command.h"
 #include "app/commands/commands.h"
 #include "app/commands/named_layout.h"
+#include "app/commands/question.h"
 #include "app/files.h"
 #include "app/program.h"
 #include "app/terminal.h"
@@ -101,6 +102,7 @@ std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable
 int explain_layout(const Options& options) {
   const reports::PlanFile plan =
       reports::plan_from_json(read_json_file(options.subject), options.subject);
+  print("{}\n", question_text({plan.model, plan.cluster, plan.job, true, plan.defaults}));
   CostTable table(plan.model, plan.cluster, plan.job);
   const auto mine = estimate_of(plan, table, named_layout(plan, options.layout));
   if (const int* code = std::get_if<int>(&mine)) return *code;
@@ -140,6 +142,7 @@ void add_explain(Commands& commands) {
                 "layout (with dp), as a table prints it, or a file");
   command.reads("--versus", options->versus,
                 "The layout to compare with, written likewise; default: 1, the winner");
+  command.only_with("--versus", "--layout");
   command.runs([options](const Call&) {
     return options->layout.empty() ? explain_rule(options->subject) : explain_layout(*options);
   });

@@ -27,7 +27,8 @@ int run(const Options& options) {
   const nlohmann::ordered_json set = interop::measurements_from_csv(
       table, options.table, read_json_file(options.map), options.map);
   // What is written must be readable again: each run's model, cluster, job and layout are checked.
-  const planner::MeasuredSet read = measurements_from_json(nlohmann::json(set), options.table);
+  const planner::MeasuredSet read = measurements_from_json(
+      nlohmann::json(set), fmt::format("{} as {} says", options.table, options.map));
   write_file_atomically(options.out, set.dump(1) + "\n");
   say("{} runs of {}\n", read.runs.size(), read.name);
   if (options.out != "-") say("next: meshwright backtest {}\n", options.out);

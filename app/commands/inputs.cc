@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/inputs.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/command.h"
@@ -11,6 +13,11 @@
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
+namespace {
+
+constexpr int kMostGpuCounts = 32;  // each is a search of its own
+
+}  // namespace
 
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts) {
@@ -39,6 +46,7 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
             "Devices to use, or several counts to compare: 256,512,1024; default: the whole "
             "cluster")
         ->delimiter(',')
+        ->expected(1, kMostGpuCounts)
         ->check(devices);
   }
   command.options()
@@ -50,8 +58,9 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
       ->check(CLI::Range(1, 100'000'000).description(""));
   command.options().add_option("--precision", options.precision,
                                "Overrides the job's precision (fp32, bf16, fp8, ...)");
-  command.options().add_option("--train-tokens", options.train_tokens,
-                               "Overrides the job's train_tokens");
+  must_be_positive(command.options().add_option("--train-tokens", options.train_tokens,
+                                                "Overrides the job's train_tokens"));
+  if (!cluster_required) command.only_with("--gpus", "--cluster");
 }
 
 Job load_job_with_overrides(const InputOptions& options, const Framework& framework) {
@@ -74,12 +83,38 @@ Job load_job_with_overrides(const InputOptions& options, const Framework& framew
                    nearest(options.precision, allowed));
 }
 
+namespace {
+
+std::vector<std::string> defaults_in(const InputOptions& options, const Cluster& cluster) {
+  const nlohmann::json job =
+      options.job.empty() ? nlohmann::json() : read_json_file(find_config(options.job, "jobs"));
+  std::vector<std::string> defaults;
+  const auto add = [&](const char* name, bool asked) {
+    if (!asked && !job.contains(name)) defaults.emplace_back(name);
+  };
+  add("gpus", options.gpus > 0 || !options.gpu_counts.empty());
+  add("seq_length", options.seq_length > 0);
+  add("global_batch_size", options.global_batch_size > 0);
+  add("precision", !options.precision.empty());
+  add("framework", !cluster.framework.name.empty());
+  return defaults;
+}
+
+}  // namespace
+
 Inputs load_inputs(const InputOptions& options) {
   Inputs inputs;
   inputs.model = load_model(options.model);
-  inputs.cluster = load_cluster(options.cluster);
+  inputs.has_cluster = !options.cluster.empty();
+  std::vector<std::string> not_measured;
+  if (inputs.has_cluster) inputs.cluster = load_cluster(options.cluster, &not_measured);
+  if (!not_measured.empty()) {
+    inputs.note = fmt::format("Not measured in {}, and modelled from what was: {}.",
+                              options.cluster, fmt::join(not_measured, ", "));
+  }
   inputs.job = load_job_with_overrides(options, inputs.cluster.framework);
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
+  inputs.defaults = defaults_in(options, inputs.cluster);
   return inputs;
 }
 

@@ -30,12 +30,17 @@ struct Inputs {
   Model model;
   Cluster cluster;
   Job job;
+  bool has_cluster = true;
+  // What was not asked for: "gpus", "seq_length", "global_batch_size", "precision", "framework".
+  std::vector<std::string> defaults{};
+  std::string note{};  // what the cluster's profile has no measurement of; empty: nothing missing
 };
 
 enum class GpuCounts { one, several };
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts = GpuCounts::one);
-// Reads the files; documented defaults stand in for an absent job (sim/base/job.h).
+// Reads the files; documented defaults stand in for an absent job (sim/base/job.h). Without a
+// cluster, one node without speeds holds every rank.
 Inputs load_inputs(const InputOptions& options);
 Job load_job_with_overrides(const InputOptions& options, const Framework& framework);
 

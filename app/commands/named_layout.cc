@@ -75,9 +75,10 @@ NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 
 NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
-  NamedLayout meant;
   const Layout defaults = framework_defaults(plan.cluster.framework).layout;
-  if (std::filesystem::exists(text)) {
+  NamedLayout meant;
+  std::error_code none;  // a name too long for a file is no file
+  if (std::filesystem::exists(text, none)) {
     meant.layout = load_layout(text, defaults);
     return meant;
   }

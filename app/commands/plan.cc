@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -11,11 +12,14 @@
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
+#include "app/commands/question.h"
 #include "app/commands/space_options.h"
 #include "app/files.h"
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
+#include "calibrate/backends/module.h"
+#include "calibrate/launch/launch.h"
 #include "planner/questions/answers.h"
 #include "planner/search/capacity.h"
 #include "planner/search/choice.h"
@@ -25,6 +29,7 @@
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
+#include "sim/hardware/links.h"
 #include "sim/step/terms.h"
 
 namespace meshwright::app {
@@ -104,32 +109,50 @@ void print_training(const planner::Plan& plan) {
 }
 
 // With --out the plan goes to the file as JSON, and the table still to standard output.
-void write_plan(const Options& options, const planner::Plan& plan, const std::string& json) {
+void write_plan(const Options& options, const planner::Plan& plan, const std::string& json,
+                const std::string& question) {
   const bool to_file = options.output.out != "-";
   if (to_file) write_file_atomically(options.output.out, json);
-  if (plan.ranked.empty() && options.output.format != Format::json) return;
+  if (plan.ranked.empty() && options.output.format != Format::json) {
+    say("{}\n", question);
+    return;
+  }
   if (to_file && options.output.format == Format::json) return;
   OutputOptions stdout_options = options.output;
   stdout_options.out = "-";
+  if (options.output.format == Format::table) print("{}\n", question);
   write_output(stdout_options, {fastest_table(plan, options.top)}, json);
+}
+
+// Whether a trial of its layouts on this machine says something about the cluster: as many ranks,
+// on the same kind of device.
+bool runs_here(const Cluster& cluster) {
+  if (cluster.num_gpus() > calibrate::usable_cores()) return false;
+  const bool is_cpu = cluster.device.num_multiprocessors == 1;
+  const std::vector<std::string> built = calibrate::built_modules();
+  return is_cpu || std::find(built.begin(), built.end(), "cuda") != built.end();
 }
 
 int print_verdict(const Options& options, const planner::Plan& plan) {
   if (!plan.ranked.empty()) {
     print_training(plan);
+    const std::string next = runs_here(plan.cluster) ? "trial" : "report";
     if (options.output.out == "-") {
-      say("next: add --out plan.json, then meshwright trial plan.json\n");
+      say("next: add --out plan.json, then meshwright {} plan.json\n", next);
     } else {
-      say("next: meshwright trial {}\n", options.output.out);
+      say("next: meshwright {} {}\n", next, options.output.out);
     }
     return kDone;
   }
   say("No layout of {} fits {} x {}.\n", plan.model.name, plan.cluster.num_gpus(),
       plan.cluster.device.name);
-  const std::string rule = plan.rejections.empty()
-                               ? "memory_capacity"
-                               : std::string(rule_text(plan.rejections.front().rule).name);
-  say("next: meshwright explain {}\n", rule);
+  if (plan.statistics.enumerated == 0) {
+    say("No layout was tried: no sizes of the search space multiply to {} GPUs.\n"
+        "next: give other sizes, or leave --tp, --pp, --cp and --ep out\n",
+        plan.cluster.num_gpus());
+  } else if (!plan.rejections.empty()) {
+    say("next: meshwright explain {}\n", rule_text(plan.rejections.front().rule).name);
+  }
   return kGateFailed;
 }
 
@@ -190,6 +213,7 @@ Question question_of(const Options& options) {
   planner::check_limits(q.asked.limits, {q.inputs.model, q.inputs.cluster, q.inputs.job});
   q.search = search_options(options, q.asked, q.inputs.cluster.device);
   q.scaling = compare_counts(options, q.inputs, q.search, q.asked);
+  check_links(q.inputs.cluster);
   return q;
 }
 
@@ -207,6 +231,7 @@ Answer answer_to(const Question& q, const Options& options) {
   wide.top = options.top * kTwinsOfEach;
   const auto begin = std::chrono::steady_clock::now();
   a.full = planner::search(q.inputs.model, q.inputs.cluster, q.inputs.job, wide);
+  if (!q.inputs.note.empty()) a.full.notes.push_back(q.inputs.note);
   a.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   a.plan = a.full;
@@ -220,9 +245,10 @@ Answer answer_to(const Question& q, const Options& options) {
 int run(const Options& options, const Call& call) {
   const Question question = question_of(options);
   const Answer answer = answer_to(question, options);
-  const Json json =
+  Json json =
       reports::plan_to_json(answer.plan, origin_of(options, call), question.search, answer.answers);
-  write_plan(options, answer.plan, json.dump(2) + "\n");
+  json["defaults"] = question.inputs.defaults;
+  write_plan(options, answer.plan, json.dump(2) + "\n", question_text(question.inputs));
   print_search(answer.full, answer.search_seconds);
   print_left_out(answer.left_out);
   if (answer.answers) say("{}", answers_text(*answer.answers, answer.plan));

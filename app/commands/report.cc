@@ -18,6 +18,7 @@
 #include "reports/comparison_json.h"
 #include "reports/html.h"
 #include "reports/plan_json.h"
+#include "reports/record_schema.h"
 #include "reports/report_json.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
@@ -32,6 +33,7 @@ struct Options {
   std::string trials;
   std::string profile;
   std::string out = "report.html";
+  bool force = false;
 };
 
 // q3.report.json beside q3.html: a name that no plan has.
@@ -40,11 +42,6 @@ std::string record_beside(const std::string& page) {
   std::filesystem::path record = std::filesystem::path(page).replace_extension();
   if (record.extension() != ".report" && record.filename() != "report") record += ".report";
   return record.string() + ".json";
-}
-
-// Compact: the page carries the same text.
-std::string text_of(const Json& record) {
-  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // The sentence for people; the tables for spreadsheets and documents.
@@ -77,14 +74,9 @@ std::vector<reports::Table> tables_of(const planner::Plan& plan,
   return tables;
 }
 
-std::vector<reports::LaunchFile> launch_files(const planner::Plan& plan) {
-  std::vector<reports::LaunchFile> files;
-  if (plan.ranked.empty()) return files;
-  const Layout& layout = plan.ranked.front().layout;
-  for (const interop::Launch& l : interop::launches({plan.model, plan.cluster, plan.job, layout})) {
-    files.push_back({l.target, l.names_of, l.file_name, l.text, l.notes, l.refusal});
-  }
-  return files;
+std::vector<LaunchFile> launch_files(const planner::Plan& plan) {
+  if (plan.ranked.empty()) return {};
+  return interop::launches({plan.model, plan.cluster, plan.job, plan.ranked.front().layout});
 }
 
 int compare(const Options& options, const Call& call) {
@@ -92,20 +84,31 @@ int compare(const Options& options, const Call& call) {
   reports::Origin origin = call.origin();
   const auto read = [&](const std::string& name, const std::string& file) {
     const nlohmann::json json = read_input(name, file, origin);
-    reports::require_schema(json, file, reports::kReportSchema);
-    return Json::parse(json.dump());
+    reports::require_report(json, file);
+    return Json(json);
   };
   const Json before = read("before", options.compare[0]);
   const Json after = read("after", options.compare[1]);
   const Json comparison = reports::comparison_to_json(before, after, origin);
-  const std::string text = text_of(comparison);
-  write_file_atomically(options.out, reports::comparison_html(text));
+  const std::string text = reports::record_text(comparison);
+  write_file_atomically(options.out, reports::comparison_html(comparison));
   if (record.empty()) return kDone;
   write_file_atomically(record, text);
   print_result(options.format, comparison["sentence"].get<std::string>(),
                reports::comparison_tables(comparison), text);
   say("wrote {} and {}\n", options.out, record);
   return kDone;
+}
+
+// What must be said of the trials, or nothing.
+std::string add_trials(reports::ReportContents& contents, const Options& options) {
+  if (options.trials.empty()) return "";
+  const nlohmann::json trials = read_input("trials", options.trials, contents.origin);
+  const std::string caution = caution_about(trials, options.trials, contents.origin, options.force);
+  contents.validation =
+      planner::validate(contents.plan.model, contents.plan.cluster, contents.plan.job,
+                        observations_from_json(trials, options.trials));
+  return caution;
 }
 
 int run(const Options& options, const Call& call) {
@@ -121,22 +124,21 @@ int run(const Options& options, const Call& call) {
   const reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
   contents.plan = reports::recomputed(plan, options.plan);
   contents.plan_origin = plan.origin;
-  contents.search = plan.search;
+  contents.top = plan.search.top;
   contents.answers = plan.answers;
-  if (!options.trials.empty()) {
-    const nlohmann::json trials = read_input("trials", options.trials, contents.origin);
-    contents.validation =
-        planner::validate(contents.plan.model, contents.plan.cluster, contents.plan.job,
-                          observations_from_json(trials, options.trials));
-  }
+  contents.sizes = planner::size_map(contents.plan, plan.search);
+  contents.scaling =
+      plan.scaling ? *plan.scaling : planner::scaling_around(contents.plan, plan.search);
+  const std::string caution = add_trials(contents, options);
   if (!options.profile.empty()) {
     contents.profile = read_input("profile", options.profile, contents.origin);
     reports::require_schema(contents.profile, options.profile, "meshwright.profile/1");
   }
   contents.launch = launch_files(contents.plan);
-  const Json report = reports::report_to_json(contents);
-  const std::string text = text_of(report);
-  write_file_atomically(options.out, reports::report_html(text));
+  Json report = reports::report_to_json(contents);
+  if (!caution.empty()) report["verdict"] = caution + " " + report["verdict"].get<std::string>();
+  const std::string text = reports::record_text(report);
+  write_file_atomically(options.out, reports::report_html(report));
   if (record.empty()) return kDone;
   write_file_atomically(record, text);
   print_result(options.format, report["verdict"].get<std::string>(),
@@ -164,6 +166,10 @@ void add_report(Commands& commands) {
       ->capture_default_str();
   command.also_writes("the record beside --out",
                       [options] { return std::vector{record_beside(options->out)}; });
+  command.never_with("--compare", {"plan", "--trials", "--profile"});
+  command.options().add_flag("--force", options->force,
+                             "Show trials of another plan; the page and the record say so");
+  command.only_with("--force", "--trials");
   add_format_option(command.options(), options->format);
   command.runs([options](const Call& call) { return run(*options, call); });
 }

@@ -14,7 +14,9 @@
 namespace meshwright::app {
 namespace {
 
-constexpr int kLongestRange = 100'000;
+// More sizes than any axis has, and a size beyond all of them.
+constexpr std::size_t kMostSizes = 1'000;
+constexpr int kLargestSize = 100'000'000;
 
 std::vector<std::string> comma_separated(const std::string& text) {
   std::vector<std::string> parts;
@@ -26,12 +28,15 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return parts;
 }
 
-int whole_number(const std::string& flag, const std::string& text) {
+int whole_number(const std::string& flag, const std::string& text, int lowest) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw InputError(flag, "",
-                     fmt::format("needs whole numbers such as 1,2,4 or 1..16, has \"{}\"", text));
+  if (error != std::errc() || end != text.data() + text.size() || value < lowest ||
+      value > kLargestSize) {
+    throw InputError(
+        flag, "",
+        fmt::format("needs whole numbers from {} to {} such as 1,2,4 or 1..16, has \"{}\"", lowest,
+                    kLargestSize, text));
   }
   return value;
 }
@@ -70,7 +75,7 @@ std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
 }
 
 std::vector<int> values_from(const Field<int>& field, const std::string& text) {
-  return int_list(std::string(field.option), text);
+  return int_list(std::string(field.option), text, field.values.low);
 }
 std::vector<bool> values_from(const Field<bool>& field, const std::string& text) {
   return bool_list(std::string(field.option), text);
@@ -82,8 +87,9 @@ std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
     return values;
   };
   const std::vector<int> first =
-      or_zero(int_list("--first-stage-layers", options.first_stage_layers));
-  const std::vector<int> last = or_zero(int_list("--last-stage-layers", options.last_stage_layers));
+      or_zero(int_list("--first-stage-layers", options.first_stage_layers, 0));
+  const std::vector<int> last =
+      or_zero(int_list("--last-stage-layers", options.last_stage_layers, 0));
   const std::vector<bool> counted =
       bool_list("--count-embedding-and-loss", options.account_embedding_loss);
   const bool asked = !options.first_stage_layers.empty() || !options.last_stage_layers.empty();
@@ -99,17 +105,40 @@ std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
   return splits;
 }
 
+// Every list multiplies the layouts of a cell; a million take some seconds.
+void check_product(const planner::SearchSpace& space) {
+  constexpr double kMostCombinations = 1e6;
+  double product = 1.0;
+  std::string longest;
+  std::size_t most = 1;
+  const auto multiply = [&](std::string_view flag, std::size_t size) {
+    if (size > most) longest = flag;
+    most = std::max(most, size);
+    product *= static_cast<double>(std::max<std::size_t>(1, size));
+  };
+  for_each_field([&](const auto& field) { multiply(field.option, space[field.member].size()); });
+  multiply("--first-stage-layers", space.stage_splits.size());
+  if (product <= kMostCombinations) return;
+  throw InputError(longest, "",
+                   fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are "
+                               "searched",
+                               product, kMostCombinations),
+                   "name fewer sizes in the longest lists");
+}
+
 }  // namespace
 
-std::vector<int> int_list(const std::string& flag, const std::string& text) {
+std::vector<int> int_list(const std::string& flag, const std::string& text, int lowest) {
   std::vector<int> values;
   if (text.empty()) return values;
   for (const std::string& part : comma_separated(text)) {
     const std::size_t dots = part.find("..");
-    const int first = whole_number(flag, part.substr(0, dots));
-    const int last = dots == std::string::npos ? first : whole_number(flag, part.substr(dots + 2));
-    if (last < first || last - first > kLongestRange) {
-      throw InputError(flag, "", fmt::format("\"{}\" is no range of sizes", part));
+    const int first = whole_number(flag, part.substr(0, dots), lowest);
+    const int last =
+        dots == std::string::npos ? first : whole_number(flag, part.substr(dots + 2), lowest);
+    if (last < first) throw InputError(flag, "", fmt::format("\"{}\" is no range of sizes", part));
+    if (values.size() + static_cast<std::size_t>(last - first) >= kMostSizes) {
+      throw InputError(flag, "", fmt::format("names more than {} sizes", kMostSizes));
     }
     for (int value = first; value <= last; ++value) values.push_back(value);
   }
@@ -150,6 +179,7 @@ void add_space_options(CLI::App& command, SpaceOptions& options) {
   command
       .add_flag("--no-overlap-grad-reduce", options.no_overlap,
                 "Data-parallel communication waits for the compute")
+      ->excludes(command.get_option("--overlap-grad-reduce"))
       ->group(kGroup);
 }
 
@@ -159,6 +189,7 @@ planner::SearchSpace space_of(const SpaceOptions& options) {
   for_each_field([&](const auto& field) { space[field.member] = values_from(field, *text++); });
   space.stage_splits = stage_splits(options);
   if (options.no_overlap) space[&Layout::overlap_grad_reduce] = {false};
+  check_product(space);
   return space;
 }
 

@@ -25,6 +25,6 @@ void add_space_options(CLI::App& command, SpaceOptions& options);
 planner::SearchSpace space_of(const SpaceOptions& options);
 
 // "1,2,4" and "1..16" (every whole number between), mixed with commas.
-std::vector<int> int_list(const std::string& flag, const std::string& text);
+std::vector<int> int_list(const std::string& flag, const std::string& text, int lowest);
 
 }  // namespace meshwright::app

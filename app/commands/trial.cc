@@ -12,6 +12,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/rank_options.h"
 #include "app/files.h"
+#include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
 #include "app/trial_run.h"
@@ -135,12 +136,13 @@ int ranks_to_start(const RankOptions& options, const TrialRun& run) {
 
 int start(const Options& options, const TrialRun& run, const Call& call) {
   const double each = 2.0 * options.trial.time_limit_seconds + kSlackSeconds;
+  const auto begin = std::filesystem::file_time_type::clock::now();
   const auto outcome = start_ranks(options.ranks, ranks_to_start(options.ranks, run),
                                    calibrate::this_program(call.arguments),
                                    each * static_cast<double>(run.layouts.size()));
   if (outcome.ok()) return kDone;
   return failed_job(outcome, "trial",
-                    std::filesystem::exists(run.out)
+                    written_since(run.out, begin)
                         ? fmt::format("layouts measured before that are in {}", run.out)
                         : "no layout was measured before that");
 }

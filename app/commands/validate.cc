@@ -32,6 +32,7 @@ struct Options {
   std::string max_error;
   std::string refit_out;
   std::vector<std::string> fit;
+  bool force = false;
   OutputOptions output;
 };
 
@@ -154,11 +155,12 @@ int verdict(const Options& options, const planner::Validation& validation) {
 
 // A Bayesian update of the framework's scalars: the profile that predicted is the prior.
 void learn(const Options& options, const Model& model, const Cluster& cluster, const Job& job,
-           const std::vector<Observation>& observations) {
+           const std::vector<Observation>& observations, const std::string& caution) {
   const planner::MeasuredSet observed = planner::observed_runs(model, cluster, job, observations);
   const planner::Refit found = planner::refit(observed, fit_terms_named(options.fit));
   print_refit(found, options.trials);
-  write_refitted(cluster, found, options.trials, options.refit_out);
+  const std::string from = caution.empty() ? options.trials : options.trials + " (" + caution + ")";
+  write_refitted(cluster, found, from, options.refit_out);
   say("next: meshwright plan --cluster {} ...\n", options.refit_out);
 }
 
@@ -167,12 +169,18 @@ int run(const Options& options, const Call& call) {
   reports::Origin origin = call.origin();
   const reports::PlanFile plan =
       reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
-  const std::vector<Observation> observations =
-      observations_from_json(read_input("trials", options.trials, origin), options.trials);
+  const nlohmann::json trials = read_input("trials", options.trials, origin);
+  const std::string caution = caution_about(trials, options.trials, origin, options.force);
+  const std::vector<Observation> observations = observations_from_json(trials, options.trials);
   const Cluster cluster = options.cluster.empty() ? plan.cluster : load_cluster(options.cluster);
   const planner::Validation validation =
       planner::validate(plan.model, cluster, plan.job, observations);
-  const std::string json = reports::validation_to_json(validation, origin).dump(2) + "\n";
+  Json document = reports::validation_to_json(validation, origin);
+  if (!caution.empty()) document["caution"] = caution;
+  const std::string json = document.dump(2) + "\n";
+  const bool for_people =
+      options.output.format == Format::table || options.output.format == Format::markdown;
+  if (!caution.empty()) for_people ? print("{}\n\n", caution) : say("{}\n", caution);
   OutputOptions output = options.output;
   const std::vector<reports::Table> tables{reports::validation_table(validation),
                                            term_errors(validation), over_all_layouts(validation)};
@@ -185,7 +193,7 @@ int run(const Options& options, const Call& call) {
   }
   print_what_was_run(validation);
   if (!options.refit_out.empty() && !validation.layouts.empty())
-    learn(options, plan.model, cluster, plan.job, observations);
+    learn(options, plan.model, cluster, plan.job, observations, caution);
   return verdict(options, validation);
 }
 
@@ -208,6 +216,9 @@ void add_validate(Commands& commands) {
                   "Framework scalars that --refit-out may move, of " + fit_term_list() +
                       " (default: the three factors)")
       ->delimiter(',');
+  command.options().add_flag("--force", options->force,
+                             "Compare trials of another plan; every output says so");
+  command.only_with("--fit", "--refit-out");
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run(*options, call); });
 }

@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
+#include "app/commands/question.h"
 #include "app/files.h"
 #include "app/output_file.h"
 #include "app/program.h"
@@ -29,12 +30,15 @@ struct Options {
   int stage = -1;  // the busiest
 };
 
-// The ledger needs a cluster only for tiers; without one, a single node holds every rank.
-Cluster one_node(const Layout& layout) {
-  Cluster cluster;
-  cluster.name = "one node";
-  cluster.gpus_per_node = world_size(layout);
-  return cluster;
+// Which link a group uses is a matter of the cluster.
+reports::Table ledger(const StageVolume& stage, const Layout& layout, const Inputs& inputs) {
+  reports::Table table = reports::volume_table(stage, layout, inputs.cluster);
+  if (inputs.has_cluster) return table;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    if (table.columns[column].key != "tier") continue;
+    for (auto& row : table.rows) row[column] = {};
+  }
+  return table;
 }
 
 std::string verdict(const PublishedOrders& orders) {
@@ -47,12 +51,9 @@ std::string verdict(const PublishedOrders& orders) {
 }
 
 int run(const Options& options, const Call& call) {
-  const Model model = load_model(options.inputs.model);
-  const bool named = !options.inputs.cluster.empty();
-  const Cluster whole = named ? load_cluster(options.inputs.cluster) : Cluster{};
-  const Job job = load_job_with_overrides(options.inputs, whole.framework);
-  const Layout layout = load_layout(options.layout, framework_defaults(whole.framework).layout);
-  const Cluster cluster = named ? scaled_to(whole, world_size(layout)) : one_node(layout);
+  Inputs inputs = load_inputs(options.inputs);
+  const Layout layout = layout_on(inputs, options.inputs, options.layout);
+  const auto& [model, cluster, job, has_cluster, defaults, note] = inputs;
   if (const auto violation = check_layout(model, job, layout, 0)) {
     throw InputError("--layout", "", describe(*violation, model, job, layout),
                      std::string(rule_text(violation->rule).remedy));
@@ -65,7 +66,7 @@ int run(const Options& options, const Call& call) {
   const StageVolume& stage =
       options.stage < 0 ? all.busiest() : all.stages[static_cast<std::size_t>(options.stage)];
   const PublishedOrders orders = published_orders(model, job, layout);
-  const std::vector<reports::Table> tables{reports::volume_table(stage, layout, cluster),
+  const std::vector<reports::Table> tables{ledger(stage, layout, inputs),
                                            reports::orders_table(orders)};
   if (options.output.format == Format::json) {
     Json json;
@@ -73,6 +74,7 @@ int run(const Options& options, const Call& call) {
     json["command"] = call.text();
     json["model"] = to_json(model);
     json["job"] = to_json(job);
+    json["defaults"] = defaults;
     json["layout"] = to_json(layout);
     json["volume"] = to_json(all);
     json["published_orders"] = to_json(orders);
@@ -82,8 +84,9 @@ int run(const Options& options, const Call& call) {
         "{} with {}: what one rank of stage {} (of {}) sends in a step of {} x {} tokens.\n\n",
         model.name, short_name(layout), stage.stage, all.stages.size(), job.global_batch_size,
         job.seq_length);
-    write_file_atomically(options.output.out,
-                          head + tables_text(tables, Format::table) + "\n" + verdict(orders));
+    write_file_atomically(
+        options.output.out,
+        question_text(inputs) + head + tables_text(tables, Format::table) + "\n" + verdict(orders));
   } else {
     write_output(options.output, tables, "");
   }

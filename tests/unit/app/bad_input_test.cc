@@ -80,7 +80,7 @@ TEST(BadInput, NotANumberIsNotJson) {
 TEST(BadInput, HeadsThatDoNotDivideNameTheRule) {
   const ProgramResult result =
       run_program({"estimate", "--model", config("models/llama-3-8b.json"), "--cluster",
-                   config("clusters/h100-8.json"), "--layout", "tp=3"});
+                   config("clusters/h100-8.json"), "--layout", "tp=3,dp=2"});
   EXPECT_NE(result.exit_code, 0);
   EXPECT_THAT(result.err, HasSubstr("heads"));
 }

@@ -63,6 +63,13 @@ ProgramResult run_program_into(const std::string& out, const std::vector<std::st
   return result;
 }
 
+int start_program(const std::vector<std::string>& arguments, const std::string& out) {
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) become(arguments, out, out);
+  return child;
+}
+
 std::string config(const std::string& name) {
   return std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/" + name;
 }

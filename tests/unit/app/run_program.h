@@ -18,6 +18,9 @@ ProgramResult run_program(const std::vector<std::string>& arguments);
 // Standard output goes to this file, or is closed where its name is empty; `out` stays empty.
 ProgramResult run_program_into(const std::string& out, const std::vector<std::string>& arguments);
 
+// Standard output and error go to this file; the caller waits for the process.
+int start_program(const std::vector<std::string>& arguments, const std::string& out);
+
 // A file of the shipped configs.
 std::string config(const std::string& name);
 

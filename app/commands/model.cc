@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// meshwright model: the shipped models.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/command.h"
+#include "app/commands/commands.h"
+#include "app/commands/output.h"
+#include "app/files.h"
+#include "app/program.h"
+#include "app/terminal.h"
+#include "sim/json/records.h"
+#include "sim/model/parameters.h"
+
+namespace meshwright::app {
+namespace {
+
+int list(const OutputOptions& output, const Call& call) {
+  reports::Table table{"",
+                       {{"model", "model", ""},
+                        {"name", "name", ""},
+                        {"billion_parameters", "parameters", "10^9"},
+                        {"num_layers", "layers", ""},
+                        {"hidden_size", "hidden size", ""},
+                        {"num_attention_heads", "heads", ""}},
+                       {}};
+  Json json{{"schema", "meshwright.model_list/1"}, {"command", call.text()}};
+  Json& entries = json["models"] = Json::array();
+  for (const std::string& file : config_names("models")) {
+    const Model m = load_model(file);
+    const auto parameters = static_cast<double>(total_parameters(m));
+    table.rows.push_back({file, m.name, parameters / 1e9, static_cast<double>(m.num_layers),
+                          static_cast<double>(m.hidden_size),
+                          static_cast<double>(m.num_attention_heads)});
+    entries.push_back({{"file", file}, {"name", m.name}, {"parameters", parameters}});
+  }
+  write_output(output, {table}, json.dump(2) + "\n");
+  say("next: meshwright plan --model MODEL --cluster CLUSTER\n");
+  return kDone;
+}
+
+}  // namespace
+
+void add_model(Commands& commands) {
+  auto output = std::make_shared<OutputOptions>();
+  Command& command = commands.add("model", "The shipped models");
+  command.options().require_subcommand(1);
+  Command& list_command = commands.add_below(command, "list", "Every model of configs/models");
+  add_output_options(list_command, *output);
+  list_command.runs([output](const Call& call) { return list(*output, call); });
+}
+
+}  // namespace meshwright::app

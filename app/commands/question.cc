@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/question.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/files.h"
+#include "reports/text.h"
+#include "sim/base/error.h"
+#include "sim/hardware/framework_defaults.h"
+#include "sim/json/layout_line.h"
+
+namespace meshwright::app {
+namespace {
+
+constexpr const char* kDataSize = "data_parallel_size";
+
+bool states_data_size(const std::string& path_or_text) {
+  if (std::filesystem::is_regular_file(path_or_text)) {
+    const nlohmann::json json = read_json_file(path_or_text);
+    return json.is_object() && json.contains(kDataSize);
+  }
+  const std::vector<std::string> stated = layout_line_from_text(path_or_text).fields;
+  return std::find(stated.begin(), stated.end(), kDataSize) != stated.end();
+}
+
+}  // namespace
+
+std::string question_text(const Inputs& inputs) {
+  const auto marked = [&](const char* name) {
+    const auto& defaults = inputs.defaults;
+    return std::find(defaults.begin(), defaults.end(), name) == defaults.end() ? "" : " (default)";
+  };
+  const Cluster& cluster = inputs.cluster;
+  const std::string& framework = cluster.framework.name;
+  const std::string where =
+      inputs.has_cluster
+          ? fmt::format("{}: {} x {}{}, framework {}{}", cluster.name,
+                        reports::count_text(cluster.num_gpus()), cluster.device.name,
+                        marked("gpus"), framework.empty() ? "none" : framework, marked("framework"))
+          : fmt::format("{} GPUs of no named cluster", reports::count_text(cluster.num_gpus()));
+  const Job& job = inputs.job;
+  return fmt::format("{} on {}\n{} tokens a sequence{}, {} sequences a step{}, {}{}\n",
+                     inputs.model.name, where, reports::count_text(job.seq_length),
+                     marked("seq_length"), reports::count_text(job.global_batch_size),
+                     marked("global_batch_size"), name_of(job.precision), marked("precision"));
+}
+
+Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string& path_or_text) {
+  Layout layout = load_layout(path_or_text, framework_defaults(inputs.cluster.framework).layout);
+  const int gpus = inputs.cluster.num_gpus();
+  const int others = world_size(layout) / layout.data_parallel_size;
+  const bool stated = states_data_size(path_or_text);
+  if (!stated && inputs.has_cluster && gpus >= others) {
+    if (gpus % others != 0) {
+      throw InputError(
+          "--layout", "",
+          fmt::format("{} ranks do not divide {} GPUs into data-parallel groups", others, gpus),
+          "state dp, or another --gpus");
+    }
+    layout.data_parallel_size = gpus / others;
+  }
+  const int needed = world_size(layout);
+  if (!inputs.has_cluster) {
+    inputs.cluster.gpus_per_node = needed;
+  } else if (options.gpus == 0 && needed <= gpus) {
+    inputs.cluster = scaled_to(inputs.cluster, needed);
+  } else if (needed != gpus) {
+    throw InputError(
+        "--layout", "", fmt::format("needs {} GPUs, {} has {}", needed, inputs.cluster.name, gpus),
+        needed > gpus ? fmt::format("--gpus {} plans for more nodes of this kind", needed)
+                      : "leave dp out, and it takes all of them");
+  }
+  return layout;
+}
+
+}  // namespace meshwright::app

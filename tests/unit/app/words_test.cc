@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hints are true and lead on; names are found; what would be ignored is refused.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+ProgramResult plan(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"plan", "--ranking-only"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_program(words);
+}
+
+TEST(Words, ATrialIsProposedOnlyWhereItCouldRun) {
+  const ProgramResult large = plan(
+      {"--model", "llama-3-405b", "--cluster", "h100-512", "--gpus", "16384", "--format", "json"});
+  EXPECT_EQ(large.exit_code, 0) << large.err;
+  EXPECT_THAT(large.err, HasSubstr("next: add --out plan.json, then meshwright report"));
+}
+
+TEST(Words, WhereNoLayoutWasTriedNoRuleIsBlamed) {
+  const ProgramResult none =
+      plan({"--model", "llama-3-8b", "--cluster", "h100-8", "--tp", "3", "--pp", "5"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("No layout was tried"));
+  EXPECT_THAT(none.err, Not(HasSubstr("memory_capacity")));
+}
+
+TEST(Words, AnUnknownNameIsAnsweredWithTheNearestAndTheList) {
+  const ProgramResult model = plan({"--model", "lama-3-8b", "--cluster", "h100-8"});
+  EXPECT_EQ(model.exit_code, 2);
+  EXPECT_THAT(model.err, HasSubstr("did you mean llama-3-8b?"));
+  EXPECT_THAT(model.err, HasSubstr("gpt3-175b, "));
+  const ProgramResult cluster = plan({"--model", "llama-3-8b", "--cluster", "h100-7"});
+  EXPECT_EQ(cluster.exit_code, 2);
+  EXPECT_THAT(cluster.err, HasSubstr("did you mean h100-8?"));
+}
+
+TEST(Words, ModelListNamesEveryShippedModelWithItsSize) {
+  const ProgramResult result = run_program({"model", "list", "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto models = nlohmann::json::parse(result.out)["models"];
+  bool found = false;
+  for (const auto& model : models) {
+    if (model["file"] != "llama-3-8b") continue;
+    found = true;
+    EXPECT_EQ(model["parameters"], 8'030'261'248.0);  // as its paper's checkpoint
+  }
+  EXPECT_TRUE(found);
+  EXPECT_GE(models.size(), 10U);
+}
+
+TEST(Words, AFolderCalledLikeAModelHidesNothing) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path("llama-3-8b"));
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path(""));
+  const ProgramResult result = plan({"--model", "llama-3-8b", "--cluster", "h100-8"});
+  fs::current_path(before);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(Words, AnOwnClusterMayNameAShippedDevice) {
+  const TemporaryFolder folder;
+  std::ifstream in(config("clusters/h100-8.json"));
+  nlohmann::json cluster = nlohmann::json::parse(in);
+  cluster["device"] = "h100-sxm-80gb";
+  cluster.erase("framework");
+  const std::string file = folder.write("own.json", cluster.dump());
+  const ProgramResult good = plan({"--model", "llama-3-8b", "--cluster", file});
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  cluster["device"] = "h100-sxm-81gb";
+  folder.write("own.json", cluster.dump());
+  const ProgramResult bad = plan({"--model", "llama-3-8b", "--cluster", file});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("did you mean h100-sxm-80gb?"));
+}
+
+TEST(Words, KnownKeysAreListedOnce) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("plan.json", R"({"schema": "meshwright.plan/1", "x": 1})");
+  const std::string err = run_program({"explain", file, "--layout", "1"}).err;
+  EXPECT_THAT(err, Not(HasSubstr("schema, schema")));
+}
+
+TEST(Words, ControlCharactersOfANameNeverReachTheTerminal) {
+  const TemporaryFolder folder;
+  std::ifstream in(config("models/llama-3-8b.json"));
+  nlohmann::json model = nlohmann::json::parse(in);
+  model["name"] = "evil\x1b]0;title\x07";
+  const std::string file = folder.write("m\x1b[2J.json", model.dump());
+  for (const std::string layout : {"tp=8", "tp=5"}) {
+    const ProgramResult result =
+        run_program({"estimate", "--model", file, "--cluster", "h100-8", "--layout", layout});
+    EXPECT_THAT(result.out + result.err, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(result.out + result.err, Not(HasSubstr("\x07")));
+  }
+}
+
+TEST(Words, WhatWouldBeIgnoredIsRefused) {
+  const std::vector<std::vector<std::string>> commands{
+      {"calibrate", "--onto", "a.json"},
+      {"calibrate", "--max-drift", "5"},
+      {"calibrate", "--plot", "a.json", "--budget", "5s"},
+      {"calibrate", "--import", "a.txt", "--onto", "b.json", "--ranks", "2"},
+      {"calibrate", "--check", "a.json", "--out", "b.json"},
+      {"validate", "a.json", "b.json", "--fit", "gemm_time_factor"},
+      {"backtest", "a.json", "--fit-on", "b.json"},
+      {"backtest", "a.json", "--fit-out", "b.json"},
+      {"backtest", "a.json", "--folds", "3"},
+      {"explain", "memory_capacity", "--versus", "2"},
+      {"report", "--compare", "a.json", "b.json", "--trials", "c.json"},
+      {"report", "a.json", "--force"},
+      {"volume", "--model", "llama-3-8b", "--layout", "tp=8", "--gpus", "64"},
+      {"plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--ranking-only", "--what-if",
+       "power=2x"}};
+  for (const std::vector<std::string>& command : commands) {
+    const ProgramResult result = run_program(command);
+    EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(command);
+    EXPECT_THAT(result.err, testing::ContainsRegex("requires|excludes"))
+        << testing::PrintToString(command);
+  }
+}
+
+TEST(Words, NumbersThatAreNoneAreRefused) {
+  for (const std::string number : {"inf", "nan", "-1", "0", "1e999", "x"}) {
+    for (const std::string flag : {"--train-tokens", "--price", "--max-cost"}) {
+      const ProgramResult result =
+          plan({"--model", "llama-3-8b", "--cluster", "h100-8", flag + "=" + number});
+      EXPECT_EQ(result.exit_code, 2) << flag << number;
+      EXPECT_THAT(result.err, HasSubstr(flag));
+    }
+  }
+}
+
+TEST(Words, AWhatIfPastPhysicsIsRefused) {
+  const auto what_if = [](const std::string& text) {
+    return run_program({"plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--what-if", text});
+  };
+  const ProgramResult refused = what_if("gemm_efficiency=5x");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("at most 1 is possible"));
+  EXPECT_EQ(what_if("attention_efficiency=9x").exit_code, 2);
+  EXPECT_EQ(what_if("peak_flops=5x").exit_code, 0);
+}
+
+TEST(Words, ABacktestWithoutAUsableRunFails) {
+  const TemporaryFolder folder;
+  std::ifstream in(config("datasets/korthikanti-2022-table-5.json"));
+  nlohmann::json set = nlohmann::json::parse(in);
+  auto run = set["runs"][0];
+  set["runs"] = nlohmann::json::array({run});
+  set["runs"][0]["layout"]["tensor_parallel_size"] = 7;  // no number of heads divides by it
+  set["runs"][0]["layout"]["data_parallel_size"] = 1;
+  const ProgramResult result =
+      run_program({"backtest", folder.write("set.json", set.dump()), "--cluster", "a100-80gb-512"});
+  EXPECT_NE(result.exit_code, 0) << result.out;
+}
+
+TEST(Words, AnInterruptIs130AndSigterm143) {
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
+    const TemporaryFolder folder;
+    const std::string pipe = folder.path("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const pid_t child =
+        start_program({"plan", "--model", pipe, "--cluster", "h100-8"}, folder.path("out"));
+    // It waits for its model once the pipe has a reader.
+    int writer = -1;
+    for (int i = 0; i < 1000 && writer < 0; ++i) {
+      writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
+      if (writer < 0) ::usleep(10'000);
+    }
+    ASSERT_GE(writer, 0);
+    ::kill(child, signal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ::close(writer);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), code);
+  }
+}
+
+}  // namespace
+}  // namespace meshwright::test
