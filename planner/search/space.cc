@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -137,7 +138,7 @@ std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space, con
 
 std::vector<PipelineSchedule> default_schedules() {
   std::vector<PipelineSchedule> schedules;
-  for (const ScheduleTraits* t : kSchedules) {
+  for (const ScheduleTraits* t : pipeline_schedules) {
     if (t->searched_by_default) schedules.push_back(t->schedule);
   }
   return schedules;
@@ -173,7 +174,8 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const
 // count: what cannot matter is not varied.
 template <typename T>
 struct Usual {
-  std::vector<T> values;
+  std::array<T, 4> values{};
+  std::size_t count = 1;
   bool open = true;
 };
 
@@ -186,55 +188,63 @@ Usual<bool> usual(bool Layout::*field, const Layout& l) {
   const bool piped = l.pipeline_parallel_size > 1;
   const bool data = gradient_group_size(l) > 1;
   const bool gathers = l.overlap_grad_reduce && l.zero_stage > 0;
-  if (field == &Layout::sequence_parallel) {
-    return {tensor ? std::vector{true, false} : std::vector{false}};
-  }
-  if (field == &Layout::tp_comm_overlap) return {{false}, tensor};
-  if (field == &Layout::scatter_gather_p2p) return {{false}, tensor && piped};
-  if (field == &Layout::overlap_p2p_comm) return {{traits(l.schedule).overlaps_sends}, piped};
-  if (field == &Layout::overlap_grad_reduce) return {{data}, data};
-  if (field == &Layout::overlap_param_gather) return {{gathers}, gathers};
+  if (field == &Layout::sequence_parallel) return {{tensor, false}, tensor ? 2U : 1U};
+  if (field == &Layout::tp_comm_overlap) return {{false}, 1, tensor};
+  if (field == &Layout::scatter_gather_p2p) return {{false}, 1, tensor && piped};
+  if (field == &Layout::overlap_p2p_comm) return {{traits(l.schedule).overlaps_sends}, 1, piped};
+  if (field == &Layout::overlap_grad_reduce) return {{data}, 1, data};
+  if (field == &Layout::overlap_param_gather) return {{gathers}, 1, gathers};
   return {{Layout{}.*field}};
 }
 Usual<int> usual(int Layout::*field, const Layout& l) {
   const bool data = gradient_group_size(l) > 1;
-  if (field == &Layout::zero_stage) return {data ? std::vector{0, 1, 2, 3} : std::vector{0}};
-  if (field == &Layout::zero_shard_size) return {{0}, data && l.zero_stage > 0};
+  if (field == &Layout::zero_stage) return {{0, 1, 2, 3}, data ? 4U : 1U};
+  if (field == &Layout::zero_shard_size) return {{0}, 1, data && l.zero_stage > 0};
   if (field == &Layout::recompute_num_layers) {
-    return {{0}, l.recompute_granularity == RecomputeGranularity::full};
+    return {{0}, 1, l.recompute_granularity == RecomputeGranularity::full};
   }
   return {{Layout{}.*field}};
 }
 Usual<ContextParallelAlgorithm> usual(ContextParallelAlgorithm Layout::*field, const Layout& l) {
-  return {{Layout{}.*field}, l.context_parallel_size > 1};
+  return {{Layout{}.*field}, 1, l.context_parallel_size > 1};
 }
 Usual<RecomputeGranularity> usual(RecomputeGranularity Layout::* /*field*/, const Layout& /*l*/) {
-  return {
-      {RecomputeGranularity::none, RecomputeGranularity::selective, RecomputeGranularity::full}};
+  return {{RecomputeGranularity::none, RecomputeGranularity::selective, RecomputeGranularity::full},
+          3};
 }
 
+template <typename T, typename Visit>
+void for_each_value(const std::vector<T>& asked, T Layout::*field, const Layout& layout,
+                    const Visit& visit) {
+  const Usual<T> found = usual(field, layout);
+  if (asked.empty() || !found.open) {
+    for (std::size_t i = 0; i < found.count; ++i) visit(found.values[i]);
+    return;
+  }
+  for (const T value : asked) visit(value);
+}
+
+std::vector<int> in_order(const std::vector<int>& asked) { return or_default(asked, {}); }
 template <typename T>
-std::vector<T> values_of(const SearchSpace& space, T Layout::*field, const Layout& layout) {
-  Usual<T> found = usual(field, layout);
-  if (!found.open) return found.values;
-  if constexpr (std::is_same_v<T, int>) return or_default(space[field], std::move(found.values));
-  return values_or(space[field], std::move(found.values));
+const std::vector<T>& in_order(const std::vector<T>& asked) {
+  return asked;
 }
 
 // The layout with all values of the switches that vary at a level, one switch after the other.
 std::vector<Layout> settings_of(const SearchSpace& space, SearchLevel level, const Layout& layout) {
   std::vector<Layout> settings{layout};
+  std::vector<Layout> product;
   for_each_field([&](const auto& field) {
     if (field.level != level) return;
-    std::vector<Layout> product;
-    product.reserve(settings.size());
+    const auto& asked = in_order(space[field.member]);
+    product.clear();
     for (const Layout& before : settings) {
-      for (const auto value : values_of(space, field.member, before)) {
+      for_each_value(asked, field.member, before, [&](const auto& value) {
         product.push_back(before);
         product.back().*field.member = value;
-      }
+      });
     }
-    settings = std::move(product);
+    std::swap(settings, product);
   });
   return settings;
 }

@@ -5,7 +5,7 @@
 // remembered (layout_key.h), and every list of what two layouts differ in.
 //
 // A field that a part reads and its row does not name is a wrong price out of a cache:
-// tests/unit/planner/search/fields_test.cc changes every field and compares every part.
+// tests/unit/sim/step/cost_parts_test.cc changes every field and compares every part.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace meshwright {
 extern const ScheduleTraits kGpipe, kOneFOneB, kInterleaved, kZbH1, kZbH2, kZbV, kDualPipe,
     kDualPipeV;
 
-constinit const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> kSchedules{
+constinit const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> pipeline_schedules{
     &kGpipe, &kOneFOneB, &kInterleaved, &kZbH1, &kZbH2, &kZbV, &kDualPipe, &kDualPipeV};
 
 }  // namespace meshwright

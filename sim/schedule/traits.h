@@ -62,10 +62,10 @@ struct ScheduleTraits {
 };
 
 // registry.cc; in the order of the enumeration.
-extern const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> kSchedules;
+extern const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> pipeline_schedules;
 
 inline const ScheduleTraits& traits(PipelineSchedule schedule) {
-  return *kSchedules[static_cast<std::size_t>(schedule)];
+  return *pipeline_schedules[static_cast<std::size_t>(schedule)];
 }
 
 }  // namespace meshwright

@@ -107,7 +107,7 @@ void look_at_switches(const Workload& w, Layout layout) {
 }
 
 void look_at_schedules(const Workload& w, Layout layout) {
-  for (const ScheduleTraits* schedule : kSchedules) {
+  for (const ScheduleTraits* schedule : pipeline_schedules) {
     layout.schedule = schedule->schedule;
     layout.virtual_pipeline_parallel_size = schedule->fewest_chunks;
     for (const int micro_batch : {1, 4}) {

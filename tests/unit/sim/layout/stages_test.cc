@@ -94,7 +94,7 @@ TEST(Stages, DualPipeHoldsEachLayerTwice) {
 }
 
 TEST(Stages, EveryScheduleCoversEachLayerEquallyOften) {
-  for (const ScheduleTraits* t : kSchedules) {
+  for (const ScheduleTraits* t : pipeline_schedules) {
     const auto stages =
         pipeline_stages(with_layers(24), pipeline(4, t->fewest_chunks, t->schedule));
     std::vector<int> held(24, 0);

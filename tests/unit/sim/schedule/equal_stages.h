@@ -59,7 +59,7 @@ struct ScheduleCase {
 };
 inline std::vector<ScheduleCase> schedule_cases() {
   std::vector<ScheduleCase> cases;
-  for (const ScheduleTraits* t : kSchedules) {
+  for (const ScheduleTraits* t : pipeline_schedules) {
     for (const int p : {2, 3, 4, 6, 8}) {
       if (p % t->stages_multiple_of != 0) continue;
       for (const int m : {2 * p, 3 * p, 5 * p}) {

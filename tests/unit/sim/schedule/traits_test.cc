@@ -16,9 +16,9 @@ const std::vector<ChunkTimes> kWorkGrid{chunk_times(1, 1, 1),   chunk_times(1, 2
                                         chunk_times(3, 3.5, 3), chunk_times(1, 1.25, 1)};
 
 TEST(ScheduleTraits, StandInTheOrderOfTheNames) {
-  for (std::size_t i = 0; i < kSchedules.size(); ++i) {
-    EXPECT_EQ(kSchedules[i]->schedule, kPipelineScheduleNames[i].value);
-    EXPECT_EQ(static_cast<std::size_t>(kSchedules[i]->schedule), i);
+  for (std::size_t i = 0; i < pipeline_schedules.size(); ++i) {
+    EXPECT_EQ(pipeline_schedules[i]->schedule, kPipelineScheduleNames[i].value);
+    EXPECT_EQ(static_cast<std::size_t>(pipeline_schedules[i]->schedule), i);
   }
 }
 
@@ -88,7 +88,7 @@ TEST(ScheduleTraits, PeakActivationsEqualTheSimulation) {
 }
 
 TEST(ScheduleTraits, PeakActivationsOfAnyNumberOfMicroBatchesEqualTheSimulation) {
-  for (const ScheduleTraits* t : kSchedules) {
+  for (const ScheduleTraits* t : pipeline_schedules) {
     if (t->groups_of_stages || t->stages_multiple_of > 1) continue;  // never run so
     const int chunks = t->fewest_chunks, fewest = t->fewest_micro_batches.of(5);
     for (int m = fewest; m < fewest + 10; ++m) {

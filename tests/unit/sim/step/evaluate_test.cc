@@ -202,7 +202,7 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
   model.num_layers = 32;
   const Cluster cluster = eight_devices();
   std::set<PipelineSchedule> looked_at;
-  for (const ScheduleTraits* schedule : kSchedules) {
+  for (const ScheduleTraits* schedule : pipeline_schedules) {
     for (const int first : {0, 1, 2, 11}) {
       for (const int batch : {4, 8, 16, 64}) {
         Job few = job();
@@ -226,7 +226,7 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
       }
     }
   }
-  EXPECT_EQ(looked_at.size(), kSchedules.size());
+  EXPECT_EQ(looked_at.size(), pipeline_schedules.size());
 }
 
 // DualPipe's two directions meet between stages 3 and 4 of 8: where layers keep only their inputs,

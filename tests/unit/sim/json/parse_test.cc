@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/json/parse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/error.h"
+
+namespace meshwright {
+namespace {
+
+using testing::HasSubstr;
+
+std::string message(const std::string& text) {
+  try {
+    parse_json(text, "f.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string nested(std::size_t levels) {
+  return std::string(levels, '[') + std::string(levels, ']');
+}
+
+TEST(ParseJson, TakesWhatIsJson) {
+  EXPECT_EQ(parse_json(R"({"a": [1, {"b": 2}], "c": {"b": 3}})", "f.json")["a"][1]["b"], 2);
+  EXPECT_TRUE(parse_json("null", "f.json").is_null());
+}
+
+TEST(ParseJson, AKeyThatStandsTwiceIsNamedByItsPointer) {
+  EXPECT_EQ(message(R"({"x": [0, {"a/b": 1, "c": {}, "a/b": 2}]})"),
+            "f.json: /x/1/a~1b: stands twice in its object");
+}
+
+TEST(ParseJson, ANumberBeyondAnyDoubleIsNamedByItsPointer) {
+  EXPECT_EQ(message(R"({"x": [1, -1e999]})"),
+            "f.json: /x/1: -1e999 is larger than any number that is read");
+  EXPECT_THAT(message("1e999"), HasSubstr("f.json: "));
+}
+
+TEST(ParseJson, TheDeepestNestingIsRead) {
+  EXPECT_EQ(message(nested(kDeepestJson)), "");
+  EXPECT_THAT(message(nested(kDeepestJson + 1)), HasSubstr("nested deeper than 100 levels"));
+  EXPECT_THAT(message(nested(1'000'000)), HasSubstr("nested deeper"));
+}
+
+TEST(ParseJson, MoreValuesThanAnyRecordHoldsAreRefused) {
+  std::string text = "[0";
+  for (std::size_t i = 2; i < kMostJsonValues; ++i) text += ",0";  // the array is one
+  EXPECT_EQ(message(text + "]"), "");
+  EXPECT_THAT(message(text + ",0]"), HasSubstr("at most 2000000 values"));
+}
+
+TEST(ParseJson, WhatIsNoJsonNamesLineAndColumn) {
+  EXPECT_THAT(message("{\"a\":\n oops}"), HasSubstr("f.json: is not JSON: parse error at line 2"));
+}
+
+}  // namespace
+}  // namespace meshwright
