@@ -93,7 +93,7 @@ TEST(MainJob, AKilledRankEndsTheTrialAndKeepsWhatWasRun) {
     return run_program({"trial", plan_file, "--top", "5", "--steps", "40", "--out", trials});
   });
   // The first layout is done and the second one runs.
-  for (int i = 0; i < 600 && !fs::exists(trials); ++i) std::this_thread::sleep_for(100ms);
+  for (int i = 0; i < 3000 && !fs::exists(trials); ++i) std::this_thread::sleep_for(100ms);
   ASSERT_TRUE(fs::exists(trials));
   const int rank_one = rank_one_of(plan_file);
   ASSERT_NE(rank_one, 0);
