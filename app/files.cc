@@ -205,6 +205,13 @@ Cluster load_cluster(const std::string& path, std::vector<std::string>* not_meas
   return cluster;
 }
 
+Framework load_framework(const std::string& path) {
+  const std::string file = require_config(path, "frameworks");
+  Framework framework = framework_from_json(read_json_file(file), file);
+  if (framework.name.empty()) framework.name = fs::path(file).stem().string();
+  return framework;
+}
+
 Job load_job(const std::string& path, const Job& defaults) {
   const std::string file = require_config(path, "jobs");
   return job_from_json(read_json_file(file), file, "", defaults);

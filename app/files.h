@@ -29,7 +29,9 @@ Model load_model(const std::string& path);
 // bare name such as h100-512 is looked for in configs/clusters. `not_measured` gets what a profile
 // says that it has no measurement of.
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr);
-// What the file does not say is as in `defaults`: framework_defaults() of the cluster's framework.
+// A framework file, or a name from configs/frameworks.
+Framework load_framework(const std::string& path);
+// What the file does not say is as in `defaults`: Framework::defaults.
 Job load_job(const std::string& path, const Job& defaults = {});
 // A layout file, or text such as "tp=8,pp=4".
 Layout load_layout(const std::string& path_or_text, const Layout& defaults);

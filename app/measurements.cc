@@ -10,7 +10,6 @@
 #include "app/files.h"
 #include "interop/huggingface.h"
 #include "sim/base/job.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 #include "sim/layout/layout.h"
@@ -73,8 +72,7 @@ bool shares_sequence(const Model& model, const Job& job, const Layout& layout) {
 
 Job read_job(ObjectReader& run, const Model& model, const Framework& framework) {
   const nlohmann::json& json = run.member("job");
-  Job job =
-      job_from_json(json, run.file(), run.pointer_to("job"), framework_defaults(framework).job);
+  Job job = job_from_json(json, run.file(), run.pointer_to("job"), framework.defaults.job);
   const bool gpt2_generation = is_gpt2_generation(model, job);
   if (!json.contains("attention_kernel") && gpt2_generation)
     job.attention_kernel = AttentionKernel::unfused;
@@ -137,20 +135,32 @@ int smallest_micro_batch(const Model& model, const Job& job, const Layout& layou
   return 1;
 }
 
+// Its own framework's name, or its cluster's framework.
+void read_framework(ObjectReader& run, const MeasuredWhere& where, Cluster& cluster) {
+  if (run.has("framework")) {
+    const std::string name = run.required_string("framework");
+    if (!where.framework) cluster.framework = load_named(run, "framework", name, load_framework);
+  }
+  if (where.framework) cluster.framework = *where.framework;
+}
+
 MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
-                     const std::string& pointer, std::map<std::string, Cluster>& named) {
+                     const std::string& pointer, std::map<std::string, Cluster>& named,
+                     const MeasuredWhere& where) {
   ObjectReader reader(json, file, pointer);
   MeasuredRun run;
   run.id = reader.required_string("id");
   run.group = reader.required_string("group");
   run.model = read_model(reader);
   const int gpus = reader.required_int("gpus");
-  run.cluster = scaled_to(read_cluster(reader, named), gpus);
+  const Cluster stated = read_cluster(reader, named);
+  run.cluster = scaled_to(where.cluster ? *where.cluster : stated, gpus);
+  read_framework(reader, where, run.cluster);
   run.job = read_job(reader, run.model, run.cluster.framework);
   const nlohmann::json layout = in_our_words(reader.member("layout"));
   const bool gpt2_generation = is_gpt2_generation(run.model, run.job);
   run.layout = layout_from_json(layout, file, reader.pointer_to("layout"),
-                                framework_defaults(run.cluster.framework).layout);
+                                run.cluster.framework.defaults.layout);
   if (!layout.contains("sequence_parallel"))
     run.layout.sequence_parallel = shares_sequence(run.model, run.job, run.layout);
   complete(run.layout, layout, run.model, gpus);
@@ -178,7 +188,8 @@ MeasuredRun read_run(const nlohmann::json& json, const std::string& file,
 
 }  // namespace
 
-MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file) {
+MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file,
+                                   const MeasuredWhere& where) {
   ObjectReader reader(json, file);
   const std::string schema = reader.required_string("schema");
   if (schema != "meshwright.measurements/1") {
@@ -195,14 +206,14 @@ MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string
     reader.fail("runs", fmt::format("holds {} runs; at most {} are read", runs.size(), kMostRuns));
   }
   for (const nlohmann::json& run : runs) {
-    set.runs.push_back(read_run(run, file, fmt::format("/runs/{}", index++), named));
+    set.runs.push_back(read_run(run, file, fmt::format("/runs/{}", index++), named, where));
   }
   reader.finish();
   return set;
 }
 
-MeasuredSet load_measurements(const std::string& path) {
-  return measurements_from_json(read_json_file(path), path);
+MeasuredSet load_measurements(const std::string& path, const MeasuredWhere& where) {
+  return measurements_from_json(read_json_file(path), path, where);
 }
 
 }  // namespace meshwright::app

@@ -15,18 +15,26 @@
 //   sets: tp_mode REDUCE_SCATTER); scatter_gather_p2p: on for the GPT-2 generation in fp16 with
 //   tensor and pipeline parallelism and without sequence parallelism, Megatron-LM's default of that
 //   time; overlap_p2p_comm: on where interleaved, but for the GPT-2 generation (Megatron-LM got it
-//   in 2023); kernel_fusion and pipeline_engine: those of the cluster's framework.
+//   in 2023); everything else as the framework has it: the run's "framework", else its cluster's.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "planner/accuracy/backtest.h"
 
 namespace meshwright::app {
 
+// What stands in for every run's cluster, and for its framework.
+struct MeasuredWhere {
+  std::optional<Cluster> cluster;
+  std::optional<Framework> framework;
+};
+
 // `file` names the source in messages. Throws InputError.
-planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file);
-planner::MeasuredSet load_measurements(const std::string& path);
+planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file,
+                                            const MeasuredWhere& where = {});
+planner::MeasuredSet load_measurements(const std::string& path, const MeasuredWhere& where = {});
 
 }  // namespace meshwright::app

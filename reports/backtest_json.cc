@@ -22,29 +22,6 @@ Json optional_json(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json to_json(const Score& score) {
-  Json json;
-  json["runs"] = score.runs;
-  json["mean_ape_percent"] = score.mean_ape_percent;
-  json["median_ape_percent"] = score.median_ape_percent;
-  json["max_ape_percent"] = score.max_ape_percent;
-  json["bias_percent"] = score.bias_percent;
-  json["kendall_tau"] = optional_json(score.kendall_tau);
-  json["top1_regret_percent_median"] = optional_json(score.top1_regret_percent_median);
-  json["top1_regret_percent_mean"] = optional_json(score.top1_regret_percent_mean);
-  json["top1_regret_percent_max"] = optional_json(score.top1_regret_percent_max);
-  json["top3_regret_percent_mean"] = optional_json(score.top3_regret_percent_mean);
-  json["memory_median_ape_percent"] = optional_json(score.memory_median_ape_percent);
-  json["oom_accuracy_percent"] = optional_json(score.oom_accuracy_percent);
-  const planner::OomConfusion& c = score.oom_confusion;
-  json["oom_confusion"] =
-      Json{{"ok_predicted_fit", c.ok_fits},         {"ok_predicted_oom", c.ok_oom},
-           {"oom_predicted_fit", c.oom_fits},       {"oom_predicted_oom", c.oom_oom},
-           {"failed_predicted_fit", c.failed_fits}, {"failed_predicted_oom", c.failed_oom}};
-  json["interval_coverage_percent"] = optional_json(score.interval_coverage_percent);
-  return json;
-}
-
 std::string_view name_of_status(RunStatus status) {
   return status == RunStatus::ok ? "ok" : status == RunStatus::oom ? "oom" : "failed";
 }
@@ -128,17 +105,40 @@ std::string largest_terms(const Estimate& estimate) {
 
 }  // namespace
 
+Json score_to_json(const Score& score) {
+  Json json;
+  json["runs"] = score.runs;
+  json["mean_ape_percent"] = score.mean_ape_percent;
+  json["median_ape_percent"] = score.median_ape_percent;
+  json["max_ape_percent"] = score.max_ape_percent;
+  json["bias_percent"] = score.bias_percent;
+  json["kendall_tau"] = optional_json(score.kendall_tau);
+  json["top1_regret_percent_median"] = optional_json(score.top1_regret_percent_median);
+  json["top1_regret_percent_mean"] = optional_json(score.top1_regret_percent_mean);
+  json["top1_regret_percent_max"] = optional_json(score.top1_regret_percent_max);
+  json["top3_regret_percent_mean"] = optional_json(score.top3_regret_percent_mean);
+  json["memory_median_ape_percent"] = optional_json(score.memory_median_ape_percent);
+  json["oom_accuracy_percent"] = optional_json(score.oom_accuracy_percent);
+  const planner::OomConfusion& c = score.oom_confusion;
+  json["oom_confusion"] =
+      Json{{"ok_predicted_fit", c.ok_fits},         {"ok_predicted_oom", c.ok_oom},
+           {"oom_predicted_fit", c.oom_fits},       {"oom_predicted_oom", c.oom_oom},
+           {"failed_predicted_fit", c.failed_fits}, {"failed_predicted_oom", c.failed_oom}};
+  json["interval_coverage_percent"] = optional_json(score.interval_coverage_percent);
+  return json;
+}
+
 Json backtest_to_json(const MeasuredSet& set, const Backtest& backtest) {
   Json json;
   json["schema"] = "meshwright.backtest/1";
   json["name"] = set.name;
   json["source"] = set.source;
   json["assumed"] = set.assumed;
-  json["overall"] = to_json(backtest.overall);
+  json["overall"] = score_to_json(backtest.overall);
   Json groups = Json::array();
   for (const planner::GroupScore& group : backtest.groups) {
     Json entry{{"group", group.group}};
-    entry.update(to_json(group.score));
+    entry.update(score_to_json(group.score));
     groups.push_back(std::move(entry));
   }
   json["groups"] = std::move(groups);

@@ -10,6 +10,7 @@
 
 namespace meshwright::reports {
 
+Json score_to_json(const planner::Score& score);
 Json backtest_to_json(const planner::MeasuredSet& set, const planner::Backtest& backtest);
 // One row a group and one for all; then the ten worst runs with their terms.
 Table scores_table(const planner::Backtest& backtest);

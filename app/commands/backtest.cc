@@ -9,6 +9,7 @@
 
 #include "app/command.h"
 #include "app/commands/commands.h"
+#include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/commands/refit_options.h"
 #include "app/files.h"
@@ -25,6 +26,7 @@ namespace {
 struct Options {
   std::string dataset;
   std::string cluster;
+  std::string framework;
   std::vector<std::string> fit;
   std::string fit_on;
   std::string fit_out;
@@ -32,18 +34,17 @@ struct Options {
   OutputOptions output;
 };
 
-void use_cluster(planner::MeasuredSet& set, const std::string& name) {
-  if (name.empty()) return;
-  const Cluster cluster = load_cluster(name);
-  for (planner::MeasuredRun& run : set.runs)
-    run.cluster = scaled_to(cluster, run.cluster.num_gpus());
+planner::MeasuredSet load_set(const std::string& path, const Options& options) {
+  MeasuredWhere where;
+  if (!options.cluster.empty()) where.cluster = load_cluster(options.cluster);
+  if (!options.framework.empty()) where.framework = load_framework(options.framework);
+  return load_measurements(path, where);
 }
 
 // Learns the terms on one set; prints them in the words of a cluster file's "framework".
 Framework learn(const Options& options) {
   planner::MeasuredSet training =
-      load_measurements(options.fit_on.empty() ? options.dataset : options.fit_on);
-  use_cluster(training, options.cluster);
+      load_set(options.fit_on.empty() ? options.dataset : options.fit_on, options);
   const planner::Refit found = planner::refit(training, fit_terms_named(options.fit));
   print_refit(found, training.name);
   if (!options.fit_out.empty()) {
@@ -53,8 +54,7 @@ Framework learn(const Options& options) {
 }
 
 int run(const Options& options) {
-  planner::MeasuredSet set = load_measurements(options.dataset);
-  use_cluster(set, options.cluster);
+  planner::MeasuredSet set = load_set(options.dataset, options);
   if (options.folds > 0) {
     set = planner::fitted_on_other_groups(std::move(set), fit_terms_named(options.fit),
                                           options.folds);
@@ -89,6 +89,7 @@ void add_backtest(Commands& commands) {
       ->required();
   command.reads("--cluster", options->cluster,
                 "Use this cluster instead of the one that each run names", "clusters");
+  add_framework_option(command, options->framework);
   command.options()
       .add_option("--fit", options->fit, "Framework scalars to learn first: " + fit_term_list())
       ->delimiter(',');

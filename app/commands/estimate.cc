@@ -17,7 +17,6 @@
 #include "app/terminal.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 

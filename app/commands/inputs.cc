@@ -9,7 +9,6 @@
 #include "app/files.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
@@ -18,6 +17,13 @@ namespace {
 constexpr int kMostGpuCounts = 32;  // each is a search of its own
 
 }  // namespace
+
+void add_framework_option(Command& command, std::string& framework) {
+  command.reads("--framework", framework,
+                "Training software: a file or a name from configs/frameworks; default: the "
+                "cluster's",
+                "frameworks");
+}
 
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts) {
@@ -30,6 +36,7 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
       "--cluster", options.cluster,
       "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters");
   if (cluster_required) cluster->required();
+  add_framework_option(command, options.framework);
   command.reads("--job", options.job,
                 "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, "
                 "bf16, Adam",
@@ -60,11 +67,14 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
                                "Overrides the job's precision (fp32, bf16, fp8, ...)");
   must_be_positive(command.options().add_option("--train-tokens", options.train_tokens,
                                                 "Overrides the job's train_tokens"));
-  if (!cluster_required) command.only_with("--gpus", "--cluster");
+  if (!cluster_required) {
+    command.only_with("--gpus", "--cluster");
+    command.only_with("--framework", "--cluster");
+  }
 }
 
 Job load_job_with_overrides(const InputOptions& options, const Framework& framework) {
-  const Job defaults = framework_defaults(framework).job;
+  const Job defaults = framework.defaults.job;
   Job job = options.job.empty() ? defaults : load_job(options.job, defaults);
   if (options.seq_length > 0) job.seq_length = options.seq_length;
   if (options.global_batch_size > 0) job.global_batch_size = options.global_batch_size;
@@ -85,7 +95,7 @@ Job load_job_with_overrides(const InputOptions& options, const Framework& framew
 
 namespace {
 
-std::vector<std::string> defaults_in(const InputOptions& options, const Cluster& cluster) {
+std::vector<std::string> defaults_in(const InputOptions& options) {
   const nlohmann::json job =
       options.job.empty() ? nlohmann::json() : read_json_file(find_config(options.job, "jobs"));
   std::vector<std::string> defaults;
@@ -96,7 +106,7 @@ std::vector<std::string> defaults_in(const InputOptions& options, const Cluster&
   add("seq_length", options.seq_length > 0);
   add("global_batch_size", options.global_batch_size > 0);
   add("precision", !options.precision.empty());
-  add("framework", !cluster.framework.name.empty());
+  add("framework", !options.framework.empty());
   return defaults;
 }
 
@@ -112,9 +122,10 @@ Inputs load_inputs(const InputOptions& options) {
     inputs.note = fmt::format("Not measured in {}, and modelled from what was: {}.",
                               options.cluster, fmt::join(not_measured, ", "));
   }
+  if (!options.framework.empty()) inputs.cluster.framework = load_framework(options.framework);
   inputs.job = load_job_with_overrides(options, inputs.cluster.framework);
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
-  inputs.defaults = defaults_in(options, inputs.cluster);
+  inputs.defaults = defaults_in(options);
   return inputs;
 }
 

@@ -17,6 +17,7 @@ class Command;
 struct InputOptions {
   std::string model;
   std::string cluster;
+  std::string framework;  // empty: the cluster's
   std::string job;
   int gpus = 0;                 // 0: the whole cluster
   std::vector<int> gpu_counts;  // where a command takes several; gpus is then 0
@@ -43,5 +44,7 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
 // cluster, one node without speeds holds every rank.
 Inputs load_inputs(const InputOptions& options);
 Job load_job_with_overrides(const InputOptions& options, const Framework& framework);
+// --framework, for commands that read a cluster in another way.
+void add_framework_option(Command& command, std::string& framework);
 
 }  // namespace meshwright::app

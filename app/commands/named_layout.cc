@@ -10,7 +10,6 @@
 #include "app/files.h"
 #include "planner/search/space.h"
 #include "sim/base/error.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/json/layout_line.h"
 #include "sim/layout/fields.h"
 
@@ -75,7 +74,7 @@ NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 
 NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
-  const Layout defaults = framework_defaults(plan.cluster.framework).layout;
+  const Layout defaults = plan.cluster.framework.defaults.layout;
   NamedLayout meant;
   std::error_code none;  // a name too long for a file is no file
   if (std::filesystem::exists(text, none)) {

@@ -9,7 +9,6 @@
 #include "app/files.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/json/layout_line.h"
 
 namespace meshwright::app {
@@ -37,9 +36,10 @@ std::string question_text(const Inputs& inputs) {
   const std::string& framework = cluster.framework.name;
   const std::string where =
       inputs.has_cluster
-          ? fmt::format("{}: {} x {}{}, framework {}{}", cluster.name,
-                        reports::count_text(cluster.num_gpus()), cluster.device.name,
-                        marked("gpus"), framework.empty() ? "none" : framework, marked("framework"))
+          ? fmt::format(
+                "{}: {} x {}{}, framework {}{}", cluster.name,
+                reports::count_text(cluster.num_gpus()), cluster.device.name, marked("gpus"),
+                framework.empty() ? "none named: unknown software" : framework, marked("framework"))
           : fmt::format("{} GPUs of no named cluster", reports::count_text(cluster.num_gpus()));
   const Job& job = inputs.job;
   return fmt::format("{} on {}\n{} tokens a sequence{}, {} sequences a step{}, {}{}\n",
@@ -49,7 +49,7 @@ std::string question_text(const Inputs& inputs) {
 }
 
 Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string& path_or_text) {
-  Layout layout = load_layout(path_or_text, framework_defaults(inputs.cluster.framework).layout);
+  Layout layout = load_layout(path_or_text, inputs.cluster.framework.defaults.layout);
   const int gpus = inputs.cluster.num_gpus();
   const int others = world_size(layout) / layout.data_parallel_size;
   const bool stated = states_data_size(path_or_text);

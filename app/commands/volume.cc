@@ -15,7 +15,6 @@
 #include "app/terminal.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"

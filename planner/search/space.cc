@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "sim/base/error.h"
-#include "sim/hardware/framework_defaults.h"
 #include "sim/schedule/traits.h"
 
 namespace meshwright::planner {
@@ -114,7 +113,8 @@ std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& spac
                                      const Cell& cell) {
   if (!space.stage_splits.empty()) return space.stage_splits;
   const StageSplit even;
-  if (cell.pipeline_engine == PipelineEngine::nanotron) return {even};  // it splits by cost itself
+  if (cell.defaults.pipeline_engine == PipelineEngine::nanotron)
+    return {even};  // it splits by cost itself
   if (layers_of_stage(model, even, cell.pipeline) > 0) return {even};
   const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
                            .account_for_loss_in_pipeline_split = true};
@@ -282,7 +282,7 @@ std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const Sea
       model.moe ? divisors(model.moe->num_moe_experts, cluster.num_gpus()) : std::vector{1});
   const std::vector<RankOrder> orders =
       values_or(space[&Layout::rank_order], {Layout{}.rank_order});
-  const PipelineEngine engine = framework_defaults(cluster.framework).layout.pipeline_engine;
+  const Layout& defaults = cluster.framework.defaults.layout;
   std::vector<Cell> cells;
   for (const int t : tensor) {
     for (const int p : pipeline) {
@@ -290,7 +290,7 @@ std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const Sea
         if (t > gpus || p > gpus || c > gpus) continue;  // products stay below 2^93 otherwise
         const std::int64_t ranks = std::int64_t{t} * p;
         if (ranks > gpus || ranks * c > gpus || gpus % (ranks * c) != 0) continue;
-        add_cells(cells, {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, engine}, expert,
+        add_cells(cells, {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults}, expert,
                   orders);
       }
     }
@@ -303,7 +303,7 @@ std::vector<Layout> families_of(const Model& model, const Job& job, const Search
   std::vector<Layout> families;
   for (const Piped& piped : pipelines(model, space, cell)) {
     for (const int micro_batch : micro_batch_sizes(job, space, cell)) {
-      Layout layout;
+      Layout layout = cell.defaults;
       layout.tensor_parallel_size = cell.tensor;
       layout.pipeline_parallel_size = cell.pipeline;
       layout.virtual_pipeline_parallel_size = piped.chunks;
@@ -313,7 +313,6 @@ std::vector<Layout> families_of(const Model& model, const Job& job, const Search
       layout.micro_batch_size = micro_batch;
       layout.schedule = piped.schedule;
       layout.rank_order = cell.rank_order;
-      layout.pipeline_engine = cell.pipeline_engine;
       layout.num_layers_in_first_pipeline_stage = piped.split.num_layers_in_first_pipeline_stage;
       layout.num_layers_in_last_pipeline_stage = piped.split.num_layers_in_last_pipeline_stage;
       layout.account_for_embedding_in_pipeline_split =

@@ -25,7 +25,7 @@ namespace meshwright::planner {
 struct Cell {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, data = 1;
   RankOrder rank_order = Layout{}.rank_order;
-  PipelineEngine pipeline_engine = PipelineEngine::megatron;  // the framework's
+  Layout defaults;  // the framework's
 };
 
 // Throws InputError when the space holds a value that its field cannot have.

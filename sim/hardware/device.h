@@ -104,6 +104,9 @@ struct Device {
   std::vector<GemmModel> gemm;
   std::vector<AttentionRate> attention;
   std::vector<KernelRate> kernels;
+  // Clock of a long training step over the clock at which single GEMMs were measured: GEMMs and
+  // fused attention take 1 / this as long in a step. Power caps it.
+  double sustained_clock_fraction = 1.0;
   double power_watts = 0.0;  // 0: not stated
 };
 

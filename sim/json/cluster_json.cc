@@ -13,7 +13,6 @@ namespace meshwright {
 namespace {
 
 constexpr std::string_view kClusterSchema = "meshwright.cluster/1";
-constexpr std::string_view kFrameworkSchema = "meshwright.framework/1";
 
 CollectiveCurve read_curve(ObjectReader reader) {
   CollectiveCurve curve;
@@ -89,44 +88,7 @@ Json write_link(const Link& l) {
   return j;
 }
 
-Json write_framework(const Framework& f) {
-  Json j{{"name", f.name}, {"source", f.source}};
-  j["gemm_time_factor"] = f.gemm_time_factor;
-  j["kernel_time_factor"] = f.kernel_time_factor;
-  j["collective_time_factor"] = f.collective_time_factor;
-  write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
-  write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
-  write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
-  j["kernel_fusion"] = name_of(f.kernel_fusion);
-  j["pipeline_engine"] = name_of(f.pipeline_engine);
-  j["relative_spread"] = f.relative_spread;
-  return j;
-}
-
 }  // namespace
-
-Framework framework_from_json(const nlohmann::json& json, const std::string& file,
-                              const std::string& pointer) {
-  ObjectReader reader(json, file, pointer);
-  constexpr NumberRange kFactor{0.1, 10.0};
-  // A file of its own says what it is.
-  if (reader.has("schema")) check_schema(reader, kFrameworkSchema);
-  Framework f;
-  f.name = reader.required_string("name");
-  f.source = reader.optional_string("source", "");
-  f.gemm_time_factor = reader.optional_number("gemm_time_factor", 1.0, kFactor);
-  f.kernel_time_factor = reader.optional_number("kernel_time_factor", 1.0, kFactor);
-  f.collective_time_factor = reader.optional_number("collective_time_factor", 1.0, kFactor);
-  f.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
-  f.micro_batch_overhead = seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
-  f.step_overhead = seconds(read_amount(reader, "step_overhead", kMicroseconds, 0.0));
-  f.kernel_fusion = reader.optional_enum("kernel_fusion", f.kernel_fusion, kKernelFusionNames);
-  f.pipeline_engine =
-      reader.optional_enum("pipeline_engine", f.pipeline_engine, kPipelineEngineNames);
-  f.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
-  reader.finish();
-  return f;
-}
 
 Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
                           const std::string& pointer) {
@@ -197,7 +159,7 @@ Json to_json(const Cluster& c) {
   j["spine_oversubscription"] = c.spine_oversubscription;
   j["core_oversubscription"] = c.core_oversubscription;
   j["price_per_gpu_hour"] = c.price_per_gpu_hour;
-  if (!(c.framework == Framework{})) j["framework"] = write_framework(c.framework);
+  if (!(c.framework == Framework{})) j["framework"] = to_json(c.framework);
   return j;
 }
 

@@ -148,6 +148,8 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   d.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
   d.overlap_slowdown = reader.optional_number("overlap_slowdown", d.overlap_slowdown, {0.0, 1.0});
   d.host_link = bytes_per_second(read_amount(reader, "host_link", kGigabytesPerSecond, 0.0));
+  d.sustained_clock_fraction = reader.optional_number("sustained_clock_fraction",
+                                                      d.sustained_clock_fraction, {0.0, 1.0, true});
   d.power_watts = reader.optional_number("power_watts", d.power_watts);
   d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
   if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
@@ -169,6 +171,7 @@ Json to_json(const Device& d) {
   write_amount(j, "host_launch", d.host_launch.value(), kMicroseconds);
   j["overlap_slowdown"] = d.overlap_slowdown;
   write_amount(j, "host_link", d.host_link.value(), kGigabytesPerSecond);
+  j["sustained_clock_fraction"] = d.sustained_clock_fraction;
   j["power_watts"] = d.power_watts;
   write_each<GemmModel>(j, "gemm", d.gemm, write_gemm);
   write_each<AttentionRate>(j, "attention", d.attention, write_attention);

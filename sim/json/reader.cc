@@ -186,6 +186,16 @@ ObjectReader ObjectReader::required_object(std::string_view key) {
   return {require(key), file_, pointer_to(key)};
 }
 
+std::vector<std::string> ObjectReader::optional_strings(std::string_view key) {
+  std::vector<std::string> texts;
+  if (!has(key)) return texts;
+  for (const nlohmann::json& text : required_array(key)) {
+    if (!text.is_string()) fail(key, "must hold texts only");
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 const nlohmann::json& ObjectReader::required_array(std::string_view key) {
   const nlohmann::json& value = require(key);
   if (!value.is_array()) fail(key, fmt::format("must be an array, is {}", shown(value)));

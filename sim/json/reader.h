@@ -45,6 +45,8 @@ class ObjectReader {
   std::string optional_string(std::string_view key, std::string otherwise);
   ObjectReader required_object(std::string_view key);
   const nlohmann::json& required_array(std::string_view key);
+  // None where the key is not there.
+  std::vector<std::string> optional_strings(std::string_view key);
 
   template <typename Enum, typename Names>
   Enum optional_enum(std::string_view key, Enum otherwise, const Names& names) {

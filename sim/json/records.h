@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 // `file` and `pointer` name the place in messages. All throw InputError.
 Model model_from_json(const nlohmann::json& json, const std::string& file,
                       const std::string& pointer = "");
-// What the file does not say is as in `defaults` (sim/hardware/framework_defaults.h).
+// What the file does not say is as in `defaults` (Framework::defaults).
 Job job_from_json(const nlohmann::json& json, const std::string& file,
                   const std::string& pointer = "", const Job& defaults = {});
 Layout layout_from_json(const nlohmann::json& json, const std::string& file,
@@ -39,6 +39,7 @@ Json to_json(const Job& job);
 Json to_json(const Layout& layout);
 Json to_json(const Device& device);
 Json to_json(const Cluster& cluster);
+Json to_json(const Framework& framework);
 Json to_json(const StageMemory& memory);
 Json to_json(const Transfer& transfer);
 Json to_json(const Volume& volume);

@@ -9,8 +9,10 @@ namespace {
 
 void add_operator(ChunkWork& work, const Operator& op, bool recomputed, double times,
                   Precision precision, const Cluster& cluster) {
-  const double factor = op.kind == OperatorKind::memory_bound ? cluster.framework.kernel_time_factor
-                                                              : cluster.framework.gemm_time_factor;
+  const double factor =
+      op.kind == OperatorKind::memory_bound
+          ? cluster.framework.kernel_time_factor
+          : cluster.framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
   const auto scaled = [times, factor](Cost cost) {
     cost.time *= times * factor;
     return cost;

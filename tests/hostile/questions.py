@@ -107,7 +107,7 @@ def make_good_artefacts(program, folder):
         "model": (CONFIGS / "models/deepseek-v3.json").read_text(), "job": (CONFIGS / "jobs/quickstart.json").read_text(),
         "cluster": text(cluster | {part: json.loads((CONFIGS / "clusters" / cluster[part]).read_text()) for part in ("device", "framework")}),
         "device": (CONFIGS / "hardware/h100-sxm-80gb.json").read_text(),
-        "framework": (CONFIGS / "frameworks/transformer-engine-2026.json").read_text(),
+        "framework": (CONFIGS / "frameworks/megatron-core-2026.json").read_text(),
         "csv": (CONFIGS / "datasets/example-runs.csv").read_text(), "map": (CONFIGS / "datasets/example-map.json").read_text(),
     }
     files = {}

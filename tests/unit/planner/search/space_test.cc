@@ -44,7 +44,7 @@ TEST(Space, LayoutsAreTheClustersFrameworks) {
   Model model = small_model();
   model.num_layers = 61;
   Cluster cluster = small_cluster(1, 80);
-  cluster.framework.pipeline_engine = PipelineEngine::nanotron;
+  cluster.framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
   SearchSpace space;
   space[&Layout::pipeline_parallel_size] = {2};
   for (const Cell& cell : cells_of(model, cluster, space)) {

@@ -102,8 +102,8 @@ Cluster measured_cluster() {
   c.framework.name = "test framework";
   c.framework.gemm_time_factor = 4.0 / 3.0;
   c.framework.step_overhead = seconds(1e-3 / 7.0);
-  c.framework.kernel_fusion = KernelFusion::eager;
-  c.framework.pipeline_engine = PipelineEngine::nanotron;
+  c.framework.defaults.job.kernel_fusion = KernelFusion::eager;
+  c.framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
   return c;
 }
 

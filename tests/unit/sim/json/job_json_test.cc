@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
-#include "sim/hardware/framework_defaults.h"
+#include "sim/hardware/framework.h"
 #include "sim/json/records.h"
 
 namespace meshwright {
@@ -27,8 +27,8 @@ TEST(JobJson, WhatIsWrittenIsReadBack) {
 
 TEST(JobJson, WhatIsNotSaidIsAsTheFrameworkHasIt) {
   Framework framework;
-  framework.kernel_fusion = KernelFusion::eager;
-  const Job defaults = framework_defaults(framework).job;
+  framework.defaults.job.kernel_fusion = KernelFusion::eager;
+  const Job defaults = framework.defaults.job;
   const auto read_with = [&](const char* text) {
     return job_from_json(nlohmann::json::parse(text), "job.json", "", defaults).kernel_fusion;
   };

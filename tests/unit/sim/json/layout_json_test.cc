@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.h"
-#include "sim/hardware/framework_defaults.h"
+#include "sim/hardware/framework.h"
 #include "sim/json/records.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
@@ -62,8 +62,8 @@ std::string message_of(const std::string& text) {
 
 TEST(LayoutText, WhatIsNotSaidIsAsTheFrameworkHasIt) {
   Framework framework;
-  framework.pipeline_engine = PipelineEngine::nanotron;
-  const Layout defaults = framework_defaults(framework).layout;
+  framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
+  const Layout defaults = framework.defaults.layout;
   EXPECT_EQ(layout_from_text("", defaults).pipeline_engine, PipelineEngine::nanotron);
   EXPECT_EQ(layout_from_text("pp=4", defaults).pipeline_engine, PipelineEngine::nanotron);
   EXPECT_EQ(layout_from_text("pp=4,pipeline_engine=megatron", defaults).pipeline_engine,

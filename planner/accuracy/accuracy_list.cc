@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/accuracy/accuracy_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/json/reader.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr std::string_view kSchema = "meshwright.accuracy/1";
+
+std::optional<double> optional_percent(ObjectReader& reader, const char* key) {
+  if (!reader.has(key)) return std::nullopt;
+  return reader.required_number(key, {0.0, 1000.0});
+}
+
+AccuracyLimits read_limits(ObjectReader& row) {
+  AccuracyLimits limits;
+  if (!row.has("limits")) return limits;
+  ObjectReader reader = row.required_object("limits");
+  limits.mean_error = optional_percent(reader, "mean_error_percent");
+  limits.median_error = optional_percent(reader, "median_error_percent");
+  limits.memory_error = optional_percent(reader, "memory_error_percent");
+  limits.regret = optional_percent(reader, "regret_percent");
+  limits.inside_interval = optional_percent(reader, "inside_interval_percent");
+  reader.finish();
+  return limits;
+}
+
+AccuracyRow read_row(ObjectReader reader) {
+  AccuracyRow row;
+  row.name = reader.required_string("name");
+  row.set = reader.required_string("set");
+  row.framework = reader.optional_string("framework", "");
+  row.cluster = reader.optional_string("cluster", "");
+  row.groups = reader.optional_strings("groups");
+  row.at_least = reader.optional_int("at_least", 0, {0, 100'000'000});
+  row.shorter_than = reader.optional_int("shorter_than", 0, {0, 100'000'000});
+  row.limits = read_limits(reader);
+  reader.finish();
+  return row;
+}
+
+}  // namespace
+
+std::vector<AccuracyRow> accuracy_rows_from_json(const nlohmann::json& json,
+                                                 const std::string& file) {
+  ObjectReader reader(json, file);
+  const std::string schema = reader.required_string("schema");
+  if (schema != kSchema) {
+    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kSchema, schema));
+  }
+  std::vector<AccuracyRow> rows;
+  const nlohmann::json& list = reader.required_array("rows");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    rows.push_back(read_row(ObjectReader(list[i], file, fmt::format("/rows/{}", i))));
+  }
+  reader.finish();
+  return rows;
+}
+
+MeasuredSet runs_of(const AccuracyRow& row, MeasuredSet set) {
+  std::erase_if(set.runs, [&row](const MeasuredRun& run) {
+    const bool named =
+        row.groups.empty() ||
+        std::any_of(row.groups.begin(), row.groups.end(), [&run](const std::string& start) {
+          return run.group.starts_with(start) || run.id.starts_with(start);
+        });
+    const int positions = run.job.seq_length;
+    return !named || positions < row.at_least ||
+           (row.shorter_than > 0 && positions >= row.shorter_than);
+  });
+  return set;
+}
+
+std::vector<std::string> past_limits(const AccuracyLimits& limits, const Score& score) {
+  std::vector<std::string> past;
+  const auto check = [&past](const char* what, std::optional<double> value,
+                             std::optional<double> most) {
+    if (!most) return;
+    if (!value) past.push_back(fmt::format("no {}, which has a limit", what));
+    if (value && *value > *most)
+      past.push_back(fmt::format("{} {:.3g} % of at most {:.3g} %", what, *value, *most));
+  };
+  check("mean error", score.mean_ape_percent, limits.mean_error);
+  check("median error", score.median_ape_percent, limits.median_error);
+  check("memory error", score.memory_median_ape_percent, limits.memory_error);
+  check("regret", score.top1_regret_percent_mean, limits.regret);
+  const double inside = score.interval_coverage_percent.value_or(0.0);
+  if (limits.inside_interval && inside < *limits.inside_interval) {
+    past.push_back(fmt::format("{:.3g} % inside the interval, of at least {:.3g} %", inside,
+                               *limits.inside_interval));
+  }
+  return past;
+}
+
+}  // namespace meshwright::planner

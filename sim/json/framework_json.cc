@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frameworks as JSON.
+#include <algorithm>
+#include <array>
+
+#include "sim/hardware/framework.h"
+#include "sim/json/amount_json.h"
+#include "sim/json/records.h"
+
+namespace meshwright {
+namespace {
+
+constexpr std::string_view kFrameworkSchema = "meshwright.framework/2";
+// With kernel_fusion and pipeline_engine beside the scalars, and neither defaults nor fit.
+constexpr std::string_view kOlderSchema = "meshwright.framework/1";
+// What a job is about, which no software decides.
+constexpr std::array kAskedOfAJob{"name", "seq_length", "global_batch_size", "train_tokens"};
+
+// What a record says beyond the plain one.
+Json difference(const Json& from, const Json& plain) {
+  Json said = Json::object();
+  for (const auto& [key, value] : from.items()) {
+    if (!plain.contains(key) || plain[key] != value) said[key] = value;
+  }
+  return said;
+}
+
+void read_defaults(ObjectReader& reader, FrameworkDefaults& defaults) {
+  if (!reader.has("defaults")) return;
+  ObjectReader inside = reader.required_object("defaults");
+  if (inside.has("job")) {
+    ObjectReader job = inside.required_object("job");
+    for (const char* key : kAskedOfAJob) {
+      if (job.has(key)) job.fail(key, "is asked of a job; no framework has a default for it");
+    }
+    defaults.job =
+        job_from_json(inside.member("job"), reader.file(), inside.pointer_to("job"), defaults.job);
+  }
+  if (inside.has("layout")) {
+    defaults.layout = layout_from_json(inside.member("layout"), reader.file(),
+                                       inside.pointer_to("layout"), defaults.layout);
+  }
+  inside.finish();
+}
+
+Json write_defaults(const FrameworkDefaults& defaults) {
+  Json j = Json::object();
+  const Json job = difference(to_json(defaults.job), to_json(Job{}));
+  const Json layout = difference(to_json(defaults.layout), to_json(Layout{}));
+  if (!job.empty()) j["job"] = job;
+  if (!layout.empty()) j["layout"] = layout;
+  return j;
+}
+
+FrameworkFit read_fit(ObjectReader& reader) {
+  FrameworkFit fit;
+  if (!reader.has("fit")) return fit;
+  ObjectReader inside = reader.required_object("fit");
+  fit.sets = inside.optional_strings("sets");
+  fit.terms = inside.optional_strings("terms");
+  if (inside.has("held_out_error")) fit.held_out_error = inside.required_number("held_out_error");
+  inside.finish();
+  return fit;
+}
+
+Json write_fit(const FrameworkFit& fit) {
+  Json j{{"sets", fit.sets}, {"terms", fit.terms}};
+  if (fit.held_out_error) j["held_out_error"] = *fit.held_out_error;
+  return j;
+}
+
+}  // namespace
+
+Framework framework_from_json(const nlohmann::json& json, const std::string& file,
+                              const std::string& pointer) {
+  ObjectReader reader(json, file, pointer);
+  constexpr NumberRange kFactor{0.1, 10.0};
+  // A file of its own says what it is.
+  if (reader.has("schema") && reader.optional_string("schema", "") != kOlderSchema) {
+    check_schema(reader, kFrameworkSchema);
+  }
+  Framework f;
+  f.name = reader.required_string("name");
+  f.title = reader.optional_string("title", "");
+  f.versions = reader.optional_string("versions", "");
+  f.source = reader.optional_string("source", "");
+  f.gemm_time_factor = reader.optional_number("gemm_time_factor", 1.0, kFactor);
+  f.kernel_time_factor = reader.optional_number("kernel_time_factor", 1.0, kFactor);
+  f.collective_time_factor = reader.optional_number("collective_time_factor", 1.0, kFactor);
+  f.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
+  f.micro_batch_overhead = seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
+  f.step_overhead = seconds(read_amount(reader, "step_overhead", kMicroseconds, 0.0));
+  f.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
+  Job& job = f.defaults.job;
+  Layout& layout = f.defaults.layout;
+  job.kernel_fusion = reader.optional_enum("kernel_fusion", job.kernel_fusion, kKernelFusionNames);
+  layout.pipeline_engine =
+      reader.optional_enum("pipeline_engine", layout.pipeline_engine, kPipelineEngineNames);
+  read_defaults(reader, f.defaults);
+  f.fit = read_fit(reader);
+  reader.finish();
+  return f;
+}
+
+Json to_json(const Framework& f) {
+  Json j{{"schema", kFrameworkSchema}, {"name", f.name}, {"title", f.title}};
+  j["versions"] = f.versions;
+  j["source"] = f.source;
+  j["gemm_time_factor"] = f.gemm_time_factor;
+  j["kernel_time_factor"] = f.kernel_time_factor;
+  j["collective_time_factor"] = f.collective_time_factor;
+  write_amount(j, "host_launch", f.host_launch.value(), kMicroseconds);
+  write_amount(j, "micro_batch_overhead", f.micro_batch_overhead.value(), kMicroseconds);
+  write_amount(j, "step_overhead", f.step_overhead.value(), kMicroseconds);
+  j["relative_spread"] = f.relative_spread;
+  const Json defaults = write_defaults(f.defaults);
+  if (!defaults.empty()) j["defaults"] = defaults;
+  if (!f.fit.sets.empty()) j["fit"] = write_fit(f.fit);
+  return j;
+}
+
+}  // namespace meshwright

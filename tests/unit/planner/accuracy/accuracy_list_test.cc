@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/accuracy/accuracy_list.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/base/error.h"
+
+namespace meshwright::planner {
+namespace {
+
+std::vector<AccuracyRow> read(const std::string& rows) {
+  return accuracy_rows_from_json(
+      nlohmann::json::parse(R"({"schema": "meshwright.accuracy/1", "rows": )" + rows + "}"),
+      "list.json");
+}
+
+MeasuredRun run_of(const std::string& group, int positions) {
+  MeasuredRun run;
+  run.group = group;
+  run.job.seq_length = positions;
+  return run;
+}
+
+TEST(AccuracyList, ARowTakesItsGroupsAndItsSequenceLengths) {
+  const AccuracyRow row =
+      read(R"([{"name": "n", "set": "s.json", "groups": ["a"], "shorter_than": 100}])").front();
+  MeasuredSet set;
+  set.runs = {run_of("a 1", 99), run_of("a 2", 100), run_of("b", 99)};
+  const MeasuredSet left = runs_of(row, set);
+  ASSERT_EQ(left.runs.size(), 1U);
+  EXPECT_EQ(left.runs.front().group, "a 1");
+}
+
+TEST(AccuracyList, PastALimitIsSaidWithBothNumbers) {
+  Score score;
+  score.mean_ape_percent = 9.0;
+  score.interval_coverage_percent = 80.0;
+  const AccuracyLimits limits = read(R"([{"name": "n", "set": "s.json",
+                "limits": {"mean_error_percent": 8, "inside_interval_percent": 85}}])")
+                                    .front()
+                                    .limits;
+  const auto past = past_limits(limits, score);
+  ASSERT_EQ(past.size(), 2U);
+  EXPECT_EQ(past[0], "mean error 9 % of at most 8 %");
+  EXPECT_EQ(past[1], "80 % inside the interval, of at least 85 %");
+  score.mean_ape_percent = 8.0;
+  score.interval_coverage_percent = 85.0;
+  EXPECT_TRUE(past_limits(limits, score).empty());
+}
+
+TEST(AccuracyList, AnUnknownKeyIsRefused) {
+  EXPECT_THROW(read(R"([{"name": "n", "set": "s.json", "limit": 3}])"), InputError);
+}
+
+}  // namespace
+}  // namespace meshwright::planner
