@@ -12,7 +12,7 @@
 #include "app/profile_files.h"
 #include "app/program.h"
 #include "app/terminal.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_progress.h"
@@ -69,7 +69,7 @@ void print_curves(const Link& link) {
 }
 
 void write_profile(calibrate::Profile& profile, const CalibrationRun& run,
-                   calibrate::Module& compute, calibrate::Module& network) {
+                   calibrate::Backend& compute, calibrate::Backend& network) {
   profile.tool_version = run.origin.tool_version;
   profile.command = run.origin.command;
   profile.machine.details.emplace_back(compute.name() + "_libraries", compute.libraries());
@@ -126,8 +126,8 @@ class Chronicle {
   Progress progress_;
 };
 
-void calibrate_machine(const CalibrationRun& run, calibrate::Module& compute_module,
-                       calibrate::Module& network, calibrate::Compute& compute,
+void calibrate_machine(const CalibrationRun& run, calibrate::Backend& compute_backend,
+                       calibrate::Backend& network, calibrate::Compute& compute,
                        calibrate::Communicator& world) {
   const JournalOwner owner{compute.describe().name, run.backend, calibrate::hosts_of(world)};
   calibrate::CalibrationOptions options = run.options;
@@ -141,7 +141,7 @@ void calibrate_machine(const CalibrationRun& run, calibrate::Module& compute_mod
   }
   calibrate::Profile profile = calibrate::run_calibration(compute, world, options, events);
   if (world.rank() != 0) return;
-  write_profile(profile, run, compute_module, network);
+  write_profile(profile, run, compute_backend, network);
   chronicle->journal().remove();
 }
 
@@ -184,12 +184,12 @@ std::string partial_file(const std::string& out) {
 
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours) {
   calibrate::report_progress(place, run.rank_timeout);
-  calibrate::Module& compute_module = calibrate::open_module(run.backend);
-  const std::string reason = compute_module.unavailable();
+  calibrate::Backend& compute_backend = calibrate::open_backend(run.backend);
+  const std::string reason = compute_backend.unavailable();
   if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
-  const auto compute = compute_module.make_compute(place.local_rank);
-  calibrate::Module& network =
-      calibrate::open_module(calibrate::communication_module(run.backend, place.size));
+  const auto compute = compute_backend.make_compute(place.local_rank);
+  calibrate::Backend& network =
+      calibrate::open_backend(calibrate::communication_module(run.backend, place.size));
   calibrate::begin_operation({.name = "start of MPI", .slow = seconds(60), .waits = true});
   const auto world = calibrate::reporting(network.make_world(*compute));
   try {
@@ -197,7 +197,7 @@ int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& 
       if (check_machine(run, *compute, *world)) return kDone;
       return ours ? kRankSawDrift : kGateFailed;
     }
-    calibrate_machine(run, compute_module, network, *compute, *world);
+    calibrate_machine(run, compute_backend, network, *compute, *world);
   } catch (const std::exception& error) {
     say("{}\n", calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
     world->abort(kSystemFailure);

@@ -65,27 +65,27 @@ calibrate::KernelSizes kernel_sizes(const Model& model, const Job& job, int tens
 }
 
 // Layouts that use all ranks and break no rule, without the switches.
-std::vector<Layout> candidate_families(const Model& model, const Job& job, int ranks) {
+std::vector<Layout> candidate_pipelines(const Model& model, const Job& job, int ranks) {
   Cluster cluster;
   cluster.gpus_per_node = ranks;
   planner::SearchSpace space;
   space[&Layout::micro_batch_size] = {kMicroBatches.begin(), kMicroBatches.end()};
   space[&Layout::schedule] = {kDefaultSchedule};
-  std::vector<Layout> families;
-  for (const planner::Cell& cell : planner::cells_of(model, cluster, space)) {
-    for (const Layout& layout : planner::families_of(model, job, space, cell)) {
-      if (!check_layout(model, job, layout, ranks)) families.push_back(layout);
+  std::vector<Layout> settings;
+  for (const planner::ParallelSizes& sizes : planner::parallel_sizes_of(model, cluster, space)) {
+    for (const Layout& layout : planner::pipeline_settings(model, job, space, sizes)) {
+      if (!check_layout(model, job, layout, ranks)) settings.push_back(layout);
     }
   }
-  return families;
+  return settings;
 }
 
 // With and without sequence parallel and a sharded optimizer: what decides which collectives run.
-std::vector<Layout> candidate_members(const Model& model, const Job& job, const Layout& family) {
+std::vector<Layout> candidate_layouts(const Model& model, const Job& job, const Layout& pipeline) {
   planner::SearchSpace space;
   space[&Layout::recompute_granularity] = {RecomputeGranularity::none};
-  if (family.data_parallel_size > 1) space[&Layout::zero_stage] = {0, 1};
-  std::vector<Layout> members = planner::members_of(space, family);
+  if (pipeline.data_parallel_size > 1) space[&Layout::zero_stage] = {0, 1};
+  std::vector<Layout> members = planner::layouts_of(space, pipeline);
   std::erase_if(members, [&](const Layout& layout) {
     return check_layout(model, job, layout, 0).has_value();
   });
@@ -111,10 +111,10 @@ calibrate::Workload calibration_workload(const Model& model, const Job& job, int
   workload.precisions.insert(workload.precisions.begin(), job.precision);
   Job measured = job;
   measured.attention_kernel = AttentionKernel::unfused;  // what a trial runs
-  const std::vector<Layout> families = candidate_families(model, measured, ranks);
+  const std::vector<Layout> settings = candidate_pipelines(model, measured, ranks);
   std::set<int> tensor_sizes;
-  for (const Layout& layout : families) {
-    const double share = 1.0 / static_cast<double>(families.size());
+  for (const Layout& layout : settings) {
+    const double share = 1.0 / static_cast<double>(settings.size());
     const double calls =
         share * num_micro_batches(job.global_batch_size, layout) / layout.pipeline_parallel_size;
     for (const auto& [kind, layers] : layers_of_kind(model)) {
@@ -122,7 +122,7 @@ calibrate::Workload calibration_workload(const Model& model, const Job& job, int
     }
     add_gemms(workload, head_operators(model, measured, layout), calls);
     tensor_sizes.insert(layout.tensor_parallel_size);
-    const std::vector<Layout> members = candidate_members(model, measured, layout);
+    const std::vector<Layout> members = candidate_layouts(model, measured, layout);
     for (const Layout& member : members) {
       add_collectives(workload, model, measured, member,
                       share / static_cast<double>(members.size()));

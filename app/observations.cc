@@ -39,13 +39,13 @@ std::string caution_about(const nlohmann::json& trials, const std::string& file,
 
 std::vector<Observation> observations_from_json(const nlohmann::json& json,
                                                 const std::string& file) {
-  const bool bare = json.is_array();
+  const bool is_list = json.is_array();
   const nlohmann::json& list =
-      bare ? json : ObjectReader(json, file).required_array("observations");
+      is_list ? json : ObjectReader(json, file).required_array("observations");
   std::vector<Observation> observations;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    observations.push_back(
-        observation_from_json(list[i], file, fmt::format("{}/{}", bare ? "" : "/observations", i)));
+    observations.push_back(observation_from_json(
+        list[i], file, fmt::format("{}/{}", is_list ? "" : "/observations", i)));
   }
   return observations;
 }

@@ -14,7 +14,7 @@
 #include "app/generated/paths.h"
 #include "app/process.h"
 #include "app/terminal.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
 #include "sim/base/utf8.h"
 #include "sim/json/reader.h"
@@ -96,9 +96,9 @@ std::string version_text() {
   std::string text = fmt::format("meshwright {}\n", kVersion);
   for (const std::string& name : calibrate::built_modules()) {
     try {
-      calibrate::Module& module = calibrate::open_module(name);
-      const std::string reason = module.unavailable();
-      text += fmt::format("  {:5} {}{}\n", name, module.libraries(),
+      calibrate::Backend& backend = calibrate::open_backend(name);
+      const std::string reason = backend.unavailable();
+      text += fmt::format("  {:5} {}{}\n", name, backend.libraries(),
                           reason.empty() ? "" : " (not usable here: " + reason + ")");
     } catch (const SystemError& e) {
       text += fmt::format("  {:5} built, but cannot be opened: {}\n", name, e.what());

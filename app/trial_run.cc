@@ -10,7 +10,7 @@
 #include "app/program.h"
 #include "app/terminal.h"
 #include "app/trial_trace.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_progress.h"
 #include "calibrate/launch/reporting_communicator.h"
@@ -98,12 +98,12 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
 
 int run_trial_rank(const TrialRun& run, const calibrate::RankPlace& place) {
   calibrate::report_progress(place, run.rank_timeout);
-  calibrate::Module& compute_module = calibrate::open_module(run.backend);
-  const std::string reason = compute_module.unavailable();
+  calibrate::Backend& compute_backend = calibrate::open_backend(run.backend);
+  const std::string reason = compute_backend.unavailable();
   if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
-  const auto compute = compute_module.make_compute(place.local_rank);
-  calibrate::Module& network =
-      calibrate::open_module(calibrate::communication_module(run.backend, place.size));
+  const auto compute = compute_backend.make_compute(place.local_rank);
+  calibrate::Backend& network =
+      calibrate::open_backend(calibrate::communication_module(run.backend, place.size));
   calibrate::begin_operation({.name = "start of MPI", .slow = seconds(60), .waits = true});
   const auto world = calibrate::reporting(network.make_world(*compute));
   try {

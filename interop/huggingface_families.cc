@@ -9,31 +9,31 @@
 namespace meshwright::interop {
 namespace {
 
-struct Family {
+struct ModelTypeReader {
   std::string_view model_type;
   HuggingFaceFamilyReader read;
 };
 
 constexpr std::array kFamilies{
-    Family{"llama", huggingface::read_llama},
-    Family{"mistral", huggingface::read_mistral},
-    Family{"qwen2", huggingface::read_qwen2},
-    Family{"qwen3", huggingface::read_qwen3},
-    Family{"phi3", huggingface::read_phi3},
-    Family{"gemma", huggingface::read_gemma},
-    Family{"gemma2", huggingface::read_gemma2},
-    Family{"gemma3_text", huggingface::read_gemma3},
-    Family{"mixtral", huggingface::read_mixtral},
-    Family{"qwen3_moe", huggingface::read_qwen3_moe},
-    Family{"deepseek_v2", huggingface::read_deepseek_v2},
-    Family{"deepseek_v3", huggingface::read_deepseek_v3},
-    Family{"kimi_k2", huggingface::read_deepseek_v3},
-    Family{"gpt_oss", huggingface::read_gpt_oss},
-    Family{"gpt2", huggingface::read_gpt2},
-    Family{"gpt_neox", huggingface::read_gpt_neox},
-    Family{"opt", huggingface::read_opt},
-    Family{"bloom", huggingface::read_bloom},
-    Family{"falcon", huggingface::read_falcon},
+    ModelTypeReader{"llama", huggingface::read_llama},
+    ModelTypeReader{"mistral", huggingface::read_mistral},
+    ModelTypeReader{"qwen2", huggingface::read_qwen2},
+    ModelTypeReader{"qwen3", huggingface::read_qwen3},
+    ModelTypeReader{"phi3", huggingface::read_phi3},
+    ModelTypeReader{"gemma", huggingface::read_gemma},
+    ModelTypeReader{"gemma2", huggingface::read_gemma2},
+    ModelTypeReader{"gemma3_text", huggingface::read_gemma3},
+    ModelTypeReader{"mixtral", huggingface::read_mixtral},
+    ModelTypeReader{"qwen3_moe", huggingface::read_qwen3_moe},
+    ModelTypeReader{"deepseek_v2", huggingface::read_deepseek_v2},
+    ModelTypeReader{"deepseek_v3", huggingface::read_deepseek_v3},
+    ModelTypeReader{"kimi_k2", huggingface::read_deepseek_v3},
+    ModelTypeReader{"gpt_oss", huggingface::read_gpt_oss},
+    ModelTypeReader{"gpt2", huggingface::read_gpt2},
+    ModelTypeReader{"gpt_neox", huggingface::read_gpt_neox},
+    ModelTypeReader{"opt", huggingface::read_opt},
+    ModelTypeReader{"bloom", huggingface::read_bloom},
+    ModelTypeReader{"falcon", huggingface::read_falcon},
 };
 
 // Keeps four times a size, and its product with any number of shared experts, inside an int.
@@ -65,15 +65,15 @@ std::string_view present(ObjectReader& config, std::initializer_list<std::string
 }  // namespace
 
 HuggingFaceFamilyReader huggingface_family(std::string_view model_type) {
-  for (const Family& family : kFamilies) {
-    if (family.model_type == model_type) return family.read;
+  for (const ModelTypeReader& reader : kFamilies) {
+    if (reader.model_type == model_type) return reader.read;
   }
   return nullptr;
 }
 
 std::vector<std::string> huggingface_model_types() {
   std::vector<std::string> types;
-  for (const Family& family : kFamilies) types.emplace_back(family.model_type);
+  for (const ModelTypeReader& reader : kFamilies) types.emplace_back(reader.model_type);
   return types;
 }
 
@@ -84,8 +84,8 @@ int required_size(ObjectReader& config, std::initializer_list<std::string_view> 
 }
 
 int optional_size(ObjectReader& config, std::initializer_list<std::string_view> names,
-                  int otherwise) {
-  return config.optional_int(present(config, names), otherwise, kSize);
+                  int default_value) {
+  return config.optional_int(present(config, names), default_value, kSize);
 }
 
 void read_shape(ObjectReader& config, Model& model) {
@@ -118,9 +118,9 @@ void read_grouped_heads(ObjectReader& config, Model& model) {
 }
 
 Activation read_activation(ObjectReader& config, std::initializer_list<std::string_view> names,
-                           std::string_view otherwise, bool gated) {
+                           std::string_view default_value, bool gated) {
   const std::string_view key = present(config, names);
-  const std::string word = config.optional_string(key, std::string(otherwise));
+  const std::string word = config.optional_string(key, std::string(default_value));
   const bool gelu = word.starts_with("gelu");
   if (gated && (word == "silu" || word == "swish")) return Activation::swiglu;
   if (gated && gelu) return Activation::geglu;
@@ -132,8 +132,8 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
                        word));
 }
 
-int read_sliding_window(ObjectReader& config, int otherwise) {
-  if (!config.has("sliding_window")) return config.is_null("sliding_window") ? 0 : otherwise;
+int read_sliding_window(ObjectReader& config, int default_value) {
+  if (!config.has("sliding_window")) return config.is_null("sliding_window") ? 0 : default_value;
   return config.required_int("sliding_window");
 }
 
@@ -155,9 +155,9 @@ void read_layer_types(ObjectReader& config, Model& model) {
   }
 }
 
-void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool otherwise,
+void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool default_value,
                    std::string_view why) {
-  const bool given = config.optional_bool(key, otherwise);
+  const bool given = config.optional_bool(key, default_value);
   if (given == expected) return;
   config.fail(key, fmt::format("is {}: {}", given, why));
 }

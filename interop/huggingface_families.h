@@ -24,7 +24,7 @@ namespace huggingface {
 // One size under the first of its names that is there; an error names the first.
 int required_size(ObjectReader& config, std::initializer_list<std::string_view> names);
 int optional_size(ObjectReader& config, std::initializer_list<std::string_view> names,
-                  int otherwise);
+                  int default_value);
 // hidden_size, num_hidden_layers, num_attention_heads and vocab_size under any of their names.
 void read_shape(ObjectReader& config, Model& model);
 // As many key-value heads as heads, hidden / heads wide.
@@ -33,13 +33,13 @@ void read_even_heads(ObjectReader& config, Model& model);
 void read_grouped_heads(ObjectReader& config, Model& model);
 // hidden_act and its other names: `silu` as swiglu when gated, gelu as geglu.
 Activation read_activation(ObjectReader& config, std::initializer_list<std::string_view> names,
-                           std::string_view otherwise, bool gated);
+                           std::string_view default_value, bool gated);
 // sliding_window: the class's default when the key is absent; null means none.
-int read_sliding_window(ObjectReader& config, int otherwise);
+int read_sliding_window(ObjectReader& config, int default_value);
 // layer_types, where given: sets sliding_window_interval, or clears sliding_window.
 void read_layer_types(ObjectReader& config, Model& model);
 // Fails when a switch is on (or off) that changes the model into one that Model cannot express.
-void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool otherwise,
+void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool default_value,
                    std::string_view why);
 
 void read_llama(ObjectReader& config, Model& model);

@@ -18,8 +18,8 @@ Json number_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json parameter_words(planner::Parameter parameter) {
-  const planner::ParameterText& words = planner::text_of(parameter);
+Json parameter_words(planner::WhatIfParameter parameter) {
+  const planner::WhatIfParameterText& words = planner::text_of(parameter);
   return {{"parameter", words.name}, {"label", words.label}, {"unit", words.unit}};
 }
 

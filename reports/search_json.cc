@@ -34,16 +34,16 @@ Json to_json(const planner::StageSplit& s) {
 }
 
 planner::StageSplit split_from(ObjectReader reader) {
-  const planner::StageSplit otherwise;
+  const planner::StageSplit defaults;
   const planner::StageSplit split{
       reader.optional_int("num_layers_in_first_pipeline_stage",
-                          otherwise.num_layers_in_first_pipeline_stage),
+                          defaults.num_layers_in_first_pipeline_stage),
       reader.optional_int("num_layers_in_last_pipeline_stage",
-                          otherwise.num_layers_in_last_pipeline_stage),
+                          defaults.num_layers_in_last_pipeline_stage),
       reader.optional_bool("account_for_embedding_in_pipeline_split",
-                           otherwise.account_for_embedding_in_pipeline_split),
+                           defaults.account_for_embedding_in_pipeline_split),
       reader.optional_bool("account_for_loss_in_pipeline_split",
-                           otherwise.account_for_loss_in_pipeline_split)};
+                           defaults.account_for_loss_in_pipeline_split)};
   reader.finish();
   return split;
 }

@@ -72,17 +72,17 @@ void add_communication(Segments& segments, const CommunicationCost& cost) {
 }
 
 // They add up to what the schedule's simulation takes for the instruction.
-Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras) {
-  if (work == Work::backward_weight) {
+Segments segments_of(Pass pass, const ChunkCost& cost, const StageExtras& extras) {
+  if (pass == Pass::backward_weight) {
     return {{kCompute, "backward weight", cost.backward_weight.time}};
   }
   Segments segments;
-  if (work == Work::forward) {
+  if (pass == Pass::forward) {
     segments.push_back({kDataParallel, "wait for parameters", extras.forward_wait});
     segments.push_back({kCompute, "forward", cost.forward.time});
     add_communication(segments, cost.forward_communication);
   } else {
-    const bool whole = work == Work::backward;
+    const bool whole = pass == Pass::backward;
     const Seconds weight = whole ? cost.backward_weight.time : seconds(0);
     segments.push_back({kDataParallel, "wait for parameters", extras.backward_wait});
     segments.push_back({kCompute, "recompute", cost.recompute.time});
@@ -92,7 +92,7 @@ Segments segments_of(Work work, const ChunkCost& cost, const StageExtras& extras
     segments.push_back({kHost, "activation offload", extras.offload});
   }
   segments.push_back(
-      {kHost, "host launches", work == Work::forward ? cost.forward_host : cost.backward_host});
+      {kHost, "host launches", pass == Pass::forward ? cost.forward_host : cost.backward_host});
   return segments;
 }
 
@@ -146,7 +146,7 @@ class StepTracer {
   void add_waits() {
     for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
       extras_.push_back(extras_of(table_, estimate_, pipeline_, s));
-      for (ChunkTimes& times : pipeline_.times.stages[s]) {
+      for (PassTimes& times : pipeline_.times.stages[s]) {
         times.forward += extras_[s].forward_wait;
         times.backward_input += extras_[s].backward_wait + extras_[s].offload;
       }
@@ -194,32 +194,32 @@ class StepTracer {
     const ChunkCost& cost = pipeline_.chunks[s][static_cast<std::size_t>(i.chunk)];
     // Two instructions that run together (DualPipe) are drawn one after the other.
     at_ = std::max(at_, start_ + event.begin);
-    begin_work(held_, i);
-    count_memory(s, at_, memory_at({{i.work, i.chunk}, std::nullopt, held_}, chunks_));
+    begin_pass(held_, i);
+    count_memory(s, at_, memory_at({{i.pass, i.chunk}, std::nullopt, held_}, chunks_));
     const TraceNumbers numbers{{"micro_batch", i.micro_batch}, {"chunk", i.chunk}};
-    for (const Segment& segment : segments_of(i.work, cost, extras_[s])) {
+    for (const Segment& segment : segments_of(i.pass, cost, extras_[s])) {
       const std::string name = segment.track == kHost
                                    ? std::string(segment.name)
                                    : fmt::format("{} {}", segment.name, i.micro_batch);
       draw(s, segment.track, name, at_, at_ + segment.time, numbers);
       at_ += segment.time;
     }
-    end_work(held_, i);
+    end_pass(held_, i);
     count_memory(s, at_, held_memory(held_, chunks_));
     draw_message(s, i);
   }
 
   // To the stage that consumes the result; a message waits for the one before it.
   void draw_message(std::size_t s, const Instruction& i) {
-    if (i.work == Work::backward_weight) return;
+    if (i.pass == Pass::backward_weight) return;
     const ChunkPlace& place =
         places_[s * static_cast<std::size_t>(num_chunks_) + static_cast<std::size_t>(i.chunk)];
-    const int receiver = i.work == Work::forward ? place.after : place.before;
+    const int receiver = i.pass == Pass::forward ? place.after : place.before;
     if (receiver == kNoStage || receiver == static_cast<int>(s)) return;
     const Seconds begin = std::max(at_, message_end_);
     message_end_ = begin + message_;
     draw(s, kPipelineMessages,
-         fmt::format("{} {} to stage {}", i.work == Work::forward ? "activations" : "gradients",
+         fmt::format("{} {} to stage {}", i.pass == Pass::forward ? "activations" : "gradients",
                      i.micro_batch, receiver),
          begin, message_end_);
   }
@@ -272,7 +272,7 @@ class StepTracer {
   Seconds end_;
   // Of the stage that is being drawn.
   Seconds at_, message_end_;
-  std::vector<ChunkHeld> held_;
+  std::vector<HeldMicroBatches> held_;
   std::vector<ChunkMemory> chunks_;
   Bytes lasting_;  // memory that does not change during the step
   Trace trace_;

@@ -26,7 +26,7 @@ std::string objective_help() {
 
 std::string what_if_help() {
   std::string names;
-  for (const planner::ParameterText& parameter : planner::all_parameters()) {
+  for (const planner::WhatIfParameterText& parameter : planner::all_parameters()) {
     names += names.empty() ? "" : ", ";
     names += parameter.name;
   }

@@ -2,6 +2,7 @@
 // What a plan is asked on the command line: --objective, limits, several GPU counts, --what-if.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,8 @@ namespace meshwright::app {
 struct AnswerTexts {
   std::string objective = "step_time";
   std::string max_memory, headroom, max_step;
-  double max_cost = 0.0;  // 0: no limit
-  double price = 0.0;     // 0: the cluster's
+  double max_cost = 0.0;        // 0: no limit
+  std::optional<double> price;  // else the cluster's
   std::vector<std::string> what_ifs;
   bool no_answers = false;
 };

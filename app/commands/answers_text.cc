@@ -50,7 +50,7 @@ std::string tornado_text(const planner::Answers& answers, const planner::Plan& p
   const Layout& winner = plan.ranked.front().layout;
   for (const planner::Sensitivity& s : answers.sensitivity) {
     if (table.rows.size() == kTornadoRows) break;
-    const planner::ParameterText& words = planner::text_of(s.parameter);
+    const planner::WhatIfParameterText& words = planner::text_of(s.parameter);
     table.rows.push_back({std::string(words.label), value_text(s.value), std::string(words.unit),
                           s.low.step_time.value(), s.high.step_time.value(),
                           100.0 * (s.swing() / plan.ranked.front().step_time),

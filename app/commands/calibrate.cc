@@ -15,7 +15,7 @@
 #include "app/profile_files.h"
 #include "app/program.h"
 #include "app/terminal.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"

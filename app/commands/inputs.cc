@@ -78,7 +78,7 @@ Job load_job_with_overrides(const InputOptions& options, const Framework& framew
   Job job = options.job.empty() ? defaults : load_job(options.job, defaults);
   if (options.seq_length > 0) job.seq_length = options.seq_length;
   if (options.global_batch_size > 0) job.global_batch_size = options.global_batch_size;
-  if (options.train_tokens > 0) job.train_tokens = options.train_tokens;
+  if (options.train_tokens) job.train_tokens = options.train_tokens;
   if (options.precision.empty()) return job;
   std::vector<std::string> allowed;
   for (const auto& entry : kPrecisionNames) {

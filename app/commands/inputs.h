@@ -24,7 +24,7 @@ struct InputOptions {
   int seq_length = 0;
   int global_batch_size = 0;
   std::string precision;
-  double train_tokens = 0;
+  std::optional<double> train_tokens;
 };
 
 struct Inputs {

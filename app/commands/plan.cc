@@ -18,7 +18,7 @@
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
 #include "planner/questions/answers.h"
 #include "planner/search/capacity.h"
@@ -102,9 +102,9 @@ void print_training(const planner::Plan& plan) {
   const auto needs = planner::capacity(plan.job, plan.cluster, plan.ranked.front().step_time);
   if (!needs) return;
   say("{} tokens take {:.4g} days and {:.4g} GPU-hours{}.\n",
-      reports::si_text(plan.job.train_tokens), planner::days(needs->train_time), needs->gpu_hours,
+      reports::si_text(*plan.job.train_tokens), planner::days(needs->train_time), needs->gpu_hours,
       needs->cost ? fmt::format(", {:.4g} at {:.4g} a GPU-hour", *needs->cost,
-                                plan.cluster.price_per_gpu_hour)
+                                *plan.cluster.price_per_gpu_hour)
                   : "");
 }
 
@@ -207,7 +207,7 @@ struct Question {
 Question question_of(const Options& options) {
   Question q;
   q.inputs = load_inputs(options.inputs);
-  if (options.answers.price > 0.0) q.inputs.cluster.price_per_gpu_hour = options.answers.price;
+  if (options.answers.price) q.inputs.cluster.price_per_gpu_hour = options.answers.price;
   q.asked = answer_options_of(options.answers);
   planner::check_objective(q.asked.objective, q.inputs.cluster);
   planner::check_limits(q.asked.limits, {q.inputs.model, q.inputs.cluster, q.inputs.job});

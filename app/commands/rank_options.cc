@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "app/terminal.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 
@@ -61,7 +61,7 @@ void check_backend(const std::string& backend) {
     throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
                      nearest(backend, {"cpu", "cuda"}));
   }
-  const std::string reason = calibrate::open_module(backend).unavailable();
+  const std::string reason = calibrate::open_backend(backend).unavailable();
   if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
 }
 

@@ -16,7 +16,7 @@
 #include "app/program.h"
 #include "app/terminal.h"
 #include "app/trial_run.h"
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
 #include "reports/plan_json.h"
 #include "sim/base/error.h"

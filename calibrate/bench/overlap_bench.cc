@@ -48,7 +48,7 @@ class Overlap {
     products_ = calls_for(collective / product);
     calls_ = calls_for(product / collective);
     point.measurement = time([this](int n) {
-      for (int i = 0; i < n; ++i) together();
+      for (int i = 0; i < n; ++i) run_both();
     });
     point.product_alone = product * products_;
     point.collective_alone = collective * calls_;
@@ -71,7 +71,7 @@ class Overlap {
     world_.wait_beside_compute();
   }
 
-  void together() {
+  void run_both() {
     const double start = steady_clock_seconds();
     const auto multiply = [&] {
       product_->run(products_);

@@ -21,8 +21,8 @@ StageProgram stage_program(const Layout& layout, int micro_batches, int stage) {
   }
   StageProgram program;
   for (int i = 0; i < micro_batches; ++i) {
-    program.push_back({.work = Work::forward, .micro_batch = i});
-    program.push_back({.work = Work::backward, .micro_batch = i});
+    program.push_back({.pass = Pass::forward, .micro_batch = i});
+    program.push_back({.pass = Pass::backward, .micro_batch = i});
   }
   return program;
 }
@@ -105,7 +105,7 @@ void TrialStep::run() {
   }
   for (const Instruction& instruction : program_) {
     recorder_.work_on(instruction.micro_batch, instruction.chunk);
-    if (instruction.work == Work::forward) {
+    if (instruction.pass == Pass::forward) {
       forward(instruction);
     } else {
       backward(instruction);

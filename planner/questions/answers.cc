@@ -8,11 +8,11 @@
 namespace meshwright::planner {
 
 std::string sentence_of(const Crossover& c) {
-  const ParameterText& words = text_of(c.parameter);
+  const WhatIfParameterText& words = text_of(c.parameter);
   const auto amount = [&](double value) {
     return fmt::format("{:.4g}{}{}", value, words.unit.empty() ? "" : " ", words.unit);
   };
-  const bool batch = c.parameter == Parameter::global_batch_size;
+  const bool batch = c.parameter == WhatIfParameter::global_batch_size;
   const std::string place =
       batch ? fmt::format("At {} of {}", amount(c.at), words.label)
             : fmt::format("{} {} of {}", c.below ? "Below" : "Above", amount(c.at), words.label);

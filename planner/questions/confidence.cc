@@ -83,8 +83,8 @@ double expected_gain(const Linear& a, const Linear& b) {
 // How far one standard deviation of each input moves each layout's step, by central difference.
 void fill_shared(const Plan& plan, std::vector<Linear>& layouts) {
   const Scenario base = scenario_of(plan);
-  std::vector<Parameter> inputs;
-  for (const ParameterText& text : all_parameters()) {
+  std::vector<WhatIfParameter> inputs;
+  for (const WhatIfParameterText& text : all_parameters()) {
     if (changes_time(text.parameter) && relative_spread(text.parameter, base) > 0.0) {
       inputs.push_back(text.parameter);
     }

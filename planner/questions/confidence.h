@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "planner/questions/parameter.h"
+#include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 
 namespace meshwright::planner {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "planner/search/cell_search.h"
+#include "planner/search/search_layouts.h"
 
 namespace meshwright::planner {
 namespace {
@@ -16,7 +16,7 @@ constexpr int kBisections = 20;
 
 // One side of one parameter.
 struct Direction {
-  Parameter parameter;
+  WhatIfParameter parameter;
   double end;  // factor at the end of the range
 };
 
@@ -54,7 +54,7 @@ double grid_factor(const Direction& direction, int step, int steps) {
 
 int steps_of(const Question& q, const Direction& direction) {
   // A batch is halved and doubled; what lies between would not divide.
-  return direction.parameter == Parameter::global_batch_size ? 2 : q.options.steps;
+  return direction.parameter == WhatIfParameter::global_batch_size ? 2 : q.options.steps;
 }
 
 std::optional<Rival> first_rival(const Question& q, const Direction& direction,
@@ -78,13 +78,13 @@ std::optional<Rival> first_rival(const Question& q, const Direction& direction,
 }
 
 // Whether the rival is faster than the winner there, or the winner does not fit there.
-bool overtaken(const Question& q, Parameter parameter, double factor, const Layout& rival) {
+bool overtaken(const Question& q, WhatIfParameter parameter, double factor, const Layout& rival) {
   const auto pair = timed(scaled(q.base, parameter, factor), {q.winner(), rival}, q.headroom());
   return !pair.empty() && fastest(pair).layout == rival;
 }
 
-double flip_factor(const Question& q, Parameter parameter, const Rival& rival) {
-  if (parameter == Parameter::global_batch_size) return rival.factor;
+double flip_factor(const Question& q, WhatIfParameter parameter, const Rival& rival) {
+  if (parameter == WhatIfParameter::global_batch_size) return rival.factor;
   double near = 0.0;  // logarithms: the winner is best at `near`, the rival at `far`
   double far = std::log(rival.factor);
   for (int i = 0; i < kBisections; ++i) {
@@ -106,13 +106,14 @@ void fill_end(const Question& q, const Direction& direction, const std::vector<L
 }
 
 // The fastest layout of the whole space there, and the others of its Pareto set.
-void add_best_of_space(const Question& q, Parameter parameter, double factor,
+void add_best_of_space(const Question& q, WhatIfParameter parameter, double factor,
                        std::vector<Layout>& contenders) {
   const Scenario scenario = scaled(q.base, parameter, factor);
   SearchOptions options = q.search;
   options.top = 1;
   const Bytes limit = scenario.cluster.device.memory * (1.0 - q.headroom());
-  const Found found = look_at_space(scenario.model, scenario.cluster, scenario.job, options, limit);
+  const SearchResult found =
+      search_layouts(scenario.model, scenario.cluster, scenario.job, options, limit);
   for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
   for (const Candidate& best : front_without_near_twins(found.pareto.items())) {
     add_layout(contenders, best.layout);
@@ -157,16 +158,16 @@ std::vector<Layout> by_size(const Question& q, const std::vector<Layout>& conten
   std::vector<Layout> all = contenders;
   if (q.options.affordable_layouts == 0) return all;
   add_layouts(all, q.plan);
-  add_best_of_space(q, Parameter::memory_capacity, q.options.highest_factor, all);
+  add_best_of_space(q, WhatIfParameter::memory_capacity, q.options.highest_factor, all);
   return all;
 }
 
 std::vector<Direction> directions(const Scenario& base, const CrossoverOptions& options) {
   std::vector<Direction> all;
-  for (const ParameterText& text : all_parameters()) {
+  for (const WhatIfParameterText& text : all_parameters()) {
     const bool asked = changes_time(text.parameter) ||
-                       text.parameter == Parameter::memory_capacity ||
-                       text.parameter == Parameter::global_batch_size;
+                       text.parameter == WhatIfParameter::memory_capacity ||
+                       text.parameter == WhatIfParameter::global_batch_size;
     const double today = value_of(text.parameter, base);
     if (!asked || !(today > 0.0)) continue;
     // A share of a peak ends at 1.

@@ -10,13 +10,13 @@
 
 #include <vector>
 
-#include "planner/questions/parameter.h"
+#include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 
 namespace meshwright::planner {
 
 struct Crossover {
-  Parameter parameter = Parameter::gemm_efficiency;
+  WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
   bool below = true;    // the other layout wins below `at`, else above it
   double factor = 1.0;  // at / today's value
   double at = 0.0;      // in the parameter's unit

@@ -131,7 +131,7 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
                       chance(e.probability_faster));
   for (std::size_t i = 0; i < std::min(kMostOvertakes, e.overtakes.size()); ++i) {
     const Crossover& c = e.overtakes[i];
-    const ParameterText& words = text_of(c.parameter);
+    const WhatIfParameterText& words = text_of(c.parameter);
     text += fmt::format("{} {:.4g}{}{} of {} (today {:.4g}) the order of the two turns round.\n",
                         c.below ? "Below" : "Above", c.at, words.unit.empty() ? "" : " ",
                         words.unit, words.label, c.today);

@@ -12,7 +12,7 @@ namespace {
 // Less than this of a step is no answer to a turned parameter.
 constexpr double kNoSwing = 1e-6;
 
-Turned turned(const Scenario& base, Parameter parameter, double factor,
+Turned turned(const Scenario& base, WhatIfParameter parameter, double factor,
               const std::vector<Layout>& contenders, double memory_headroom) {
   const Scenario scenario = scaled(base, parameter, factor);
   const std::vector<Timed> all = timed(scenario, contenders, memory_headroom);
@@ -44,7 +44,7 @@ std::vector<Sensitivity> sensitivity(const Plan& plan, const std::vector<Layout>
   if (plan.ranked.empty()) return {};
   const Scenario base = scenario_of(plan);
   std::vector<Sensitivity> all;
-  for (const ParameterText& text : all_parameters()) {
+  for (const WhatIfParameterText& text : all_parameters()) {
     if (!changes_time(text.parameter)) continue;
     const double spread = relative_spread(text.parameter, base);
     const double share = options.share > 0.0 ? options.share : spread;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "planner/questions/parameter.h"
+#include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 
 namespace meshwright::planner {
@@ -20,7 +20,7 @@ struct Turned {
 };
 
 struct Sensitivity {
-  Parameter parameter = Parameter::gemm_efficiency;
+  WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
   double value = 0.0;
   double relative_spread = 0.0;  // one standard deviation, as its record states it
   Provenance provenance = Provenance::measured;

@@ -11,7 +11,7 @@
 namespace meshwright::planner {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text, const ParameterText& parameter) {
+[[noreturn]] void refuse(const std::string& text, const WhatIfParameterText& parameter) {
   const std::string unit =
       parameter.unit.empty() ? "" : fmt::format(" or {}=400{}", parameter.name, parameter.unit);
   throw InputError(
@@ -20,8 +20,8 @@ namespace {
 }
 
 // The factor that "0.5x", "+20%", "400" or "400GB/s" stand for.
-double factor_of(const std::string& value, const std::string& text, const ParameterText& parameter,
-                 double today) {
+double factor_of(const std::string& value, const std::string& text,
+                 const WhatIfParameterText& parameter, double today) {
   const char* begin = value.data() + (value.starts_with('+') ? 1 : 0);
   const char* end = value.data() + value.size();
   double number = 0.0;
@@ -41,8 +41,8 @@ double factor_of(const std::string& value, const std::string& text, const Parame
 
 // Efficiencies are shares of the device's peak.
 void check_physics(const Change& change, const std::string& text) {
-  const bool share = change.parameter == Parameter::gemm_efficiency ||
-                     change.parameter == Parameter::attention_efficiency;
+  const bool share = change.parameter == WhatIfParameter::gemm_efficiency ||
+                     change.parameter == WhatIfParameter::attention_efficiency;
   const double after = change.before * change.factor;
   if (!share || after <= 1.0) return;
   throw InputError(
@@ -55,8 +55,8 @@ void check_physics(const Change& change, const std::string& text) {
 
 Change change_of(const std::string& text, const Scenario& scenario) {
   const std::size_t equals = text.find('=');
-  const Parameter parameter = parameter_named(text.substr(0, equals));
-  const ParameterText& words = text_of(parameter);
+  const WhatIfParameter parameter = parameter_named(text.substr(0, equals));
+  const WhatIfParameterText& words = text_of(parameter);
   if (equals == std::string::npos) refuse(text, words);
   Change change{.parameter = parameter, .before = value_of(parameter, scenario)};
   change.factor = factor_of(text.substr(equals + 1), text, words, change.before);
@@ -68,7 +68,7 @@ Change change_of(const std::string& text, const Scenario& scenario) {
 std::string conditions(const std::vector<Change>& changes) {
   std::string text;
   for (const Change& change : changes) {
-    const ParameterText& words = text_of(change.parameter);
+    const WhatIfParameterText& words = text_of(change.parameter);
     text += fmt::format("{}{} {:.4g} instead of {:.4g}{}{}", text.empty() ? "" : ", ", words.label,
                         change.after, change.before, words.unit.empty() ? "" : " ", words.unit);
   }

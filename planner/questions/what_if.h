@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "planner/questions/parameter.h"
+#include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 
 namespace meshwright::planner {
 
 struct Change {
-  Parameter parameter = Parameter::gemm_efficiency;
+  WhatIfParameter parameter = WhatIfParameter::gemm_efficiency;
   double factor = 1.0;
   double before = 0.0, after = 0.0;  // in the parameter's unit
 };

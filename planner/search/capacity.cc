@@ -5,22 +5,21 @@
 
 namespace meshwright::planner {
 
-double train_steps(const Job& job) {
-  const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
-  return std::ceil(job.train_tokens / tokens);
+double train_steps(double train_tokens, const Job& job) {
+  return std::ceil(train_tokens / (static_cast<double>(job.global_batch_size) * job.seq_length));
 }
 
 std::optional<Capacity> capacity(const Job& job, const Cluster& cluster, Seconds step_time) {
-  if (!(job.train_tokens > 0.0)) return std::nullopt;
+  if (!job.train_tokens) return std::nullopt;
   constexpr double kSecondsPerHour = 3600.0;
   constexpr double kWattsPerKilowatt = 1000.0;
   Capacity result;
-  result.steps = train_steps(job);
+  result.steps = train_steps(*job.train_tokens, job);
   result.train_time = step_time * result.steps;
   result.gpu_hours = result.train_time.value() / kSecondsPerHour * cluster.num_gpus();
-  if (cluster.price_per_gpu_hour > 0.0) result.cost = result.gpu_hours * cluster.price_per_gpu_hour;
-  if (cluster.device.power_watts > 0.0) {
-    result.device_energy_kwh = result.gpu_hours * cluster.device.power_watts / kWattsPerKilowatt;
+  if (cluster.price_per_gpu_hour) result.cost = result.gpu_hours * *cluster.price_per_gpu_hour;
+  if (cluster.device.power_watts) {
+    result.device_energy_kwh = result.gpu_hours * *cluster.device.power_watts / kWattsPerKilowatt;
   }
   return result;
 }

@@ -21,7 +21,7 @@ struct Capacity {
 
 inline constexpr double days(Seconds time) { return time.value() / 86400.0; }
 
-double train_steps(const Job& job);
+double train_steps(double train_tokens, const Job& job);
 // Nothing when the job does not say how many tokens to train on.
 std::optional<Capacity> capacity(const Job& job, const Cluster& cluster, Seconds step_time);
 

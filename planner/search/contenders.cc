@@ -15,7 +15,8 @@ constexpr double kTermThatMatters = 0.01;  // of a step
 
 std::vector<int> tensor_sizes(const Plan& plan, const SearchSpace& space) {
   std::vector<int> sizes;
-  for (const Cell& cell : cells_of(plan.model, plan.cluster, space)) sizes.push_back(cell.tensor);
+  for (const ParallelSizes& parallel : parallel_sizes_of(plan.model, plan.cluster, space))
+    sizes.push_back(parallel.tensor);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;

@@ -51,11 +51,11 @@ Objective objective_named(const std::string& name) {
 }
 
 void check_objective(Objective objective, const Cluster& cluster) {
-  if (objective == Objective::tokens_per_dollar && cluster.price_per_gpu_hour <= 0.0) {
+  if (objective == Objective::tokens_per_dollar && !cluster.price_per_gpu_hour) {
     throw InputError("--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
                      "add --price 2.5 (a GPU-hour), or price_per_gpu_hour to the cluster's file");
   }
-  if (objective == Objective::tokens_per_joule && cluster.device.power_watts <= 0.0) {
+  if (objective == Objective::tokens_per_joule && !cluster.device.power_watts) {
     throw InputError("--objective", "",
                      "tokens_per_joule needs the device's power, and it has none",
                      "add power_watts to the device's file");
@@ -76,9 +76,10 @@ double objective_value(Objective objective, const Scenario& scenario, Seconds st
     case Objective::tokens_per_second_per_gpu:
       return per_second / cluster.num_gpus();
     case Objective::tokens_per_dollar:
-      return per_second * kSecondsPerHour / (cluster.num_gpus() * cluster.price_per_gpu_hour);
+      return per_second * kSecondsPerHour /
+             (cluster.num_gpus() * cluster.price_per_gpu_hour.value());
     case Objective::tokens_per_joule:
-      return per_second / (cluster.num_gpus() * cluster.device.power_watts);
+      return per_second / (cluster.num_gpus() * cluster.device.power_watts.value());
     case Objective::memory_headroom:
       return 100.0 * (1.0 - peak_memory / cluster.device.memory);
   }
@@ -102,11 +103,11 @@ double memory_headroom(const Limits& limits, const Device& device) {
 
 void check_limits(const Limits& limits, const Scenario& scenario) {
   if (!limits.max_cost) return;
-  if (scenario.cluster.price_per_gpu_hour <= 0.0) {
+  if (!scenario.cluster.price_per_gpu_hour) {
     throw InputError("--max-cost", "", "needs a price, and the cluster has none",
                      "add --price 2.5 (a GPU-hour)");
   }
-  if (!(scenario.job.train_tokens > 0.0)) {
+  if (!scenario.job.train_tokens) {
     throw InputError("--max-cost", "", "needs to know for how many tokens the model is trained",
                      "add --train-tokens 15e12");
   }

@@ -72,10 +72,10 @@ std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& fr
   return kept;
 }
 
-std::vector<Candidate> without_near_twins(std::vector<Candidate>& family, std::size_t limit) {
-  std::stable_sort(family.begin(), family.end(), better);
+std::vector<Candidate> without_near_twins(std::vector<Candidate>& layouts, std::size_t limit) {
+  std::stable_sort(layouts.begin(), layouts.end(), better);
   std::vector<Candidate> kept;
-  for (const Candidate& candidate : family) {
+  for (const Candidate& candidate : layouts) {
     if (kept.size() == limit) break;
     const bool twin = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
       return near_twins(other, candidate);

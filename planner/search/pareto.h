@@ -62,14 +62,15 @@ class ParetoFront {
   std::vector<Candidate> items_;  // time rises, memory falls
 };
 
-// Layouts of one family differ in switches only: same sizes, schedule, split and micro-batch.
+// Layouts of one pipeline setting differ in switches only: same sizes, schedule, split and
+// micro-batch.
 bool same_family(const Layout& a, const Layout& b);
 
-// Of a family, the members without those that are near twins of a better one: the `limit` best. The
-// family's best always stays. Sorts its argument.
-std::vector<Candidate> without_near_twins(std::vector<Candidate>& family,
+// Of a pipeline setting's layouts those that are no near twins of a better one: the `limit` best.
+// The very best always stays. Sorts its argument.
+std::vector<Candidate> without_near_twins(std::vector<Candidate>& layouts,
                                           std::size_t limit = SIZE_MAX);
-// Of a front's near twins in one family the fastest stays.
+// Of a front's near twins in one pipeline setting the fastest stays.
 std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front);
 
 }  // namespace meshwright::planner

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "planner/search/cell_search.h"
+#include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
 
@@ -19,9 +19,9 @@ Estimate estimate_of(CostTable& table, const Layout& layout) {
 }
 
 // The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
-void fill_ranked(Plan& plan, const Found& found, CostTable& table) {
-  const std::vector<Candidate> front = front_without_near_twins(found.pareto.items());
-  std::vector<Candidate> kept = found.top.items();
+void fill_ranked(Plan& plan, const SearchResult& result, CostTable& table) {
+  const std::vector<Candidate> front = front_without_near_twins(result.pareto.items());
+  std::vector<Candidate> kept = result.top.items();
   for (const Candidate& candidate : front) {
     const bool there = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
       return other.layout == candidate.layout;
@@ -38,8 +38,8 @@ void fill_ranked(Plan& plan, const Found& found, CostTable& table) {
   }
 }
 
-void fill_closest(Plan& plan, const Found& found, CostTable& table, Bytes limit) {
-  for (const Candidate& candidate : found.closest.items()) {
+void fill_closest(Plan& plan, const SearchResult& result, CostTable& table, Bytes limit) {
+  for (const Candidate& candidate : result.closest.items()) {
     const Violation violation{Rule::memory_capacity, candidate.peak_memory.value(), limit.value()};
     std::string change = smallest_change(table, candidate.layout, limit);
     if (change.empty()) {
@@ -71,12 +71,12 @@ Plan search(const Model& model, const Cluster& cluster, const Job& job,
   plan.cluster = cluster;
   plan.job = job;
   const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
-  const Found found = look_at_space(model, cluster, job, options, limit);
-  plan.statistics = found.statistics;
+  const SearchResult result = search_layouts(model, cluster, job, options, limit);
+  plan.statistics = result.statistics;
   CostTable table(model, cluster, job);
-  plan.rejections = rejections_of(found.rejections, table, limit);
-  fill_ranked(plan, found, table);
-  if (plan.ranked.empty()) fill_closest(plan, found, table, limit);
+  plan.rejections = rejections_of(result.rejections, table, limit);
+  fill_ranked(plan, result, table);
+  if (plan.ranked.empty()) fill_closest(plan, result, table, limit);
   if (plan.statistics.enumerated == 0) {
     plan.notes.push_back(
         fmt::format("No sizes of this space multiply to {} GPUs.", cluster.num_gpus()));

@@ -14,13 +14,13 @@
 namespace meshwright::planner {
 namespace {
 
-using ShapeKey = LayoutKey<KeyScope::cell, CostPart::shape>;
-using TreatmentKey = LayoutKey<KeyScope::cell, CostPart::treatment>;  // of a shape
-using UnitsKey = LayoutKey<KeyScope::cell, CostPart::units>;
-using SendKey = LayoutKey<KeyScope::cell, CostPart::send>;
-// Within a family.
+using ShapeKey = LayoutKey<KeyScope::parallel_sizes, CostPart::shape>;
+using TreatmentKey = LayoutKey<KeyScope::parallel_sizes, CostPart::treatment>;  // of a shape
+using UnitsKey = LayoutKey<KeyScope::parallel_sizes, CostPart::units>;
+using SendKey = LayoutKey<KeyScope::parallel_sizes, CostPart::send>;
+// Within a pipeline setting.
 using MovingKey =
-    LayoutKey<KeyScope::family, CostPart::unit_bytes, CostPart::treatment, CostPart::memory>;
+    LayoutKey<KeyScope::pipeline, CostPart::unit_bytes, CostPart::treatment, CostPart::memory>;
 
 // Beside what it reads of the layout, a number that is no field.
 template <typename Read>
@@ -30,10 +30,10 @@ struct KeyWith {
   bool operator==(const KeyWith&) const = default;
   [[nodiscard]] std::size_t hash() const { return read.hash(static_cast<std::size_t>(number)); }
 };
-// Within a family: the units, and how many layers of a stage run again whole.
-using StagesKey = KeyWith<LayoutKey<KeyScope::family, CostPart::units>>;
+// Within a pipeline setting: the units, and how many layers of a stage run again whole.
+using StagesKey = KeyWith<LayoutKey<KeyScope::pipeline, CostPart::units>>;
 // What a stage setting changes in data-parallel costs, of a class of shapes.
-using DataKey = KeyWith<LayoutKey<KeyScope::cell, CostPart::data>>;
+using DataKey = KeyWith<LayoutKey<KeyScope::parallel_sizes, CostPart::data>>;
 
 template <typename Key, typename Value>
 using Cache = std::unordered_map<Key, Value, LayoutKeyHash>;
@@ -53,7 +53,7 @@ constexpr bool stages_read_no_data_setting() {
 }
 static_assert(stages_read_no_data_setting());
 
-// Bytes of a family's stage setting, and the time that offloading a part of them takes.
+// Bytes of a stage setting, and the time that offloading a part of them takes.
 struct Moving {
   std::vector<MovingPeak> memory;
   Seconds offload;
@@ -66,9 +66,9 @@ ShapeSignature signature_of(const PipelineShape& shape) {
   ShapeSignature signature;
   for (const StageRun& run : shape.runs) {
     std::array<int, kLayerKinds + 2> sum{};
-    for (const ChunkShare& share : run.chunks) {
-      const ChunkKind& kind = shape.chunks[static_cast<std::size_t>(share.kind)];
-      for (std::size_t k = 0; k < kLayerKinds; ++k) sum[k] += share.count * kind.layers[k];
+    for (const ChunkRun& same : run.chunks) {
+      const ChunkKind& kind = shape.chunks[static_cast<std::size_t>(same.kind)];
+      for (std::size_t k = 0; k < kLayerKinds; ++k) sum[k] += same.count * kind.layers[k];
       sum[kLayerKinds] |= kind.embedding ? 1 : 0;
       sum[kLayerKinds + 1] |= kind.head ? 1 : 0;
     }
@@ -86,22 +86,22 @@ struct Shape {
 }  // namespace
 
 struct SettingsCost::Impl {
-  Impl(CostTable& t, const Cell& c)
-      : table(t), cell(c), reserve(allocator_reserve(t.cluster().device)) {}
+  Impl(CostTable& t, const ParallelSizes& c)
+      : table(t), sizes(c), reserve(allocator_reserve(t.cluster().device)) {}
 
   CostTable& table;
-  Cell cell;
+  ParallelSizes sizes;
   Bytes reserve;
 
   Cache<ShapeKey, Shape> shapes;
   std::map<ShapeSignature, int> classes;
-  Shape* shape = nullptr;  // the family's
+  Shape* shape = nullptr;  // the pipeline setting's
 
   Cache<UnitsKey, Units> units;
   Cache<SendKey, Cost> sends;
-  Cache<MovingKey, Moving> moving;  // the family's
+  Cache<MovingKey, Moving> moving;  // the pipeline setting's
   StageSetting stage;
-  Cache<StagesKey, PipelinePart> parts;  // the family's
+  Cache<StagesKey, PipelinePart> parts;  // the pipeline setting's
   Seconds offload_time;
 
   const std::vector<Layout>* layouts = nullptr;
@@ -154,8 +154,8 @@ DataSettings SettingsCost::Impl::priced(const Layout& stage_layout) const {
   return found;
 }
 
-SettingsCost::SettingsCost(CostTable& table, const Cell& cell)
-    : impl_(std::make_unique<Impl>(table, cell)) {}
+SettingsCost::SettingsCost(CostTable& table, const ParallelSizes& sizes)
+    : impl_(std::make_unique<Impl>(table, sizes)) {}
 SettingsCost::~SettingsCost() = default;
 
 Bytes SettingsCost::reserve() const { return impl_->reserve; }
@@ -169,7 +169,7 @@ void SettingsCost::set_data_settings(const std::vector<Layout>& layouts,
   }
 }
 
-void SettingsCost::begin_family() {
+void SettingsCost::begin_pipeline_setting() {
   impl_->moving.clear();
   impl_->parts.clear();
   impl_->shape = nullptr;

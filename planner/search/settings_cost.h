@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two sides of a layout (sim/step/composition.h), each priced once for all layouts of a cell
-// that share it.
+// The two sides of a layout (sim/step/composition.h), each priced once for all layouts of some
+// parallel sizes that share it.
 #pragma once
 
 #include <memory>
@@ -30,17 +30,18 @@ struct DataSettings {
   std::vector<Bytes> least_memory;    // by run, over all settings
 };
 
-// Of one cell, family by family. What is returned lives until the next call of the same function.
+// Of one set of parallel sizes, one pipeline setting after the other. What is returned lives until
+// the next call of the same function.
 class SettingsCost {
  public:
-  SettingsCost(CostTable& table, const Cell& cell);
+  SettingsCost(CostTable& table, const ParallelSizes& sizes);
   ~SettingsCost();
   SettingsCost(const SettingsCost&) = delete;
   SettingsCost& operator=(const SettingsCost&) = delete;
 
   // `legal` are indices into `layouts`, which must live on.
   void set_data_settings(const std::vector<Layout>& layouts, const std::vector<int>& legal);
-  void begin_family();
+  void begin_pipeline_setting();
   // A legal layout's memory; its time is not known until it is priced.
   StageSetting& memory_of(const Layout& layout);
   void price(StageSetting& stage);

@@ -73,13 +73,14 @@ std::vector<int> or_default(const std::vector<int>& values, std::vector<int> def
   return sorted;
 }
 
-std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space, const Cell& cell) {
+std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space,
+                                   const ParallelSizes& parallel) {
   if (!space[&Layout::micro_batch_size].empty()) {
     return or_default(space[&Layout::micro_batch_size], {});
   };
   std::vector<int> sizes{1};  // also where the batch does not divide: counted once, under its rule
-  if (job.global_batch_size % cell.data != 0) return sizes;
-  const int share = job.global_batch_size / cell.data;
+  if (job.global_batch_size % parallel.data != 0) return sizes;
+  const int share = job.global_batch_size / parallel.data;
   for (std::int64_t b = 2; b <= share && share % b == 0; b *= 2) {
     sizes.push_back(static_cast<int>(b));
   }
@@ -110,27 +111,28 @@ StageSplit short_ends(int num_layers, int stages) {
 }
 
 std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& space,
-                                     const Cell& cell) {
+                                     const ParallelSizes& sizes) {
   if (!space.stage_splits.empty()) return space.stage_splits;
   const StageSplit even;
-  if (cell.defaults.pipeline_engine == PipelineEngine::nanotron)
+  if (sizes.defaults.pipeline_engine == PipelineEngine::nanotron)
     return {even};  // it splits by cost itself
-  if (layers_of_stage(model, even, cell.pipeline) > 0) return {even};
+  if (layers_of_stage(model, even, sizes.pipeline) > 0) return {even};
   const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
                            .account_for_loss_in_pipeline_split = true};
-  const bool counts = model.vocab_size > 0 && layers_of_stage(model, counted, cell.pipeline) > 1;
-  return {counts ? counted : short_ends(model.num_layers, cell.pipeline)};
+  const bool counts = model.vocab_size > 0 && layers_of_stage(model, counted, sizes.pipeline) > 1;
+  return {counts ? counted : short_ends(model.num_layers, sizes.pipeline)};
 }
 
 // Chunks a stage under a schedule, where the space does not name them.
-std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space, const Cell& cell,
-                               PipelineSchedule schedule, const StageSplit& split) {
+std::vector<int> virtual_sizes(const Model& model, const SearchSpace& space,
+                               const ParallelSizes& parallel, PipelineSchedule schedule,
+                               const StageSplit& split) {
   const std::vector<int>& asked = space[&Layout::virtual_pipeline_parallel_size];
   if (!asked.empty()) return or_default(asked, {});
   const ScheduleTraits& t = traits(schedule);
   if (!t.any_number_of_chunks()) return {t.fewest_chunks};
-  const int layers = layers_of_stage(model, split, cell.pipeline);
-  if (cell.pipeline == 1 || layers == 0) return {};
+  const int layers = layers_of_stage(model, split, parallel.pipeline);
+  if (parallel.pipeline == 1 || layers == 0) return {};
   std::vector<int> sizes = divisors(layers, layers);
   sizes.erase(sizes.begin());
   return sizes;
@@ -150,10 +152,11 @@ struct Piped {
   StageSplit split;
 };
 
-std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const Cell& cell) {
+std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,
+                             const ParallelSizes& sizes) {
   std::vector<Piped> found;
   const std::vector<int>& chunks = space[&Layout::virtual_pipeline_parallel_size];
-  for (const StageSplit& split : stage_splits(model, space, cell)) {
+  for (const StageSplit& split : stage_splits(model, space, sizes)) {
     if (space[&Layout::schedule].empty() && !chunks.empty()) {
       for (const int v : or_default(chunks, {})) {
         found.push_back({implied_schedule(v), v, split});
@@ -162,7 +165,7 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space, const
     }
     for (const PipelineSchedule schedule :
          values_or(space[&Layout::schedule], default_schedules())) {
-      for (const int v : virtual_sizes(model, space, cell, schedule, split)) {
+      for (const int v : virtual_sizes(model, space, sizes, schedule, split)) {
         found.push_back({schedule, v, split});
       }
     }
@@ -249,14 +252,14 @@ std::vector<Layout> settings_of(const SearchSpace& space, SearchLevel level, con
   return settings;
 }
 
-// `cell` once for every expert-parallel size and rank order.
-void add_cells(std::vector<Cell>& cells, Cell cell, const std::vector<int>& expert,
-               const std::vector<RankOrder>& orders) {
+// `sizes` once for every expert-parallel size and rank order.
+void add_parallel_sizes(std::vector<ParallelSizes>& all_sizes, ParallelSizes sizes,
+                        const std::vector<int>& expert, const std::vector<RankOrder>& orders) {
   for (const int size : expert) {
-    cell.expert = size;
+    sizes.expert = size;
     for (const RankOrder& order : orders) {
-      cell.rank_order = order;
-      cells.push_back(cell);
+      sizes.rank_order = order;
+      all_sizes.push_back(sizes);
     }
   }
 }
@@ -269,7 +272,8 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
   layout.overlap_p2p_comm = traits(layout.schedule).overlaps_sends;
 }
 
-std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space) {
+std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
+                                             const SearchSpace& space) {
   for_each_field([&](const auto& field) { check_values(field, space[field.member]); });
   const std::int64_t gpus = cluster.num_gpus();
   const std::vector<int> tensor =
@@ -283,57 +287,58 @@ std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const Sea
   const std::vector<RankOrder> orders =
       values_or(space[&Layout::rank_order], {Layout{}.rank_order});
   const Layout& defaults = cluster.framework.defaults.layout;
-  std::vector<Cell> cells;
+  std::vector<ParallelSizes> all_sizes;
   for (const int t : tensor) {
     for (const int p : pipeline) {
       for (const int c : context) {
         if (t > gpus || p > gpus || c > gpus) continue;  // products stay below 2^93 otherwise
         const std::int64_t ranks = std::int64_t{t} * p;
         if (ranks > gpus || ranks * c > gpus || gpus % (ranks * c) != 0) continue;
-        add_cells(cells, {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults}, expert,
-                  orders);
+        add_parallel_sizes(all_sizes,
+                           {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults}, expert,
+                           orders);
       }
     }
   }
-  return cells;
+  return all_sizes;
 }
 
-std::vector<Layout> families_of(const Model& model, const Job& job, const SearchSpace& space,
-                                const Cell& cell) {
-  std::vector<Layout> families;
-  for (const Piped& piped : pipelines(model, space, cell)) {
-    for (const int micro_batch : micro_batch_sizes(job, space, cell)) {
-      Layout layout = cell.defaults;
-      layout.tensor_parallel_size = cell.tensor;
-      layout.pipeline_parallel_size = cell.pipeline;
+std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,
+                                      const ParallelSizes& sizes) {
+  std::vector<Layout> settings;
+  for (const Piped& piped : pipelines(model, space, sizes)) {
+    for (const int micro_batch : micro_batch_sizes(job, space, sizes)) {
+      Layout layout = sizes.defaults;
+      layout.tensor_parallel_size = sizes.tensor;
+      layout.pipeline_parallel_size = sizes.pipeline;
       layout.virtual_pipeline_parallel_size = piped.chunks;
-      layout.data_parallel_size = cell.data;
-      layout.context_parallel_size = cell.context;
-      layout.expert_parallel_size = cell.expert;
+      layout.data_parallel_size = sizes.data;
+      layout.context_parallel_size = sizes.context;
+      layout.expert_parallel_size = sizes.expert;
       layout.micro_batch_size = micro_batch;
       layout.schedule = piped.schedule;
-      layout.rank_order = cell.rank_order;
+      layout.rank_order = sizes.rank_order;
       layout.num_layers_in_first_pipeline_stage = piped.split.num_layers_in_first_pipeline_stage;
       layout.num_layers_in_last_pipeline_stage = piped.split.num_layers_in_last_pipeline_stage;
       layout.account_for_embedding_in_pipeline_split =
           piped.split.account_for_embedding_in_pipeline_split;
       layout.account_for_loss_in_pipeline_split = piped.split.account_for_loss_in_pipeline_split;
-      families.push_back(layout);
+      settings.push_back(layout);
     }
   }
-  return families;
+  return settings;
 }
 
-std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family) {
-  std::vector<Layout> settings = settings_of(space, SearchLevel::stage, family);
+std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& pipeline) {
+  std::vector<Layout> settings = settings_of(space, SearchLevel::stage, pipeline);
   for (Layout& layout : settings) {
     if (layout.recompute_num_layers > 0) layout.recompute_method = RecomputeMethod::block;
   }
   return settings;
 }
 
-std::vector<Layout> data_settings(const SearchSpace& space, const Layout& cell) {
-  return settings_of(space, SearchLevel::data, cell);
+std::vector<Layout> data_settings(const SearchSpace& space, const Layout& sizes) {
+  return settings_of(space, SearchLevel::data, sizes);
 }
 
 Layout with_data_setting(Layout stage, const Layout& data) {
@@ -343,13 +348,13 @@ Layout with_data_setting(Layout stage, const Layout& data) {
   return stage;
 }
 
-std::vector<Layout> members_of(const SearchSpace& space, const Layout& family) {
-  const std::vector<Layout> data = data_settings(space, family);
-  std::vector<Layout> members;
-  for (const Layout& stage : stage_settings(space, family)) {
-    for (const Layout& setting : data) members.push_back(with_data_setting(stage, setting));
+std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline) {
+  const std::vector<Layout> data = data_settings(space, pipeline);
+  std::vector<Layout> layouts;
+  for (const Layout& stage : stage_settings(space, pipeline)) {
+    for (const Layout& setting : data) layouts.push_back(with_data_setting(stage, setting));
   }
-  return members;
+  return layouts;
 }
 
 }  // namespace meshwright::planner

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of a search space, in a fixed order: cells (tensor, pipeline, context, expert sizes
-// that multiply to the GPU count, and the rank order), families within a cell (schedule, virtual
-// size, split of the layers, micro-batch), and the settings of a family's switches: those of a
-// stage, then those of the data-parallel side.
+// The layouts of a search space, in a fixed order: parallel sizes (tensor, pipeline, context,
+// expert sizes that multiply to the GPU count, and the rank order), pipeline settings of these
+// (schedule, virtual size, split of the layers, micro-batch), and the settings of the switches:
+// those of a stage, then those of the data-parallel side.
 //
 // Axes that the space leaves empty get defaults. Tensor: powers of two and divisors of a node, up
 // to the attention heads. Pipeline: divisors of the GPU count up to the layers. Schedule: 1f1b, and
@@ -22,29 +22,32 @@
 
 namespace meshwright::planner {
 
-struct Cell {
+// Their product is the GPU count (expert parallelism takes data ranks).
+struct ParallelSizes {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, data = 1;
   RankOrder rank_order = Layout{}.rank_order;
   Layout defaults;  // the framework's
 };
 
 // Throws InputError when the space holds a value that its field cannot have.
-std::vector<Cell> cells_of(const Model& model, const Cluster& cluster, const SearchSpace& space);
+std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
+                                             const SearchSpace& space);
 
-// Layouts of a cell that differ in more than switches; switches have their defaults.
-std::vector<Layout> families_of(const Model& model, const Job& job, const SearchSpace& space,
-                                const Cell& cell);
+// Every pipeline setting of some parallel sizes; switches have their defaults.
+std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,
+                                      const ParallelSizes& sizes);
 
-// A family's settings of what a stage computes and sends; the data-parallel side has its defaults.
-std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& family);
+// A pipeline setting with every setting of what a stage computes and sends; the data-parallel side
+// has its defaults.
+std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& pipeline);
 // The settings of the data-parallel side (ZeRO, shards, overlap, optimizer offload): they depend on
-// the cell's sizes alone. Everything else is the cell's.
-std::vector<Layout> data_settings(const SearchSpace& space, const Layout& cell);
+// the parallel sizes alone. Everything else is as in `sizes`.
+std::vector<Layout> data_settings(const SearchSpace& space, const Layout& sizes);
 // One of each put together.
 Layout with_data_setting(Layout stage, const Layout& data);
 
-// The family's layouts: every stage setting with every data setting.
-std::vector<Layout> members_of(const SearchSpace& space, const Layout& family);
+// Of a pipeline setting every stage setting with every data setting.
+std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline);
 
 // Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the
 // layout: gradients overlap where there are data ranks, parameters where the optimizer is sharded,

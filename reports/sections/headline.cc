@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
@@ -21,14 +22,15 @@ double tokens_per_step(const Job& job) {
 struct Training {
   Seconds time;
   double gpu_hours = 0.0;
-  double cost = 0.0;  // 0: no price stated
+  std::optional<double> cost;
 };
 
 Training training(const planner::Plan& plan, const Estimate& best) {
-  const double steps = plan.job.train_tokens / tokens_per_step(plan.job);
+  const double steps = *plan.job.train_tokens / tokens_per_step(plan.job);
   const Seconds time = best.step_time * steps;
   const double gpu_hours = time / seconds(3600) * world_size(best.layout);
-  return {time, gpu_hours, gpu_hours * plan.cluster.price_per_gpu_hour};
+  const auto price = plan.cluster.price_per_gpu_hour;
+  return {time, gpu_hours, price ? std::optional(gpu_hours * *price) : std::nullopt};
 }
 
 // Layouts that the prediction cannot tell from the best one.
@@ -65,9 +67,9 @@ std::string verdict(const planner::Plan& plan) {
       seconds_text(best.step_time_high), significant(best.tokens_per_second_per_gpu),
       percent_text(best.model_flops_utilization), memory_text(best.peak_memory()),
       memory_text(plan.cluster.device.memory));
-  if (plan.job.train_tokens > 0.0) {
+  if (plan.job.train_tokens) {
     const Training t = training(plan, best);
-    text += fmt::format(" {} tokens take {}, {} GPU-hours.", si_text(plan.job.train_tokens),
+    text += fmt::format(" {} tokens take {}, {} GPU-hours.", si_text(*plan.job.train_tokens),
                         duration_text(t.time), si_text(t.gpu_hours));
   }
   return text;
@@ -150,13 +152,13 @@ Json tiles(const planner::Plan& plan) {
       tile("memory", "Memory headroom", memory_text(free),
            fmt::format("{} of {} used ({})", memory_text(best.peak_memory()), memory_text(capacity),
                        percent_text(best.peak_memory() / capacity))));
-  if (plan.job.train_tokens > 0.0) {
+  if (plan.job.train_tokens) {
     const Training t = training(plan, best);
     std::string detail = fmt::format("{} GPU-hours for {} tokens", si_text(t.gpu_hours),
-                                     si_text(plan.job.train_tokens));
-    if (t.cost > 0.0) {
-      detail += fmt::format(", {} at {} a GPU-hour", si_text(t.cost),
-                            significant(plan.cluster.price_per_gpu_hour, 3));
+                                     si_text(*plan.job.train_tokens));
+    if (t.cost) {
+      detail += fmt::format(", {} at {} a GPU-hour", si_text(*t.cost),
+                            significant(*plan.cluster.price_per_gpu_hour, 3));
     }
     json.push_back(tile("training", "Time to train", duration_text(t.time), detail));
   }
@@ -194,12 +196,12 @@ Json summary(const planner::Plan& plan) {
             {"provenance", name_of(best.provenance)},
             {"provenance_shares", provenance_shares(best)},
             {"layouts_within_interval", contenders(plan)}};
-  if (plan.job.train_tokens > 0.0) {
+  if (plan.job.train_tokens) {
     const Training t = training(plan, best);
-    json["train_tokens"] = plan.job.train_tokens;
+    json["train_tokens"] = *plan.job.train_tokens;
     json["train_seconds"] = t.time.value();
     json["gpu_hours"] = t.gpu_hours;
-    if (t.cost > 0.0) json["cost"] = t.cost;
+    if (t.cost) json["cost"] = *t.cost;
   }
   return json;
 }

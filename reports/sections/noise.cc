@@ -17,9 +17,9 @@ struct Kind {
   Json points = Json::array();  // [median seconds, relative spread]
 };
 
-double number_or(const nlohmann::json& json, const char* key, double otherwise) {
+double number_or(const nlohmann::json& json, const char* key, double default_value) {
   const auto found = json.find(key);
-  return found != json.end() && found->is_number() ? found->get<double>() : otherwise;
+  return found != json.end() && found->is_number() ? found->get<double>() : default_value;
 }
 
 void add(std::map<std::string, Kind>& kinds, const nlohmann::json& point) {

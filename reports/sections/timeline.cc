@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::size_t kMostEvents = 6000;  // beyond, a page gets slow and a reader sees nothing
 
-std::string_view work_name(Work work) {
-  switch (work) {
-    case Work::forward:
+std::string_view pass_name(Pass pass) {
+  switch (pass) {
+    case Pass::forward:
       return "forward";
-    case Work::backward:
+    case Pass::backward:
       return "backward";
-    case Work::backward_input:
+    case Pass::backward_input:
       return "backward_input";
-    case Work::backward_weight:
+    case Pass::backward_weight:
       break;
   }
   return "backward_weight";
@@ -52,7 +52,7 @@ double rounded(Seconds time) { return std::round(time.value() * 1e7) / 1e7; }
 Json events_of(const Timeline& timeline) {
   Json events = Json::array();
   for (const TimelineEvent& e : timeline.events) {
-    events.push_back({e.stage, rounded(e.begin), rounded(e.end), work_name(e.instruction.work),
+    events.push_back({e.stage, rounded(e.begin), rounded(e.end), pass_name(e.instruction.pass),
                       e.instruction.micro_batch, e.instruction.chunk});
   }
   return events;

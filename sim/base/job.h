@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/base/enum_names.h"
@@ -60,7 +61,7 @@ struct Job {
   bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
   bool causal = true;                      // fused kernels skip the masked half
   int make_vocab_size_divisible_by = 128;
-  double train_tokens = 0.0;  // 0: not stated
+  std::optional<double> train_tokens;
 
   bool operator==(const Job&) const = default;
 };

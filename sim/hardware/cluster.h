@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -104,8 +105,8 @@ struct Cluster {
   int nodes_per_pod = 0;    // nodes below one set of spine switches; 0: one set for all (2 levels)
   double spine_oversubscription = 1.0;  // leaf ports down / up
   double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
-  double price_per_gpu_hour = 0.0;      // 0: not stated
-  Framework framework;                  // what the training software adds
+  std::optional<double> price_per_gpu_hour;
+  Framework framework;  // what the training software adds
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
   // NICs that devices share, or sets of NICs that one device has to itself: each is one rail.

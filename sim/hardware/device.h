@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,7 +108,7 @@ struct Device {
   // Clock of a long training step over the clock at which single GEMMs were measured: GEMMs and
   // fused attention take 1 / this as long in a step. Power caps it.
   double sustained_clock_fraction = 1.0;
-  double power_watts = 0.0;  // 0: not stated
+  std::optional<double> power_watts;
 };
 
 }  // namespace meshwright

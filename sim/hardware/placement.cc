@@ -161,8 +161,8 @@ Placement place_ranks(const std::vector<int>& ranks, const Cluster& cluster) {
     pod = block_of(node, cluster.nodes_per_pod);
   }
   const int island = std::max(1, cluster.gpus_per_island), node = cluster.gpus_per_node;
-  const bool together = ranks.front() % node / island == ranks.back() % node / island;
-  p.in_island = p.in_island && p.num_nodes == 1 && together;
+  const bool same_island = ranks.front() % node / island == ranks.back() % node / island;
+  p.in_island = p.in_island && p.num_nodes == 1 && same_island;
   return p;
 }
 

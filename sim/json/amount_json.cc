@@ -35,14 +35,14 @@ void write_amount(Json& json, std::string_view name, double value, const Unit& u
   json[key_of(name, unit.base_suffix)] = value;
 }
 
-double read_amount(ObjectReader& reader, std::string_view name, const Unit& unit, double otherwise,
-                   NumberRange range) {
+double read_amount(ObjectReader& reader, std::string_view name, const Unit& unit,
+                   double default_value, NumberRange range) {
   const std::string friendly = key_of(name, unit.suffix), base = key_of(name, unit.base_suffix);
   if (reader.has(friendly) && reader.has(base)) {
     reader.fail(base, fmt::format("is given beside {}", friendly), "keep one of the two");
   }
   if (reader.has(friendly)) return to_base(reader.required_number(friendly, range), unit);
-  return reader.optional_number(base, otherwise, range);
+  return reader.optional_number(base, default_value, range);
 }
 double require_amount(ObjectReader& reader, std::string_view name, const Unit& unit) {
   const NumberRange positive{.low = 0.0, .low_excluded = true};

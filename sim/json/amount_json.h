@@ -28,9 +28,9 @@ inline constexpr Unit kMicroseconds{"_us", 1e6, "_seconds"};
 inline constexpr Unit kNanoseconds{"_ns", 1e9, "_seconds"};
 
 void write_amount(Json& json, std::string_view name, double value, const Unit& unit);
-// In base units; `otherwise` when neither key is there.
-double read_amount(ObjectReader& reader, std::string_view name, const Unit& unit, double otherwise,
-                   NumberRange range = {});
+// In base units; `default_value` when neither key is there.
+double read_amount(ObjectReader& reader, std::string_view name, const Unit& unit,
+                   double default_value, NumberRange range = {});
 // Required, and more than zero.
 double require_amount(ObjectReader& reader, std::string_view name, const Unit& unit);
 

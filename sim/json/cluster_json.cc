@@ -131,7 +131,7 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
                                                     c.spine_oversubscription, {1.0, 1000.0, false});
   c.core_oversubscription = reader.optional_number("core_oversubscription", c.core_oversubscription,
                                                    {1.0, 1000.0, false});
-  c.price_per_gpu_hour = reader.optional_number("price_per_gpu_hour", c.price_per_gpu_hour);
+  c.price_per_gpu_hour = reader.stated_number("price_per_gpu_hour");
   if (reader.has("framework")) {
     c.framework =
         framework_from_json(reader.member("framework"), file, reader.pointer_to("framework"));
@@ -158,7 +158,7 @@ Json to_json(const Cluster& c) {
   j["nodes_per_pod"] = c.nodes_per_pod;
   j["spine_oversubscription"] = c.spine_oversubscription;
   j["core_oversubscription"] = c.core_oversubscription;
-  j["price_per_gpu_hour"] = c.price_per_gpu_hour;
+  j["price_per_gpu_hour"] = c.price_per_gpu_hour.value_or(0.0);
   if (!(c.framework == Framework{})) j["framework"] = to_json(c.framework);
   return j;
 }

@@ -150,7 +150,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   d.host_link = bytes_per_second(read_amount(reader, "host_link", kGigabytesPerSecond, 0.0));
   d.sustained_clock_fraction = reader.optional_number("sustained_clock_fraction",
                                                       d.sustained_clock_fraction, {0.0, 1.0, true});
-  d.power_watts = reader.optional_number("power_watts", d.power_watts);
+  d.power_watts = reader.stated_number("power_watts");
   d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
   if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
   d.attention = read_each<AttentionRate>(reader, "attention", read_attention);
@@ -172,7 +172,7 @@ Json to_json(const Device& d) {
   j["overlap_slowdown"] = d.overlap_slowdown;
   write_amount(j, "host_link", d.host_link.value(), kGigabytesPerSecond);
   j["sustained_clock_fraction"] = d.sustained_clock_fraction;
-  j["power_watts"] = d.power_watts;
+  j["power_watts"] = d.power_watts.value_or(0.0);
   write_each<GemmModel>(j, "gemm", d.gemm, write_gemm);
   write_each<AttentionRate>(j, "attention", d.attention, write_attention);
   write_each<KernelRate>(j, "kernels", d.kernels, write_kernel);

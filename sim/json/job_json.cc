@@ -38,7 +38,7 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(
       "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
-  job.train_tokens = reader.optional_number("train_tokens", job.train_tokens);
+  job.train_tokens = reader.stated_number("train_tokens");
   reader.finish({"source"});
   return job;
 }
@@ -61,7 +61,7 @@ Json to_json(const Job& job) {
   json["fp8_param_gather"] = job.fp8_param_gather;
   json["causal"] = job.causal;
   json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
-  json["train_tokens"] = job.train_tokens;
+  json["train_tokens"] = job.train_tokens.value_or(0.0);
   return json;
 }
 

@@ -141,8 +141,8 @@ int ObjectReader::required_int(std::string_view key, IntRange range) {
   return static_cast<int>(number);
 }
 
-int ObjectReader::optional_int(std::string_view key, int otherwise, IntRange range) {
-  return has(key) ? required_int(key, range) : otherwise;
+int ObjectReader::optional_int(std::string_view key, int default_value, IntRange range) {
+  return has(key) ? required_int(key, range) : default_value;
 }
 
 // Below this a divisor makes infinities of ordinary numbers; nothing physical is as small.
@@ -161,13 +161,19 @@ double ObjectReader::required_number(std::string_view key, NumberRange range) {
   return number;
 }
 
-double ObjectReader::optional_number(std::string_view key, double otherwise, NumberRange range) {
-  return has(key) ? required_number(key, range) : otherwise;
+double ObjectReader::optional_number(std::string_view key, double default_value,
+                                     NumberRange range) {
+  return has(key) ? required_number(key, range) : default_value;
 }
 
-bool ObjectReader::optional_bool(std::string_view key, bool otherwise) {
+std::optional<double> ObjectReader::stated_number(std::string_view key) {
+  const double number = optional_number(key, 0.0);
+  return number > 0.0 ? std::optional(number) : std::nullopt;
+}
+
+bool ObjectReader::optional_bool(std::string_view key, bool default_value) {
   const nlohmann::json* value = find(key);
-  if (value == nullptr) return otherwise;
+  if (value == nullptr) return default_value;
   if (!value->is_boolean()) fail(key, fmt::format("must be true or false, is {}", shown(*value)));
   return value->get<bool>();
 }
@@ -178,8 +184,8 @@ std::string ObjectReader::required_string(std::string_view key) {
   return value.get<std::string>();
 }
 
-std::string ObjectReader::optional_string(std::string_view key, std::string otherwise) {
-  return has(key) ? required_string(key) : std::move(otherwise);
+std::string ObjectReader::optional_string(std::string_view key, std::string default_value) {
+  return has(key) ? required_string(key) : std::move(default_value);
 }
 
 ObjectReader ObjectReader::required_object(std::string_view key) {

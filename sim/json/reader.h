@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,20 +38,22 @@ class ObjectReader {
   [[nodiscard]] const nlohmann::json& member(std::string_view key);  // required, any type
 
   int required_int(std::string_view key, IntRange range = {});
-  int optional_int(std::string_view key, int otherwise, IntRange range = {});
+  int optional_int(std::string_view key, int default_value, IntRange range = {});
   double required_number(std::string_view key, NumberRange range = {});
-  double optional_number(std::string_view key, double otherwise, NumberRange range = {});
-  bool optional_bool(std::string_view key, bool otherwise);
+  double optional_number(std::string_view key, double default_value, NumberRange range = {});
+  // Nothing where the key is absent or 0: files say 0 for what is not stated.
+  std::optional<double> stated_number(std::string_view key);
+  bool optional_bool(std::string_view key, bool default_value);
   std::string required_string(std::string_view key);
-  std::string optional_string(std::string_view key, std::string otherwise);
+  std::string optional_string(std::string_view key, std::string default_value);
   ObjectReader required_object(std::string_view key);
   const nlohmann::json& required_array(std::string_view key);
   // None where the key is not there.
   std::vector<std::string> optional_strings(std::string_view key);
 
   template <typename Enum, typename Names>
-  Enum optional_enum(std::string_view key, Enum otherwise, const Names& names) {
-    if (!has(key)) return otherwise;
+  Enum optional_enum(std::string_view key, Enum default_value, const Names& names) {
+    if (!has(key)) return default_value;
     const std::string text = required_string(key);
     std::vector<std::string_view> allowed;
     for (const auto& entry : names) {

@@ -33,9 +33,9 @@ enum class CostPart : std::uint8_t {
   data,        // data_cost(), optimizer_cost(), static_memory(): once a step, of a given stage
 };
 
-// Where in a search a field has one value: in all of a cell; in a family of a cell; in a setting of
-// a family's stages; in a setting of its data-parallel side.
-enum class SearchLevel : std::uint8_t { cell, family, stage, data, not_searched };
+// Which of a search's nested settings a field belongs to: the parallel sizes, the pipeline, what a
+// stage computes and sends, or the data-parallel side (planner/search/space.h).
+enum class SearchLevel : std::uint8_t { parallel_sizes, pipeline, stage, data, not_searched };
 
 // What a field of a type may be, beside what the type says.
 template <typename T>
@@ -138,57 +138,58 @@ constexpr FieldValues<int> kOrNone{.low = 0};
 inline constexpr std::tuple kRows{
     field(&L::tensor_parallel_size, "tensor_parallel_size", "tp")
         .read(placement, units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::cell, "--tp",
+        .axis(SearchLevel::parallel_sizes, "--tp",
               "Tensor-parallel sizes; default: powers of two and divisors of a node"),
     field(&L::pipeline_parallel_size, "pipeline_parallel_size", "pp")
         .read(placement, shape, memory, send, data)
-        .axis(SearchLevel::cell, "--pp",
+        .axis(SearchLevel::parallel_sizes, "--pp",
               "Pipeline-parallel sizes; default: divisors of the GPU count"),
     field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
         .read(shape)
-        .axis(SearchLevel::family, "--vpp",
+        .axis(SearchLevel::pipeline, "--vpp",
               "Model chunks a stage; default: divisors of a stage's layers"),
     field(&L::data_parallel_size, "data_parallel_size", "dp")
         .read(placement, memory, send, data)
-        .fixed_in(SearchLevel::cell),
+        .fixed_in(SearchLevel::parallel_sizes),
     field(&L::context_parallel_size, "context_parallel_size", "cp")
         .read(placement, units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::cell, "--cp", "Context-parallel sizes; default: 1"),
+        .axis(SearchLevel::parallel_sizes, "--cp", "Context-parallel sizes; default: 1"),
     field(&L::expert_parallel_size, "expert_parallel_size", "ep")
         .read(placement, units, unit_bytes, memory, data)
-        .axis(SearchLevel::cell, "--ep", "Expert-parallel sizes; default: divisors of the experts"),
+        .axis(SearchLevel::parallel_sizes, "--ep",
+              "Expert-parallel sizes; default: divisors of the experts"),
     field(&L::expert_tensor_parallel_size, "expert_tensor_parallel_size", "etp")
         .among(kOrNone)
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::stage, "--etp", "Expert-tensor-parallel sizes; default: as tensor"),
     field(&L::micro_batch_size, "micro_batch_size", "mbs")
         .read(units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::family, "--mbs", "Micro-batch sizes; default: powers of two"),
+        .axis(SearchLevel::pipeline, "--mbs", "Micro-batch sizes; default: powers of two"),
     field(&L::sequence_parallel, "sequence_parallel", "sp")
         .read(units, unit_bytes, memory, send, data)
         .axis(SearchLevel::stage, "--sp", "Sequence parallel: true, false; default: both"),
     field(&L::schedule, "schedule")
         .among({kPipelineScheduleNames})
         .read(shape, memory, data)
-        .axis(SearchLevel::family, "--schedule", "default: 1f1b and interleaved")
+        .axis(SearchLevel::pipeline, "--schedule", "default: 1f1b and interleaved")
         .implied_by(
             [](const Layout& l) { return implied_schedule(l.virtual_pipeline_parallel_size); }),
     field(&L::pipeline_engine, "pipeline_engine").among({kPipelineEngineNames}).read(shape),
     field(&L::num_layers_in_first_pipeline_stage, "num_layers_in_first_pipeline_stage", "first")
         .among(kOrNone)
         .read(shape)
-        .fixed_in(SearchLevel::family),
+        .fixed_in(SearchLevel::pipeline),
     field(&L::num_layers_in_last_pipeline_stage, "num_layers_in_last_pipeline_stage", "last")
         .among(kOrNone)
         .read(shape)
-        .fixed_in(SearchLevel::family),
+        .fixed_in(SearchLevel::pipeline),
     field(&L::account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split")
         .read(shape)
-        .fixed_in(SearchLevel::family)
+        .fixed_in(SearchLevel::pipeline)
         .shared_by_most(),
     field(&L::account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split")
         .read(shape)
-        .fixed_in(SearchLevel::family)
+        .fixed_in(SearchLevel::pipeline)
         .shared_by_most(),
     field(&L::cp_comm_type, "cp_comm_type")
         .among({kContextParallelAlgorithmNames})
@@ -252,7 +253,7 @@ inline constexpr std::tuple kRows{
     field(&L::rank_order, "rank_order", "order")
         .among({kLauncherRankOrderNames})
         .read(placement, send, data)
-        .axis(SearchLevel::cell, "--rank-order",
+        .axis(SearchLevel::parallel_sizes, "--rank-order",
               "default: the first; the second is --use-tp-pp-dp-mapping")};
 
 }  // namespace layout_fields

@@ -11,17 +11,17 @@
 
 namespace meshwright {
 
-// What a cache's layouts have in common, so that its keys can leave it out. Within a cell or a
-// family of a search the data-parallel side has its defaults, too.
-enum class KeyScope { any_layout, cell, family };
+// What a cache's layouts have in common, so that its keys can leave it out. Within some parallel
+// sizes or a pipeline setting of a search the data-parallel side has its defaults, too.
+enum class KeyScope { any_layout, parallel_sizes, pipeline };
 
 constexpr bool varies(SearchLevel level, KeyScope scope) {
   switch (level) {
-    case SearchLevel::cell:
+    case SearchLevel::parallel_sizes:
     case SearchLevel::data:
       return scope == KeyScope::any_layout;
-    case SearchLevel::family:
-      return scope != KeyScope::family;
+    case SearchLevel::pipeline:
+      return scope != KeyScope::pipeline;
     case SearchLevel::stage:
     case SearchLevel::not_searched:
       return true;

@@ -45,7 +45,7 @@ PipelineShape pipeline_shape(const Model& model, const Layout& layout) {
   shape.chunks_per_stage = static_cast<int>(stages.front().chunks.size());
   for (int i = 0; i < shape.num_stages; ++i) {
     const Stage& stage = stages[static_cast<std::size_t>(i)];
-    std::vector<ChunkShare> chunks;
+    std::vector<ChunkRun> chunks;
     for (const Chunk& chunk : stage.chunks) {
       const int kind = index_of(shape.chunks, kind_of(model, chunk, stage.num_layers()));
       if (!chunks.empty() && chunks.back().kind == kind) {

@@ -26,10 +26,10 @@ struct ChunkKind {
   bool operator==(const ChunkKind&) const = default;
 };
 
-struct ChunkShare {
+struct ChunkRun {
   int kind = 0;  // index into PipelineShape::chunks
   int count = 1;
-  bool operator==(const ChunkShare&) const = default;
+  bool operator==(const ChunkRun&) const = default;
 };
 
 // Neighbouring stages that hold the same kinds of chunks, in the same order.
@@ -38,7 +38,7 @@ struct StageRun {
   unsigned kinds = 0;  // of its layers
   int first = 0;
   int count = 1;
-  std::vector<ChunkShare> chunks;  // of a stage, neighbouring equal ones together
+  std::vector<ChunkRun> chunks;  // of a stage, neighbouring equal ones together
   [[nodiscard]] int last() const { return first + count - 1; }
 };
 

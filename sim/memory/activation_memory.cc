@@ -130,9 +130,9 @@ Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& la
   return sum * (1 + model.mtp_num_layers) + mtp_activation_bytes(model, job, layout);
 }
 
-ChunkActivations chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
-                                   const Chunk& chunk) {
-  ChunkActivations sum;
+HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
+                            const Chunk& chunk) {
+  HeldBytes sum;
   for (const LayerRun& run : layers) {
     sum.whole += run.count * kept_bytes(run.layer, units);
     sum.weight_only += run.count * units.layers[kind_index(run.layer.kind)].weight_gradient;

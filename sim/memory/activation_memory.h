@@ -66,14 +66,14 @@ struct LogitsBytes {
 LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout);
 
 // One micro-batch of one chunk.
-struct ChunkActivations {
+struct HeldBytes {
   Bytes whole;               // from forward to the input gradient, without logits
   Bytes logits;              // the same of logits and loss
   Bytes weight_only;         // from the input gradient to the weight gradient
   Bytes weight_only_logits;  // the logits' gradient, meanwhile
 };
-ChunkActivations chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
-                                   const Chunk& chunk);
+HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
+                            const Chunk& chunk);
 
 // The embedding: token ids, masks, norm.
 Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout);

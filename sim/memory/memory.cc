@@ -81,11 +81,11 @@ std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& 
          layout.tensor_parallel_size;
 }
 
-void add_workspace(StageMemory& memory, const RunningWork& running,
+void add_workspace(StageMemory& memory, const RunningPass& running,
                    const std::vector<ChunkMemory>& chunks) {
   const ChunkMemory& chunk = chunks[static_cast<std::size_t>(running.chunk)];
-  const Workspace& needed = running.work == Work::forward           ? chunk.forward
-                            : running.work == Work::backward_weight ? chunk.weight
+  const Workspace& needed = running.pass == Pass::forward           ? chunk.forward
+                            : running.pass == Pass::backward_weight ? chunk.weight
                                                                     : chunk.backward;
   memory.activations += needed.activations;
   memory.recompute_workspace += needed.recompute;
@@ -213,11 +213,11 @@ std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& la
   return chunks;
 }
 
-StageMemory held_memory(const std::vector<ChunkHeld>& held,
+StageMemory held_memory(const std::vector<HeldMicroBatches>& held,
                         const std::vector<ChunkMemory>& chunks) {
   StageMemory memory;
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const ChunkActivations& one = chunks[c].held;
+    const HeldBytes& one = chunks[c].held;
     const double whole = held[c].whole;
     const double weight_only = held[c].weight_only;
     memory.activations += whole * one.whole + weight_only * one.weight_only;
@@ -226,10 +226,10 @@ StageMemory held_memory(const std::vector<ChunkHeld>& held,
   return memory;
 }
 
-StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks) {
-  StageMemory memory = held_memory(moment.held, chunks);
-  add_workspace(memory, moment.running, chunks);
-  if (moment.beside) add_workspace(memory, *moment.beside, chunks);
+StageMemory memory_at(const InFlightState& state, const std::vector<ChunkMemory>& chunks) {
+  StageMemory memory = held_memory(state.held, chunks);
+  add_workspace(memory, state.running, chunks);
+  if (state.beside) add_workspace(memory, *state.beside, chunks);
   return memory;
 }
 
@@ -251,10 +251,10 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
 }
 
 StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
-                          const std::vector<Moment>& moments) {
+                          const std::vector<InFlightState>& states) {
   StageMemory peak;
-  for (const Moment& moment : moments) {
-    const StageMemory now = memory_at(moment, chunks);
+  for (const InFlightState& state : states) {
+    const StageMemory now = memory_at(state, chunks);
     if (now.total() > peak.total()) peak = now;
   }
   peak.operator_workspace += standing.operator_workspace;
@@ -265,14 +265,14 @@ StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMe
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index) {
   const UnitBytes units = unit_bytes(model, job, layout);
-  const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
-                                        num_micro_batches(job.global_batch_size, layout),
-                                        static_cast<int>(stage.chunks.size()), stage_index);
+  const auto states = in_flight_states(layout.schedule, layout.pipeline_parallel_size,
+                                       num_micro_batches(job.global_batch_size, layout),
+                                       static_cast<int>(stage.chunks.size()), stage_index);
   return moving_memory(standing_memory(units, layout, kinds_of(model, stage)),
-                       chunk_memories(units, layout, chunk_groups(model, layout, stage)), moments);
+                       chunk_memories(units, layout, chunk_groups(model, layout, stage)), states);
 }
 
-StageMemory together(const StageMemory& fixed, StageMemory moving) {
+StageMemory stage_memory(const StageMemory& fixed, StageMemory moving) {
   moving.weights = fixed.weights;
   moving.gradients = fixed.gradients;
   moving.optimizer = fixed.optimizer;
@@ -282,8 +282,8 @@ StageMemory together(const StageMemory& fixed, StageMemory moving) {
 
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index) {
-  return together(static_memory(model, job, layout, stage),
-                  moving_memory(model, job, layout, stage, stage_index));
+  return stage_memory(static_memory(model, job, layout, stage),
+                      moving_memory(model, job, layout, stage, stage_index));
 }
 
 // SimuMax's 22 published Megatron runs on B200 (docs/b200, release 1.2) set 1.056 to 1.063 bytes of

@@ -4,8 +4,8 @@
 // Two parts. Parameters, gradients, optimizer and gather buffers do not change during a step
 // (Megatron docs dist_optimizer.md and ZeRO, arXiv 1910.02054); they depend on the data size.
 // The rest does, and depends on tensor, context and expert size, micro-batches, recompute and
-// schedule alone: peak = max over the stage's moments of
-//   sum over chunks (micro-batches held x bytes a micro-batch) + what runs at that moment needs.
+// schedule alone: peak = max over the states of the stage's program of
+//   sum over chunks (micro-batches held x bytes a micro-batch) + what runs in that state needs.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@
 #include "sim/memory/activation_memory.h"
 #include "sim/memory/workspace.h"
 #include "sim/model/model.h"
-#include "sim/schedule/moments.h"
+#include "sim/schedule/in_flight.h"
 
 namespace meshwright {
 
@@ -71,7 +71,7 @@ Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, cons
 
 // One chunk's bytes: a micro-batch's, and what each kind of work needs beside.
 struct ChunkMemory {
-  ChunkActivations held;
+  HeldBytes held;
   Workspace forward, backward, weight;
 };
 // The chunks of a stage, neighbours that weigh the same as one: the middle ones of an interleaved
@@ -89,9 +89,10 @@ ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const Chu
 // Every chunk by itself.
 std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
                                         const ChunkGroups& groups);
-// What stands in memory for backward; and at a moment, with what runs.
-StageMemory held_memory(const std::vector<ChunkHeld>& held, const std::vector<ChunkMemory>& chunks);
-StageMemory memory_at(const Moment& moment, const std::vector<ChunkMemory>& chunks);
+// What stands in memory for backward; and in a state, with what runs.
+StageMemory held_memory(const std::vector<HeldMicroBatches>& held,
+                        const std::vector<ChunkMemory>& chunks);
+StageMemory memory_at(const InFlightState& state, const std::vector<ChunkMemory>& chunks);
 
 // Beside them, whatever runs: weight gradients' placeholders, and buffers of communication. `kinds`
 // of layers are the stage's.
@@ -104,13 +105,13 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
                           const Stage& stage);
 // What comes and goes, at its peak: activations, workspaces, logits, and what stands beside them.
 // Does not depend on ZeRO or the data size, but for the number of micro-batches that this leaves.
-// `moments` are the stage's schedule_moments, grouped as `chunks` are.
+// `states` are the stage's in_flight_states, grouped as `chunks` are.
 StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
-                          const std::vector<Moment>& moments);
+                          const std::vector<InFlightState>& states);
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index);
 // Both.
-StageMemory together(const StageMemory& fixed, StageMemory moving);
+StageMemory stage_memory(const StageMemory& fixed, StageMemory moving);
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
 

@@ -108,7 +108,7 @@ Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
   largest = larger(largest, layers_backward(units, layout, layers, chunk, freed));
   if (chunk.embedding) {
     // The table's gradient, when nothing else of the micro-batch is left.
-    const ChunkActivations kept = chunk_activations(units, layers, chunk);
+    const HeldBytes kept = chunk_activations(units, layers, chunk);
     const Workspace table{
         Bytes{} - kept.whole, {}, units.logits.weight_gradient, Bytes{} - kept.logits};
     largest = larger(largest, table);

@@ -38,7 +38,7 @@ inline constexpr RuleRow kBatchRules[]{
          }},
     {.name = "sequence_divides_by_context_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int cp = in.layout.context_parallel_size;
        return cp == 1 ? std::nullopt : must_divide(in.job.seq_length, std::int64_t{2} * cp);
      },
@@ -54,10 +54,11 @@ inline constexpr RuleRow kBatchRules[]{
          }},
     {.name = "ulysses_heads_divide_by_context_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int ranks = all_to_all_ranks(in.layout), tp = in.layout.tensor_parallel_size;
        if (in.model.num_attention_heads == 0) return std::nullopt;
-       if (const Found found = must_divide(in.model.num_attention_heads / tp, ranks)) return found;
+       if (const CheckResult result = must_divide(in.model.num_attention_heads / tp, ranks))
+         return result;
        return must_divide(std::max(1, in.model.num_query_groups / tp), ranks);
      },
      .requirement = "With cp_comm_type a2a, the heads and key-value heads of one tensor rank must "
@@ -83,13 +84,13 @@ inline constexpr RuleRow kBatchRules[]{
          }},
     {.name = "hierarchical_context_size_divides",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int cp = in.layout.context_parallel_size;
        if (cp == 1 || in.layout.cp_comm_type != ContextParallelAlgorithm::a2a_p2p) {
          return std::nullopt;
        }
        const int inner = in.layout.hierarchical_context_parallel_size;
-       return inner < 1 ? Found{missed(inner, cp)} : must_divide(cp, inner);
+       return inner < 1 ? CheckResult{missed(inner, cp)} : must_divide(cp, inner);
      },
      .requirement = "With cp_comm_type a2a+p2p, hierarchical_context_parallel_size must be at "
                     "least 1 and divide context_parallel_size.",

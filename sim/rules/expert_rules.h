@@ -9,7 +9,7 @@ namespace meshwright {
 inline constexpr RuleRow kExpertRules[]{
     {.name = "experts_divide_by_expert_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!in.model.moe) return std::nullopt;
        return must_divide(in.model.moe->num_moe_experts, in.layout.expert_parallel_size);
      },
@@ -24,12 +24,12 @@ inline constexpr RuleRow kExpertRules[]{
          }},
     {.name = "expert_parallel_needs_experts",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (in.model.moe) return std::nullopt;
        if (l.expert_parallel_size > 1) return missed(l.expert_parallel_size, 0);
        const int etp = expert_tensor_size(l);
-       return etp == l.tensor_parallel_size ? Found{} : missed(etp, 0);
+       return etp == l.tensor_parallel_size ? CheckResult{} : missed(etp, 0);
      },
      .requirement = "expert_parallel_size > 1 or an expert_tensor_parallel_size of its own needs a "
                     "mixture-of-experts model.",
@@ -44,7 +44,7 @@ inline constexpr RuleRow kExpertRules[]{
          }},
     {.name = "expert_mesh_divides_world",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (!in.model.moe) return std::nullopt;
        return must_divide(l.tensor_parallel_size * l.data_parallel_size * l.context_parallel_size,
@@ -66,7 +66,7 @@ inline constexpr RuleRow kExpertRules[]{
          }},
     {.name = "expert_ffn_divides_by_expert_tensor_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!in.model.moe) return std::nullopt;
        return must_divide(in.model.moe->moe_ffn_hidden_size, expert_tensor_size(in.layout));
      },
@@ -80,7 +80,7 @@ inline constexpr RuleRow kExpertRules[]{
          }},
     {.name = "experts_with_tensor_parallel_need_sequence_parallel",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (!in.model.moe || l.tensor_parallel_size == 1 || l.sequence_parallel) {
          return std::nullopt;

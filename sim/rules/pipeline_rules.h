@@ -17,16 +17,16 @@ inline std::string given_layers(const Layout& l) {
 inline constexpr RuleRow kPipelineRules[]{
     {.name = "one_way_of_uneven_stages",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        const bool counts = counts_embedding_or_loss(l);
        if (l.pipeline_engine == PipelineEngine::nanotron) {
          const int given =
              l.num_layers_in_first_pipeline_stage + l.num_layers_in_last_pipeline_stage;
-         return given > 0 || counts ? Found{missed(0, given)} : std::nullopt;
+         return given > 0 || counts ? CheckResult{missed(0, given)} : std::nullopt;
        }
        const int set_stages = layer_split(in.model, l).set_stages;
-       return counts && set_stages > 0 ? Found{missed(0, set_stages)} : std::nullopt;
+       return counts && set_stages > 0 ? CheckResult{missed(0, set_stages)} : std::nullopt;
      },
      .requirement =
          "num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage exclude "
@@ -49,7 +49,7 @@ inline constexpr RuleRow kPipelineRules[]{
          }},
     {.name = "layers_divide_by_pipeline_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int stages = in.layout.pipeline_parallel_size;
        if (in.layout.pipeline_engine == PipelineEngine::nanotron) {
          return must_be_at_least(std::ssize(layers_by_cost(in.model, stages)), stages);
@@ -91,14 +91,14 @@ inline constexpr RuleRow kPipelineRules[]{
          }},
     {.name = "layers_divide_by_virtual_pipeline_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        // A mirrored stage's second chunk is another stage's, not a part of this one's layers.
        const int chunks = traits(l.schedule).mirrored() ? 1 : l.virtual_pipeline_parallel_size;
        if (chunks == 1 || l.pipeline_engine == PipelineEngine::nanotron) return std::nullopt;
        for (const int layers :
             {l.num_layers_in_first_pipeline_stage, l.num_layers_in_last_pipeline_stage}) {
-         if (const Found found = must_divide(layers, chunks)) return found;
+         if (const CheckResult result = must_divide(layers, chunks)) return result;
        }
        const LayerSplit split = layer_split(in.model, l);
        if (split.even_stages <= 0 || split.even_layers <= 0) return std::nullopt;
@@ -122,13 +122,13 @@ inline constexpr RuleRow kPipelineRules[]{
 inline constexpr RuleRow kUnevenRules[]{
     {.name = "uneven_stages_leave_layers_for_the_rest",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (in.layout.pipeline_engine == PipelineEngine::nanotron) return std::nullopt;
        const LayerSplit split = layer_split(in.model, in.layout);
        if (split.set_stages == 0) return std::nullopt;
        if (split.even_stages < 0) return missed(split.set_stages, 1);
        if (split.even_stages > 0) return must_be_at_least(split.even_layers, split.even_stages);
-       return split.even_layers == 0 ? Found{} : missed(0, split.even_layers);
+       return split.even_layers == 0 ? CheckResult{} : missed(0, split.even_layers);
      },
      .requirement =
          "num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage must leave at "

@@ -40,12 +40,12 @@ struct Missed {
   double needed = 0;
   double available = 0;
 };
-using Found = std::optional<Missed>;
+using CheckResult = std::optional<Missed>;
 
 struct RuleRow {
   std::string_view name;  // stable, snake_case, as in JSON
   RulePart part;
-  Found (*check)(const RuleInput&);
+  CheckResult (*check)(const RuleInput&);
   std::string_view requirement;  // one sentence: what must hold
   std::string_view reason;       // why, with its source
   std::string_view remedy;       // what to change
@@ -56,11 +56,11 @@ constexpr Missed missed(std::int64_t needed, std::int64_t available) {
   return {static_cast<double>(needed), static_cast<double>(available)};
 }
 // `available` must be a multiple of `divisor`.
-constexpr Found must_divide(std::int64_t available, std::int64_t divisor) {
+constexpr CheckResult must_divide(std::int64_t available, std::int64_t divisor) {
   if (available % divisor == 0) return std::nullopt;
   return missed(divisor, available);
 }
-constexpr Found must_be_at_least(std::int64_t available, std::int64_t needed) {
+constexpr CheckResult must_be_at_least(std::int64_t available, std::int64_t needed) {
   if (available >= needed) return std::nullopt;
   return missed(needed, available);
 }

@@ -43,8 +43,8 @@ constexpr std::array kTexts = texts();
 template <RulePart part, std::size_t i>
 bool is_broken(const RuleInput& in, std::optional<Violation>& violation) {
   if constexpr (kRows[i].part == part) {
-    if (const Found found = kRows[i].check(in)) {
-      violation = {static_cast<Rule>(i), found->needed, found->available};
+    if (const CheckResult result = kRows[i].check(in)) {
+      violation = {static_cast<Rule>(i), result->needed, result->available};
       return true;
     }
   }
@@ -96,8 +96,8 @@ std::optional<Violation> check_stage_switches(const Model& model, const Layout& 
 
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
                                       int gpus) {
-  if (auto found = check_sizes(model, job, layout, gpus)) return found;
-  if (auto found = check_data_switches(layout)) return found;
+  if (auto result = check_sizes(model, job, layout, gpus)) return result;
+  if (auto result = check_data_switches(layout)) return result;
   return check_stage_switches(model, layout);
 }
 

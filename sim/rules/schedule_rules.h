@@ -22,7 +22,7 @@ inline int fewest_micro_batches(const Layout& l) {
 inline constexpr RuleRow kScheduleRules[]{
     {.name = "interleaving_needs_pipeline",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!goes_in_groups(in.layout)) return std::nullopt;
        return must_be_at_least(in.layout.pipeline_parallel_size,
                                in.layout.overlap_p2p_comm ? 2 : 3);
@@ -44,7 +44,7 @@ inline constexpr RuleRow kScheduleRules[]{
          }},
     {.name = "interleaving_needs_micro_batches_multiple_of_pipeline",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!goes_in_groups(in.layout)) return std::nullopt;
        return must_divide(in.micro_batches(), in.layout.pipeline_parallel_size);
      },
@@ -77,14 +77,14 @@ inline constexpr RuleRow kScheduleRules[]{
          }},
     {.name = "schedule_fixes_virtual_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const ScheduleTraits& t = traits(in.layout.schedule);
        const int chunks = in.layout.virtual_pipeline_parallel_size;
        if (in.layout.pipeline_engine == PipelineEngine::nanotron && chunks > 1) {
          return missed(1, chunks);
        }
        if (chunks < t.fewest_chunks) return missed(t.fewest_chunks, chunks);
-       return chunks > t.most_chunks ? Found{missed(t.most_chunks, chunks)} : std::nullopt;
+       return chunks > t.most_chunks ? CheckResult{missed(t.most_chunks, chunks)} : std::nullopt;
      },
      .requirement =
          "virtual_pipeline_parallel_size must be 2 for a schedule that folds the model or runs it "
@@ -108,11 +108,12 @@ inline constexpr RuleRow kScheduleRules[]{
          }},
     {.name = "schedule_needs_micro_batches",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int micro_batches = in.micro_batches();
        if (micro_batches == 0) return std::nullopt;  // the batch's rule
-       if (const Found found = must_be_at_least(micro_batches, fewest_micro_batches(in.layout))) {
-         return found;
+       if (const CheckResult result =
+               must_be_at_least(micro_batches, fewest_micro_batches(in.layout))) {
+         return result;
        }
        return must_divide(micro_batches, traits(in.layout.schedule).micro_batches_multiple_of);
      },

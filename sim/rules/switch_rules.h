@@ -12,7 +12,7 @@ namespace meshwright {
 inline constexpr RuleRow kSwitchRules[]{
     {.name = "zero_shard_size_divides_data",
      .part = RulePart::data_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int shard = in.layout.zero_shard_size;
        return shard == 0 ? std::nullopt : must_divide(gradient_group_size(in.layout), shard);
      },
@@ -30,9 +30,9 @@ inline constexpr RuleRow kSwitchRules[]{
          }},
     {.name = "zero_2_3_forbids_pipeline",
      .part = RulePart::data_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int pp = in.layout.pipeline_parallel_size;
-       return in.layout.zero_stage >= 2 && pp > 1 ? Found{missed(1, pp)} : std::nullopt;
+       return in.layout.zero_stage >= 2 && pp > 1 ? CheckResult{missed(1, pp)} : std::nullopt;
      },
      .requirement = "zero_stage 2 and 3 need pipeline_parallel_size 1.",
      .reason = "Sharded gradients or weights would be reduced or gathered again for every "
@@ -46,7 +46,7 @@ inline constexpr RuleRow kSwitchRules[]{
          }},
     {.name = "overlap_param_gather_needs_overlap_grad_reduce",
      .part = RulePart::data_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!in.layout.overlap_param_gather || in.layout.overlap_grad_reduce) return std::nullopt;
        return missed(1, 0);
      },
@@ -60,7 +60,7 @@ inline constexpr RuleRow kSwitchRules[]{
          }},
     {.name = "overlap_param_gather_needs_sharded_optimizer",
      .part = RulePart::data_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!in.layout.overlap_param_gather || in.layout.zero_stage > 0) return std::nullopt;
        return missed(1, 0);
      },
@@ -75,7 +75,7 @@ inline constexpr RuleRow kSwitchRules[]{
          }},
     {.name = "tp_comm_overlap_needs_sequence_parallel",
      .part = RulePart::stage_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!in.layout.tp_comm_overlap || in.layout.sequence_parallel) return std::nullopt;
        return missed(1, 0);
      },
@@ -89,7 +89,7 @@ inline constexpr RuleRow kSwitchRules[]{
          }},
     {.name = "recompute_layers_within_stage",
      .part = RulePart::stage_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (l.recompute_granularity != RecomputeGranularity::full) return std::nullopt;
        return must_be_at_least(layers_of_smallest_stage(in.model, l), l.recompute_num_layers);
@@ -105,7 +105,7 @@ inline constexpr RuleRow kSwitchRules[]{
          }},
     {.name = "offloaded_layers_within_stage",
      .part = RulePart::stage_switches,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (l.cpu_offloading_num_layers == 0) return std::nullopt;
        return must_be_at_least(layers_of_smallest_stage(in.model, l),

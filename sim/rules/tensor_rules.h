@@ -10,7 +10,7 @@ namespace meshwright {
 inline bool has_dense_mlp(const Model& model) {
   return !model.moe || model.moe->num_first_dense_layers > 0 || model.moe->moe_layer_interval > 1;
 }
-inline Found dense_mlp_columns(const RuleInput& in) {
+inline CheckResult dense_mlp_columns(const RuleInput& in) {
   if (!has_dense_mlp(in.model)) return std::nullopt;
   return must_divide(in.model.ffn_hidden_size, in.layout.tensor_parallel_size);
 }
@@ -18,7 +18,7 @@ inline Found dense_mlp_columns(const RuleInput& in) {
 inline constexpr RuleRow kTensorRules[]{
     {.name = "world_size_equals_gpus",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (in.gpus == 0 || world_size(in.layout) == in.gpus) return std::nullopt;
        return missed(world_size(in.layout), in.gpus);
      },
@@ -52,7 +52,7 @@ inline constexpr RuleRow kTensorRules[]{
          }},
     {.name = "query_groups_divide_by_tensor_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const int tp = in.layout.tensor_parallel_size, groups = in.model.num_query_groups;
        if (in.model.num_attention_heads == 0) return std::nullopt;
        if (groups % tp == 0 || tp % groups == 0) return std::nullopt;
@@ -70,8 +70,8 @@ inline constexpr RuleRow kTensorRules[]{
          }},
     {.name = "ffn_divides_by_tensor_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
-       if (const Found found = dense_mlp_columns(in)) return found;
+     .check = [](const RuleInput& in) -> CheckResult {
+       if (const CheckResult result = dense_mlp_columns(in)) return result;
        if (!in.model.moe) return std::nullopt;
        return must_divide(in.model.moe->moe_shared_expert_intermediate_size,
                           in.layout.tensor_parallel_size);
@@ -104,7 +104,7 @@ inline constexpr RuleRow kTensorRules[]{
          }},
     {.name = "sequence_divides_by_sequence_parallel_size",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (!l.sequence_parallel) return std::nullopt;
        return must_divide(in.job.seq_length,
@@ -124,7 +124,7 @@ inline constexpr RuleRow kTensorRules[]{
          }},
     {.name = "sequence_parallel_needs_tensor_parallel",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> Found {
+     .check = [](const RuleInput& in) -> CheckResult {
        if (!in.layout.sequence_parallel) return std::nullopt;
        return must_be_at_least(in.layout.tensor_parallel_size, 2);
      },

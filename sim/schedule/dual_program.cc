@@ -13,8 +13,8 @@ class DualEmitter {
   explicit DualEmitter(const DualStage& stage)
       : near_(stage.near_chunk), first_(stage.first_micro_batch), near_side_{}, far_side_{} {}
 
-  void forward_near() { emit(Work::forward, near_, near_side_.forwards); }
-  void forward_far() { emit(Work::forward, 1 - near_, far_side_.forwards); }
+  void forward_near() { emit(Pass::forward, near_, near_side_.forwards); }
+  void forward_far() { emit(Pass::forward, 1 - near_, far_side_.forwards); }
   void backward_near(bool split) { backward(near_, near_side_.backwards, split); }
   void backward_far(bool split) { backward(1 - near_, far_side_.backwards, split); }
   void near_with_far_backward() {
@@ -30,7 +30,7 @@ class DualEmitter {
   // The oldest weight gradient still owed.
   void weight() {
     Instruction owed = owed_[next_owed_++];
-    owed.work = Work::backward_weight;
+    owed.pass = Pass::backward_weight;
     program_.push_back(owed);
   }
   [[nodiscard]] StageProgram take() { return std::move(program_); }
@@ -40,11 +40,11 @@ class DualEmitter {
     int forwards = 0, backwards = 0;
   };
 
-  void emit(Work work, int chunk, int& count) {
-    program_.push_back({work, false, first_[static_cast<std::size_t>(chunk)] + count++, chunk});
+  void emit(Pass pass, int chunk, int& count) {
+    program_.push_back({pass, false, first_[static_cast<std::size_t>(chunk)] + count++, chunk});
   }
   void backward(int chunk, int& count, bool split) {
-    emit(split ? Work::backward_input : Work::backward, chunk, count);
+    emit(split ? Pass::backward_input : Pass::backward, chunk, count);
     if (split) owed_.push_back(program_.back());
   }
 
@@ -97,7 +97,7 @@ StageProgram dual_program(const DualStage& stage) {
   return emit.take();
 }
 
-Seconds dual_bubble(int inner_stages, const ChunkTimes& times) {
+Seconds dual_bubble(int inner_stages, const PassTimes& times) {
   const Seconds f = times.forward, b = times.backward_input, w = times.backward_weight;
   return static_cast<double>(inner_stages) * (f + std::max(f, b) + std::max(b - w, Seconds{}));
 }

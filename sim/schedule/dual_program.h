@@ -11,7 +11,7 @@
 
 #include <array>
 
-#include "sim/schedule/work.h"
+#include "sim/schedule/instruction.h"
 
 namespace meshwright {
 
@@ -27,6 +27,6 @@ StageProgram dual_program(const DualStage& stage);
 
 // (F + max(F,B) + max(B-W, 0)) for each stage between an end and the middle; published for
 // F, W <= B: F&B + B+W - 3W with F&B = F+B+W, B without W (DeepSeek-V3, arXiv 2412.19437, table 2).
-Seconds dual_bubble(int inner_stages, const ChunkTimes& times);
+Seconds dual_bubble(int inner_stages, const PassTimes& times);
 
 }  // namespace meshwright

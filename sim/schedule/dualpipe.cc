@@ -19,7 +19,7 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
                        .first_micro_batch = {0, half}});
 }
 
-Seconds bubble(int stages, const ChunkTimes& times) { return dual_bubble(stages / 2 - 1, times); }
+Seconds bubble(int stages, const PassTimes& times) { return dual_bubble(stages / 2 - 1, times); }
 
 // A forward and a backward of opposite directions leave together.
 int sends(int /*stage*/, int /*stages*/, int /*chunks*/) { return 2; }

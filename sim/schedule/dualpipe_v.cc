@@ -16,7 +16,7 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
                        .rounds = sizes.micro_batches - 2 * sizes.stages + stage + 1});
 }
 
-Seconds bubble(int stages, const ChunkTimes& times) { return dual_bubble(stages - 1, times); }
+Seconds bubble(int stages, const PassTimes& times) { return dual_bubble(stages - 1, times); }
 
 // The first stage holds embedding and head. Where it has that much more to do than the others, it
 // never waits for them; else its work is about the average one's, and each stage has its bubble.

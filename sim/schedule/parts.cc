@@ -6,15 +6,15 @@
 namespace meshwright {
 namespace {
 
-std::vector<Instruction> in_groups(Work work, const PipelineSizes& sizes) {
+std::vector<Instruction> in_groups(Pass pass, const PipelineSizes& sizes) {
   const auto [stages, micro_batches, chunks] = sizes;
   std::vector<Instruction> order;
   order.reserve(static_cast<std::size_t>(micro_batches) * static_cast<std::size_t>(chunks));
   for (int group = 0; group < micro_batches; group += stages) {
     const int end = std::min(group + stages, micro_batches);
     for (int c = 0; c < chunks; ++c) {
-      const int chunk = work == Work::forward ? c : chunks - 1 - c;
-      for (int i = group; i < end; ++i) order.push_back({work, false, i, chunk});
+      const int chunk = pass == Pass::forward ? c : chunks - 1 - c;
+      for (int i = group; i < end; ++i) order.push_back({pass, false, i, chunk});
     }
   }
   return order;
@@ -31,8 +31,8 @@ int most_sends(const ScheduleTraits& schedule, int first, int count, const Pipel
 }  // namespace
 
 StageProgram alternating_program(const PipelineSizes& sizes, int warmup) {
-  const auto forwards = in_groups(Work::forward, sizes);
-  const auto backwards = in_groups(Work::backward, sizes);
+  const auto forwards = in_groups(Pass::forward, sizes);
+  const auto backwards = in_groups(Pass::backward, sizes);
   StageProgram program;
   program.reserve(forwards.size() + backwards.size());
   const auto ahead = std::min(static_cast<std::ptrdiff_t>(warmup), std::ssize(forwards));
@@ -46,7 +46,7 @@ StageProgram alternating_program(const PipelineSizes& sizes, int warmup) {
   return program;
 }
 
-Seconds unsplit_bubble(int stages, const ChunkTimes& times) {
+Seconds unsplit_bubble(int stages, const PassTimes& times) {
   return (stages - 1.0) * (times.forward + times.backward_input + times.backward_weight);
 }
 
@@ -71,7 +71,7 @@ StagesWork stages_work(const ScheduleTraits& schedule, const PipelineLoad& pipel
 }
 
 double average_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline) {
-  ChunkTimes average = pipeline.average;
+  PassTimes average = pipeline.average;
   average.forward += pipeline.send;
   average.backward_input += pipeline.send;
   return schedule.bubble(pipeline.num_stages, average).value();

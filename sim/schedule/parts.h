@@ -12,7 +12,7 @@ namespace meshwright {
 StageProgram alternating_program(const PipelineSizes& sizes, int warmup);
 
 // The bubble of schedules that leave the backward pass whole: (p-1)(F+B+W).
-Seconds unsplit_bubble(int stages, const ChunkTimes& times);
+Seconds unsplit_bubble(int stages, const PassTimes& times);
 
 // Forward and backward of every chunk, but for the model's ends.
 int sends_of_a_line(int stage, int stages, int chunks);

@@ -15,7 +15,7 @@ std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, int stage
   return programs;
 }
 
-ChunkHome chunk_home(PipelineSchedule schedule, int stages, int model_chunk) {
+StageChunk stage_chunk(PipelineSchedule schedule, int stages, int model_chunk) {
   const bool returns = traits(schedule).placement != ChunkPlacement::in_turn;
   const int chunk = model_chunk / stages;
   const int position = model_chunk % stages;
@@ -24,11 +24,11 @@ ChunkHome chunk_home(PipelineSchedule schedule, int stages, int model_chunk) {
 
 std::vector<ChunkPlace> chunk_places(PipelineSchedule schedule, int stages, int chunks) {
   const int stream = traits(schedule).mirrored() ? stages : stages * chunks;
-  const auto stage_of = [&](int c) { return chunk_home(schedule, stages, c).stage; };
+  const auto stage_of = [&](int c) { return stage_chunk(schedule, stages, c).stage; };
   std::vector<ChunkPlace> places(static_cast<std::size_t>(stages) *
                                  static_cast<std::size_t>(chunks));
   for (int c = 0; c < stages * chunks; ++c) {
-    const ChunkHome home = chunk_home(schedule, stages, c);
+    const StageChunk home = stage_chunk(schedule, stages, c);
     places[static_cast<std::size_t>(home.stage) * static_cast<std::size_t>(chunks) +
            static_cast<std::size_t>(home.chunk)] = {
         c, c % stream == 0 ? kNoStage : stage_of(c - 1),

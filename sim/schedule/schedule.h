@@ -8,7 +8,7 @@
 namespace meshwright {
 
 struct PipelineTimes {
-  std::vector<std::vector<ChunkTimes>> stages;  // [stage][chunk]
+  std::vector<std::vector<PassTimes>> stages;  // [stage][chunk]
   // One transfer to a neighbouring stage, during which the sender computes nothing (Megatron-LM
   // without overlap_p2p_comm waits for it); 0 when overlapped.
   Seconds send;
@@ -49,11 +49,11 @@ Timeline simulate(PipelineSchedule schedule, const std::vector<StageProgram>& pr
 // A mirrored pipeline holds the model twice: chunks 0..p-1 are the copy that runs from stage 0 to
 // p-1, chunks p..2p-1 the copy that runs from stage p-1 to 0 and takes the second half of the
 // micro-batches.
-struct ChunkHome {
+struct StageChunk {
   int stage = 0;
   int chunk = 0;
 };
-ChunkHome chunk_home(PipelineSchedule schedule, int stages, int model_chunk);
+StageChunk stage_chunk(PipelineSchedule schedule, int stages, int model_chunk);
 
 // Where each stage's chunk stands in the model, and the stages that feed and follow it in forward;
 // kNoStage at the ends. Indexed by stage * chunks + chunk.

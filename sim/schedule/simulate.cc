@@ -12,7 +12,7 @@ namespace {
 constexpr double kPending = -1.0;
 
 struct Place : ChunkPlace {
-  std::array<double, 4> seconds{};  // of each Work
+  std::array<double, 4> seconds{};  // of each Pass
 };
 
 struct StageState {
@@ -24,9 +24,9 @@ struct StageState {
   const double* waits_for = nullptr;
 };
 
-bool is_forward(Work work) { return work == Work::forward; }
-bool releases_activation(Work work) {
-  return work == Work::backward || work == Work::backward_weight;
+bool is_forward(Pass pass) { return pass == Pass::forward; }
+bool releases_activation(Pass pass) {
+  return pass == Pass::backward || pass == Pass::backward_weight;
 }
 
 class Simulation {
@@ -73,7 +73,7 @@ class Simulation {
     const auto places =
         chunk_places(schedule, static_cast<int>(programs_.size()), static_cast<int>(chunks_));
     for (std::size_t i = 0; i < places.size(); ++i) {
-      const ChunkTimes& t = times.stages[i / chunks_][i % chunks_];
+      const PassTimes& t = times.stages[i / chunks_][i % chunks_];
       const double input = t.backward_input.value();
       const double weight = t.backward_weight.value();
       places_.push_back({places[i], {t.forward.value(), input + weight, input, weight}});
@@ -85,9 +85,9 @@ class Simulation {
     StageState& state = states_[static_cast<std::size_t>(stage)];
     const StageProgram& program = programs_[static_cast<std::size_t>(stage)];
     while (state.next < program.size()) {
-      const std::size_t together = program[state.next].with_next ? 2 : 1;
+      const std::size_t num_instructions = program[state.next].with_next ? 2 : 1;
       double begin = state.free_at;
-      for (std::size_t k = 0; k < together; ++k) {
+      for (std::size_t k = 0; k < num_instructions; ++k) {
         const Instruction& instruction = program[state.next + k];
         const Place& place = place_of(stage, instruction);
         const double* input = input_of(instruction, place);
@@ -98,7 +98,7 @@ class Simulation {
         }
         begin = std::max(begin, *input);
       }
-      execute(stage, together, begin);
+      execute(stage, num_instructions, begin);
     }
   }
 
@@ -113,40 +113,40 @@ class Simulation {
 
   // The end of what an instruction consumes; null for a micro-batch's very first forward.
   const double* input_of(const Instruction& i, const Place& place) const {
-    if (is_forward(i.work)) {
+    if (is_forward(i.pass)) {
       return place.before == kNoStage ? nullptr : &forward_end_[cell(place, i, -1)];
     }
-    if (i.work == Work::backward_weight) return &backward_end_[cell(place, i, 0)];
+    if (i.pass == Pass::backward_weight) return &backward_end_[cell(place, i, 0)];
     return place.after == kNoStage ? &forward_end_[cell(place, i, 0)]
                                    : &backward_end_[cell(place, i, 1)];
   }
 
   // The stage that consumes an instruction's result; kNoStage when this stage does, or nobody.
   static int receiver(const Instruction& i, const Place& place, int stage) {
-    if (i.work == Work::backward_weight) return kNoStage;
-    const int follower = is_forward(i.work) ? place.after : place.before;
+    if (i.pass == Pass::backward_weight) return kNoStage;
+    const int follower = is_forward(i.pass) ? place.after : place.before;
     return follower == stage ? kNoStage : follower;
   }
 
-  // Runs the next `together` instructions of a stage as one block.
-  void execute(int stage, std::size_t together, double begin) {
+  // Runs the next `num_instructions` instructions of a stage as one block.
+  void execute(int stage, std::size_t num_instructions, double begin) {
     StageState& state = states_[static_cast<std::size_t>(stage)];
     const Instruction* block = &programs_[static_cast<std::size_t>(stage)][state.next];
     if (state.next == 0) state.first_begin = begin;
     double end = begin;
     double send = 0.0;  // the transfers of a block go in opposite directions, at the same time
-    for (std::size_t k = 0; k < together; ++k) {
+    for (std::size_t k = 0; k < num_instructions; ++k) {
       const Place& place = place_of(stage, block[k]);
-      end += place.seconds[static_cast<std::size_t>(block[k].work)];
+      end += place.seconds[static_cast<std::size_t>(block[k].pass)];
       if (receiver(block[k], place, stage) != kNoStage) send = send_;
-      if (is_forward(block[k].work)) state.peak = std::max(state.peak, ++state.held);
-      if (releases_activation(block[k].work)) --state.held;
+      if (is_forward(block[k].pass)) state.peak = std::max(state.peak, ++state.held);
+      if (releases_activation(block[k].pass)) --state.held;
     }
-    state.next += together;
+    state.next += num_instructions;
     state.busy += end - begin;
     state.sending += send;
     state.free_at = end + send;
-    for (std::size_t k = 0; k < together; ++k) {
+    for (std::size_t k = 0; k < num_instructions; ++k) {
       if (keep_events_) {
         events_[static_cast<std::size_t>(stage)].push_back(
             {seconds(begin), seconds(end), stage, block[k]});
@@ -157,8 +157,8 @@ class Simulation {
 
   // Records when a result is there and wakes the stage that waits for it.
   void publish(const Instruction& i, const Place& place, int stage, double end) {
-    if (i.work == Work::backward_weight) return;
-    double& slot = (is_forward(i.work) ? forward_end_ : backward_end_)[cell(place, i, 0)];
+    if (i.pass == Pass::backward_weight) return;
+    double& slot = (is_forward(i.pass) ? forward_end_ : backward_end_)[cell(place, i, 0)];
     slot = end;
     const int follower = receiver(i, place, stage);
     if (follower == kNoStage) return;

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "sim/schedule/work.h"
+#include "sim/schedule/instruction.h"
 
 namespace meshwright {
 
@@ -15,9 +15,9 @@ class SplitEmitter {
  public:
   explicit SplitEmitter(int micro_batches) : micro_batches_(micro_batches) {}
 
-  void forward(int chunk) { emit(Work::forward, chunk, forwards_); }
-  void input(int chunk) { emit(Work::backward_input, chunk, inputs_); }
-  void weight(int chunk) { emit(Work::backward_weight, chunk, weights_); }
+  void forward(int chunk) { emit(Pass::forward, chunk, forwards_); }
+  void input(int chunk) { emit(Pass::backward_input, chunk, inputs_); }
+  void weight(int chunk) { emit(Pass::backward_weight, chunk, weights_); }
   void input_and_weight(int chunk) {
     input(chunk);
     weight(chunk);
@@ -33,9 +33,9 @@ class SplitEmitter {
   using Counts = std::array<int, 2>;
   static std::size_t index(int chunk) { return static_cast<std::size_t>(chunk); }
 
-  void emit(Work work, int chunk, Counts& counts) {
+  void emit(Pass pass, int chunk, Counts& counts) {
     const int micro_batch = counts[index(chunk)]++;
-    if (micro_batch < micro_batches_) program_.push_back({work, false, micro_batch, chunk});
+    if (micro_batch < micro_batches_) program_.push_back({pass, false, micro_batch, chunk});
   }
 
   int micro_batches_;

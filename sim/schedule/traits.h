@@ -6,8 +6,8 @@
 #include <array>
 #include <limits>
 
+#include "sim/schedule/instruction.h"
 #include "sim/schedule/pipeline_schedule.h"
-#include "sim/schedule/work.h"
 
 namespace meshwright {
 
@@ -47,7 +47,7 @@ struct ScheduleTraits {
 
   StageProgram (*program)(const PipelineSizes&, int stage) = nullptr;
   // Idle seconds of a step with equal stages. `times` are one chunk's.
-  Seconds (*bubble)(int stages, const ChunkTimes& times) = nullptr;
+  Seconds (*bubble)(int stages, const PassTimes& times) = nullptr;
   // Time of a step for stages that differ.
   Seconds (*total)(const ScheduleTraits&, const PipelineLoad&, int micro_batches) = nullptr;
   // Transfers that a stage waits for, for one micro-batch through each of its chunks. Asked for two

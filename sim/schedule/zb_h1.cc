@@ -14,7 +14,7 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
 }
 
 // Published for W <= F: (p-1)(F+B-W).
-Seconds bubble(int stages, const ChunkTimes& t) {
+Seconds bubble(int stages, const PassTimes& t) {
   return (stages - 1.0) * (t.backward_input + std::max(t.forward - t.backward_weight, Seconds{}));
 }
 

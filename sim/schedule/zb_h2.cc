@@ -14,7 +14,7 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
 }
 
 // From m >= 2p-1 on; published for W <= F: (p-1)(F+B-2W).
-Seconds bubble(int stages, const ChunkTimes& t) {
+Seconds bubble(int stages, const PassTimes& t) {
   const Seconds f = t.forward, b = t.backward_input, w = t.backward_weight;
   return (stages - 1.0) * std::max({f + b - 2 * w, b - f, Seconds{}});
 }

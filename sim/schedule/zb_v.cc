@@ -39,7 +39,7 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
 }
 
 // From m >= 2p-1 on, for W <= F <= B; published for F = B = W: 0.
-Seconds bubble(int stages, const ChunkTimes& t) {
+Seconds bubble(int stages, const PassTimes& t) {
   return 2 * (stages - 1.0) * std::max(t.backward_input - t.backward_weight, Seconds{});
 }
 

@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-void add_operator(ChunkWork& work, const Operator& op, bool recomputed, double times,
+void add_operator(UnitCost& cost, const Operator& op, bool recomputed, double times,
                   Precision precision, const Cluster& cluster) {
   const double factor =
       op.kind == OperatorKind::memory_bound
@@ -19,22 +19,22 @@ void add_operator(ChunkWork& work, const Operator& op, bool recomputed, double t
   };
   const Cost forward = scaled(forward_cost(op, precision, cluster.device));
   const BackwardCost backward = backward_cost(op, precision, cluster.device);
-  work.forward = work.forward + forward;
-  work.backward_input = work.backward_input + scaled(backward.input);
-  if (op.has_weight) work.backward_weight = work.backward_weight + scaled(backward.weight);
+  cost.forward = cost.forward + forward;
+  cost.backward_input = cost.backward_input + scaled(backward.input);
+  if (op.has_weight) cost.backward_weight = cost.backward_weight + scaled(backward.weight);
   // The norm before an fp8 linear writes fp8 itself: nothing is launched for its input.
-  if (forward.time > seconds(0)) work.forward_launches += times;
-  work.backward_launches += times * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
+  if (forward.time > seconds(0)) cost.forward_launches += times;
+  cost.backward_launches += times * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
   if (recomputed) {
-    work.recompute = work.recompute + forward;
-    work.backward_launches += times;
+    cost.recompute = cost.recompute + forward;
+    cost.backward_launches += times;
   }
 }
 
-void add_operators(ChunkWork& work, const std::vector<Operator>& ops, double times, bool whole,
+void add_operators(UnitCost& cost, const std::vector<Operator>& ops, double times, bool whole,
                    const Job& job, const Layout& layout, const Cluster& cluster) {
   for (const Operator& op : ops) {
-    add_operator(work, op, is_recomputed(op, layout, whole), times, job.precision, cluster);
+    add_operator(cost, op, is_recomputed(op, layout, whole), times, job.precision, cluster);
   }
 }
 
@@ -52,16 +52,16 @@ Cost* axis_of(CommunicationCost& cost, Group group) {
   }
 }
 
-void add_communication(ChunkWork& work, const Model& model, const Cluster& cluster, const Job& job,
+void add_communication(UnitCost& cost, const Model& model, const Cluster& cluster, const Job& job,
                        const Layout& layout, const Chunk& chunk) {
   for (const Transfer& transfer : chunk_transfers(model, job, layout, chunk, chunk.num_layers)) {
     const bool forward = transfer.phase == Phase::forward;
-    CommunicationCost& exposed = forward ? work.forward_exposed : work.backward_exposed;
-    CommunicationCost& hidden = forward ? work.forward_hidden : work.backward_hidden;
+    CommunicationCost& exposed = forward ? cost.forward_exposed : cost.backward_exposed;
+    CommunicationCost& hidden = forward ? cost.forward_hidden : cost.backward_hidden;
     Cost* axis = axis_of(transfer.overlappable ? hidden : exposed, transfer.group);
     if (axis == nullptr) continue;
     *axis = *axis + transfer_cost(transfer, layout, cluster);
-    (forward ? work.forward_launches : work.backward_launches) += transfer.times_per_step;
+    (forward ? cost.forward_launches : cost.backward_launches) += transfer.times_per_step;
   }
 }
 
@@ -107,52 +107,52 @@ Layout layout_of_layer(Layout layout, bool recomputed_whole) {
 
 }  // namespace
 
-ChunkWork layer_work(const Model& model, const Cluster& cluster, const Job& job,
-                     const Layout& layout, LayerKind kind, bool recomputed_whole) {
+UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
+                    const Layout& layout, LayerKind kind, bool recomputed_whole) {
   const Layout alone = layout_of_layer(layout, recomputed_whole);
-  ChunkWork work;
-  add_operators(work, layer_operators(model, kind, job, alone), 1, recomputed_whole, job, alone,
+  UnitCost cost;
+  add_operators(cost, layer_operators(model, kind, job, alone), 1, recomputed_whole, job, alone,
                 cluster);
   Chunk chunk;
   chunk.first_layer = first_layer_of(model, kind);
   chunk.num_layers = 1;
-  add_communication(work, model, cluster, job, alone, chunk);
-  return work;
+  add_communication(cost, model, cluster, job, alone, chunk);
+  return cost;
 }
 
-ChunkWork embedding_work(const Model& model, const Cluster& cluster, const Job& job,
-                         const Layout& layout) {
+UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& job,
+                        const Layout& layout) {
   const Layout alone = layout_of_layer(layout, false);
-  ChunkWork work;
-  add_operators(work, embedding_operators(model, job, alone), 1, false, job, alone, cluster);
+  UnitCost cost;
+  add_operators(cost, embedding_operators(model, job, alone), 1, false, job, alone, cluster);
   Chunk chunk;
   chunk.embedding = true;
-  add_communication(work, model, cluster, job, alone, chunk);
-  return work;
+  add_communication(cost, model, cluster, job, alone, chunk);
+  return cost;
 }
 
-ChunkWork head_work(const Model& model, const Cluster& cluster, const Job& job,
-                    const Layout& layout) {
+UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
+                   const Layout& layout) {
   const bool recomputed = mtp_is_recomputed(layout);
   const Layout alone = layout_of_layer(layout, recomputed);
-  ChunkWork work;
+  UnitCost cost;
   const int mtp = model.mtp_num_layers;
-  add_operators(work, head_operators(model, job, alone), 1 + mtp, false, job, alone, cluster);
+  add_operators(cost, head_operators(model, job, alone), 1 + mtp, false, job, alone, cluster);
   if (mtp > 0) {
     const LayerKind last = layer_kind(model, model.num_layers - 1);
-    add_operators(work, layer_operators(model, last, job, alone), mtp, recomputed, job, alone,
+    add_operators(cost, layer_operators(model, last, job, alone), mtp, recomputed, job, alone,
                   cluster);
     // Each looks the next tokens up again.
-    add_operators(work, embedding_operators(model, job, alone), mtp, false, job, alone, cluster);
-    add_operators(work, mtp_operators(model, job, alone), mtp, false, job, alone, cluster);
+    add_operators(cost, embedding_operators(model, job, alone), mtp, false, job, alone, cluster);
+    add_operators(cost, mtp_operators(model, job, alone), mtp, false, job, alone, cluster);
   }
   Chunk chunk;
   chunk.head = true;
-  add_communication(work, model, cluster, job, alone, chunk);
-  return work;
+  add_communication(cost, model, cluster, job, alone, chunk);
+  return cost;
 }
 
-void add(ChunkWork& to, const ChunkWork& from, double count) {
+void add(UnitCost& to, const UnitCost& from, double count) {
   to.forward = to.forward + times(from.forward, count);
   to.backward_input = to.backward_input + times(from.backward_input, count);
   to.backward_weight = to.backward_weight + times(from.backward_weight, count);
@@ -165,21 +165,21 @@ void add(ChunkWork& to, const ChunkWork& from, double count) {
   to.backward_launches += from.backward_launches * count;
 }
 
-ChunkCost chunk_cost(const ChunkWork& work, const Cluster& cluster) {
+ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
   const double slowdown = cluster.device.overlap_slowdown;
   ChunkCost cost;
-  cost.forward = work.forward;
-  cost.backward_input = work.backward_input;
-  cost.backward_weight = work.backward_weight;
-  cost.recompute = work.recompute;
+  cost.forward = sum.forward;
+  cost.backward_input = sum.backward_input;
+  cost.backward_weight = sum.backward_weight;
+  cost.recompute = sum.recompute;
   cost.forward_communication =
-      exposed(work.forward_exposed, work.forward_hidden, work.forward.time, slowdown);
+      exposed(sum.forward_exposed, sum.forward_hidden, sum.forward.time, slowdown);
   cost.backward_communication =
-      exposed(work.backward_exposed, work.backward_hidden,
-              work.backward_input.time + work.backward_weight.time, slowdown);
+      exposed(sum.backward_exposed, sum.backward_hidden,
+              sum.backward_input.time + sum.backward_weight.time, slowdown);
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
-  cost.forward_host = host_time(launch * work.forward_launches, cost.forward_time());
-  cost.backward_host = host_time(launch * work.backward_launches, cost.backward_time());
+  cost.forward_host = host_time(launch * sum.forward_launches, cost.forward_time());
+  cost.backward_host = host_time(launch * sum.backward_launches, cost.backward_time());
   return cost;
 }
 

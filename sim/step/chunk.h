@@ -34,7 +34,7 @@ struct CommunicationCost {
 
 // What operators and calls add up to before anything hides behind anything. Linear: a chunk is the
 // sum of its layers, embedding and head.
-struct ChunkWork {
+struct UnitCost {
   Cost forward, backward_input, backward_weight, recompute;
   // Communication that nothing hides, and what can hide behind compute.
   CommunicationCost forward_exposed, backward_exposed;
@@ -62,18 +62,18 @@ struct ChunkCost {
 
 // One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective
 // recompute has it.
-ChunkWork layer_work(const Model& model, const Cluster& cluster, const Job& job,
-                     const Layout& layout, LayerKind kind, bool recomputed_whole);
-ChunkWork embedding_work(const Model& model, const Cluster& cluster, const Job& job,
-                         const Layout& layout);
+UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
+                    const Layout& layout, LayerKind kind, bool recomputed_whole);
+UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& job,
+                        const Layout& layout);
 // Final norm, logits, loss, and the multi-token-prediction layers.
-ChunkWork head_work(const Model& model, const Cluster& cluster, const Job& job,
-                    const Layout& layout);
+UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
+                   const Layout& layout);
 
 // `count` times `from`.
-void add(ChunkWork& to, const ChunkWork& from, double count);
+void add(UnitCost& to, const UnitCost& from, double count);
 
 // What a chunk's work costs: communication hides behind compute, and the host adds its launches.
-ChunkCost chunk_cost(const ChunkWork& work, const Cluster& cluster);
+ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster);
 
 }  // namespace meshwright

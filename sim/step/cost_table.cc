@@ -15,17 +15,17 @@ namespace meshwright {
 namespace {
 
 // Placement stands for rank order, data and pipeline size, which nothing else here reads.
-struct WorkKey {
+struct UnitKey {
   LayoutKey<KeyScope::any_layout, CostPart::units> read;
   std::array<Placement, 4> placement;
   int unit = 0;  // layer: kind_index; then embedding and head
-  bool operator==(const WorkKey&) const = default;
+  bool operator==(const UnitKey&) const = default;
 };
 constexpr int kEmbedding = kLayerKinds;
 constexpr int kHead = kLayerKinds + 1;
 
-struct WorkKeyHash {
-  std::size_t operator()(const WorkKey& key) const {
+struct UnitKeyHash {
+  std::size_t operator()(const UnitKey& key) const {
     std::size_t hash = key.read.hash();
     const auto mix = [&hash](int field) {
       hash = (hash ^ static_cast<std::uint32_t>(field)) * 1099511628211ULL;
@@ -49,9 +49,9 @@ Layout said_one_way(Layout layout) {
 }
 
 // Of one stage, ungrouped and by the groupings that were asked for.
-struct StageMoments {
-  std::vector<Moment> all;
-  std::deque<std::pair<std::vector<int>, std::vector<Moment>>> grouped;
+struct StageStates {
+  std::vector<InFlightState> all;
+  std::deque<std::pair<std::vector<int>, std::vector<InFlightState>>> grouped;
 };
 
 }  // namespace
@@ -61,21 +61,22 @@ struct CostTable::Impl {
   const Cluster& cluster;
   const Job& job;
   std::array<bool, kLayerKinds> has_kind{};
-  std::unordered_map<WorkKey, ChunkWork, WorkKeyHash> works;
+  std::unordered_map<UnitKey, UnitCost, UnitKeyHash> unit_costs;
   std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
-  std::map<std::array<int, 5>, StageMoments> moments;
+  std::map<std::array<int, 5>, StageStates> states;
 
-  const ChunkWork& work(const std::array<Placement, 4>& placement, int unit, const Layout& layout) {
-    const WorkKey key{LayoutKey<KeyScope::any_layout, CostPart::units>(layout), placement, unit};
-    const auto found = works.find(key);
-    if (found != works.end()) return found->second;
-    return works.emplace(key, computed(unit, layout)).first->second;
+  const UnitCost& unit_cost(const std::array<Placement, 4>& placement, int unit,
+                            const Layout& layout) {
+    const UnitKey key{LayoutKey<KeyScope::any_layout, CostPart::units>(layout), placement, unit};
+    const auto found = unit_costs.find(key);
+    if (found != unit_costs.end()) return found->second;
+    return unit_costs.emplace(key, computed(unit, layout)).first->second;
   }
 
-  [[nodiscard]] ChunkWork computed(int unit, const Layout& layout) const {
-    if (unit == kEmbedding) return embedding_work(model, cluster, job, layout);
-    if (unit == kHead) return head_work(model, cluster, job, layout);
-    return layer_work(model, cluster, job, layout, layer_kind_of(static_cast<std::size_t>(unit)),
+  [[nodiscard]] UnitCost computed(int unit, const Layout& layout) const {
+    if (unit == kEmbedding) return embedding_cost(model, cluster, job, layout);
+    if (unit == kHead) return head_cost(model, cluster, job, layout);
+    return layer_cost(model, cluster, job, layout, layer_kind_of(static_cast<std::size_t>(unit)),
                       layout.recompute_granularity == RecomputeGranularity::full);
   }
 };
@@ -107,11 +108,12 @@ Units CostTable::units(const Layout& layout) {
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if (!impl_->has_kind[k]) continue;
     const int unit = static_cast<int>(k);
-    units.kept[k] = impl_->work(placement, unit, kept);
-    if (full) units.recomputed[k] = impl_->work(placement, unit, asked);
+    units.kept[k] = impl_->unit_cost(placement, unit, kept);
+    if (full) units.recomputed[k] = impl_->unit_cost(placement, unit, asked);
   }
-  units.embedding = impl_->work(placement, kEmbedding, kept);
-  units.head = impl_->work(placement, kHead, asked);  // it holds multi-token prediction's layers
+  units.embedding = impl_->unit_cost(placement, kEmbedding, kept);
+  units.head =
+      impl_->unit_cost(placement, kHead, asked);  // it holds multi-token prediction's layers
   return units;
 }
 
@@ -123,23 +125,24 @@ const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
       .first->second;
 }
 
-const std::vector<Moment>& CostTable::moments(const Layout& layout,
-                                              const std::vector<int>& group_sizes, int stage) {
+const std::vector<InFlightState>& CostTable::in_flight_states(const Layout& layout,
+                                                              const std::vector<int>& group_sizes,
+                                                              int stage) {
   const int stages = layout.pipeline_parallel_size;
   const int micro_batches = representative_micro_batches(
       layout.schedule, stages, num_micro_batches(impl_->job.global_batch_size, layout));
   const int chunks = std::accumulate(group_sizes.begin(), group_sizes.end(), 0);
-  const auto [found, is_new] = impl_->moments.try_emplace(
+  const auto [found, is_new] = impl_->states.try_emplace(
       {static_cast<int>(layout.schedule), stages, micro_batches, chunks, stage});
-  StageMoments& moments = found->second;
+  StageStates& states = found->second;
   if (is_new) {
-    moments.all = schedule_moments(layout.schedule, stages, micro_batches, chunks, stage);
+    states.all =
+        meshwright::in_flight_states(layout.schedule, stages, micro_batches, chunks, stage);
   }
-  for (const auto& [sizes, grouped] : moments.grouped) {
+  for (const auto& [sizes, grouped] : states.grouped) {
     if (sizes == group_sizes) return grouped;
   }
-  return moments.grouped.emplace_back(group_sizes, grouped_moments(moments.all, group_sizes))
-      .second;
+  return states.grouped.emplace_back(group_sizes, grouped_states(states.all, group_sizes)).second;
 }
 
 }  // namespace meshwright

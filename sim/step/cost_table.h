@@ -8,7 +8,7 @@
 
 #include "sim/layout/pipeline_shape.h"
 #include "sim/memory/unit_bytes.h"
-#include "sim/schedule/moments.h"
+#include "sim/schedule/in_flight.h"
 #include "sim/step/chunk.h"
 
 namespace meshwright {
@@ -16,9 +16,9 @@ namespace meshwright {
 // Everything that the cost of a chunk is made of, of one micro-batch. Kinds of layers that the
 // model or the recompute does not have are left empty.
 struct Units {
-  std::array<ChunkWork, kLayerKinds> kept;        // by kind_index
-  std::array<ChunkWork, kLayerKinds> recomputed;  // whole, from its input
-  ChunkWork embedding, head;
+  std::array<UnitCost, kLayerKinds> kept;        // by kind_index
+  std::array<UnitCost, kLayerKinds> recomputed;  // whole, from its input
+  UnitCost embedding, head;
 };
 
 // Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,
@@ -32,11 +32,12 @@ class CostTable {
   CostTable& operator=(CostTable&&) noexcept;
 
   Units units(const Layout& layout);
-  // Valid as long as the table, as what moments() gives.
+  // Valid as long as the table, as what in_flight_states() gives.
   const UnitBytes& unit_bytes(const Layout& layout);
   // The schedule's, for a stage whose chunks are grouped so.
-  const std::vector<Moment>& moments(const Layout& layout, const std::vector<int>& group_sizes,
-                                     int stage);
+  const std::vector<InFlightState>& in_flight_states(const Layout& layout,
+                                                     const std::vector<int>& group_sizes,
+                                                     int stage);
   [[nodiscard]] const Model& model() const;
   [[nodiscard]] const Cluster& cluster() const;
   [[nodiscard]] const Job& job() const;

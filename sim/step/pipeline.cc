@@ -6,18 +6,18 @@
 namespace meshwright {
 namespace {
 
-ChunkWork work_of(const ChunkKind& kind, const Units& units, double share) {
-  ChunkWork work;
+UnitCost sum_of_units(const ChunkKind& kind, const Units& units, double share) {
+  UnitCost sum;
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if (kind.layers[k] == 0) continue;
     const double layers = kind.layers[k];
     const double recomputed = layers * share;
-    if (layers > recomputed) add(work, units.kept[k], layers - recomputed);
-    if (recomputed > 0) add(work, units.recomputed[k], recomputed);
+    if (layers > recomputed) add(sum, units.kept[k], layers - recomputed);
+    if (recomputed > 0) add(sum, units.recomputed[k], recomputed);
   }
-  if (kind.embedding) add(work, units.embedding, 1);
-  if (kind.head) add(work, units.head, 1);
-  return work;
+  if (kind.embedding) add(sum, units.embedding, 1);
+  if (kind.head) add(sum, units.head, 1);
+  return sum;
 }
 
 // The framework's overhead of a micro-batch is the stage's; its chunks share it.
@@ -25,7 +25,7 @@ Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
   return cluster.framework.micro_batch_overhead / shape.chunks_per_stage;
 }
 
-ChunkTimes times_of(const ChunkCost& chunk) {
+PassTimes times_of(const ChunkCost& chunk) {
   const Seconds weight = chunk.backward_weight.time;
   return {chunk.forward_time() + chunk.forward_host,
           chunk.backward_time() - weight + chunk.backward_host, weight};
@@ -36,12 +36,12 @@ void sum_stages(PipelinePart& part, const PipelineShape& shape) {
     StageCost& stage = part.stages.emplace_back();
     StageLoad& load = part.loads.emplace_back();
     load.count = run.count;
-    for (const ChunkShare& share : run.chunks) {
-      const auto& chunk = part.chunks[static_cast<std::size_t>(share.kind)];
-      add_chunk(stage, chunk, share.count);
-      const ChunkTimes times = times_of(chunk);
-      load.forward += times.forward * share.count;
-      load.backward += (times.backward_input + times.backward_weight) * share.count;
+    for (const ChunkRun& same : run.chunks) {
+      const auto& chunk = part.chunks[static_cast<std::size_t>(same.kind)];
+      add_chunk(stage, chunk, same.count);
+      const PassTimes times = times_of(chunk);
+      load.forward += times.forward * same.count;
+      load.backward += (times.backward_input + times.backward_weight) * same.count;
     }
     if (stage.work() > part.stages[static_cast<std::size_t>(part.slowest)].work()) {
       part.slowest = static_cast<int>(part.stages.size()) - 1;
@@ -49,12 +49,12 @@ void sum_stages(PipelinePart& part, const PipelineShape& shape) {
   }
 }
 
-ChunkTimes average_chunk(const PipelinePart& part, const PipelineShape& shape) {
-  ChunkTimes sum;
+PassTimes average_chunk(const PipelinePart& part, const PipelineShape& shape) {
+  PassTimes sum;
   for (const StageRun& run : shape.runs) {
-    for (const ChunkShare& share : run.chunks) {
-      const ChunkTimes times = times_of(part.chunks[static_cast<std::size_t>(share.kind)]);
-      const double count = share.count * run.count;
+    for (const ChunkRun& same : run.chunks) {
+      const PassTimes times = times_of(part.chunks[static_cast<std::size_t>(same.kind)]);
+      const double count = same.count * run.count;
       sum.forward += times.forward * count;
       sum.backward_input += times.backward_input * count;
       sum.backward_weight += times.backward_weight * count;
@@ -81,7 +81,7 @@ void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& un
                  const PipelineShape& shape, const Cluster& cluster) {
   for (const ChunkKind& kind : shape.chunks) {
     part.chunks.push_back(
-        chunk_cost(work_of(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
+        chunk_cost(sum_of_units(kind, units, input.recomputed_share(kind.stage_layers)), cluster));
     part.chunks.back().forward_host += overhead_share(shape, cluster) * 0.5;
     part.chunks.back().backward_host += overhead_share(shape, cluster) * 0.5;
   }
@@ -131,11 +131,11 @@ Pipeline pipeline_of(CostTable& table, const Layout& layout) {
   pipeline.stages = pipeline_stages(table.model(), layout);
   for (std::size_t r = 0; r < shape.runs.size(); ++r) {
     std::vector<ChunkCost> costs;
-    std::vector<ChunkTimes> times;
-    for (const ChunkShare& share : shape.runs[r].chunks) {
-      const ChunkCost& chunk = part.chunks[static_cast<std::size_t>(share.kind)];
-      costs.insert(costs.end(), static_cast<std::size_t>(share.count), chunk);
-      times.insert(times.end(), static_cast<std::size_t>(share.count), times_of(chunk));
+    std::vector<PassTimes> times;
+    for (const ChunkRun& same : shape.runs[r].chunks) {
+      const ChunkCost& chunk = part.chunks[static_cast<std::size_t>(same.kind)];
+      costs.insert(costs.end(), static_cast<std::size_t>(same.count), chunk);
+      times.insert(times.end(), static_cast<std::size_t>(same.count), times_of(chunk));
     }
     const auto count = static_cast<std::size_t>(shape.runs[r].count);
     pipeline.costs.insert(pipeline.costs.end(), count, part.stages[r]);

@@ -23,7 +23,7 @@ struct PipelinePart {
   std::vector<StageCost> stages;  // by PipelineShape::runs
   std::vector<StageLoad> loads;   // likewise
   int slowest = 0;                // the run with most work
-  ChunkTimes average;             // chunk
+  PassTimes average;              // chunk
   std::array<Cost, kNumPipelineTerms> terms{};
   Seconds time;  // their sum
   Seconds host, offload;

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-// Stages of one run, at any moment.
+// Stages of one run, in any state.
 class RunMemory {
  public:
   RunMemory(CostTable& table, const Layout& layout, const StageRun& run, const ChunkGroups& groups)
@@ -21,7 +21,7 @@ class RunMemory {
   }
 
   [[nodiscard]] StageMemory moving(int stage) const {
-    return moving_memory(standing_, chunks_, table_.moments(layout_, sizes_, stage));
+    return moving_memory(standing_, chunks_, table_.in_flight_states(layout_, sizes_, stage));
   }
 
  private:
@@ -68,7 +68,7 @@ std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) 
     const ChunkGroups groups = chunk_groups(table.model(), layout, run.stage);
     const RunMemory memory(table, layout, run, groups);
     for (int stage = run.first; stage <= run.last(); ++stage) {
-      memories.push_back(together(fixed, memory.moving(stage)));
+      memories.push_back(stage_memory(fixed, memory.moving(stage)));
       memories.back().reserve = allocator_reserve(table.cluster().device);
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a layout's stages, put together from the table's bytes of layers, embedding and
-// head and from the schedule's moments.
+// head and from the states of the schedule's programs.
 #pragma once
 
 #include <vector>

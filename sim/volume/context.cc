@@ -99,7 +99,7 @@ class ContextLedger {
 
 }  // namespace
 
-void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   const Layout& layout = scope.layout;
   if (layout.context_parallel_size == 1 || scope.model.num_attention_heads == 0) return;
   // The exchange is inside the core attention, so recomputing that repeats it.

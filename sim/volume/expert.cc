@@ -86,7 +86,7 @@ class ExpertLedger {
 
 }  // namespace
 
-void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   if (!scope.model.moe) return;
   const bool mlp_again = scope.layout.recompute_granularity == RecomputeGranularity::selective &&
                          (scope.layout.recompute_modules & kRecomputeMlp) != 0;

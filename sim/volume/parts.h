@@ -38,7 +38,7 @@ struct LayerCounts {
   [[nodiscard]] double total() const { return dense + expert; }
 };
 
-struct ChunkCalls {
+struct UnitCounts {
   LayerCounts layers;      // with the multi-token-prediction layers of the head
   LayerCounts recomputed;  // of them, run again whole in backward
   double embeddings = 0;   // look-ups
@@ -61,10 +61,10 @@ class Ledger {
 };
 
 // Of one micro-batch.
-void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
-void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
-void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
-void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls);
+void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
+void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
+void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
+void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
 void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk);
 
 // Of one step.

@@ -179,7 +179,7 @@ void add_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) 
 
 }  // namespace
 
-void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   TensorLedger tensor(ledger, scope);
   Times attention{calls.layers.total(), calls.recomputed.total()};
   Times mlp{calls.layers.dense, calls.recomputed.dense};

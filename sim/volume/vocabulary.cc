@@ -97,7 +97,7 @@ void add_mtp_projection(VocabularyLedger& ledger, const VolumeScope& scope, doub
 
 }  // namespace
 
-void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const ChunkCalls& calls) {
+void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   if (scope.model.vocab_size == 0) return;
   VocabularyLedger vocabulary(ledger, scope);
   add_embedding(vocabulary, scope, calls.embeddings);

@@ -11,9 +11,9 @@
 namespace meshwright {
 namespace {
 
-ChunkCalls chunk_calls(const Model& model, const Layout& layout, const Chunk& chunk,
+UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& chunk,
                        int stage_layers) {
-  ChunkCalls calls;
+  UnitCounts calls;
   const auto count = [](LayerCounts& counts, LayerKind kind, double layers) {
     (kind.mixture_of_experts ? counts.expert : counts.dense) += layers;
   };
@@ -100,7 +100,7 @@ double micro_batches_of_chunk(const Job& job, const Layout& layout) {
 std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,
                                       const Chunk& chunk, int stage_layers) {
   const VolumeScope scope(model, job, layout);
-  const ChunkCalls calls = chunk_calls(model, layout, chunk, stage_layers);
+  const UnitCounts calls = unit_counts(model, layout, chunk, stage_layers);
   Ledger ledger;
   add_tensor_transfers(ledger, scope, calls);
   add_vocabulary_transfers(ledger, scope, calls);

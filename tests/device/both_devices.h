@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/bench/bench.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
@@ -21,7 +21,7 @@ using cpu::values;
 using Floats = std::vector<float>;
 
 inline std::unique_ptr<Compute> gpu() {
-  Module& module = open_module("cuda");
+  Backend& module = open_backend("cuda");
   return module.unavailable().empty() ? module.make_compute(0) : nullptr;
 }
 
@@ -73,7 +73,7 @@ class OnBothDevices : public testing::Test {
  protected:
   void SetUp() override {
     gpu_ = gpu();
-    if (gpu_ == nullptr) GTEST_SKIP() << open_module("cuda").unavailable();
+    if (gpu_ == nullptr) GTEST_SKIP() << open_backend("cuda").unavailable();
   }
 
   void expect_same(const std::function<void(Compute&, Arrays&)>& call, double tolerance = 1e-5) {
@@ -91,7 +91,7 @@ class OnBothDevices : public testing::Test {
     }
   }
 
-  std::unique_ptr<Compute> cpu_ = open_module("cpu").make_compute(0);
+  std::unique_ptr<Compute> cpu_ = open_backend("cpu").make_compute(0);
   std::unique_ptr<Compute> gpu_;
 };
 

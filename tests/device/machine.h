@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/rank_place.h"
 
 namespace meshwright::calibrate {
@@ -17,15 +17,15 @@ struct GpuMachine {
   std::unique_ptr<Communicator> world;
 };
 
-inline std::string why_no_gpu() { return open_module("nccl").unavailable(); }
+inline std::string why_no_gpu() { return open_backend("nccl").unavailable(); }
 
 // Only where why_no_gpu() is empty.
 inline GpuMachine& gpu_machine() {
   static GpuMachine machine = [] {
     const auto place = find_rank_place(process_environment());
     GpuMachine m;
-    m.compute = open_module("cuda").make_compute(place ? place->local_rank : 0);
-    m.world = open_module("nccl").make_world(*m.compute);
+    m.compute = open_backend("cuda").make_compute(place ? place->local_rank : 0);
+    m.world = open_backend("nccl").make_world(*m.compute);
     return m;
   }();
   return machine;

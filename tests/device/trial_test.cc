@@ -35,8 +35,8 @@ class TrialOnGpus : public OnGpuRanks {
     return run_trial(model, small_job(precision), layout, *m.compute, *m.world, kOptions);
   }
   static Observation on_cores(const Layout& layout, const Model& model = small_model()) {
-    static const auto compute = open_module("cpu").make_compute(0);
-    static const auto world = open_module("mpi").make_world(*compute);
+    static const auto compute = open_backend("cpu").make_compute(0);
+    static const auto world = open_backend("mpi").make_world(*compute);
     return run_trial(model, small_job(Precision::fp32), layout, *compute, *world, kOptions);
   }
   static constexpr TrialOptions kOptions{

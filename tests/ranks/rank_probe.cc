@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_place.h"
 #include "calibrate/launch/rank_progress.h"
@@ -169,12 +169,12 @@ int send_to_nobody(Communicator& world) {
 }
 
 int run(const std::string& what) {
-  Module& cpu = open_module("cpu");
+  Backend& cpu = open_backend("cpu");
   const auto compute = cpu.make_compute(0);
   const auto place = find_rank_place(process_environment());
   const bool stands = what == "stop" || what == "loop" || what == "work";
   if (place && stands) report_progress(*place, seconds(2));
-  const auto world = reporting(open_module("mpi").make_world(*compute));
+  const auto world = reporting(open_backend("mpi").make_world(*compute));
   if (!place || place->rank != world->rank() || place->size != world->size()) return 1;
   if (what == "collectives") return check_collectives(*world);
   if (what == "error") return send_to_nobody(*world);

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 #include "calibrate/trial/trial_step.h"
 #include "tests/ranks/small_models.h"
 
@@ -27,8 +27,8 @@ inline constexpr StepOptions kOptions{.learning_rate = 1e-3F, .seed = 7, .poison
 
 // The process's device and world, opened once.
 struct Machine {
-  std::unique_ptr<Compute> compute = open_module("cpu").make_compute(0);
-  std::unique_ptr<Communicator> world = open_module("mpi").make_world(*compute);
+  std::unique_ptr<Compute> compute = open_backend("cpu").make_compute(0);
+  std::unique_ptr<Communicator> world = open_backend("mpi").make_world(*compute);
 };
 Machine& machine();
 

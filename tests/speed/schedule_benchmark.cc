@@ -11,10 +11,10 @@ namespace meshwright {
 namespace {
 
 PipelineTimes equal_stages(int stages, int chunks) {
-  const ChunkTimes work{milliseconds(1), milliseconds(1.25), milliseconds(1)};
-  return {std::vector<std::vector<ChunkTimes>>(
+  const PassTimes work{milliseconds(1), milliseconds(1.25), milliseconds(1)};
+  return {std::vector<std::vector<PassTimes>>(
               static_cast<std::size_t>(stages),
-              std::vector<ChunkTimes>(static_cast<std::size_t>(chunks), work)),
+              std::vector<PassTimes>(static_cast<std::size_t>(chunks), work)),
           microseconds(20)};
 }
 

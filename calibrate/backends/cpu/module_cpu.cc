@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/backend.h"
 #include "calibrate/backends/cpu/compute_cpu.h"
-#include "calibrate/backends/module.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-class CpuModule final : public Module {
+class CpuBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "cpu"; }
   [[nodiscard]] std::string libraries() const override { return cpu::libraries(); }
@@ -21,7 +21,7 @@ class CpuModule final : public Module {
 }  // namespace
 }  // namespace meshwright::calibrate
 
-extern "C" [[gnu::visibility("default")]] meshwright::calibrate::Module* meshwright_module() {
-  static meshwright::calibrate::CpuModule module;
+extern "C" [[gnu::visibility("default")]] meshwright::calibrate::Backend* meshwright_backend() {
+  static meshwright::calibrate::CpuBackend module;
   return &module;
 }

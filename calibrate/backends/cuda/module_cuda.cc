@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calibrate/backends/backend.h"
 #include "calibrate/backends/cuda/availability.h"
 #include "calibrate/backends/cuda/compute_cuda.h"
 #include "calibrate/backends/cuda/device.h"
-#include "calibrate/backends/module.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-class CudaModule final : public Module {
+class CudaBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "cuda"; }
   [[nodiscard]] std::string libraries() const override { return cuda::libraries(); }
@@ -26,7 +26,7 @@ class CudaModule final : public Module {
 }  // namespace
 }  // namespace meshwright::calibrate
 
-extern "C" [[gnu::visibility("default")]] meshwright::calibrate::Module* meshwright_module() {
-  static meshwright::calibrate::CudaModule module;
+extern "C" [[gnu::visibility("default")]] meshwright::calibrate::Backend* meshwright_backend() {
+  static meshwright::calibrate::CudaBackend module;
   return &module;
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/backends/module.h"
-
 #include <mpi.h>
 
 #include <array>
 
+#include "calibrate/backends/backend.h"
 #include "calibrate/backends/mpi/world.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-class MpiModule : public Module {
+class MpiBackend : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "mpi"; }
 
@@ -34,8 +33,8 @@ class MpiModule : public Module {
 }  // namespace
 }  // namespace meshwright::calibrate
 
-extern "C" __attribute__((visibility("default"))) meshwright::calibrate::Module*
-meshwright_module() {
-  static meshwright::calibrate::MpiModule module;
+extern "C" __attribute__((visibility("default"))) meshwright::calibrate::Backend*
+meshwright_backend() {
+  static meshwright::calibrate::MpiBackend module;
   return &module;
 }

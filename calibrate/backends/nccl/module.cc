@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/backends/module.h"
-
 #include <fmt/format.h>
 
+#include "calibrate/backends/backend.h"
 #include "calibrate/backends/cuda/availability.h"
 #include "calibrate/backends/mpi/world.h"
 #include "calibrate/backends/nccl/check.h"
@@ -14,7 +13,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-class NcclModule : public Module {
+class NcclBackend : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "nccl"; }
 
@@ -47,8 +46,8 @@ class NcclModule : public Module {
 }  // namespace
 }  // namespace meshwright::calibrate
 
-extern "C" __attribute__((visibility("default"))) meshwright::calibrate::Module*
-meshwright_module() {
-  static meshwright::calibrate::NcclModule module;
+extern "C" __attribute__((visibility("default"))) meshwright::calibrate::Backend*
+meshwright_backend() {
+  static meshwright::calibrate::NcclBackend module;
   return &module;
 }

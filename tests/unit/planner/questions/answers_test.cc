@@ -115,7 +115,7 @@ TEST(Crossovers, AnExactOneStandsInTheWholeSpace) {
   const Scenario base = scenario_of(plan);
   for (const Crossover& c : all) {
     EXPECT_TRUE(c.exact) << text_of(c.parameter).name;
-    if (c.parameter == Parameter::global_batch_size || !c.winner_fits) continue;
+    if (c.parameter == WhatIfParameter::global_batch_size || !c.winner_fits) continue;
     // Just before the flip no layout of the space saves more than what matters.
     const double before = std::pow(c.factor, 0.999);
     const Scenario near = scaled(base, c.parameter, before);
@@ -134,12 +134,12 @@ TEST(Crossovers, TheWinnerStopsFittingWhereItsMemoryEnds) {
       search(small_model(), small_cluster(8, 1.2 * needed), small_job(), search_options());
   const auto all = crossovers(plan, search_options(), contenders_of(plan, search_options()));
   const auto memory = std::find_if(all.begin(), all.end(), [](const Crossover& c) {
-    return c.parameter == Parameter::memory_capacity && c.below;
+    return c.parameter == WhatIfParameter::memory_capacity && c.below;
   });
   ASSERT_NE(memory, all.end());
   const Scenario base = scenario_of(plan);
   const auto fits = [&](double factor) {
-    const Scenario s = scaled(base, Parameter::memory_capacity, factor);
+    const Scenario s = scaled(base, WhatIfParameter::memory_capacity, factor);
     return best_of(s, {plan.ranked.front().layout}, 0.0).has_value();
   };
   EXPECT_TRUE(fits(memory->factor * 1.001));

@@ -51,7 +51,7 @@ TEST(Objective, NamesAreReadAndAnUnknownOneListsThem) {
 TEST(Objective, WithoutAPriceThereAreNoTokensPerDollar) {
   Cluster cluster = priced().cluster;
   EXPECT_NO_THROW(check_objective(Objective::tokens_per_dollar, cluster));
-  cluster.price_per_gpu_hour = 0.0;
+  cluster.price_per_gpu_hour = std::nullopt;
   EXPECT_THROW(check_objective(Objective::tokens_per_dollar, cluster), InputError);
 }
 

@@ -24,13 +24,14 @@ SearchOptions options_of(int top) {
   return options;
 }
 
-// Every layout of the default space, estimated one by one; near twins dropped family by family.
+// Every layout of the default space, estimated one by one; near twins dropped in each pipeline
+// setting.
 std::vector<Candidate> brute_force(const Cluster& cluster, SearchStatistics& statistics) {
   std::vector<Candidate> all;
-  for (const Cell& cell : cells_of(small_model(), cluster, {})) {
-    for (const Layout& family : families_of(small_model(), small_job(), {}, cell)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(small_model(), cluster, {})) {
+    for (const Layout& setting : pipeline_settings(small_model(), small_job(), {}, sizes)) {
       std::vector<Candidate> fitting;
-      for (const Layout& layout : members_of({}, family)) {
+      for (const Layout& layout : layouts_of({}, setting)) {
         const Outcome outcome = estimate(small_model(), cluster, small_job(), layout);
         ++statistics.enumerated;
         const bool legal =
@@ -155,9 +156,9 @@ TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
   SearchStatistics statistics;
   std::vector<std::int64_t> rejected(all_rules().size());
   Candidate fastest;
-  for (const Cell& cell : cells_of(model, cluster, options.space)) {
-    for (const Layout& family : families_of(model, job, options.space, cell)) {
-      for (const Layout& layout : members_of(options.space, family)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, options.space)) {
+    for (const Layout& setting : pipeline_settings(model, job, options.space, sizes)) {
+      for (const Layout& layout : layouts_of(options.space, setting)) {
         ++statistics.enumerated;
         const Evaluation one = evaluate(table, layout);
         if (one.violation) {

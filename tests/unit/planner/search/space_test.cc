@@ -10,33 +10,36 @@ namespace meshwright::planner {
 namespace {
 
 // 16 devices, 16 heads, 8 layers: tensor 1 2 4 8 16, pipeline 1 2 4 8 (16 exceeds the layers).
-// Products that are at most 16: 4 + 4 + 3 + 2 + 1 = 14 cells.
+// Products that are at most 16: 4 + 4 + 3 + 2 + 1 = 14.
 TEST(Space, CellsAreTheSizesThatMultiplyToTheGpus) {
-  const std::vector<Cell> cells = cells_of(small_model(), small_cluster(2, 80), {});
-  EXPECT_EQ(cells.size(), 14U);
-  for (const Cell& c : cells) EXPECT_EQ(c.tensor * c.pipeline * c.context * c.data, 16);
+  const std::vector<ParallelSizes> all_sizes =
+      parallel_sizes_of(small_model(), small_cluster(2, 80), {});
+  EXPECT_EQ(all_sizes.size(), 14U);
+  for (const ParallelSizes& c : all_sizes)
+    EXPECT_EQ(c.tensor * c.pipeline * c.context * c.data, 16);
 }
 
 // pipeline 2: 4 layers a stage: 1 chunk (1f1b), 2 or 4 chunks (interleaved). data 8: 64/8 = 8
-// sequences a rank: micro-batches 1 2 4 8. 3 * 4 = 12 families.
-TEST(Space, FamiliesAreSchedulesTimesMicroBatches) {
-  EXPECT_EQ(families_of(small_model(), small_job(), {}, {.pipeline = 2, .data = 8}).size(), 12U);
+// sequences a rank: micro-batches 1 2 4 8. 3 * 4 = 12.
+TEST(Space, PipelineSettingsAreSchedulesTimesMicroBatches) {
+  EXPECT_EQ(pipeline_settings(small_model(), small_job(), {}, {.pipeline = 2, .data = 8}).size(),
+            12U);
 }
 
 // With tensor > 1 and data > 1: sequence parallel on and off, three recomputes, four ZeRO stages.
 TEST(Space, MembersAreAllSettingsOfTheSwitches) {
-  Layout family;
-  EXPECT_EQ(members_of({}, family).size(), 3U);
-  family.tensor_parallel_size = 2;
-  EXPECT_EQ(members_of({}, family).size(), 6U);
-  family.data_parallel_size = 2;
-  EXPECT_EQ(members_of({}, family).size(), 24U);
+  Layout setting;
+  EXPECT_EQ(layouts_of({}, setting).size(), 3U);
+  setting.tensor_parallel_size = 2;
+  EXPECT_EQ(layouts_of({}, setting).size(), 6U);
+  setting.data_parallel_size = 2;
+  EXPECT_EQ(layouts_of({}, setting).size(), 24U);
 }
 
 TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {
   Job job = small_job();
   job.global_batch_size = 63;
-  EXPECT_EQ(families_of(small_model(), job, {}, {.data = 8}).size(), 1U);
+  EXPECT_EQ(pipeline_settings(small_model(), job, {}, {.data = 8}).size(), 1U);
 }
 
 // nanotron splits 61 layers on 2 stages by cost itself; Megatron-LM is told 31 and 30.
@@ -47,8 +50,8 @@ TEST(Space, LayoutsAreTheClustersFrameworks) {
   cluster.framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
   SearchSpace space;
   space[&Layout::pipeline_parallel_size] = {2};
-  for (const Cell& cell : cells_of(model, cluster, space)) {
-    for (const Layout& layout : families_of(model, small_job(), space, cell)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, space)) {
+    for (const Layout& layout : pipeline_settings(model, small_job(), space, sizes)) {
       EXPECT_EQ(layout.pipeline_engine, PipelineEngine::nanotron);
       EXPECT_EQ(layout.num_layers_in_last_pipeline_stage, 0);
     }
@@ -58,10 +61,10 @@ TEST(Space, LayoutsAreTheClustersFrameworks) {
 TEST(Space, RefusesSizesBelowOneAndUnknownZeroStages) {
   SearchSpace space;
   space[&Layout::tensor_parallel_size] = {0};
-  EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
+  EXPECT_THROW(parallel_sizes_of(small_model(), small_cluster(1, 80), space), InputError);
   space[&Layout::tensor_parallel_size] = {};
   space[&Layout::zero_stage] = {4};
-  EXPECT_THROW(cells_of(small_model(), small_cluster(1, 80), space), InputError);
+  EXPECT_THROW(parallel_sizes_of(small_model(), small_cluster(1, 80), space), InputError);
 }
 
 // DeepSeek-V3's 61 layers. 16 stages: (61 + 2) / 16 rounds up to 4; 61 - 14 * 4 = 5 are left for
@@ -73,7 +76,7 @@ TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
   const auto split = [&](int stages) {
     SearchSpace space;
     space[&Layout::schedule] = {PipelineSchedule::one_f_one_b};
-    return families_of(model, small_job(), space, {.pipeline = stages}).at(0);
+    return pipeline_settings(model, small_job(), space, {.pipeline = stages}).at(0);
   };
   EXPECT_EQ(split(16).num_layers_in_first_pipeline_stage, 3);
   EXPECT_EQ(split(16).num_layers_in_last_pipeline_stage, 2);

@@ -80,8 +80,9 @@ TEST(LayoutKey, TellsApartWhatItsPartsReadAndNothingElse) {
     expect_key_tells_apart_what_is_read<KeyScope::any_layout, CostPart::units>(layout);
     expect_key_tells_apart_what_is_read<KeyScope::any_layout, CostPart::placement>(layout);
     expect_key_tells_apart_what_is_read<KeyScope::any_layout, CostPart::data>(layout);
-    expect_key_tells_apart_what_is_read<KeyScope::cell, CostPart::shape>(layout);
-    expect_key_tells_apart_what_is_read<KeyScope::family, CostPart::memory, CostPart::send>(layout);
+    expect_key_tells_apart_what_is_read<KeyScope::parallel_sizes, CostPart::shape>(layout);
+    expect_key_tells_apart_what_is_read<KeyScope::pipeline, CostPart::memory, CostPart::send>(
+        layout);
   }
 }
 

@@ -6,22 +6,22 @@
 #include <algorithm>
 
 #include "korthikanti.h"
-#include "sim/schedule/moments.h"
+#include "sim/schedule/in_flight.h"
 
 namespace meshwright {
 namespace {
 
-// The most that a stage holds for backward at any moment, logits apart.
+// The most that a stage holds for backward in any state, logits apart.
 Bytes held_bytes(const PublishedRun& setup, const Layout& layout, const Stage& stage) {
   Bytes most;
-  const auto moments = schedule_moments(layout.schedule, layout.pipeline_parallel_size,
-                                        num_micro_batches(setup.job.global_batch_size, layout),
-                                        int(stage.chunks.size()), 0);
-  for (const Moment& moment : moments) {
+  const auto states = in_flight_states(layout.schedule, layout.pipeline_parallel_size,
+                                       num_micro_batches(setup.job.global_batch_size, layout),
+                                       int(stage.chunks.size()), 0);
+  for (const InFlightState& state : states) {
     Bytes sum;
     for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
       const auto one = chunk_activations({setup.model, setup.job, layout}, stage, c);
-      sum += double(moment.held[c].whole) * one.whole;
+      sum += double(state.held[c].whole) * one.whole;
     }
     most = std::max(most, sum);
   }

@@ -69,8 +69,8 @@ inline PublishedRun modern_layer() {
   return setup;
 }
 
-inline ChunkActivations chunk_activations(const PublishedRun& setup, const Stage& stage,
-                                          std::size_t chunk) {
+inline HeldBytes chunk_activations(const PublishedRun& setup, const Stage& stage,
+                                   std::size_t chunk) {
   return chunk_activations(unit_bytes(setup.model, setup.job, setup.layout),
                            chunk_layers(setup.model, setup.layout, stage, chunk),
                            stage.chunks[chunk]);

@@ -16,7 +16,7 @@ TEST(DualPipe, IsItsOwnMirrorImage) {
     const auto there = program({p, m, 2}, p - 1 - r);
     ASSERT_EQ(here.size(), there.size());
     for (std::size_t i = 0; i < here.size(); ++i) {
-      EXPECT_EQ(here[i].work, there[i].work);
+      EXPECT_EQ(here[i].pass, there[i].pass);
       EXPECT_EQ(here[i].chunk, 1 - there[i].chunk);
       EXPECT_EQ(here[i].micro_batch % (m / 2), there[i].micro_batch % (m / 2));
     }

@@ -22,7 +22,7 @@ TEST(DualPipeV, IsHalfOfDualPipe) {
       const StageProgram whole = traits(kDual).program({2 * p, 2 * m, 2}, stage);
       ASSERT_EQ(half.size(), whole.size());
       for (std::size_t i = 0; i < half.size(); ++i) {
-        EXPECT_EQ(half[i].work, whole[i].work);
+        EXPECT_EQ(half[i].pass, whole[i].pass);
         EXPECT_EQ(half[i].chunk, whole[i].chunk);
         EXPECT_EQ(half[i].with_next, whole[i].with_next);
         EXPECT_EQ(half[i].micro_batch, whole[i].micro_batch % m);
@@ -34,7 +34,7 @@ TEST(DualPipeV, IsHalfOfDualPipe) {
 // Published: the bubble and the activations of DualPipe, on half the devices: p = 4, F = 1, B = 2,
 // W = 1: (8/2-1)(F&B + (B+W) - 3W) = 3 (4 + 3 - 3) = 12, and 2p+1 = 9 chunks of activations.
 TEST(DualPipeV, HasTheBubbleAndTheActivationsOfDualPipeOnHalfTheStages) {
-  const ChunkTimes work = chunk_times(1, 2, 1);
+  const PassTimes work = chunk_times(1, 2, 1);
   EXPECT_DOUBLE_EQ(traits(kV).bubble(4, work).value(), 12);
   EXPECT_EQ(traits(kV).bubble(4, work), traits(kDual).bubble(8, work));
   EXPECT_EQ(traits(kV).peak({4, 8, 2}, 0), 9);
@@ -43,7 +43,7 @@ TEST(DualPipeV, HasTheBubbleAndTheActivationsOfDualPipeOnHalfTheStages) {
 
 // The identities of traits_test.cc hold from 2p micro-batches on, an odd number included.
 TEST(DualPipeV, RunsAnOddNumberOfMicroBatches) {
-  const ChunkTimes work = chunk_times(1, 1.5, 0.5);
+  const PassTimes work = chunk_times(1, 1.5, 0.5);
   for (const int p : {2, 3, 5}) {
     const auto times = equal_stages(p, 2, work);
     const Timeline t = run(kV, 2 * p + 1, times);

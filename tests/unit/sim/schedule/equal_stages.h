@@ -8,14 +8,14 @@
 
 namespace meshwright {
 
-inline ChunkTimes chunk_times(double forward, double input, double weight) {
+inline PassTimes chunk_times(double forward, double input, double weight) {
   return {seconds(forward), seconds(input), seconds(weight)};
 }
 
-inline PipelineTimes equal_stages(int stages, int chunks, ChunkTimes times) {
-  return {std::vector<std::vector<ChunkTimes>>(
+inline PipelineTimes equal_stages(int stages, int chunks, PassTimes times) {
+  return {std::vector<std::vector<PassTimes>>(
               static_cast<std::size_t>(stages),
-              std::vector<ChunkTimes>(static_cast<std::size_t>(chunks), times)),
+              std::vector<PassTimes>(static_cast<std::size_t>(chunks), times)),
           Seconds{}};
 }
 
@@ -31,10 +31,10 @@ inline Timeline run(PipelineSchedule schedule, int micro_batches, const Pipeline
 inline Seconds closed_form(PipelineSchedule schedule, int micro_batches,
                            const PipelineTimes& times) {
   std::vector<StageLoad> stages;
-  ChunkTimes sum;
-  for (const std::vector<ChunkTimes>& chunks : times.stages) {
+  PassTimes sum;
+  for (const std::vector<PassTimes>& chunks : times.stages) {
     StageLoad& load = stages.emplace_back();
-    for (const ChunkTimes& chunk : chunks) {
+    for (const PassTimes& chunk : chunks) {
       load.forward += chunk.forward;
       load.backward += chunk.backward_input + chunk.backward_weight;
       sum.forward += chunk.forward;
@@ -44,8 +44,8 @@ inline Seconds closed_form(PipelineSchedule schedule, int micro_batches,
   }
   const auto chunks = times.stages.front().size();
   const auto count = static_cast<double>(times.stages.size() * chunks);
-  const ChunkTimes average{sum.forward / count, sum.backward_input / count,
-                           sum.backward_weight / count};
+  const PassTimes average{sum.forward / count, sum.backward_input / count,
+                          sum.backward_weight / count};
   return closed_form_total(
       schedule,
       {stages, static_cast<int>(stages.size()), static_cast<int>(chunks), average, times.send},

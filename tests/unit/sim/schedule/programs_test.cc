@@ -15,9 +15,9 @@ std::string text(const StageProgram& program, bool chunks = false) {
   std::string out;
   for (const Instruction& i : program) {
     if (!out.empty()) out += ' ';
-    out += i.work == Work::forward          ? 'F'
-           : i.work == Work::backward       ? 'B'
-           : i.work == Work::backward_input ? 'I'
+    out += i.pass == Pass::forward          ? 'F'
+           : i.pass == Pass::backward       ? 'B'
+           : i.pass == Pass::backward_input ? 'I'
                                             : 'W';
     out += std::to_string(i.micro_batch);
     if (!chunks) continue;
@@ -61,13 +61,13 @@ TEST(Programs, EachMicroBatchOfEachChunkGoesOnceForwardAndOnceBackward) {
     const bool mirrored = traits(c.schedule).mirrored();
     ASSERT_EQ(programs.size(), static_cast<std::size_t>(c.stages));
     for (const auto& program : programs) {
-      std::map<std::tuple<int, int>, std::map<Work, int>> seen;
-      for (const Instruction& i : program) ++seen[{i.micro_batch, i.chunk}][i.work];
+      std::map<std::tuple<int, int>, std::map<Pass, int>> seen;
+      for (const Instruction& i : program) ++seen[{i.micro_batch, i.chunk}][i.pass];
       EXPECT_EQ(seen.size(), static_cast<std::size_t>(c.micro_batches * (mirrored ? 1 : c.chunks)));
       for (auto& [key, works] : seen) {
-        EXPECT_EQ(works[Work::forward], 1);
-        EXPECT_EQ(works[Work::backward] + works[Work::backward_input], 1);
-        EXPECT_EQ(works[Work::backward_input], works[Work::backward_weight]);
+        EXPECT_EQ(works[Pass::forward], 1);
+        EXPECT_EQ(works[Pass::backward] + works[Pass::backward_input], 1);
+        EXPECT_EQ(works[Pass::backward_input], works[Pass::backward_weight]);
         if (mirrored) {
           EXPECT_EQ(std::get<1>(key), std::get<0>(key) < c.micro_batches / 2 ? 0 : 1);
         }
@@ -76,12 +76,12 @@ TEST(Programs, EachMicroBatchOfEachChunkGoesOnceForwardAndOnceBackward) {
   }
 }
 
-TEST(ChunkHome, InterleavedChunksGoRoundAndFoldedOnesGoBack) {
-  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 5).stage, 1);
-  EXPECT_EQ(chunk_home(PipelineSchedule::interleaved, 4, 5).chunk, 1);
-  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 4).stage, 3);
-  EXPECT_EQ(chunk_home(PipelineSchedule::zb_v, 4, 7).stage, 0);
-  EXPECT_EQ(chunk_home(PipelineSchedule::dualpipe, 4, 4).stage, 3);
+TEST(StageChunk, InterleavedChunksGoRoundAndFoldedOnesGoBack) {
+  EXPECT_EQ(stage_chunk(PipelineSchedule::interleaved, 4, 5).stage, 1);
+  EXPECT_EQ(stage_chunk(PipelineSchedule::interleaved, 4, 5).chunk, 1);
+  EXPECT_EQ(stage_chunk(PipelineSchedule::zb_v, 4, 4).stage, 3);
+  EXPECT_EQ(stage_chunk(PipelineSchedule::zb_v, 4, 7).stage, 0);
+  EXPECT_EQ(stage_chunk(PipelineSchedule::dualpipe, 4, 4).stage, 3);
 }
 
 }  // namespace

@@ -79,15 +79,15 @@ TEST(Simulate, NothingBeginsBeforeItsInputIsThere) {
     const Timeline t = run(c.schedule, c.micro_batches, times, true);
     std::map<std::tuple<int, int, int>, TimelineEvent> forward, backward, weight;
     for (const auto& e : t.events) {
-      auto& kind = e.instruction.work == Work::forward           ? forward
-                   : e.instruction.work == Work::backward_weight ? weight
+      auto& kind = e.instruction.pass == Pass::forward           ? forward
+                   : e.instruction.pass == Pass::backward_weight ? weight
                                                                  : backward;
       kind[{e.instruction.micro_batch, e.stage, e.instruction.chunk}] = e;
     }
     for (int mb = 0; mb < c.micro_batches; ++mb) {
       for (int chunk = 0; chunk + 1 < c.stages * c.chunks; ++chunk) {
-        const auto a = chunk_home(c.schedule, c.stages, chunk);
-        const auto b = chunk_home(c.schedule, c.stages, chunk + 1);
+        const auto a = stage_chunk(c.schedule, c.stages, chunk);
+        const auto b = stage_chunk(c.schedule, c.stages, chunk + 1);
         const auto here = forward.find({mb, a.stage, a.chunk});
         const auto next = forward.find({mb, b.stage, b.chunk});
         if (here == forward.end() || next == forward.end()) continue;  // the other direction
@@ -105,8 +105,8 @@ TEST(Simulate, AllActivationsAreReleased) {
     for (const auto& program : pipeline_programs(c.schedule, c.stages, c.micro_batches, c.chunks)) {
       int held = 0;
       for (const Instruction& i : program) {
-        if (i.work == Work::forward) ++held;
-        if (i.work == Work::backward || i.work == Work::backward_weight) --held;
+        if (i.pass == Pass::forward) ++held;
+        if (i.pass == Pass::backward || i.pass == Pass::backward_weight) --held;
       }
       EXPECT_EQ(held, 0);
     }
@@ -116,8 +116,8 @@ TEST(Simulate, AllActivationsAreReleased) {
 TEST(Simulate, ProgramsThatWaitForEachOtherAreRefused) {
   // Stage 0 wants the backward of micro-batch 0 before it has sent it forward.
   const std::vector<StageProgram> programs{
-      {{Work::backward, false, 0, 0}, {Work::forward, false, 0, 0}},
-      {{Work::forward, false, 0, 0}, {Work::backward, false, 0, 0}}};
+      {{Pass::backward, false, 0, 0}, {Pass::forward, false, 0, 0}},
+      {{Pass::forward, false, 0, 0}, {Pass::backward, false, 0, 0}}};
   EXPECT_THROW(simulate(PipelineSchedule::one_f_one_b, programs,
                         equal_stages(2, 1, chunk_times(1, 1, 1)), false),
                std::logic_error);

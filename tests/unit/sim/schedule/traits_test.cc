@@ -11,9 +11,9 @@ namespace meshwright {
 namespace {
 
 // Work in quarters of a second, so that sums are exact in binary and equality can be demanded.
-const std::vector<ChunkTimes> kWorkGrid{chunk_times(1, 1, 1),   chunk_times(1, 2, 1),
-                                        chunk_times(2, 2, 1),   chunk_times(1, 1.5, 0.5),
-                                        chunk_times(3, 3.5, 3), chunk_times(1, 1.25, 1)};
+const std::vector<PassTimes> kWorkGrid{chunk_times(1, 1, 1),   chunk_times(1, 2, 1),
+                                       chunk_times(2, 2, 1),   chunk_times(1, 1.5, 0.5),
+                                       chunk_times(3, 3.5, 3), chunk_times(1, 1.25, 1)};
 
 TEST(ScheduleTraits, StandInTheOrderOfTheNames) {
   for (std::size_t i = 0; i < pipeline_schedules.size(); ++i) {
@@ -24,7 +24,7 @@ TEST(ScheduleTraits, StandInTheOrderOfTheNames) {
 
 TEST(ScheduleTraits, BubbleEqualsTheSimulationOnEqualStages) {
   for (const auto& c : schedule_cases()) {
-    for (const ChunkTimes& work : kWorkGrid) {
+    for (const PassTimes& work : kWorkGrid) {
       const Timeline t = run(c.schedule, c.micro_batches, equal_stages(c.stages, c.chunks, work));
       const Seconds expected = traits(c.schedule).bubble(c.stages, work);
       for (int stage = 0; stage < c.stages; ++stage) {
@@ -39,7 +39,7 @@ TEST(ScheduleTraits, BubbleEqualsTheSimulationOnEqualStages) {
 // p = 4, F = 1, B = 2, W = 1. 1F1B 3*4; ZB-H1 3*(1+2-1); ZB-H2 3*(1+2-2); ZB-V 2*3*(2-1);
 // DualPipe (4/2-1)(4 + 3 - 3*1).
 TEST(ScheduleTraits, PublishedBubbles) {
-  const ChunkTimes work = chunk_times(1, 2, 1);
+  const PassTimes work = chunk_times(1, 2, 1);
   const auto bubble = [&](PipelineSchedule s) { return traits(s).bubble(4, work).value(); };
   EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::one_f_one_b), 12);
   EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::zb_h1), 6);
@@ -51,7 +51,7 @@ TEST(ScheduleTraits, PublishedBubbles) {
 // With F = B = W ZB-H1 keeps a third of 1F1B's bubble, ZB-H2 and ZB-V none (Qi 2401.10241,
 // 2405.15362).
 TEST(ScheduleTraits, EqualWorkLeavesAThirdOrNothing) {
-  const ChunkTimes work = chunk_times(1, 1, 1);
+  const PassTimes work = chunk_times(1, 1, 1);
   for (const int p : {2, 4, 8}) {
     const auto bubble = [&](PipelineSchedule s) { return traits(s).bubble(p, work).value(); };
     EXPECT_DOUBLE_EQ(3 * bubble(PipelineSchedule::zb_h1), bubble(PipelineSchedule::one_f_one_b));
@@ -68,7 +68,7 @@ TEST(ScheduleTraits, InterleavingDividesTheBubble) {
 }
 
 TEST(ScheduleTraits, OnePipelineStageHasNoBubble) {
-  const ChunkTimes work = chunk_times(1, 2, 1);
+  const PassTimes work = chunk_times(1, 2, 1);
   for (const auto s : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b}) {
     EXPECT_EQ(traits(s).bubble(1, work), Seconds{});
     EXPECT_DOUBLE_EQ(closed_form(s, 5, equal_stages(1, 1, work)).value(), 20);
@@ -150,7 +150,7 @@ TEST(ScheduleTraits, TotalOfGpipeAnd1F1BEqualsTheSimulationOnAnyStages) {
 
 TEST(ScheduleTraits, TotalEqualsTheSimulationOnEqualStages) {
   for (const auto& c : schedule_cases()) {
-    for (const ChunkTimes& work : kWorkGrid) {
+    for (const PassTimes& work : kWorkGrid) {
       const auto times = equal_stages(c.stages, c.chunks, work);
       EXPECT_DOUBLE_EQ(closed_form(c.schedule, c.micro_batches, times).value(),
                        run(c.schedule, c.micro_batches, times).total.value());
@@ -159,8 +159,8 @@ TEST(ScheduleTraits, TotalEqualsTheSimulationOnEqualStages) {
 }
 
 // Adds a head of half a chunk's work and an embedding of an eighth to the chunks that hold them.
-void add_ends(PipelineTimes& times, ChunkHome first, ChunkHome last) {
-  const auto at = [&](ChunkHome home) -> ChunkTimes& {
+void add_ends(PipelineTimes& times, StageChunk first, StageChunk last) {
+  const auto at = [&](StageChunk home) -> PassTimes& {
     return times.stages[static_cast<std::size_t>(home.stage)][static_cast<std::size_t>(home.chunk)];
   };
   at(first).forward += seconds(0.5);
@@ -174,7 +174,7 @@ void add_ends(PipelineTimes& times, ChunkHome first, ChunkHome last) {
 TEST(ScheduleTraits, TotalWithAHeadIsCloseToTheSimulation) {
   for (const auto& c : schedule_cases()) {
     auto times = equal_stages(c.stages, c.chunks, chunk_times(4, 5, 4));
-    const auto home = [&](int chunk) { return chunk_home(c.schedule, c.stages, chunk); };
+    const auto home = [&](int chunk) { return stage_chunk(c.schedule, c.stages, chunk); };
     const int end = c.stages * c.chunks - 1;
     if (traits(c.schedule).mirrored()) {
       add_ends(times, home(0), home(c.stages - 1));

@@ -26,7 +26,7 @@ void append(Numbers& to, const Cost& cost) {
 void append(Numbers& to, const CommunicationCost& cost) {
   for (const Cost& axis : {cost.tensor, cost.context, cost.expert}) append(to, axis);
 }
-void append(Numbers& to, const ChunkWork& work) {
+void append(Numbers& to, const UnitCost& work) {
   for (const Cost& cost :
        {work.forward, work.backward_input, work.backward_weight, work.recompute}) {
     append(to, cost);

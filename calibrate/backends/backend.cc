@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/backends/module.h"
+#include "calibrate/backends/backend.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ fs::path find_module_file(const std::string& name) {
                                       fmt::join(built_modules(), ", ")));
 }
 
-Module& load(const std::string& name) {
+Backend& load(const std::string& name) {
   const std::string file = find_module_file(name).string();
   // Open MPI opens plugins of its own, which look for its symbols in the global scope.
   const bool holds_mpi = name == "mpi" || name == "nccl";
@@ -67,9 +67,9 @@ Module& load(const std::string& name) {
     throw SystemError(fmt::format("backend {}: cannot open {}: {}", name, file, dlerror()),
                       "a library that the backend needs may be missing; try ldd on that file");
   }
-  using EntryPoint = Module* (*)();
-  const auto entry = reinterpret_cast<EntryPoint>(dlsym(handle, "meshwright_module"));
-  Module* module = entry == nullptr ? nullptr : entry();
+  using EntryPoint = Backend* (*)();
+  const auto entry = reinterpret_cast<EntryPoint>(dlsym(handle, "meshwright_backend"));
+  Backend* module = entry == nullptr ? nullptr : entry();
   if (module == nullptr) {
     throw SystemError(fmt::format("backend {}: {} is no meshwright module", name, file));
   }
@@ -83,13 +83,13 @@ std::string communication_module(const std::string& compute_backend, int ranks) 
   return ranks == 1 && !was_built("nccl") ? "mpi" : "nccl";
 }
 
-Module& open_module(const std::string& name) {
+Backend& open_backend(const std::string& name) {
   static std::mutex mutex;
-  static std::map<std::string, Module*> opened;
+  static std::map<std::string, Backend*> opened;
   const std::lock_guard lock(mutex);
   const auto found = opened.find(name);
   if (found != opened.end()) return *found->second;
-  Module& module = load(name);
+  Backend& module = load(name);
   opened.emplace(name, &module);
   return module;
 }

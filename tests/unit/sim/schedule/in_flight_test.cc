@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/schedule/moments.h"
+#include "sim/schedule/in_flight.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 // Bytes that differ from chunk to chunk and from one kind of work to the other.
 struct ChunkBytes {
   int whole = 0, weight_only = 0;
-  std::array<int, 4> working{};  // of each Work
+  std::array<int, 4> working{};  // of each Pass
 };
 
 std::vector<ChunkBytes> some_bytes(int chunks, int seed) {
@@ -27,17 +27,17 @@ std::vector<ChunkBytes> some_bytes(int chunks, int seed) {
   return bytes;
 }
 
-int at(const std::vector<ChunkBytes>& bytes, const RunningWork& r) {
-  return bytes[static_cast<std::size_t>(r.chunk)].working[static_cast<std::size_t>(r.work)];
+int at(const std::vector<ChunkBytes>& bytes, const RunningPass& r) {
+  return bytes[static_cast<std::size_t>(r.chunk)].working[static_cast<std::size_t>(r.pass)];
 }
 
-int peak_of_moments(const std::vector<Moment>& moments, const std::vector<ChunkBytes>& bytes) {
+int peak_of_states(const std::vector<InFlightState>& states, const std::vector<ChunkBytes>& bytes) {
   int peak = 0;
-  for (const Moment& moment : moments) {
-    int sum = at(bytes, moment.running) + (moment.beside ? at(bytes, *moment.beside) : 0);
+  for (const InFlightState& state : states) {
+    int sum = at(bytes, state.running) + (state.beside ? at(bytes, *state.beside) : 0);
     for (std::size_t c = 0; c < bytes.size(); ++c) {
-      sum += moment.held[c].whole * bytes[c].whole;
-      sum += moment.held[c].weight_only * bytes[c].weight_only;
+      sum += state.held[c].whole * bytes[c].whole;
+      sum += state.held[c].weight_only * bytes[c].weight_only;
     }
     peak = std::max(peak, sum);
   }
@@ -55,8 +55,8 @@ class BruteForce {
       const std::size_t together = program[i].with_next ? 2 : 1;
       int sum = 0;
       for (std::size_t k = i; k < i + together; ++k) {
-        if (program[k].work == Work::forward) whole(program[k]).insert(program[k].micro_batch);
-        sum += at(bytes_, {program[k].work, program[k].chunk});
+        if (program[k].pass == Pass::forward) whole(program[k]).insert(program[k].micro_batch);
+        sum += at(bytes_, {program[k].pass, program[k].chunk});
       }
       peak_ = std::max(peak_, sum + held());
       for (std::size_t k = i; k < i + together; ++k) finish(program[k]);
@@ -72,13 +72,13 @@ class BruteForce {
     return weight_only_[static_cast<std::size_t>(i.chunk)];
   }
   void finish(const Instruction& i) {
-    if (i.work == Work::forward) return;
-    if (i.work == Work::backward_weight) {
+    if (i.pass == Pass::forward) return;
+    if (i.pass == Pass::backward_weight) {
       owed(i).erase(i.micro_batch);
       return;
     }
     whole(i).erase(i.micro_batch);
-    if (i.work == Work::backward_input) owed(i).insert(i.micro_batch);
+    if (i.pass == Pass::backward_input) owed(i).insert(i.micro_batch);
   }
   [[nodiscard]] int held() const {
     int sum = 0;
@@ -98,10 +98,10 @@ void expect_equal_to_brute_force(PipelineSchedule schedule, int stages, int micr
                                  int chunks) {
   const auto programs = pipeline_programs(schedule, stages, micro_batches, chunks);
   for (int stage = 0; stage < stages; ++stage) {
-    const auto moments = schedule_moments(schedule, stages, micro_batches, chunks, stage);
+    const auto states = in_flight_states(schedule, stages, micro_batches, chunks, stage);
     for (int seed = 0; seed < 12; ++seed) {
       const auto bytes = some_bytes(chunks, seed);
-      ASSERT_EQ(peak_of_moments(moments, bytes),
+      ASSERT_EQ(peak_of_states(states, bytes),
                 BruteForce(bytes).peak(programs[static_cast<std::size_t>(stage)]))
           << "schedule " << static_cast<int>(schedule) << " p " << stages << " m " << micro_batches
           << " v " << chunks << " stage " << stage << " seed " << seed;
@@ -109,13 +109,13 @@ void expect_equal_to_brute_force(PipelineSchedule schedule, int stages, int micr
   }
 }
 
-TEST(Moments, PeakEqualsTheWalkForEverySchedule) {
+TEST(InFlightStates, PeakEqualsTheWalkForEverySchedule) {
   for (const auto& c : schedule_cases()) {
     expect_equal_to_brute_force(c.schedule, c.stages, c.micro_batches, c.chunks);
   }
 }
 
-TEST(Moments, PeakEqualsTheWalkForFewMicroBatches) {
+TEST(InFlightStates, PeakEqualsTheWalkForFewMicroBatches) {
   for (int m = 1; m < 12; ++m) {
     for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
                                 PipelineSchedule::zb_h1, PipelineSchedule::zb_h2}) {
@@ -126,7 +126,7 @@ TEST(Moments, PeakEqualsTheWalkForFewMicroBatches) {
 }
 
 // Far more micro-batches than the ones that stand for them.
-TEST(Moments, PeakEqualsTheWalkForManyMicroBatches) {
+TEST(InFlightStates, PeakEqualsTheWalkForManyMicroBatches) {
   for (const int p : {2, 3, 5, 8}) {
     for (const int v : {1, 2, 4, 5}) {
       expect_equal_to_brute_force(PipelineSchedule::interleaved, p, 11 * p, v);
@@ -142,13 +142,13 @@ TEST(Moments, PeakEqualsTheWalkForManyMicroBatches) {
   }
 }
 
-// v = 5 in groups of 1, 3 and 1 chunks, and of 2 and 3: the few moments that are left have the same
+// v = 5 in groups of 1, 3 and 1 chunks, and of 2 and 3: the few states that are left have the same
 // peak as all of them when the chunks of a group weigh the same.
-TEST(Moments, GroupedHaveThePeakOfAll) {
+TEST(InFlightStates, GroupedHaveThePeakOfAll) {
   for (const std::vector<int>& sizes : {std::vector{1, 3, 1}, std::vector{2, 3}}) {
     for (int stage = 0; stage < 4; ++stage) {
-      const auto all = schedule_moments(PipelineSchedule::interleaved, 4, 12, 5, stage);
-      const auto grouped = grouped_moments(all, sizes);
+      const auto all = in_flight_states(PipelineSchedule::interleaved, 4, 12, 5, stage);
+      const auto grouped = grouped_states(all, sizes);
       EXPECT_LT(grouped.size(), all.size());
       for (int seed = 0; seed < 12; ++seed) {
         const auto bytes = some_bytes(static_cast<int>(sizes.size()), seed);
@@ -156,34 +156,34 @@ TEST(Moments, GroupedHaveThePeakOfAll) {
         for (std::size_t g = 0; g < sizes.size(); ++g) {
           by_chunk.insert(by_chunk.end(), static_cast<std::size_t>(sizes[g]), bytes[g]);
         }
-        ASSERT_EQ(peak_of_moments(grouped, bytes), peak_of_moments(all, by_chunk));
+        ASSERT_EQ(peak_of_states(grouped, bytes), peak_of_states(all, by_chunk));
       }
     }
   }
 }
 
 // 1F1B, p = 4, first stage: 4 in flight at its forwards and at its backwards, nothing else.
-TEST(Moments, OfOneFOneBAreTwo) {
-  const auto moments = schedule_moments(PipelineSchedule::one_f_one_b, 4, 64, 1, 0);
-  ASSERT_EQ(moments.size(), 2U);
-  EXPECT_EQ(moments[0].held, (std::vector<ChunkHeld>{{4, 0}}));
-  EXPECT_EQ(moments[1].running, (RunningWork{Work::backward, 0}));
+TEST(InFlightStates, OfOneFOneBAreTwo) {
+  const auto states = in_flight_states(PipelineSchedule::one_f_one_b, 4, 64, 1, 0);
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(states[0].held, (std::vector<HeldMicroBatches>{{4, 0}}));
+  EXPECT_EQ(states[1].running, (RunningPass{Pass::backward, 0}));
 }
 
 // ZB-H2, p = 4, last stage: one forward, then input gradients whose weight gradients lag by 6.
-TEST(Moments, SplitBackwardHoldsWhatWeightGradientsNeed) {
+TEST(InFlightStates, SplitBackwardHoldsWhatWeightGradientsNeed) {
   int owed = 0;
-  for (const Moment& moment : schedule_moments(PipelineSchedule::zb_h2, 4, 64, 1, 3)) {
-    owed = std::max(owed, moment.held[0].weight_only);
-    EXPECT_LE(moment.held[0].whole, 1);
+  for (const InFlightState& state : in_flight_states(PipelineSchedule::zb_h2, 4, 64, 1, 3)) {
+    owed = std::max(owed, state.held[0].weight_only);
+    EXPECT_LE(state.held[0].whole, 1);
   }
   EXPECT_EQ(owed, 7);  // the lag and the one whose weight gradient runs
 }
 
 // A few a chunk, whatever the number of stages and micro-batches.
-TEST(Moments, OfALongInterleavedProgramAreFew) {
-  EXPECT_LE(schedule_moments(PipelineSchedule::interleaved, 64, 1024, 8, 0).size(), 100U);
-  EXPECT_LE(schedule_moments(PipelineSchedule::dualpipe, 16, 512, 2, 3).size(), 40U);
+TEST(InFlightStates, OfALongInterleavedProgramAreFew) {
+  EXPECT_LE(in_flight_states(PipelineSchedule::interleaved, 64, 1024, 8, 0).size(), 100U);
+  EXPECT_LE(in_flight_states(PipelineSchedule::dualpipe, 16, 512, 2, 3).size(), 40U);
 }
 
 }  // namespace

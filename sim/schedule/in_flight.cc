@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/schedule/moments.h"
+#include "sim/schedule/in_flight.h"
 
 #include <algorithm>
 
 namespace meshwright {
 namespace {
 
-using Held = std::vector<ChunkHeld>;
+using Held = std::vector<HeldMicroBatches>;
 
 bool covers(const Held& more, const Held& less) {
   for (std::size_t i = 0; i < less.size(); ++i) {
@@ -34,10 +34,10 @@ bool between(const Held& first, const Held& middle, const Held& last) {
   return 0 <= part && part <= whole;
 }
 
-// The moments of one kind of running work.
+// The states of one kind of running work.
 struct Kind {
-  RunningWork running;
-  std::optional<RunningWork> beside;
+  RunningPass running;
+  std::optional<RunningPass> beside;
   std::vector<Held> points;
 
   void add(const Held& held) {
@@ -53,24 +53,24 @@ struct Kind {
 
 class Kinds {
  public:
-  void add(RunningWork running, std::optional<RunningWork> beside, const Held& held) {
+  void add(RunningPass running, std::optional<RunningPass> beside, const Held& held) {
     kind(running, beside).add(held);
   }
 
-  [[nodiscard]] std::vector<Moment> maximal() const {
-    std::vector<Moment> moments;
+  [[nodiscard]] std::vector<InFlightState> maximal() const {
+    std::vector<InFlightState> states;
     for (const Kind& kind : kinds_) {
       for (std::size_t i = 0; i < kind.points.size(); ++i) {
         if (!is_covered(kind.points, i)) {
-          moments.push_back({kind.running, kind.beside, kind.points[i]});
+          states.push_back({kind.running, kind.beside, kind.points[i]});
         }
       }
     }
-    return moments;
+    return states;
   }
 
  private:
-  Kind& kind(RunningWork running, std::optional<RunningWork> beside) {
+  Kind& kind(RunningPass running, std::optional<RunningPass> beside) {
     for (Kind& known : kinds_) {
       if (known.running == running && known.beside == beside) return known;
     }
@@ -90,64 +90,64 @@ class Kinds {
 };
 
 // GPipe and 1F1B of one chunk: forward and backward hold the same number.
-std::vector<Moment> alternating_moments(int held) {
-  const std::vector<ChunkHeld> counts{{held, 0}};
-  return {{{Work::forward, 0}, std::nullopt, counts}, {{Work::backward, 0}, std::nullopt, counts}};
+std::vector<InFlightState> alternating_states(int held) {
+  const std::vector<HeldMicroBatches> counts{{held, 0}};
+  return {{{Pass::forward, 0}, std::nullopt, counts}, {{Pass::backward, 0}, std::nullopt, counts}};
 }
 
 }  // namespace
 
-void begin_work(std::vector<ChunkHeld>& held, const Instruction& instruction) {
-  if (instruction.work == Work::forward) ++held[static_cast<std::size_t>(instruction.chunk)].whole;
+void begin_pass(std::vector<HeldMicroBatches>& held, const Instruction& instruction) {
+  if (instruction.pass == Pass::forward) ++held[static_cast<std::size_t>(instruction.chunk)].whole;
 }
 
-void end_work(std::vector<ChunkHeld>& held, const Instruction& instruction) {
-  ChunkHeld& chunk = held[static_cast<std::size_t>(instruction.chunk)];
-  const Work work = instruction.work;
-  if (work == Work::backward || work == Work::backward_input) --chunk.whole;
-  if (work == Work::backward_input) ++chunk.weight_only;
-  if (work == Work::backward_weight) --chunk.weight_only;
+void end_pass(std::vector<HeldMicroBatches>& held, const Instruction& instruction) {
+  HeldMicroBatches& chunk = held[static_cast<std::size_t>(instruction.chunk)];
+  const Pass pass = instruction.pass;
+  if (pass == Pass::backward || pass == Pass::backward_input) --chunk.whole;
+  if (pass == Pass::backward_input) ++chunk.weight_only;
+  if (pass == Pass::backward_weight) --chunk.weight_only;
 }
 
-std::vector<Moment> program_moments(const StageProgram& program, int chunks) {
+std::vector<InFlightState> program_states(const StageProgram& program, int chunks) {
   Kinds kinds;
   Held held(static_cast<std::size_t>(chunks));
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Instruction& first = program[i];
-    begin_work(held, first);
+    begin_pass(held, first);
     if (first.with_next) {  // two together
       const Instruction& second = program[++i];
-      begin_work(held, second);
-      kinds.add({first.work, first.chunk}, RunningWork{second.work, second.chunk}, held);
-      end_work(held, second);
+      begin_pass(held, second);
+      kinds.add({first.pass, first.chunk}, RunningPass{second.pass, second.chunk}, held);
+      end_pass(held, second);
     } else {
-      kinds.add({first.work, first.chunk}, std::nullopt, held);
+      kinds.add({first.pass, first.chunk}, std::nullopt, held);
     }
-    end_work(held, first);
+    end_pass(held, first);
   }
   return kinds.maximal();
 }
 
-std::vector<Moment> grouped_moments(const std::vector<Moment>& moments,
-                                    std::span<const int> sizes) {
+std::vector<InFlightState> grouped_states(const std::vector<InFlightState>& states,
+                                          std::span<const int> sizes) {
   std::vector<int> group_of;
   for (std::size_t g = 0; g < sizes.size(); ++g) {
     group_of.insert(group_of.end(), static_cast<std::size_t>(sizes[g]), static_cast<int>(g));
   }
-  const auto grouped = [&](RunningWork running) {
+  const auto grouped = [&](RunningPass running) {
     running.chunk = group_of[static_cast<std::size_t>(running.chunk)];
     return running;
   };
   Kinds kinds;
-  for (const Moment& moment : moments) {
+  for (const InFlightState& state : states) {
     Held held(sizes.size());
     for (std::size_t c = 0; c < group_of.size(); ++c) {
-      held[static_cast<std::size_t>(group_of[c])].whole += moment.held[c].whole;
-      held[static_cast<std::size_t>(group_of[c])].weight_only += moment.held[c].weight_only;
+      held[static_cast<std::size_t>(group_of[c])].whole += state.held[c].whole;
+      held[static_cast<std::size_t>(group_of[c])].weight_only += state.held[c].weight_only;
     }
-    std::optional<RunningWork> beside;
-    if (moment.beside) beside = grouped(*moment.beside);
-    kinds.add(grouped(moment.running), beside, held);
+    std::optional<RunningPass> beside;
+    if (state.beside) beside = grouped(*state.beside);
+    kinds.add(grouped(state.running), beside, held);
   }
   return kinds.maximal();
 }
@@ -164,13 +164,13 @@ int representative_micro_batches(PipelineSchedule schedule, int stages, int micr
   return full + micro_batches % (t.groups_of_stages ? stages : 2);
 }
 
-std::vector<Moment> schedule_moments(PipelineSchedule schedule, int stages, int micro_batches,
-                                     int chunks, int stage) {
+std::vector<InFlightState> in_flight_states(PipelineSchedule schedule, int stages,
+                                            int micro_batches, int chunks, int stage) {
   const ScheduleTraits& t = traits(schedule);
   const PipelineSizes sizes{stages, representative_micro_batches(schedule, stages, micro_batches),
                             chunks};
-  if (t.most_chunks == 1 && !t.splits_backward) return alternating_moments(t.peak(sizes, stage));
-  return program_moments(t.program(sizes, stage), chunks);
+  if (t.most_chunks == 1 && !t.splits_backward) return alternating_states(t.peak(sizes, stage));
+  return program_states(t.program(sizes, stage), chunks);
 }
 
 }  // namespace meshwright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All layouts of a space, cell by cell: every stage setting is priced once, every data setting
-// once, and each pair is put together from the two with a few additions, those of evaluate().
+// All layouts of a space, one set of parallel sizes after the other: every stage setting is priced
+// once, every data setting once, and each pair is put together from the two with a few additions,
+// those of evaluate().
 #pragma once
 
 #include "planner/search/pareto.h"
@@ -12,20 +13,20 @@ namespace meshwright::planner {
 
 // What a part of the space contributes: its size does not depend on how many layouts were looked
 // at.
-struct Found {
-  explicit Found(std::size_t limit);
+struct SearchResult {
+  explicit SearchResult(std::size_t limit);
   // `later` follows in the order of enumeration.
-  void merge(const Found& later);
+  void merge(const SearchResult& later);
 
   SearchStatistics statistics;
   RejectionTally rejections;
-  TopList top;  // of each family without near twins
+  TopList top;  // of each pipeline setting without near twins
   ParetoFront pareto;
   TopList closest;  // legal, but too large, least memory first; only when nothing fits
 };
 
-// Every cell of the space; `limit` bytes of memory a device.
-Found look_at_space(const Model& model, const Cluster& cluster, const Job& job,
-                    const SearchOptions& options, Bytes limit);
+// `limit` bytes of memory a device.
+SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
+                            const SearchOptions& options, Bytes limit);
 
 }  // namespace meshwright::planner

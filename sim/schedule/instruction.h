@@ -14,7 +14,7 @@
 
 namespace meshwright {
 
-enum class Work : std::uint8_t {
+enum class Pass : std::uint8_t {
   forward,
   backward,        // input and weight gradient together
   backward_input,  // zero-bubble schedules split them
@@ -22,7 +22,7 @@ enum class Work : std::uint8_t {
 };
 
 struct Instruction {
-  Work work = Work::forward;
+  Pass pass = Pass::forward;
   // Runs together with the next instruction of the program (DualPipe's overlapped forward and
   // backward): both start when both inputs are there, and end together after the sum of their
   // times.
@@ -40,7 +40,7 @@ struct PipelineSizes {
 };
 
 // Seconds of each kind of work for one micro-batch of one chunk.
-struct ChunkTimes {
+struct PassTimes {
   Seconds forward;
   Seconds backward_input;   // with recompute
   Seconds backward_weight;  // `backward` takes the sum of both
@@ -54,9 +54,9 @@ struct StageLoad {
 struct PipelineLoad {
   std::span<const StageLoad> stages;  // first to last
   int num_stages = 1;
-  int chunks = 1;      // a stage
-  ChunkTimes average;  // over all chunks of all stages, transfers left out
-  Seconds send;        // one transfer to a neighbouring stage; 0 when overlapped
+  int chunks = 1;     // a stage
+  PassTimes average;  // over all chunks of all stages, transfers left out
+  Seconds send;       // one transfer to a neighbouring stage; 0 when overlapped
 };
 
 }  // namespace meshwright

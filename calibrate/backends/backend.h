@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backends are shared objects (libmeshwright_cpu.so, _mpi, _cuda, _nccl) that the program opens
 // when it needs them, so that planning links neither CUDA nor MPI. Each exports one C function,
-// `meshwright_module`, that returns its Module.
+// `meshwright_backend`, that returns its Backend.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace meshwright::calibrate {
 
-class Module {
+class Backend {
  public:
-  virtual ~Module() = default;
+  virtual ~Backend() = default;
   [[nodiscard]] virtual std::string name() const = 0;       // "cpu"
   [[nodiscard]] virtual std::string libraries() const = 0;  // "oneDNN 2.6.3", for --version
   // Empty when the device can be used, else one sentence that says why not (no driver, no device).
@@ -37,6 +37,6 @@ std::string communication_module(const std::string& compute_backend, int ranks);
 
 // Opens a module. Looks in MESHWRIGHT_MODULE_PATH, beside the program, and in ../lib/meshwright.
 // Throws SystemError that names the file and the loader's message. The module stays open.
-Module& open_module(const std::string& name);
+Backend& open_backend(const std::string& name);
 
 }  // namespace meshwright::calibrate

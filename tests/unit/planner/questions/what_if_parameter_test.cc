@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/questions/parameter.h"
+#include "planner/questions/what_if_parameter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ Seconds step_time(const Scenario& scenario) {
   return std::get<Estimate>(outcome).step_time;
 }
 
-TEST(Parameter, EveryOneHasAValueThatTheFactorMultiplies) {
-  for (const ParameterText& text : all_parameters()) {
+TEST(WhatIfParameter, EveryOneHasAValueThatTheFactorMultiplies) {
+  for (const WhatIfParameterText& text : all_parameters()) {
     const double before = value_of(text.parameter, base());
     EXPECT_GT(before, 0.0) << text.name;
     EXPECT_NEAR(value_of(text.parameter, scaled(base(), text.parameter, 2.0)), 2.0 * before,
@@ -38,17 +38,17 @@ TEST(Parameter, EveryOneHasAValueThatTheFactorMultiplies) {
   }
 }
 
-TEST(Parameter, FactorOneChangesNothing) {
-  for (const ParameterText& text : all_parameters()) {
+TEST(WhatIfParameter, FactorOneChangesNothing) {
+  for (const WhatIfParameterText& text : all_parameters()) {
     EXPECT_EQ(step_time(scaled(base(), text.parameter, 1.0)), step_time(base())) << text.name;
   }
 }
 
-TEST(Parameter, MoreOfWhatIsFastIsNeverSlower) {
-  for (const Parameter parameter :
-       {Parameter::gemm_efficiency, Parameter::attention_efficiency, Parameter::peak_flops,
-        Parameter::memory_bandwidth, Parameter::intra_node_bandwidth,
-        Parameter::inter_node_bandwidth}) {
+TEST(WhatIfParameter, MoreOfWhatIsFastIsNeverSlower) {
+  for (const WhatIfParameter parameter :
+       {WhatIfParameter::gemm_efficiency, WhatIfParameter::attention_efficiency,
+        WhatIfParameter::peak_flops, WhatIfParameter::memory_bandwidth,
+        WhatIfParameter::intra_node_bandwidth, WhatIfParameter::inter_node_bandwidth}) {
     Seconds before = step_time(scaled(base(), parameter, 0.25));
     for (const double factor : {0.5, 1.0, 2.0, 4.0}) {
       const Seconds after = step_time(scaled(base(), parameter, factor));
@@ -59,7 +59,7 @@ TEST(Parameter, MoreOfWhatIsFastIsNeverSlower) {
 }
 
 // A message of 10 us is all latency; one of 110 us has 100 us of bytes.
-TEST(Parameter, MeasuredMessagesMoveWithTheLink) {
+TEST(WhatIfParameter, MeasuredMessagesMoveWithTheLink) {
   Scenario scenario = base();
   CollectiveCurve curve;
   curve.points = {{bytes(1024), microseconds(10), 0.03}, {mebibytes(1), microseconds(110), 0.05}};
@@ -67,13 +67,15 @@ TEST(Parameter, MeasuredMessagesMoveWithTheLink) {
   const auto last = [](const Scenario& s) {
     return s.cluster.inter_node.curves.front().points.back().time / microseconds(1);
   };
-  EXPECT_NEAR(last(scaled(scenario, Parameter::inter_node_bandwidth, 2.0)), 10 + 100 / 2.0, 1e-9);
-  EXPECT_NEAR(last(scaled(scenario, Parameter::inter_node_latency, 2.0)), 2 * 10 + 100.0, 1e-9);
-  EXPECT_EQ(provenance_of(Parameter::inter_node_bandwidth, scenario), Provenance::measured);
-  EXPECT_DOUBLE_EQ(relative_spread(Parameter::inter_node_bandwidth, scenario), 0.05);
+  EXPECT_NEAR(last(scaled(scenario, WhatIfParameter::inter_node_bandwidth, 2.0)), 10 + 100 / 2.0,
+              1e-9);
+  EXPECT_NEAR(last(scaled(scenario, WhatIfParameter::inter_node_latency, 2.0)), 2 * 10 + 100.0,
+              1e-9);
+  EXPECT_EQ(provenance_of(WhatIfParameter::inter_node_bandwidth, scenario), Provenance::measured);
+  EXPECT_DOUBLE_EQ(relative_spread(WhatIfParameter::inter_node_bandwidth, scenario), 0.05);
 }
 
-TEST(Parameter, UnknownNameIsRefusedWithTheNames) {
+TEST(WhatIfParameter, UnknownNameIsRefusedWithTheNames) {
   try {
     parameter_named("inter_node_bandwith");
     FAIL();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/questions/parameter.h"
+#include "planner/questions/what_if_parameter.h"
 
 #include <fmt/format.h>
 
@@ -23,22 +23,25 @@ constexpr double kLaunchSpread = 0.2;
 // on average (arXiv 2507.03114): about half of the average to either side.
 constexpr double kOverlapSpread = 0.5;
 
-constexpr std::array<ParameterText, kNumParameters> kTexts{{
-    {Parameter::gemm_efficiency, "gemm_efficiency", "GEMM efficiency", ""},
-    {Parameter::attention_efficiency, "attention_efficiency", "attention efficiency", ""},
-    {Parameter::peak_flops, "peak_flops", "peak FLOP rate", "TFLOP/s"},
-    {Parameter::memory_bandwidth, "memory_bandwidth", "memory bandwidth", "GB/s"},
-    {Parameter::memory_capacity, "memory_capacity", "memory of a device", "GiB"},
-    {Parameter::kernel_launch, "kernel_launch", "kernel launch time", "us"},
-    {Parameter::host_overhead, "host_overhead", "host launch time", "us"},
-    {Parameter::overlap_slowdown, "overlap_slowdown", "slowdown by overlapped communication", ""},
-    {Parameter::intra_node_bandwidth, "intra_node_bandwidth", "bandwidth inside a node", "GB/s"},
-    {Parameter::intra_node_latency, "intra_node_latency", "latency inside a node", "us"},
-    {Parameter::inter_node_bandwidth, "inter_node_bandwidth", "bandwidth between nodes", "GB/s"},
-    {Parameter::inter_node_latency, "inter_node_latency", "latency between nodes", "us"},
-    {Parameter::global_batch_size, "global_batch_size", "global batch", "sequences"},
-    {Parameter::price_per_gpu_hour, "price_per_gpu_hour", "price", "per GPU-hour"},
-    {Parameter::power, "power", "power of a device", "W"},
+constexpr std::array<WhatIfParameterText, kNumWhatIfParameters> kTexts{{
+    {WhatIfParameter::gemm_efficiency, "gemm_efficiency", "GEMM efficiency", ""},
+    {WhatIfParameter::attention_efficiency, "attention_efficiency", "attention efficiency", ""},
+    {WhatIfParameter::peak_flops, "peak_flops", "peak FLOP rate", "TFLOP/s"},
+    {WhatIfParameter::memory_bandwidth, "memory_bandwidth", "memory bandwidth", "GB/s"},
+    {WhatIfParameter::memory_capacity, "memory_capacity", "memory of a device", "GiB"},
+    {WhatIfParameter::kernel_launch, "kernel_launch", "kernel launch time", "us"},
+    {WhatIfParameter::host_overhead, "host_overhead", "host launch time", "us"},
+    {WhatIfParameter::overlap_slowdown, "overlap_slowdown", "slowdown by overlapped communication",
+     ""},
+    {WhatIfParameter::intra_node_bandwidth, "intra_node_bandwidth", "bandwidth inside a node",
+     "GB/s"},
+    {WhatIfParameter::intra_node_latency, "intra_node_latency", "latency inside a node", "us"},
+    {WhatIfParameter::inter_node_bandwidth, "inter_node_bandwidth", "bandwidth between nodes",
+     "GB/s"},
+    {WhatIfParameter::inter_node_latency, "inter_node_latency", "latency between nodes", "us"},
+    {WhatIfParameter::global_batch_size, "global_batch_size", "global batch", "sequences"},
+    {WhatIfParameter::price_per_gpu_hour, "price_per_gpu_hour", "price", "per GPU-hour"},
+    {WhatIfParameter::power, "power", "power of a device", "W"},
 }};
 
 Seconds smallest_message(const CollectiveCurve& curve) {
@@ -132,15 +135,15 @@ double link_spread(const Link& link) {
 
 }  // namespace
 
-std::span<const ParameterText> all_parameters() { return kTexts; }
+std::span<const WhatIfParameterText> all_parameters() { return kTexts; }
 
-const ParameterText& text_of(Parameter parameter) {
+const WhatIfParameterText& text_of(WhatIfParameter parameter) {
   return kTexts[static_cast<std::size_t>(parameter)];
 }
 
-Parameter parameter_named(const std::string& name) {
+WhatIfParameter parameter_named(const std::string& name) {
   std::vector<std::string> names;
-  for (const ParameterText& text : kTexts) {
+  for (const WhatIfParameterText& text : kTexts) {
     if (text.name == name) return text.parameter;
     names.emplace_back(text.name);
   }
@@ -151,166 +154,166 @@ Parameter parameter_named(const std::string& name) {
       near.empty() ? "" : fmt::format("did you mean {}?", near));
 }
 
-bool changes_time(Parameter parameter) {
+bool changes_time(WhatIfParameter parameter) {
   switch (parameter) {
-    case Parameter::peak_flops:  // gemm_efficiency and attention_efficiency together
-    case Parameter::memory_capacity:
-    case Parameter::global_batch_size:
-    case Parameter::price_per_gpu_hour:
-    case Parameter::power:
+    case WhatIfParameter::peak_flops:  // gemm_efficiency and attention_efficiency together
+    case WhatIfParameter::memory_capacity:
+    case WhatIfParameter::global_batch_size:
+    case WhatIfParameter::price_per_gpu_hour:
+    case WhatIfParameter::power:
       return false;
     default:
       return true;
   }
 }
 
-double value_of(Parameter parameter, const Scenario& scenario) {
+double value_of(WhatIfParameter parameter, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster;
   const Device& device = cluster.device;
   const GemmModel* gemm = gemm_of(scenario);
   switch (parameter) {
-    case Parameter::gemm_efficiency:
+    case WhatIfParameter::gemm_efficiency:
       return gemm == nullptr ? 0.0 : gemm->sustained_fraction;
-    case Parameter::attention_efficiency:
+    case WhatIfParameter::attention_efficiency:
       return device.attention.empty() ? 0.0 : device.attention.front().forward_fraction;
-    case Parameter::peak_flops:
+    case WhatIfParameter::peak_flops:
       return gemm == nullptr ? 0.0 : gemm->peak.value() / kTera;
-    case Parameter::memory_bandwidth:
+    case WhatIfParameter::memory_bandwidth:
       return device.memory_bandwidth / gigabytes_per_second(1);
-    case Parameter::memory_capacity:
+    case WhatIfParameter::memory_capacity:
       return in_gibibytes(device.memory);
-    case Parameter::kernel_launch:
+    case WhatIfParameter::kernel_launch:
       return device.kernel_launch.value() / kMicro;
-    case Parameter::host_overhead:
+    case WhatIfParameter::host_overhead:
       return std::max(device.host_launch, cluster.framework.host_launch).value() / kMicro;
-    case Parameter::overlap_slowdown:
+    case WhatIfParameter::overlap_slowdown:
       return device.overlap_slowdown;
-    case Parameter::intra_node_bandwidth:
+    case WhatIfParameter::intra_node_bandwidth:
       return cluster.intra_node.bandwidth / gigabytes_per_second(1);
-    case Parameter::intra_node_latency:
+    case WhatIfParameter::intra_node_latency:
       return cluster.intra_node.latency.value() / kMicro;
-    case Parameter::inter_node_bandwidth:
+    case WhatIfParameter::inter_node_bandwidth:
       return cluster.inter_node.bandwidth / gigabytes_per_second(1);
-    case Parameter::inter_node_latency:
+    case WhatIfParameter::inter_node_latency:
       return cluster.inter_node.latency.value() / kMicro;
-    case Parameter::global_batch_size:
+    case WhatIfParameter::global_batch_size:
       return scenario.job.global_batch_size;
-    case Parameter::price_per_gpu_hour:
-      return cluster.price_per_gpu_hour;
-    case Parameter::power:
-      return device.power_watts;
+    case WhatIfParameter::price_per_gpu_hour:
+      return cluster.price_per_gpu_hour.value_or(0.0);
+    case WhatIfParameter::power:
+      return device.power_watts.value_or(0.0);
   }
   return 0.0;
 }
 
-double relative_spread(Parameter parameter, const Scenario& scenario) {
+double relative_spread(WhatIfParameter parameter, const Scenario& scenario) {
   const Device& device = scenario.cluster.device;
   const GemmModel* gemm = gemm_of(scenario);
   switch (parameter) {
-    case Parameter::gemm_efficiency:
-    case Parameter::peak_flops:
+    case WhatIfParameter::gemm_efficiency:
+    case WhatIfParameter::peak_flops:
       return gemm == nullptr ? 0.0 : gemm->relative_spread;
-    case Parameter::attention_efficiency:
+    case WhatIfParameter::attention_efficiency:
       return device.attention.empty() ? 0.0 : device.attention.front().relative_spread;
-    case Parameter::memory_bandwidth:
+    case WhatIfParameter::memory_bandwidth:
       return kernel_spread(device);
-    case Parameter::kernel_launch:
-    case Parameter::host_overhead:
+    case WhatIfParameter::kernel_launch:
+    case WhatIfParameter::host_overhead:
       return kLaunchSpread;
-    case Parameter::overlap_slowdown:
+    case WhatIfParameter::overlap_slowdown:
       return device.overlap_slowdown < 1.0 ? kOverlapSpread : 0.0;  // 1: one core does both
-    case Parameter::intra_node_bandwidth:
-    case Parameter::intra_node_latency:
+    case WhatIfParameter::intra_node_bandwidth:
+    case WhatIfParameter::intra_node_latency:
       return link_spread(scenario.cluster.intra_node);
-    case Parameter::inter_node_bandwidth:
-    case Parameter::inter_node_latency:
+    case WhatIfParameter::inter_node_bandwidth:
+    case WhatIfParameter::inter_node_latency:
       return link_spread(scenario.cluster.inter_node);
-    case Parameter::memory_capacity:
-    case Parameter::global_batch_size:
-    case Parameter::price_per_gpu_hour:
-    case Parameter::power:
+    case WhatIfParameter::memory_capacity:
+    case WhatIfParameter::global_batch_size:
+    case WhatIfParameter::price_per_gpu_hour:
+    case WhatIfParameter::power:
       break;
   }
   return 0.0;
 }
 
-Provenance provenance_of(Parameter parameter, const Scenario& scenario) {
+Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario) {
   const auto link = [](const Link& l) {
     return l.curves.empty() ? l.provenance : Provenance::measured;
   };
   const Device& device = scenario.cluster.device;
   const GemmModel* gemm = gemm_of(scenario);
   switch (parameter) {
-    case Parameter::gemm_efficiency:
+    case WhatIfParameter::gemm_efficiency:
       return gemm == nullptr ? Provenance::assumed : gemm->provenance;
-    case Parameter::attention_efficiency:
+    case WhatIfParameter::attention_efficiency:
       return device.attention.empty() ? Provenance::assumed : device.attention.front().provenance;
-    case Parameter::memory_bandwidth:
-    case Parameter::kernel_launch:
-    case Parameter::host_overhead:
+    case WhatIfParameter::memory_bandwidth:
+    case WhatIfParameter::kernel_launch:
+    case WhatIfParameter::host_overhead:
       return device.memory_provenance;
-    case Parameter::overlap_slowdown:
+    case WhatIfParameter::overlap_slowdown:
       return Provenance::assumed;
-    case Parameter::intra_node_bandwidth:
-    case Parameter::intra_node_latency:
+    case WhatIfParameter::intra_node_bandwidth:
+    case WhatIfParameter::intra_node_latency:
       return link(scenario.cluster.intra_node);
-    case Parameter::inter_node_bandwidth:
-    case Parameter::inter_node_latency:
+    case WhatIfParameter::inter_node_bandwidth:
+    case WhatIfParameter::inter_node_latency:
       return link(scenario.cluster.inter_node);
     default:
       return Provenance::datasheet;  // peak, memory and power; batch and price are the user's
   }
 }
 
-Scenario scaled(Scenario scenario, Parameter parameter, double factor) {
+Scenario scaled(Scenario scenario, WhatIfParameter parameter, double factor) {
   Cluster& cluster = scenario.cluster;
   Device& device = cluster.device;
   switch (parameter) {
-    case Parameter::gemm_efficiency:
+    case WhatIfParameter::gemm_efficiency:
       scale_gemm_efficiency(device, factor);
       break;
-    case Parameter::attention_efficiency:
+    case WhatIfParameter::attention_efficiency:
       scale_attention(device, factor);
       break;
-    case Parameter::peak_flops:
+    case WhatIfParameter::peak_flops:
       scale_peak(device, factor);
       break;
-    case Parameter::memory_bandwidth:
+    case WhatIfParameter::memory_bandwidth:
       scale_memory_bandwidth(device, factor);
       break;
-    case Parameter::memory_capacity:
+    case WhatIfParameter::memory_capacity:
       device.memory *= factor;
       break;
-    case Parameter::kernel_launch:
+    case WhatIfParameter::kernel_launch:
       device.kernel_launch *= factor;
       break;
-    case Parameter::host_overhead:
+    case WhatIfParameter::host_overhead:
       scale_host(cluster, factor);
       break;
-    case Parameter::overlap_slowdown:
+    case WhatIfParameter::overlap_slowdown:
       device.overlap_slowdown = std::min(1.0, device.overlap_slowdown * factor);
       break;
-    case Parameter::intra_node_bandwidth:
+    case WhatIfParameter::intra_node_bandwidth:
       scale_bandwidth(cluster.intra_node, factor);
       break;
-    case Parameter::intra_node_latency:
+    case WhatIfParameter::intra_node_latency:
       scale_latency(cluster.intra_node, factor);
       break;
-    case Parameter::inter_node_bandwidth:
+    case WhatIfParameter::inter_node_bandwidth:
       scale_bandwidth(cluster.inter_node, factor);
       break;
-    case Parameter::inter_node_latency:
+    case WhatIfParameter::inter_node_latency:
       scale_latency(cluster.inter_node, factor);
       break;
-    case Parameter::global_batch_size:
+    case WhatIfParameter::global_batch_size:
       scenario.job.global_batch_size =
           std::max(1, static_cast<int>(std::lround(scenario.job.global_batch_size * factor)));
       break;
-    case Parameter::price_per_gpu_hour:
-      cluster.price_per_gpu_hour *= factor;
+    case WhatIfParameter::price_per_gpu_hour:
+      if (cluster.price_per_gpu_hour) *cluster.price_per_gpu_hour *= factor;
       break;
-    case Parameter::power:
-      device.power_watts *= factor;
+    case WhatIfParameter::power:
+      if (device.power_watts) *device.power_watts *= factor;
       break;
   }
   return scenario;

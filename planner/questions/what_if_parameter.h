@@ -15,7 +15,7 @@
 
 namespace meshwright::planner {
 
-enum class Parameter {
+enum class WhatIfParameter {
   gemm_efficiency,
   attention_efficiency,
   peak_flops,  // of GEMMs and attention: another device
@@ -32,28 +32,28 @@ enum class Parameter {
   price_per_gpu_hour,
   power,
 };
-inline constexpr int kNumParameters = static_cast<int>(Parameter::power) + 1;
+inline constexpr int kNumWhatIfParameters = static_cast<int>(WhatIfParameter::power) + 1;
 
-struct ParameterText {
-  Parameter parameter;
+struct WhatIfParameterText {
+  WhatIfParameter parameter;
   std::string_view name;   // snake_case, as on the command line and in JSON
   std::string_view label;  // for people
   std::string_view unit;   // of value_of(); empty: a share
 };
-std::span<const ParameterText> all_parameters();
-const ParameterText& text_of(Parameter parameter);
+std::span<const WhatIfParameterText> all_parameters();
+const WhatIfParameterText& text_of(WhatIfParameter parameter);
 // Throws InputError that lists the names.
-Parameter parameter_named(const std::string& name);
+WhatIfParameter parameter_named(const std::string& name);
 
 // Whether the step's time depends on it in a continuous way: what a tornado turns. Memory decides
 // what fits, price and power what it costs, and the batch is another job.
-bool changes_time(Parameter parameter);
+bool changes_time(WhatIfParameter parameter);
 
-double value_of(Parameter parameter, const Scenario& scenario);
+double value_of(WhatIfParameter parameter, const Scenario& scenario);
 // One standard deviation of the parameter's logarithm, from the records' relative_spread; 0 where
 // none is stated (memory, batch, price).
-double relative_spread(Parameter parameter, const Scenario& scenario);
-Provenance provenance_of(Parameter parameter, const Scenario& scenario);
-Scenario scaled(Scenario scenario, Parameter parameter, double factor);
+double relative_spread(WhatIfParameter parameter, const Scenario& scenario);
+Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario);
+Scenario scaled(Scenario scenario, WhatIfParameter parameter, double factor);
 
 }  // namespace meshwright::planner

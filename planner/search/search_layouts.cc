@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/search_layouts.h"
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "planner/search/settings_cost.h"
+#include "sim/step/evaluate.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr std::size_t kClosest = 3;
+
+// What the searches of all parallel sizes share.
+struct SharedSearch {
+  const SearchOptions& options;
+  Bytes limit;  // of memory a device
+  // No layout that is slower can be among the fastest: the worst step time of the
+  // first list that is full. Which one set it changes the work, not the answer.
+  std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
+};
+
+class SizesSearch {
+ public:
+  SizesSearch(SearchResult& result, SharedSearch& search, CostTable& table,
+              const ParallelSizes& sizes)
+      : result_(result), search_(search), table_(table), sizes_(sizes), costs_(table, sizes) {}
+
+  void run();
+
+ private:
+  void price_pipeline_setting(const Layout& setting);
+  void price_stage_setting(StageSetting& stage);
+  void count_illegal_data_settings(const Layout& stage);
+  // Memory and time of every legal pair.
+  void price_pairs(StageSetting& stage, const std::vector<DataSetting>& data);
+  void reject_too_large(const StageSetting& stage, const DataSetting& data, Bytes peak);
+  void add_fitting(const StageSetting& stage, const DataSetting& data, Seconds time, Bytes peak);
+  [[nodiscard]] bool too_slow(Seconds fastest, Bytes smallest) const;
+  void keep_top();
+
+  SearchResult& result_;
+  SharedSearch& search_;
+  CostTable& table_;
+  const ParallelSizes& sizes_;
+  SettingsCost costs_;
+  std::vector<Layout> data_layouts_;  // legal or not
+  std::vector<int> legal_;            // of them
+  std::vector<std::pair<int, Violation>> illegal_;
+  std::vector<Candidate> candidates_;
+  std::int64_t stages_with_illegal_data_ = 0;
+  double bound_ = std::numeric_limits<double>::infinity();
+};
+
+void SizesSearch::run() {
+  const std::vector<Layout> settings =
+      pipeline_settings(table_.model(), table_.job(), search_.options.space, sizes_);
+  if (settings.empty()) return;
+  data_layouts_ = data_settings(search_.options.space, settings.front());
+  for (std::size_t i = 0; i < data_layouts_.size(); ++i) {
+    if (const auto violation = check_data_switches(data_layouts_[i])) {
+      illegal_.emplace_back(static_cast<int>(i), *violation);
+    } else {
+      legal_.push_back(static_cast<int>(i));
+    }
+  }
+  costs_.set_data_settings(data_layouts_, legal_);
+  for (const Layout& setting : settings) price_pipeline_setting(setting);
+  for (const auto& [index, violation] : illegal_) {
+    // The first was added with its layout.
+    if (stages_with_illegal_data_ > 1) {
+      result_.rejections.add_more(violation.rule, stages_with_illegal_data_ - 1);
+    }
+  }
+}
+
+void SizesSearch::price_pipeline_setting(const Layout& setting) {
+  bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
+  candidates_.clear();
+  costs_.begin_pipeline_setting();
+  for (const Layout& layout : stage_settings(search_.options.space, setting)) {
+    result_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
+    const auto violation =
+        check_sizes(table_.model(), table_.job(), layout, table_.cluster().num_gpus());
+    if (violation) {
+      result_.rejections.add(*violation, with_data_setting(layout, data_layouts_.front()),
+                             static_cast<std::int64_t>(data_layouts_.size()));
+      continue;
+    }
+    if (!illegal_.empty() && stages_with_illegal_data_++ == 0) count_illegal_data_settings(layout);
+    if (legal_.empty()) continue;
+    if (const auto late = check_stage_switches(table_.model(), layout)) {
+      const Layout& first = data_layouts_[static_cast<std::size_t>(legal_.front())];
+      result_.rejections.add(*late, with_data_setting(layout, first),
+                             static_cast<std::int64_t>(legal_.size()));
+      continue;
+    }
+    price_stage_setting(costs_.memory_of(layout));
+  }
+  keep_top();
+}
+
+void SizesSearch::count_illegal_data_settings(const Layout& stage) {
+  for (const auto& [index, violation] : illegal_) {
+    result_.rejections.add(
+        violation, with_data_setting(stage, data_layouts_[static_cast<std::size_t>(index)]));
+  }
+}
+
+// No pair at this time and memory can enter the list of the fastest or the front.
+bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
+  return fastest.value() > bound_ && result_.pareto.covers(fastest, smallest);
+}
+
+void SizesSearch::price_stage_setting(StageSetting& stage) {
+  result_.statistics.legal += static_cast<std::int64_t>(legal_.size());
+  const DataSettings& data = costs_.data_of(stage);
+  if (search_.options.branch_and_bound) {
+    // Every pair holds at least the least and at most the most of each stage.
+    const Bytes least = peak_memory(data.least_memory, *stage.memory, costs_.reserve()).bytes;
+    const bool none_fits = least > search_.limit;
+    const bool nearer =
+        result_.rejections.would_be_nearest(Rule::memory_capacity, least, search_.limit);
+    const bool closest = result_.statistics.fitting == 0;
+    if (none_fits && !nearer && !closest) {
+      result_.rejections.add_more(Rule::memory_capacity, static_cast<std::int64_t>(legal_.size()));
+      return;
+    }
+  }
+  price_pairs(stage, data.settings);
+}
+
+void SizesSearch::price_pairs(StageSetting& stage, const std::vector<DataSetting>& data) {
+  for (const DataSetting& setting : data) {
+    const Bytes peak = peak_memory(setting.memory, *stage.memory, costs_.reserve()).bytes;
+    if (peak > search_.limit) {
+      reject_too_large(stage, setting, peak);
+      continue;
+    }
+    ++result_.statistics.fitting;
+    if (stage.pipeline == nullptr) costs_.price(stage);
+    const PipelinePart& pipeline = *stage.pipeline;
+    if (search_.options.branch_and_bound && too_slow(pipeline.least_step(), peak)) continue;
+    const Seconds wait = longest_wait(pipeline, setting.part).time;
+    add_fitting(stage, setting, step_time(pipeline, setting.part, wait), peak);
+  }
+}
+
+void SizesSearch::reject_too_large(const StageSetting& stage, const DataSetting& data, Bytes peak) {
+  if (result_.statistics.fitting == 0) {
+    const Candidate candidate{{}, seconds(0), peak};
+    if (result_.closest.admits(candidate)) {
+      result_.closest.add({with_data_setting(stage.layout, *data.layout), seconds(0), peak});
+    }
+  }
+  if (!result_.rejections.would_be_nearest(Rule::memory_capacity, peak, search_.limit)) {
+    result_.rejections.add_more(Rule::memory_capacity, 1);
+    return;
+  }
+  result_.rejections.add({Rule::memory_capacity, peak.value(), search_.limit.value()},
+                         with_data_setting(stage.layout, *data.layout));
+}
+
+void SizesSearch::add_fitting(const StageSetting& stage, const DataSetting& data, Seconds time,
+                              Bytes peak) {
+  const bool fast = time.value() <= bound_;
+  const bool on_front = !result_.pareto.covers(time, peak);
+  if (!fast && !on_front) return;
+  const Candidate candidate{with_data_setting(stage.layout, *data.layout), time, peak};
+  if (fast) candidates_.push_back(candidate);
+  if (on_front) result_.pareto.add(candidate);
+}
+
+// Of the pipeline setting's layouts that are fast enough, those that are no near twin of a better
+// one. Slower ones cannot change which of these are.
+void SizesSearch::keep_top() {
+  const auto limit = result_.top.limit();
+  for (const Candidate& candidate : without_near_twins(candidates_, limit))
+    result_.top.add(candidate);
+  if (result_.top.items().size() < limit) return;
+  const double mine = result_.top.items().back().step_time.value();
+  double shared = search_.slowest_of_top.load(std::memory_order_relaxed);
+  while (mine < shared && !search_.slowest_of_top.compare_exchange_weak(shared, mine)) {
+  }
+}
+
+}  // namespace
+
+SearchResult::SearchResult(std::size_t limit) : top(limit), closest(kClosest) {}
+
+void SearchResult::merge(const SearchResult& later) {
+  statistics.enumerated += later.statistics.enumerated;
+  statistics.legal += later.statistics.legal;
+  statistics.fitting += later.statistics.fitting;
+  rejections.merge(later.rejections);
+  for (const Candidate& c : later.top.items()) top.add(c);
+  for (const Candidate& c : later.pareto.items()) pareto.add(c);
+  for (const Candidate& c : later.closest.items()) closest.add(c);
+}
+
+// Parallel sizes are looked at in parallel and merged in their order, so that the number of threads
+// changes nothing. A thread's table serves all sizes that it looks at.
+SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
+                            const SearchOptions& options, Bytes limit) {
+  const std::vector<ParallelSizes> all_sizes = parallel_sizes_of(model, cluster, options.space);
+  const auto top = static_cast<std::size_t>(std::max(1, options.top));
+  std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
+  SharedSearch search{options, limit};
+  tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(model, cluster, job); });
+  tbb::parallel_for(
+      tbb::blocked_range<std::size_t>(0, all_sizes.size(), 1),
+      [&](const tbb::blocked_range<std::size_t>& range) {
+        for (std::size_t i = range.begin(); i < range.end(); ++i) {
+          SizesSearch(parts[i], search, tables.local(), all_sizes[i]).run();
+        }
+      },
+      tbb::simple_partitioner());
+  SearchResult all(top);
+  for (const SearchResult& part : parts) all.merge(part);
+  return all;
+}
+
+}  // namespace meshwright::planner
