@@ -128,9 +128,9 @@ void write_plan(const Options& options, const planner::Plan& plan, const std::st
 // on the same kind of device.
 bool runs_here(const Cluster& cluster) {
   if (cluster.num_gpus() > calibrate::usable_cores()) return false;
-  const bool is_cpu = cluster.device.num_multiprocessors == 1;
   const std::vector<std::string> built = calibrate::built_modules();
-  return is_cpu || std::find(built.begin(), built.end(), "cuda") != built.end();
+  return cluster.device.kind == DeviceKind::cpu ||
+         std::find(built.begin(), built.end(), "cuda") != built.end();
 }
 
 int print_verdict(const Options& options, const planner::Plan& plan) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two kinds of exception; app/main.cc alone turns them into text and an exit code.
+// The two kinds of exception; app/program.cc alone turns them into text and an exit code.
 //
 // InputError: something the user gave is wrong (exit code 2). SystemError: a device, MPI, NCCL or
 // operating-system call failed (exit code 3). An expected outcome (a layout that does not fit) is a

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "sim/base/hash.h"
 #include "sim/layout/fields.h"
 
 namespace meshwright {
@@ -87,12 +88,9 @@ class LayoutKey {
     add(layout, std::make_index_sequence<kNumLayoutFields>{});
   }
   bool operator==(const LayoutKey&) const = default;
-  [[nodiscard]] constexpr std::size_t hash(
-      std::size_t seed = 1469598103934665603ULL) const {  // FNV-1a over words
-    for (const std::uint64_t word : words_) {
-      seed = (seed ^ (word ^ word >> 32U)) * 1099511628211ULL;
-    }
-    return seed ^ (seed >> 29U);
+  [[nodiscard]] constexpr std::size_t hash(std::size_t start = kHashStart) const {
+    for (const std::uint64_t word : words_) start = mixed(start, word);
+    return finished(start);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/base/hash.h"
 #include "sim/hardware/placement.h"
 #include "sim/layout/layout_key.h"
 
@@ -26,15 +27,12 @@ constexpr int kHead = kLayerKinds + 1;
 
 struct UnitKeyHash {
   std::size_t operator()(const UnitKey& key) const {
-    std::size_t hash = key.read.hash();
-    const auto mix = [&hash](int field) {
-      hash = (hash ^ static_cast<std::uint32_t>(field)) * 1099511628211ULL;
-    };
-    mix(key.unit);
+    std::uint64_t hash = mixed(key.read.hash(), static_cast<std::uint32_t>(key.unit));
     for (const Placement& p : key.placement) {
-      mix(p.num_nodes * 65536 + p.ranks_per_node * 256 + p.groups_per_node);
+      hash = mixed(hash, static_cast<std::uint32_t>(p.num_nodes * 65536 + p.ranks_per_node * 256 +
+                                                    p.groups_per_node));
     }
-    return hash ^ (hash >> 29U);
+    return finished(hash);
   }
 };
 using BytesKey = LayoutKey<KeyScope::any_layout, CostPart::unit_bytes>;
