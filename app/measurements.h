@@ -1,40 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a set of measured runs ("meshwright.measurements/1"). What a set does not state:
-//   micro_batch_size 1, or for models of the GPT-2 generation (below) the smallest that gives
-//   Megatron-LM's fused softmax whole blocks of four heads; data_parallel_size: the rest of the
-//   GPUs; virtual_pipeline_parallel_size of an interleaved schedule: one layer a chunk (two stages,
-//   one chunk, or no micro-batch size stated either: 1F1B); layers that do not divide by the
-//   pipeline, but do with two more: first and last stage hold one less (Megatron
-//   --account-for-embedding-in-pipeline-split,
-//   --account-for-loss-in-pipeline-split);
-//   attention_kernel and dropout: unfused with dropout for models of the GPT-2 generation (learned
-//   positions) in 16 bits, as Megatron-LM trained them; fused without dropout otherwise;
-//   gradient_precision: fp16 for the same models in fp16 (Megatron-LM reduces in fp32 with bf16, or
-//   when told to by --accumulate-allreduce-grads-in-fp32); sequence_parallel: on with tensor
-//   parallelism for rotary models (Megatron-LM's advice, and what Nanotron's scaling_benchmarks.py
-//   sets: tp_mode REDUCE_SCATTER); scatter_gather_p2p: on for the GPT-2 generation in fp16 with
-//   tensor and pipeline parallelism and without sequence parallelism, Megatron-LM's default of that
-//   time; overlap_p2p_comm: on where interleaved, but for the GPT-2 generation (Megatron-LM got it
-//   in 2023); everything else as the framework has it: the run's "framework", else its cluster's.
+// Sets of measured runs whose models, clusters and frameworks may be named: files of the configs,
+// or what other programs wrote.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
-#include "planner/accuracy/backtest.h"
+#include "planner/accuracy/measured_set_json.h"
 
 namespace meshwright::app {
 
-// What stands in for every run's cluster, and for its framework.
-struct MeasuredWhere {
-  std::optional<Cluster> cluster;
-  std::optional<Framework> framework;
-};
-
 // `file` names the source in messages. Throws InputError.
 planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file,
-                                            const MeasuredWhere& where = {});
-planner::MeasuredSet load_measurements(const std::string& path, const MeasuredWhere& where = {});
+                                            const planner::MeasuredWhere& where = {});
+planner::MeasuredSet load_measurements(const std::string& path,
+                                       const planner::MeasuredWhere& where = {});
 
 }  // namespace meshwright::app

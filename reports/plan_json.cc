@@ -184,29 +184,16 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
   return plan;
 }
 
-planner::Plan recomputed(const PlanFile& file_plan, const std::string& file) {
-  planner::Plan plan;
-  plan.model = file_plan.model;
-  plan.cluster = file_plan.cluster;
-  plan.job = file_plan.job;
-  plan.pareto = file_plan.pareto;
-  plan.rejections = file_plan.rejections;
-  plan.closest = file_plan.closest;
-  plan.statistics = file_plan.statistics;
-  plan.notes = file_plan.notes;
-  CostTable table(plan.model, plan.cluster, plan.job);
-  for (std::size_t i = 0; i < file_plan.layouts.size(); ++i) {
-    const Layout& layout = file_plan.layouts[i];
-    Outcome outcome = estimate(table, layout);
-    if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
-      throw InputError(file, fmt::format("/ranked/{}/layout", i),
-                       "does not run with this program: " +
-                           describe(infeasible->violation, plan.model, plan.job, layout),
-                       "make the plan again with meshwright plan");
-    }
-    plan.ranked.push_back(std::get<Estimate>(std::move(outcome)));
-  }
-  return plan;
+planner::Plan without_estimates(const PlanFile& plan) {
+  return {.model = plan.model,
+          .cluster = plan.cluster,
+          .job = plan.job,
+          .ranked = {},
+          .pareto = plan.pareto,
+          .rejections = plan.rejections,
+          .statistics = plan.statistics,
+          .closest = plan.closest,
+          .notes = plan.notes};
 }
 
 }  // namespace meshwright::reports

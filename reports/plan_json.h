@@ -44,8 +44,7 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
 // Throws InputError.
 PlanFile plan_from_json(const nlohmann::json& json, const std::string& file);
 
-// The plan with every estimate computed again. Throws InputError when a layout no longer fits,
-// which means that the file was edited or made by a program with other formulas.
-planner::Plan recomputed(const PlanFile& plan, const std::string& file);
+// The plan without its estimates: planner::estimate_ranked() makes them again from the layouts.
+planner::Plan without_estimates(const PlanFile& plan);
 
 }  // namespace meshwright::reports

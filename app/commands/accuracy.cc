@@ -40,7 +40,7 @@ std::string file_of(const planner::AccuracyRow& row, const Options& options) {
 }
 
 reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::string& file) {
-  MeasuredWhere where;
+  planner::MeasuredWhere where;
   if (!row.cluster.empty()) where.cluster = load_cluster(row.cluster);
   if (!row.framework.empty()) where.framework = load_framework(row.framework);
   const planner::MeasuredSet set = planner::runs_of(row, load_measurements(file, where));

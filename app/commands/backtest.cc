@@ -35,7 +35,7 @@ struct Options {
 };
 
 planner::MeasuredSet load_set(const std::string& path, const Options& options) {
-  MeasuredWhere where;
+  planner::MeasuredWhere where;
   if (!options.cluster.empty()) where.cluster = load_cluster(options.cluster);
   if (!options.framework.empty()) where.framework = load_framework(options.framework);
   return load_measurements(path, where);

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "app/calibration_run.h"
-#include "app/calibration_workload.h"
 #include "app/command.h"
 #include "app/commands/commands.h"
 #include "app/commands/rank_options.h"
@@ -17,6 +16,8 @@
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
+#include "calibrate/workload.h"
+#include "planner/search/candidates.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 
@@ -44,6 +45,12 @@ int ranks_to_start(const Options& options) {
   return options.ranks.backend == "cpu" ? std::max(2, calibrate::usable_cores()) : 1;
 }
 
+// What the model's layouts over these ranks would run.
+calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
+  const Job measured = calibrate::as_trials_run_it(job);
+  return calibrate::workload_of(model, measured, planner::candidates(model, measured, ranks));
+}
+
 CalibrationRun describe_run(const Options& options, int ranks, const Call& call) {
   CalibrationRun run;
   run.origin = call.origin();
@@ -61,7 +68,7 @@ CalibrationRun describe_run(const Options& options, int ranks, const Call& call)
   const bool has_job = comma != std::string::npos;
   const Job job = has_job ? load_job(options.model_and_job.substr(comma + 1)) : Job{};
   if (has_job) run.next += " --job " + options.model_and_job.substr(comma + 1);
-  run.options.workload = calibration_workload(load_model(model), job, ranks);
+  run.options.workload = workload(load_model(model), job, ranks);
   return run;
 }
 

@@ -2,6 +2,8 @@
 #include "app/commands/output.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include "app/command.h"
@@ -11,11 +13,24 @@
 
 namespace meshwright::app {
 
+namespace {
+
+// A format for tables is a function in a file of its own, and a row here.
+struct TableFormat {
+  const char* name;
+  Format format;
+  std::string (*text)(const reports::Table&);
+};
+constexpr std::array kTableFormats{
+    TableFormat{"table", Format::table, reports::table_to_text},
+    TableFormat{"csv", Format::csv, reports::table_to_csv},
+    TableFormat{"markdown", Format::markdown, reports::table_to_markdown}};
+
+}  // namespace
+
 void add_format_option(CLI::App& command, Format& format) {
-  const std::map<std::string, Format> formats{{"table", Format::table},
-                                              {"json", Format::json},
-                                              {"csv", Format::csv},
-                                              {"markdown", Format::markdown}};
+  std::map<std::string, Format> formats{{"json", Format::json}};
+  for (const TableFormat& entry : kTableFormats) formats.emplace(entry.name, entry.format);
   command.add_option("--format", format, "table, json, csv or markdown (default table)")
       ->transform(CLI::CheckedTransformer(formats).description(""));
 }
@@ -26,16 +41,13 @@ void add_output_options(Command& command, OutputOptions& options) {
 }
 
 std::string tables_text(const std::vector<reports::Table>& tables, Format format) {
+  const auto* const entry =
+      std::find_if(kTableFormats.begin(), kTableFormats.end(),
+                   [&](const TableFormat& known) { return known.format == format; });
   std::string text;
   for (const reports::Table& table : tables) {
     if (!text.empty()) text += "\n";
-    if (format == Format::csv) {
-      text += reports::table_to_csv(table);
-    } else if (format == Format::markdown) {
-      text += reports::table_to_markdown(table);
-    } else {
-      text += reports::table_to_text(table);
-    }
+    text += entry->text(table);
   }
   return text;
 }

@@ -100,6 +100,18 @@ int compare(const Options& options, const Call& call) {
   return kDone;
 }
 
+// A layout that no longer runs means that the file was edited, or made by a program with other
+// formulas.
+planner::Plan estimated_again(const reports::PlanFile& read, const std::string& file) {
+  planner::Plan plan = reports::without_estimates(read);
+  if (const auto unrunnable = planner::estimate_ranked(plan, read.layouts)) {
+    throw InputError(file, fmt::format("/ranked/{}/layout", unrunnable->index),
+                     "does not run with this program: " + unrunnable->sentence,
+                     "make the plan again with meshwright plan");
+  }
+  return plan;
+}
+
 // What must be said of the trials, or nothing.
 std::string add_trials(reports::ReportContents& contents, const Options& options) {
   if (options.trials.empty()) return "";
@@ -122,7 +134,7 @@ int run(const Options& options, const Call& call) {
   contents.origin = call.origin();
   const nlohmann::json plan_json = read_input("plan", options.plan, contents.origin);
   const reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
-  contents.plan = reports::recomputed(plan, options.plan);
+  contents.plan = estimated_again(plan, options.plan);
   contents.plan_origin = plan.origin;
   contents.top = plan.search.top;
   contents.answers = plan.answers;

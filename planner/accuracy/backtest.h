@@ -11,30 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "planner/accuracy/measured_set.h"
 #include "sim/step/estimate.h"
 
 namespace meshwright::planner {
-
-enum class RunStatus { ok, oom, failed };
-
-struct MeasuredRun {
-  std::string id;
-  std::string group;
-  Model model;
-  Cluster cluster;
-  Job job;
-  Layout layout;
-  RunStatus status = RunStatus::ok;
-  std::optional<Seconds> step_time;
-  std::optional<Bytes> peak_memory;  // allocated (torch.cuda.max_memory_allocated), any rank's most
-};
-
-struct MeasuredSet {
-  std::string name;
-  std::string source;
-  std::string assumed;
-  std::vector<MeasuredRun> runs;
-};
 
 struct PredictedRun {
   std::size_t run = 0;                    // index into MeasuredSet::runs

@@ -43,4 +43,12 @@ struct Plan {
   std::vector<std::string> notes;  // assumptions worth a reader's eye
 };
 
+// One of several layouts that does not run.
+struct Unrunnable {
+  std::size_t index = 0;
+  std::string sentence;
+};
+// Makes `layouts`, fastest first, the plan's ranked ones. At the first that does not run, that one.
+std::optional<Unrunnable> estimate_ranked(Plan& plan, const std::vector<Layout>& layouts);
+
 }  // namespace meshwright::planner

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "planner/search/capacity.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/hardware/device.h"
@@ -19,18 +20,9 @@ double tokens_per_step(const Job& job) {
   return static_cast<double>(job.global_batch_size) * job.seq_length;
 }
 
-struct Training {
-  Seconds time;
-  double gpu_hours = 0.0;
-  std::optional<double> cost;
-};
-
-Training training(const planner::Plan& plan, const Estimate& best) {
-  const double steps = *plan.job.train_tokens / tokens_per_step(plan.job);
-  const Seconds time = best.step_time * steps;
-  const double gpu_hours = time / seconds(3600) * world_size(best.layout);
-  const auto price = plan.cluster.price_per_gpu_hour;
-  return {time, gpu_hours, price ? std::optional(gpu_hours * *price) : std::nullopt};
+// Nothing where the job does not say how many tokens.
+std::optional<planner::Capacity> training(const planner::Plan& plan, const Estimate& best) {
+  return planner::capacity(plan.job, plan.cluster, best.step_time);
 }
 
 // Layouts that the prediction cannot tell from the best one.
@@ -67,10 +59,9 @@ std::string verdict(const planner::Plan& plan) {
       seconds_text(best.step_time_high), significant(best.tokens_per_second_per_gpu),
       percent_text(best.model_flops_utilization), memory_text(best.peak_memory()),
       memory_text(plan.cluster.device.memory));
-  if (plan.job.train_tokens) {
-    const Training t = training(plan, best);
+  if (const auto t = training(plan, best)) {
     text += fmt::format(" {} tokens take {}, {} GPU-hours.", si_text(*plan.job.train_tokens),
-                        duration_text(t.time), si_text(t.gpu_hours));
+                        duration_text(t->train_time), si_text(t->gpu_hours));
   }
   return text;
 }
@@ -152,15 +143,14 @@ Json tiles(const planner::Plan& plan) {
       tile("memory", "Memory headroom", memory_text(free),
            fmt::format("{} of {} used ({})", memory_text(best.peak_memory()), memory_text(capacity),
                        percent_text(best.peak_memory() / capacity))));
-  if (plan.job.train_tokens) {
-    const Training t = training(plan, best);
-    std::string detail = fmt::format("{} GPU-hours for {} tokens", si_text(t.gpu_hours),
+  if (const auto t = training(plan, best)) {
+    std::string detail = fmt::format("{} GPU-hours for {} tokens", si_text(t->gpu_hours),
                                      si_text(*plan.job.train_tokens));
-    if (t.cost) {
-      detail += fmt::format(", {} at {} a GPU-hour", si_text(*t.cost),
+    if (t->cost) {
+      detail += fmt::format(", {} at {} a GPU-hour", si_text(*t->cost),
                             significant(*plan.cluster.price_per_gpu_hour, 3));
     }
-    json.push_back(tile("training", "Time to train", duration_text(t.time), detail));
+    json.push_back(tile("training", "Time to train", duration_text(t->train_time), detail));
   }
   return json;
 }
@@ -196,12 +186,11 @@ Json summary(const planner::Plan& plan) {
             {"provenance", name_of(best.provenance)},
             {"provenance_shares", provenance_shares(best)},
             {"layouts_within_interval", contenders(plan)}};
-  if (plan.job.train_tokens) {
-    const Training t = training(plan, best);
+  if (const auto t = training(plan, best)) {
     json["train_tokens"] = *plan.job.train_tokens;
-    json["train_seconds"] = t.time.value();
-    json["gpu_hours"] = t.gpu_hours;
-    if (t.cost) json["cost"] = *t.cost;
+    json["train_seconds"] = t->train_time.value();
+    json["gpu_hours"] = t->gpu_hours;
+    if (t->cost) json["cost"] = *t->cost;
   }
   return json;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a set of measured runs does not state is filled in as app/measurements.h says.
+// What a set of measured runs does not state is filled in as planner/accuracy/unstated.h says.
 #include "app/measurements.h"
 
 #include <gtest/gtest.h>

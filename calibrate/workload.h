@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration should measure so that a model's layouts are predicted from measured shapes:
+// the GEMMs and collectives of all of them, with how often a step calls each (the mean over the
+// layouts), and the model's kernels at each tensor size.
+#pragma once
+
+#include <vector>
+
+#include "calibrate/sweep.h"
+#include "sim/base/job.h"
+#include "sim/layout/layout_group.h"
+#include "sim/model/model.h"
+
+namespace meshwright::calibrate {
+
+// The job as a trial runs it: attention without a fused kernel.
+Job as_trials_run_it(Job job);
+
+// The groups weigh the same, and so do the layouts of a group.
+Workload workload_of(const Model& model, const Job& job, const std::vector<LayoutGroup>& groups);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that somebody measured, as records.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/job.h"
+#include "sim/base/units.h"
+#include "sim/hardware/cluster.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+
+namespace meshwright::planner {
+
+enum class RunStatus { ok, oom, failed };
+
+struct MeasuredRun {
+  std::string id;
+  std::string group;
+  Model model;
+  Cluster cluster;
+  Job job;
+  Layout layout;
+  RunStatus status = RunStatus::ok;
+  std::optional<Seconds> step_time;
+  std::optional<Bytes> peak_memory;  // allocated (torch.cuda.max_memory_allocated), any rank's most
+};
+
+struct MeasuredSet {
+  std::string name;
+  std::string source;
+  std::string assumed;
+  std::vector<MeasuredRun> runs;
+};
+
+}  // namespace meshwright::planner

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a set of measured runs ("meshwright.measurements/1"). What a run does not state is filled
+// in as unstated.h says; everything else as the framework has it: the run's, else its cluster's.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "planner/accuracy/measured_set.h"
+
+namespace meshwright::planner {
+
+// Of what a run may name instead of holding it, and of models that other programs wrote.
+struct NamedRecords {
+  std::function<Model(const std::string& name)> model;
+  std::function<Cluster(const std::string& name)> cluster;  // asked once a name
+  std::function<Framework(const std::string& name)> framework;
+  // A model in the file itself; `pointer` says where.
+  std::function<Model(const nlohmann::json& json, const std::string& file,
+                      const std::string& pointer)>
+      inline_model;
+};
+
+// What stands in for every run's cluster, and for its framework.
+struct MeasuredWhere {
+  std::optional<Cluster> cluster;
+  std::optional<Framework> framework;
+};
+
+// `file` names the source in messages. Throws InputError.
+MeasuredSet measured_set_from_json(const nlohmann::json& json, const std::string& file,
+                                   const NamedRecords& named, const MeasuredWhere& where = {});
+
+}  // namespace meshwright::planner

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/workload.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright::calibrate {
+namespace {
+
+Model two_layers() {
+  Model model;
+  model.num_layers = 2;
+  model.hidden_size = 64;
+  model.ffn_hidden_size = 256;
+  model.num_attention_heads = 4;
+  model.num_query_groups = 4;
+  model.kv_channels = 16;
+  model.vocab_size = 1024;
+  return model;
+}
+
+// One layout: 8 sequences in micro-batches of 2 are 4 calls of each product a layer. Two layouts
+// that weigh the same, the other with 8 micro-batches: (4 + 8) / 2.
+TEST(Workload, CallsAreTheMeanOverTheLayouts) {
+  Job job;
+  job.seq_length = 128;
+  job.global_batch_size = 8;
+  Layout two, one;
+  two.micro_batch_size = 2;
+  const Workload a = workload_of(two_layers(), job, {{two, {two}}});
+  const Workload b = workload_of(two_layers(), job, {{two, {two}}, {one, {one}}});
+  ASSERT_FALSE(a.gemms.empty());
+  double sum_a = 0, sum_b = 0;
+  for (const GemmDemand& gemm : a.gemms) sum_a += gemm.calls;
+  for (const GemmDemand& gemm : b.gemms) sum_b += gemm.calls;
+  EXPECT_DOUBLE_EQ(sum_b / sum_a, 6.0 / 4.0);
+  EXPECT_TRUE(a.collectives.empty());
+  EXPECT_EQ(a.kernels.size(), 1U);  // of one tensor size
+}
+
+TEST(Workload, TheJobsNumberFormatComesFirst) {
+  Job job;
+  job.precision = Precision::bf16;
+  EXPECT_EQ(workload_of(two_layers(), job, {}).precisions.front(), Precision::bf16);
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate
