@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -173,55 +172,12 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,
   return found;
 }
 
-// What a search looks at where the space names no values of a switch, and whether the space's
-// count: what cannot matter is not varied.
-template <typename T>
-struct Usual {
-  std::array<T, 4> values{};
-  std::size_t count = 1;
-  bool open = true;
-};
-
-template <typename T>
-Usual<T> usual(T Layout::*field, const Layout& /*layout*/) {
-  return {{Layout{}.*field}};
-}
-Usual<bool> usual(bool Layout::*field, const Layout& l) {
-  const bool tensor = l.tensor_parallel_size > 1;
-  const bool piped = l.pipeline_parallel_size > 1;
-  const bool data = gradient_group_size(l) > 1;
-  const bool gathers = l.overlap_grad_reduce && l.zero_stage > 0;
-  if (field == &Layout::sequence_parallel) return {{tensor, false}, tensor ? 2U : 1U};
-  if (field == &Layout::tp_comm_overlap) return {{false}, 1, tensor};
-  if (field == &Layout::scatter_gather_p2p) return {{false}, 1, tensor && piped};
-  if (field == &Layout::overlap_p2p_comm) return {{traits(l.schedule).overlaps_sends}, 1, piped};
-  if (field == &Layout::overlap_grad_reduce) return {{data}, 1, data};
-  if (field == &Layout::overlap_param_gather) return {{gathers}, 1, gathers};
-  return {{Layout{}.*field}};
-}
-Usual<int> usual(int Layout::*field, const Layout& l) {
-  const bool data = gradient_group_size(l) > 1;
-  if (field == &Layout::zero_stage) return {{0, 1, 2, 3}, data ? 4U : 1U};
-  if (field == &Layout::zero_shard_size) return {{0}, 1, data && l.zero_stage > 0};
-  if (field == &Layout::recompute_num_layers) {
-    return {{0}, 1, l.recompute_granularity == RecomputeGranularity::full};
-  }
-  return {{Layout{}.*field}};
-}
-Usual<ContextParallelAlgorithm> usual(ContextParallelAlgorithm Layout::*field, const Layout& l) {
-  return {{Layout{}.*field}, 1, l.context_parallel_size > 1};
-}
-Usual<RecomputeGranularity> usual(RecomputeGranularity Layout::* /*field*/, const Layout& /*l*/) {
-  return {{RecomputeGranularity::none, RecomputeGranularity::selective, RecomputeGranularity::full},
-          3};
-}
-
 template <typename T, typename Visit>
-void for_each_value(const std::vector<T>& asked, T Layout::*field, const Layout& layout,
+void for_each_value(const std::vector<T>& asked, const Field<T>& field, const Layout& layout,
                     const Visit& visit) {
-  const Usual<T> found = usual(field, layout);
-  if (asked.empty() || !found.open) {
-    for (std::size_t i = 0; i < found.count; ++i) visit(found.values[i]);
+  const Unasked<T> unasked = field.unasked_values(layout);
+  if (asked.empty() || !unasked.open) {
+    for (std::size_t i = 0; i < unasked.count; ++i) visit(unasked.values[i]);
     return;
   }
   for (const T value : asked) visit(value);
@@ -242,7 +198,7 @@ std::vector<Layout> settings_of(const SearchSpace& space, SearchLevel level, con
     const auto& asked = in_order(space[field.member]);
     product.clear();
     for (const Layout& before : settings) {
-      for_each_value(asked, field.member, before, [&](const auto& value) {
+      for_each_value(asked, field, before, [&](const auto& value) {
         product.push_back(before);
         product.back().*field.member = value;
       });

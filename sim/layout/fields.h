@@ -8,6 +8,7 @@
 // tests/unit/sim/step/cost_parts_test.cc changes every field and compares every part.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "sim/layout/layout.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright {
 
@@ -60,6 +62,15 @@ inline constexpr std::array kLauncherRankOrderNames{
     EnumName{RankOrder{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data},
              "tp-cp-ep-pp-dp"}};
 
+// What a search looks at in a layout where nobody named values of a switch, and whether named ones
+// count there: what cannot matter is not varied.
+template <typename T>
+struct Unasked {
+  std::array<T, 4> values{};
+  std::size_t count = 1;
+  bool open = true;
+};
+
 template <typename T>
 struct Field {
   using Type = T;
@@ -73,12 +84,16 @@ struct Field {
   std::string_view option, help;
   bool in_brief_name = true;              // false: nearly all layouts of a plan share it
   T (*implied)(const Layout&) = nullptr;  // what it is unsaid, by fields before it; none: default
+  Unasked<T> (*unasked)(const Layout&) = nullptr;  // likewise; none: the default alone
 
   [[nodiscard]] constexpr bool reads(CostPart part) const {
     return (read_by >> static_cast<unsigned>(part) & 1U) != 0;
   }
   [[nodiscard]] constexpr T unsaid(const Layout& layout) const {
     return implied == nullptr ? Layout{}.*member : implied(layout);
+  }
+  [[nodiscard]] constexpr Unasked<T> unasked_values(const Layout& layout) const {
+    return unasked == nullptr ? Unasked<T>{{Layout{}.*member}} : unasked(layout);
   }
 
   // A row in the making.
@@ -104,6 +119,11 @@ struct Field {
     row.level = where;
     row.option = flag;
     row.help = text;
+    return row;
+  }
+  [[nodiscard]] constexpr Field searched_as(Unasked<T> (*look)(const Layout&)) const {
+    Field row = *this;
+    row.unasked = look;
     return row;
   }
   [[nodiscard]] constexpr Field shared_by_most() const {
@@ -133,6 +153,10 @@ namespace layout_fields {
 using enum CostPart;
 using L = Layout;
 constexpr FieldValues<int> kOrNone{.low = 0};
+constexpr bool splits_tensors(const L& l) { return l.tensor_parallel_size > 1; }
+constexpr bool has_stages(const L& l) { return l.pipeline_parallel_size > 1; }
+constexpr bool reduces_gradients(const L& l) { return gradient_group_size(l) > 1; }
+constexpr bool gathers_early(const L& l) { return l.overlap_grad_reduce && l.zero_stage > 0; }
 
 // In the order in which a line says them.
 inline constexpr std::tuple kRows{
@@ -167,7 +191,10 @@ inline constexpr std::tuple kRows{
         .axis(SearchLevel::pipeline, "--mbs", "Micro-batch sizes; default: powers of two"),
     field(&L::sequence_parallel, "sequence_parallel", "sp")
         .read(units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::stage, "--sp", "Sequence parallel: true, false; default: both"),
+        .axis(SearchLevel::stage, "--sp", "Sequence parallel: true, false; default: both")
+        .searched_as([](const L& l) {
+          return Unasked<bool>{{splits_tensors(l), false}, splits_tensors(l) ? 2U : 1U};
+        }),
     field(&L::schedule, "schedule")
         .among({kPipelineScheduleNames})
         .read(shape, memory, data)
@@ -194,28 +221,45 @@ inline constexpr std::tuple kRows{
     field(&L::cp_comm_type, "cp_comm_type")
         .among({kContextParallelAlgorithmNames})
         .read(units, unit_bytes)
-        .axis(SearchLevel::stage, "--cp-comm", "default: p2p"),
+        .axis(SearchLevel::stage, "--cp-comm", "default: p2p")
+        .searched_as([](const L& l) {
+          return Unasked<ContextParallelAlgorithm>{
+              {L{}.cp_comm_type}, 1, l.context_parallel_size > 1};
+        }),
     field(&L::hierarchical_context_parallel_size, "hierarchical_context_parallel_size", "hcp")
         .among(kOrNone)
         .read(units, unit_bytes),
     field(&L::zero_stage, "zero_stage", "zero")
         .among({0, 3})
         .read(data)
-        .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3; default: all"),
+        .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3; default: all")
+        .searched_as([](const L& l) {
+          return Unasked<int>{{0, 1, 2, 3}, reduces_gradients(l) ? 4U : 1U};
+        }),
     field(&L::zero_shard_size, "zero_shard_size", "shard")
         .among(kOrNone)
         .read(data)
         .axis(SearchLevel::data, "--zero-shard",
-              "Ranks that share one copy of sharded state; 0: all data ranks, the default"),
+              "Ranks that share one copy of sharded state; 0: all data ranks, the default")
+        .searched_as([](const L& l) {
+          return Unasked<int>{{0}, 1, reduces_gradients(l) && l.zero_stage > 0};
+        }),
     field(&L::recompute_granularity, "recompute_granularity", "recompute")
         .among({kRecomputeGranularityNames})
         .read(units, treatment, unit_bytes, memory)
-        .axis(SearchLevel::stage, "--recompute", "default: all"),
+        .axis(SearchLevel::stage, "--recompute", "default: all")
+        .searched_as([](const L& /*layout*/) {
+          using enum RecomputeGranularity;
+          return Unasked<RecomputeGranularity>{{none, selective, full}, 3};
+        }),
     field(&L::recompute_num_layers, "recompute_num_layers")
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--recompute-layers",
-              "Layers of a stage that full recompute covers; 0: all, the default"),
+              "Layers of a stage that full recompute covers; 0: all, the default")
+        .searched_as([](const L& l) {
+          return Unasked<int>{{0}, 1, l.recompute_granularity == RecomputeGranularity::full};
+        }),
     field(&L::recompute_method, "recompute_method")
         .among({kRecomputeMethodNames})
         .read(treatment, memory),
@@ -223,24 +267,39 @@ inline constexpr std::tuple kRows{
     field(&L::scatter_gather_p2p, "scatter_gather_p2p")
         .read(send)
         .axis(SearchLevel::stage, "--scatter-gather",
-              "Scatter-gather messages between stages: true, false; default: false"),
+              "Scatter-gather messages between stages: true, false; default: false")
+        .searched_as([](const L& l) {
+          return Unasked<bool>{{false}, 1, splits_tensors(l) && has_stages(l)};
+        }),
     field(&L::overlap_grad_reduce, "overlap_grad_reduce")
         .read(data)
         .axis(SearchLevel::data, "--overlap-grad-reduce", "true, false; default: true")
+        .searched_as([](const L& l) {
+          return Unasked<bool>{{reduces_gradients(l)}, 1, reduces_gradients(l)};
+        })
         .shared_by_most(),
     field(&L::overlap_param_gather, "overlap_param_gather")
         .read(data)
         .axis(SearchLevel::data, "--overlap-param-gather",
               "true, false; default: true where gradients overlap and the optimizer is sharded")
+        .searched_as([](const L& l) {
+          return Unasked<bool>{{gathers_early(l)}, 1, gathers_early(l)};
+        })
         .shared_by_most(),
     field(&L::tp_comm_overlap, "tp_comm_overlap")
         .read(units)
         .axis(SearchLevel::stage, "--tp-overlap",
               "Tensor-parallel overlap: true, false; default: false")
+        .searched_as([](const L& l) {
+          return Unasked<bool>{{false}, 1, splits_tensors(l)};
+        })
         .shared_by_most(),
     field(&L::overlap_p2p_comm, "overlap_p2p_comm")
         .read(memory, send)
         .axis(SearchLevel::stage, "--overlap-p2p", "true, false; default: true when interleaved")
+        .searched_as([](const L& l) {
+          return Unasked<bool>{{traits(l.schedule).overlaps_sends}, 1, has_stages(l)};
+        })
         .shared_by_most(),
     field(&L::optimizer_offload, "optimizer_offload")
         .read(data)
