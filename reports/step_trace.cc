@@ -42,8 +42,9 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
   StageExtras extras;
   extras.data = data_cost(estimate.volume.stages[stage], layout, cluster);
-  extras.exposed = exposed_data(extras.data, data_overlap(layout, cluster), cost.forward_span(),
-                                cost.backward_span(), m);
+  // The ledger holds what is gathered for layers that run again only where some do.
+  extras.exposed = exposed_data(extras.data, data_overlap(table.model(), layout, cluster),
+                                cost.forward_span(), cost.backward_span(), m, true);
   extras.forward_wait = extras.exposed.forward_gather / (m * chunks);
   extras.backward_wait = extras.exposed.backward_gather / (m * chunks);
   extras.offload =

@@ -29,6 +29,36 @@ struct FrameworkFit {
   bool operator==(const FrameworkFit&) const = default;
 };
 
+// How operators become kernels, and who waits for them.
+struct KernelFacts {
+  // cuBLAS for CUDA 11 multiplies batches of 16-bit matrices on tensor cores only where rows are
+  // whole 16 bytes; attention heads of another size run at the device's fp32 rate.
+  bool aligned_batched_products = false;
+  // The host submits kernels while earlier ones run. Where it waits for each (CUDA_LAUNCH_BLOCKING,
+  // or software that synchronises as often), every launch adds host_launch to the device's time.
+  bool host_runs_ahead = true;
+  // A weight's gradient is added to those of earlier micro-batches by a kernel of its own; false:
+  // by the product that computes it (Megatron-LM gradient_accumulation_fusion, since 2022).
+  bool adds_gradients = false;
+  bool operator==(const KernelFacts&) const = default;
+};
+
+struct PipelineFacts {
+  // A stage sends and receives in program order, one message after the other (DeepSpeed
+  // runtime/pipe/schedule.py, Nanotron's engine): what comes in and what goes out take turns,
+  // instead of passing each other.
+  bool blocking_sends = false;
+  bool operator==(const PipelineFacts&) const = default;
+};
+
+// How gradients and weights go over the data ranks.
+struct DataParallelFacts {
+  // NICs of a node that one collective uses; 0: as many as its ranks reach. DeepSpeed of 2021 moved
+  // about what one of eight carries at every scale (Narayanan 2021, Table 2).
+  int rails_per_collective = 0;
+  bool operator==(const DataParallelFacts&) const = default;
+};
+
 struct Framework {
   std::string name;                 // of its file: "megatron-core-2026"; empty: unknown software
   std::string title;                // "Megatron Core with Transformer Engine, 2026"
@@ -40,6 +70,9 @@ struct Framework {
   Seconds host_launch;           // host time a kernel, when larger than the device's own
   Seconds micro_batch_overhead;  // once a micro-batch and stage: schedule, data, bookkeeping
   Seconds step_overhead;         // once a step: gradient clipping, loss scaling, logging
+  DataParallelFacts data_parallel;
+  PipelineFacts pipeline;
+  KernelFacts kernels;
   double relative_spread = 0.0;  // what remains after the fit, as one standard deviation of a step
   FrameworkDefaults defaults;
   FrameworkFit fit;

@@ -52,6 +52,49 @@ Json write_defaults(const FrameworkDefaults& defaults) {
   return j;
 }
 
+DataParallelFacts read_data_parallel(ObjectReader& reader) {
+  DataParallelFacts facts;
+  if (!reader.has("data_parallel")) return facts;
+  ObjectReader inside = reader.required_object("data_parallel");
+  facts.rails_per_collective =
+      inside.optional_int("rails_per_collective", facts.rails_per_collective, {0, 64});
+  inside.finish();
+  return facts;
+}
+
+PipelineFacts read_pipeline(ObjectReader& reader) {
+  PipelineFacts facts;
+  if (!reader.has("pipeline")) return facts;
+  ObjectReader inside = reader.required_object("pipeline");
+  facts.blocking_sends = inside.optional_bool("blocking_sends", facts.blocking_sends);
+  inside.finish();
+  return facts;
+}
+
+KernelFacts read_kernels(ObjectReader& reader) {
+  KernelFacts facts;
+  if (!reader.has("kernels")) return facts;
+  ObjectReader inside = reader.required_object("kernels");
+  facts.aligned_batched_products =
+      inside.optional_bool("aligned_batched_products", facts.aligned_batched_products);
+  facts.host_runs_ahead = inside.optional_bool("host_runs_ahead", facts.host_runs_ahead);
+  facts.adds_gradients = inside.optional_bool("adds_gradients", facts.adds_gradients);
+  inside.finish();
+  return facts;
+}
+
+Json write_data_parallel(const DataParallelFacts& facts) {
+  return {{"rails_per_collective", facts.rails_per_collective}};
+}
+Json write_pipeline(const PipelineFacts& facts) {
+  return {{"blocking_sends", facts.blocking_sends}};
+}
+Json write_kernels(const KernelFacts& facts) {
+  return {{"aligned_batched_products", facts.aligned_batched_products},
+          {"host_runs_ahead", facts.host_runs_ahead},
+          {"adds_gradients", facts.adds_gradients}};
+}
+
 FrameworkFit read_fit(ObjectReader& reader) {
   FrameworkFit fit;
   if (!reader.has("fit")) return fit;
@@ -97,6 +140,9 @@ Framework framework_from_json(const nlohmann::json& json, const std::string& fil
   layout.pipeline_engine =
       reader.optional_enum("pipeline_engine", layout.pipeline_engine, kPipelineEngineNames);
   read_defaults(reader, f.defaults);
+  f.data_parallel = read_data_parallel(reader);
+  f.pipeline = read_pipeline(reader);
+  f.kernels = read_kernels(reader);
   f.fit = read_fit(reader);
   reader.finish();
   return f;
@@ -115,6 +161,12 @@ Json to_json(const Framework& f) {
   j["relative_spread"] = f.relative_spread;
   const Json defaults = write_defaults(f.defaults);
   if (!defaults.empty()) j["defaults"] = defaults;
+  const Framework plain;
+  if (!(f.data_parallel == plain.data_parallel)) {
+    j["data_parallel"] = write_data_parallel(f.data_parallel);
+  }
+  if (!(f.pipeline == plain.pipeline)) j["pipeline"] = write_pipeline(f.pipeline);
+  if (!(f.kernels == plain.kernels)) j["kernels"] = write_kernels(f.kernels);
   if (!f.fit.sets.empty()) j["fit"] = write_fit(f.fit);
   return j;
 }

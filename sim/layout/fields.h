@@ -201,7 +201,7 @@ inline constexpr std::tuple kRows{
         .axis(SearchLevel::pipeline, "--schedule", "default: 1f1b and interleaved")
         .implied_by(
             [](const Layout& l) { return implied_schedule(l.virtual_pipeline_parallel_size); }),
-    field(&L::pipeline_engine, "pipeline_engine").among({kPipelineEngineNames}).read(shape),
+    field(&L::pipeline_engine, "pipeline_engine").among({kPipelineEngineNames}).read(shape, send),
     field(&L::num_layers_in_first_pipeline_stage, "num_layers_in_first_pipeline_stage", "first")
         .among(kOrNone)
         .read(shape)
@@ -244,6 +244,7 @@ inline constexpr std::tuple kRows{
         .searched_as([](const L& l) {
           return Unasked<int>{{0}, 1, reduces_gradients(l) && l.zero_stage > 0};
         }),
+    field(&L::all_reduce_gradients, "all_reduce_gradients").read(data).shared_by_most(),
     field(&L::recompute_granularity, "recompute_granularity", "recompute")
         .among({kRecomputeGranularityNames})
         .read(units, treatment, unit_bytes, memory)

@@ -12,10 +12,13 @@
 namespace meshwright {
 
 // Whose pipeline runs. Nanotron gives out layers by what they and the output linear cost
-// (models/base.py) and wants p - 1 micro-batches at least (pipeline_parallel/engine.py).
-enum class PipelineEngine { megatron, nanotron };
+// (models/base.py) and wants p - 1 micro-batches at least (pipeline_parallel/engine.py). DeepSpeed
+// sends every message in pieces of its tensor ranks (runtime/pipe/engine.py, pipe_partitioned and
+// grad_partitioned). Neither interleaves.
+enum class PipelineEngine { megatron, nanotron, deepspeed };
 inline constexpr std::array kPipelineEngineNames{EnumName{PipelineEngine::megatron, "megatron"},
-                                                 EnumName{PipelineEngine::nanotron, "nanotron"}};
+                                                 EnumName{PipelineEngine::nanotron, "nanotron"},
+                                                 EnumName{PipelineEngine::deepspeed, "deepspeed"}};
 constexpr std::string_view name_of(PipelineEngine v) { return name_in(kPipelineEngineNames, v); }
 
 enum class RecomputeGranularity { none, selective, full };
@@ -86,6 +89,11 @@ struct Layout {
 
   int zero_stage = 0;       // 0..3; 1 is Megatron's distributed optimizer
   int zero_shard_size = 0;  // ranks that share one copy (hybrid sharding); 0: all data ranks
+
+  // With zero_stage 1: after the last backward every rank sums all gradients, steps with its share
+  // of them and gathers the weights, and nothing runs beside it (DeepSpeed's BF16_Optimizer,
+  // Nanotron). Megatron-LM gives each rank the sums of its share alone, beside the backward.
+  bool all_reduce_gradients = false;
 
   RecomputeGranularity recompute_granularity = RecomputeGranularity::none;
   RecomputeMethod recompute_method = RecomputeMethod::uniform;

@@ -89,6 +89,14 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
 // linears: attention (fp8_dpa is off), Megatron-LM's router and output linear stay in bf16.
 Precision compute_precision(const Operator& op, Precision precision);
 
+// Whether every row of the matrices of a 16-bit product, and of their transposes, is whole 16
+// bytes, as tensor cores load them: each size a multiple of 8 (NVIDIA Matrix Multiplication
+// Background, section 2.1). Attention's scores have the head's width among their sizes.
+constexpr bool rows_are_aligned(const Operator& op) {
+  constexpr std::int64_t kNumbers = 8;
+  return op.m % kNumbers == 0 && op.n % kNumbers == 0 && op.k % kNumbers == 0;
+}
+
 // Whether full or selective recompute runs this operator again in backward.
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
 // Megatron-LM checkpoints multi-token-prediction layers under full recompute like all others.

@@ -80,7 +80,7 @@ inline constexpr RuleRow kScheduleRules[]{
      .check = [](const RuleInput& in) -> CheckResult {
        const ScheduleTraits& t = traits(in.layout.schedule);
        const int chunks = in.layout.virtual_pipeline_parallel_size;
-       if (in.layout.pipeline_engine == PipelineEngine::nanotron && chunks > 1) {
+       if (in.layout.pipeline_engine != PipelineEngine::megatron && chunks > 1) {
          return missed(1, chunks);
        }
        if (chunks < t.fewest_chunks) return missed(t.fewest_chunks, chunks);
@@ -97,13 +97,13 @@ inline constexpr RuleRow kScheduleRules[]{
      .sentence =
          [](const RuleInput& in, const Missed& m) {
            const Layout& l = in.layout;
-           const bool nanotron = l.pipeline_engine == PipelineEngine::nanotron && m.needed == 1;
+           const bool engine = l.pipeline_engine != PipelineEngine::megatron && m.needed == 1;
            return fmt::format(
                "{} needs virtual_pipeline_parallel_size {}{}, it is {}",
-               nanotron ? "pipeline_engine nanotron"
-                        : fmt::format("schedule {}", name_of(l.schedule)),
+               engine ? fmt::format("pipeline_engine {}", name_of(l.pipeline_engine))
+                      : fmt::format("schedule {}", name_of(l.schedule)),
                whole(m.needed),
-               traits(l.schedule).any_number_of_chunks() && !nanotron ? " or more" : "",
+               traits(l.schedule).any_number_of_chunks() && !engine ? " or more" : "",
                l.virtual_pipeline_parallel_size);
          }},
     {.name = "schedule_needs_micro_batches",

@@ -2,13 +2,22 @@
 #include "sim/step/chunk.h"
 
 #include "sim/base/error.h"
+#include "sim/memory/memory.h"
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
 namespace {
 
+// Without tensor cores 16-bit products run as fast as those of fp32.
+Precision kernel_precision(const Operator& op, Precision precision, const KernelFacts& kernels) {
+  const bool batched = op.kind == OperatorKind::gemm && !op.has_weight;
+  if (!batched || !kernels.aligned_batched_products || rows_are_aligned(op)) return precision;
+  return bytes_per_element(precision) == 2.0 ? Precision::fp32 : precision;
+}
+
 void add_operator(UnitCost& cost, const Operator& op, bool recomputed, double times,
-                  Precision precision, const Cluster& cluster) {
+                  Precision job_precision, const Cluster& cluster) {
+  const Precision precision = kernel_precision(op, job_precision, cluster.framework.kernels);
   const double factor =
       op.kind == OperatorKind::memory_bound
           ? cluster.framework.kernel_time_factor
@@ -25,6 +34,7 @@ void add_operator(UnitCost& cost, const Operator& op, bool recomputed, double ti
   // The norm before an fp8 linear writes fp8 itself: nothing is launched for its input.
   if (forward.time > seconds(0)) cost.forward_launches += times;
   cost.backward_launches += times * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
+  if (op.has_weight && cluster.framework.kernels.adds_gradients) cost.backward_launches += times;
   if (recomputed) {
     cost.recompute = cost.recompute + forward;
     cost.backward_launches += times;
@@ -85,6 +95,21 @@ CommunicationCost exposed(CommunicationCost sum, const CommunicationCost& hidden
   return sum;
 }
 
+// Each parameter's gradient is read, and the sum before it read and written.
+void add_gradient_sums(UnitCost& cost, const Model& model, const Cluster& cluster, const Job& job,
+                       const Layout& layout, const Chunk& chunk) {
+  if (!cluster.framework.kernels.adds_gradients) return;
+  Stage alone;
+  alone.chunks = {chunk};
+  const StageParameters parameters = stage_parameters(model, job, layout, alone);
+  const double touched =
+      weight_bytes(job.precision) + 2.0 * bytes_per_element(job.gradient_precision);
+  const Bytes traffic = bytes((parameters.dense + parameters.expert) * touched);
+  cost.backward_weight =
+      cost.backward_weight + times(kernel_cost(kernel::kAdd, traffic, cluster.device),
+                                   cluster.framework.kernel_time_factor);
+}
+
 int first_layer_of(const Model& model, LayerKind kind) {
   for (int i = 0; i < model.num_layers; ++i) {
     if (layer_kind(model, i) == kind) return i;
@@ -117,6 +142,7 @@ UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
   chunk.first_layer = first_layer_of(model, kind);
   chunk.num_layers = 1;
   add_communication(cost, model, cluster, job, alone, chunk);
+  add_gradient_sums(cost, model, cluster, job, alone, chunk);
   return cost;
 }
 
@@ -128,6 +154,7 @@ UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& j
   Chunk chunk;
   chunk.embedding = true;
   add_communication(cost, model, cluster, job, alone, chunk);
+  add_gradient_sums(cost, model, cluster, job, alone, chunk);
   return cost;
 }
 
@@ -149,6 +176,7 @@ UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
   Chunk chunk;
   chunk.head = true;
   add_communication(cost, model, cluster, job, alone, chunk);
+  add_gradient_sums(cost, model, cluster, job, alone, chunk);
   return cost;
 }
 
@@ -178,8 +206,12 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
       exposed(sum.backward_exposed, sum.backward_hidden,
               sum.backward_input.time + sum.backward_weight.time, slowdown);
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
-  cost.forward_host = host_time(launch * sum.forward_launches, cost.forward_time());
-  cost.backward_host = host_time(launch * sum.backward_launches, cost.backward_time());
+  const auto host = [&](double launches, Seconds device) {
+    const bool ahead = cluster.framework.kernels.host_runs_ahead;
+    return ahead ? host_time(launch * launches, device) : launch * launches;
+  };
+  cost.forward_host = host(sum.forward_launches, cost.forward_time());
+  cost.backward_host = host(sum.backward_launches, cost.backward_time());
   return cost;
 }
 

@@ -40,8 +40,9 @@ inline LongestWait longest_wait(const PipelinePart& pipeline, const DataPart& da
   LongestWait longest;
   for (std::size_t run = 0; run < data.costs.size(); ++run) {
     const StageCost& stage = pipeline.stages[run];
-    const ExposedData exposed = exposed_data(data.costs[run], data.overlap, stage.forward_span(),
-                                             stage.backward_span(), pipeline.micro_batches);
+    const ExposedData exposed =
+        exposed_data(data.costs[run], data.overlap, stage.forward_span(), stage.backward_span(),
+                     pipeline.micro_batches, pipeline.recomputes);
     const Seconds time = exposed.total();
     if (time > longest.time) longest = {time, run, exposed};
   }

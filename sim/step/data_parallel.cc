@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/data_parallel.h"
 
+#include <numeric>
+
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
@@ -13,7 +15,9 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
     const Cost call = transfer_cost(transfer, layout, cluster);
     if (transfer.phase == Phase::forward) {
       cost.forward_gather = cost.forward_gather + call;
-    } else if (transfer.phase == Phase::backward || transfer.phase == Phase::recompute) {
+    } else if (transfer.phase == Phase::recompute) {
+      cost.recompute_gather = cost.recompute_gather + call;
+    } else if (transfer.phase == Phase::backward) {
       cost.backward_gather = cost.backward_gather + call;
     } else if (data && transfer.collective == Collective::all_gather) {
       cost.gather = cost.gather + call;
@@ -22,6 +26,29 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
     }
   }
   return cost;
+}
+
+std::array<double, kLinears> linear_shares(const Model& model) {
+  const double h = model.hidden_size;
+  const double heads = static_cast<double>(query_size(model));
+  const double mlp = static_cast<double>(model.ffn_hidden_size) * h;
+  std::array<double, kLinears> linears{(heads + 2.0 * static_cast<double>(key_size(model))) * h,
+                                       heads * h, mlp * (is_gated(model.activation) ? 2.0 : 1.0),
+                                       mlp};
+  const double layer = std::accumulate(linears.begin(), linears.end(), 0.0);
+  for (double& linear : linears) linear /= layer;
+  return linears;
+}
+
+DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster& cluster) {
+  const bool able = !(layout.zero_stage == 1 && layout.all_reduce_gradients);
+  const bool prefetch = layout.zero_stage == 3;
+  DataOverlap overlap{able && layout.overlap_grad_reduce, able && layout.overlap_param_gather,
+                      prefetch, prefetch || (able && layout.overlap_grad_reduce),
+                      cluster.device.overlap_slowdown};
+  const bool layers_alike = model.num_attention_heads > 0 && !model.moe && !model.mla;
+  if (prefetch && layers_alike) overlap.linears = linear_shares(model);
+  return overlap;
 }
 
 Cost exposed_cost(const DataCost& cost, const ExposedData& exposed) {

@@ -3,9 +3,13 @@
 // step waits for.
 #pragma once
 
+#include <array>
+
 #include "sim/step/stage.h"
 
 namespace meshwright {
+
+inline constexpr std::size_t kLinears = 4;
 
 // Once-a-step communication of a stage (gradients, parameters, tied embedding, norms), and what
 // ZeRO-3 adds to each micro-batch.
@@ -13,6 +17,7 @@ struct DataCost {
   Cost reduce;                           // gradients and everything after the last backward
   Cost gather;                           // parameters before the first forward
   Cost forward_gather, backward_gather;  // of a whole step: ZeRO-3
+  Cost recompute_gather;                 // more of them where layers are run again
 };
 
 DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
@@ -21,11 +26,23 @@ DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluste
 struct DataOverlap {
   bool reduce = false, gather = false, forward_gather = false, backward_gather = false;
   double slowdown = 0;
+  // Of a layer's weights and products: what ZeRO-3 gathers and computes at a time. Empty: units
+  // alike.
+  std::array<double, kLinears> linears{};
 };
-inline DataOverlap data_overlap(const Layout& layout, const Cluster& cluster) {
-  const bool prefetch = layout.zero_stage == 3;
-  return {layout.overlap_grad_reduce, layout.overlap_param_gather, prefetch,
-          prefetch || layout.overlap_grad_reduce, cluster.device.overlap_slowdown};
+DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster& cluster);
+
+// Query, key and value; projection; the MLP's two, of a layer that they make up.
+std::array<double, kLinears> linear_shares(const Model& model);
+// While one linear runs the next one's weights come: the sum of
+// max(share * compute, share of the next * gather) over a layer's linears.
+inline Seconds prefetched_time(const std::array<double, kLinears>& shares, Seconds gather,
+                               Seconds compute) {
+  Seconds sum;
+  for (std::size_t i = 0; i < kLinears; ++i) {
+    sum += std::max(compute * shares[i], gather * shares[(i + 1) % kLinears]);
+  }
+  return sum;
 }
 
 // What of a stage's data-parallel communication a step waits for.
@@ -36,17 +53,25 @@ struct ExposedData {
 
 // Gradients are reduced while the last micro-batch's backward runs; parameters are gathered while
 // the first one's forward does. ZeRO-3 prefetches every layer's. `forward` and `backward` are the
-// stage's, of one micro-batch.
+// stage's, of one micro-batch; recomputed: layers are run again whole.
 inline ExposedData exposed_data(const DataCost& cost, const DataOverlap& overlap, Seconds forward,
-                                Seconds backward, double micro_batches) {
+                                Seconds backward, double micro_batches, bool recomputed) {
   const auto against = [&overlap](const Cost& communication, bool overlaps, Seconds compute) {
     return overlaps ? exposed_time(communication.time, compute, overlap.slowdown)
                     : communication.time;
   };
+  const auto prefetched = [&](const Cost& communication, bool overlaps, Seconds compute) {
+    if (!overlaps || overlap.linears[0] == 0.0) return against(communication, overlaps, compute);
+    const Seconds both = prefetched_time(overlap.linears, communication.time, compute);
+    const Seconds beside = communication.time + compute - both;
+    return both - compute + overlap.slowdown * beside;
+  };
+  Cost behind = cost.backward_gather;
+  if (recomputed) behind.time += cost.recompute_gather.time;
   return {against(cost.reduce, overlap.reduce, backward),
           against(cost.gather, overlap.gather, forward),
-          against(cost.forward_gather, overlap.forward_gather, forward * micro_batches),
-          against(cost.backward_gather, overlap.backward_gather, backward * micro_batches)};
+          prefetched(cost.forward_gather, overlap.forward_gather, forward * micro_batches),
+          prefetched(behind, overlap.backward_gather, backward * micro_batches)};
 }
 // The same with what stands behind it.
 Cost exposed_cost(const DataCost& cost, const ExposedData& exposed);

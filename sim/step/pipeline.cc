@@ -85,6 +85,7 @@ void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& un
     part.chunks.back().forward_host += overhead_share(shape, cluster) * 0.5;
     part.chunks.back().backward_host += overhead_share(shape, cluster) * 0.5;
   }
+  part.recomputes = input.recomputed_layers > 0;
   sum_stages(part, shape);
   part.average = average_chunk(part, shape);
 }

@@ -28,6 +28,7 @@ struct PipelinePart {
   Seconds time;  // their sum
   Seconds host, offload;
   double micro_batches = 1;  // that pass each chunk
+  bool recomputes = false;   // layers, whole
   // Of a step without anything of the data-parallel side.
   [[nodiscard]] Seconds least_step() const { return time + host + offload; }
 };

@@ -5,6 +5,13 @@
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
+namespace {
+
+// While one message passes to a neighbour, another one passes from it: a stage waits for two
+// exchanges a micro-batch. In program order it sends and receives an activation and a gradient.
+constexpr double kMessagesInTurn = 2.0;
+
+}  // namespace
 
 Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
                      const Device& device) {
@@ -17,6 +24,10 @@ Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
 Cost send_cost(const Model& model, const Job& job, const Layout& layout, const Cluster& cluster) {
   if (layout.pipeline_parallel_size == 1) return {};
   Cost cost = transfer_cost(stage_send(model, job, layout), layout, cluster);
+  if (scatters_sends(layout)) {
+    cost = cost + transfer_cost(received_gather(model, job, layout), layout, cluster);
+  }
+  if (cluster.framework.pipeline.blocking_sends) cost.time *= kMessagesInTurn;
   if (layout.overlap_p2p_comm) cost.time *= cluster.device.overlap_slowdown;
   return cost;
 }

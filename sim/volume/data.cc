@@ -3,6 +3,7 @@
 // the expert data group, by ZeRO stage (arXiv 1910.02054, section 7; hybrid sharding: MiCS, HSDP).
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "sim/memory/memory.h"
 #include "sim/schedule/traits.h"
@@ -19,6 +20,12 @@ struct Shard {
   double fp8_parameters = 0;  // of them gathered in one byte
   int group_size = 1;
   int shard_size = 1;  // ranks that share one copy of the sharded state
+  [[nodiscard]] Shard part(double share) const {
+    Shard of = *this;
+    of.parameters *= share;
+    of.fp8_parameters *= share;
+    return of;
+  }
 };
 
 std::array<Shard, 2> shards_of(const VolumeScope& scope, const Stage& stage) {
@@ -54,8 +61,8 @@ class DataLedger {
     add(transfer_names::kGradientReduceScatter, Collective::reduce_scatter, phase,
         shard_.shard_size, gradients_, scope_.layout.overlap_grad_reduce, "N*g");
   }
-  // Every later call is made once a unit (a layer) for its share of the bytes: what sharded
-  // training gathers and reduces at a time (FSDP's wrapped module, DeepSpeed's prefetch bucket).
+  // Every later call is made once a unit for its share of the bytes: what sharded training gathers
+  // and reduces at a time.
   void cut_into_units(int units) { units_ = units; }
   // Hybrid sharding: each shard is summed over the copies, once a step.
   void all_reduce_between_copies() {
@@ -90,23 +97,46 @@ class DataLedger {
   int units_ = 1;
 };
 
+// ZeRO-3 frees a linear's weights after use unless they are needed again within
+// stage3_max_reuse_distance elements, 1e9: of a layer that is run again and then backward, the last
+// 0.5e9. The others are gathered once more.
+double released_share(double layer_parameters) {
+  constexpr double kReused = 0.5e9;
+  return layer_parameters > kReused ? 1.0 - kReused / layer_parameters : 0.0;
+}
+
 }  // namespace
+
+int linears_of_layer(const Model& model) {
+  if (model.num_attention_heads == 0) return 2;
+  return is_gated(model.activation) ? 7 : 4;
+}
 
 // A rank that keeps only its piece of the gradients has to reduce them after every micro-batch
 // (DeepSpeed ZeRO-2), one that keeps only its piece of the weights has to gather them for every
 // forward and backward.
-void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk) {
-  if (scope.layout.zero_stage < 2) return;
+void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
+                        bool recomputed) {
+  const int stage = scope.layout.zero_stage;
+  if (stage < 2) return;
+  const int units =
+      std::max(1, chunk.num_layers) * (stage == 3 ? linears_of_layer(scope.model) : 1);
   Stage alone;
   alone.chunks = {chunk};
   for (const Shard& shard : shards_of(scope, alone)) {
     DataLedger data(ledger, scope, shard);
-    data.cut_into_units(std::max(1, chunk.num_layers));
+    data.cut_into_units(units);
     if (scope.layout.zero_stage == 3) {
       data.all_gather_weights("weight all-gather", Phase::forward);
       data.all_gather_weights("weight all-gather again", Phase::backward);
     }
     data.reduce_scatter_gradients(Phase::backward);
+    if (stage < 3 || !recomputed) continue;
+    const double share = released_share(shard.parameters / std::max(1, chunk.num_layers));
+    const Shard released = shard.part(share);
+    DataLedger again(ledger, scope, released);
+    again.cut_into_units(static_cast<int>(std::ceil(units * share)));
+    again.all_gather_weights("weight all-gather to run again", Phase::recompute);
   }
 }
 
@@ -116,12 +146,11 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
   for (const Shard& shard : shards_of(scope, stage)) {
     mirrored += shard.parameters / (zero > 0 ? shard.shard_size : 1);
     DataLedger data(ledger, scope, shard);
-    if (zero == 0) {
-      data.all_reduce_gradients();
-      continue;
-    }
-    if (zero == 1) data.reduce_scatter_gradients(Phase::step);
-    data.all_reduce_between_copies();
+    const bool all_reduces = zero == 1 && scope.layout.all_reduce_gradients;
+    if (zero == 0 || all_reduces) data.all_reduce_gradients();
+    if (zero == 0) continue;
+    if (zero == 1 && !all_reduces) data.reduce_scatter_gradients(Phase::step);
+    if (!all_reduces) data.all_reduce_between_copies();
     if (zero < 3) data.all_gather_weights(transfer_names::kUpdatedWeightAllGather, Phase::step);
   }
   if (!traits(scope.layout.schedule).mirrored()) return;

@@ -65,7 +65,9 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
 void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
 void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
 void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls);
-void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk);
+// `recomputed`: its layers are run again whole.
+void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
+                        bool recomputed);
 
 // Of one step.
 void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,

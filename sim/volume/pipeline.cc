@@ -28,14 +28,16 @@ Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index
   return borders;
 }
 
-bool scatters(const Layout& layout) {
-  return layout.scatter_gather_p2p && !layout.sequence_parallel;
-}
-
 }  // namespace
 
+bool scatters_sends(const Layout& layout) {
+  const bool asked =
+      layout.scatter_gather_p2p || layout.pipeline_engine == PipelineEngine::deepspeed;
+  return asked && !layout.sequence_parallel && layout.tensor_parallel_size > 1;
+}
+
 Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
-  const bool pieces = layout.sequence_parallel || scatters(layout);
+  const bool pieces = layout.sequence_parallel || scatters_sends(layout);
   const Bytes whole = VolumeScope(model, job, layout).activation(model.hidden_size);
   return {.name = transfer_names::kActivationSend,
           .group = Group::pipeline,
@@ -48,13 +50,24 @@ Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
           .formula = pieces ? "b*s*h*w/(c*t)" : "b*s*h*w/c"};
 }
 
+Transfer received_gather(const Model& model, const Job& job, const Layout& layout) {
+  return {.name = "received activation all-gather",
+          .group = Group::tensor,
+          .collective = Collective::all_gather,
+          .phase = Phase::forward,
+          .group_size = layout.tensor_parallel_size,
+          .times_per_step = 1,
+          .payload = VolumeScope(model, job, layout).activation(model.hidden_size),
+          .overlappable = false,
+          .formula = "b*s*h*w/c"};
+}
+
 void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage,
                             int stage_index) {
   const Layout& layout = scope.layout;
   if (layout.pipeline_parallel_size == 1) return;
   const Borders borders = borders_of(scope, stage, stage_index);
   const double micro_batches = micro_batches_of_chunk(scope.job, layout);
-  const Bytes whole = scope.activation(scope.model.hidden_size);
   const auto send = [&](std::string_view name, Phase phase, double times) {
     Transfer transfer = stage_send(scope.model, scope.job, layout);
     transfer.name = name;
@@ -64,18 +77,14 @@ void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
   };
   send(transfer_names::kActivationSend, Phase::forward, borders.forward_out);
   send(transfer_names::kActivationGradientSend, Phase::backward, borders.backward_out);
-  if (!scatters(layout)) return;
+  if (!scatters_sends(layout)) return;
   // The receiver puts the pieces together over its tensor group (Narayanan 2021, section 4.1).
   const auto gather = [&](std::string_view name, Phase phase, double times) {
-    ledger.add({.name = name,
-                .group = Group::tensor,
-                .collective = Collective::all_gather,
-                .phase = phase,
-                .group_size = layout.tensor_parallel_size,
-                .times_per_step = times * micro_batches,
-                .payload = whole,
-                .overlappable = false,
-                .formula = "b*s*h*w/c"});
+    Transfer transfer = received_gather(scope.model, scope.job, layout);
+    transfer.name = name;
+    transfer.phase = phase;
+    transfer.times_per_step = times * micro_batches;
+    ledger.add(transfer);
   };
   gather("received activation all-gather", Phase::forward, borders.backward_out);
   gather("received gradient all-gather", Phase::backward, borders.forward_out);

@@ -37,20 +37,29 @@ Placement every_nth(Placement whole, int size) {
   return whole;
 }
 
+bool of_data_ranks(const Transfer& transfer) {
+  return transfer.group == Group::data || transfer.group == Group::expert_data;
+}
+
 }  // namespace
 
 Placement place(const Transfer& transfer, const Layout& layout, const Cluster& cluster) {
   const Placement whole = place(transfer.group, layout, cluster);
   if (transfer.group_size >= whole.group_size) return whole;
   // Only the sum between a shard's copies goes across: an all-reduce of a sharded gradient.
-  const bool data = transfer.group == Group::data || transfer.group == Group::expert_data;
-  const bool across = data && transfer.collective == Collective::all_reduce;
+  const bool across = of_data_ranks(transfer) && transfer.collective == Collective::all_reduce;
   return across ? every_nth(whole, transfer.group_size) : neighbours(whole, transfer.group_size);
 }
 
 Cost transfer_cost(const Transfer& transfer, const Layout& layout, const Cluster& cluster) {
-  Cost cost = collective_cost(transfer.collective, transfer.payload,
-                              place(transfer, layout, cluster), cluster);
+  Placement placement = place(transfer, layout, cluster);
+  const int rails = cluster.framework.data_parallel.rails_per_collective;
+  if (rails > 0 && of_data_ranks(transfer)) {
+    const int members =
+        placement.fewest_per_node > 0 ? placement.fewest_per_node : placement.ranks_per_node;
+    placement.fewest_per_node = std::min(members, rails);
+  }
+  Cost cost = collective_cost(transfer.collective, transfer.payload, placement, cluster);
   cost.time *= transfer.times_per_step * cluster.framework.collective_time_factor;
   return cost;
 }

@@ -106,7 +106,7 @@ std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const 
   add_vocabulary_transfers(ledger, scope, calls);
   add_context_transfers(ledger, scope, calls);
   add_expert_transfers(ledger, scope, calls);
-  add_zero_transfers(ledger, scope, chunk);
+  add_zero_transfers(ledger, scope, chunk, calls.recomputed.total() > 0);
   return ledger.transfers();
 }
 
@@ -136,7 +136,7 @@ StageVolume data_volume(const Model& model, const Job& job, const Layout& layout
   const VolumeScope scope(model, job, layout);
   for (const Chunk& chunk : stage.chunks) {
     Ledger zero;
-    add_zero_transfers(zero, scope, chunk);
+    add_zero_transfers(zero, scope, chunk, true);
     append_scaled(result.transfers, zero.transfers(), micro_batches_of_chunk(job, layout));
   }
   Ledger once;

@@ -72,10 +72,18 @@ StageVolume stage_volume(const Model& model, const Job& job, const Layout& layou
 // Micro-batches that one chunk sees in a step: mirrored stages take half from each end.
 double micro_batches_of_chunk(const Job& job, const Layout& layout);
 // The part of it that goes over the data groups or once a step: what depends on the data size.
+// ZeRO-3's gathers for layers that are run again are in it, whether the layout runs any again or
+// not: recompute is no matter of the data side.
 StageVolume data_volume(const Model& model, const Job& job, const Layout& layout,
                         const Stage& stage, int stage_index);
 // One message of a micro-batch to the next stage.
 Transfer stage_send(const Model& model, const Job& job, const Layout& layout);
+// Linears of a layer as DeepSpeed's ZeRO-3 gathers them: query, key and value together, projection
+// and two of the MLP (Megatron-LM's modules), or each by itself (Hugging Face's gated models).
+int linears_of_layer(const Model& model);
+// Whether each tensor rank sends its piece of it, and what puts the pieces together again.
+bool scatters_sends(const Layout& layout);
+Transfer received_gather(const Model& model, const Job& job, const Layout& layout);
 Volume volume(const Model& model, const Job& job, const Layout& layout);
 
 // What no algorithm can go below, as the mean over the ranks of the group (a single rank may send

@@ -23,6 +23,9 @@ TEST(FrameworkJson, ComesBackAsItWent) {
   f.gemm_time_factor = 4.0 / 3.0;
   f.defaults.job.gradient_precision = Precision::bf16;
   f.defaults.layout.overlap_grad_reduce = true;
+  f.data_parallel.rails_per_collective = 1;
+  f.pipeline.blocking_sends = true;
+  f.kernels = {true, false, true};
   f.fit = {{"set"}, {"gemm_time_factor"}, 0.04};
   EXPECT_EQ(read(to_json(f).dump()), f);
 }

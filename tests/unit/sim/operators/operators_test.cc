@@ -49,6 +49,17 @@ TEST(Operators, OneLayerCosts24bsh2Plus4bs2hForward) {
   EXPECT_DOUBLE_EQ(forward_flops(ops).value(), 7.421703487488e12 + 2.06158430208e11);
 }
 
+// 96 heads of 12288 / 96 = 128; 113 heads of 108 are rows of 216 bytes, 13.5 times 16.
+TEST(Operators, RowsAreAlignedWhereTheHeadsWidthIsAMultipleOfEight) {
+  const Job job = job_2048(AttentionKernel::unfused);
+  Model model = gpt3();
+  EXPECT_TRUE(rows_are_aligned(find(layer_operators(model, {}, job, {}), "attention.scores")));
+  model.kv_channels = 108;
+  const auto ops = layer_operators(model, {}, job, {});
+  EXPECT_FALSE(rows_are_aligned(find(ops, "attention.scores")));
+  EXPECT_FALSE(rows_are_aligned(find(ops, "attention.context")));
+}
+
 TEST(Operators, TensorRanksShareAllProducts) {
   const Job job = job_2048(AttentionKernel::unfused);
   Layout split;

@@ -139,7 +139,8 @@ Numbers data_of(const Question& q, const Layout& layout, const PipelineShape& sh
   for (const StageRun& run : shape.runs) {
     const DataCost cost =
         data_cost(data_volume(q.model, q.job, layout, run.stage, run.first), layout, q.cluster);
-    for (const Cost& part : {cost.reduce, cost.gather, cost.forward_gather, cost.backward_gather}) {
+    for (const Cost& part : {cost.reduce, cost.gather, cost.forward_gather, cost.backward_gather,
+                             cost.recompute_gather}) {
       append(numbers, part);
     }
     const StageParameters parameters = stage_parameters(q.model, q.job, layout, run.stage);
@@ -147,7 +148,7 @@ Numbers data_of(const Question& q, const Layout& layout, const PipelineShape& sh
     const StageMemory memory = static_memory(q.model, q.job, layout, run.stage);
     numbers.insert(numbers.end(), {memory.total().value(), memory.weights.value()});
   }
-  const DataOverlap overlap = data_overlap(layout, q.cluster);
+  const DataOverlap overlap = data_overlap(q.model, layout, q.cluster);
   numbers.insert(numbers.end(), {double(overlap.reduce), double(overlap.gather),
                                  double(overlap.forward_gather), double(overlap.backward_gather)});
   return numbers;

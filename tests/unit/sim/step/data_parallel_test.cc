@@ -30,7 +30,7 @@ DataCost cost() {
 }
 
 Seconds exposed(const DataOverlap& overlap) {
-  return exposed_data(cost(), overlap, seconds(2), seconds(3), 4).total();
+  return exposed_data(cost(), overlap, seconds(2), seconds(3), 4, false).total();
 }
 
 TEST(ExposedData, IsTheWholeSumWhereNothingOverlaps) {
@@ -65,11 +65,54 @@ TEST(ExposedCost, ErrsAsItsPartsDo) {
 
 TEST(DataOverlapOf, ZeroThreeAlwaysPrefetches) {
   Layout layout;
-  EXPECT_FALSE(data_overlap(layout, {}).forward_gather);
+  EXPECT_FALSE(data_overlap({}, layout, {}).forward_gather);
   layout.zero_stage = 3;
-  EXPECT_TRUE(data_overlap(layout, {}).forward_gather);
-  EXPECT_TRUE(data_overlap(layout, {}).backward_gather);
-  EXPECT_FALSE(data_overlap(layout, {}).reduce);
+  EXPECT_TRUE(data_overlap({}, layout, {}).forward_gather);
+  EXPECT_TRUE(data_overlap({}, layout, {}).backward_gather);
+  EXPECT_FALSE(data_overlap({}, layout, {}).reduce);
+}
+
+TEST(DataOverlapOf, GradientsThatAllRanksSumAreReducedAloneAfterTheBackward) {
+  Layout layout;
+  layout.zero_stage = 1;
+  layout.overlap_grad_reduce = layout.overlap_param_gather = true;
+  EXPECT_TRUE(data_overlap({}, layout, {}).reduce);
+  layout.all_reduce_gradients = true;
+  EXPECT_FALSE(data_overlap({}, layout, {}).reduce);
+  EXPECT_FALSE(data_overlap({}, layout, {}).gather);
+}
+
+// A GPT layer's 12 h^2: 3, 1, 4 and 4. Gathers and compute of 12 s each: beside 3 s of compute 1 s
+// of gather, beside 1 s 4 s, then 4 and 4, and 4 and 3: 3 + 4 + 4 + 4 = 15 s. Nothing to gather, or
+// to compute: the other's 12 s.
+TEST(PrefetchedTime, HidesALinearsGatherBehindTheLinearBefore) {
+  const std::array<double, kLinears> shares{3 / 12.0, 1 / 12.0, 4 / 12.0, 4 / 12.0};
+  EXPECT_NEAR(prefetched_time(shares, seconds(12), seconds(12)).value(), 15, 1e-12);
+  EXPECT_NEAR(prefetched_time(shares, seconds(12), seconds(0)).value(), 12, 1e-12);
+  EXPECT_NEAR(prefetched_time(shares, seconds(0), seconds(12)).value(), 12, 1e-12);
+}
+
+TEST(LinearShares, OfAGptLayerAreThreeOneFourFour) {
+  Model model;
+  model.hidden_size = 64;
+  model.ffn_hidden_size = 256;
+  model.num_attention_heads = model.num_query_groups = 8;
+  model.kv_channels = 8;
+  model.activation = Activation::gelu;
+  const std::array<double, kLinears> expected{3 / 12.0, 1 / 12.0, 4 / 12.0, 4 / 12.0};
+  EXPECT_EQ(linear_shares(model), expected);
+}
+
+// What 12 s of gathers leave beside 12 s of compute is 15 - 12 s; 6 s more where layers run again:
+// 18 s beside 12 s are max(3, 1.5) + max(1, 6) + max(4, 6) + max(4, 4.5) = 19.5 s.
+TEST(ExposedData, GathersMoreWhereLayersRunAgain) {
+  DataCost cost;
+  cost.backward_gather.time = seconds(12);
+  cost.recompute_gather.time = seconds(6);
+  DataOverlap overlap{.forward_gather = true, .backward_gather = true};
+  overlap.linears = {3 / 12.0, 1 / 12.0, 4 / 12.0, 4 / 12.0};
+  EXPECT_NEAR(exposed_data(cost, overlap, {}, seconds(12), 1, false).total().value(), 3, 1e-12);
+  EXPECT_NEAR(exposed_data(cost, overlap, {}, seconds(12), 1, true).total().value(), 7.5, 1e-12);
 }
 
 }  // namespace

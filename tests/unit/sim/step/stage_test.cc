@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/memory/activation_memory.h"
+#include "sim/memory/memory.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {
@@ -27,6 +28,83 @@ TEST(OffloadTime, MovesTheLayersActivationsThereAndBack) {
 TEST(OffloadCost, IsWhatSticksOutBesideTheCompute) {
   EXPECT_EQ(offload_cost(seconds(5), seconds(3)).time, seconds(2));
   EXPECT_EQ(offload_cost(seconds(3), seconds(5)).time, seconds(0));
+}
+
+Cluster eight_nodes() {
+  Cluster cluster;
+  cluster.gpus_per_node = 1;
+  cluster.num_nodes = 8;
+  cluster.device.num_multiprocessors = 100;
+  cluster.device.memory_bandwidth = gigabytes_per_second(1000);
+  cluster.device.memory_bandwidth_fraction = 1.0;
+  cluster.device.kernel_launch = microseconds(1);
+  GemmModel half, single;
+  half.peak = teraflops_per_second(300);
+  single.precision = Precision::fp32;
+  single.peak = teraflops_per_second(20);
+  cluster.device.gemm = {half, single};
+  cluster.intra_node.bandwidth = cluster.inter_node.bandwidth = gigabytes_per_second(25);
+  return cluster;
+}
+
+// A stage that sends and receives in program order waits for twice as many messages.
+TEST(SendCost, BlockingSendsTakeTurns) {
+  Cluster cluster = eight_nodes();
+  Layout layout;
+  layout.pipeline_parallel_size = 4;
+  const Seconds paired = send_cost(small_model(), small_job(), layout, cluster).time;
+  cluster.framework.pipeline.blocking_sends = true;
+  EXPECT_EQ(send_cost(small_model(), small_job(), layout, cluster).time, paired * 2.0);
+}
+
+UnitCost work_of(const Model& model, const KernelFacts& kernels) {
+  Cluster cluster = eight_nodes();
+  cluster.framework.kernels = kernels;
+  Job job = small_job();
+  job.seq_length = 2048;
+  job.attention_kernel = AttentionKernel::unfused;
+  return layer_cost(model, cluster, job, {}, {}, false);
+}
+
+Model with_heads_of(int width) {
+  Model model = small_model();
+  model.kv_channels = width;
+  return model;
+}
+
+// Heads of 8 numbers are rows of 16 bytes, of 12 numbers rows of 24.
+TEST(LayerWork, UnalignedHeadsRunWithoutTensorCores) {
+  const KernelFacts aligned{.aligned_batched_products = true};
+  EXPECT_EQ(work_of(with_heads_of(8), aligned).forward.time,
+            work_of(with_heads_of(8), {}).forward.time);
+  EXPECT_GT(work_of(with_heads_of(12), aligned).forward.time,
+            work_of(with_heads_of(12), {}).forward.time);
+}
+
+// A layer of h = 64, f = 256: 12 h^2 weights, 4h + 256 + ... of biases and norms as
+// stage_parameters counts them, each read in 2 bytes, its sum read and written in 4: 10 bytes.
+TEST(LayerWork, GradientsThatAreAddedAloneCostTheirBytes) {
+  const Model model = small_model();
+  Stage layer;
+  layer.chunks = {Chunk{0, 1, false, false}};
+  const double parameters = stage_parameters(model, small_job(), {}, layer).dense;
+  const KernelFacts added{.adds_gradients = true};
+  const Seconds more =
+      work_of(model, added).backward_weight.time - work_of(model, {}).backward_weight.time;
+  EXPECT_NEAR(more.value(), 1e-6 + 10 * parameters / 1e12, 1e-12);
+}
+
+// 100 kernels of 10 us beside 20 ms: 1 ms more where the host waits for each, next to nothing where
+// it runs ahead.
+TEST(ChunkCost, AHostThatWaitsAddsEveryLaunch) {
+  UnitCost work;
+  work.forward.time = seconds(20e-3);
+  work.forward_launches = 100;
+  Cluster cluster = eight_nodes();
+  cluster.framework.host_launch = microseconds(10);
+  EXPECT_LT(chunk_cost(work, cluster).forward_host.value(), 1e-5);
+  cluster.framework.kernels.host_runs_ahead = false;
+  EXPECT_NEAR(chunk_cost(work, cluster).forward_host.value(), 1e-3, 1e-12);
 }
 
 }  // namespace

@@ -50,6 +50,22 @@ TEST(Transfer, CopiesOfAShardHaveOneRankOnEachNode) {
   EXPECT_EQ(found.groups_per_node, 8);
 }
 
+// A gather over 4 nodes of 8 with a NIC each of 25 GB/s runs as wide as 8 of them; with one rail it
+// takes 8 times as long, but for latency.
+TEST(Transfer, OneRailCarriesAnEighthOfEight) {
+  Cluster cluster = four_nodes();
+  cluster.device.host_link = {};
+  Transfer gather = of(Collective::all_gather, 32);
+  gather.payload = gibibytes(64);
+  const Seconds wide = transfer_cost(gather, sharded(0), cluster).time;
+  cluster.framework.data_parallel.rails_per_collective = 1;
+  const Seconds narrow = transfer_cost(gather, sharded(0), cluster).time;
+  EXPECT_NEAR(narrow / wide, 8.0, 0.01);
+  gather.group = Group::tensor;
+  EXPECT_EQ(transfer_cost(gather, sharded(0), cluster).time,
+            transfer_cost(gather, sharded(0), four_nodes()).time);
+}
+
 TEST(Transfer, TheWholeGroupIsPlacedAsTheAxisIs) {
   const Placement found = place(of(Collective::all_reduce, 32), sharded(0), four_nodes());
   EXPECT_EQ(found.num_nodes, 4);
