@@ -141,6 +141,10 @@ TEST(TrialUnsupported, GptAndLlamaAreSupportedAndOthersAreNamed) {
   Layout zero = layout(1, 1, 2);
   zero.zero_stage = 3;
   EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("ZeRO stage 3"));
+  zero.zero_stage = 1;
+  EXPECT_EQ(trial_unsupported(gpt(), job(), zero), "");
+  zero.all_reduce_gradients = true;
+  EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("whole gradients"));
   EXPECT_THAT(trial_unsupported(gpt(), job(), layout(3, 1, 1)), HasSubstr("3"));  // a broken rule
 }
 
