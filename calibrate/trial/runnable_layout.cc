@@ -65,6 +65,11 @@ class Cutter {
     // Interleaved stages send beside computing (trial_step.cc).
     if (!traits(l.schedule).overlaps_sends)
       switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
+    switch_off(l.all_reduce_gradients, "sums of whole gradients (each rank gets its share's)");
+    if (l.pipeline_engine == PipelineEngine::deepspeed) {
+      l.pipeline_engine = PipelineEngine::megatron;  // the same stages
+      l.scatter_gather_p2p = true;
+    }
     switch_off(l.scatter_gather_p2p, "sending pieces between stages (whole activations are sent)");
     if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
       say("fused attention (scores go through memory)");
@@ -174,7 +179,6 @@ std::string unsupported_layout(const Model& m, const Layout& l) {
   if (l.context_parallel_size > 1) return "context parallelism";
   if (l.expert_parallel_size > 1) return "expert parallelism";
   if (l.zero_stage > 1) return fmt::format("ZeRO stage {}", l.zero_stage);
-  if (l.zero_stage == 1 && l.all_reduce_gradients) return "whole gradients before a sharded step";
   if (l.zero_shard_size != 0 && l.zero_shard_size != l.data_parallel_size) return "hybrid sharding";
   if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) return "offloading to the host";
   if (splits_unevenly(m, l)) return "query-key-value columns that do not divide by the ranks";
