@@ -11,7 +11,7 @@ namespace {
 
 // 16 devices, 16 heads, 8 layers: tensor 1 2 4 8 16, pipeline 1 2 4 8 (16 exceeds the layers).
 // Products that are at most 16: 4 + 4 + 3 + 2 + 1 = 14.
-TEST(Space, CellsAreTheSizesThatMultiplyToTheGpus) {
+TEST(Space, ParallelSizesMultiplyToTheGpus) {
   const std::vector<ParallelSizes> all_sizes =
       parallel_sizes_of(small_model(), small_cluster(2, 80), {});
   EXPECT_EQ(all_sizes.size(), 14U);
