@@ -2,8 +2,11 @@
 #include "sim/memory/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 
+#include "sim/layout/pipeline_shape.h"
 #include "sim/model/parameters.h"
 #include "sim/operators/operators.h"
 
@@ -102,15 +105,33 @@ StageMemory in_whole_bytes(StageMemory memory) {
   return memory;
 }
 
+// Parameters of layers, counted once for each kind.
+class LayersByKind {
+ public:
+  explicit LayersByKind(const Model& model) : model_(model) {}
+
+  const LayerParameters& parameters(int layer) {
+    const LayerKind kind = layer_kind(model_, layer);
+    std::optional<LayerParameters>& known = known_[kind_index(kind)];
+    if (!known) known = layer_parameters(model_, kind);
+    return *known;
+  }
+
+ private:
+  const Model& model_;
+  std::array<std::optional<LayerParameters>, kLayerKinds> known_;
+};
+
 }  // namespace
 
 StageParameters stage_parameters(const Model& model, const Job& job, const Layout& layout,
                                  const Stage& stage) {
   const std::int64_t vocab_rows = local_vocab_rows(model, job, layout);
+  LayersByKind layers(model);
   StageParameters sum;
   for (const Chunk& chunk : stage.chunks) {
     for (int i = 0; i < chunk.num_layers; ++i) {
-      add_layer(sum, layer_parameters(model, layer_kind(model, chunk.first_layer + i)), layout);
+      add_layer(sum, layers.parameters(chunk.first_layer + i), layout);
     }
     if (chunk.embedding) sum.dense += static_cast<double>(embedding_parameters(model, vocab_rows));
     if (chunk.head) add_head(sum, model, layout, vocab_rows, holds_embedding(stage));
@@ -136,6 +157,7 @@ StageMemory model_state_memory(const StageParameters& parameters, const Job& job
 // gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed and FSDP wrap by layer).
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
   if (layout.zero_stage < 3 || gradient_group_size(layout) == 1) return {};
+  LayersByKind layers(model);
   double largest = 0.0;
   for (const Chunk& chunk : stage.chunks) {
     if (chunk.embedding || chunk.head) {
@@ -143,7 +165,7 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
     }
     for (int i = 0; i < chunk.num_layers; ++i) {
       StageParameters unit;
-      add_layer(unit, layer_parameters(model, layer_kind(model, chunk.first_layer + i)), layout);
+      add_layer(unit, layers.parameters(chunk.first_layer + i), layout);
       largest = std::max(largest, unit.dense + unit.expert);
     }
   }
