@@ -69,8 +69,10 @@ struct KernelRate {
 // Fused attention: time = launch + FLOPs / (fraction * fill * peak of the precision).
 // fill = L / (L + ramp_keys) * x / (x + tail_waves): L keys that a query sees on average, x blocks
 // of 128 queries a multiprocessor.
+// Libraries carry FlashAttention's versions for years: a device may have rates for older ones.
 struct AttentionRate {
   int head_dim = 128;
+  int version = 0;                // of FlashAttention; 0: the fastest kernel of the day
   double forward_fraction = 0.5;  // of the GEMM peak, long sequences and many heads
   double backward_fraction = 0.4;
   double ramp_keys = 0.0;

@@ -63,6 +63,7 @@ AttentionRate read_attention(ObjectReader reader) {
   const NumberRange fraction{.low = 0.0, .high = 2.0, .low_excluded = true};
   AttentionRate a;
   a.head_dim = reader.required_int("head_dim", {1, 65536});
+  a.version = reader.optional_int("version", a.version, {0, 9});
   a.forward_fraction = reader.required_number("forward_fraction", fraction);
   a.backward_fraction = reader.required_number("backward_fraction", fraction);
   a.ramp_keys = reader.optional_number("ramp_keys", a.ramp_keys);
@@ -107,6 +108,7 @@ Json write_gemm(const GemmModel& g) {
 
 Json write_attention(const AttentionRate& a) {
   return {{"head_dim", a.head_dim},
+          {"version", a.version},
           {"forward_fraction", a.forward_fraction},
           {"backward_fraction", a.backward_fraction},
           {"ramp_keys", a.ramp_keys},

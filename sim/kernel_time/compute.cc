@@ -21,21 +21,31 @@ double streaming_rate(const Device& device) {
   return device.memory_bandwidth.value() * device.memory_bandwidth_fraction;
 }
 
-// A rate for the nearest head width; widths between two entries take the narrower one's.
-const AttentionRate* attention_rate(const Device& device, std::int64_t head_dim) {
+// A rate for the nearest head width; widths between two entries take the narrower one's. Devices
+// without rates for the version take the fastest kernel's.
+const AttentionRate* attention_rate(const Device& device, std::int64_t head_dim, int version) {
   const AttentionRate* best = nullptr;
   for (const AttentionRate& rate : device.attention) {
+    if (rate.version != version) continue;
     const bool nearer =
         best == nullptr || std::abs(rate.head_dim - head_dim) < std::abs(best->head_dim - head_dim);
     if (nearer) best = &rate;
   }
-  return best;
+  return best != nullptr || version == 0 ? best : attention_rate(device, head_dim, 0);
 }
 
-Cost attention_cost(const Operator& op, Flops work, Bytes traffic, bool forward,
-                    Precision precision, const Device& device) {
+struct AttentionCall {
+  const Operator& op;
+  Flops work;
+  Bytes traffic;
+  bool forward = true;
+};
+
+Cost attention_cost(const AttentionCall& call, Precision precision, const Device& device,
+                    int version) {
+  const auto& [op, work, traffic, forward] = call;
   if (work.value() <= 0.0) return {};
-  const AttentionRate* rate = attention_rate(device, op.k);
+  const AttentionRate* rate = attention_rate(device, op.k, version);
   const AttentionRate assumed{.forward_fraction = kDefaultAttentionFraction,
                               .backward_fraction = kDefaultAttentionFraction,
                               .relative_spread = kUnknownAttentionSpread,
@@ -76,26 +86,30 @@ Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device) {
           kDatasheetRateSpread, device.memory_provenance};
 }
 
-Cost forward_cost(const Operator& op, Precision job_precision, const Device& device) {
+Cost forward_cost(const Operator& op, Precision job_precision, const Device& device,
+                  int flash_attention_version) {
   const Precision precision = compute_precision(op, job_precision);
   switch (op.kind) {
     case OperatorKind::gemm:
       return gemm_cost({op.batch, op.m, op.n, op.k}, precision, device);
     case OperatorKind::attention:
-      return attention_cost(op, op.forward_flops, op.forward_bytes, true, precision, device);
+      return attention_cost({op, op.forward_flops, op.forward_bytes, true}, precision, device,
+                            flash_attention_version);
     case OperatorKind::memory_bound:
       break;
   }
   return kernel_cost(op.kernel, op.forward_bytes, device);
 }
 
-BackwardCost backward_cost(const Operator& op, Precision job_precision, const Device& device) {
+BackwardCost backward_cost(const Operator& op, Precision job_precision, const Device& device,
+                           int flash_attention_version) {
   const Precision precision = compute_precision(op, job_precision);
   switch (op.kind) {
     case OperatorKind::gemm:
       return gemm_backward(op, precision, device);
     case OperatorKind::attention:
-      return {attention_cost(op, op.backward_flops, op.backward_bytes, false, precision, device),
+      return {attention_cost({op, op.backward_flops, op.backward_bytes, false}, precision, device,
+                             flash_attention_version),
               {}};
     case OperatorKind::memory_bound:
       break;

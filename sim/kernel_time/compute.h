@@ -22,13 +22,16 @@ Cost gemm_cost(GemmShape shape, Precision precision, const Device& device);
 // A memory-bound kernel that moves `traffic` bytes.
 Cost kernel_cost(std::string_view kernel, Bytes traffic, const Device& device);
 
-// One operator of one micro-batch.
-Cost forward_cost(const Operator& op, Precision precision, const Device& device);
+// One operator of one micro-batch. flash_attention_version: which of the device's rates fused
+// attention has (AttentionRate::version).
+Cost forward_cost(const Operator& op, Precision precision, const Device& device,
+                  int flash_attention_version = 0);
 struct BackwardCost {
   Cost input;   // gradient with respect to the input (and all of a memory-bound operator)
   Cost weight;  // gradient with respect to the weight; zero time where there is none
 };
-BackwardCost backward_cost(const Operator& op, Precision precision, const Device& device);
+BackwardCost backward_cost(const Operator& op, Precision precision, const Device& device,
+                           int flash_attention_version = 0);
 
 // a then b: times add; spreads add as shared errors; the weakest provenance stands.
 inline Cost operator+(const Cost& a, const Cost& b) {

@@ -77,6 +77,20 @@ TEST(AttentionCost, ShortSequencesAndFewHeadsFillLess) {
   EXPECT_NEAR(tailed / full, 2.0, 1e-9);
 }
 
+// Version 1 at half of the rate: 34.36 ms. A version that the device has no rates for runs as the
+// fastest one.
+TEST(AttentionCost, HasItsVersionsRate) {
+  Device d = device();
+  d.attention.push_back(
+      {.head_dim = 128, .version = 1, .forward_fraction = 0.25, .backward_fraction = 0.2});
+  const auto forward = [&](int version) {
+    return forward_cost(attention(), Precision::bf16, d, version).time.value() - 2e-6;
+  };
+  EXPECT_NEAR(forward(0), 17.1799e-3, 1e-7);
+  EXPECT_NEAR(forward(1), 34.3597e-3, 1e-7);
+  EXPECT_EQ(forward(2), forward(0));
+}
+
 TEST(AttentionCost, TakesTheNearestHeadWidth) {
   Operator op = attention();
   op.k = 80;
