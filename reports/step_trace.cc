@@ -41,12 +41,12 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const double m = micro_batches_of_chunk(table.job(), layout);
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
   StageExtras extras;
-  extras.data = data_cost(estimate.volume.stages[stage], layout, cluster);
+  extras.data = data_cost(estimate.volume.stages[stage], table.job(), layout, cluster);
   // The ledger holds what is gathered for layers that run again only where some do.
   extras.exposed = exposed_data(extras.data, data_overlap(table.model(), layout, cluster),
                                 cost.forward_span(), cost.backward_span(), m, true);
   extras.forward_wait = extras.exposed.forward_gather / (m * chunks);
-  extras.backward_wait = extras.exposed.backward_gather / (m * chunks);
+  extras.backward_wait = (extras.exposed.backward_gather + extras.exposed.alone) / (m * chunks);
   extras.offload =
       offload_cost(offload_time(table.model(), table.job(), layout, cluster.device), cost.work())
           .time /

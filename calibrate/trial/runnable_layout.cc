@@ -178,6 +178,7 @@ bool splits_unevenly(const Model& m, const Layout& l) {
 std::string unsupported_layout(const Model& m, const Layout& l) {
   if (l.context_parallel_size > 1) return "context parallelism";
   if (l.expert_parallel_size > 1) return "expert parallelism";
+  if (uses_fsdp(l)) return "PyTorch FSDP";
   if (l.zero_stage > 1) return fmt::format("ZeRO stage {}", l.zero_stage);
   if (l.zero_shard_size != 0 && l.zero_shard_size != l.data_parallel_size) return "hybrid sharding";
   if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) return "offloading to the host";

@@ -40,8 +40,13 @@ PredictedRun predict(const MeasuredRun& run, std::size_t index) {
     predicted.inside_interval =
         found.step_time_low <= *run.step_time && *run.step_time <= found.step_time_high;
   }
-  // Measured is what the framework allocated: without the reserve for fragments and libraries.
-  if (run.peak_memory) predicted.memory_error = found.peak_allocated() / *run.peak_memory - 1.0;
+  // Measured is what the framework prints: what it allocated, without the reserve for fragments and
+  // libraries, or what its allocator reserved.
+  if (run.peak_memory) {
+    const Bytes printed =
+        printed_peak(found.peak_allocated(), run.cluster.framework.memory, run.cluster.device);
+    predicted.memory_error = printed / *run.peak_memory - 1.0;
+  }
   return predicted;
 }
 

@@ -106,7 +106,7 @@ struct SettingsCost::Impl {
 
   const std::vector<Layout>* layouts = nullptr;
   const std::vector<int>* legal = nullptr;
-  bool shards_gradients = false;  // ZeRO-2 or 3: communicates for every micro-batch
+  bool shards_gradients = false;  // ZeRO-2 or 3, FSDP: communicates for every micro-batch
   Cache<DataKey, DataSettings> data;
 
   Moving moving_of(const Layout& layout);
@@ -165,7 +165,8 @@ void SettingsCost::set_data_settings(const std::vector<Layout>& layouts,
   impl_->layouts = &layouts;
   impl_->legal = &legal;
   for (const int index : legal) {
-    if (layouts[static_cast<std::size_t>(index)].zero_stage >= 2) impl_->shards_gradients = true;
+    const Layout& layout = layouts[static_cast<std::size_t>(index)];
+    if (layout.zero_stage >= 2 || uses_fsdp(layout)) impl_->shards_gradients = true;
   }
 }
 

@@ -33,10 +33,12 @@ inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flas
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
 
 // What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
-// own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them).
-enum class KernelFusion { fused, eager };
+// own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them). Compiled:
+// torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
+enum class KernelFusion { fused, eager, compiled };
 inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fused"},
-                                               EnumName{KernelFusion::eager, "eager"}};
+                                               EnumName{KernelFusion::eager, "eager"},
+                                               EnumName{KernelFusion::compiled, "compiled"}};
 constexpr std::string_view name_of(KernelFusion v) { return name_in(kKernelFusionNames, v); }
 
 // Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 stores activations in

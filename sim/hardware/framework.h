@@ -21,6 +21,22 @@ struct FrameworkDefaults {
   bool operator==(const FrameworkDefaults&) const = default;
 };
 
+// Copies between FSDP's collective buffers and parameters, as how often the compute stream reads or
+// writes each byte: a gathered weight; before a reduction a weight-sized and a gradient-sized
+// number.
+struct FsdpCopies {
+  double gather = 0.0;
+  double reduce_weights = 0.0, reduce_gradients = 0.0;
+  bool operator==(const FsdpCopies&) const = default;
+};
+
+// What PyTorch's allocator makes of the bytes that tensors take.
+struct MemoryFacts {
+  double reserved_ratio = 1.0;    // reserved at the peak over allocated at the peak
+  bool reports_reserved = false;  // what the framework prints as its peak, and its runs say
+  bool operator==(const MemoryFacts&) const = default;
+};
+
 // What the scalars were fitted on, and how they did on groups of runs that the fit had not seen.
 struct FrameworkFit {
   std::vector<std::string> sets;         // of measured runs; empty: nothing was fitted
@@ -40,6 +56,11 @@ struct KernelFacts {
   // A weight's gradient is added to those of earlier micro-batches by a kernel of its own; false:
   // by the product that computes it (Megatron-LM gradient_accumulation_fusion, since 2022).
   bool adds_gradients = false;
+  int flash_attention_version = 0;  // AttentionRate::version
+  // Fused attention over a ring of context ranks takes so many times as long as alone.
+  double ring_attention_time_factor = 1.0;
+  // Kernels that the host launches for a layer; 0: one an operator. Recompute adds the forward's.
+  double forward_launches = 0.0, backward_launches = 0.0;
   bool operator==(const KernelFacts&) const = default;
 };
 
@@ -56,6 +77,10 @@ struct DataParallelFacts {
   // NICs of a node that one collective uses; 0: as many as its ranks reach. DeepSpeed of 2021 moved
   // about what one of eight carries at every scale (Narayanan 2021, Table 2).
   int rails_per_collective = 0;
+  FsdpCopies copies;
+  // That clipping and the optimizer read and write a parameter of a rank's share; 0: one fused
+  // kernel over gradients, weights and moments.
+  double optimizer_bytes = 0.0;
   bool operator==(const DataParallelFacts&) const = default;
 };
 
@@ -73,6 +98,7 @@ struct Framework {
   DataParallelFacts data_parallel;
   PipelineFacts pipeline;
   KernelFacts kernels;
+  MemoryFacts memory;
   double relative_spread = 0.0;  // what remains after the fit, as one standard deviation of a step
   FrameworkDefaults defaults;
   FrameworkFit fit;

@@ -58,6 +58,12 @@ DataParallelFacts read_data_parallel(ObjectReader& reader) {
   ObjectReader inside = reader.required_object("data_parallel");
   facts.rails_per_collective =
       inside.optional_int("rails_per_collective", facts.rails_per_collective, {0, 64});
+  constexpr NumberRange kTouches{0.0, 100.0};
+  FsdpCopies& copies = facts.copies;
+  copies.gather = inside.optional_number("gather_copies", 0.0, kTouches);
+  copies.reduce_weights = inside.optional_number("reduce_weight_copies", 0.0, kTouches);
+  copies.reduce_gradients = inside.optional_number("reduce_gradient_copies", 0.0, kTouches);
+  facts.optimizer_bytes = inside.optional_number("optimizer_bytes_per_parameter", 0.0, {0.0, 1e3});
   inside.finish();
   return facts;
 }
@@ -79,12 +85,31 @@ KernelFacts read_kernels(ObjectReader& reader) {
       inside.optional_bool("aligned_batched_products", facts.aligned_batched_products);
   facts.host_runs_ahead = inside.optional_bool("host_runs_ahead", facts.host_runs_ahead);
   facts.adds_gradients = inside.optional_bool("adds_gradients", facts.adds_gradients);
+  facts.flash_attention_version = inside.optional_int("flash_attention_version", 0, {0, 9});
+  facts.ring_attention_time_factor =
+      inside.optional_number("ring_attention_time_factor", 1.0, {0.1, 10.0});
+  facts.forward_launches = inside.optional_number("forward_launches_per_layer", 0.0, {0.0, 1e4});
+  facts.backward_launches = inside.optional_number("backward_launches_per_layer", 0.0, {0.0, 1e4});
+  inside.finish();
+  return facts;
+}
+
+MemoryFacts read_memory(ObjectReader& reader) {
+  MemoryFacts facts;
+  if (!reader.has("memory")) return facts;
+  ObjectReader inside = reader.required_object("memory");
+  facts.reserved_ratio = inside.optional_number("reserved_ratio", 1.0, {1.0, 10.0});
+  facts.reports_reserved = inside.optional_bool("reports_reserved", false);
   inside.finish();
   return facts;
 }
 
 Json write_data_parallel(const DataParallelFacts& facts) {
-  return {{"rails_per_collective", facts.rails_per_collective}};
+  return {{"rails_per_collective", facts.rails_per_collective},
+          {"gather_copies", facts.copies.gather},
+          {"reduce_weight_copies", facts.copies.reduce_weights},
+          {"reduce_gradient_copies", facts.copies.reduce_gradients},
+          {"optimizer_bytes_per_parameter", facts.optimizer_bytes}};
 }
 Json write_pipeline(const PipelineFacts& facts) {
   return {{"blocking_sends", facts.blocking_sends}};
@@ -92,7 +117,14 @@ Json write_pipeline(const PipelineFacts& facts) {
 Json write_kernels(const KernelFacts& facts) {
   return {{"aligned_batched_products", facts.aligned_batched_products},
           {"host_runs_ahead", facts.host_runs_ahead},
-          {"adds_gradients", facts.adds_gradients}};
+          {"adds_gradients", facts.adds_gradients},
+          {"flash_attention_version", facts.flash_attention_version},
+          {"ring_attention_time_factor", facts.ring_attention_time_factor},
+          {"forward_launches_per_layer", facts.forward_launches},
+          {"backward_launches_per_layer", facts.backward_launches}};
+}
+Json write_memory(const MemoryFacts& facts) {
+  return {{"reserved_ratio", facts.reserved_ratio}, {"reports_reserved", facts.reports_reserved}};
 }
 
 FrameworkFit read_fit(ObjectReader& reader) {
@@ -143,6 +175,7 @@ Framework framework_from_json(const nlohmann::json& json, const std::string& fil
   f.data_parallel = read_data_parallel(reader);
   f.pipeline = read_pipeline(reader);
   f.kernels = read_kernels(reader);
+  f.memory = read_memory(reader);
   f.fit = read_fit(reader);
   reader.finish();
   return f;
@@ -167,6 +200,7 @@ Json to_json(const Framework& f) {
   }
   if (!(f.pipeline == plain.pipeline)) j["pipeline"] = write_pipeline(f.pipeline);
   if (!(f.kernels == plain.kernels)) j["kernels"] = write_kernels(f.kernels);
+  if (!(f.memory == plain.memory)) j["memory"] = write_memory(f.memory);
   if (!f.fit.sets.empty()) j["fit"] = write_fit(f.fit);
   return j;
 }

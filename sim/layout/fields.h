@@ -234,6 +234,10 @@ inline constexpr std::tuple kRows{
         .read(data)
         .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3; default: all")
         .searched_as([](const L& l) {
+          // To FSDP 1 is 2.
+          if (l.fsdp_unit != FsdpUnit::none) {
+            return Unasked<int>{{0, 2, 3}, reduces_gradients(l) ? 3U : 1U};
+          }
           return Unasked<int>{{0, 1, 2, 3}, reduces_gradients(l) ? 4U : 1U};
         }),
     field(&L::zero_shard_size, "zero_shard_size", "shard")
@@ -245,6 +249,8 @@ inline constexpr std::tuple kRows{
           return Unasked<int>{{0}, 1, reduces_gradients(l) && l.zero_stage > 0};
         }),
     field(&L::all_reduce_gradients, "all_reduce_gradients").read(data).shared_by_most(),
+    field(&L::fsdp_unit, "fsdp_unit", "fsdp").among({kFsdpUnitNames}).read(data),
+    field(&L::defer_grad_reduce, "defer_grad_reduce").read(data).shared_by_most(),
     field(&L::recompute_granularity, "recompute_granularity", "recompute")
         .among({kRecomputeGranularityNames})
         .read(units, treatment, unit_bytes, memory)

@@ -59,6 +59,15 @@ inline constexpr std::array kRecomputeModuleNames{
     EnumName{kRecomputeMlaUpProjection, "mla_up_proj"}};
 constexpr std::string_view name_of(RecomputeModule v) { return name_in(kRecomputeModuleNames, v); }
 
+// What PyTorch FSDP gathers, frees and reduces at a time: the modules that it is wrapped around.
+// Embedding and head belong to the root, as the whole model does where nothing inside is wrapped.
+// none: no FSDP; ZeRO as Megatron-LM and DeepSpeed have it.
+enum class FsdpUnit { none, block, module, whole };
+inline constexpr std::array kFsdpUnitNames{
+    EnumName{FsdpUnit::none, "none"}, EnumName{FsdpUnit::block, "block"},
+    EnumName{FsdpUnit::module, "module"}, EnumName{FsdpUnit::whole, "whole"}};
+constexpr std::string_view name_of(FsdpUnit v) { return name_in(kFsdpUnitNames, v); }
+
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
 inline constexpr std::array kAxisNames{EnumName{Axis::tensor, "tp"}, EnumName{Axis::context, "cp"},
                                        EnumName{Axis::expert, "ep"}, EnumName{Axis::data, "dp"},
@@ -89,6 +98,9 @@ struct Layout {
 
   int zero_stage = 0;       // 0..3; 1 is Megatron's distributed optimizer
   int zero_shard_size = 0;  // ranks that share one copy (hybrid sharding); 0: all data ranks
+  FsdpUnit fsdp_unit = FsdpUnit::none;  // with zero_stage 1 to 3, see uses_fsdp
+  // FSDP's no_sync: whole gradients add up over micro-batches and are reduced once a step.
+  bool defer_grad_reduce = false;
 
   // With zero_stage 1: after the last backward every rank sums all gradients, steps with its share
   // of them and gathers the weights, and nothing runs beside it (DeepSpeed's BF16_Optimizer,
@@ -152,6 +164,20 @@ constexpr int expert_data_parallel_size(const Layout& l) {
 // Ranks over which dense gradients are reduced: data x context.
 constexpr int gradient_group_size(const Layout& l) {
   return l.data_parallel_size * l.context_parallel_size;
+}
+// PyTorch FSDP keeps all states sharded. zero_stage 3 frees a unit's parameters after its forward
+// (reshard_after_forward, FULL_SHARD), 1 and 2 keep them to its backward (SHARD_GRAD_OP).
+constexpr bool uses_fsdp(const Layout& l) {
+  return l.fsdp_unit != FsdpUnit::none && l.zero_stage > 0;
+}
+// Below a pipeline a stage's parameters stay gathered from the first forward on, and its gradients
+// whole until its last backward (torch.distributed.pipelining, stage.py).
+constexpr bool fsdp_below_pipeline(const Layout& l) {
+  return uses_fsdp(l) && l.pipeline_parallel_size > 1;
+}
+// Whether its gradients are reduced once a step, not after each micro-batch.
+constexpr bool fsdp_reduces_once(const Layout& l) {
+  return uses_fsdp(l) && (l.pipeline_parallel_size > 1 || l.defer_grad_reduce);
 }
 // Ranks that share one copy of ZeRO-sharded state.
 constexpr int zero_shard_group_size(const Layout& l) {

@@ -118,6 +118,11 @@ LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layou
     if (job.kernel_fusion == KernelFusion::eager) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
     }
+    // Compiled blocks: torch's cross-entropy has an fp32 gradient of its own beside the fp32
+    // log-softmax, and casts it: 4 + 4 + 2 bytes an entry at the peak.
+    if (job.kernel_fusion == KernelFusion::compiled && !job.cross_entropy_loss_fusion) {
+      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * (4.0 + width));
+    }
   }
   return sizes;
 }

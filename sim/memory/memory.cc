@@ -122,6 +122,60 @@ class LayersByKind {
   std::array<std::optional<LayerParameters>, kLayerKinds> known_;
 };
 
+// PyTorch FSDP keeps parameters, gradients and moments in fp32 shards: 16 bytes a parameter with
+// Adam. Whole beside them: gradients that add up over micro-batches, in the format that they are
+// reduced in, and below a pipeline the gathered parameters.
+StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
+                              const Layout& layout) {
+  constexpr double kMaster = 4.0;
+  const double whole = parameters.dense + parameters.expert;
+  const double shard = sharded(parameters, layout, 1);
+  StageMemory memory;
+  memory.weights = bytes(shard * kMaster);
+  memory.gradients = bytes(shard * kMaster);
+  if (fsdp_below_pipeline(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
+  if (fsdp_reduces_once(layout)) {
+    memory.gradients += bytes(whole * bytes_per_element(job.gradient_precision));
+  }
+  if (!layout.optimizer_offload) memory.optimizer = bytes(shard * moment_bytes(job));
+  return memory;
+}
+
+// Parameters of a stage's largest layer.
+double largest_layer(const Model& model, const Layout& layout, const Stage& stage) {
+  LayersByKind layers(model);
+  double largest = 0.0;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      StageParameters unit;
+      add_layer(unit, layers.parameters(chunk.first_layer + i), layout);
+      largest = std::max(largest, unit.dense + unit.expert);
+    }
+  }
+  return largest;
+}
+
+// Of FSDP in backward: the unit at work and its gradient, the next one's gathered parameters, and
+// the input of one reduce-scatter (_fsdp_param_group.py); the root stays gathered. Below a pipeline
+// only the reduction's input: what else is whole counts with the states.
+Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  const double weight = weight_bytes(job.precision);
+  const double gradient = bytes_per_element(job.gradient_precision);
+  const StageParameters all = stage_parameters(model, job, layout, stage);
+  const bool whole = layout.fsdp_unit == FsdpUnit::whole;
+  double unit = whole ? all.dense + all.expert : largest_layer(model, layout, stage);
+  if (layout.fsdp_unit == FsdpUnit::module) {
+    unit = static_cast<double>(model.hidden_size) * model.ffn_hidden_size /
+           layout.tensor_parallel_size;
+  }
+  if (fsdp_below_pipeline(layout)) return bytes(unit * gradient);
+  if (whole) return bytes(unit * (2.0 * weight + gradient));
+  Stage root = stage;
+  for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
+  return bytes(unit * (3.0 * weight + gradient) +
+               stage_parameters(model, job, layout, root).dense * weight);
+}
+
 }  // namespace
 
 StageParameters stage_parameters(const Model& model, const Job& job, const Layout& layout,
@@ -141,6 +195,7 @@ StageParameters stage_parameters(const Model& model, const Job& job, const Layou
 
 StageMemory model_state_memory(const StageParameters& parameters, const Job& job,
                                const Layout& layout) {
+  if (uses_fsdp(layout)) return fsdp_state_memory(parameters, job, layout);
   StageMemory memory;
   memory.weights = bytes(sharded(parameters, layout, 3) * weight_bytes(job.precision));
   memory.gradients =
@@ -154,20 +209,15 @@ StageMemory model_state_memory(const StageParameters& parameters, const Job& job
 }
 
 // ZeRO-3 gathers one layer (or the embedding) while the next is prefetched, and reduces the whole
-// gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed and FSDP wrap by layer).
+// gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed prefetches about a layer).
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
-  if (layout.zero_stage < 3 || gradient_group_size(layout) == 1) return {};
-  LayersByKind layers(model);
-  double largest = 0.0;
+  if (gradient_group_size(layout) == 1) return {};
+  if (uses_fsdp(layout)) return fsdp_buffers(model, job, layout, stage);
+  if (layout.zero_stage < 3) return {};
+  double largest = largest_layer(model, layout, stage);
   for (const Chunk& chunk : stage.chunks) {
-    if (chunk.embedding || chunk.head) {
-      largest = std::max(largest, double(local_vocab_rows(model, job, layout)) * model.hidden_size);
-    }
-    for (int i = 0; i < chunk.num_layers; ++i) {
-      StageParameters unit;
-      add_layer(unit, layers.parameters(chunk.first_layer + i), layout);
-      largest = std::max(largest, unit.dense + unit.expert);
-    }
+    if (!chunk.embedding && !chunk.head) continue;
+    largest = std::max(largest, double(local_vocab_rows(model, job, layout)) * model.hidden_size);
   }
   return bytes(largest *
                (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
@@ -192,7 +242,7 @@ StageParameters fp8_parameters(const Model& model, const Job& job, const Layout&
 }
 
 Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
-  if (layout.zero_stage == 3) return {};
+  if (layout.zero_stage == 3 || uses_fsdp(layout)) return {};
   const StageParameters parameters = fp8_parameters(model, job, layout, stage);
   const double instead = gathers_fp8_params(job, layout) ? weight_bytes(job.precision) : 0.0;
   return bytes((parameters.dense + parameters.expert) *
@@ -306,6 +356,11 @@ StageMemory stage_memory(const Model& model, const Job& job, const Layout& layou
                          const Stage& stage, int stage_index) {
   return stage_memory(static_memory(model, job, layout, stage),
                       moving_memory(model, job, layout, stage, stage_index));
+}
+
+Bytes printed_peak(Bytes allocated, const MemoryFacts& facts, const Device& device) {
+  if (!facts.reports_reserved) return allocated;
+  return std::max(allocated, std::min(allocated * facts.reserved_ratio, device.memory));
 }
 
 // SimuMax's 22 published Megatron runs on B200 (docs/b200, release 1.2) set 1.056 to 1.063 bytes of

@@ -53,7 +53,7 @@ StageParameters stage_parameters(const Model& model, const Job& job, const Layou
 StageMemory model_state_memory(const StageParameters& parameters, const Job& job,
                                const Layout& layout);
 
-// Buffers that stand as long as the states do: ZeRO-3's gathered units.
+// Buffers that stand as long as the states do: ZeRO-3's and FSDP's gathered units.
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
 // The layers' weights that Transformer Engine multiplies in fp8; none in other formats.
@@ -114,6 +114,10 @@ StageMemory moving_memory(const Model& model, const Job& job, const Layout& layo
 StageMemory stage_memory(const StageMemory& fixed, StageMemory moving);
 StageMemory stage_memory(const Model& model, const Job& job, const Layout& layout,
                          const Stage& stage, int stage_index);
+
+// What a framework prints as the peak of a step that allocates so much: that, or what its allocator
+// has reserved by then, on a full device all of it (it hands back what is free and tries again).
+Bytes printed_peak(Bytes allocated, const MemoryFacts& facts, const Device& device);
 
 // The allowance: CUDA context, cuBLAS and NCCL buffers, fragmentation. Zero for a CPU.
 Bytes allocator_reserve(const Device& device);

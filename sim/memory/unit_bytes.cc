@@ -68,7 +68,7 @@ Shapes weight_shapes(const Operators& operators) {
 // a placeholder, one for each shape of weight, which it keeps (module/base.py, get_dummy_wgrad).
 Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kinds, const Job& job) {
   if (!has_master_weights(job.precision)) return {};
-  if (job.kernel_fusion == KernelFusion::eager) return {};  // no Transformer Engine
+  if (job.kernel_fusion != KernelFusion::fused) return {};  // no Transformer Engine
   Shapes seen;
   double elements = 0.0;
   for (std::size_t k = 0; k < by_kind.size(); ++k) {

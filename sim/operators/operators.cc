@@ -209,6 +209,12 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
     loss.backward_bytes = bytes(entries * (cast + 8.0));
     loss.saved = bytes(entries * 4.0);
   }
+  if (job.kernel_fusion == KernelFusion::compiled && !job.cross_entropy_loss_fusion) {
+    // torch's: cast, log-softmax (reads twice, writes), pick; backward fills the picked entries'
+    // gradient, takes it and the log-softmax to the logits' gradient, casts.
+    loss.forward_bytes = bytes(entries * (cast + 12.0));
+    loss.backward_bytes = bytes(entries * (cast + 16.0));
+  }
   ops.push_back(loss);
   return ops;
 }

@@ -32,13 +32,15 @@ inline constexpr RuleRow kSwitchRules[]{
      .part = RulePart::data_switches,
      .check = [](const RuleInput& in) -> CheckResult {
        const int pp = in.layout.pipeline_parallel_size;
-       return in.layout.zero_stage >= 2 && pp > 1 ? CheckResult{missed(1, pp)} : std::nullopt;
+       if (in.layout.zero_stage < 2 || pp == 1 || uses_fsdp(in.layout)) return std::nullopt;
+       return missed(1, pp);
      },
-     .requirement = "zero_stage 2 and 3 need pipeline_parallel_size 1.",
+     .requirement = "zero_stage 2 and 3 need pipeline_parallel_size 1, but with fsdp_unit.",
      .reason = "Sharded gradients or weights would be reduced or gathered again for every "
                "micro-batch of a pipeline; DeepSpeed (runtime/pipe/engine.py) and PyTorch FSDP2 in "
                "Megatron-LM (arguments.py) refuse it.",
-     .remedy = "Use zero_stage 1 with a pipeline, or pipeline_parallel_size 1.",
+     .remedy = "Use zero_stage 1 with a pipeline, or pipeline_parallel_size 1; PyTorch FSDP "
+               "(fsdp_unit) keeps a stage's parameters gathered for a step.",
      .sentence =
          [](const RuleInput& in, const Missed&) {
            return fmt::format("zero_stage is {} with pipeline_parallel_size {}",

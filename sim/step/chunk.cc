@@ -15,19 +15,31 @@ Precision kernel_precision(const Operator& op, Precision precision, const Kernel
   return bytes_per_element(precision) == 2.0 ? Precision::fp32 : precision;
 }
 
-void add_operator(UnitCost& cost, const Operator& op, bool recomputed, double times,
-                  Precision job_precision, const Cluster& cluster) {
+// Whether queries of one context rank meet the keys of others one after the other.
+bool rings_attention(const Layout& layout) {
+  return layout.context_parallel_size > 1 && layout.cp_comm_type != ContextParallelAlgorithm::a2a;
+}
+
+// What the framework and long steps make of a kernel's time.
+double time_factor(const Operator& op, const Layout& layout, const Cluster& cluster) {
+  const Framework& framework = cluster.framework;
+  if (op.kind == OperatorKind::memory_bound) return framework.kernel_time_factor;
+  const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
+  const double factor = ring ? framework.kernels.ring_attention_time_factor : 1.0;
+  return factor * framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
+}
+
+void add_operator(UnitCost& cost, const Operator& op, bool recomputed, Precision job_precision,
+                  const Layout& layout, const Cluster& cluster, double times) {
   const Precision precision = kernel_precision(op, job_precision, cluster.framework.kernels);
-  const double factor =
-      op.kind == OperatorKind::memory_bound
-          ? cluster.framework.kernel_time_factor
-          : cluster.framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
+  const double factor = time_factor(op, layout, cluster);
   const auto scaled = [times, factor](Cost cost) {
     cost.time *= times * factor;
     return cost;
   };
-  const Cost forward = scaled(forward_cost(op, precision, cluster.device));
-  const BackwardCost backward = backward_cost(op, precision, cluster.device);
+  const int version = cluster.framework.kernels.flash_attention_version;
+  const Cost forward = scaled(forward_cost(op, precision, cluster.device, version));
+  const BackwardCost backward = backward_cost(op, precision, cluster.device, version);
   cost.forward = cost.forward + forward;
   cost.backward_input = cost.backward_input + scaled(backward.input);
   if (op.has_weight) cost.backward_weight = cost.backward_weight + scaled(backward.weight);
@@ -41,10 +53,18 @@ void add_operator(UnitCost& cost, const Operator& op, bool recomputed, double ti
   }
 }
 
+// Where the framework's kernels of a layer were counted, they are what the host launches for it.
+void count_launches(UnitCost& cost, const KernelFacts& facts, bool recomputed_whole) {
+  if (facts.forward_launches > 0) cost.forward_launches = facts.forward_launches;
+  if (facts.backward_launches <= 0) return;
+  cost.backward_launches =
+      facts.backward_launches + (recomputed_whole ? cost.forward_launches : 0.0);
+}
+
 void add_operators(UnitCost& cost, const std::vector<Operator>& ops, double times, bool whole,
                    const Job& job, const Layout& layout, const Cluster& cluster) {
   for (const Operator& op : ops) {
-    add_operator(cost, op, is_recomputed(op, layout, whole), times, job.precision, cluster);
+    add_operator(cost, op, is_recomputed(op, layout, whole), job.precision, layout, cluster, times);
   }
 }
 
@@ -138,6 +158,7 @@ UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
   UnitCost cost;
   add_operators(cost, layer_operators(model, kind, job, alone), 1, recomputed_whole, job, alone,
                 cluster);
+  count_launches(cost, cluster.framework.kernels, recomputed_whole);
   Chunk chunk;
   chunk.first_layer = first_layer_of(model, kind);
   chunk.num_layers = 1;

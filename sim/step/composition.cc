@@ -13,7 +13,7 @@ std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
   std::vector<DataCost> costs;
   for (const StageRun& run : shape.runs) {
     costs.push_back(data_cost(data_volume(table.model(), table.job(), layout, run.stage, run.first),
-                              layout, table.cluster()));
+                              table.job(), layout, table.cluster()));
   }
   return costs;
 }

@@ -6,14 +6,39 @@
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
+namespace {
 
-DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluster& cluster) {
+bool of_each_micro_batch(const Transfer& transfer) { return transfer.phase != Phase::step; }
+
+}  // namespace
+
+Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& copies) {
+  const double weight = weight_bytes(job.precision);
+  const double gradient = bytes_per_element(job.gradient_precision);
+  const double touches = transfer.collective == Collective::all_gather ? copies.gather
+                         : transfer.collective == Collective::reduce_scatter
+                             ? copies.reduce_gradients + copies.reduce_weights * weight / gradient
+                             : 0.0;
+  return transfer.payload_per_step() * touches;
+}
+
+DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layout,
+                   const Cluster& cluster) {
   DataCost cost;
+  const bool fsdp = uses_fsdp(layout);
   for (const Transfer& transfer : volume.transfers) {
     const bool data = transfer.group == Group::data || transfer.group == Group::expert_data;
     if (!data && transfer.phase != Phase::step) continue;
     const Cost call = transfer_cost(transfer, layout, cluster);
-    if (transfer.phase == Phase::forward) {
+    if (fsdp && data) {
+      cost.alone = cost.alone +
+                   kernel_cost(kernel::kAdd,
+                               fsdp_copies(transfer, job, cluster.framework.data_parallel.copies),
+                               cluster.device);
+    }
+    if (fsdp && !transfer.overlappable && of_each_micro_batch(transfer)) {
+      cost.alone = cost.alone + call;
+    } else if (transfer.phase == Phase::forward) {
       cost.forward_gather = cost.forward_gather + call;
     } else if (transfer.phase == Phase::recompute) {
       cost.recompute_gather = cost.recompute_gather + call;
@@ -41,6 +66,11 @@ std::array<double, kLinears> linear_shares(const Model& model) {
 }
 
 DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster& cluster) {
+  // FSDP always prefetches the next unit and reduces the one before; below a pipeline it reduces
+  // after the last backward.
+  if (uses_fsdp(layout)) {
+    return {!fsdp_below_pipeline(layout), true, true, true, cluster.device.overlap_slowdown, {}};
+  }
   const bool able = !(layout.zero_stage == 1 && layout.all_reduce_gradients);
   const bool prefetch = layout.zero_stage == 3;
   DataOverlap overlap{able && layout.overlap_grad_reduce, able && layout.overlap_param_gather,
@@ -54,7 +84,8 @@ DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster
 Cost exposed_cost(const DataCost& cost, const ExposedData& exposed) {
   return with_time(cost.reduce, exposed.reduce) + with_time(cost.gather, exposed.gather) +
          with_time(cost.forward_gather, exposed.forward_gather) +
-         with_time(cost.backward_gather, exposed.backward_gather);
+         with_time(cost.backward_gather, exposed.backward_gather) +
+         with_time(cost.alone, exposed.alone);
 }
 
 }  // namespace meshwright

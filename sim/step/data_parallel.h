@@ -14,13 +14,21 @@ inline constexpr std::size_t kLinears = 4;
 // Once-a-step communication of a stage (gradients, parameters, tied embedding, norms), and what
 // ZeRO-3 adds to each micro-batch.
 struct DataCost {
-  Cost reduce;                           // gradients and everything after the last backward
-  Cost gather;                           // parameters before the first forward
-  Cost forward_gather, backward_gather;  // of a whole step: ZeRO-3
-  Cost recompute_gather;                 // more of them where layers are run again
+  Cost reduce;  // gradients and everything after the last backward
+  Cost gather;  // parameters before the first forward
+  // Of a whole step: ZeRO-3's, and FSDP's gathers and reductions, which share one communicator and
+  // run one after the other (pytorch issues 177015, 186335).
+  Cost forward_gather, backward_gather;
+  Cost recompute_gather;  // more of them where layers are run again
+  // Of a whole step: what FSDP makes compute wait for whatever it overlaps. Its first gather and
+  // last reduction of each micro-batch, and the copies into and out of their buffers.
+  Cost alone;
 };
 
-DataCost data_cost(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
+DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layout,
+                   const Cluster& cluster);
+// Bytes that the copies around one of FSDP's collectives read and write on the compute stream.
+Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& copies);
 
 // Whether the communication of each kind hides behind compute, and how much it slows it.
 struct DataOverlap {
@@ -47,13 +55,16 @@ inline Seconds prefetched_time(const std::array<double, kLinears>& shares, Secon
 
 // What of a stage's data-parallel communication a step waits for.
 struct ExposedData {
-  Seconds reduce, gather, forward_gather, backward_gather;
-  [[nodiscard]] Seconds total() const { return reduce + gather + forward_gather + backward_gather; }
+  Seconds reduce, gather, forward_gather, backward_gather, alone;
+  [[nodiscard]] Seconds total() const {
+    return reduce + gather + forward_gather + backward_gather + alone;
+  }
 };
 
 // Gradients are reduced while the last micro-batch's backward runs; parameters are gathered while
 // the first one's forward does. ZeRO-3 prefetches every layer's. `forward` and `backward` are the
-// stage's, of one micro-batch; recomputed: layers are run again whole.
+// stage's, of one micro-batch; recomputed: layers are run again whole. Units alike: sum of
+// max(compute of a unit, gather of the next) over them is max(compute, gathers).
 inline ExposedData exposed_data(const DataCost& cost, const DataOverlap& overlap, Seconds forward,
                                 Seconds backward, double micro_batches, bool recomputed) {
   const auto against = [&overlap](const Cost& communication, bool overlaps, Seconds compute) {
@@ -71,7 +82,7 @@ inline ExposedData exposed_data(const DataCost& cost, const DataOverlap& overlap
   return {against(cost.reduce, overlap.reduce, backward),
           against(cost.gather, overlap.gather, forward),
           prefetched(cost.forward_gather, overlap.forward_gather, forward * micro_batches),
-          prefetched(behind, overlap.backward_gather, backward * micro_batches)};
+          prefetched(behind, overlap.backward_gather, backward * micro_batches), cost.alone.time};
 }
 // The same with what stands behind it.
 Cost exposed_cost(const DataCost& cost, const ExposedData& exposed);

@@ -21,7 +21,13 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const bool sharded = layout.zero_stage > 0;
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
   const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
-  const Bytes traffic = bytes((dense + expert) * optimizer_bytes(job));
+  const double facts = cluster.framework.data_parallel.optimizer_bytes;
+  const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_bytes(job)));
+  if (!layout.optimizer_offload && uses_fsdp(layout)) {
+    // Gradients are dropped before a step, not set to zero.
+    return times(kernel_cost(kernel::kAdam, traffic, cluster.device),
+                 cluster.framework.kernel_time_factor);
+  }
   if (!layout.optimizer_offload) {
     // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
     const Bytes zeroed =

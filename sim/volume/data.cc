@@ -58,21 +58,27 @@ class DataLedger {
         gradients_, scope_.layout.overlap_grad_reduce, "N*g");
   }
   void reduce_scatter_gradients(Phase phase) {
-    add(transfer_names::kGradientReduceScatter, Collective::reduce_scatter, phase,
-        shard_.shard_size, gradients_, scope_.layout.overlap_grad_reduce, "N*g");
+    reduce_scatter(transfer_names::kGradientReduceScatter, phase,
+                   scope_.layout.overlap_grad_reduce);
+  }
+  void reduce_scatter(std::string_view name, Phase phase, bool overlappable) {
+    add(name, Collective::reduce_scatter, phase, shard_.shard_size, gradients_, overlappable,
+        "N*g");
   }
   // Every later call is made once a unit for its share of the bytes: what sharded training gathers
   // and reduces at a time.
   void cut_into_units(int units) { units_ = units; }
-  // Hybrid sharding: each shard is summed over the copies, once a step.
-  void all_reduce_between_copies() {
-    add("gradient shard all-reduce", Collective::all_reduce, Phase::step,
+  // Hybrid sharding: each shard is summed over the copies.
+  void all_reduce_between_copies(Phase phase) {
+    add("gradient shard all-reduce", Collective::all_reduce, phase,
         shard_.group_size / shard_.shard_size, gradients_ / shard_.shard_size,
         scope_.layout.overlap_grad_reduce, "N*g/shard");
   }
   void all_gather_weights(std::string_view name, Phase phase) {
-    add(name, Collective::all_gather, phase, shard_.shard_size, weights_,
-        scope_.layout.overlap_param_gather, "N*w");
+    all_gather(name, phase, scope_.layout.overlap_param_gather);
+  }
+  void all_gather(std::string_view name, Phase phase, bool overlappable) {
+    add(name, Collective::all_gather, phase, shard_.shard_size, weights_, overlappable, "N*w");
   }
 
  private:
@@ -105,6 +111,75 @@ double released_share(double layer_parameters) {
   return layer_parameters > kReused ? 1.0 - kReused / layer_parameters : 0.0;
 }
 
+// A chunk as FSDP wraps it: `count` units alike, and what the root keeps.
+struct FsdpChunk {
+  Chunk units, root;
+  int count = 0;
+};
+FsdpChunk fsdp_chunk(const VolumeScope& scope, const Chunk& chunk) {
+  if (scope.layout.fsdp_unit == FsdpUnit::whole) return {{}, chunk, 0};
+  FsdpChunk split{chunk, chunk, chunk.num_layers};
+  if (scope.layout.fsdp_unit == FsdpUnit::module) split.count *= linears_of_layer(scope.model);
+  split.units.embedding = split.units.head = false;
+  split.root.num_layers = 0;
+  return split;
+}
+
+// Nothing runs beside the first unit's gather, which the forward pass waits for, nor beside the
+// reduction of the unit whose backward is the last; the others hide behind their neighbours. Each
+// is counted once a micro-batch.
+void add_units(Ledger& ledger, const VolumeScope& scope, const Chunk& units, int count) {
+  if (count == 0) return;
+  const bool frees = scope.layout.zero_stage == 3;
+  Stage alone;
+  alone.chunks = {units};
+  for (const Shard& all : shards_of(scope, alone)) {
+    for (const bool first : {true, false}) {
+      const int some = first ? 1 : count - 1;
+      if (some == 0) continue;
+      const Shard shard = all.part(static_cast<double>(some) / count);
+      DataLedger data(ledger, scope, shard);
+      data.cut_into_units(some);
+      data.all_gather(first ? transfer_names::kFirstUnitGather : transfer_names::kUnitGather,
+                      Phase::forward, !first);
+      if (!scope.layout.defer_grad_reduce) {
+        data.reduce_scatter(
+            first ? transfer_names::kFirstUnitReduceScatter : transfer_names::kUnitReduceScatter,
+            Phase::backward, !first);
+      }
+    }
+    DataLedger data(ledger, scope, all);
+    data.cut_into_units(count);
+    if (frees) data.all_gather(transfer_names::kUnitGatherAgain, Phase::backward, true);
+    if (!scope.layout.defer_grad_reduce) data.all_reduce_between_copies(Phase::backward);
+  }
+}
+
+// The root's parameters stay gathered from its forward to its backward.
+void add_root(Ledger& ledger, const VolumeScope& scope, const Chunk& root) {
+  Stage alone;
+  alone.chunks = {root};
+  for (const Shard& shard : shards_of(scope, alone)) {
+    DataLedger data(ledger, scope, shard);
+    data.all_gather(transfer_names::kRootGather, Phase::forward, false);
+    if (scope.layout.defer_grad_reduce) continue;
+    data.reduce_scatter(transfer_names::kRootReduceScatter, Phase::backward, false);
+    data.all_reduce_between_copies(Phase::backward);
+  }
+}
+
+// What FSDP does once a step: below a pipeline, and where gradients are reduced after the last
+// micro-batch.
+void add_fsdp_step(DataLedger& data, const Layout& layout) {
+  if (!fsdp_reduces_once(layout)) return;
+  const bool whole_step = fsdp_below_pipeline(layout);
+  if (whole_step) {
+    data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, true);
+  }
+  data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, !whole_step);
+  data.all_reduce_between_copies(Phase::step);
+}
+
 }  // namespace
 
 int linears_of_layer(const Model& model) {
@@ -117,6 +192,13 @@ int linears_of_layer(const Model& model) {
 // forward and backward.
 void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& chunk,
                         bool recomputed) {
+  if (uses_fsdp(scope.layout)) {
+    if (fsdp_below_pipeline(scope.layout)) return;
+    const FsdpChunk split = fsdp_chunk(scope, chunk);
+    add_units(ledger, scope, split.units, split.count);
+    add_root(ledger, scope, split.root);
+    return;
+  }
   const int stage = scope.layout.zero_stage;
   if (stage < 2) return;
   const int units =
@@ -146,11 +228,15 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
   for (const Shard& shard : shards_of(scope, stage)) {
     mirrored += shard.parameters / (zero > 0 ? shard.shard_size : 1);
     DataLedger data(ledger, scope, shard);
+    if (uses_fsdp(scope.layout)) {
+      add_fsdp_step(data, scope.layout);
+      continue;
+    }
     const bool all_reduces = zero == 1 && scope.layout.all_reduce_gradients;
     if (zero == 0 || all_reduces) data.all_reduce_gradients();
     if (zero == 0) continue;
     if (zero == 1 && !all_reduces) data.reduce_scatter_gradients(Phase::step);
-    if (!all_reduces) data.all_reduce_between_copies();
+    if (!all_reduces) data.all_reduce_between_copies(Phase::step);
     if (zero < 3) data.all_gather_weights(transfer_names::kUpdatedWeightAllGather, Phase::step);
   }
   if (!traits(scope.layout.schedule).mirrored()) return;

@@ -57,6 +57,14 @@ inline constexpr std::string_view kActivationGradientSend = "activation gradient
 inline constexpr std::string_view kGradientAllReduce = "gradient all-reduce";
 inline constexpr std::string_view kGradientReduceScatter = "gradient reduce-scatter";
 inline constexpr std::string_view kUpdatedWeightAllGather = "updated weight all-gather";
+// FSDP's units, and its root.
+inline constexpr std::string_view kFirstUnitGather = "first unit's weight all-gather";
+inline constexpr std::string_view kUnitGather = "unit weight all-gather";
+inline constexpr std::string_view kUnitGatherAgain = "unit weight all-gather again";
+inline constexpr std::string_view kFirstUnitReduceScatter = "first unit's gradient reduce-scatter";
+inline constexpr std::string_view kUnitReduceScatter = "unit gradient reduce-scatter";
+inline constexpr std::string_view kRootGather = "root weight all-gather";
+inline constexpr std::string_view kRootReduceScatter = "root gradient reduce-scatter";
 inline constexpr std::string_view kReplicatedGradientAllReduce =
     "replicated parameter gradient all-reduce";
 inline constexpr std::string_view kSharedEmbeddingAllReduce =

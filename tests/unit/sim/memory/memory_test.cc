@@ -63,6 +63,56 @@ TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 3)), 4);
 }
 
+// FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4, whatever the
+// stage. Deferred reductions keep 4 bytes whole, a pipeline also 2 of gathered parameters.
+TEST(ModelState, FsdpShardsEverythingInFp32) {
+  const Job job = job_with(Precision::bf16);
+  Layout layout = sharded_over(4, 3);
+  layout.fsdp_unit = FsdpUnit::block;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
+  layout.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
+  layout.defer_grad_reduce = true;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 4);
+  layout.pipeline_parallel_size = 2;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 4 + 2);
+}
+
+// A unit at work and its gradient, the next unit, the input of an fp32 reduction: 2 + 2 + 2 + 4 =
+// 10 bytes a parameter of a layer; the root (embedding, positions, final norm) stays gathered, 2
+// bytes.
+TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
+  Model model;
+  model.num_layers = 4;
+  model.hidden_size = 64;
+  model.ffn_hidden_size = 256;
+  model.num_attention_heads = model.num_query_groups = 8;
+  model.kv_channels = 8;
+  model.vocab_size = 128;
+  model.max_position_embeddings = 32;
+  const Job job = job_with(Precision::bf16);
+  Layout layout = sharded_over(4, 3);
+  layout.fsdp_unit = FsdpUnit::block;
+  const Stage stage = pipeline_stages(model, layout).front();
+  const double all = stage_parameters(model, job, layout, stage).dense;
+  const double root = 128 * 64 + 32 * 64 + 2 * 64;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(10 * (all - root) / 4 + 2 * root));
+  layout.fsdp_unit = FsdpUnit::whole;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2 + 4) * all));
+}
+
+// 50 GB allocated, 1.2 times that reserved: 60 GB; on a device of 55 GB not more than it has.
+TEST(PrintedPeak, IsWhatTheFrameworkPrints) {
+  Device device;
+  device.memory = bytes(80e9);
+  MemoryFacts facts{.reserved_ratio = 1.2};
+  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(50e9));
+  facts.reports_reserved = true;
+  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(60e9));
+  device.memory = bytes(55e9);
+  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(55e9));
+}
+
 // Hybrid sharding: 16 data ranks, copies shared by 4: as with 4 data ranks.
 TEST(ModelState, HybridShardsShareWithinTheirGroupOnly) {
   Layout hybrid = sharded_over(16, 3);

@@ -320,6 +320,10 @@ TEST(Rules, Zero23ForbidsPipeline) {
   EXPECT_EQ(broken(dense(), layout), "zero_2_3_forbids_pipeline");
   layout.zero_stage = 1;
   EXPECT_EQ(broken(dense(), layout), kNone);
+  // FSDP keeps a stage's parameters gathered and its gradients whole.
+  layout.zero_stage = 3;
+  layout.fsdp_unit = FsdpUnit::block;
+  EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
 TEST(Rules, OverlapParamGatherNeedsOverlapGradReduceAndAShardedOptimizer) {

@@ -137,10 +137,10 @@ Numbers memory_of(const Question& q, const Layout& layout, const PipelineShape& 
 Numbers data_of(const Question& q, const Layout& layout, const PipelineShape& shape) {
   Numbers numbers;
   for (const StageRun& run : shape.runs) {
-    const DataCost cost =
-        data_cost(data_volume(q.model, q.job, layout, run.stage, run.first), layout, q.cluster);
+    const DataCost cost = data_cost(data_volume(q.model, q.job, layout, run.stage, run.first),
+                                    q.job, layout, q.cluster);
     for (const Cost& part : {cost.reduce, cost.gather, cost.forward_gather, cost.backward_gather,
-                             cost.recompute_gather}) {
+                             cost.recompute_gather, cost.alone}) {
       append(numbers, part);
     }
     const StageParameters parameters = stage_parameters(q.model, q.job, layout, run.stage);

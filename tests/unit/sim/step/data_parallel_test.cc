@@ -51,16 +51,52 @@ TEST(ExposedData, HiddenTrafficSlowsTheCompute) {
   EXPECT_DOUBLE_EQ(exposed({true, true, true, true, 0.1}).value(), 2 + 2 + 12 + 18 + 2.5);
 }
 
+// FSDP's first gather and its copies are waited for, whatever overlaps.
+TEST(ExposedData, WaitsForWhatNothingRunsBeside) {
+  DataCost cost;
+  cost.alone.time = seconds(3);
+  EXPECT_EQ(
+      exposed_data(cost, {true, true, true, true, 0.1}, seconds(9), seconds(9), 4, false).total(),
+      seconds(3));
+}
+
+// FSDP2, bf16 parameters and fp32 reduction, u parameters: a gather is copied out, 2 read + 2
+// written; a gradient is copied in and cast, 2 read + 4 written. Two gathers and one reduction of a
+// micro-batch: 14 bytes a parameter.
+TEST(FsdpCopiesOf, AMicroBatchTouchesFourteenBytesAParameter) {
+  const FsdpCopies copies{.gather = 2, .reduce_weights = 1, .reduce_gradients = 1};
+  const double u = 1000;
+  Transfer gather;
+  gather.collective = Collective::all_gather;
+  gather.times_per_step = 2;
+  gather.payload = bytes(2 * u);
+  Transfer reduce;
+  reduce.collective = Collective::reduce_scatter;
+  reduce.times_per_step = 1;
+  reduce.payload = bytes(4 * u);
+  const Job job;  // bf16, gradients fp32
+  EXPECT_EQ(fsdp_copies(gather, job, copies) + fsdp_copies(reduce, job, copies), bytes(14 * u));
+}
+
 // Half of the reduction of 5 s, which errs by 10 %, is hidden, the gather of 4 s, which errs by 30
 // %, is not: (2.5 * 0.1 + 4 * 0.3) / 6.5 = 0.223.
 TEST(ExposedCost, ErrsAsItsPartsDo) {
   DataCost cost;
   cost.reduce = {seconds(5), 0.1, Provenance::measured};
   cost.gather = {seconds(4), 0.3, Provenance::datasheet};
-  const Cost exposed = exposed_cost(cost, {seconds(2.5), seconds(4), {}, {}});
+  const Cost exposed = exposed_cost(cost, {seconds(2.5), seconds(4), {}, {}, {}});
   EXPECT_EQ(exposed.time, seconds(6.5));
   EXPECT_NEAR(exposed.relative_spread, 0.2231, 1e-4);
   EXPECT_EQ(exposed.provenance, Provenance::datasheet);
+}
+
+TEST(DataOverlapOf, FsdpReducesBelowAPipelineWithNothingBeside) {
+  Layout layout;
+  layout.zero_stage = 3;
+  layout.fsdp_unit = FsdpUnit::block;
+  EXPECT_TRUE(data_overlap({}, layout, {}).reduce);
+  layout.pipeline_parallel_size = 2;
+  EXPECT_FALSE(data_overlap({}, layout, {}).reduce);
 }
 
 TEST(DataOverlapOf, ZeroThreeAlwaysPrefetches) {

@@ -34,6 +34,17 @@ TEST(OptimizerCost, ZeroSharesTheStepButNotTheGradientsThatAreCleared) {
   EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, cluster()).time.value(), 25e-6, 1e-12);
 }
 
+// 92 bytes a parameter of FSDP's quarter, no gradients to clear: 2 us + 23 MB / 500 GB/s = 48 us.
+TEST(OptimizerCost, TouchesWhatTheFrameworksKernelsTouch) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.zero_stage = 3;
+  layout.fsdp_unit = FsdpUnit::block;
+  Cluster eager = cluster();
+  eager.framework.data_parallel.optimizer_bytes = 92;
+  EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, eager).time.value(), 48e-6, 1e-12);
+}
+
 // The step's 30 MB over the host link: 30 MB / 25 GB/s = 1.2 ms, assumed.
 TEST(OptimizerCost, OffloadedItGoesAtThePaceOfTheHostLink) {
   Layout layout;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/memory/memory.h"
+#include "sim/model/parameters.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {
@@ -182,6 +183,71 @@ TEST(DataVolume, OptimizersThatSumAllGradientsStillGatherTheWeights) {
   EXPECT_NE(find(stage, "gradient all-reduce", Phase::step), nullptr);
   EXPECT_EQ(find(stage, "gradient reduce-scatter", Phase::step), nullptr);
   EXPECT_NE(find(stage, "updated weight all-gather", Phase::step), nullptr);
+}
+
+// FSDP on 4 ranks, 16 / 4 = 4 micro-batches, 8 blocks of 12 h^2 parameters and more. Each
+// micro-batch gathers the first block, the other 7 and the root; again 8 before backward; reduces
+// likewise.
+TEST(DataVolume, FsdpGathersUnitsAndKeepsItsRoot) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.zero_stage = 3;
+  layout.fsdp_unit = FsdpUnit::block;
+  const StageVolume stage = stage_of(small_model(), layout);
+  const auto calls = [&](std::string_view name, Phase phase) {
+    const Transfer* found = find(stage, name, phase);
+    return found == nullptr ? 0.0 : found->times_per_step;
+  };
+  EXPECT_EQ(calls("first unit's weight all-gather", Phase::forward), 4);
+  EXPECT_EQ(calls("unit weight all-gather", Phase::forward), 4 * 7);
+  EXPECT_EQ(calls("root weight all-gather", Phase::forward), 4);
+  EXPECT_EQ(calls("unit weight all-gather again", Phase::backward), 4 * 8);
+  EXPECT_EQ(calls("unit gradient reduce-scatter", Phase::backward), 4 * 7);
+  EXPECT_EQ(calls("first unit's gradient reduce-scatter", Phase::backward), 4);
+  EXPECT_EQ(calls("root gradient reduce-scatter", Phase::backward), 4);
+  EXPECT_FALSE(find(stage, "root weight all-gather")->overlappable);
+  EXPECT_TRUE(find(stage, "unit weight all-gather")->overlappable);
+}
+
+// The same bytes as ZeRO-3, less the second gather of the root (2 bytes of 128 x 64 embedding, 32 x
+// 64 positions and the final norm of 2 x 64); SHARD_GRAD_OP gathers nothing again.
+TEST(DataVolume, FsdpMovesWhatZeroThreeMovesLessTheRootsSecondGather) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.zero_stage = 3;
+  const auto moved = [](const Layout& l) {
+    return payload_of_micro_batches(stage_of(small_model(), l), Group::data);
+  };
+  const double zero_3 = moved(layout);
+  layout.fsdp_unit = FsdpUnit::block;
+  const double root = 128 * 64 + 32 * 64 + 2 * 64;
+  EXPECT_DOUBLE_EQ(zero_3 - moved(layout), 4 * 2 * root);
+  const double all = static_cast<double>(total_parameters(small_model()));
+  layout.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(moved(layout), 4 * (2 + 4) * all);
+  layout.fsdp_unit = FsdpUnit::whole;
+  layout.zero_stage = 3;
+  EXPECT_DOUBLE_EQ(moved(layout), 4 * (2 + 4) * all);
+}
+
+// Deferred: gathers for every micro-batch, one reduction. Below a pipeline: one of each.
+TEST(DataVolume, FsdpReducesOnceWhereItIsToldToOrStandsBelowAPipeline) {
+  Layout layout;
+  layout.data_parallel_size = 4;
+  layout.zero_stage = 3;
+  layout.fsdp_unit = FsdpUnit::block;
+  layout.defer_grad_reduce = true;
+  const StageVolume deferred = stage_of(small_model(), layout);
+  EXPECT_EQ(find(deferred, "gradient reduce-scatter", Phase::step)->times_per_step, 1);
+  EXPECT_EQ(find(deferred, "unit gradient reduce-scatter", Phase::backward), nullptr);
+  EXPECT_EQ(find(deferred, "unit weight all-gather")->times_per_step, 4 * 7);
+  layout.defer_grad_reduce = false;
+  layout.pipeline_parallel_size = 2;
+  const StageVolume piped = stage_of(small_model(), layout);
+  EXPECT_EQ(payload_of_micro_batches(piped, Group::data), 0);
+  EXPECT_EQ(find(piped, "gradient reduce-scatter", Phase::step)->times_per_step, 1);
+  EXPECT_FALSE(find(piped, "gradient reduce-scatter", Phase::step)->overlappable);
+  EXPECT_EQ(find(piped, "updated weight all-gather", Phase::step)->times_per_step, 1);
 }
 
 // ZeRO's paper, section 7: stage 1 sends what plain data parallelism sends, stage 3 half as much
