@@ -4,16 +4,37 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "sim/collective/collective.h"
 #include "sim/collective/collective_model.h"
+#include "sim/hardware/hops.h"
 
 namespace meshwright {
 namespace {
 
-Collective collective_of(Group group) {
+bool passes_around(Group group, const Layout& layout) {
+  return group == Group::context && (layout.cp_comm_type == ContextParallelAlgorithm::p2p ||
+                                     layout.cp_comm_type == ContextParallelAlgorithm::a2a_p2p);
+}
+
+Collective collective_of(Group group, const Layout& layout) {
   if (group == Group::expert) return Collective::all_to_all;
-  return group == Group::pipeline ? Collective::send_recv : Collective::all_gather;
+  const bool sends = group == Group::pipeline || passes_around(group, layout);
+  return sends ? Collective::send_recv : Collective::all_gather;
+}
+
+Placement placement_of(Group group, const Layout& layout, const Cluster& cluster) {
+  return passes_around(group, layout) ? place_context_hop(layout, cluster)
+                                      : place(group, layout, cluster);
+}
+
+// One step of the rings among `ranks`, each member to the one `apart` further on.
+std::vector<std::pair<int, int>> hops_of(const std::vector<int>& ranks, const Layout& layout) {
+  const std::size_t size = ranks.size(), apart = context_ring_step(layout);
+  std::vector<std::pair<int, int>> hops;
+  for (std::size_t i = 0; i < size; ++i) hops.emplace_back(ranks[i], ranks[(i + apart) % size]);
+  return hops;
 }
 
 std::vector<Traffic> traffic_of(const Topology& topology, Group group, const Layout& layout) {
@@ -21,6 +42,10 @@ std::vector<Traffic> traffic_of(const Topology& topology, Group group, const Lay
   for (const std::vector<int>& ranks : group_ranks(group, layout)) {
     if (group == Group::pipeline) {
       traffic.push_back(send_traffic(topology, ranks[0], ranks[1]));
+    } else if (passes_around(group, layout)) {
+      for (const auto& [from, to] : hops_of(ranks, layout)) {
+        traffic.push_back(send_traffic(topology, from, to));
+      }
     } else if (group == Group::expert) {
       traffic.push_back(all_to_all_traffic(topology, ranks));
     } else {
@@ -76,17 +101,18 @@ std::vector<GroupLoad> group_loads(const Topology& topology, const Layout& layou
                             Group::expert_data, Group::pipeline}) {
     const bool experts = group == Group::expert || group == Group::expert_data;
     if (experts && layout.expert_parallel_size == 1) continue;
-    const Placement placement = place(group, layout, cluster);
+    const Placement placement = placement_of(group, layout, cluster);
     if (placement.group_size == 1) continue;
     traffic.push_back(traffic_of(topology, group, layout));
     const std::vector<Traffic>& own = traffic.back();
     GroupLoad load;
     load.group = group;
-    load.collective = collective_of(group);
-    load.num_groups = static_cast<int>(own.size());
+    load.collective = collective_of(group, layout);
+    load.num_groups = static_cast<int>(group_ranks(group, layout).size());
+    const std::size_t streams = own.size() / static_cast<std::size_t>(load.num_groups);
     load.placement = placement;
     load.closed_form = plateau(load.collective, placement, cluster);
-    load.alone = slowest(topology, std::span(own).first(1), 0, 1);
+    load.alone = slowest(topology, std::span(own).first(streams), 0, streams);
     load.together = slowest(topology, own, 0, own.size());
     load.wires = wires_of(topology, own);
     loads.push_back(load);

@@ -5,6 +5,8 @@
 #include <array>
 #include <vector>
 
+#include "sim/hardware/hops.h"
+
 namespace meshwright {
 namespace {
 
@@ -89,33 +91,6 @@ Dimensions dimensions(Group group, const Layout& l) {
 
 bool is_pair(Group group) { return group == Group::pipeline || group == Group::embedding; }
 
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-// Blocks of `block` nodes that `nodes` nodes, `apart` from each other, lie in; block 0: one for
-// all.
-int blocks(int nodes, int apart, int block) {
-  if (block == 0) return 1;
-  return std::min(nodes, ceil_div(nodes * std::max(1, apart), block));
-}
-
-// Neighbours of a pipeline, or its two ends: the pair that is furthest apart counts, because the
-// slowest hop sets the pace. Every rank of a stage talks to its own partner at the same time.
-Placement place_pair(Dimension pipeline, const Cluster& cluster, int world) {
-  const int node = cluster.gpus_per_node, whole = pipeline.size * pipeline.stride;
-  if (pipeline.size == 1) return {};
-  Placement p{2, 2, 1, std::max(1, pipeline.stride)};
-  const int island = cluster.gpus_per_island;
-  p.in_island = island > 0 && island % whole == 0;
-  if (node % whole == 0 || world <= node) return p;
-  // The pairs of a border are neighbours, so they crowd on the same rails: counted as if every rail
-  // were as crowded.
-  const int pairs = std::min(pipeline.stride, node), rails = cluster.num_rails();
-  p = {2, 1, 2, std::max(pairs, rails * std::min(pairs, ceil_div(node, rails)))};
-  p.num_leaves = blocks(2, pipeline.stride / node, cluster.nodes_per_leaf);
-  p.num_pods = blocks(2, pipeline.stride / node, cluster.nodes_per_pod);
-  return p;
-}
-
 // Every group of this axis sits alike when its span and the node divide each other.
 bool aligned(Dimension d, const Cluster& cluster) {
   const int span = d.size * d.stride, node = cluster.gpus_per_node;
@@ -133,8 +108,8 @@ Placement place_aligned(Dimension d, const Cluster& cluster, int world) {
   p.num_nodes = d.stride >= node ? d.size : ceil_div(span, node);
   p.groups_per_node = std::max(1, std::min(node, world) / p.ranks_per_node);
   p.fewest_per_node = p.ranks_per_node;
-  p.num_leaves = blocks(p.num_nodes, d.stride / node, cluster.nodes_per_leaf);
-  p.num_pods = blocks(p.num_nodes, d.stride / node, cluster.nodes_per_pod);
+  p.num_leaves = blocks_of_nodes(p.num_nodes, d.stride / node, cluster.nodes_per_leaf);
+  p.num_pods = blocks_of_nodes(p.num_nodes, d.stride / node, cluster.nodes_per_pod);
   p.in_island = cluster.gpus_per_island > 0 && span <= cluster.gpus_per_island;
   return p;
 }
@@ -248,7 +223,7 @@ std::vector<std::vector<int>> group_ranks(Group group, const Layout& layout) {
 Placement place(Group group, const Layout& layout, const Cluster& cluster) {
   const Dimensions d = dimensions(group, layout);
   if (d[0].size * d[1].size == 1) return {};
-  if (is_pair(group)) return place_pair(d[0], cluster, world_size(layout));
+  if (is_pair(group)) return place_hop(d[0].size, d[0].stride, world_size(layout), cluster);
   if (d[1].size == 1 && aligned(d[0], cluster)) {
     return place_aligned(d[0], cluster, world_size(layout));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/chunk.h"
 
+#include <algorithm>
+
 #include "sim/base/error.h"
 #include "sim/memory/memory.h"
 #include "sim/volume/transfer.h"
@@ -29,27 +31,42 @@ double time_factor(const Operator& op, const Layout& layout, const Cluster& clus
   return factor * framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
 }
 
-void add_operator(UnitCost& cost, const Operator& op, bool recomputed, Precision job_precision,
-                  const Layout& layout, const Cluster& cluster, double times) {
-  const Precision precision = kernel_precision(op, job_precision, cluster.framework.kernels);
-  const double factor = time_factor(op, layout, cluster);
-  const auto scaled = [times, factor](Cost cost) {
-    cost.time *= times * factor;
-    return cost;
-  };
-  const int version = cluster.framework.kernels.flash_attention_version;
-  const Cost forward = scaled(forward_cost(op, precision, cluster.device, version));
-  const BackwardCost backward = backward_cost(op, precision, cluster.device, version);
-  cost.forward = cost.forward + forward;
-  cost.backward_input = cost.backward_input + scaled(backward.input);
-  if (op.has_weight) cost.backward_weight = cost.backward_weight + scaled(backward.weight);
+// What a unit's costs are read from; the layout is layout_of_layer()'s.
+struct UnitScope {
+  const Model& model;
+  const Cluster& cluster;
+  const Job& job;
+  Layout layout;
+};
+
+struct OperatorCost {
+  Cost forward, input, weight;
+};
+OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
+  const double factor = time_factor(op, unit.layout, unit.cluster);
+  const Precision precision =
+      kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
+  const int version = unit.cluster.framework.kernels.flash_attention_version;
+  const BackwardCost backward = backward_cost(op, precision, unit.cluster.device, version);
+  return {times(forward_cost(op, precision, unit.cluster.device, version), factor),
+          times(backward.input, factor), op.has_weight ? times(backward.weight, factor) : Cost{}};
+}
+
+void add_operator(UnitCost& sum, const Operator& op, bool recomputed, const UnitScope& unit,
+                  double count) {
+  const OperatorCost cost = operator_cost(op, unit);
+  const Cost forward = times(cost.forward, count);
+  sum.forward = sum.forward + forward;
+  sum.backward_input = sum.backward_input + times(cost.input, count);
+  sum.backward_weight = sum.backward_weight + times(cost.weight, count);
   // The norm before an fp8 linear writes fp8 itself: nothing is launched for its input.
-  if (forward.time > seconds(0)) cost.forward_launches += times;
-  cost.backward_launches += times * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
-  if (op.has_weight && cluster.framework.kernels.adds_gradients) cost.backward_launches += times;
+  if (forward.time > seconds(0)) sum.forward_launches += count;
+  sum.backward_launches += count * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
+  const bool sums = op.has_weight && unit.cluster.framework.kernels.adds_gradients;
+  if (sums) sum.backward_launches += count;
   if (recomputed) {
-    cost.recompute = cost.recompute + forward;
-    cost.backward_launches += times;
+    sum.recompute = sum.recompute + forward;
+    sum.backward_launches += count;
   }
 }
 
@@ -61,10 +78,10 @@ void count_launches(UnitCost& cost, const KernelFacts& facts, bool recomputed_wh
       facts.backward_launches + (recomputed_whole ? cost.forward_launches : 0.0);
 }
 
-void add_operators(UnitCost& cost, const std::vector<Operator>& ops, double times, bool whole,
-                   const Job& job, const Layout& layout, const Cluster& cluster) {
+void add_operators(UnitCost& sum, const std::vector<Operator>& ops, double count, bool whole,
+                   const UnitScope& unit) {
   for (const Operator& op : ops) {
-    add_operator(cost, op, is_recomputed(op, layout, whole), job.precision, layout, cluster, times);
+    add_operator(sum, op, is_recomputed(op, unit.layout, whole), unit, count);
   }
 }
 
@@ -82,16 +99,78 @@ Cost* axis_of(CommunicationCost& cost, Group group) {
   }
 }
 
-void add_communication(UnitCost& cost, const Model& model, const Cluster& cluster, const Job& job,
-                       const Layout& layout, const Chunk& chunk) {
-  for (const Transfer& transfer : chunk_transfers(model, job, layout, chunk, chunk.num_layers)) {
+// Transfers that run beside the same operators in the same pass, all their calls together.
+struct Paired {
+  Pairing pairing;
+  Phase phase = Phase::forward;
+  double calls = 0;
+  Cost* axis = nullptr;
+  Cost communication;
+};
+
+// What an operator takes in a pass; a product cut into pieces, as so many smaller ones.
+Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit) {
+  if (pieces > 1) op.m = std::max<std::int64_t>(1, op.m / pieces);
+  const double factor = time_factor(op, unit.layout, unit.cluster) * pieces;
+  const Device& device = unit.cluster.device;
+  const Precision precision =
+      kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
+  const int version = unit.cluster.framework.kernels.flash_attention_version;
+  if (pass == LinearPass::forward)
+    return forward_cost(op, precision, device, version).time * factor;
+  const BackwardCost backward = backward_cost(op, precision, device, version);
+  return (pass == LinearPass::input_gradient ? backward.input : backward.weight).time * factor;
+}
+
+bool runs_beside(const Pairing& pairing, const Operator& op) {
+  if (pairing.operators[0].empty()) return op.module == Module::core_attention;
+  return op.name == pairing.operators[0] || op.name == pairing.operators[1];
+}
+
+// What sticks out of the operators, with what cutting products into pieces adds to them.
+Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const UnitScope& unit) {
+  const Pairing& pairing = paired.pairing;
+  const bool cuts = pairing.pieces > 1 && !pairing.operators[0].empty();
+  Seconds whole, cut;
+  for (const Operator& op : ops) {
+    if (!runs_beside(pairing, op)) continue;
+    whole += pass_time(op, pairing.pass, 1, unit) * paired.calls;
+    if (cuts) cut += pass_time(op, pairing.pass, pairing.pieces, unit) * paired.calls;
+  }
+  const Seconds compute = std::max(whole, cut);
+  const Seconds exposed = exposed_time(pairing, paired.communication.time, compute,
+                                       unit.cluster.device.overlap_slowdown);
+  return with_time(paired.communication, exposed + (compute - whole));
+}
+
+Paired& paired_with(std::vector<Paired>& all, const Transfer& transfer, Cost* axis) {
+  const Pairing pairing = pairing_of(transfer);
+  for (Paired& known : all) {
+    if (known.pairing == pairing && known.phase == transfer.phase) return known;
+  }
+  // A ring passes n - 1 pieces for each of its attentions.
+  const bool around = transfer.group == Group::context;
+  const double calls = transfer.times_per_step / (around ? transfer.group_size - 1 : 1);
+  return all.emplace_back(Paired{pairing, transfer.phase, calls, axis, {}});
+}
+
+// `ops` are those that the chunk's transfers can run beside.
+void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Chunk& chunk,
+                       const UnitScope& unit) {
+  std::vector<Paired> beside;
+  for (const Transfer& transfer :
+       chunk_transfers(unit.model, unit.job, unit.layout, chunk, chunk.num_layers)) {
     const bool forward = transfer.phase == Phase::forward;
-    CommunicationCost& exposed = forward ? cost.forward_exposed : cost.backward_exposed;
-    CommunicationCost& hidden = forward ? cost.forward_hidden : cost.backward_hidden;
-    Cost* axis = axis_of(transfer.overlappable ? hidden : exposed, transfer.group);
+    Cost* axis =
+        axis_of(forward ? sum.forward_communication : sum.backward_communication, transfer.group);
     if (axis == nullptr) continue;
-    *axis = *axis + transfer_cost(transfer, layout, cluster);
-    (forward ? cost.forward_launches : cost.backward_launches) += transfer.times_per_step;
+    const Cost cost = transfer_cost(transfer, unit.layout, unit.cluster);
+    Cost& to = transfer.overlappable ? paired_with(beside, transfer, axis).communication : *axis;
+    to = to + cost;
+    (forward ? sum.forward_launches : sum.backward_launches) += transfer.times_per_step;
+  }
+  for (const Paired& paired : beside) {
+    *paired.axis = *paired.axis + sticking_out(paired, ops, unit);
   }
 }
 
@@ -101,33 +180,18 @@ void add(CommunicationCost& to, const CommunicationCost& from, double count) {
   to.expert = to.expert + times(from.expert, count);
 }
 
-// Each axis's hidden communication, in turn, against the compute that is left to hide behind.
-CommunicationCost exposed(CommunicationCost sum, const CommunicationCost& hidden, Seconds compute,
-                          double overlap_slowdown) {
-  const auto hide = [&](Cost& to, const Cost& from) {
-    if (from.time == seconds(0)) return;
-    to = to + with_time(from, exposed_time(from.time, compute, overlap_slowdown));
-    compute -= std::min(compute, from.time);
-  };
-  hide(sum.tensor, hidden.tensor);
-  hide(sum.context, hidden.context);
-  hide(sum.expert, hidden.expert);
-  return sum;
-}
-
 // Each parameter's gradient is read, and the sum before it read and written.
-void add_gradient_sums(UnitCost& cost, const Model& model, const Cluster& cluster, const Job& job,
-                       const Layout& layout, const Chunk& chunk) {
-  if (!cluster.framework.kernels.adds_gradients) return;
+void add_gradient_sums(UnitCost& sum, const Chunk& chunk, const UnitScope& unit) {
+  if (!unit.cluster.framework.kernels.adds_gradients) return;
   Stage alone;
   alone.chunks = {chunk};
-  const StageParameters parameters = stage_parameters(model, job, layout, alone);
+  const StageParameters parameters = stage_parameters(unit.model, unit.job, unit.layout, alone);
   const double touched =
-      weight_bytes(job.precision) + 2.0 * bytes_per_element(job.gradient_precision);
+      weight_bytes(unit.job.precision) + 2.0 * bytes_per_element(unit.job.gradient_precision);
   const Bytes traffic = bytes((parameters.dense + parameters.expert) * touched);
-  cost.backward_weight =
-      cost.backward_weight + times(kernel_cost(kernel::kAdd, traffic, cluster.device),
-                                   cluster.framework.kernel_time_factor);
+  sum.backward_weight =
+      sum.backward_weight + times(kernel_cost(kernel::kAdd, traffic, unit.cluster.device),
+                                  unit.cluster.framework.kernel_time_factor);
 }
 
 int first_layer_of(const Model& model, LayerKind kind) {
@@ -154,50 +218,55 @@ Layout layout_of_layer(Layout layout, bool recomputed_whole) {
 
 UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
                     const Layout& layout, LayerKind kind, bool recomputed_whole) {
-  const Layout alone = layout_of_layer(layout, recomputed_whole);
+  const UnitScope unit{model, cluster, job, layout_of_layer(layout, recomputed_whole)};
+  const std::vector<Operator> ops = layer_operators(model, kind, job, unit.layout);
   UnitCost cost;
-  add_operators(cost, layer_operators(model, kind, job, alone), 1, recomputed_whole, job, alone,
-                cluster);
+  add_operators(cost, ops, 1, recomputed_whole, unit);
   count_launches(cost, cluster.framework.kernels, recomputed_whole);
   Chunk chunk;
   chunk.first_layer = first_layer_of(model, kind);
   chunk.num_layers = 1;
-  add_communication(cost, model, cluster, job, alone, chunk);
-  add_gradient_sums(cost, model, cluster, job, alone, chunk);
+  add_communication(cost, ops, chunk, unit);
+  add_gradient_sums(cost, chunk, unit);
   return cost;
 }
 
 UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& job,
                         const Layout& layout) {
-  const Layout alone = layout_of_layer(layout, false);
+  const UnitScope unit{model, cluster, job, layout_of_layer(layout, false)};
+  const std::vector<Operator> ops = embedding_operators(model, job, unit.layout);
   UnitCost cost;
-  add_operators(cost, embedding_operators(model, job, alone), 1, false, job, alone, cluster);
+  add_operators(cost, ops, 1, false, unit);
   Chunk chunk;
   chunk.embedding = true;
-  add_communication(cost, model, cluster, job, alone, chunk);
-  add_gradient_sums(cost, model, cluster, job, alone, chunk);
+  add_communication(cost, ops, chunk, unit);
+  add_gradient_sums(cost, chunk, unit);
   return cost;
 }
 
 UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
                    const Layout& layout) {
   const bool recomputed = mtp_is_recomputed(layout);
-  const Layout alone = layout_of_layer(layout, recomputed);
-  UnitCost cost;
+  const UnitScope unit{model, cluster, job, layout_of_layer(layout, recomputed)};
   const int mtp = model.mtp_num_layers;
-  add_operators(cost, head_operators(model, job, alone), 1 + mtp, false, job, alone, cluster);
+  UnitCost cost;
+  std::vector<Operator> all;
+  const auto add_part = [&](const std::vector<Operator>& ops, double count, bool again) {
+    add_operators(cost, ops, count, again, unit);
+    all.insert(all.end(), ops.begin(), ops.end());
+  };
+  add_part(head_operators(model, job, unit.layout), 1 + mtp, false);
   if (mtp > 0) {
     const LayerKind last = layer_kind(model, model.num_layers - 1);
-    add_operators(cost, layer_operators(model, last, job, alone), mtp, recomputed, job, alone,
-                  cluster);
+    add_part(layer_operators(model, last, job, unit.layout), mtp, recomputed);
     // Each looks the next tokens up again.
-    add_operators(cost, embedding_operators(model, job, alone), mtp, false, job, alone, cluster);
-    add_operators(cost, mtp_operators(model, job, alone), mtp, false, job, alone, cluster);
+    add_part(embedding_operators(model, job, unit.layout), mtp, false);
+    add_part(mtp_operators(model, job, unit.layout), mtp, false);
   }
   Chunk chunk;
   chunk.head = true;
-  add_communication(cost, model, cluster, job, alone, chunk);
-  add_gradient_sums(cost, model, cluster, job, alone, chunk);
+  add_communication(cost, all, chunk, unit);
+  add_gradient_sums(cost, chunk, unit);
   return cost;
 }
 
@@ -206,26 +275,20 @@ void add(UnitCost& to, const UnitCost& from, double count) {
   to.backward_input = to.backward_input + times(from.backward_input, count);
   to.backward_weight = to.backward_weight + times(from.backward_weight, count);
   to.recompute = to.recompute + times(from.recompute, count);
-  add(to.forward_exposed, from.forward_exposed, count);
-  add(to.backward_exposed, from.backward_exposed, count);
-  add(to.forward_hidden, from.forward_hidden, count);
-  add(to.backward_hidden, from.backward_hidden, count);
+  add(to.forward_communication, from.forward_communication, count);
+  add(to.backward_communication, from.backward_communication, count);
   to.forward_launches += from.forward_launches * count;
   to.backward_launches += from.backward_launches * count;
 }
 
 ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
-  const double slowdown = cluster.device.overlap_slowdown;
   ChunkCost cost;
   cost.forward = sum.forward;
   cost.backward_input = sum.backward_input;
   cost.backward_weight = sum.backward_weight;
   cost.recompute = sum.recompute;
-  cost.forward_communication =
-      exposed(sum.forward_exposed, sum.forward_hidden, sum.forward.time, slowdown);
-  cost.backward_communication =
-      exposed(sum.backward_exposed, sum.backward_hidden,
-              sum.backward_input.time + sum.backward_weight.time, slowdown);
+  cost.forward_communication = sum.forward_communication;
+  cost.backward_communication = sum.backward_communication;
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
   const auto host = [&](double launches, Seconds device) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;

@@ -2,11 +2,9 @@
 // What one micro-batch costs on one model chunk of one rank: its operators' times and the
 // collectives that stand between them.
 //
-// Communication that can hide behind compute costs what sticks out, plus the slow-down of the
-// compute it runs beside.
+// Communication that runs beside an operator costs what sticks out of it, plus the slow-down of the
+// operator (pairing.h).
 #pragma once
-
-#include <algorithm>
 
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
@@ -15,16 +13,9 @@
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
 #include "sim/model/model.h"
-#include "sim/volume/volume.h"
+#include "sim/step/pairing.h"
 
 namespace meshwright {
-
-// Time that overlapped communication adds to the compute it hides behind:
-// max(0, communication - compute) + slowdown * min(communication, compute).
-inline Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown) {
-  const Seconds beside = std::min(communication, compute);
-  return communication - beside + overlap_slowdown * beside;
-}
 
 // Of one micro-batch.
 struct CommunicationCost {
@@ -32,13 +23,10 @@ struct CommunicationCost {
   [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
 };
 
-// What operators and calls add up to before anything hides behind anything. Linear: a chunk is the
-// sum of its layers, embedding and head.
+// What operators and calls add up to. Linear: a chunk is the sum of its layers, embedding and head.
 struct UnitCost {
   Cost forward, backward_input, backward_weight, recompute;
-  // Communication that nothing hides, and what can hide behind compute.
-  CommunicationCost forward_exposed, backward_exposed;
-  CommunicationCost forward_hidden, backward_hidden;
+  CommunicationCost forward_communication, backward_communication;  // what sticks out
   double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
 };
 
@@ -73,7 +61,7 @@ UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
 // `count` times `from`.
 void add(UnitCost& to, const UnitCost& from, double count);
 
-// What a chunk's work costs: communication hides behind compute, and the host adds its launches.
+// What a chunk costs: the host adds its launches.
 ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster);
 
 }  // namespace meshwright

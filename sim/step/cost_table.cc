@@ -9,16 +9,17 @@
 #include <utility>
 
 #include "sim/base/hash.h"
-#include "sim/hardware/placement.h"
+#include "sim/hardware/hops.h"
 #include "sim/layout/layout_key.h"
 
 namespace meshwright {
 namespace {
 
 // Placement stands for rank order, data and pipeline size, which nothing else here reads.
+using UnitPlacement = std::array<Placement, 5>;
 struct UnitKey {
   LayoutKey<KeyScope::any_layout, CostPart::units> read;
-  std::array<Placement, 4> placement;
+  UnitPlacement placement;
   int unit = 0;  // layer: kind_index; then embedding and head
   bool operator==(const UnitKey&) const = default;
 };
@@ -63,8 +64,7 @@ struct CostTable::Impl {
   std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
   std::map<std::array<int, 5>, StageStates> states;
 
-  const UnitCost& unit_cost(const std::array<Placement, 4>& placement, int unit,
-                            const Layout& layout) {
+  const UnitCost& unit_cost(const UnitPlacement& placement, int unit, const Layout& layout) {
     const UnitKey key{LayoutKey<KeyScope::any_layout, CostPart::units>(layout), placement, unit};
     const auto found = unit_costs.find(key);
     if (found != unit_costs.end()) return found->second;
@@ -95,9 +95,10 @@ const Job& CostTable::job() const { return impl_->job; }
 
 Units CostTable::units(const Layout& layout) {
   const Cluster& cluster = impl_->cluster;
-  const std::array placement{
+  const UnitPlacement placement{
       place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
-      place(Group::expert, layout, cluster), place(Group::expert_tensor, layout, cluster)};
+      place_context_hop(layout, cluster), place(Group::expert, layout, cluster),
+      place(Group::expert_tensor, layout, cluster)};
   const Layout asked = said_one_way(layout);
   const bool full = asked.recompute_granularity == RecomputeGranularity::full;
   Layout kept = asked;

@@ -9,36 +9,11 @@ namespace {
 
 using transfer_names::BlockNames;
 using transfer_names::kAttention;
+using transfer_names::kLatentKeyValue;
+using transfer_names::kLatentQuery;
 using transfer_names::kMlp;
-
-constexpr BlockNames kParallel{"attention and MLP output all-reduce",
-                               "attention and MLP input gradient all-reduce",
-                               "attention and MLP input all-gather",
-                               "attention and MLP output reduce-scatter",
-                               "attention and MLP output gradient all-gather",
-                               "attention and MLP input gradient reduce-scatter",
-                               "attention and MLP input all-gather for the weight gradient"};
-constexpr BlockNames kSharedExpert{"shared expert output all-reduce",
-                                   "shared expert input gradient all-reduce",
-                                   "shared expert input all-gather",
-                                   "shared expert output reduce-scatter",
-                                   "shared expert output gradient all-gather",
-                                   "shared expert input gradient reduce-scatter",
-                                   "shared expert input all-gather for the weight gradient"};
-constexpr BlockNames kLatentQuery{"",
-                                  "latent query gradient all-reduce",
-                                  "latent query all-gather",
-                                  "",
-                                  "",
-                                  "latent query gradient reduce-scatter",
-                                  "latent query all-gather for the weight gradient"};
-constexpr BlockNames kLatentKeyValue{"",
-                                     "latent key-value gradient all-reduce",
-                                     "latent key-value all-gather",
-                                     "",
-                                     "",
-                                     "latent key-value gradient reduce-scatter",
-                                     "latent key-value all-gather for the weight gradient"};
+using transfer_names::kParallel;
+using transfer_names::kSharedExpert;
 
 constexpr std::string_view kHiddenFormula = "b*s*h*w/c";
 

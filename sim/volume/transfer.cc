@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "sim/hardware/hops.h"
+
 namespace meshwright {
 namespace {
-
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 // Fewer nodes of the group lie below fewer switches.
 void keep_switches(Placement& part, int nodes_before) {
@@ -44,6 +44,9 @@ bool of_data_ranks(const Transfer& transfer) {
 }  // namespace
 
 Placement place(const Transfer& transfer, const Layout& layout, const Cluster& cluster) {
+  if (transfer.group == Group::context && transfer.collective == Collective::send_recv) {
+    return place_context_hop(layout, cluster);
+  }
   const Placement whole = place(transfer.group, layout, cluster);
   if (transfer.group_size >= whole.group_size) return whole;
   // Only the sum between a shard's copies goes across: an all-reduce of a sharded gradient.

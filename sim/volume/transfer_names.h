@@ -35,6 +35,35 @@ inline constexpr BlockNames kMlp{"MLP output all-reduce",
                                  "MLP input gradient reduce-scatter",
                                  "MLP input all-gather for the weight gradient"};
 
+inline constexpr BlockNames kParallel{"attention and MLP output all-reduce",
+                                      "attention and MLP input gradient all-reduce",
+                                      "attention and MLP input all-gather",
+                                      "attention and MLP output reduce-scatter",
+                                      "attention and MLP output gradient all-gather",
+                                      "attention and MLP input gradient reduce-scatter",
+                                      "attention and MLP input all-gather for the weight gradient"};
+inline constexpr BlockNames kSharedExpert{"shared expert output all-reduce",
+                                          "shared expert input gradient all-reduce",
+                                          "shared expert input all-gather",
+                                          "shared expert output reduce-scatter",
+                                          "shared expert output gradient all-gather",
+                                          "shared expert input gradient reduce-scatter",
+                                          "shared expert input all-gather for the weight gradient"};
+inline constexpr BlockNames kLatentQuery{"",
+                                         "latent query gradient all-reduce",
+                                         "latent query all-gather",
+                                         "",
+                                         "",
+                                         "latent query gradient reduce-scatter",
+                                         "latent query all-gather for the weight gradient"};
+inline constexpr BlockNames kLatentKeyValue{"",
+                                            "latent key-value gradient all-reduce",
+                                            "latent key-value all-gather",
+                                            "",
+                                            "",
+                                            "latent key-value gradient reduce-scatter",
+                                            "latent key-value all-gather for the weight gradient"};
+
 inline constexpr std::string_view kSharedGroupsAllGather =
     "query-key-value all-gather of shared groups";
 inline constexpr std::string_view kSharedGroupsReduceScatter =
@@ -49,6 +78,17 @@ inline constexpr std::string_view kLogitsInputAllGatherAgain =
 inline constexpr std::string_view kLogitsGradientReduceScatter =
     "logits input gradient reduce-scatter";
 inline constexpr std::string_view kLogitsGradientAllReduce = "logits input gradient all-reduce";
+// Linears whose columns alone are cut.
+inline constexpr BlockNames kLogits{"", kLogitsGradientAllReduce,     kLogitsInputAllGather,     "",
+                                    "", kLogitsGradientReduceScatter, kLogitsInputAllGatherAgain};
+inline constexpr BlockNames kMtpProjection{
+    "",
+    "MTP projection input gradient all-reduce",
+    "MTP projection input all-gather",
+    "",
+    "",
+    "MTP projection input gradient reduce-scatter",
+    "MTP projection input all-gather for the weight gradient"};
 inline constexpr std::string_view kCrossEntropyAllReduce = "cross-entropy all-reduce";
 
 inline constexpr std::string_view kActivationSend = "activation send";

@@ -79,15 +79,15 @@ void add_head(VocabularyLedger& ledger, const VolumeScope& scope, double times) 
 
 // A column-parallel linear 2h -> h whose columns are gathered.
 void add_mtp_projection(VocabularyLedger& ledger, const VolumeScope& scope, double times) {
+  using transfer_names::kMtpProjection;
   if (scope.layout.sequence_parallel) {
-    ledger.doubled("MTP projection input all-gather", Collective::all_gather, Phase::forward,
-                   times);
-    ledger.doubled("MTP projection input all-gather for the weight gradient",
-                   Collective::all_gather, Phase::backward, times, true);
-    ledger.doubled("MTP projection input gradient reduce-scatter", Collective::reduce_scatter,
+    ledger.doubled(kMtpProjection.input_all_gather, Collective::all_gather, Phase::forward, times);
+    ledger.doubled(kMtpProjection.input_all_gather_again, Collective::all_gather, Phase::backward,
+                   times, true);
+    ledger.doubled(kMtpProjection.input_gradient_reduce_scatter, Collective::reduce_scatter,
                    Phase::backward, times, true);
   } else {
-    ledger.doubled("MTP projection input gradient all-reduce", Collective::all_reduce,
+    ledger.doubled(kMtpProjection.input_gradient_all_reduce, Collective::all_reduce,
                    Phase::backward, times, true);
   }
   ledger.hidden("MTP projection output all-gather", Collective::all_gather, Phase::forward, times);

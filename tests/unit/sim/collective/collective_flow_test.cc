@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/collective/collective_model.h"
+#include "sim/hardware/hops.h"
 #include "sim/hardware/traffic.h"
 
 namespace meshwright {
@@ -148,6 +149,59 @@ TEST(ClosedForms, PipelineSendsShareTheNics) {
       expect_agreement(Collective::send_recv, Group::pipeline, l, c);
     }
   }
+}
+
+// A step of the ring: each rank of a context group hands its piece to the next one at once.
+double slowest_hop(const Layout& layout, const Cluster& c) {
+  const Topology topology = Topology::of(c);
+  std::vector<Traffic> traffic;
+  for (const std::vector<int>& ranks : group_ranks(Group::context, layout)) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::size_t next = (i + context_ring_step(layout)) % ranks.size();
+      traffic.push_back(send_traffic(topology, ranks[i], ranks[next]));
+    }
+  }
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const BytesPerSecond b : concurrent_bus_bandwidth(topology, traffic)) {
+    slowest = std::min(slowest, b.value());
+  }
+  return slowest;
+}
+
+double closed_form_hop(const Layout& layout, const Cluster& c) {
+  const Placement hop = place_context_hop(layout, c);
+  return kPayload / collective_model_time(Collective::send_recv, bytes(kPayload), hop, c).value();
+}
+
+TEST(ClosedForms, AHopOfAContextRingHasOneSenderAndOneRail) {
+  // 16 ranks over two nodes: one of eight senders a node crosses, with one NIC of 50 GB/s x 0.96.
+  const Layout sixteen{.context_parallel_size = 16};
+  EXPECT_NEAR(closed_form_hop(sixteen, bandwidth_only(8, 2)), 48e9, 1.0);
+  for (const int nics : {0, 4, 1}) {
+    Cluster c = bandwidth_only(8, 4);
+    c.nics_per_node = nics;
+    for (const int tp : {1, 2, 4, 8}) {
+      for (int cp = 2; tp * cp <= 32; cp *= 2) {
+        const Layout l{.tensor_parallel_size = tp,
+                       .data_parallel_size = 32 / tp / cp,
+                       .context_parallel_size = cp};
+        EXPECT_NEAR(closed_form_hop(l, c) / slowest_hop(l, c), 1.0, 1e-6)
+            << "tp " << tp << " cp " << cp << " nics " << nics;
+      }
+    }
+  }
+}
+
+TEST(ClosedForms, AHopBelowAnAllToAllPassesItsMembers) {
+  // cp 16 as all-to-alls of 8, a node's ranks, and rings of 2 across: all eight send at once.
+  Layout l{.context_parallel_size = 16,
+           .cp_comm_type = ContextParallelAlgorithm::a2a_p2p,
+           .hierarchical_context_parallel_size = 8};
+  const Cluster c = bandwidth_only(8, 2);
+  EXPECT_NEAR(closed_form_hop(l, c) / slowest_hop(l, c), 1.0, 1e-6);
+  // All-to-alls of 2: every second rank of a node is in the same ring of 8; two cross at once.
+  l.hierarchical_context_parallel_size = 2;
+  EXPECT_NEAR(closed_form_hop(l, c) / slowest_hop(l, c), 1.0, 1e-6);
 }
 
 TEST(ClosedForms, NodesThatAreNoPowerOfTwo) {

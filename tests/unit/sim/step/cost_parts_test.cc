@@ -31,10 +31,8 @@ void append(Numbers& to, const UnitCost& work) {
        {work.forward, work.backward_input, work.backward_weight, work.recompute}) {
     append(to, cost);
   }
-  append(to, work.forward_exposed);
-  append(to, work.backward_exposed);
-  append(to, work.forward_hidden);
-  append(to, work.backward_hidden);
+  append(to, work.forward_communication);
+  append(to, work.backward_communication);
   to.insert(to.end(), {work.forward_launches, work.backward_launches});
 }
 void append(Numbers& to, const LayerSizes& s) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operators a transfer of a layer runs beside, and what of it sticks out. A transfer hides
+// behind the product next to it, not behind all that its stage computes.
+//
+// Megatron-LM core/tensor_parallel/layers.py, TransformerEngine's userbuffers and their defaults:
+//   input all-gather                      | forward of the column-parallel linear   | ring
+//   output reduce-scatter                 | forward of the row-parallel linear      | drain
+//   output gradient all-gather            | its input gradient                      | ring
+//   input all-gather once more            | input gradient of the column-parallel   | beside
+//   input gradient reduce-scatter, -reduce | its weight gradient                     | beside
+//   keys and values around a context ring | the core attention, forward or backward | ring
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "sim/volume/volume.h"
+
+namespace meshwright {
+
+enum class LinearPass { forward, input_gradient, weight_gradient };
+
+// How product and transfer are interleaved.
+enum class Interleaving {
+  beside,  // two whole things at once
+  ring,    // n pieces; the first is at hand, the others come while the ones before are computed
+  drain,   // n pieces; each is sent while the next is computed, the last when all is done
+};
+
+// TransformerEngine's pipelined reduce-scatter cuts the product into so many.
+inline constexpr int kDrainPieces = 4;
+
+struct Pairing {
+  std::array<std::string_view, 2> operators;  // of the same unit; empty: the core attention
+  LinearPass pass = LinearPass::forward;
+  Interleaving interleaving = Interleaving::beside;
+  int pieces = 1;
+  bool operator==(const Pairing&) const = default;
+};
+
+// Of a transfer that the layout lets overlap.
+Pairing pairing_of(const Transfer& transfer);
+
+// Time that overlapped communication adds to the compute it hides behind:
+// max(0, communication - compute) + slowdown * min(communication, compute).
+inline Seconds exposed_time(Seconds communication, Seconds compute, double overlap_slowdown) {
+  const Seconds beside = std::min(communication, compute);
+  return communication - beside + overlap_slowdown * beside;
+}
+// Ring: all of the communication beside (n - 1)/n of the compute. Drain: 1/n of it beside nothing,
+// the rest beside (n - 1)/n of the compute.
+Seconds exposed_time(const Pairing& pairing, Seconds communication, Seconds compute,
+                     double overlap_slowdown);
+
+}  // namespace meshwright
