@@ -42,9 +42,10 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
   StageExtras extras;
   extras.data = data_cost(estimate.volume.stages[stage], table.job(), layout, cluster);
+  const Tier tier = place(Group::data, layout, cluster).tier();
   // The ledger holds what is gathered for layers that run again only where some do.
   extras.exposed = exposed_data(extras.data, data_overlap(table.model(), layout, cluster),
-                                cost.forward_span(), cost.backward_span(), m, true);
+                                cost.forward_window(tier), cost.backward_window(tier), m, true);
   extras.forward_wait = extras.exposed.forward_gather / (m * chunks);
   extras.backward_wait = (extras.exposed.backward_gather + extras.exposed.alone) / (m * chunks);
   extras.offload =

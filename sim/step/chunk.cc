@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/base/error.h"
+#include "sim/kernel_time/slowest.h"
 #include "sim/memory/memory.h"
 #include "sim/volume/transfer.h"
 
@@ -22,13 +23,14 @@ bool rings_attention(const Layout& layout) {
   return layout.context_parallel_size > 1 && layout.cp_comm_type != ContextParallelAlgorithm::a2a;
 }
 
-// What the framework and long steps make of a kernel's time.
+// What the framework, long steps and waiting for the slowest device make of a kernel's time.
 double time_factor(const Operator& op, const Layout& layout, const Cluster& cluster) {
   const Framework& framework = cluster.framework;
-  if (op.kind == OperatorKind::memory_bound) return framework.kernel_time_factor;
+  const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
+  if (op.kind == OperatorKind::memory_bound) return framework.kernel_time_factor * slowest;
   const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
   const double factor = ring ? framework.kernels.ring_attention_time_factor : 1.0;
-  return factor * framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
+  return factor * slowest * framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
 }
 
 // What a unit's costs are read from; the layout is layout_of_layer()'s.
@@ -168,6 +170,8 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
     Cost& to = transfer.overlappable ? paired_with(beside, transfer, axis).communication : *axis;
     to = to + cost;
     (forward ? sum.forward_launches : sum.backward_launches) += transfer.times_per_step;
+    const Tier tier = place(transfer, unit.layout, unit.cluster).tier();
+    (forward ? sum.forward_wires : sum.backward_wires).on(tier) += cost.time;
   }
   for (const Paired& paired : beside) {
     *paired.axis = *paired.axis + sticking_out(paired, ops, unit);
@@ -279,6 +283,8 @@ void add(UnitCost& to, const UnitCost& from, double count) {
   add(to.backward_communication, from.backward_communication, count);
   to.forward_launches += from.forward_launches * count;
   to.backward_launches += from.backward_launches * count;
+  to.forward_wires.add(from.forward_wires, count);
+  to.backward_wires.add(from.backward_wires, count);
 }
 
 ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
@@ -289,6 +295,8 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
   cost.recompute = sum.recompute;
   cost.forward_communication = sum.forward_communication;
   cost.backward_communication = sum.backward_communication;
+  cost.forward_wires = sum.forward_wires;
+  cost.backward_wires = sum.backward_wires;
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
   const auto host = [&](double launches, Seconds device) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;

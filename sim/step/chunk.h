@@ -23,10 +23,22 @@ struct CommunicationCost {
   [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
 };
 
+// How long calls hold a device's links inside the node and its NIC, hidden or not.
+struct WireTime {
+  Seconds inside, across;
+  [[nodiscard]] Seconds& on(Tier tier) { return tier == Tier::inter_node ? across : inside; }
+  [[nodiscard]] Seconds on(Tier tier) const { return tier == Tier::inter_node ? across : inside; }
+  void add(const WireTime& more, double count) {
+    inside += more.inside * count;
+    across += more.across * count;
+  }
+};
+
 // What operators and calls add up to. Linear: a chunk is the sum of its layers, embedding and head.
 struct UnitCost {
   Cost forward, backward_input, backward_weight, recompute;
   CommunicationCost forward_communication, backward_communication;  // what sticks out
+  WireTime forward_wires, backward_wires;
   double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
 };
 
@@ -37,7 +49,8 @@ struct ChunkCost {
   Cost recompute;  // forward work done again in backward
   CommunicationCost forward_communication;
   CommunicationCost backward_communication;  // with what recompute repeats
-  Seconds forward_host, backward_host;       // what the host's launches add
+  WireTime forward_wires, backward_wires;
+  Seconds forward_host, backward_host;  // what the host's launches add
 
   [[nodiscard]] Seconds forward_time() const {
     return forward.time + forward_communication.total();

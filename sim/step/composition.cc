@@ -20,7 +20,10 @@ std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
 
 DataPart data_part(const CostTable& table, const Layout& layout, const PipelineShape& shape,
                    std::vector<DataCost> costs) {
-  DataPart part{data_overlap(table.model(), layout, table.cluster()), std::move(costs), {}};
+  DataPart part{data_overlap(table.model(), layout, table.cluster()),
+                std::move(costs),
+                {},
+                place(Group::data, layout, table.cluster()).tier()};
   for (const StageRun& run : shape.runs) {
     const Cost cost =
         optimizer_cost(stage_parameters(table.model(), table.job(), layout, run.stage), table.job(),

@@ -18,6 +18,7 @@ struct DataPart {
   DataOverlap overlap;
   std::vector<DataCost> costs;  // by PipelineShape::runs
   Cost optimizer;               // of the slowest stage
+  Tier tier = Tier::self;       // of the data group
 };
 
 // By PipelineShape::runs. Reads the sizes of the data-parallel side, not what it overlaps.
@@ -41,8 +42,8 @@ inline LongestWait longest_wait(const PipelinePart& pipeline, const DataPart& da
   for (std::size_t run = 0; run < data.costs.size(); ++run) {
     const StageCost& stage = pipeline.stages[run];
     const ExposedData exposed =
-        exposed_data(data.costs[run], data.overlap, stage.forward_span(), stage.backward_span(),
-                     pipeline.micro_batches, pipeline.recomputes);
+        exposed_data(data.costs[run], data.overlap, stage.forward_window(data.tier),
+                     stage.backward_window(data.tier), pipeline.micro_batches, pipeline.recomputes);
     const Seconds time = exposed.total();
     if (time > longest.time) longest = {time, run, exposed};
   }

@@ -13,10 +13,19 @@ struct StageCost {
   Cost forward, backward, recompute, tensor, context, expert;
   Seconds forward_time, backward_time;  // of the device
   Seconds forward_host, backward_host;  // what the host's launches add
+  WireTime forward_wires, backward_wires;
   [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
   // As long as a micro-batch takes each way: what other traffic can hide behind.
   [[nodiscard]] Seconds forward_span() const { return forward_time + forward_host; }
   [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
+  // Of that, what is left of one kind of wire: a phase lasts at least as long as all axes together
+  // hold it.
+  [[nodiscard]] Seconds forward_window(Tier tier) const {
+    return std::max(seconds(0), forward_span() - forward_wires.on(tier));
+  }
+  [[nodiscard]] Seconds backward_window(Tier tier) const {
+    return std::max(seconds(0), backward_span() - backward_wires.on(tier));
+  }
   [[nodiscard]] Seconds work() const { return forward_span() + backward_span(); }
 };
 
@@ -33,6 +42,8 @@ inline void add_chunk(StageCost& stage, const ChunkCost& chunk, double count) {
   stage.expert = stage.expert + both(forward.expert, backward.expert);
   stage.forward_host += chunk.forward_host * count;
   stage.backward_host += chunk.backward_host * count;
+  stage.forward_wires.add(chunk.forward_wires, count);
+  stage.backward_wires.add(chunk.backward_wires, count);
   stage.forward_time += chunk.forward_time() * count;
   stage.backward_time += chunk.backward_time() * count;
 }

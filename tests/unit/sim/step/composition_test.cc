@@ -33,6 +33,21 @@ TEST(LongestWait, IsThatOfTheRunThatHidesLeast) {
   EXPECT_EQ(wait.exposed.reduce, seconds(2));
 }
 
+// 4 s of backward, of which other axes hold the NIC for 2.5: 3 s of gradients over it have 1.5 s to
+// hide in and stick out by 1.5, those over links inside the node have all 4.
+TEST(LongestWait, CountsWhatOtherAxesHoldOfTheSameWire) {
+  PipelinePart pipeline;
+  pipeline.stages.resize(1);
+  pipeline.stages[0].backward_time = seconds(4);
+  pipeline.stages[0].backward_wires.across = seconds(2.5);
+  DataCost cost;
+  cost.reduce.time = seconds(3);
+  DataPart data{{.reduce = true}, {cost}, {}, Tier::inter_node};
+  EXPECT_EQ(longest_wait(pipeline, data).time, seconds(1.5));
+  data.tier = Tier::intra_node;
+  EXPECT_EQ(longest_wait(pipeline, data).time, seconds(0));
+}
+
 // 10 s of pipeline + 2 s of waiting + 0.5 s of optimizer + 0.25 s of host + 1 s of offload.
 TEST(StepTime, IsTheSumOfBothSides) {
   PipelinePart pipeline;
