@@ -247,7 +247,7 @@ std::string trial_unsupported(const Model& model, const Job& job, const Layout& 
        {unsupported_model(model), unsupported_layout(model, layout), unsupported_job(model, job)}) {
     if (!what.empty()) return "the trial does not run " + what;
   }
-  if (const auto violation = check_layout(model, job, layout, 0)) {
+  if (const auto violation = check_layout(model, job, layout, {})) {
     return describe(*violation, model, job, layout);
   }
   return "";

@@ -95,7 +95,7 @@ class Problem {
   Problem(const MeasuredSet& set, const std::vector<FitTerm>& terms) : terms_(terms) {
     for (const MeasuredRun& run : set.runs) {
       if (!run.step_time || run.status != RunStatus::ok) continue;
-      if (check_layout(run.model, run.job, run.layout, run.cluster.num_gpus())) continue;
+      if (check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) continue;
       runs_.push_back(run);
     }
     if (runs_.empty()) {

@@ -20,7 +20,7 @@ std::vector<Layout> legal_layouts(const Model& model, const Job& job, const Layo
   if (pipeline.data_parallel_size > 1) space[&Layout::zero_stage] = {0, 1};
   std::vector<Layout> layouts = layouts_of(space, pipeline);
   std::erase_if(layouts, [&](const Layout& layout) {
-    return check_layout(model, job, layout, 0).has_value();
+    return check_layout(model, job, layout, {}).has_value();
   });
   return layouts;
 }
@@ -32,9 +32,9 @@ std::vector<LayoutGroup> candidates(const Model& model, const Job& job, int rank
   cluster.gpus_per_node = ranks;
   const SearchSpace space = pipeline_space();
   std::vector<LayoutGroup> groups;
-  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, space)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, job, space)) {
     for (const Layout& pipeline : pipeline_settings(model, job, space, sizes)) {
-      if (check_layout(model, job, pipeline, ranks)) continue;
+      if (check_layout(model, job, pipeline, {.gpus = ranks})) continue;
       groups.push_back({pipeline, legal_layouts(model, job, pipeline)});
     }
   }

@@ -15,7 +15,7 @@ constexpr double kTermThatMatters = 0.01;  // of a step
 
 std::vector<int> tensor_sizes(const Plan& plan, const SearchSpace& space) {
   std::vector<int> sizes;
-  for (const ParallelSizes& parallel : parallel_sizes_of(plan.model, plan.cluster, space))
+  for (const ParallelSizes& parallel : parallel_sizes_of(plan.model, plan.cluster, plan.job, space))
     sizes.push_back(parallel.tensor);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());

@@ -31,7 +31,12 @@ class SizesSearch {
  public:
   SizesSearch(SearchResult& result, SharedSearch& search, CostTable& table,
               const ParallelSizes& sizes)
-      : result_(result), search_(search), table_(table), sizes_(sizes), costs_(table, sizes) {}
+      : result_(result),
+        search_(search),
+        table_(table),
+        sizes_(sizes),
+        costs_(table, sizes),
+        devices_(devices_of(table.cluster())) {}
 
   void run();
 
@@ -51,6 +56,7 @@ class SizesSearch {
   CostTable& table_;
   const ParallelSizes& sizes_;
   SettingsCost costs_;
+  Devices devices_;
   std::vector<Layout> data_layouts_;  // legal or not
   std::vector<int> legal_;            // of them
   std::vector<std::pair<int, Violation>> illegal_;
@@ -87,8 +93,7 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
   costs_.begin_pipeline_setting();
   for (const Layout& layout : stage_settings(search_.options.space, setting)) {
     result_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
-    const auto violation =
-        check_sizes(table_.model(), table_.job(), layout, table_.cluster().num_gpus());
+    const auto violation = check_sizes(table_.model(), table_.job(), layout, devices_);
     if (violation) {
       result_.rejections.add(*violation, with_data_setting(layout, data_layouts_.front()),
                              static_cast<std::int64_t>(data_layouts_.size()));
@@ -96,7 +101,7 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
     }
     if (!illegal_.empty() && stages_with_illegal_data_++ == 0) count_illegal_data_settings(layout);
     if (legal_.empty()) continue;
-    if (const auto late = check_stage_switches(table_.model(), layout)) {
+    if (const auto late = check_stage_switches(table_.model(), layout, devices_)) {
       const Layout& first = data_layouts_[static_cast<std::size_t>(legal_.front())];
       result_.rejections.add(*late, with_data_setting(layout, first),
                              static_cast<std::int64_t>(legal_.size()));
@@ -209,7 +214,8 @@ void SearchResult::merge(const SearchResult& later) {
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
                             const SearchOptions& options, Bytes limit) {
-  const std::vector<ParallelSizes> all_sizes = parallel_sizes_of(model, cluster, options.space);
+  const std::vector<ParallelSizes> all_sizes =
+      parallel_sizes_of(model, cluster, job, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
   std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
   SharedSearch search{options, limit};

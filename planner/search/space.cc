@@ -60,6 +60,17 @@ std::vector<int> default_tensor_sizes(const Model& model, const Cluster& cluster
   return sizes;
 }
 
+// Long sequences only: context parallelism saves activations and costs transfers of keys and
+// values.
+std::vector<int> default_context_sizes(const Job& job, const Cluster& cluster) {
+  constexpr int kFewestPositions = 4096;  // a rank
+  std::vector<int> sizes{1};
+  for (int c = 2; c <= cluster.num_gpus() && job.seq_length / c >= kFewestPositions; c *= 2) {
+    if (job.seq_length % c == 0) sizes.push_back(c);
+  }
+  return sizes;
+}
+
 template <typename Value>
 std::vector<Value> values_or(const std::vector<Value>& values, std::vector<Value> defaults) {
   return values.empty() ? std::move(defaults) : values;
@@ -229,14 +240,15 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
 }
 
 std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
-                                             const SearchSpace& space) {
+                                             const Job& job, const SearchSpace& space) {
   for_each_field([&](const auto& field) { check_values(field, space[field.member]); });
   const std::int64_t gpus = cluster.num_gpus();
   const std::vector<int> tensor =
       or_default(space[&Layout::tensor_parallel_size], default_tensor_sizes(model, cluster));
   const std::vector<int> pipeline = or_default(space[&Layout::pipeline_parallel_size],
                                                divisors(cluster.num_gpus(), model.num_layers));
-  const std::vector<int> context = or_default(space[&Layout::context_parallel_size], {1});
+  const std::vector<int> context =
+      or_default(space[&Layout::context_parallel_size], default_context_sizes(job, cluster));
   const std::vector<int> expert = or_default(
       space[&Layout::expert_parallel_size],
       model.moe ? divisors(model.moe->num_moe_experts, cluster.num_gpus()) : std::vector{1});

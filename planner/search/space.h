@@ -8,11 +8,12 @@
 // to the attention heads. Pipeline: divisors of the GPU count up to the layers. Schedule: 1f1b, and
 // interleaved. Virtual: divisors of a stage's layers. Split: even; where the layers do not divide,
 // embedding and loss counted as layers if that divides, else shorter first and last stages.
-// Context: 1. Expert: divisors of the experts; expert tensor: as tensor. Micro-batch: powers of two
-// that divide a data rank's share of the batch. Sequence parallel: both. Recompute: none,
-// selective, full (all layers). ZeRO: 0-3 where there are data ranks, sharded over all of them.
-// Overlap: as Megatron-LM would run the layout (set_overlaps), no tensor-parallel overlap. Offload,
-// scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
+// Context: 1; from 8,192 positions on powers of two that leave a rank 4,096. Expert: divisors of
+// the experts; expert tensor: as tensor, and 1. Micro-batch: powers of two that divide a data
+// rank's share of the batch. Sequence parallel: both. Recompute: none, selective, full (1, 2, 4 or
+// all layers of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap:
+// as Megatron-LM would run the layout (set_overlaps); of tensor-parallel communication both where
+// it is legal. Offload, scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
 #include <vector>
@@ -31,7 +32,7 @@ struct ParallelSizes {
 
 // Throws InputError when the space holds a value that its field cannot have.
 std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
-                                             const SearchSpace& space);
+                                             const Job& job, const SearchSpace& space);
 
 // Every pipeline setting of some parallel sizes; switches have their defaults.
 std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,

@@ -177,7 +177,9 @@ inline constexpr std::tuple kRows{
         .fixed_in(SearchLevel::parallel_sizes),
     field(&L::context_parallel_size, "context_parallel_size", "cp")
         .read(placement, units, unit_bytes, memory, send, data)
-        .axis(SearchLevel::parallel_sizes, "--cp", "Context-parallel sizes; default: 1"),
+        .axis(SearchLevel::parallel_sizes, "--cp",
+              "Context-parallel sizes; default: 1; from 8,192 positions on powers of two, "
+              "4,096 positions a rank at least"),
     field(&L::expert_parallel_size, "expert_parallel_size", "ep")
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::parallel_sizes, "--ep",
@@ -185,7 +187,12 @@ inline constexpr std::tuple kRows{
     field(&L::expert_tensor_parallel_size, "expert_tensor_parallel_size", "etp")
         .among(kOrNone)
         .read(placement, units, unit_bytes, memory, data)
-        .axis(SearchLevel::stage, "--etp", "Expert-tensor-parallel sizes; default: as tensor"),
+        .axis(SearchLevel::stage, "--etp",
+              "Expert-tensor-parallel sizes; default: as tensor, and 1")
+        .searched_as([](const L& l) {
+          const bool both = splits_tensors(l) && l.expert_parallel_size > 1;
+          return Unasked<int>{{0, 1}, both ? 2U : 1U};
+        }),
     field(&L::micro_batch_size, "micro_batch_size", "mbs")
         .read(units, unit_bytes, memory, send, data)
         .axis(SearchLevel::pipeline, "--mbs", "Micro-batch sizes; default: powers of two"),
@@ -263,9 +270,10 @@ inline constexpr std::tuple kRows{
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--recompute-layers",
-              "Layers of a stage that full recompute covers; 0: all, the default")
+              "Layers of a stage that full recompute covers; 0: all; default: 0, 1, 2, 4")
         .searched_as([](const L& l) {
-          return Unasked<int>{{0}, 1, l.recompute_granularity == RecomputeGranularity::full};
+          const bool full = l.recompute_granularity == RecomputeGranularity::full;
+          return Unasked<int>{{0, 1, 2, 4}, full ? 4U : 1U, full};
         }),
     field(&L::recompute_method, "recompute_method")
         .among({kRecomputeMethodNames})
@@ -296,11 +304,11 @@ inline constexpr std::tuple kRows{
     field(&L::tp_comm_overlap, "tp_comm_overlap")
         .read(units)
         .axis(SearchLevel::stage, "--tp-overlap",
-              "Tensor-parallel overlap: true, false; default: false")
+              "Tensor-parallel overlap: true, false; default: both where sequence parallel")
         .searched_as([](const L& l) {
-          return Unasked<bool>{{false}, 1, splits_tensors(l)};
-        })
-        .shared_by_most(),
+          return Unasked<bool>{
+              {l.sequence_parallel, false}, l.sequence_parallel ? 2U : 1U, splits_tensors(l)};
+        }),
     field(&L::overlap_p2p_comm, "overlap_p2p_comm")
         .read(memory, send)
         .axis(SearchLevel::stage, "--overlap-p2p", "true, false; default: true when interleaved")

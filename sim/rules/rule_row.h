@@ -13,6 +13,7 @@
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/rules/devices.h"
 
 namespace meshwright {
 
@@ -29,7 +30,7 @@ struct RuleInput {
   const Model& model;
   const Job& job;
   const Layout& layout;
-  int gpus = 0;  // 0: any number
+  Devices devices{};
   [[nodiscard]] int micro_batches() const {
     return num_micro_batches(job.global_batch_size, layout);
   }

@@ -82,23 +82,24 @@ std::optional<Rule> rule_named(std::string_view name) {
 }
 
 std::optional<Violation> check_sizes(const Model& model, const Job& job, const Layout& layout,
-                                     int gpus) {
-  return first_broken<RulePart::sizes>({model, job, layout, gpus});
+                                     const Devices& devices) {
+  return first_broken<RulePart::sizes>({model, job, layout, devices});
 }
 
 std::optional<Violation> check_data_switches(const Layout& layout) {
   return first_broken<RulePart::data_switches>({kNoModel, kNoJob, layout});
 }
 
-std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout) {
-  return first_broken<RulePart::stage_switches>({model, kNoJob, layout});
+std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout,
+                                              const Devices& devices) {
+  return first_broken<RulePart::stage_switches>({model, kNoJob, layout, devices});
 }
 
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
-                                      int gpus) {
-  if (auto result = check_sizes(model, job, layout, gpus)) return result;
+                                      const Devices& devices) {
+  if (auto result = check_sizes(model, job, layout, devices)) return result;
   if (auto result = check_data_switches(layout)) return result;
-  return check_stage_switches(model, layout);
+  return check_stage_switches(model, layout, devices);
 }
 
 std::string describe(const Violation& violation, const Model& model, const Job& job,

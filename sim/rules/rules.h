@@ -12,6 +12,7 @@
 #include "sim/base/units.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/rules/devices.h"
 
 namespace meshwright {
 
@@ -37,21 +38,22 @@ struct Violation {
   double available = 0;  // what the layout, model or device has of it
 };
 
-// The first violated rule in the order of all_rules(), or nothing. gpus = 0: any world size.
+// The first violated rule in the order of all_rules(), or nothing.
 // Never allocates and never throws. memory_capacity is not checked here (estimate does). All sizes
 // of the layout are at least 1 (the reader and the search see to it).
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
-                                      int gpus);
+                                      const Devices& devices);
 
 // check_layout in three parts, first to last: the first that finds something is what it finds. A
 // search judges many layouts at once by the part that they share.
 // Sizes, schedule, micro-batch, context, experts: reads nothing of ZeRO, overlap or offload.
 std::optional<Violation> check_sizes(const Model& model, const Job& job, const Layout& layout,
-                                     int gpus);
+                                     const Devices& devices);
 // ZeRO and what of its communication overlaps: reads the sizes, zero_* and overlap_*_gather/reduce.
 std::optional<Violation> check_data_switches(const Layout& layout);
 // Tensor-parallel overlap, recomputed and offloaded layers of a stage.
-std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout);
+std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout,
+                                              const Devices& devices);
 
 // A sentence with the fields and numbers of this violation, e.g. "num_attention_heads 64 is not
 // divisible by tensor_parallel_size 3".

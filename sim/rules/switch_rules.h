@@ -89,6 +89,60 @@ inline constexpr RuleRow kSwitchRules[]{
          [](const RuleInput&, const Missed&) {
            return std::string("tp_comm_overlap is on, sequence_parallel is off");
          }},
+    {.name = "tp_comm_overlap_within_fast_domain",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const int joined = in.devices.fast_domain;
+       const int tp = in.layout.tensor_parallel_size;
+       if (!in.layout.tp_comm_overlap || joined == 0 || tp <= joined) return std::nullopt;
+       return missed(tp, joined);
+     },
+     .requirement = "tp_comm_overlap needs a tensor group inside one node or NVLink domain.",
+     .reason =
+         "Its buffers are other devices' memory, mapped over NVLink: CUDA multicast or CUDA IPC "
+         "(Transformer Engine, userbuffers; torch symmetric memory asks for the same).",
+     .remedy = "Turn tp_comm_overlap off, or use a smaller tensor_parallel_size.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format(
+               "tp_comm_overlap is on, tensor_parallel_size is {}, {} devices share "
+               "fast links",
+               in.layout.tensor_parallel_size, whole(m.available));
+         }},
+    {.name = "offload_forbids_pipeline",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const int stages = in.layout.pipeline_parallel_size;
+       if (in.layout.cpu_offloading_num_layers == 0 || stages == 1) return std::nullopt;
+       return missed(1, stages);
+     },
+     .requirement = "cpu_offloading_num_layers needs pipeline_parallel_size 1.",
+     .reason =
+         "Layers are offloaded in the order of one forward and one backward pass (Megatron-LM "
+         "transformer_config.py: no CPU offloading with pipeline parallelism).",
+     .remedy = "Set cpu_offloading_num_layers to 0, or use no pipeline.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format("cpu_offloading_num_layers is {} with pipeline_parallel_size {}",
+                              in.layout.cpu_offloading_num_layers, whole(m.available));
+         }},
+    {.name = "offload_forbids_recompute",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const bool recomputes = in.layout.recompute_granularity != RecomputeGranularity::none;
+       if (in.layout.cpu_offloading_num_layers == 0 || !recomputes) return std::nullopt;
+       return missed(0, 1);
+     },
+     .requirement = "cpu_offloading_num_layers needs recompute_granularity none.",
+     .reason = "What is run again is not kept, so that there is nothing to offload (Megatron-LM "
+               "transformer_config.py: no CPU offloading with activation recomputation).",
+     .remedy = "Set cpu_offloading_num_layers to 0, or recompute_granularity to none.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("cpu_offloading_num_layers is {} with recompute_granularity {}",
+                              in.layout.cpu_offloading_num_layers,
+                              name_of(in.layout.recompute_granularity));
+         }},
     {.name = "recompute_layers_within_stage",
      .part = RulePart::stage_switches,
      .check = [](const RuleInput& in) -> CheckResult {

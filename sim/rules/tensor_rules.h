@@ -19,8 +19,8 @@ inline constexpr RuleRow kTensorRules[]{
     {.name = "world_size_equals_gpus",
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {
-       if (in.gpus == 0 || world_size(in.layout) == in.gpus) return std::nullopt;
-       return missed(world_size(in.layout), in.gpus);
+       if (in.devices.gpus == 0 || world_size(in.layout) == in.devices.gpus) return std::nullopt;
+       return missed(world_size(in.layout), in.devices.gpus);
      },
      .requirement = "tensor x pipeline x data x context size must equal the number of GPUs.",
      .reason = "Every GPU runs exactly one rank, and the expert mesh lies over the same ranks "

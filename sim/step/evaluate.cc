@@ -43,7 +43,7 @@ Evaluation evaluate(CostTable& table, const Layout& layout, MemoryLimit limit) {
   for (std::size_t i = 0; i < result.terms.size(); ++i) {
     result.terms[i].kind = static_cast<TermKind>(i);
   }
-  result.violation = check_layout(table.model(), table.job(), layout, table.cluster().num_gpus());
+  result.violation = check_layout(table.model(), table.job(), layout, devices_of(table.cluster()));
   if (result.violation) return result;
   const PipelineShape shape = pipeline_shape(table.model(), layout);
   fill_memory(result, table, layout, shape);

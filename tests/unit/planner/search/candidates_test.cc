@@ -18,7 +18,7 @@ TEST(Candidates, UseAllRanksAndBreakNoRule) {
     EXPECT_EQ(world_size(group.pipeline), 4);
     EXPECT_FALSE(group.layouts.empty());
     for (const Layout& layout : group.layouts) {
-      EXPECT_FALSE(check_layout(small_model(), small_job(), layout, 4));
+      EXPECT_FALSE(check_layout(small_model(), small_job(), layout, {.gpus = 4}));
       EXPECT_EQ(layout.micro_batch_size, group.pipeline.micro_batch_size);
     }
   }

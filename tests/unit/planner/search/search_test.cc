@@ -28,14 +28,14 @@ SearchOptions options_of(int top) {
 // setting.
 std::vector<Candidate> brute_force(const Cluster& cluster, SearchStatistics& statistics) {
   std::vector<Candidate> all;
-  for (const ParallelSizes& sizes : parallel_sizes_of(small_model(), cluster, {})) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(small_model(), cluster, small_job(), {})) {
     for (const Layout& setting : pipeline_settings(small_model(), small_job(), {}, sizes)) {
       std::vector<Candidate> fitting;
       for (const Layout& layout : layouts_of({}, setting)) {
         const Outcome outcome = estimate(small_model(), cluster, small_job(), layout);
         ++statistics.enumerated;
         const bool legal =
-            !check_layout(small_model(), small_job(), layout, cluster.num_gpus()).has_value();
+            !check_layout(small_model(), small_job(), layout, devices_of(cluster)).has_value();
         statistics.legal += legal ? 1 : 0;
         const auto* found = std::get_if<Estimate>(&outcome);
         if (found == nullptr) continue;
@@ -156,7 +156,7 @@ TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
   SearchStatistics statistics;
   std::vector<std::int64_t> rejected(all_rules().size());
   Candidate fastest;
-  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, options.space)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, small_job(), options.space)) {
     for (const Layout& setting : pipeline_settings(model, job, options.space, sizes)) {
       for (const Layout& layout : layouts_of(options.space, setting)) {
         ++statistics.enumerated;

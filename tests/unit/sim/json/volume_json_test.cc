@@ -30,7 +30,7 @@ TEST(VolumeJson, OrdersAndViolationsAreWritten) {
   const Json orders = to_json(published_orders(small_model(), small_job(), tensor(4)));
   EXPECT_EQ(orders["data_parallel_elements"], 64.0 * 64.0 * 8.0);
   const Layout odd = tensor(3);
-  const auto violation = check_layout(small_model(), small_job(), odd, 0);
+  const auto violation = check_layout(small_model(), small_job(), odd, {});
   ASSERT_TRUE(violation);
   const Json json = to_json(*violation, small_model(), small_job(), odd);
   EXPECT_EQ(json["rule"], "attention_heads_divide_by_tensor_size");

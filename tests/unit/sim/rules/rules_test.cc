@@ -41,7 +41,7 @@ constexpr std::string_view kNone;
 
 // The rule that a layout of 64 sequences violates.
 std::string_view broken(const Model& model, const Layout& layout, int sequences = 64) {
-  const auto violation = check_layout(model, batch_of(sequences), layout, 0);
+  const auto violation = check_layout(model, batch_of(sequences), layout, {});
   return violation ? rule_text(violation->rule).name : kNone;
 }
 
@@ -92,12 +92,12 @@ TEST(Rules, LegalLayoutsViolateNothing) {
 }
 
 TEST(Rules, WorldSizeEqualsGpus) {
-  const auto violation = check_layout(dense(), batch_of(64), tensor(8), 16);
+  const auto violation = check_layout(dense(), batch_of(64), tensor(8), {.gpus = 16});
   ASSERT_TRUE(violation);
   EXPECT_EQ(rule_text(violation->rule).name, "world_size_equals_gpus");
   EXPECT_EQ(violation->needed, 8);
   EXPECT_EQ(violation->available, 16);
-  EXPECT_FALSE(check_layout(dense(), batch_of(64), tensor(8), 8));
+  EXPECT_FALSE(check_layout(dense(), batch_of(64), tensor(8), {.gpus = 8}));
 }
 
 TEST(Rules, AttentionHeadsDivideByTensorSize) {
@@ -137,7 +137,7 @@ TEST(Rules, ModelsWithoutAttentionSkipHeads) {
 TEST(Rules, SequenceDividesBySequenceParallelSize) {
   Job job = batch_of(64);
   job.seq_length = 2050;
-  const auto violation = check_layout(dense(), job, tensor(4, true), 0);
+  const auto violation = check_layout(dense(), job, tensor(4, true), {});
   ASSERT_TRUE(violation);
   EXPECT_EQ(rule_text(violation->rule).name, "sequence_divides_by_sequence_parallel_size");
 }
@@ -353,11 +353,30 @@ TEST(Rules, RecomputeLayersWithinStage) {
 }
 
 TEST(Rules, OffloadedLayersWithinStage) {
-  Layout layout = piped(8);
-  layout.cpu_offloading_num_layers = 6;
+  Layout layout;
+  layout.cpu_offloading_num_layers = 48;
   EXPECT_EQ(broken(dense(), layout), "offloaded_layers_within_stage");
-  layout.cpu_offloading_num_layers = 5;
+  layout.cpu_offloading_num_layers = 47;
   EXPECT_EQ(broken(dense(), layout), kNone);
+}
+
+TEST(Rules, OffloadForbidsPipelineAndRecompute) {
+  Layout layout = piped(8);
+  layout.cpu_offloading_num_layers = 1;
+  EXPECT_EQ(broken(dense(), layout), "offload_forbids_pipeline");
+  layout.pipeline_parallel_size = 1;
+  layout.recompute_granularity = RecomputeGranularity::selective;
+  EXPECT_EQ(broken(dense(), layout), "offload_forbids_recompute");
+}
+
+TEST(Rules, TpCommOverlapStaysInTheFastDomain) {
+  Layout layout = tensor(16, true);
+  layout.tp_comm_overlap = true;
+  const auto in_nodes_of = [&](int devices) {
+    return check_layout(dense(), batch_of(64), layout, {.fast_domain = devices}).has_value();
+  };
+  EXPECT_TRUE(in_nodes_of(8));
+  EXPECT_FALSE(in_nodes_of(16));
 }
 
 TEST(Rules, AreFoundByTheirNames) {
@@ -373,7 +392,7 @@ struct Broken {
   Layout layout{};
   int sequences = 64;
   int seq_length = 2048;
-  int gpus = 0;
+  Devices devices{};
 };
 
 template <typename Change>
@@ -387,7 +406,7 @@ std::vector<Broken> tensor_cases() {
       with({"world_size_equals_gpus",
             "tensor_parallel_size 8 x pipeline_parallel_size 1 x data_parallel_size 1 x "
             "context_parallel_size 1 is 8 ranks, there are 16 GPUs"},
-           [](Broken& b) { b.layout = tensor(8), b.gpus = 16; }),
+           [](Broken& b) { b.layout = tensor(8), b.devices.gpus = 16; }),
       with({"attention_heads_divide_by_tensor_size",
             "num_attention_heads 64 is not divisible by tensor_parallel_size 3"},
            [](Broken& b) { b.layout = tensor(3); }),
@@ -581,8 +600,23 @@ std::vector<Broken> switch_cases() {
              b.layout.recompute_granularity = RecomputeGranularity::full;
            }),
       with({"offloaded_layers_within_stage",
-            "cpu_offloading_num_layers is 6, the smallest stage has 6 layers"},
-           [](Broken& b) { b.layout = piped(8), b.layout.cpu_offloading_num_layers = 6; }),
+            "cpu_offloading_num_layers is 48, the smallest stage has 48 layers"},
+           [](Broken& b) { b.layout.cpu_offloading_num_layers = 48; }),
+      with({"offload_forbids_pipeline",
+            "cpu_offloading_num_layers is 1 with pipeline_parallel_size 8"},
+           [](Broken& b) { b.layout = piped(8), b.layout.cpu_offloading_num_layers = 1; }),
+      with({"offload_forbids_recompute",
+            "cpu_offloading_num_layers is 1 with recompute_granularity full"},
+           [](Broken& b) {
+             b.layout.cpu_offloading_num_layers = 1;
+             b.layout.recompute_granularity = RecomputeGranularity::full;
+           }),
+      with({"tp_comm_overlap_within_fast_domain",
+            "tp_comm_overlap is on, tensor_parallel_size is 16, 8 devices share fast links"},
+           [](Broken& b) {
+             b.layout = tensor(16, true), b.layout.tp_comm_overlap = true;
+             b.devices.fast_domain = 8;
+           }),
   };
 }
 
@@ -593,7 +627,7 @@ TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
     for (const Broken& b : cases) {
       Job job = batch_of(b.sequences);
       job.seq_length = b.seq_length;
-      const auto violation = check_layout(b.model, job, b.layout, b.gpus);
+      const auto violation = check_layout(b.model, job, b.layout, b.devices);
       ASSERT_TRUE(violation) << b.rule;
       EXPECT_EQ(rule_text(violation->rule).name, b.rule);
       EXPECT_EQ(describe(*violation, b.model, job, b.layout), b.sentence);

@@ -98,7 +98,7 @@ TEST(DualPipeV, NeedsTwoChunksAStageAndTwoMicroBatchesAStage) {
     job.global_batch_size = micro_batches;
     Layout layout = layout_of(kV, stages);
     layout.virtual_pipeline_parallel_size = chunks;
-    const auto violation = check_layout(eight_layers(), job, layout, 0);
+    const auto violation = check_layout(eight_layers(), job, layout, {});
     return violation ? rule_text(violation->rule).name : "";
   };
   EXPECT_EQ(broken(1, 2, 4), "schedule_needs_pipeline");

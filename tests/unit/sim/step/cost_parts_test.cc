@@ -196,7 +196,7 @@ class CostParts : public testing::Test {
     LayoutDraws draws;
     for (int found = 0; found < layouts;) {
       const Layout layout = draws.next();
-      if (check_layout(q.model, q.job, layout, 0)) continue;
+      if (check_layout(q.model, q.job, layout, {})) continue;
       ++found;
       const Parts before = parts_of(q, layout);
       for_each_field([&](const auto& field) { change(q, layout, before, field); });
@@ -207,7 +207,7 @@ class CostParts : public testing::Test {
     for (const T value : some_values(field)) {
       Layout other = layout;
       other.*field.member = value;
-      if (other == layout || check_layout(q.model, q.job, other, 0)) continue;
+      if (other == layout || check_layout(q.model, q.job, other, {})) continue;
       const Parts after = parts_of(q, other);
       const bool same_shape = before.at(CostPart::shape) == after.at(CostPart::shape);
       for (const auto& [part, numbers] : before) {
