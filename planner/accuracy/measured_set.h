@@ -19,6 +19,7 @@ enum class RunStatus { ok, oom, failed };
 struct MeasuredRun {
   std::string id;
   std::string group;
+  std::string source;  // of this run, where the set has several
   Model model;
   Cluster cluster;
   Job job;

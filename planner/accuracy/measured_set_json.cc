@@ -53,6 +53,7 @@ class RunReader {
     MeasuredRun run;
     run.id = reader.required_string("id");
     run.group = reader.required_string("group");
+    run.source = reader.optional_string("source", "");
     run.model = model(reader);
     const int gpus = reader.required_int("gpus");
     const Cluster stated = cluster(reader);

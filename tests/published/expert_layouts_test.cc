@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search against layouts that expert teams chose (configs/datasets/expert-layouts.json): each
+// of theirs is legal and fits or is refused with a reason, and the default search finds nothing
+// that is slower by our own price.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "app/measurements.h"
+#include "planner/accuracy/backtest.h"
+#include "planner/search/search.h"
+#include "sim/layout/short_name.h"
+#include "sim/rules/rules.h"
+#include "tests/paths.h"
+
+namespace meshwright {
+namespace {
+
+const planner::MeasuredSet& expert_layouts() {
+  static const planner::MeasuredSet set = app::load_measurements(
+      std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/datasets/expert-layouts.json");
+  return set;
+}
+
+// Layouts that the search does not look at: their price may lie below its winner's.
+double most_loss(const planner::MeasuredRun& /*run*/) { return 0.02; }
+
+TEST(ExpertLayouts, TheDefaultSearchLosesToNone) {
+  int refused = 0;
+  for (const planner::MeasuredRun& run : expert_layouts().runs) {
+    SCOPED_TRACE(run.id);
+    const Outcome outcome = estimate(run.model, run.cluster, run.job, run.layout);
+    if (const auto* refusal = std::get_if<Infeasible>(&outcome)) {
+      fmt::print("{}: refused, {}\n", run.id,
+                 describe(refusal->violation, run.model, run.job, run.layout));
+      ++refused;
+      continue;
+    }
+    const auto& theirs = std::get<Estimate>(outcome);
+    planner::SearchOptions options;
+    options.top = 1;
+    const planner::Plan plan = planner::search(run.model, run.cluster, run.job, options);
+    ASSERT_FALSE(plan.ranked.empty());
+    const Estimate& ours = plan.ranked.front();
+    const double loss = ours.step_time / theirs.step_time - 1.0;
+    fmt::print("{}: reported {:.3f} s, theirs {:.3f} s, ours {:.3f} s ({:+.1f} %) {}\n", run.id,
+               run.step_time->value(), theirs.step_time.value(), ours.step_time.value(),
+               100.0 * loss, short_name(ours.layout));
+    EXPECT_LE(loss, most_loss(run));
+  }
+  EXPECT_LE(refused, 0);
+}
+
+}  // namespace
+}  // namespace meshwright
