@@ -109,7 +109,7 @@ class Chronicle {
   calibrate::CalibrationEvents events() {
     calibrate::CalibrationEvents events;
     events.point = [this](const calibrate::MeasuredPoint& point, double used) {
-      journal_->add(point, used);
+      keep(point, used);
     };
     events.progress = [this](std::size_t done, std::size_t total, double used,
                              const std::string& next) {
@@ -120,9 +120,20 @@ class Chronicle {
   }
 
  private:
+  // A disk that is full for a while costs no measurement; that it is full is said once.
+  void keep(const calibrate::MeasuredPoint& point, double used) {
+    const std::string error = journal_->add(point, used);
+    if (error.empty() || warned_) return;
+    warned_ = true;
+    say("warning: {}: cannot be written: {}; measuring goes on, but were it ended now, the points "
+        "since then would be lost\n",
+        partial_file(run_.out), error);
+  }
+
   const CalibrationRun& run_;
   JournalContent content_;
   std::unique_ptr<PointJournal> journal_;
+  bool warned_ = false;
   Progress progress_;
 };
 
@@ -179,7 +190,7 @@ bool check_machine(const CalibrationRun& run, calibrate::Compute& compute,
 }  // namespace
 
 std::string partial_file(const std::string& out) {
-  return (out == "-" ? std::string("profile.json") : out) + ".partial.jsonl";
+  return (is_kept(out) ? out : std::string("profile.json")) + ".partial.jsonl";
 }
 
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours) {

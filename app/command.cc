@@ -4,18 +4,23 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "app/files.h"
 #include "app/generated/paths.h"
+#include "app/inner_files.h"
 #include "app/output_file.h"
 #include "calibrate/launch/rank_place.h"
 #include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {
+
+constexpr char kClusters[] = "clusters";
+constexpr char kInside[] = " (named in it)";
 
 struct NamedFile {
   std::string name, path;
@@ -66,6 +71,9 @@ reports::Origin Call::origin() const {
 CLI::Option* Command::reads(const std::string& name, std::string& path, const std::string& help,
                             const std::string& folder) {
   also_reads(name, [&path, folder] { return std::vector{find_config(path, folder)}; });
+  if (folder == kClusters) {
+    also_reads(name + kInside, [&path] { return files_in_cluster(path); });
+  }
   return options_->add_option(name, path, help);
 }
 
@@ -119,8 +127,11 @@ CLI::Option* must_be_positive(CLI::Option* option) {
 }
 
 void Command::check_files() const {
-  const std::vector<NamedFile> inputs = named_files(reads_);
   const std::vector<NamedFile> outputs = named_files(writes_);
+  const bool none_is_file = std::all_of(outputs.begin(), outputs.end(),
+                                        [](const NamedFile& output) { return output.path == "-"; });
+  const std::vector<NamedFile> inputs =
+      none_is_file ? std::vector<NamedFile>{} : named_files(reads_);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const NamedFile& input : inputs) refuse_if_same(outputs[i], input, "the input");
     for (std::size_t j = 0; j < i; ++j) refuse_if_same(outputs[i], outputs[j], "the output");

@@ -17,6 +17,7 @@
 #include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/utf8.h"
+#include "sim/json/layout_line.h"
 #include "sim/json/parse.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
@@ -153,41 +154,58 @@ nlohmann::json read_input(const std::string& name, const std::string& file,
   return parse_json(text, file);
 }
 
-Model load_model(const std::string& path) {
+namespace {
+
+nlohmann::json read_named(const char* name, const std::string& typed, const std::string& file,
+                          reports::Origin* origin) {
+  const std::string text = read_text_file(file);
+  if (origin != nullptr) {
+    origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
+  }
+  return parse_json(text, file);
+}
+
+}  // namespace
+
+Model load_model(const std::string& path, reports::Origin* origin) {
   const std::string file = require_config(path, "models");
-  const nlohmann::json json = read_json_file(file);
+  const nlohmann::json json = read_named("model", path, file, origin);
   Model model = interop::looks_like_huggingface(json) ? interop::model_from_huggingface(json, file)
                                                       : model_from_json(json, file);
   if (model.name.empty()) model.name = fs::path(file).stem().string();
   return model;
 }
 
-namespace {
-
-// A part of a cluster may stand in a file of its own, beside it or in `folder` of the configs; the
-// file is named when it is wrong.
-template <typename Check>
-void read_part(nlohmann::json& cluster, const char* key, const char* folder,
-               const std::string& file, const Check& check) {
-  if (!cluster.is_object() || !cluster.contains(key) || !cluster[key].is_string()) return;
-  const auto name = cluster[key].get<std::string>();
-  const fs::path beside = fs::path(file).parent_path() / name;
+std::string file_of_part(const std::string& name, const ClusterPart& part,
+                         const std::string& cluster_file) {
+  const fs::path beside = fs::path(cluster_file).parent_path() / name;
   std::error_code none;
   const bool is_file = fs::is_regular_file(beside, none) || name.ends_with(".json");
+  return is_file ? beside.string() : find_config(name, part.folder);
+}
+
+namespace {
+
+template <typename Check>
+void read_part(nlohmann::json& cluster, const ClusterPart& part, const std::string& file,
+               const Check& check) {
+  if (!cluster.is_object() || !cluster.contains(part.key) || !cluster[part.key].is_string()) return;
+  const auto name = cluster[part.key].get<std::string>();
   try {
-    const std::string part = is_file ? beside.string() : require_config(name, folder);
-    cluster[key] = read_json_file(part);
-    check(cluster[key], part);
+    const std::string from = file_of_part(name, part, file);
+    cluster[part.key] = read_json_file(require_config(from, part.folder));
+    check(cluster[part.key], from);
   } catch (const InputError& error) {
-    throw InputError(file, fmt::format("/{}", key), error.what(), error.hint());
+    throw InputError(file, fmt::format("/{}", part.key), error.what(), error.hint());
   }
 }
 
 }  // namespace
 
-Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured) {
+Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured,
+                     reports::Origin* origin) {
   const std::string file = require_config(path, "clusters");
-  nlohmann::json json = read_json_file(file);
+  nlohmann::json json = read_named("cluster", path, file, origin);
   if (json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1") {
     if (not_measured != nullptr && json.contains("not_measured")) {
       *not_measured = texts_of(json["not_measured"]);
@@ -195,34 +213,45 @@ Cluster load_cluster(const std::string& path, std::vector<std::string>* not_meas
     ObjectReader profile(json, file);
     return without_guesses(cluster_from_json(profile.member("cluster"), file, "/cluster"));
   }
-  // A device and a framework may stand in files of their own.
-  read_part(json, "device", "hardware", file,
+  read_part(json, kDevicePart, file,
             [](const auto& part, const auto& from) { device_from_json(part, from); });
-  read_part(json, "framework", "frameworks", file,
+  read_part(json, kFrameworkPart, file,
             [](const auto& part, const auto& from) { framework_from_json(part, from); });
   Cluster cluster = cluster_from_json(json, file);
   if (cluster.name.empty()) cluster.name = fs::path(file).stem().string();
   return cluster;
 }
 
-Framework load_framework(const std::string& path) {
+Framework load_framework(const std::string& path, reports::Origin* origin) {
   const std::string file = require_config(path, "frameworks");
-  Framework framework = framework_from_json(read_json_file(file), file);
+  Framework framework = framework_from_json(read_named("framework", path, file, origin), file);
   if (framework.name.empty()) framework.name = fs::path(file).stem().string();
   return framework;
 }
 
+nlohmann::json read_job(const std::string& path, reports::Origin* origin) {
+  return read_named("job", path, require_config(path, "jobs"), origin);
+}
+
 Job load_job(const std::string& path, const Job& defaults) {
-  const std::string file = require_config(path, "jobs");
-  return job_from_json(read_json_file(file), file, "", defaults);
+  return job_from_json(read_job(path), find_config(path, "jobs"), "", defaults);
+}
+
+StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults) {
+  const std::string key = "data_parallel_size";
+  if (path_or_text.find('=') != std::string::npos ||
+      path_or_text.find(".json") == std::string::npos) {
+    const std::vector<std::string> stated = layout_line_from_text(path_or_text).fields;
+    return {layout_from_text(path_or_text, defaults),
+            std::find(stated.begin(), stated.end(), key) != stated.end()};
+  }
+  const nlohmann::json json = read_json_file(path_or_text);
+  return {layout_from_json(json, path_or_text, "", defaults),
+          json.is_object() && json.contains(key)};
 }
 
 Layout load_layout(const std::string& path_or_text, const Layout& defaults) {
-  if (path_or_text.find('=') != std::string::npos ||
-      path_or_text.find(".json") == std::string::npos) {
-    return layout_from_text(path_or_text, defaults);
-  }
-  return layout_from_json(read_json_file(path_or_text), path_or_text, "", defaults);
+  return load_stated_layout(path_or_text, defaults).layout;
 }
 
 }  // namespace meshwright::app

@@ -23,17 +23,39 @@ nlohmann::json read_json_file(const std::string& path);
 nlohmann::json read_input(const std::string& name, const std::string& file,
                           reports::Origin& origin);
 
+// Below, the fingerprint of what was read goes into `origin`, where there is one, under the name as
+// it was typed. Each file is read once: it may be a pipe.
+
 // A model file of ours or a Hugging Face config.json.
-Model load_model(const std::string& path);
+Model load_model(const std::string& path, reports::Origin* origin = nullptr);
+// What of a cluster may stand in a file of its own, beside it or in `folder` of the configs.
+struct ClusterPart {
+  const char* key;
+  const char* folder;
+};
+inline constexpr ClusterPart kDevicePart{"device", "hardware"};
+inline constexpr ClusterPart kFrameworkPart{"framework", "frameworks"};
+// The file that a cluster file means by this name of a part.
+std::string file_of_part(const std::string& name, const ClusterPart& part,
+                         const std::string& cluster_file);
+
 // A cluster file (its "device" and "framework" may name files beside it) or a measured profile. A
 // bare name such as h100-512 is looked for in configs/clusters. `not_measured` gets what a profile
 // says that it has no measurement of.
-Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr);
+Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr,
+                     reports::Origin* origin = nullptr);
 // A framework file, or a name from configs/frameworks.
-Framework load_framework(const std::string& path);
+Framework load_framework(const std::string& path, reports::Origin* origin = nullptr);
+nlohmann::json read_job(const std::string& path, reports::Origin* origin = nullptr);
 // What the file does not say is as in `defaults`: Framework::defaults.
 Job load_job(const std::string& path, const Job& defaults = {});
+
 // A layout file, or text such as "tp=8,pp=4".
+struct StatedLayout {
+  Layout layout;
+  bool states_data_size = false;
+};
+StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults);
 Layout load_layout(const std::string& path_or_text, const Layout& defaults);
 
 }  // namespace meshwright::app

@@ -20,9 +20,9 @@ planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const st
                                             const planner::MeasuredWhere& where) {
   return planner::measured_set_from_json(
       json, file,
-      {.model = load_model,
+      {.model = [](const std::string& name) { return load_model(name); },
        .cluster = [](const std::string& name) { return load_cluster(name); },
-       .framework = load_framework,
+       .framework = [](const std::string& name) { return load_framework(name); },
        .inline_model = inline_model},
       where);
 }

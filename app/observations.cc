@@ -22,11 +22,14 @@ const reports::InputFile* plan_in(const reports::Origin& origin) {
 
 std::string caution_about(const nlohmann::json& trials, const std::string& file,
                           const reports::Origin& origin, bool force) {
-  if (!trials.is_object() || !trials.contains("inputs")) return "";
-  const reports::Origin theirs = reports::origin_from_json(trials, file);
+  const bool says = trials.is_object() && trials.contains("inputs");
+  const reports::Origin theirs = says ? reports::origin_from_json(trials, file) : reports::Origin{};
   const reports::InputFile* of = plan_in(theirs);
   const reports::InputFile* here = plan_in(origin);
-  if (of == nullptr || here == nullptr || of->sha256 == here->sha256) return "";
+  if (of == nullptr) {
+    return fmt::format("CAUTION: {} does not say which plan it was made of.", file);
+  }
+  if (here == nullptr || of->sha256 == here->sha256) return "";
   const std::string differs = fmt::format(
       "trials of another plan: {} was made of {} (sha256 {:.12}...), not of {} ({:.12}...)", file,
       of->file, of->sha256, here->file, here->sha256);

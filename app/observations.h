@@ -13,7 +13,8 @@ namespace meshwright::app {
 
 // Trials carry the fingerprint of the plan that they are of. Another plan than the one at hand (its
 // fingerprint is in `origin` under "plan"): throws InputError, or with `force` returns the sentence
-// that then belongs on whatever is made of them. Empty: it is that plan, or the file does not say.
+// that then belongs on whatever is made of them, as does the one for a file that does not say.
+// Empty: it is that plan.
 std::string caution_about(const nlohmann::json& trials, const std::string& file,
                           const reports::Origin& origin, bool force);
 

@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "app/descriptor.h"
+#include "app/temporary_file.h"
 #include "app/terminal.h"
 #include "sim/base/error.h"
 
@@ -55,36 +57,6 @@ fs::path folder_of(const fs::path& path) {
   throw SystemError(fmt::format("{}: cannot be written: {}", path, reason_of(error)));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  // Some file systems say only now that the disk is full.
-  [[nodiscard]] int close() {
-    const int result = ::close(fd_);
-    fd_ = -1;
-    return result;
-  }
-
- private:
-  int fd_;
-};
-
-// 0, or the error.
-int write_all(int fd, const std::string& content) {
-  for (std::size_t done = 0; done < content.size();) {
-    const ssize_t n = ::write(fd, content.data() + done, content.size() - done);
-    if (n < 0 && errno != EINTR) return errno;
-    if (n > 0) done += static_cast<std::size_t>(n);
-  }
-  return 0;
-}
-
 // A pipe is opened when its reader has come; waiting for one for ever would hang.
 int open_through(const fs::path& target) {
   const auto deadline = std::chrono::steady_clock::now() + kPipeReaderComesWithin;
@@ -97,26 +69,15 @@ int open_through(const fs::path& target) {
 }
 
 void write_through(const std::string& path, const fs::path& target, const std::string& content) {
-  Descriptor file(open_through(target));
-  if (file.get() < 0) {
+  const Descriptor file(open_through(target));
+  if (!file.is_open()) {
     if (errno == ENXIO) throw SystemError(path + ": cannot be written: nobody reads this pipe");
     fail(path, errno);
   }
-  const int error = write_all(file.get(), content);
+  int error = file.write_all(content);
   if (error == EPIPE) return;  // its reader has seen enough
+  if (error == 0) error = file.flush();
   if (error != 0) fail(path, error);
-  if (file.close() != 0) fail(path, errno);
-}
-
-// 0, or the error. A file that is replaced keeps who may read it.
-int write_new(const std::string& temporary, const fs::path& target, const std::string& content) {
-  ::unlink(temporary.c_str());  // of a killed run; what a link there points to stays untouched
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return errno;
-  struct stat old {};
-  if (::stat(target.c_str(), &old) == 0) ::fchmod(file.get(), old.st_mode & 0777);
-  if (const int error = write_all(file.get(), content); error != 0) return error;
-  return file.close() == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -142,10 +103,12 @@ void check_writable(const std::string& path) {
 void check_new_file(const std::string& path) {
   check_writable(path);
   std::error_code error;
-  if (path != "-" && fs::exists(path, error) && is_replaceable(path)) {
+  if (is_kept(path) && fs::exists(path, error)) {
     throw InputError(path, "", "exists; name a new file");
   }
 }
+
+bool is_kept(const std::string& path) { return path != "-" && is_replaceable(target_of(path)); }
 
 bool written_since(const std::string& path, fs::file_time_type begin) {
   std::error_code missing;
@@ -175,12 +138,9 @@ void write_file_atomically(const std::string& path, const std::string& content) 
     write_through(path, target, content);
     return;
   }
-  const std::string temporary = fmt::format("{}.{}.tmp", target.string(), ::getpid());
-  int error = write_new(temporary, target, content);
-  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  ::unlink(temporary.c_str());
-  fail(path, error);
+  if (const int error = TemporaryFile(target).become_target(content); error != 0) {
+    fail(path, error);
+  }
 }
 
 }  // namespace meshwright::app

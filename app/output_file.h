@@ -18,6 +18,9 @@ void check_writable(const std::string& path);
 // The same, and refuses a path that exists: for what must never replace an older file.
 void check_new_file(const std::string& path);
 
+// Whether what is written to `path` can be read there again: no device, no pipe, not "-".
+bool is_kept(const std::string& path);
+
 // Whether `path` is there and newer than `begin`, so that no message names an older run's file.
 bool written_since(const std::string& path, std::filesystem::file_time_type begin);
 

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/point_journal.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
+#include "app/files.h"
+#include "app/output_file.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
 #include "sim/json/parse.h"
@@ -44,46 +52,89 @@ nlohmann::json next_line(std::istream& in) {
   }
 }
 
+// Adds the line's point, unless the line holds none.
+bool add_point(JournalContent& content, const nlohmann::json& line, const std::string& path) {
+  if (line.is_null()) return false;
+  try {
+    ObjectReader reader(line, path);
+    const double used = reader.required_number("used_seconds", {0.0, 1e9});
+    content.points.push_back(calibrate::point_from_json(reader.member("point"), path, "/point"));
+    content.used_seconds = used;
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+// The text from its second line on; the first one goes to `owner`. Throws InputError when the file
+// is no journal.
+std::istringstream opened(const std::string& path, nlohmann::json& owner) {
+  std::istringstream in(read_text_file(path));
+  owner = next_line(in);
+  const bool is_journal = owner.is_object() && owner.value("schema", nlohmann::json()) == kSchema;
+  if (!is_journal && !in.str().empty()) {
+    throw InputError(path, "", "holds no points of a calibration, and would be written over",
+                     "move it away, or name another --out");
+  }
+  return in;
+}
+
+std::string line_of(const calibrate::MeasuredPoint& point, double used_seconds) {
+  const nlohmann::ordered_json line{{"used_seconds", used_seconds},
+                                    {"point", calibrate::to_json(point)}};
+  return line.dump() + '\n';
+}
+
 }  // namespace
+
+void check_journal(const std::string& path) {
+  nlohmann::json owner;
+  if (fs::exists(path)) opened(path, owner);
+}
 
 JournalContent read_journal(const std::string& path, const JournalOwner& owner,
                             std::string& refused) {
   JournalContent content;
-  std::ifstream in(path);
-  if (!in) return content;
+  if (!fs::exists(path)) return content;
+  nlohmann::json found;
+  std::istringstream in = opened(path, found);
   if (is_old(path)) {
     refused = "is older than a day";
-  } else if (next_line(in) != to_json(owner)) {
+  } else if (found != to_json(owner)) {
     refused = "is of another device, other hosts or another number of ranks";
   }
   if (!refused.empty()) return content;
-  for (nlohmann::json line = next_line(in); !line.is_null(); line = next_line(in)) {
-    if (!line.contains("point") || !line.contains("used_seconds")) break;
-    ObjectReader reader(line, path);
-    content.points.push_back(calibrate::point_from_json(reader.member("point"), path, "/point"));
-    content.used_seconds = reader.required_number("used_seconds");
+  while (add_point(content, next_line(in), path)) {
   }
   return content;
 }
 
 PointJournal::PointJournal(std::string path, const JournalOwner& owner,
                            const JournalContent& content)
-    : path_(std::move(path)), file_(path_ + ".new", std::ios::trunc) {
-  if (!file_) throw InputError("--out", "", "cannot write " + path_);
-  file_ << to_json(owner).dump() << '\n';
-  for (const auto& point : content.points) add(point, content.used_seconds);
-  file_.flush();
-  fs::rename(path_ + ".new", path_);  // the old one is whole until the new one is
+    : path_(std::move(path)) {
+  std::string text = to_json(owner).dump() + '\n';
+  for (const auto& point : content.points) text += line_of(point, content.used_seconds);
+  write_file_atomically(path_, text);  // the old one is whole until the new one is
+  file_.reset(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  size_ = static_cast<off_t>(text.size());
 }
 
-void PointJournal::add(const calibrate::MeasuredPoint& point, double used_seconds) {
-  const nlohmann::ordered_json line{{"used_seconds", used_seconds},
-                                    {"point", calibrate::to_json(point)}};
-  file_ << line.dump() << '\n' << std::flush;
+std::string PointJournal::add(const calibrate::MeasuredPoint& point, double used_seconds) {
+  pending_ += line_of(point, used_seconds);
+  int error = file_.write_all(pending_);
+  if (error == 0) error = file_.flush();
+  if (error == 0) {
+    size_ += static_cast<off_t>(pending_.size());
+    pending_.clear();
+    return "";
+  }
+  // Reading ends at a line that was cut off.
+  if (::ftruncate(file_.get(), size_) != 0) return std::strerror(errno);
+  return std::strerror(error);
 }
 
 void PointJournal::remove() {
-  file_.close();
+  file_.reset(-1);
   std::error_code gone_already;
   fs::remove(path_, gone_already);
 }

@@ -3,10 +3,12 @@
 // goes on where it stopped. The first line says which machine they are of.
 #pragma once
 
-#include <fstream>
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
+#include "app/descriptor.h"
 #include "calibrate/measure/points.h"
 
 namespace meshwright::app {
@@ -24,21 +26,27 @@ struct JournalContent {
   double used_seconds = 0.0;  // of the budget, when the last point was done
 };
 
+// Throws InputError when something is there that is no journal: it is never written over.
+void check_journal(const std::string& path);
+
 // What an earlier run left, if it is this owner's and not older than a day; else nothing, and
-// `refused` says why. A last line that was cut off is left out.
+// `refused` says why. It ends before a line that was cut off, or is no point.
 JournalContent read_journal(const std::string& path, const JournalOwner& owner,
                             std::string& refused);
 
 class PointJournal {
  public:
-  // Starts anew with `content`. Throws InputError when the file cannot be written.
+  // Starts anew with `content`. Throws SystemError when the file cannot be written.
   PointJournal(std::string path, const JournalOwner& owner, const JournalContent& content);
-  void add(const calibrate::MeasuredPoint& point, double used_seconds);
+  // Empty, or why the point is not on disk: then it is written with the next one.
+  [[nodiscard]] std::string add(const calibrate::MeasuredPoint& point, double used_seconds);
   void remove();
 
  private:
   std::string path_;
-  std::ofstream file_;
+  Descriptor file_;
+  off_t size_ = 0;       // of whole lines
+  std::string pending_;  // lines that are not on disk
 };
 
 }  // namespace meshwright::app

@@ -10,7 +10,10 @@
 namespace meshwright::app {
 namespace {
 
-void end(int signal) { ::_exit(kSignalled + signal); }
+// What is added to a signal's number in the exit code of a process that it ended, as shells count.
+constexpr int kSignalled = 128;
+
+void end(int signal) { ::_exit(interrupted(signal)); }
 
 // A handler, not SIG_IGN: the programs that we start get their default back.
 void pass_over(int) {}
@@ -37,11 +40,15 @@ void handle(int signal, void (*handler)(int)) {
 
 }  // namespace
 
+int interrupted(int signal) { return kSignalled + (signal == SIGINT ? SIGINT : SIGTERM); }
+
 void prepare_process() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) keep_open(fd);
   handle(SIGINT, end);
   handle(SIGTERM, end);
+  handle(SIGHUP, end);
   handle(SIGPIPE, pass_over);
+  ::signal(SIGCHLD, SIG_DFL);  // whoever ignored it did not want to lose our ranks' ends
 }
 
 }  // namespace meshwright::app

@@ -5,8 +5,9 @@
 
 namespace meshwright::app {
 
-// What is added to a signal's number in the exit code of a process that it ended, as shells count.
-inline constexpr int kSignalled = 128;
+// The exit code of what this signal ended: 130 for an interrupt, else 143 (a terminal that hung up
+// asks to end, as SIGTERM does).
+int interrupted(int signal);
 
 void prepare_process();
 

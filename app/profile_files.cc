@@ -72,16 +72,19 @@ void import_one(calibrate::Profile& profile, const std::string& file) {
   for (const std::string& note : imported.notes) profile.notes.push_back("imported: " + note);
 }
 
-void print_checks(const std::vector<calibrate::FitCheck>& checks) {
+std::string checks_text(const std::vector<calibrate::FitCheck>& checks) {
+  std::string text;
   for (const calibrate::FitCheck& check : checks) {
-    print("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis, "measured us",
-          "model us", "residual", "spread");
+    text += fmt::format("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis,
+                        "measured us", "model us", "residual", "spread");
     for (const calibrate::FittedPoint& p : check.points) {
-      print("{:>24}{:>14.4g}{:>14.4g}{:>+9.0f}%{:>8.0f}%\n", p.label, 1e6 * p.measured.value(),
-            1e6 * p.modelled.value(), 100.0 * p.residual(), 100.0 * p.relative_spread);
+      text += fmt::format("{:>24}{:>14.4g}{:>14.4g}{:>+9.0f}%{:>8.0f}%\n", p.label,
+                          1e6 * p.measured.value(), 1e6 * p.modelled.value(), 100.0 * p.residual(),
+                          100.0 * p.relative_spread);
     }
-    print("\n");
+    text += '\n';
   }
+  return text;
 }
 
 std::vector<reports::FitChart> charts_of(const std::vector<calibrate::FitCheck>& checks) {
@@ -136,7 +139,7 @@ bool plot_profile(const std::string& profile_file, const std::string& out) {
                  fmt::format("Fits of {}, {}", profile.cluster.device.name, profile.created)));
     print("{} charts in {}\n", checks.size(), out);
   } else {
-    print_checks(checks);
+    write_file_atomically(out, checks_text(checks));
   }
   return std::all_of(checks.begin(), checks.end(),
                      [](const calibrate::FitCheck& c) { return c.describes(); });

@@ -21,7 +21,7 @@ void merge_profiles(const std::string& a, const std::string& b, const std::strin
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
                          const std::string& out, const reports::Origin& origin);
 
-// A page of charts where `out` ends in .html, else a table on standard output. Returns whether all
+// A page of charts where `out` ends in .html, else a table. Returns whether all
 // models describe their points.
 bool plot_profile(const std::string& profile, const std::string& out);
 

@@ -15,6 +15,7 @@ std::pair<unsigned, std::size_t> control_at(std::string_view text) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
   };
   const unsigned first = byte(0);
+  if (first == '\r' && byte(1) == '\n') return {0, 1};  // the end of a line of CSV
   if ((first < 0x20 && first != '\n' && first != '\t') || first == 0x7f) return {first, 1};
   if (first == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return {byte(1), 2};
   if (first != 0xe2) return {0, 1};

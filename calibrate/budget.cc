@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/budget.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "calibrate/sweep.h"
@@ -26,25 +24,6 @@ constexpr std::array<Part, kNumBudgetKinds> kParts{{
 }};
 
 std::size_t index(BudgetKind kind) { return static_cast<std::size_t>(kind); }
-
-std::string subject_of(const MeasuredPoint& p) {
-  switch (p.kind) {
-    case PointKind::gemm:
-      return fmt::format("products in {}", name_of(p.precision));
-    case PointKind::kernel:
-      return fmt::format("kernel {}", p.kernel);
-    case PointKind::collective:
-      return fmt::format("{} {}", name_of(p.collective),
-                         p.tier == Tier::inter_node ? "between nodes" : "inside a node");
-    case PointKind::overlap:
-      return "products beside messages";
-    case PointKind::memory_copy:
-    case PointKind::host_link:
-    case PointKind::kernel_launch:
-      break;
-  }
-  return std::string(name_of(p.kind));
-}
 
 }  // namespace
 
@@ -118,20 +97,6 @@ void Budget::done(std::size_t point, double seconds, bool was_measured) {
   std::erase(account.points, point);
   account.spent += seconds;
   if (was_measured) ++account.measured[static_cast<std::size_t>(points_[point].tier)];
-}
-
-std::vector<std::string> not_measured(const std::vector<MeasuredPoint>& planned,
-                                      const std::vector<MeasuredPoint>& measured) {
-  std::vector<std::string> missing;
-  for (const MeasuredPoint& p : planned) {
-    const std::string subject = subject_of(p);
-    const bool is_there =
-        std::any_of(measured.begin(), measured.end(),
-                    [&](const MeasuredPoint& m) { return subject_of(m) == subject; }) ||
-        std::find(missing.begin(), missing.end(), subject) != missing.end();
-    if (!is_there) missing.push_back(subject);
-  }
-  return missing;
 }
 
 }  // namespace meshwright::calibrate

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "calibrate/measure/points.h"
@@ -45,10 +44,5 @@ class Budget {
   const std::vector<MeasuredPoint>& points_;
   std::array<Account, kNumBudgetKinds> accounts_;
 };
-
-// What was planned and of which nothing was measured: "products in bf16", "all_reduce between
-// nodes".
-std::vector<std::string> not_measured(const std::vector<MeasuredPoint>& planned,
-                                      const std::vector<MeasuredPoint>& measured);
 
 }  // namespace meshwright::calibrate

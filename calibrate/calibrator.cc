@@ -14,6 +14,7 @@
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_progress.h"
 #include "calibrate/measure/rank_times.h"
+#include "calibrate/measure/subjects.h"
 #include "sim/base/error.h"
 #include "sim/hardware/cluster.h"
 

@@ -15,6 +15,7 @@
 #include "app/terminal.h"
 #include "planner/accuracy/accuracy_list.h"
 #include "reports/accuracy_table.h"
+#include "sim/base/error.h"
 
 namespace meshwright::app {
 namespace {
@@ -39,7 +40,21 @@ std::string file_of(const planner::AccuracyRow& row, const Options& options) {
   return "";
 }
 
-reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::string& file) {
+// Sets that the list names, for the refusal of an output that is one; what is wrong with the list
+// is said when it is read.
+std::vector<std::string> files_in_list(const Options& options) {
+  std::vector<std::string> files;
+  try {
+    const std::string list = require_config(options.list, "accuracy");
+    for (const auto& row : planner::accuracy_rows_from_json(read_json_file(list), list)) {
+      files.push_back(file_of(row, options));
+    }
+  } catch (const InputError&) {
+  }
+  return files;
+}
+
+reports::AccuracyResult result_of(const planner::AccuracyRow& row, const std::string& file) {
   planner::MeasuredWhere where;
   if (!row.cluster.empty()) where.cluster = load_cluster(row.cluster);
   if (!row.framework.empty()) where.framework = load_framework(row.framework);
@@ -54,6 +69,16 @@ reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::strin
   return result;
 }
 
+// What is wrong with a set is told with the row that names it.
+reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::string& file,
+                               const std::string& list) {
+  try {
+    return result_of(row, file);
+  } catch (const InputError& error) {
+    throw InputError(list, "", fmt::format("row \"{}\": {}", row.name, error.what()), error.hint());
+  }
+}
+
 int run(const Options& options) {
   const std::string list = require_config(options.list, "accuracy");
   std::vector<reports::AccuracyResult> results;
@@ -66,7 +91,7 @@ int run(const Options& options) {
       ++absent;
       continue;
     }
-    results.push_back(judged(row, file));
+    results.push_back(judged(row, file, list));
     const auto broken = planner::past_limits(row.limits, results.back().score);
     if (broken.empty()) continue;
     ++past;
@@ -77,6 +102,10 @@ int run(const Options& options) {
   }
   write_output(options.output, {reports::accuracy_table(results)},
                reports::accuracy_to_json(results).dump(2) + "\n");
+  if (results.empty()) {
+    say("No set of the list could be judged.\n");
+    return kGateFailed;
+  }
   return options.gate && past > 0 ? kGateFailed : kDone;
 }
 
@@ -90,6 +119,7 @@ void add_accuracy(Commands& commands) {
                 "List of sets (schema meshwright.accuracy/1), or a name from configs/accuracy; "
                 "default: published",
                 "accuracy");
+  command.also_reads("list (named in it)", [options] { return files_in_list(*options); });
   command.options().add_option("--data", options->data,
                                "Folder of sets that do not lie beside the list");
   command.options().add_flag("--gate", options->gate,

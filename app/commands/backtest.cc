@@ -13,6 +13,7 @@
 #include "app/commands/output.h"
 #include "app/commands/refit_options.h"
 #include "app/files.h"
+#include "app/inner_files.h"
 #include "app/measurements.h"
 #include "app/program.h"
 #include "app/terminal.h"
@@ -94,6 +95,10 @@ void add_backtest(Commands& commands) {
       .add_option("--fit", options->fit, "Framework scalars to learn first: " + fit_term_list())
       ->delimiter(',');
   command.reads("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
+  command.also_reads("dataset (named in it)",
+                     [options] { return files_in_measurements(options->dataset); });
+  command.also_reads("--fit-on (named in it)",
+                     [options] { return files_in_measurements(options->fit_on); });
   command.writes_new("--fit-out", options->fit_out,
                      "New cluster file with what was learnt; never overwrites");
   command.options().add_option("--folds", options->folds,

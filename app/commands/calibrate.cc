@@ -11,6 +11,7 @@
 #include "app/commands/rank_options.h"
 #include "app/files.h"
 #include "app/output_file.h"
+#include "app/point_journal.h"
 #include "app/profile_files.h"
 #include "app/program.h"
 #include "app/terminal.h"
@@ -29,6 +30,7 @@ constexpr double kSlackSeconds = 600.0;
 
 struct Options {
   std::string out = "profile.json";
+  bool has_out = false;  // it was asked for
   std::string budget = "60s";
   RankOptions ranks;
   std::string model_and_job;
@@ -100,12 +102,13 @@ int measure(const Options& options, const Call& call) {
   const CalibrationRun described = describe_run(options, ranks, call);
   if (place) return run_calibration_rank(described, *place, calibrate::started_by_us(environment));
   check_backend(options.ranks.backend);
+  if (options.check.empty()) check_journal(partial_file(options.out));
   return start(options, ranks, call);
 }
 
 int run(const Options& options, const Call& call) {
   if (!options.plot.empty()) {
-    plot_profile(options.plot, options.out.ends_with(".html") ? options.out : "-");
+    plot_profile(options.plot, options.has_out ? options.out : "-");
     return kDone;
   }
   if (!options.imports.empty()) {
@@ -131,17 +134,18 @@ void add_merge(Commands& commands, Command& calibrate) {
   });
 }
 
-// A check writes nothing, a plot only a page.
+// A check writes nothing, a plot only what it is asked for.
 std::vector<std::string> outputs_of(const Options& options) {
   if (!options.check.empty()) return {};
-  if (!options.plot.empty() && !options.out.ends_with(".html")) return {};
+  if (!options.plot.empty() && !options.has_out) return {};
   if (!options.plot.empty() || !options.imports.empty()) return {options.out};
   return {options.out, partial_file(options.out)};
 }
 
 void add_files(Command& command, const std::shared_ptr<Options>& options) {
-  command.options().add_option("--out", options->out,
-                               "The profile to write; default: profile.json");
+  command.options()
+      .add_option("--out", options->out, "The profile to write; default: profile.json")
+      ->each([options](const std::string&) { options->has_out = true; });
   command.also_writes("--out", [options] { return outputs_of(*options); });
   command.options().add_option("--for", options->model_and_job,
                                "MODEL[,JOB]: measures this model's own shapes first");
@@ -156,8 +160,9 @@ void add_files(Command& command, const std::shared_ptr<Options>& options) {
   command.reads("--import", options->imports,
                 "Results of nccl-tests (text or JSON), ib_write_bw or BabelStream, to add");
   command.reads("--onto", options->onto, "The profile that --import adds to");
-  command.reads("--plot", options->plot,
-                "PROFILE: its points beside the fitted models; --out FILE.html draws them");
+  command.reads(
+      "--plot", options->plot,
+      "PROFILE: its points beside the fitted models, as text; --out FILE.html draws them");
 }
 
 }  // namespace

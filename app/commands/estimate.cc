@@ -51,6 +51,7 @@ Json to_document(const Estimate& estimate, const Inputs& inputs, const Call& cal
   json["cluster"] = to_json(inputs.cluster);
   json["job"] = to_json(inputs.job);
   json["defaults"] = inputs.defaults;
+  if (!inputs.note.empty()) json["notes"] = {inputs.note};
   json["estimate"] = to_json(estimate);
   return json;
 }

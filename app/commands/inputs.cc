@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
 
 #include "app/command.h"
 #include "app/files.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/json/reader.h"
+#include "sim/json/records.h"
 
 namespace meshwright::app {
 namespace {
@@ -73,9 +76,15 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
   }
 }
 
-Job load_job_with_overrides(const InputOptions& options, const Framework& framework) {
+namespace {
+
+// `stated`: the job file, or null.
+Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated,
+                       const Framework& framework) {
   const Job defaults = framework.defaults.job;
-  Job job = options.job.empty() ? defaults : load_job(options.job, defaults);
+  Job job = stated.is_null()
+                ? defaults
+                : job_from_json(stated, find_config(options.job, "jobs"), "", defaults);
   if (options.seq_length > 0) job.seq_length = options.seq_length;
   if (options.global_batch_size > 0) job.global_batch_size = options.global_batch_size;
   if (options.train_tokens) job.train_tokens = options.train_tokens;
@@ -93,11 +102,7 @@ Job load_job_with_overrides(const InputOptions& options, const Framework& framew
                    nearest(options.precision, allowed));
 }
 
-namespace {
-
-std::vector<std::string> defaults_in(const InputOptions& options) {
-  const nlohmann::json job =
-      options.job.empty() ? nlohmann::json() : read_json_file(find_config(options.job, "jobs"));
+std::vector<std::string> defaults_in(const InputOptions& options, const nlohmann::json& job) {
   std::vector<std::string> defaults;
   const auto add = [&](const char* name, bool asked) {
     if (!asked && !job.contains(name)) defaults.emplace_back(name);
@@ -110,22 +115,43 @@ std::vector<std::string> defaults_in(const InputOptions& options) {
   return defaults;
 }
 
+// What a profile has no measurement of; products in the job's number format among it.
+std::string note_of(const std::string& profile, std::vector<std::string> not_measured,
+                    const Device& device, Precision precision) {
+  const bool of_a_profile = std::any_of(device.gemm.begin(), device.gemm.end(), [](const auto& g) {
+    return g.provenance == Provenance::measured;
+  });
+  const bool has_products =
+      std::any_of(device.gemm.begin(), device.gemm.end(),
+                  [&](const GemmModel& model) { return model.precision == precision; });
+  const std::string products = fmt::format("products in {}", name_of(precision));
+  const bool named =
+      std::find(not_measured.begin(), not_measured.end(), products) != not_measured.end();
+  if (of_a_profile && !has_products && !named) not_measured.push_back(products);
+  if (not_measured.empty()) return "";
+  return fmt::format("Not measured in {}, and modelled from what was: {}.", profile,
+                     fmt::join(not_measured, ", "));
+}
+
 }  // namespace
 
-Inputs load_inputs(const InputOptions& options) {
+Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
   Inputs inputs;
-  inputs.model = load_model(options.model);
+  inputs.model = load_model(options.model, origin);
   inputs.has_cluster = !options.cluster.empty();
   std::vector<std::string> not_measured;
-  if (inputs.has_cluster) inputs.cluster = load_cluster(options.cluster, &not_measured);
-  if (!not_measured.empty()) {
-    inputs.note = fmt::format("Not measured in {}, and modelled from what was: {}.",
-                              options.cluster, fmt::join(not_measured, ", "));
+  if (inputs.has_cluster) inputs.cluster = load_cluster(options.cluster, &not_measured, origin);
+  if (!options.framework.empty()) {
+    inputs.cluster.framework = load_framework(options.framework, origin);
   }
-  if (!options.framework.empty()) inputs.cluster.framework = load_framework(options.framework);
-  inputs.job = load_job_with_overrides(options, inputs.cluster.framework);
+  const nlohmann::json job = options.job.empty() ? nlohmann::json() : read_job(options.job, origin);
+  inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
+  if (inputs.has_cluster) {
+    inputs.note = note_of(options.cluster, std::move(not_measured), inputs.cluster.device,
+                          inputs.job.precision);
+  }
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
-  inputs.defaults = defaults_in(options);
+  inputs.defaults = defaults_in(options, job);
   return inputs;
 }
 

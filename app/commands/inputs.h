@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
 #include "sim/model/model.h"
@@ -41,9 +42,9 @@ enum class GpuCounts { one, several };
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts = GpuCounts::one);
 // Reads the files; documented defaults stand in for an absent job (sim/base/job.h). Without a
-// cluster, one node without speeds holds every rank.
-Inputs load_inputs(const InputOptions& options);
-Job load_job_with_overrides(const InputOptions& options, const Framework& framework);
+// cluster, one node without speeds holds every rank. Fingerprints go into `origin`, if there is
+// one.
+Inputs load_inputs(const InputOptions& options, reports::Origin* origin = nullptr);
 // --framework, for commands that read a cluster in another way.
 void add_framework_option(Command& command, std::string& framework);
 

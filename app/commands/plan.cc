@@ -25,7 +25,6 @@
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
 #include "reports/plan_json.h"
-#include "reports/sha256.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
@@ -42,20 +41,6 @@ struct Options {
   AnswerTexts answers;
   int top = 10;
 };
-
-void add_fingerprint(reports::Origin& origin, const std::string& name, const std::string& file,
-                     const std::string& folder) {
-  if (file.empty()) return;
-  origin.inputs.push_back({name, file, reports::sha256(read_text_file(find_config(file, folder)))});
-}
-
-reports::Origin origin_of(const Options& options, const Call& call) {
-  reports::Origin origin = call.origin();
-  add_fingerprint(origin, "model", options.inputs.model, "models");
-  add_fingerprint(origin, "cluster", options.inputs.cluster, "clusters");
-  add_fingerprint(origin, "job", options.inputs.job, "jobs");
-  return origin;
-}
 
 // Share of the step that waits for communication which nothing hides.
 double exposed_share(const Estimate& estimate) {
@@ -165,6 +150,9 @@ planner::SearchOptions search_options(const Options& options, const planner::Ans
   search.space = space_of(options.space);
   search.top = options.top;
   search.memory_headroom = planner::memory_headroom(answers.limits, device);
+  // Each question and each GPU count is a search of its own.
+  const std::size_t searches = answers.what_ifs.size() + options.inputs.gpu_counts.size();
+  search.most_work /= static_cast<std::int64_t>(std::max<std::size_t>(1, searches));
   return search;
 }
 
@@ -198,15 +186,17 @@ void print_left_out(const planner::LeftOut& left_out) {
 }
 
 struct Question {
+  reports::Origin origin;
   Inputs inputs;  // scaled to the GPU count that is planned for
   planner::AnswerOptions asked;
   planner::SearchOptions search;
   planner::Scaling scaling;
 };
 
-Question question_of(const Options& options) {
+Question question_of(const Options& options, const Call& call) {
   Question q;
-  q.inputs = load_inputs(options.inputs);
+  q.origin = call.origin();
+  q.inputs = load_inputs(options.inputs, &q.origin);
   if (options.answers.price) q.inputs.cluster.price_per_gpu_hour = options.answers.price;
   q.asked = answer_options_of(options.answers);
   planner::check_objective(q.asked.objective, q.inputs.cluster);
@@ -243,10 +233,9 @@ Answer answer_to(const Question& q, const Options& options) {
 }
 
 int run(const Options& options, const Call& call) {
-  const Question question = question_of(options);
+  const Question question = question_of(options, call);
   const Answer answer = answer_to(question, options);
-  Json json =
-      reports::plan_to_json(answer.plan, origin_of(options, call), question.search, answer.answers);
+  Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
   json["defaults"] = question.inputs.defaults;
   write_plan(options, answer.plan, json.dump(2) + "\n", question_text(question.inputs));
   print_search(answer.full, answer.search_seconds);

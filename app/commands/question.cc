@@ -4,28 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "app/files.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
-#include "sim/json/layout_line.h"
 
 namespace meshwright::app {
-namespace {
-
-constexpr const char* kDataSize = "data_parallel_size";
-
-bool states_data_size(const std::string& path_or_text) {
-  if (std::filesystem::is_regular_file(path_or_text)) {
-    const nlohmann::json json = read_json_file(path_or_text);
-    return json.is_object() && json.contains(kDataSize);
-  }
-  const std::vector<std::string> stated = layout_line_from_text(path_or_text).fields;
-  return std::find(stated.begin(), stated.end(), kDataSize) != stated.end();
-}
-
-}  // namespace
 
 std::string question_text(const Inputs& inputs) {
   const auto marked = [&](const char* name) {
@@ -49,10 +33,10 @@ std::string question_text(const Inputs& inputs) {
 }
 
 Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string& path_or_text) {
-  Layout layout = load_layout(path_or_text, inputs.cluster.framework.defaults.layout);
+  auto [layout, stated] =
+      load_stated_layout(path_or_text, inputs.cluster.framework.defaults.layout);
   const int gpus = inputs.cluster.num_gpus();
   const int others = world_size(layout) / layout.data_parallel_size;
-  const bool stated = states_data_size(path_or_text);
   if (!stated && inputs.has_cluster && gpus >= others) {
     if (gpus % others != 0) {
       throw InputError(

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <sstream>
 
+#include "app/process.h"
+#include "app/program.h"
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
@@ -95,10 +97,10 @@ calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
 
 int failed_job(const calibrate::LaunchOutcome& outcome, const std::string& job,
                const std::string& kept) {
-  if (outcome.signal == SIGPIPE) return 128 + SIGPIPE;  // nobody reads any more
+  if (outcome.signal == SIGPIPE) return kSystemFailure;  // not done, and nobody reads any more
   if (outcome.signal != 0) {
     say("meshwright: {} interrupted; {}\n", job, kept);
-    return 128 + outcome.signal;
+    return interrupted(outcome.signal);
   }
   const std::string who =
       outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";

@@ -112,6 +112,18 @@ planner::Plan estimated_again(const reports::PlanFile& read, const std::string& 
   return plan;
 }
 
+// Questions that search the plan's space again; a file may describe one that is too large.
+void add_searches(reports::ReportContents& contents, const reports::PlanFile& plan,
+                  const std::string& file) {
+  try {
+    contents.sizes = planner::size_map(contents.plan, plan.search);
+    contents.scaling =
+        plan.scaling ? *plan.scaling : planner::scaling_around(contents.plan, plan.search);
+  } catch (const InputError& error) {
+    throw InputError(file, "/search", error.what(), error.hint());
+  }
+}
+
 // What must be said of the trials, or nothing.
 std::string add_trials(reports::ReportContents& contents, const Options& options) {
   if (options.trials.empty()) return "";
@@ -138,9 +150,7 @@ int run(const Options& options, const Call& call) {
   contents.plan_origin = plan.origin;
   contents.top = plan.search.top;
   contents.answers = plan.answers;
-  contents.sizes = planner::size_map(contents.plan, plan.search);
-  contents.scaling =
-      plan.scaling ? *plan.scaling : planner::scaling_around(contents.plan, plan.search);
+  add_searches(contents, plan, options.plan);
   const std::string caution = add_trials(contents, options);
   if (!options.profile.empty()) {
     contents.profile = read_input("profile", options.profile, contents.origin);

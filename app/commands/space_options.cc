@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 
+#include "planner/search/space_limit.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 
@@ -105,27 +106,6 @@ std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
   return splits;
 }
 
-// Every list multiplies the layouts of a cell; a million take some seconds.
-void check_product(const planner::SearchSpace& space) {
-  constexpr double kMostCombinations = 1e6;
-  double product = 1.0;
-  std::string longest;
-  std::size_t most = 1;
-  const auto multiply = [&](std::string_view flag, std::size_t size) {
-    if (size > most) longest = flag;
-    most = std::max(most, size);
-    product *= static_cast<double>(std::max<std::size_t>(1, size));
-  };
-  for_each_field([&](const auto& field) { multiply(field.option, space[field.member].size()); });
-  multiply("--first-stage-layers", space.stage_splits.size());
-  if (product <= kMostCombinations) return;
-  throw InputError(longest, "",
-                   fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are "
-                               "searched",
-                               product, kMostCombinations),
-                   "name fewer sizes in the longest lists");
-}
-
 }  // namespace
 
 std::vector<int> int_list(const std::string& flag, const std::string& text, int lowest) {
@@ -189,7 +169,7 @@ planner::SearchSpace space_of(const SpaceOptions& options) {
   for_each_field([&](const auto& field) { space[field.member] = values_from(field, *text++); });
   space.stage_splits = stage_splits(options);
   if (options.no_overlap) space[&Layout::overlap_grad_reduce] = {false};
-  check_product(space);
+  planner::check_lists(space);
   return space;
 }
 

@@ -42,8 +42,8 @@ double share_of(const std::string& flag, const std::string& text) {
     std::size_t used = 0;
     const double value = std::stod(text, &used);
     const std::string unit = text.substr(used);
-    if (value >= 0.0 && unit == "%") return value / 100.0;
-    if (value >= 0.0 && unit.empty()) return value;
+    if (value >= 0.0 && std::isfinite(value) && unit == "%") return value / 100.0;
+    if (value >= 0.0 && std::isfinite(value) && unit.empty()) return value;
   } catch (const std::logic_error&) {
   }
   throw InputError(flag, "", fmt::format("must be a share such as 10% or 0.1, is \"{}\"", text));

@@ -62,10 +62,17 @@ class SignalQueue {
   }
 
  private:
+  // By nohup, or a shell in the background. A blocked signal would arrive all the same.
+  static bool is_ignored(int signal) {
+    struct sigaction now {};
+    return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+  }
   static sigset_t signal_set() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&set, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) {
+      if (!is_ignored(signal)) sigaddset(&set, signal);
+    }
     return set;
   }
   static int open_queue(const sigset_t& signals, sigset_t& before) {

@@ -5,6 +5,8 @@
 
 #include <regex>
 
+#include "calibrate/launch/rank_report.h"
+
 namespace meshwright::calibrate {
 
 std::string rank_failure_line(int rank, const std::string& host, const std::string& cause) {
@@ -13,12 +15,13 @@ std::string rank_failure_line(int rank, const std::string& host, const std::stri
 
 void RankFailureReader::read_line(std::string_view line) {
   if (from_rank_) return;
+  line = line.substr(0, kLongestRankLine);
   read_rank_line(line);
   if (!from_rank_) read_mpirun_line(line);
 }
 
 void RankFailureReader::read_rank_line(std::string_view line) {
-  static const std::regex pattern(R"(^meshwright: rank (\d+) on (\S+): (.*)$)");
+  static const std::regex pattern(R"(^meshwright: rank (\d{1,9}) on (\S+): (.*)$)");
   std::cmatch match;
   if (!std::regex_match(line.data(), line.data() + line.size(), match, pattern)) return;
   failure_ = {.rank = std::stoi(match[1]), .host = match[2], .cause = match[3]};
@@ -27,11 +30,11 @@ void RankFailureReader::read_rank_line(std::string_view line) {
 
 void RankFailureReader::read_mpirun_line(std::string_view line) {
   static const std::regex signal(
-      R"(process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+) \((.*)\))");
-  static const std::regex abort(R"(MPI_ABORT was invoked on rank (\d+))");
-  static const std::regex process(R"(Process name: \[.*,(\d+)\])");
-  static const std::regex exit_code(R"(Exit code:\s+(\d+))");
-  static const std::regex improper(R"(exited due to process rank (\d+))");
+      R"(process rank (\d{1,9}) with PID \d+ on node (\S+) exited on signal (\d{1,9}) \((.*)\))");
+  static const std::regex abort(R"(MPI_ABORT was invoked on rank (\d{1,9}))");
+  static const std::regex process(R"(Process name: \[.*,(\d{1,9})\])");
+  static const std::regex exit_code(R"(Exit code:\s+(\d{1,9}))");
+  static const std::regex improper(R"(exited due to process rank (\d{1,9}))");
   static const std::regex slots(R"(not enough slots available)");
   const char* begin = line.data();
   const char* end = begin + line.size();

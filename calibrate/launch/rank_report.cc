@@ -16,6 +16,7 @@ std::string report_line(const RankReport& r) {
 std::optional<RankReport> report_from_line(std::string_view line) {
   static const std::regex pattern(
       R"(meshwright-progress: rank (\d{1,9}) on (\S+): (\d{1,18}) operations, (waits|works) up to (\d{1,15}\.\d) s, (.*)$)");
+  line = line.substr(0, kLongestRankLine);
   if (line.find("meshwright-progress") == std::string_view::npos) return std::nullopt;
   std::cmatch match;
   if (!std::regex_search(line.data(), line.data() + line.size(), match, pattern)) {

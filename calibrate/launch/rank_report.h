@@ -7,12 +7,16 @@
 // that hangs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace meshwright::calibrate {
+
+// Of a line, so much is looked at: std::regex recurses, and a rank may print anything.
+inline constexpr std::size_t kLongestRankLine = 4096;
 
 struct RankReport {
   int rank = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/measure/subjects.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -66,6 +67,7 @@ void refit(Profile& profile) {
   Assembled assembled = assemble(profile.points, emptied(std::move(profile.cluster)));
   profile.cluster = std::move(assembled.cluster);
   profile.fits = std::move(assembled.fits);
+  profile.not_measured = still_missing(profile.not_measured, profile.points);
 }
 
 Profile merged(const Profile& a, const Profile& b) {
@@ -79,6 +81,8 @@ Profile merged(const Profile& a, const Profile& b) {
   result.created = std::max(a.created, b.created);
   for (const MeasuredPoint& point : b.points) add(result.points, point);
   add_ranks(result, b);
+  result.not_measured.insert(result.not_measured.end(), b.not_measured.begin(),
+                             b.not_measured.end());
   for (const std::string& note : b.notes) result.notes.push_back(note);
   result.notes.push_back(fmt::format("merged: {} points of {} ({}) and {} points of {} ({})",
                                      a.points.size(), a.machine.host, a.created, b.points.size(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
@@ -160,7 +161,7 @@ Json ranks_json(const Profile& profile) {
 }
 
 // Five digits: more than any clock here repeats, and a profile stays small.
-double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
 void add_what(Json& json, const MeasuredPoint& point) {
   if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {

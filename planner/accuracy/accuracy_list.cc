@@ -11,6 +11,7 @@
 namespace meshwright::planner {
 namespace {
 
+constexpr std::size_t kMostRows = 1'000;
 constexpr std::string_view kSchema = "meshwright.accuracy/1";
 
 std::optional<double> optional_percent(ObjectReader& reader, const char* key) {
@@ -56,6 +57,9 @@ std::vector<AccuracyRow> accuracy_rows_from_json(const nlohmann::json& json,
   }
   std::vector<AccuracyRow> rows;
   const nlohmann::json& list = reader.required_array("rows");
+  if (list.size() > kMostRows) {
+    reader.fail("rows", fmt::format("holds {} rows; at most {} are read", list.size(), kMostRows));
+  }
   for (std::size_t i = 0; i < list.size(); ++i) {
     rows.push_back(read_row(ObjectReader(list[i], file, fmt::format("/rows/{}", i))));
   }

@@ -132,7 +132,9 @@ Scaling scaling(const Scenario& scenario, const SearchOptions& search_options,
 Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
   const std::vector<int> counts = counts_around(plan.cluster);
   if (plan.ranked.empty() || counts.size() < 2) return {};
-  Scaling found = scaling(scenario_of(plan), search,
+  SearchOptions larger = search;  // more GPUs have more sizes
+  larger.most_work *= counts.back() / plan.cluster.num_gpus();
+  Scaling found = scaling(scenario_of(plan), larger,
                           {.gpus = counts, .objective = Objective::step_time, .limits = {}});
   return {.points = std::move(found.points), .choices = {}, .best = {}};
 }

@@ -2,6 +2,7 @@
 // Looks at every layout of a space and keeps the best, exactly.
 #pragma once
 
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -64,15 +65,20 @@ class SearchSpace {
   decltype(one_each(kLayoutFields)) lists_ = one_each(kLayoutFields);
 };
 
+// Units of work: some 4 s of one quiet core (planner/search/space_limit.h).
+inline constexpr std::int64_t kMostSearchWork = 40'000'000;
+
 struct SearchOptions {
   SearchSpace space;
   int top = 10;                  // fastest layouts to keep; the Pareto set is kept besides
   double memory_headroom = 0.0;  // share of the device's memory to leave free
   // Leave out the time of layouts that proven bounds keep from the answer. Changes no answer.
   bool branch_and_bound = true;
+  std::int64_t most_work = kMostSearchWork;  // a space that takes more is refused
 };
 
 // Deterministic: the same arguments give the same plan, ties broken by the order of enumeration.
+// Throws InputError when the space is too large.
 Plan search(const Model& model, const Cluster& cluster, const Job& job,
             const SearchOptions& options);
 

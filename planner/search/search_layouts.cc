@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/search/settings_cost.h"
+#include "planner/search/space_limit.h"
 #include "sim/step/evaluate.h"
 
 namespace meshwright::planner {
@@ -25,6 +26,7 @@ struct SharedSearch {
   // No layout that is slower can be among the fastest: the worst step time of the
   // first list that is full. Which one set it changes the work, not the answer.
   std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
+  SearchWork work{options};
 };
 
 class SizesSearch {
@@ -91,7 +93,9 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
   bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
   candidates_.clear();
   costs_.begin_pipeline_setting();
-  for (const Layout& layout : stage_settings(search_.options.space, setting)) {
+  const std::vector<Layout> layouts = stage_settings(search_.options.space, setting);
+  search_.work.look_at(layouts.size());
+  for (const Layout& layout : layouts) {
     result_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
     const auto violation = check_sizes(table_.model(), table_.job(), layout, devices_);
     if (violation) {
@@ -125,6 +129,7 @@ bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
 }
 
 void SizesSearch::price_stage_setting(StageSetting& stage) {
+  search_.work.price(legal_.size());
   result_.statistics.legal += static_cast<std::int64_t>(legal_.size());
   const DataSettings& data = costs_.data_of(stage);
   if (search_.options.branch_and_bound) {
@@ -214,6 +219,7 @@ void SearchResult::merge(const SearchResult& later) {
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
                             const SearchOptions& options, Bytes limit) {
+  check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes =
       parallel_sizes_of(model, cluster, job, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "planner/search/space_limit.h"
 #include "sim/base/error.h"
 #include "sim/schedule/traits.h"
 
@@ -273,9 +274,12 @@ std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& 
 
 std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,
                                       const ParallelSizes& sizes) {
+  const std::vector<Piped> piped_ways = pipelines(model, space, sizes);
+  const std::vector<int> micro_batches = micro_batch_sizes(job, space, sizes);
+  check_pipeline_settings(space, piped_ways.size() * micro_batches.size());
   std::vector<Layout> settings;
-  for (const Piped& piped : pipelines(model, space, sizes)) {
-    for (const int micro_batch : micro_batch_sizes(job, space, sizes)) {
+  for (const Piped& piped : piped_ways) {
+    for (const int micro_batch : micro_batches) {
       Layout layout = sizes.defaults;
       layout.tensor_parallel_size = sizes.tensor;
       layout.pipeline_parallel_size = sizes.pipeline;

@@ -54,6 +54,8 @@ def all_attacks(program, count, seed):
     with_options = questions.questions_with_options(program)
     order = random.Random(f"order {seed}")
     turns = {name: order.sample(with_files, len(with_files)) for name in [*inputs.CONTENTS, *inputs.FILES, *inputs.NAMES]}
+    with_targets = questions.questions_with_targets()
+    turns |= {name: order.sample(with_targets, len(with_targets)) for name in inputs.TARGETS}
     turns |= {name: order.sample(with_options, len(with_options)) for name in inputs.OPTION_TEXTS}
     # Options are many and quick: four of each turn.
     names = [*turns, *[name for name in inputs.OPTION_TEXTS for _ in range(3)]]
@@ -117,8 +119,12 @@ class Attacker:
         for word in command.split():
             if word == "FILE":
                 found.append(attacked)
+            elif word == "TARGET":
+                found.append(b"TARGET")
             elif word.startswith("FOLDER/"):
                 found.append(os.fsencode(folder / "out" / word.removeprefix("FOLDER/")))
+            elif word == "BESIDE_JOURNAL":
+                found.append(attacked.removesuffix(questions.JOURNAL.encode()))
             elif word.isupper():
                 found.append(os.fsencode(self.beside(word.lower(), folder, attacked)))
             else:
@@ -126,18 +132,21 @@ class Attacker:
         return found
 
     def beside(self, kind, folder, attacked):
-        """A good artefact; or a good cluster whose device or framework is the attacked file."""
+        """A good artefact; or a good cluster or set of runs that names the attacked file."""
         if not kind.startswith("with_"):
             return self.good[kind]
-        cluster = json.loads(self.good["cluster"].read_text())
-        cluster[kind.removeprefix("with_")] = os.fsdecode(attacked)
-        path = folder / "in" / "cluster.json"
-        path.write_text(json.dumps(cluster))
+        key = kind.removeprefix("with_")
+        outer = "cluster" if key in ("device", "framework") else "measurements"
+        document = json.loads(self.good[outer].read_text())
+        for place in [document] if outer == "cluster" else document["runs"]:
+            place[key] = os.fsdecode(attacked)
+        path = folder / "in" / "outer.json"
+        path.write_text(json.dumps(document))
         return path
 
     @staticmethod
     def refused_option(question):
-        return [b"--backend"] if question.command.endswith(questions.REFUSED_BEFORE_RANKS) else []
+        return [b"--backend"] if questions.REFUSED_BEFORE_RANKS in question.command else []
 
     def prepared(self, attack, folder):
         """The arguments, and the words of which an exit 2 names one."""
@@ -148,8 +157,13 @@ class Attacker:
             value = text if isinstance(text, bytes) else text.encode()
             named = [question.option.encode(), *([as_shown(value)] if value.strip() else []), *self.refused_option(question)]
             return [*self.words(question.command, folder, b""), question.option.encode() + b"=" + value], named
+        if attack.name in inputs.TARGETS:
+            target = os.fsencode(rng.choice(inputs.TARGETS[attack.name])(folder / "in" / "target"))
+            command = [target if word == b"TARGET" else word
+                       for word in self.words(question.command, folder, os.fsencode(self.good[question.kind]))]
+            return command, [as_shown(target), b"--out", *self.refused_option(question)]
         good = self.good[question.kind].read_bytes()
-        attacked = folder / "in" / ("hostile" + self.good[question.kind].suffix)
+        attacked = folder / "in" / ("hostile" + "".join(self.good[question.kind].suffixes))
         named = [attacked.name.encode()]
         if attack.name in inputs.NAMES:
             name = rng.choice(inputs.NAMES[attack.name])
@@ -158,7 +172,9 @@ class Attacker:
         if attack.name in inputs.FILES:
             inputs.FILES[attack.name](attacked, good, rng)
         else:
-            attacked.write_bytes(inputs.CONTENTS[attack.name](good, rng))
+            make_bad = inputs.CONTENTS[attack.name]
+            has_lines = question.kind == "journal"
+            attacked.write_bytes((inputs.in_one_line(make_bad) if has_lines else make_bad)(good, rng))
         named.extend(self.refused_option(question))
         return self.words(question.command, folder, os.fsencode(attacked)), named
 
@@ -224,14 +240,14 @@ def faults_of_outputs(ending, out):
 
 def check_good_inputs(attacker):
     """An attack on a question that fails by itself would show nothing."""
-    failed = []
+    failed = [f"{option}: reads a file, and no question attacks it" for option in questions.readers_left_out()]
     for question in questions.questions_with_files():
         folder = attacker.folder / "check"
         for part in ("in", "out"):
             (folder / part).mkdir(parents=True)
         path = os.fsencode(attacker.good[question.kind])
         ending = run([attacker.program.encode(), *attacker.words(question.command, folder, path)], folder, 6 * attacker.seconds)
-        expected = {2} if question.command.endswith(questions.REFUSED_BEFORE_RANKS) else {0, 1}
+        expected = {2} if questions.REFUSED_BEFORE_RANKS in question.command else {0, 1}
         if ending.code not in expected:
             failed.append(f"{question.command}: exit code {ending.code}: {ending.err.decode(errors='replace')}")
         shutil.rmtree(folder)

@@ -174,6 +174,16 @@ CONTENTS = {name: token_class(tokens) for name, tokens in TOKENS.items()} | {
 }
 
 
+def in_one_line(make_bad):
+    """Of a file with one JSON a line, one line is made bad."""
+    def make(good, rng):
+        lines = good.splitlines(keepends=True)
+        at = rng.randrange(len(lines))
+        lines[at] = make_bad(lines[at].rstrip(b"\n"), rng) + b"\n"
+        return b"".join(lines)
+    return make
+
+
 def sparse(path, good, rng):
     path.write_bytes(good)
     os.truncate(path, rng.choice([10_000_000_000, 300_000_000, 100_000_000]))
@@ -218,6 +228,46 @@ NAMES = {
     "name too long": [b"n" * 5000 + b".json", b"d/" * 3000 + b"x.json", b"n" * 255 + b".json"],
     "odd name": [b"\xff\xfe.json", b"\xc3\x28.json", b"<script>alert(1)<.json", b"$(touch owned).json", b"=1+1.json", b"-",
                  b"a\nb.json", b"\x1b[31mred.json", b"", b" ", b".", b"x.json\\"],
+}
+
+def missing_folder(path):
+    return path / "no" / "such" / "x.json"
+
+
+def own_directory(path):
+    path.mkdir()
+    return path
+
+
+def pipe_without_reader(path):
+    os.mkfifo(path)
+    return path
+
+
+def looping_link(path):
+    loop(path, b"", None)
+    return path
+
+
+def dangling_link(path):
+    os.symlink("nowhere/at/all", path)
+    return path
+
+
+def below_a_file(path):
+    path.write_bytes(b"x")
+    return path / "x.json"
+
+
+# Classes of places to write to.
+TARGETS = {
+    "output: missing folder": [missing_folder, below_a_file, dangling_link],
+    "output: directory": [own_directory, lambda path: "/", lambda path: "."],
+    "output: FIFO": [pipe_without_reader],
+    "output: device": [lambda path: "/dev/full", lambda path: "/proc/self/mem", lambda path: "/proc/version",
+                       lambda path: "/sys/kernel/x.json"],
+    "output: symlink loop": [looping_link],
+    "output: name": [lambda path: path.with_name("n" * 300), lambda path: "d/" * 3000 + "x.json", lambda path: "", lambda path: "a\nb/c"],
 }
 
 # Classes of one option's text.

@@ -23,7 +23,14 @@ RUN = {"id": "a", "group": "g", "model": "llama-3-8b", "cluster": "h100-8", "gpu
 MEASUREMENTS = {"schema": "meshwright.measurements/1", "name": "example", "source": "invented", "assumed": "",
                 "runs": [RUN, RUN | {"id": "b", "measured": {"status": "oom"}}]}
 
-# FILE is the attacked file, FOLDER a fresh folder; other capitals name a good artefact of that kind.
+JOURNAL = ".partial.jsonl"  # of a calibration that was ended, beside its --out
+
+ACCURACY = {"schema": "meshwright.accuracy/1",
+            "rows": [{"name": "a", "set": str(CONFIGS / "datasets/korthikanti-2022-table-5.json")},
+                     {"name": "b", "set": str(CONFIGS / "datasets/mt-nlg-2022.json"), "framework": "megatron-core-2026"}]}
+
+# FILE is the attacked file, FOLDER a fresh folder; WITH_KEY a good artefact that names the attacked file under that
+# key; BESIDE_JOURNAL the profile whose journal is the attacked file; other capitals name a good artefact of that kind.
 READERS = [
     ("model", "estimate --model FILE --cluster h100-8 --layout dp=8 --format json"),
     ("model", "plan --model FILE --cluster h100-8 --job quickstart --ranking-only --format json"),
@@ -33,28 +40,51 @@ READERS = [
     ("cluster", "cluster show FILE --format json"),
     ("cluster", "plan --model quickstart-gpt --cluster FILE --job quickstart --ranking-only --out FOLDER/plan.json"),
     ("cluster", "estimate --model quickstart-gpt --cluster FILE --layout dp=8 --format csv"),
+    ("model", "calibrate --for FILE --backend none"),
+    ("model", "backtest WITH_MODEL --format json"),
+    ("hugging_face", "plan --model FILE --cluster h100-8 --job quickstart --ranking-only --format json"),
+    ("hugging_face_moe", "plan --model FILE --cluster h100-8 --ranking-only --out FOLDER/plan.json"),
+    ("cluster", "volume --model quickstart-gpt --cluster FILE --layout dp=8"),
+    ("cluster", "validate PLAN TRIALS --cluster FILE --format json"),
+    ("cluster", "backtest MEASUREMENTS --cluster FILE --format json"),
+    ("cluster", "backtest WITH_CLUSTER --out FOLDER/backtest.csv --format csv"),
+    ("framework", "cluster show WITH_FRAMEWORK"),
+    ("framework", "plan --model quickstart-gpt --cluster h100-8 --framework FILE --job quickstart --ranking-only --format json"),
+    ("framework", "backtest MEASUREMENTS --framework FILE --format json"),
+    ("accuracy", "accuracy FILE --format json"),
+    ("device", "cluster show WITH_DEVICE --out FOLDER/cluster.txt"),
     ("device", "estimate --model quickstart-gpt --cluster WITH_DEVICE --layout dp=8 --format json"),
     ("framework", "estimate --model quickstart-gpt --cluster WITH_FRAMEWORK --layout dp=8 --format json"),
     ("job", "plan --model quickstart-gpt --cluster h100-8 --job FILE --ranking-only --format json"),
     ("job", "estimate --model quickstart-gpt --cluster h100-8 --job FILE --layout dp=8"),
     ("layout", "estimate --model llama-3-8b --cluster h100-8 --layout FILE --format json"),
+    ("job", "volume --model quickstart-gpt --job FILE --layout dp=8"),
+    ("layout", "volume --model llama-3-8b --layout FILE --format csv"),
     ("layout", "explain PLAN --layout FILE"),
+    ("layout", "explain PLAN --layout 1 --versus FILE"),
     ("plan", "explain FILE --layout 1"),
     ("plan", "report FILE --out FOLDER/report.html"),
     ("plan", "diff FILE PLAN --format json"),
     ("plan", "diff PLAN FILE"),
     ("plan", "validate FILE TRIALS --format json"),
     ("plan", "trial FILE --backend none"),
+    ("trials", "validate PLAN FILE --refit-out FOLDER/refitted.json"),
     ("trials", "validate PLAN FILE --format json"),
     ("trials", "report PLAN --trials FILE --out FOLDER/report.html"),
     ("profile", "report PLAN --profile FILE --out FOLDER/report.html"),
     ("profile", "cluster show FILE --format json"),
     ("profile", "calibrate --plot FILE --out FOLDER/fits.html"),
     ("profile", "calibrate merge FILE PROFILE --out FOLDER/merged.json"),
+    ("profile", "calibrate merge PROFILE FILE --out FOLDER/merged.json"),
+    ("profile", "calibrate --check FILE --backend none"),
+    ("profile", "plan --model quickstart-gpt --cluster FILE --job quickstart --ranking-only --out FOLDER/plan.json"),
+    ("journal", "calibrate --out BESIDE_JOURNAL --backend none"),
     ("profile", "calibrate --import NCCL --onto FILE --out FOLDER/profile.json"),
     ("record", "report --compare FILE RECORD --out FOLDER/compared.html"),
     ("record", "report --compare RECORD FILE --out FOLDER/compared.html --format json"),
     ("measurements", "backtest FILE --format json"),
+    ("measurements", "backtest FILE --fit gemm_time_factor --fit-out FOLDER/fitted.json"),
+    ("measurements", "backtest MEASUREMENTS --fit gemm_time_factor --fit-on FILE --out FOLDER/backtest.txt"),
     ("csv", "import measurements FILE --map MAP --out FOLDER/set.json"),
     ("map", "import measurements CSV --map FILE --out FOLDER/set.json"),
     ("nccl", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
@@ -62,7 +92,29 @@ READERS = [
     ("ib_write_bw", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
     ("babelstream", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
 ]
-REFUSED_BEFORE_RANKS = "--backend none"  # trial reads the plan, then refuses: no ranks are started
+REFUSED_BEFORE_RANKS = "--backend none"  # all is read, then that is refused: no ranks are started
+
+# TARGET is a place where nothing, or nothing more, can be written.
+WRITERS = [
+    ("plan", "plan --model quickstart-gpt --cluster h100-8 --job quickstart --ranking-only --out TARGET"),
+    ("plan", "estimate --model quickstart-gpt --cluster h100-8 --layout dp=8 --format json --out TARGET"),
+    ("plan", "estimate --model quickstart-gpt --cluster h100-8 --layout dp=8 --trace TARGET"),
+    ("plan", "volume --model quickstart-gpt --layout dp=8 --out TARGET"),
+    ("plan", "report FILE --out TARGET"),
+    ("plan", "diff FILE PLAN --out TARGET"),
+    ("trials", "validate PLAN FILE --out TARGET"),
+    ("trials", "validate PLAN FILE --refit-out TARGET"),
+    ("cluster", "cluster show FILE --out TARGET"),
+    ("measurements", "backtest FILE --out TARGET"),
+    ("measurements", "backtest FILE --fit gemm_time_factor --fit-out TARGET"),
+    ("csv", "import measurements FILE --map MAP --out TARGET"),
+    ("profile", "calibrate merge FILE PROFILE --out TARGET"),
+    ("profile", "calibrate --plot FILE --out TARGET"),
+    ("nccl", "calibrate --import FILE --onto PROFILE --out TARGET"),
+    ("record", "report --compare FILE RECORD --out TARGET"),
+    ("plan", "trial FILE --backend none --out TARGET"),
+    ("model", "calibrate --for FILE --backend none --out TARGET"),
+]
 
 # Commands that end within a second; their value options are taken from their own --help.
 ASKED_WITH_OPTIONS = [
@@ -71,13 +123,20 @@ ASKED_WITH_OPTIONS = [
     "estimate --model quickstart-gpt --cluster h100-8 --layout dp=8",
     "volume --model quickstart-gpt --cluster h100-8 --layout dp=8",
     "cluster show h100-8",
+    "cluster list",
+    "model list",
     "explain PLAN --layout 1",
     "validate PLAN TRIALS",
     "report PLAN --out FOLDER/report.html",
     "diff PLAN PLAN",
     "backtest MEASUREMENTS",
+    "backtest MEASUREMENTS --fit gemm_time_factor",
+    "accuracy ACCURACY",
     "import measurements CSV --map MAP",
     "calibrate --plot PROFILE",
+    "calibrate --backend none",
+    "calibrate --import NCCL --onto PROFILE --out FOLDER/profile.json",
+    "calibrate merge PROFILE PROFILE --out FOLDER/profile.json",
     "trial PLAN --backend none",
 ]
 VALUE_OPTION = re.compile(r"^ +(?:-\w,)?(--[\w-]+)(?:,--[\w-]+)* (?:TEXT|INT|FLOAT|ENUM)", re.MULTILINE)
@@ -94,25 +153,39 @@ def ask(program, arguments, folder):
     subprocess.run([program, *arguments.split()], cwd=folder, check=True, capture_output=True, timeout=300)
 
 
+def journal():
+    """Of another machine, or of this one: who owns it decides only whether its points are used."""
+    owner = {"schema": "meshwright.points/1", "device": "Example CPU", "backend": "cpu", "hosts": ["vm", "vm"]}
+    points = json.loads((DATA / "profile.json").read_text())["measurements"][:20]
+    lines = [owner, *[{"used_seconds": 1.5 + i, "point": point} for i, point in enumerate(points)]]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def suffix_of(kind, content):
+    if kind == "journal":
+        return JOURNAL
+    return ".csv" if kind == "csv" else ".json" if content.startswith("{") else ".txt"
+
+
 def make_good_artefacts(program, folder):
     """Kind to file. The plan and the record are made by the program itself, so that they are of today's schema."""
     text = lambda value: json.dumps(value, indent=1) + "\n"
     cluster = json.loads((CONFIGS / "clusters/h100-8.json").read_text())
     contents = {
         "hugging_face": text(HUGGING_FACE), "hugging_face_moe": text(HUGGING_FACE_MOE), "measurements": text(MEASUREMENTS),
+        "accuracy": text(ACCURACY),
         "layout": text({"tensor_parallel_size": 2, "data_parallel_size": 4, "sequence_parallel": True, "micro_batch_size": 1, "zero_stage": 1}),
         "profile": (DATA / "profile.json").read_text(), "nccl": (DATA / "nccl.log").read_text(),
         "nccl_json": (DATA / "nccl.json").read_text(), "ib_write_bw": (DATA / "ib_write_bw.txt").read_text(),
-        "babelstream": (DATA / "babelstream.txt").read_text(),
+        "babelstream": (DATA / "babelstream.txt").read_text(), "journal": journal(),
         "model": (CONFIGS / "models/deepseek-v3.json").read_text(), "job": (CONFIGS / "jobs/quickstart.json").read_text(),
         "cluster": text(cluster | {part: json.loads((CONFIGS / "clusters" / cluster[part]).read_text()) for part in ("device", "framework")}),
         "device": (CONFIGS / "hardware/h100-sxm-80gb.json").read_text(),
         "framework": (CONFIGS / "frameworks/megatron-core-2026.json").read_text(),
         "csv": (CONFIGS / "datasets/example-runs.csv").read_text(), "map": (CONFIGS / "datasets/example-map.json").read_text(),
     }
-    files = {}
+    files = {kind: folder / (kind + suffix_of(kind, content)) for kind, content in contents.items()}
     for kind, content in contents.items():
-        files[kind] = folder / (kind + (".csv" if kind == "csv" else ".txt" if not content.startswith("{") else ".json"))
         files[kind].write_text(content)
     files["plan"], files["record"], files["trials"] = folder / "plan.json", folder / "report.json", folder / "trials.json"
     ask(program, "plan --model quickstart-gpt --cluster h100-8 --job quickstart --top 3 --format json --out plan.json", folder)
@@ -124,9 +197,25 @@ def make_good_artefacts(program, folder):
 def options_of(program, command):
     """The options of a command that take a value, without those that stand in the command."""
     words = command.split()
-    names = [words[0]] + ([words[1]] if words[1] in ("show", "measurements") else [])
+    names = [words[0]] + ([words[1]] if words[1] in ("show", "list", "measurements", "merge") else [])
     text = subprocess.run([program, *names, "--help"], capture_output=True, text=True, check=True).stdout
     return [option for option in VALUE_OPTION.findall(text) if option != "--mpirun-args"]
+
+
+def readers_left_out():
+    """Options that read a file, as the sources name them, which no question attacks."""
+    left_out = []
+    for source in sorted((ROOT / "app/commands").glob("*.cc")):
+        for option in re.findall(r'[.]reads\(\s*"(--[\w-]+)"', source.read_text()):
+            asked = [command for _, command in READERS if source.stem in ("inputs", command.split()[0])]
+            attacked = re.compile(option + r" (?:RECORD )?(?:FILE|WITH_)")
+            if not any(attacked.search(command) for command in asked):
+                left_out.append(f"{source.stem} {option}")
+    return left_out
+
+
+def questions_with_targets():
+    return [Question(kind, command) for kind, command in WRITERS]
 
 
 def questions_with_files():

@@ -139,6 +139,39 @@ TEST(Output, AnOutputThatIsAnInputIsRefusedBeforeAnyWork) {
   }
 }
 
+TEST(Output, WhatAnInputNamesInsideItselfIsAnInputToo) {
+  const TemporaryFolder folder;
+  folder.write("device.json", content_of(config("hardware/h100-sxm-80gb.json")));
+  folder.write("framework.json", content_of(config("frameworks/megatron-core-2026.json")));
+  auto cluster = nlohmann::json::parse(content_of(config("clusters/h100-8.json")));
+  cluster["device"] = "device.json";
+  cluster["framework"] = "framework.json";
+  const std::string cluster_file = folder.write("cluster.json", cluster.dump());
+  auto set = nlohmann::json::parse(content_of(config("datasets/korthikanti-2022-table-5.json")));
+  const std::string model =
+      folder.write("model.json", content_of(config("models/llama-3-8b.json")));
+  for (auto& run : set["runs"]) {
+    run["model"] = model;
+    run["cluster"] = cluster_file;
+  }
+  const std::string runs = folder.write("runs.json", set.dump());
+  const std::vector<std::string> asked_of_runs{"backtest", runs, "--out"};
+  const std::vector<std::string> asked_of_cluster{"cluster", "show", cluster_file, "--out"};
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands{
+      {asked_of_cluster, "device.json"},
+      {asked_of_cluster, "framework.json"},
+      {asked_of_runs, "model.json"},
+      {asked_of_runs, "cluster.json"},
+      {asked_of_runs, "device.json"}};
+  for (const auto& [command, output] : commands) {
+    const std::string before = content_of(folder.path(output));
+    const ProgramResult result = run_program(with(command, {folder.path(output)}));
+    EXPECT_EQ(result.exit_code, 2) << command.front() << ' ' << output;
+    EXPECT_THAT(result.err, HasSubstr("(named in it)"));
+    EXPECT_EQ(content_of(folder.path(output)), before);
+  }
+}
+
 TEST(Output, AnInputIsKnownThroughLinksAndOtherSpellings) {
   const Files files;
   const TemporaryFolder& folder = files.folder;

@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
+#include "sim/base/error.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::app {
@@ -33,8 +37,12 @@ class PointJournalTest : public testing::Test {
  protected:
   void write_two_points() {
     PointJournal journal(path_, kTwoRanks, {});
-    journal.add(product(1), 1.5);
-    journal.add(product(2), 2.5);
+    EXPECT_EQ(journal.add(product(1), 1.5), "");
+    EXPECT_EQ(journal.add(product(2), 2.5), "");
+  }
+  std::string content() const {
+    std::ifstream in(path_);
+    return {std::istreambuf_iterator<char>(in), {}};
   }
   JournalContent read(const JournalOwner& owner) { return read_journal(path_, owner, refused_); }
 
@@ -64,7 +72,7 @@ TEST_F(PointJournalTest, ARunThatGoesOnKeepsTheEarlierPoints) {
   write_two_points();
   {
     PointJournal journal(path_, kTwoRanks, read(kTwoRanks));
-    journal.add(product(3), 4.0);
+    EXPECT_EQ(journal.add(product(3), 4.0), "");
   }
   EXPECT_EQ(read(kTwoRanks).points.size(), 3U);
   EXPECT_THAT(folder_.names(), testing::ElementsAre("p.json.partial.jsonl"));
@@ -82,6 +90,68 @@ TEST_F(PointJournalTest, YesterdaysPointsAreNotTakenOver) {
       path_, std::filesystem::file_time_type::clock::now() - std::chrono::hours(25));
   EXPECT_TRUE(read(kTwoRanks).points.empty());
   EXPECT_THAT(refused_, HasSubstr("older than a day"));
+}
+
+// Like a full disk: writes past `size` fail while this lives.
+class FileLimit {
+ public:
+  explicit FileLimit(std::uintmax_t size) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{size, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(PointJournalTest, AFullDiskCostsNoPointOnceThereIsRoomAgain) {
+  PointJournal journal(path_, kTwoRanks, {});
+  ASSERT_EQ(journal.add(product(1), 1.5), "");
+  {
+    const FileLimit limit(std::filesystem::file_size(path_) + 20);  // a line is longer
+    EXPECT_THAT(journal.add(product(2), 2.5), HasSubstr("too large"));
+    EXPECT_EQ(read(kTwoRanks).points.size(), 1U);
+  }
+  EXPECT_EQ(journal.add(product(3), 3.5), "");
+  EXPECT_EQ(read(kTwoRanks).points.size(), 3U);
+}
+
+TEST_F(PointJournalTest, ADiskThatIsFullFromTheStartIsAFailure) {
+  const FileLimit limit(20);
+  EXPECT_THROW(PointJournal(path_, kTwoRanks, {}), SystemError);
+}
+
+TEST_F(PointJournalTest, AFileThatIsNoJournalIsNotWrittenOver) {
+  for (const char* content : {"notes of mine", "{}", R"({"schema": "meshwright.plan/1"})"}) {
+    folder_.write("p.json.partial.jsonl", content);
+    EXPECT_THROW(check_journal(path_), InputError) << content;
+  }
+  folder_.write("p.json.partial.jsonl", "");
+  EXPECT_NO_THROW(check_journal(path_));
+  write_two_points();
+  EXPECT_NO_THROW(check_journal(path_));
+}
+
+// Each byte of a journal in turn becomes another one.
+TEST_F(PointJournalTest, ABrokenJournalIsRefusedOrReadUpToTheBreak) {
+  write_two_points();
+  const std::string good = content();
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const char byte : {'\0', '"', '9', '\xff', '{'}) {
+      std::string bad = good;
+      bad[i] = byte;
+      folder_.write("p.json.partial.jsonl", bad);
+      try {
+        EXPECT_LE(read(kTwoRanks).points.size(), 2U);
+      } catch (const InputError&) {
+      }
+    }
+  }
 }
 
 TEST_F(PointJournalTest, NothingThereIsNothingRefused) {

@@ -151,6 +151,18 @@ TEST(Question, TrialsOfAnotherPlanAreRefusedUnlessForcedAndThenSaidEverywhere) {
   EXPECT_THAT((std::string{std::istreambuf_iterator<char>(in), {}}), HasSubstr(caution));
 }
 
+TEST(Question, TrialsThatDoNotSayTheirPlanAreComparedWithACaution) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("plan.json");
+  ASSERT_EQ(plan({"--out", file}).exit_code, 0);
+  json trials = file_json(trials_of(folder, file, std::string(64, 'a')));
+  trials.erase("inputs");
+  const std::string unsaid = folder.write("unsaid.json", trials.dump());
+  const ProgramResult text = run_program({"validate", file, unsaid});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("does not say which plan it was made of"));
+}
+
 TEST(Question, ADiffOfTwoModelsSaysSoBeforeAnyNumber) {
   const TemporaryFolder folder;
   ASSERT_EQ(plan({"--out", folder.path("a.json")}).exit_code, 0);

@@ -16,6 +16,12 @@ TEST(Terminal, ShowsControlCharactersInsteadOfObeyingThem) {
             "\\u202ex");  // right to left from here
 }
 
+// A line of CSV ends with both; a return alone would write over the line.
+TEST(Terminal, LeavesTheEndOfACsvLineAsItIs) {
+  EXPECT_EQ(printable("a,b\r\n"), "a,b\r\n");
+  EXPECT_EQ(printable("good\rbad"), "good\\u000dbad");
+}
+
 TEST(Terminal, LeavesTextAsItIs) {
   const std::string text = "tab\tline\n\xc3\xa9 \xe2\x80\x94 \xe2\x82\xac \xf0\x9f\x98\x80";
   EXPECT_EQ(printable(text), text);

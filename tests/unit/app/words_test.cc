@@ -175,7 +175,7 @@ TEST(Words, ABacktestWithoutAUsableRunFails) {
 }
 
 TEST(Words, AnInterruptIs130AndSigterm143) {
-  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}, {SIGHUP, 143}}) {
     const TemporaryFolder folder;
     const std::string pipe = folder.path("pipe");
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "calibrate/measure/subjects.h"
 #include "calibrate/sweep.h"
 
 namespace meshwright::calibrate {

@@ -85,6 +85,22 @@ TEST(ChildProcess, TheEnvironmentIsAddedAndStdinIsEmpty) {
   EXPECT_THAT(lines, ElementsAre("yes"));
 }
 
+// The child sends us a hang-up, as a terminal does that is closed.
+ChildEnd hung_up() {
+  return run_child(
+      {.command = {"/bin/sh", "-c", "kill -HUP $PPID; sleep 0.5; exit 7"}, .environment = {}},
+      {.stderr_line = [](std::string_view) { return LineUse::pass_on; }});
+}
+
+TEST(ChildProcess, AHangUpEndsTheChildUnlessItIsIgnored) {
+  EXPECT_EQ(hung_up().signal, SIGHUP);
+  const auto before = std::signal(SIGHUP, SIG_IGN);  // as nohup does
+  const ChildEnd end = hung_up();
+  std::signal(SIGHUP, before);
+  EXPECT_EQ(end.signal, 0);
+  EXPECT_EQ(WEXITSTATUS(end.wait_status), 7);
+}
+
 TEST(ChildProcess, AfterItsFirstFailureAChildHasTheGraceAndNoMore) {
   const ChildEnd end = run_child({.command = {"/bin/sh", "-c", "echo failed >&2; exec sleep 60"},
                                   .environment = {},

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <string>
+
+#include "calibrate/launch/rank_report.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -12,6 +15,14 @@ RankFailure read(std::initializer_list<const char*> lines) {
   RankFailureReader reader;
   for (const char* line : lines) reader.read_line(line);
   return reader.failure();
+}
+
+TEST(RankFailure, OfAnEndlessLineTheBeginningCounts) {
+  RankFailureReader reader;
+  reader.read_line("meshwright: rank 1 on a: wrong " + std::string(2'000'000, 'x'));
+  reader.read_line("meshwright: rank 99999999999999999999 on a: wrong");
+  EXPECT_EQ(reader.failure().rank, 1);
+  EXPECT_EQ(report_from_line("meshwright-progress: " + std::string(2'000'000, 'x')), std::nullopt);
 }
 
 TEST(RankFailure, OrdinaryOutputIsNoFailure) {

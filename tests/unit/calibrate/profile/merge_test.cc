@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/profile/merge.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,6 +58,14 @@ TEST(Merge, AProfileWithItselfKeepsItsTimes) {
   const Profile both = merged(one, one);
   ASSERT_EQ(both.points.size(), 2U);
   EXPECT_DOUBLE_EQ(both.points[1].time().value(), 3.0);
+}
+
+TEST(Merge, WhatOneMeasuredIsNoLongerMissing) {
+  Profile a = profile_of({product(1, 1.0)});
+  Profile b = profile_of({});
+  a.not_measured = {"kernel softmax", "kernel adam"};
+  b.not_measured = {"products in fp32", "kernel adam"};
+  EXPECT_THAT(merged(a, b).not_measured, testing::ElementsAre("kernel softmax", "kernel adam"));
 }
 
 TEST(Merge, RanksOfTheSecondCountOn) {

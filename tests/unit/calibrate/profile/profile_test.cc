@@ -121,6 +121,13 @@ TEST(Profile, AbsentLinksStayAbsentInTheFile) {
   EXPECT_EQ(again.not_measured, profile.not_measured);
 }
 
+// Imported numbers may be of any size; a time below the least normal double is written, too.
+TEST(Profile, ATinyTimeIsWrittenLikeAnyOther) {
+  MeasuredPoint point = gemm({1, 8, 8, 8}, 1e-310);
+  point.measurement.summary.min = point.measurement.summary.median;
+  EXPECT_NEAR(to_json(point)["median_seconds"].get<double>(), 1e-310, 1e-314);
+}
+
 // 1 s plain and 1.2 s transposed: 1.1 s, and half of their difference, 0.1 / 1.1, as spread.
 TEST(Profile, TimesOfOneShapeAreAveragedAndTheirDifferenceIsSpread) {
   const Device device =
