@@ -50,7 +50,7 @@ TEST(PublishedTables, Narayanan2021Table1IsNotFitted) {
   // it interleaves.
   const planner::Score score = run("narayanan-2021-table-1").overall;
   EXPECT_EQ(score.runs, 10);
-  expect_errors_below(score, 3.4, 9.0);
+  expect_errors_below(score, 3.0, 9.9);
   EXPECT_GE(*score.interval_coverage_percent, 85.0);
 }
 
@@ -58,7 +58,7 @@ TEST(PublishedTables, Narayanan2021Table2RanksPipelineBeforeZero3) {
   // ZeRO-3 with DeepSpeed's framework of 2021: linears gathered one ahead over one rail, and again
   // for layers that run again. The pipelines with Megatron-LM's. Nothing is fitted.
   const planner::Score score = run("narayanan-2021-table-2").overall;
-  expect_errors_below(score, 4.6, 10.6);
+  expect_errors_below(score, 3.9, 10.8);
   EXPECT_EQ(score.kendall_tau, 1.0);
 }
 
@@ -66,7 +66,7 @@ TEST(PublishedTables, MtNlg2022IsNotFitted) {
   // Megatron-DeepSpeed with the two scalars that BLOOM's trials on another cluster gave: 126
   // TFLOP/s a GPU in that run, 163 for the same model with Megatron-LM in Narayanan 2021.
   const planner::Score score = run("mt-nlg-2022").overall;
-  expect_errors_below(score, 4.6, 6.2);
+  expect_errors_below(score, 3.9, 5.6);
   EXPECT_EQ(score.kendall_tau, 1.0);
 }
 
