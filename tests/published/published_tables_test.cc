@@ -30,7 +30,7 @@ TEST(PublishedTables, Korthikanti2022Table5) {
   // Aim: mean 2.5, worst 6 (Calculon: 3.65 and 8.87). Three factors fitted on these nine runs.
   const planner::Backtest found = run("korthikanti-2022-table-5");
   EXPECT_EQ(found.overall.runs, 9);
-  expect_errors_below(found.overall, 1.4, 3.5);
+  expect_errors_below(found.overall, 1.3, 2.9);
   EXPECT_EQ(found.overall.kendall_tau, 1.0);
 }
 
@@ -39,7 +39,7 @@ TEST(PublishedTables, ZeroBubble2024SchedulesKeepTheirOrder) {
   // pair in one group: at m = 128 1F1B-I and ZB-1p lie within 6 % of each other.
   const planner::Backtest found = run("zero-bubble-2024-tables-4-5");
   EXPECT_EQ(found.overall.runs, 24);
-  expect_errors_below(found.overall, 1.5, 4.6);
+  expect_errors_below(found.overall, 1.6, 4.8);
   EXPECT_GE(*found.overall.kendall_tau, 0.94);
   EXPECT_EQ(found.overall.top1_regret_percent_max, 0.0);
   EXPECT_LE(*found.overall.memory_median_ape_percent, 2.0);  // ZB-2p is 4 to 6 % too low
@@ -75,7 +75,7 @@ TEST(PublishedTables, MegatronBridgeDenseInFp8) {
   // 4.2 %.
   const planner::Score score = run("megatron-bridge-fp8-dense").overall;
   EXPECT_EQ(score.runs, 22);
-  expect_errors_below(score, 3.7, 12.0);
+  expect_errors_below(score, 3.8, 9.3);
 }
 
 TEST(PublishedTables, MegatronBridgeExpertsInFp8DependOnTheRelease) {
@@ -89,14 +89,14 @@ TEST(PublishedTables, NemoContextParallelIsNotFitted) {
   // 4 Ki to 1 Mi positions on 4 to 1,024 GPUs; the scalar is Megatron Bridge's.
   const planner::Score score = run("nemo-context-parallel").overall;
   EXPECT_EQ(score.runs, 9);
-  expect_errors_below(score, 10.2, 16.5);
+  expect_errors_below(score, 11.0, 16.5);
   EXPECT_GE(*score.kendall_tau, 0.83);
 }
 
 TEST(PublishedTables, Llama3OnSixteenThousandGpusIsNotFitted) {
   // In bf16, with the scalar that fp8 runs gave. Known miss: the runs kept all activations, which
   // are predicted not to fit.
-  expect_errors_below(run("llama-3-2024-table-4").overall, 10.2, 10.4);
+  expect_errors_below(run("llama-3-2024-table-4").overall, 9.3, 9.5);
 }
 
 TEST(PublishedTables, EveryRunOfASetWithAResultIsPredictedToFit) {
