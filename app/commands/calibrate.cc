@@ -101,8 +101,8 @@ int measure(const Options& options, const Call& call) {
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
   const CalibrationRun described = describe_run(options, ranks, call);
   if (place) return run_calibration_rank(described, *place, calibrate::started_by_us(environment));
-  check_backend(options.ranks.backend);
   if (options.check.empty()) check_journal(partial_file(options.out));
+  check_backend(options.ranks.backend);
   return start(options, ranks, call);
 }
 

@@ -133,7 +133,7 @@ Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
   const std::vector<int> counts = counts_around(plan.cluster);
   if (plan.ranked.empty() || counts.size() < 2) return {};
   SearchOptions larger = search;  // more GPUs have more sizes
-  larger.most_work *= counts.back() / plan.cluster.num_gpus();
+  larger.most_work *= std::max(1, counts.back() / plan.cluster.num_gpus());
   Scaling found = scaling(scenario_of(plan), larger,
                           {.gpus = counts, .objective = Objective::step_time, .limits = {}});
   return {.points = std::move(found.points), .choices = {}, .best = {}};

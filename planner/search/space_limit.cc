@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,22 +23,24 @@ constexpr std::int64_t kStageUnits = 50;
 
 constexpr std::string_view kSplits = "--first-stage-layers";
 
-// The option whose list is longest: that is where to begin.
-std::string longest_list(const SearchSpace& space) {
+// The option whose list is longest, of this level where one is at fault: that is where to begin.
+std::string longest_list(const SearchSpace& space, std::optional<SearchLevel> at_fault) {
   std::string longest = "search space";
   std::size_t most = 1;
-  const auto look = [&](std::string_view option, std::size_t size) {
-    if (size <= most) return;
+  const auto look = [&](SearchLevel level, std::string_view option, std::size_t size) {
+    if (size <= most || (at_fault && level != *at_fault)) return;
     longest = option;
     most = size;
   };
-  for_each_field([&](const auto& field) { look(field.option, space[field.member].size()); });
-  look(kSplits, space.stage_splits.size());
+  for_each_field(
+      [&](const auto& field) { look(field.level, field.option, space[field.member].size()); });
+  look(SearchLevel::pipeline, kSplits, space.stage_splits.size());
   return longest;
 }
 
-[[noreturn]] void refuse(const SearchSpace& space, const std::string& why) {
-  throw InputError(longest_list(space), "", why, "name fewer sizes in the longest lists");
+[[noreturn]] void refuse(const SearchSpace& space, const std::string& why,
+                         std::optional<SearchLevel> at_fault = std::nullopt) {
+  throw InputError(longest_list(space, at_fault), "", why, "name fewer sizes in the longest lists");
 }
 
 }  // namespace
@@ -49,18 +52,20 @@ void check_lists(const SearchSpace& space) {
   };
   for_each_field([&](const auto& field) { multiply(field.level, space[field.member].size()); });
   multiply(SearchLevel::pipeline, space.stage_splits.size());
-  const double most = *std::max_element(product.begin(), product.end());
-  if (most <= kMostCombinations) return;
-  refuse(space, fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are "
-                            "searched",
-                            most, kMostCombinations));
+  const auto* const most = std::max_element(product.begin(), product.end());
+  if (*most <= kMostCombinations) return;
+  refuse(space,
+         fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are searched",
+                     *most, kMostCombinations),
+         static_cast<SearchLevel>(most - product.begin()));
 }
 
 void check_pipeline_settings(const SearchSpace& space, std::size_t settings) {
   if (settings <= kMostPipelineSettings) return;
   refuse(space,
          fmt::format("{} combinations of stages, chunks and micro-batches; at most {} are searched",
-                     settings, kMostPipelineSettings));
+                     settings, kMostPipelineSettings),
+         SearchLevel::pipeline);
 }
 
 void SearchWork::price(std::size_t data_settings) {

@@ -44,7 +44,10 @@ class PointJournalTest : public testing::Test {
     std::ifstream in(path_);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  JournalContent read(const JournalOwner& owner) { return read_journal(path_, owner, refused_); }
+  JournalContent read(const JournalOwner& owner) {
+    refused_.clear();
+    return read_journal(path_, owner, refused_);
+  }
 
   test::TemporaryFolder folder_;
   std::string path_ = folder_.path("p.json.partial.jsonl");

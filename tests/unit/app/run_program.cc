@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,6 +28,8 @@ std::string content_of(const std::string& path) {
                          const std::string& err) {
   const int out_file = out.empty() ? -1 : ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err_file = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  // The tests may run under nohup or in a shell's background; the program is asked without.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
   out.empty() ? ::close(STDOUT_FILENO) : ::dup2(out_file, STDOUT_FILENO);
   ::dup2(err_file, STDERR_FILENO);
   std::vector<char*> argv;
