@@ -7,6 +7,7 @@ import { paint_of } from "./paint";
 import type { RankedLayout, Report } from "./report";
 import { base_option, category_axis, is_narrow, legend, legend_height, value_axis, type Theme } from "./theme";
 
+const kOneLine = 58; // characters beside a bar
 const kMostBars = 20; // the same in reports/html/step_time.cc, and:
 const kSeen = 1e-4; // of a step: less is no part of a bar that is seen
 
@@ -20,6 +21,8 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
   const ranked = report.ranked.slice(0, Math.min(report.top, kMostBars));
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
+  const names = ranked.map((layout) => (narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`));
+  const wrapped = names.some((name) => name.length > kOneLine);
   const series = terms.map((name) => ({
     name: spoken(name),
     type: "bar",
@@ -30,7 +33,7 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
   }));
   const top = legend_height(terms.map(spoken), width);
   return {
-    height: 26 * ranked.length + 70 + top,
+    height: (wrapped ? 36 : 26) * ranked.length + 70 + top,
     option: {
       ...base_option(theme),
       legend: legend(theme),
@@ -43,9 +46,9 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
       },
       xAxis: value_axis(theme, "step time, s"),
       yAxis: {
-        ...category_axis(theme, ranked.map((layout) => (narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`))),
+        ...category_axis(theme, names),
         inverse: true,
-        axisLabel: { color: theme.text, width: 420, overflow: "break" },
+        axisLabel: { color: theme.text, width: 420, lineHeight: 14, overflow: "break" },
       },
       series,
     },
