@@ -27,7 +27,7 @@ namespace meshwright::planner {
 struct ParallelSizes {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, data = 1;
   RankOrder rank_order = Layout{}.rank_order;
-  Layout defaults;  // the framework's
+  Layout defaults{};  // the framework's
 };
 
 // Throws InputError when the space holds a value that its field cannot have.
