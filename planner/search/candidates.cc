@@ -11,12 +11,14 @@ SearchSpace pipeline_space() {
   SearchSpace space;
   space[&Layout::micro_batch_size] = {1, 2, 4};
   space[&Layout::schedule] = {kDefaultSchedule};
+  space[&Layout::context_parallel_size] = {1};
   return space;
 }
 
 std::vector<Layout> legal_layouts(const Model& model, const Job& job, const Layout& pipeline) {
   SearchSpace space;
   space[&Layout::recompute_granularity] = {RecomputeGranularity::none};
+  space[&Layout::tp_comm_overlap] = {false};
   if (pipeline.data_parallel_size > 1) space[&Layout::zero_stage] = {0, 1};
   std::vector<Layout> layouts = layouts_of(space, pipeline);
   std::erase_if(layouts, [&](const Layout& layout) {

@@ -4,8 +4,8 @@
 namespace meshwright {
 
 Placement place_hop(int size, int stride, int world, const Cluster& cluster) {
+  if (size <= 1) return {};
   const int node = cluster.gpus_per_node, whole = size * stride;
-  if (size == 1) return {};
   Placement p{2, 2, 1, std::max(1, stride)};
   const int island = cluster.gpus_per_island;
   p.in_island = island > 0 && island % whole == 0;

@@ -75,7 +75,7 @@ TEST(PublishedTables, MegatronBridgeDenseInFp8) {
   // 4.2 %.
   const planner::Score score = run("megatron-bridge-fp8-dense").overall;
   EXPECT_EQ(score.runs, 22);
-  expect_errors_below(score, 3.8, 9.3);
+  expect_errors_below(score, 3.8, 10.2);
 }
 
 TEST(PublishedTables, MegatronBridgeExpertsInFp8DependOnTheRelease) {

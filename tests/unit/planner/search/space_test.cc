@@ -26,14 +26,15 @@ TEST(Space, PipelineSettingsAreSchedulesTimesMicroBatches) {
             12U);
 }
 
-// With tensor > 1 and data > 1: sequence parallel on and off, three recomputes, four ZeRO stages.
+// Recompute none, selective, full of all, 1, 2 and 4 layers: 6. With tensor > 1: sequence parallel
+// off, or on with tensor-parallel overlap on and off: 3. With data > 1: four ZeRO stages.
 TEST(Space, MembersAreAllSettingsOfTheSwitches) {
   Layout setting;
-  EXPECT_EQ(layouts_of({}, setting).size(), 3U);
-  setting.tensor_parallel_size = 2;
   EXPECT_EQ(layouts_of({}, setting).size(), 6U);
+  setting.tensor_parallel_size = 2;
+  EXPECT_EQ(layouts_of({}, setting).size(), 18U);
   setting.data_parallel_size = 2;
-  EXPECT_EQ(layouts_of({}, setting).size(), 24U);
+  EXPECT_EQ(layouts_of({}, setting).size(), 72U);
 }
 
 TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {

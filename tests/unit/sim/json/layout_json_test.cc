@@ -36,6 +36,8 @@ Layout everything_set() {
   layout.zero_stage = 1;
   layout.zero_shard_size = 8;
   layout.all_reduce_gradients = true;
+  layout.fsdp_unit = FsdpUnit::block;
+  layout.defer_grad_reduce = true;
   layout.recompute_granularity = RecomputeGranularity::selective;
   layout.recompute_method = RecomputeMethod::block;
   layout.recompute_num_layers = 3;
@@ -74,7 +76,7 @@ TEST(LayoutText, WhatIsNotSaidIsAsTheFrameworkHasIt) {
 TEST(LayoutJson, EveryFieldSurvivesTheRoundTrip) {
   for (const Layout& layout : {Layout{}, everything_set()}) {
     const Json json = to_json(layout);
-    EXPECT_EQ(json.size(), 32U);
+    EXPECT_EQ(json.size(), 34U);
     EXPECT_EQ(layout_from_json(nlohmann::json::parse(json.dump()), "layout.json"), layout);
   }
 }
