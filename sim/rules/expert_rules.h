@@ -47,8 +47,9 @@ inline constexpr RuleRow kExpertRules[]{
      .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
        if (!in.model.moe) return std::nullopt;
-       return must_divide(l.tensor_parallel_size * l.data_parallel_size * l.context_parallel_size,
-                          std::int64_t{expert_tensor_size(l)} * l.expert_parallel_size);
+       return must_divide(
+           std::int64_t{l.tensor_parallel_size} * l.data_parallel_size * l.context_parallel_size,
+           std::int64_t{expert_tensor_size(l)} * l.expert_parallel_size);
      },
      .requirement = "tensor x data x context size must be a multiple of expert tensor x expert "
                     "size.",

@@ -65,8 +65,8 @@ std::optional<Violation> first_broken(const RuleInput& in) {
 }
 
 // For the parts that read no model or no job.
-const Model kNoModel;
-const Job kNoJob;
+const Model no_model;
+const Job no_job;
 
 }  // namespace
 
@@ -87,12 +87,12 @@ std::optional<Violation> check_sizes(const Model& model, const Job& job, const L
 }
 
 std::optional<Violation> check_data_switches(const Layout& layout) {
-  return first_broken<RulePart::data_switches>({kNoModel, kNoJob, layout});
+  return first_broken<RulePart::data_switches>({no_model, no_job, layout});
 }
 
 std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout,
                                               const Devices& devices) {
-  return first_broken<RulePart::stage_switches>({model, kNoJob, layout, devices});
+  return first_broken<RulePart::stage_switches>({model, no_job, layout, devices});
 }
 
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,

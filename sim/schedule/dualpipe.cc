@@ -28,20 +28,21 @@ int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages + 1; }
 
 }  // namespace
 
-extern constinit const ScheduleTraits kDualPipe{.schedule = PipelineSchedule::dualpipe,
-                                                .placement = ChunkPlacement::mirrored,
-                                                .fewest_chunks = 2,
-                                                .most_chunks = 2,
-                                                .fewest_stages = 2,
-                                                .stages_multiple_of = 2,
-                                                .fewest_micro_batches = {.per_stage = 2, .more = 0},
-                                                .micro_batches_multiple_of = 2,
-                                                .splits_backward = true,
-                                                .fullest_at_an_end = false,
-                                                .program = program,
-                                                .bubble = bubble,
-                                                .total = busiest_and_bubble,
-                                                .sends = sends,
-                                                .peak = peak};
+extern constinit const ScheduleTraits dualpipe_traits{
+    .schedule = PipelineSchedule::dualpipe,
+    .placement = ChunkPlacement::mirrored,
+    .fewest_chunks = 2,
+    .most_chunks = 2,
+    .fewest_stages = 2,
+    .stages_multiple_of = 2,
+    .fewest_micro_batches = {.per_stage = 2, .more = 0},
+    .micro_batches_multiple_of = 2,
+    .splits_backward = true,
+    .fullest_at_an_end = false,
+    .program = program,
+    .bubble = bubble,
+    .total = busiest_and_bubble,
+    .sends = sends,
+    .peak = peak};
 
 }  // namespace meshwright

@@ -36,7 +36,7 @@ int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages + 
 
 }  // namespace
 
-extern constinit const ScheduleTraits kDualPipeV{
+extern constinit const ScheduleTraits dualpipe_v_traits{
     .schedule = PipelineSchedule::dualpipe_v,
     .placement = ChunkPlacement::folded,
     .fewest_chunks = 2,

@@ -23,12 +23,12 @@ int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.micro_batches
 
 }  // namespace
 
-extern constinit const ScheduleTraits kGpipe{.schedule = PipelineSchedule::gpipe,
-                                             .holds_all_micro_batches = true,
-                                             .program = program,
-                                             .bubble = unsplit_bubble,
-                                             .total = total,
-                                             .sends = sends_of_a_line,
-                                             .peak = peak};
+extern constinit const ScheduleTraits gpipe_traits{.schedule = PipelineSchedule::gpipe,
+                                                   .holds_all_micro_batches = true,
+                                                   .program = program,
+                                                   .bubble = unsplit_bubble,
+                                                   .total = total,
+                                                   .sends = sends_of_a_line,
+                                                   .peak = peak};
 
 }  // namespace meshwright

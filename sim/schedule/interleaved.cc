@@ -23,16 +23,16 @@ int peak(const PipelineSizes& sizes, int stage) {
 
 }  // namespace
 
-extern constinit const ScheduleTraits kInterleaved{.schedule = PipelineSchedule::interleaved,
-                                                   .fewest_chunks = 2,
-                                                   .most_chunks = ScheduleTraits::kAnyNumber,
-                                                   .groups_of_stages = true,
-                                                   .overlaps_sends = true,
-                                                   .searched_by_default = true,
-                                                   .program = program,
-                                                   .bubble = unsplit_bubble,
-                                                   .total = busiest_and_bubble,
-                                                   .sends = sends_of_a_line,
-                                                   .peak = peak};
+extern constinit const ScheduleTraits interleaved_traits{.schedule = PipelineSchedule::interleaved,
+                                                         .fewest_chunks = 2,
+                                                         .most_chunks = ScheduleTraits::kAnyNumber,
+                                                         .groups_of_stages = true,
+                                                         .overlaps_sends = true,
+                                                         .searched_by_default = true,
+                                                         .program = program,
+                                                         .bubble = unsplit_bubble,
+                                                         .total = busiest_and_bubble,
+                                                         .sends = sends_of_a_line,
+                                                         .peak = peak};
 
 }  // namespace meshwright

@@ -74,12 +74,12 @@ int peak(const PipelineSizes& sizes, int stage) {
 
 }  // namespace
 
-extern constinit const ScheduleTraits kOneFOneB{.schedule = PipelineSchedule::one_f_one_b,
-                                                .searched_by_default = true,
-                                                .program = program,
-                                                .bubble = unsplit_bubble,
-                                                .total = total,
-                                                .sends = sends_of_a_line,
-                                                .peak = peak};
+extern constinit const ScheduleTraits one_f_one_b_traits{.schedule = PipelineSchedule::one_f_one_b,
+                                                         .searched_by_default = true,
+                                                         .program = program,
+                                                         .bubble = unsplit_bubble,
+                                                         .total = total,
+                                                         .sends = sends_of_a_line,
+                                                         .peak = peak};
 
 }  // namespace meshwright

@@ -21,12 +21,13 @@ int sends_of_a_line(int stage, int stages, int chunks);
 struct StagesWork {
   double busiest = 0.0, sum = 0.0;
 };
-StagesWork stages_work(const ScheduleTraits& schedule, const PipelineLoad& load, int micro_batches);
-double average_bubble(const ScheduleTraits& schedule, const PipelineLoad& load);
+StagesWork stages_work(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
+                       int micro_batches);
+double average_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline);
 
 // The busiest stage's work and the bubble of the average chunk: exact for equal stages, an
 // approximation otherwise.
-Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& load,
+Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
                            int micro_batches);
 
 // One stage's seconds a micro-batch, the transfers that it waits for included.

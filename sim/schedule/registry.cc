@@ -4,10 +4,11 @@
 namespace meshwright {
 
 // Each stands in the file of its name.
-extern const ScheduleTraits kGpipe, kOneFOneB, kInterleaved, kZbH1, kZbH2, kZbV, kDualPipe,
-    kDualPipeV;
+extern const ScheduleTraits gpipe_traits, one_f_one_b_traits, interleaved_traits, zb_h1_traits,
+    zb_h2_traits, zb_v_traits, dualpipe_traits, dualpipe_v_traits;
 
 constinit const std::array<const ScheduleTraits*, kPipelineScheduleNames.size()> pipeline_schedules{
-    &kGpipe, &kOneFOneB, &kInterleaved, &kZbH1, &kZbH2, &kZbV, &kDualPipe, &kDualPipeV};
+    &gpipe_traits, &one_f_one_b_traits, &interleaved_traits, &zb_h1_traits,
+    &zb_h2_traits, &zb_v_traits,        &dualpipe_traits,    &dualpipe_v_traits};
 
 }  // namespace meshwright

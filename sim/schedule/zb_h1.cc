@@ -22,14 +22,15 @@ int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages; }
 
 }  // namespace
 
-extern constinit const ScheduleTraits kZbH1{.schedule = PipelineSchedule::zb_h1,
-                                            .fewest_stages = 2,
-                                            .fewest_micro_batches = {.per_stage = 1, .more = 0},
-                                            .splits_backward = true,
-                                            .program = program,
-                                            .bubble = bubble,
-                                            .total = busiest_and_bubble,
-                                            .sends = sends_of_a_line,
-                                            .peak = peak};
+extern constinit const ScheduleTraits zb_h1_traits{
+    .schedule = PipelineSchedule::zb_h1,
+    .fewest_stages = 2,
+    .fewest_micro_batches = {.per_stage = 1, .more = 0},
+    .splits_backward = true,
+    .program = program,
+    .bubble = bubble,
+    .total = busiest_and_bubble,
+    .sends = sends_of_a_line,
+    .peak = peak};
 
 }  // namespace meshwright

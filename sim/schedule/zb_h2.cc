@@ -23,14 +23,15 @@ int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages - 
 
 }  // namespace
 
-extern constinit const ScheduleTraits kZbH2{.schedule = PipelineSchedule::zb_h2,
-                                            .fewest_stages = 2,
-                                            .fewest_micro_batches = {.per_stage = 2, .more = -1},
-                                            .splits_backward = true,
-                                            .program = program,
-                                            .bubble = bubble,
-                                            .total = busiest_and_bubble,
-                                            .sends = sends_of_a_line,
-                                            .peak = peak};
+extern constinit const ScheduleTraits zb_h2_traits{
+    .schedule = PipelineSchedule::zb_h2,
+    .fewest_stages = 2,
+    .fewest_micro_batches = {.per_stage = 2, .more = -1},
+    .splits_backward = true,
+    .program = program,
+    .bubble = bubble,
+    .total = busiest_and_bubble,
+    .sends = sends_of_a_line,
+    .peak = peak};
 
 }  // namespace meshwright

@@ -52,17 +52,18 @@ int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages; }
 
 }  // namespace
 
-extern constinit const ScheduleTraits kZbV{.schedule = PipelineSchedule::zb_v,
-                                           .placement = ChunkPlacement::folded,
-                                           .fewest_chunks = 2,
-                                           .most_chunks = 2,
-                                           .fewest_stages = 2,
-                                           .fewest_micro_batches = {.per_stage = 2, .more = 0},
-                                           .splits_backward = true,
-                                           .program = program,
-                                           .bubble = bubble,
-                                           .total = busiest_and_bubble,
-                                           .sends = sends,
-                                           .peak = peak};
+extern constinit const ScheduleTraits zb_v_traits{
+    .schedule = PipelineSchedule::zb_v,
+    .placement = ChunkPlacement::folded,
+    .fewest_chunks = 2,
+    .most_chunks = 2,
+    .fewest_stages = 2,
+    .fewest_micro_batches = {.per_stage = 2, .more = 0},
+    .splits_backward = true,
+    .program = program,
+    .bubble = bubble,
+    .total = busiest_and_bubble,
+    .sends = sends,
+    .peak = peak};
 
 }  // namespace meshwright
