@@ -68,19 +68,29 @@ reports::Origin Call::origin() const {
   return {.tool_version = kVersion, .command = text(), .inputs = {}};
 }
 
+namespace {
+
+// CLI11 names the option before what is wrong with its value.
+std::string blank(const std::string& path) {
+  const bool says_something = path.find_first_not_of(" \t\r\n") != std::string::npos;
+  return says_something ? "" : "must name a file or a shipped record, is blank";
+}
+
+}  // namespace
+
 CLI::Option* Command::reads(const std::string& name, std::string& path, const std::string& help,
                             const std::string& folder) {
   also_reads(name, [&path, folder] { return std::vector{find_config(path, folder)}; });
   if (folder == kClusters) {
     also_reads(name + kInside, [&path] { return files_in_cluster(path); });
   }
-  return options_->add_option(name, path, help);
+  return options_->add_option(name, path, help)->check(blank);
 }
 
 CLI::Option* Command::reads(const std::string& name, std::vector<std::string>& paths,
                             const std::string& help) {
   also_reads(name, [&paths] { return paths; });
-  return options_->add_option(name, paths, help);
+  return options_->add_option(name, paths, help)->check(blank);
 }
 
 CLI::Option* Command::writes(const std::string& name, std::string& path, const std::string& help) {

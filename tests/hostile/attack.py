@@ -167,7 +167,8 @@ class Attacker:
         named = [attacked.name.encode()]
         if attack.name in inputs.NAMES:
             name = rng.choice(inputs.NAMES[attack.name])
-            named = [as_shown(name), b"is required", b"argument "]  # an empty name, one that is not UTF-8
+            # An empty name, one that is not UTF-8, also inside another file.
+            named = [as_shown(name), b"is required", b"argument ", b"outer.json", *self.refused_option(question)]
             return self.words(question.command, folder, name), named
         if attack.name in inputs.FILES:
             inputs.FILES[attack.name](attacked, good, rng)
