@@ -27,12 +27,11 @@ Table accuracy_table(const std::vector<AccuracyResult>& results) {
   for (const AccuracyResult& result : results) {
     const planner::Score& score = result.score;
     table.rows.push_back(
-        {result.row.name, result.framework.empty() ? "none" : result.framework,
-         result.fitted_on ? "yes" : "no", static_cast<double>(score.runs), score.mean_ape_percent,
-         score.median_ape_percent, score.max_ape_percent, score.bias_percent,
-         cell(score.kendall_tau), cell(score.top1_regret_percent_mean),
-         cell(score.memory_median_ape_percent), cell(score.interval_coverage_percent),
-         cell(result.row.limits.mean_error)});
+        {result.row.name, result.framework, result.fitted_on ? "yes" : "no",
+         static_cast<double>(score.runs), score.mean_ape_percent, score.median_ape_percent,
+         score.max_ape_percent, score.bias_percent, cell(score.kendall_tau),
+         cell(score.top1_regret_percent_mean), cell(score.memory_median_ape_percent),
+         cell(score.interval_coverage_percent), cell(result.row.limits.mean_error)});
   }
   return table;
 }

@@ -14,7 +14,7 @@ namespace meshwright::reports {
 struct AccuracyResult {
   planner::AccuracyRow row;
   planner::Score score;
-  std::string framework;   // that the runs were predicted with
+  std::string framework;   // that the runs were predicted with, each once
   bool fitted_on = false;  // scalars of that framework were fitted on this set
 };
 

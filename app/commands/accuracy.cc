@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "app/command.h"
 #include "app/commands/commands.h"
@@ -60,12 +62,15 @@ reports::AccuracyResult result_of(const planner::AccuracyRow& row, const std::st
   if (!row.framework.empty()) where.framework = load_framework(row.framework);
   const planner::MeasuredSet set = planner::runs_of(row, load_measurements(file, where));
   reports::AccuracyResult result{row, planner::backtest(set).overall, {}, false};
+  const std::string stem = fs::path(row.set).stem().string();
+  std::set<std::string> frameworks;
   for (const planner::MeasuredRun& run : set.runs) {
-    const std::vector<std::string>& fitted = run.cluster.framework.fit.sets;
-    const std::string stem = fs::path(row.set).stem().string();
+    const Framework& framework = run.cluster.framework;
+    const std::vector<std::string>& fitted = framework.fit.sets;
     if (std::find(fitted.begin(), fitted.end(), stem) != fitted.end()) result.fitted_on = true;
-    result.framework = run.cluster.framework.name;
+    frameworks.insert(framework.name.empty() ? "none" : framework.name);
   }
+  result.framework = fmt::format("{}", fmt::join(frameworks, ", "));
   return result;
 }
 

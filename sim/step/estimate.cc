@@ -22,12 +22,7 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
-// What no term holds, one standard deviation of a step. Software that nobody named: published sets
-// that are predicted without their framework's file are 0 to 39 % too fast in the mean, half of
-// them 14 % and more (docs/validation). Experts: 48 published runs are off by 30 % in the mean.
-constexpr double kUnknownSoftwareSpread = 0.25;
-constexpr double kExpertsSpread = 0.3;
-
+// What no term holds, one standard deviation of a step.
 double unexplained_spread(const Model& model, const Cluster& cluster) {
   const bool unknown = cluster.framework.name.empty() && cluster.device.kind == DeviceKind::gpu;
   const double software = unknown ? kUnknownSoftwareSpread : cluster.framework.relative_spread;
