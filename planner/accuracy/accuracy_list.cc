@@ -14,20 +14,23 @@ namespace {
 constexpr std::size_t kMostRows = 1'000;
 constexpr std::string_view kSchema = "meshwright.accuracy/1";
 
-std::optional<double> optional_percent(ObjectReader& reader, const char* key) {
+std::optional<double> optional_limit(ObjectReader& reader, const char* key,
+                                     const NumberRange& range = {0.0, 1000.0}) {
   if (!reader.has(key)) return std::nullopt;
-  return reader.required_number(key, {0.0, 1000.0});
+  return reader.required_number(key, range);
 }
 
 AccuracyLimits read_limits(ObjectReader& row) {
   AccuracyLimits limits;
   if (!row.has("limits")) return limits;
   ObjectReader reader = row.required_object("limits");
-  limits.mean_error = optional_percent(reader, "mean_error_percent");
-  limits.median_error = optional_percent(reader, "median_error_percent");
-  limits.memory_error = optional_percent(reader, "memory_error_percent");
-  limits.regret = optional_percent(reader, "regret_percent");
-  limits.inside_interval = optional_percent(reader, "inside_interval_percent");
+  limits.mean_error = optional_limit(reader, "mean_error_percent");
+  limits.median_error = optional_limit(reader, "median_error_percent");
+  limits.worst_error = optional_limit(reader, "worst_error_percent");
+  limits.memory_error = optional_limit(reader, "memory_error_percent");
+  limits.regret = optional_limit(reader, "regret_percent");
+  limits.inside_interval = optional_limit(reader, "inside_interval_percent");
+  limits.kendall_tau = optional_limit(reader, "kendall_tau", {-1.0, 1.0});
   reader.finish();
   return limits;
 }
@@ -83,6 +86,7 @@ MeasuredSet runs_of(const AccuracyRow& row, MeasuredSet set) {
 
 std::vector<std::string> past_limits(const AccuracyLimits& limits, const Score& score) {
   std::vector<std::string> past;
+  if (score.runs == 0) return {"no run could be predicted"};
   const auto check = [&past](const char* what, std::optional<double> value,
                              std::optional<double> most) {
     if (!most) return;
@@ -92,12 +96,17 @@ std::vector<std::string> past_limits(const AccuracyLimits& limits, const Score& 
   };
   check("mean error", score.mean_ape_percent, limits.mean_error);
   check("median error", score.median_ape_percent, limits.median_error);
+  check("worst error", score.max_ape_percent, limits.worst_error);
   check("memory error", score.memory_median_ape_percent, limits.memory_error);
   check("regret", score.top1_regret_percent_mean, limits.regret);
   const double inside = score.interval_coverage_percent.value_or(0.0);
   if (limits.inside_interval && inside < *limits.inside_interval) {
     past.push_back(fmt::format("{:.3g} % inside the interval, of at least {:.3g} %", inside,
                                *limits.inside_interval));
+  }
+  const double tau = score.kendall_tau.value_or(-1.0);
+  if (limits.kendall_tau && tau < *limits.kendall_tau) {
+    past.push_back(fmt::format("tau {:.3g} of at least {:.3g}", tau, *limits.kendall_tau));
   }
   return past;
 }

@@ -12,10 +12,10 @@
 
 namespace meshwright::planner {
 
-// In per cent. A limit that is not stated is not asked for.
+// In per cent, but for tau. A limit that is not stated is not asked for.
 struct AccuracyLimits {
-  std::optional<double> mean_error, median_error, memory_error, regret;  // at most
-  std::optional<double> inside_interval;                                 // at least
+  std::optional<double> mean_error, median_error, worst_error, memory_error, regret;  // at most
+  std::optional<double> inside_interval, kendall_tau;                                 // at least
 };
 
 struct AccuracyRow {

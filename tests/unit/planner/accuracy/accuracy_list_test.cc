@@ -35,6 +35,7 @@ TEST(AccuracyList, ARowTakesItsGroupsAndItsSequenceLengths) {
 
 TEST(AccuracyList, PastALimitIsSaidWithBothNumbers) {
   Score score;
+  score.runs = 1;
   score.mean_ape_percent = 9.0;
   score.interval_coverage_percent = 80.0;
   const AccuracyLimits limits = read(R"([{"name": "n", "set": "s.json",
@@ -48,6 +49,24 @@ TEST(AccuracyList, PastALimitIsSaidWithBothNumbers) {
   score.mean_ape_percent = 8.0;
   score.interval_coverage_percent = 85.0;
   EXPECT_TRUE(past_limits(limits, score).empty());
+  EXPECT_FALSE(past_limits(limits, Score{}).empty());
+}
+
+TEST(AccuracyList, TauAndTheWorstRunHaveLimits) {
+  Score score;
+  score.runs = 2;
+  score.max_ape_percent = 5.0;
+  score.kendall_tau = 0.5;
+  AccuracyLimits limits;
+  limits.worst_error = 5.0;
+  limits.kendall_tau = 0.5;
+  EXPECT_TRUE(past_limits(limits, score).empty());
+  limits.worst_error = 4.0;
+  limits.kendall_tau = 0.6;
+  const auto past = past_limits(limits, score);
+  ASSERT_EQ(past.size(), 2U);
+  EXPECT_EQ(past[0], "worst error 5 % of at most 4 %");
+  EXPECT_EQ(past[1], "tau 0.5 of at least 0.6");
 }
 
 TEST(AccuracyList, AnUnknownKeyIsRefused) {
