@@ -11,12 +11,10 @@
 #include "app/point_journal.h"
 #include "app/profile_files.h"
 #include "app/program.h"
+#include "app/rank_machine.h"
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
-#include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
-#include "calibrate/launch/rank_progress.h"
-#include "calibrate/launch/reporting_communicator.h"
 #include "calibrate/profile/drift.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
@@ -137,9 +135,8 @@ class Chronicle {
   Progress progress_;
 };
 
-void calibrate_machine(const CalibrationRun& run, calibrate::Backend& compute_backend,
-                       calibrate::Backend& network, calibrate::Compute& compute,
-                       calibrate::Communicator& world) {
+void calibrate_machine(const CalibrationRun& run, RankMachine& machine) {
+  auto& [compute_backend, network, compute, world] = machine;
   const JournalOwner owner{compute.describe().name, run.backend, calibrate::hosts_of(world)};
   calibrate::CalibrationOptions options = run.options;
   calibrate::CalibrationEvents events;
@@ -194,26 +191,14 @@ std::string partial_file(const std::string& out) {
 }
 
 int run_calibration_rank(const CalibrationRun& run, const calibrate::RankPlace& place, bool ours) {
-  calibrate::report_progress(place, run.rank_timeout);
-  calibrate::Backend& compute_backend = calibrate::open_backend(run.backend);
-  const std::string reason = compute_backend.unavailable();
-  if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
-  const auto compute = compute_backend.make_compute(place.local_rank);
-  calibrate::Backend& network =
-      calibrate::open_backend(calibrate::communication_module(run.backend, place.size));
-  calibrate::begin_operation({.name = "start of MPI", .slow = seconds(60), .waits = true});
-  const auto world = calibrate::reporting(network.make_world(*compute));
-  try {
-    if (!run.check.empty()) {
-      if (check_machine(run, *compute, *world)) return kDone;
-      return ours ? kRankSawDrift : kGateFailed;
+  return on_rank_machine(run.backend, place, run.rank_timeout, [&](RankMachine& machine) {
+    if (run.check.empty()) {
+      calibrate_machine(run, machine);
+      return kDone;
     }
-    calibrate_machine(run, compute_backend, network, *compute, *world);
-  } catch (const std::exception& error) {
-    say("{}\n", calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
-    world->abort(kSystemFailure);
-  }
-  return kDone;
+    if (check_machine(run, machine.compute, machine.world)) return kDone;
+    return ours ? kRankSawDrift : kGateFailed;
+  });
 }
 
 }  // namespace meshwright::app

@@ -8,12 +8,10 @@
 
 #include "app/output_file.h"
 #include "app/program.h"
+#include "app/rank_machine.h"
 #include "app/terminal.h"
 #include "app/trial_trace.h"
 #include "calibrate/backends/backend.h"
-#include "calibrate/launch/rank_failure.h"
-#include "calibrate/launch/rank_progress.h"
-#include "calibrate/launch/reporting_communicator.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -97,22 +95,10 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
 }  // namespace
 
 int run_trial_rank(const TrialRun& run, const calibrate::RankPlace& place) {
-  calibrate::report_progress(place, run.rank_timeout);
-  calibrate::Backend& compute_backend = calibrate::open_backend(run.backend);
-  const std::string reason = compute_backend.unavailable();
-  if (!reason.empty()) throw SystemError("backend " + run.backend + ": " + reason);
-  const auto compute = compute_backend.make_compute(place.local_rank);
-  calibrate::Backend& network =
-      calibrate::open_backend(calibrate::communication_module(run.backend, place.size));
-  calibrate::begin_operation({.name = "start of MPI", .slow = seconds(60), .waits = true});
-  const auto world = calibrate::reporting(network.make_world(*compute));
-  try {
-    run_layouts(run, *compute, *world);
-  } catch (const std::exception& error) {
-    say("{}\n", calibrate::rank_failure_line(world->rank(), world->host(), error.what()));
-    world->abort(kSystemFailure);
-  }
-  return kDone;
+  return on_rank_machine(run.backend, place, run.rank_timeout, [&](RankMachine& machine) {
+    run_layouts(run, machine.compute, machine.world);
+    return kDone;
+  });
 }
 
 }  // namespace meshwright::app

@@ -78,8 +78,10 @@ class Calibrator {
       const MeasuredPoint& task = tasks[next.point];
       if (world_.rank() == 0) events_.progress(finished++, tasks.size(), used(), task.label());
       const double before = used();
-      profile.points.push_back(measured(task, next.limit));
-      budget.done(next.point, used() - before, true);
+      const std::optional<MeasuredPoint> point = measured(task, next.limit);
+      budget.done(next.point, used() - before, point.has_value());
+      if (!point) continue;
+      profile.points.push_back(*point);
       if (world_.rank() == 0) events_.point(profile.points.back(), used());
     }
     if (!options_.only) profile.not_measured = not_measured(tasks, profile.points);
@@ -104,10 +106,10 @@ class Calibrator {
     if (options_.only) return *options_.only;
     return planned_points(
         options_.workload, shapes_,
-        {.memory = device_.memory,
+        {.memory = device_.free_memory,
          .device = device_.device_kind(),
          .budget_seconds = options_.budget_seconds,
-         .largest_payload = std::min(options_.largest_payload, device_.memory * kMemoryShare),
+         .largest_payload = std::min(options_.largest_payload, device_.free_memory * kMemoryShare),
          .supports = [this](Precision precision) { return compute_.supports(precision); }});
   }
 
@@ -193,12 +195,17 @@ class Calibrator {
     return options;
   }
 
-  MeasuredPoint measured(const MeasuredPoint& task, double limit) {
+  // Empty, on all ranks, where one of them has not the memory.
+  std::optional<MeasuredPoint> measured(const MeasuredPoint& task, double limit) {
     if (task.kind == PointKind::overlap) return measured_overlap(task, limit);
     MeasuredPoint point = task;
     const Operation operation = operation_of(task);
     begin_operation(operation);
-    const std::unique_ptr<Bench> bench = bench_for(task);
+    std::unique_ptr<Bench> bench;
+    if (!have_memory([&] { bench = bench_for(task); })) {
+      note(fmt::format("{}: not measured, a device has not enough free memory", task.label()));
+      return std::nullopt;
+    }
     begin_operation(operation);
     check(bench.get());
     const MeasureOptions options = limited(limit);
@@ -214,6 +221,18 @@ class Calibrator {
     }
     note_noise(point);
     return point;
+  }
+
+  // Collective, as what is made has to be.
+  template <typename Make>
+  bool have_memory(const Make& make) {
+    double lacking = 0.0;
+    try {
+      make();
+    } catch (const OutOfMemory&) {
+      lacking = 1.0;
+    }
+    return world_.host_max(lacking) == 0.0;
   }
 
   MeasuredPoint measured_overlap(const MeasuredPoint& task, double limit) {

@@ -325,7 +325,8 @@ std::vector<Bytes> payloads(Bytes largest) {
 }
 
 Bytes whole_payload(Bytes payload, int group_size) {
-  const auto per_rank = static_cast<std::int64_t>(payload.value()) / 4 / group_size;
+  const auto per_rank =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(payload.value()) / 4 / group_size);
   return bytes(4.0 * static_cast<double>(per_rank * group_size));
 }
 

@@ -63,7 +63,7 @@ std::vector<GemmVariant> general_gemms(DeviceKind kind);
 // 1 KiB to `largest` in powers of two.
 std::vector<Bytes> payloads(Bytes largest);
 
-// The payload rounded down to whole elements for each rank.
+// The payload rounded down to whole elements for each rank, at least one: 1 KiB is 256 of 4 bytes.
 Bytes whole_payload(Bytes payload, int group_size);
 
 }  // namespace meshwright::calibrate

@@ -41,10 +41,17 @@ struct Options {
   std::string plot;
 };
 
-// A GPU is calibrated alone unless told how many there are; cores share memory, so all of them.
+// Every device: GPUs share links, cores share memory.
 int ranks_to_start(const Options& options) {
   if (options.ranks.ranks > 0) return options.ranks.ranks;
-  return options.ranks.backend == "cpu" ? std::max(2, calibrate::usable_cores()) : 1;
+  const int devices = devices_here(options.ranks);
+  return options.ranks.backend == "cpu" ? std::max(2, devices) : devices;
+}
+
+void say_devices(const Options& options, int ranks) {
+  if (options.ranks.backend == "cpu") return;
+  say("calibrate: {} of {} GPUs of this host; --backend cpu measures its cores\n", ranks,
+      devices_here(options.ranks));
 }
 
 // What the model's layouts over these ranks would run.
@@ -75,10 +82,11 @@ CalibrationRun describe_run(const Options& options, int ranks, const Call& call)
 }
 
 int start(const Options& options, int ranks, const Call& call) {
+  say_devices(options, ranks);
   const double time_limit = 2.0 * parse_duration("--budget", options.budget) + kSlackSeconds;
   const auto begin = std::filesystem::file_time_type::clock::now();
   const auto outcome =
-      start_ranks(options.ranks, ranks, calibrate::this_program(call.arguments), time_limit);
+      start_ranks(options.ranks, ranks, rank_program(options.ranks, call.arguments), time_limit);
   if (outcome.ok()) return kDone;
   if (!options.check.empty() && outcome.exit_code == kRankSawDrift) return kGateFailed;
   return failed_job(outcome, "calibration",
@@ -95,14 +103,18 @@ int ranks_of(const Options& options) {
   return load_profile(options.check).cluster.num_gpus();
 }
 
-int measure(const Options& options, const Call& call) {
+int measure(Options options, const Call& call) {
+  // A check measures what the profile is of.
+  choose_backend(
+      options.ranks,
+      options.check.empty() || load_profile(options.check).cluster.device.kind == DeviceKind::gpu);
   const auto environment = calibrate::process_environment();
   const auto place = calibrate::find_rank_place(environment);
+  if (!place) check_backend(options.ranks.backend);
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
   const CalibrationRun described = describe_run(options, ranks, call);
   if (place) return run_calibration_rank(described, *place, calibrate::started_by_us(environment));
   if (options.check.empty()) check_journal(partial_file(options.out));
-  check_backend(options.ranks.backend);
   return start(options, ranks, call);
 }
 
@@ -174,7 +186,7 @@ void add_calibrate(Commands& commands) {
   CLI::App& flags = command.options();
   add_files(command, options);
   flags.add_option("--budget", options->budget, "Time to measure, such as 90s or 5m");
-  add_rank_options(flags, options->ranks, "one a core, or 1 with cuda");
+  add_rank_options(flags, options->ranks, "one a core, one a GPU with cuda");
   flags
       .add_option("--max-drift", options->max_drift_percent,
                   "Percent that --check allows beside the noise; default: 15")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -35,7 +36,8 @@ void add_rank_options(CLI::App& command, RankOptions& options, const std::string
                               "theirs",
                               default_ranks))
       ->check(CLI::Range(1, 1'000'000).description(""));
-  command.add_option("--backend", options.backend, "cpu (with MPI) or cuda (with NCCL)");
+  command.add_option("--backend", options.backend,
+                     "cpu (with MPI) or cuda (with NCCL); default: cuda where a GPU can be used");
   command.add_option("--mpirun-args", options.mpirun_args,
                      "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
   command.add_option("--rank-timeout", options.timeout,
@@ -56,6 +58,29 @@ double parse_duration(const std::string& option, const std::string& text) {
                      fmt::format("for example {0} 90s or {0} 5m", option));
   }
   return seconds;
+}
+
+void choose_backend(RankOptions& options, bool gpus_wanted) {
+  if (!options.backend.empty()) return;
+  const std::vector<std::string>& built = calibrate::built_modules();
+  const bool has_cuda = std::find(built.begin(), built.end(), "cuda") != built.end();
+  const bool takes_gpus =
+      gpus_wanted && has_cuda && calibrate::open_backend("cuda").unavailable().empty();
+  options.backend = takes_gpus ? "cuda" : "cpu";
+}
+
+int devices_here(const RankOptions& options) {
+  const int devices = calibrate::open_backend(options.backend).num_devices();
+  return devices > 0 ? devices : calibrate::usable_cores();
+}
+
+std::vector<std::string> rank_program(const RankOptions& options,
+                                      std::vector<std::string> arguments) {
+  const bool said = std::any_of(arguments.begin(), arguments.end(), [](const std::string& a) {
+    return a == "--backend" || a.starts_with("--backend=");
+  });
+  if (!said) arguments.insert(arguments.end(), {"--backend", options.backend});
+  return calibrate::this_program(arguments);
 }
 
 void check_backend(const std::string& backend) {
@@ -82,7 +107,8 @@ calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
   const calibrate::LaunchOptions launch{
       .mpirun_arguments = words(options.mpirun_args),
       .time_limit_seconds = time_limit,
-      .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout)};
+      .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout),
+      .core_a_rank = options.backend == "cpu"};
   const int cores = calibrate::usable_cores();
   if (calibrate::stays_on_this_machine(launch.mpirun_arguments)) {
     check_crowding(options, ranks, cores);

@@ -14,8 +14,8 @@ class App;
 namespace meshwright::app {
 
 struct RankOptions {
-  int ranks = 0;  // 0: the command's own default
-  std::string backend = "cpu";
+  int ranks = 0;        // 0: the command's own default
+  std::string backend;  // empty: chosen by choose_backend()
   std::string mpirun_args;
   std::string timeout = "30s";  // without progress of a rank
   bool oversubscribe = false;
@@ -24,6 +24,15 @@ void add_rank_options(CLI::App& command, RankOptions& options, const std::string
 
 // "90", "90s" or "2m", from a second to a day. `option` is named in the message.
 double parse_duration(const std::string& option, const std::string& text);
+
+// Where no --backend was given: the GPUs, where there are any that can be used and `gpus_wanted`,
+// else the cores.
+void choose_backend(RankOptions& options, bool gpus_wanted);
+// Devices of the backend on this host; a rank each. Cores count where it has no devices.
+int devices_here(const RankOptions& options);
+// This program with these arguments, for ranks: on the backend that was chosen.
+std::vector<std::string> rank_program(const RankOptions& options,
+                                      std::vector<std::string> arguments);
 
 // Throws InputError for an unknown backend, SystemError for one that cannot be used here.
 void check_backend(const std::string& backend);

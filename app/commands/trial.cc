@@ -94,7 +94,7 @@ std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top,
   return layouts;
 }
 
-TrialRun describe_run(const Options& options, const Call& call) {
+TrialRun describe_run(Options& options, const Call& call) {
   reports::Origin origin = call.origin();
   reports::PlanFile plan =
       reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
@@ -109,6 +109,8 @@ TrialRun describe_run(const Options& options, const Call& call) {
                      "holds no layout that the trial can run: " +
                          unsupported(plan, plan.layouts.front(), options.trial));
   }
+  // What was calibrated is what is tried.
+  choose_backend(options.ranks, plan.cluster.device.kind == DeviceKind::gpu);
   TrialRun run;
   run.plan = options.plan;
   run.origin = origin;
@@ -124,21 +126,19 @@ TrialRun describe_run(const Options& options, const Call& call) {
   return run;
 }
 
-// No more ranks than the largest of the layouts needs, nor than there are cores. How many GPUs a
-// node has is the user's to say.
+// No more ranks than the largest of the layouts needs, nor than there are devices.
 int ranks_to_start(const RankOptions& options, const TrialRun& run) {
   if (options.ranks > 0) return options.ranks;
-  if (options.backend != "cpu") return 1;
   int needed = 1;
   for (const Layout& layout : run.layouts) needed = std::max(needed, world_size(layout));
-  return std::min(needed, calibrate::usable_cores());
+  return std::min(needed, devices_here(options));
 }
 
 int start(const Options& options, const TrialRun& run, const Call& call) {
   const double each = 2.0 * options.trial.time_limit_seconds + kSlackSeconds;
   const auto begin = std::filesystem::file_time_type::clock::now();
   const auto outcome = start_ranks(options.ranks, ranks_to_start(options.ranks, run),
-                                   calibrate::this_program(call.arguments),
+                                   rank_program(options.ranks, call.arguments),
                                    each * static_cast<double>(run.layouts.size()));
   if (outcome.ok()) return kDone;
   return failed_job(outcome, "trial",
@@ -196,7 +196,7 @@ void add_trial(Commands& commands) {
                  "Also write what each rank did in the last step of each layout, for "
                  "ui.perfetto.dev");
   add_rank_options(command.options(), options->ranks,
-                   "one a core, no more than the layouts need, or 1 with cuda");
+                   "one a core, or one a GPU with cuda, no more than the layouts need");
   command.runs([options](const Call& call) { return run(*options, call); });
 }
 

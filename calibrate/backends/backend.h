@@ -13,6 +13,9 @@
 
 namespace meshwright::calibrate {
 
+// Who brings the ranks together. torchrun says only where rank 0 is.
+enum class Starter { mpi, torchrun };
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -20,11 +23,15 @@ class Backend {
   [[nodiscard]] virtual std::string libraries() const = 0;  // "oneDNN 2.6.3", for --version
   // Empty when the device can be used, else one sentence that says why not (no driver, no device).
   [[nodiscard]] virtual std::string unavailable() const = 0;
+  // Devices that a compute module can use on this host, one a rank; 0: as many ranks as there are
+  // cores.
+  [[nodiscard]] virtual int num_devices() const { return 0; }
   // A compute module's device for this rank; null from a communication module.
   [[nodiscard]] virtual std::unique_ptr<Compute> make_compute(int local_rank) = 0;
   // A communication module's world; initialises the library on the first call. Null from a compute
   // module.
-  [[nodiscard]] virtual std::unique_ptr<Communicator> make_world(Compute& compute) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Communicator> make_world(
+      Compute& compute, Starter starter = Starter::mpi) = 0;
 };
 
 // The names of the backends that were built, in the order cpu, mpi, cuda, nccl (a generated

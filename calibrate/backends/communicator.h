@@ -6,29 +6,24 @@
 // unless they say so.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+
+#include "calibrate/backends/host_ranks.h"
 
 namespace meshwright::calibrate {
 
 enum class Reduction { sum, max };
 
-class Communicator {
+class Communicator : public HostRanks {
  public:
-  Communicator() = default;
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-  virtual ~Communicator() = default;
-
-  [[nodiscard]] virtual int rank() const = 0;
-  [[nodiscard]] virtual int size() const = 0;
-  [[nodiscard]] virtual std::string host() const = 0;  // of this rank
-  // Ranks of the same color form a group, ordered by key. Collective over this communicator.
+  // As split_ranks, of which it is the whole.
   [[nodiscard]] virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
+  [[nodiscard]] std::unique_ptr<HostRanks> split_ranks(int color, int key) final {
+    return split(color, key);
+  }
 
-  virtual void barrier() = 0;
   virtual void all_reduce(float* data, std::int64_t count, Reduction op) = 0;  // in place
   virtual void all_gather(const float* in, float* out, std::int64_t count_per_rank) = 0;
   virtual void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) = 0;  // sum
@@ -51,15 +46,6 @@ class Communicator {
 
   // What the library chose for the last collective ("ring simple"); empty where it does not say.
   [[nodiscard]] virtual std::string chosen_algorithm() const { return ""; }
-
-  // Host-side values, for clocks and decisions; small.
-  virtual void host_broadcast(void* data, std::size_t bytes, int root) = 0;
-  virtual double host_max(double value) = 0;
-  virtual void host_gather(const void* in, void* out,
-                           std::size_t bytes_per_rank) = 0;  // to every rank
-
-  // Ends every rank of the job, now, with this exit code.
-  [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
 }  // namespace meshwright::calibrate

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/base/units.h"
 #include "sim/hardware/device.h"
@@ -23,11 +24,18 @@ struct DeviceDescription {
   [[nodiscard]] DeviceKind device_kind() const {
     return kind == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
   }
-  std::string name;  // the device's own name
-  Bytes memory;      // usable by one rank
+  std::string name;   // the device's own name
+  Bytes memory;       // of one rank
+  Bytes free_memory;  // of it, what other programs leave now
   int num_multiprocessors = 1;
   std::vector<std::pair<std::string, std::string>>
       details;  // driver, libraries, clocks, instruction sets
+};
+
+// A device's memory is full, which may be an answer.
+class OutOfMemory : public SystemError {
+ public:
+  using SystemError::SystemError;
 };
 
 // c[i] = alpha * op(a[i]) * op(b[i]) + beta * c[i], for i < batch, strides in elements.

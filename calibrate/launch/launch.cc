@@ -20,6 +20,7 @@
 
 #include "calibrate/launch/child_process.h"
 #include "calibrate/launch/rank_failure.h"
+#include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_watch.h"
 #include "calibrate/launch/scratch_folder.h"
 #include "sim/base/error.h"
@@ -65,11 +66,6 @@ void note_root_once() {
   fmt::print(stderr, "note: running as root; mpirun is told to allow it\n");
 }
 
-std::string this_host() {
-  std::vector<char> name(256, '\0');
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
-}
-
 LaunchOutcome outcome_of(const ChildEnd& end, const RankFailure& failure, bool stuck) {
   LaunchOutcome outcome;
   outcome.exit_code =
@@ -81,7 +77,7 @@ LaunchOutcome outcome_of(const ChildEnd& end, const RankFailure& failure, bool s
     outcome.cause = "interrupted";
   } else if (outcome.exit_code != 0 || stuck) {
     outcome.rank = failure.rank;
-    outcome.host = failure.host.empty() ? this_host() : failure.host;
+    outcome.host = failure.host.empty() ? host_name() : failure.host;
     outcome.cause = !failure.cause.empty()
                         ? failure.cause
                         : fmt::format("mpirun ended with code {}", outcome.exit_code);
@@ -158,6 +154,17 @@ bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments) {
          });
 }
 
+std::vector<std::string> forwarded_variables(const Environment& environment) {
+  constexpr std::array<std::string_view, 2> kBeginnings{"NCCL_", "MESHWRIGHT_"};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment) {
+    const bool ours = std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                                  [&](std::string_view begin) { return name.starts_with(begin); });
+    if (ours || name == "LD_LIBRARY_PATH") names.push_back(name);
+  }
+  return names;
+}
+
 bool started_by_us(const Environment& environment) { return environment.contains(kStartedByUs); }
 
 std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, int cores,
@@ -166,12 +173,15 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, in
   std::vector<std::string> command = {mpirun, "-np", std::to_string(ranks)};
   const std::vector<std::string> fits = {"--bind-to", "core"};
   const std::vector<std::string> crowded = {"--oversubscribe", "--bind-to", "none"};
-  const auto& binding = ranks <= cores ? fits : crowded;
+  const std::vector<std::string> shared = {"--bind-to", "none"};
+  const auto& own_core = ranks <= cores ? fits : crowded;
+  const auto& binding = options.core_a_rank ? own_core : shared;
   if (options.place_ranks) command.insert(command.end(), binding.begin(), binding.end());
   command.insert(command.end(), {"-x", "OMP_NUM_THREADS"});
   for (const auto& [name, value] : options.environment) {
     command.insert(command.end(), {"-x", name});
   }
+  for (const std::string& name : options.forwarded) command.insert(command.end(), {"-x", name});
   command.insert(command.end(), options.mpirun_arguments.begin(), options.mpirun_arguments.end());
   command.insert(command.end(), program.begin(), program.end());
   return command;
@@ -184,6 +194,7 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
   LaunchOptions ours = options;
   ours.place_ranks = options.place_ranks && !environment_places_ranks();
   ours.environment.emplace_back(kStartedByUs, "1");
+  ours.forwarded = forwarded_variables(process_environment());
   auto environment = rank_environment(ours);
   std::optional<ScratchFolder> sessions, memory;
   if (stays_on_this_machine(options.mpirun_arguments)) {

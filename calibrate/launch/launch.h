@@ -21,9 +21,13 @@ inline constexpr double kGraceSeconds = 8.0;  // from the first sign of a dead r
 struct LaunchOptions {
   std::vector<std::string> mpirun_arguments{};  // added after ours: hosts, mca parameters
   std::vector<std::pair<std::string, std::string>> environment{};  // added for the ranks
-  double time_limit_seconds = 0.0;                                 // 0: none
-  double rank_timeout_seconds = 30.0;  // without progress of a rank; ranks have to report
+  std::vector<std::string> forwarded{};  // variables of this process that the ranks get
+  double time_limit_seconds = 0.0;       // 0: none
+  double rank_timeout_seconds = 30.0;    // without progress of a rank; ranks have to report
   bool place_ranks = true;  // false: nothing is said about cores; mpirun's own settings decide
+  // Each rank has a core to itself. A rank with a GPU needs more: NCCL's proxy threads run beside
+  // its main thread.
+  bool core_a_rank = true;
 };
 
 struct LaunchOutcome {
@@ -45,6 +49,9 @@ bool environment_places_ranks();
 
 // Neither the environment nor these arguments name hosts.
 bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments);
+
+// Variables that the ranks must have on other hosts, too: mpirun hands on what it is told to.
+std::vector<std::string> forwarded_variables(const Environment& environment);
 
 // Whether launch_ranks started this process.
 bool started_by_us(const Environment& environment);

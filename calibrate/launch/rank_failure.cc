@@ -9,10 +9,6 @@
 
 namespace meshwright::calibrate {
 
-std::string rank_failure_line(int rank, const std::string& host, const std::string& cause) {
-  return fmt::format("meshwright: rank {} on {}: {}", rank, host, cause);
-}
-
 void RankFailureReader::read_line(std::string_view line) {
   if (from_rank_) return;
   line = line.substr(0, kLongestRankLine);

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/backends/rank_line.h"
+
 namespace meshwright::calibrate {
 
 struct RankFailure {
@@ -13,9 +15,6 @@ struct RankFailure {
   std::string host;   // empty: mpirun did not say
   std::string cause;  // a sentence without rank and host; empty: no failure was seen
 };
-
-// What a rank prints on stderr before it aborts the job: "meshwright: rank 1 on node7: cause".
-std::string rank_failure_line(int rank, const std::string& host, const std::string& cause);
 
 // Takes stderr line by line. What a rank itself said wins over what mpirun saw of it, and the first
 // rank over those that it took down.

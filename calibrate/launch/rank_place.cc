@@ -14,6 +14,7 @@ struct Launcher {
   const char* rank;
   const char* size;
   const char* local_rank;
+  const char* needs = nullptr;  // a variable without which the others mean nothing
 };
 
 constexpr std::array kLaunchers{
@@ -22,6 +23,7 @@ constexpr std::array kLaunchers{
     Launcher{"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
     Launcher{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
     Launcher{"PMIx", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+    Launcher{kTorchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR"},
 };
 
 std::optional<int> number(const Environment& environment, const std::string& key) {
@@ -48,11 +50,13 @@ std::optional<RankPlace> find_rank_place(const Environment& environment) {
   for (const Launcher& launcher : kLaunchers) {
     const auto rank = number(environment, launcher.rank);
     if (!rank) continue;
+    if (launcher.needs != nullptr && !environment.contains(launcher.needs)) continue;
     const bool is_srun = std::string(launcher.name) == "srun";
     const int size =
         is_srun ? slurm_step_tasks(environment) : number(environment, launcher.size).value_or(0);
     if (is_srun && size <= 1) continue;
-    const int local = number(environment, launcher.local_rank).value_or(*rank);
+    const int local = number(environment, launcher.local_rank)
+                          .value_or(number(environment, "SLURM_LOCALID").value_or(*rank));
     return RankPlace{.rank = *rank, .size = size, .local_rank = local, .launcher = launcher.name};
   }
   return std::nullopt;

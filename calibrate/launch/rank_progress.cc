@@ -14,6 +14,7 @@
 
 #include "calibrate/launch/launch.h"
 #include "calibrate/launch/rank_failure.h"
+#include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_report.h"
 
 namespace meshwright::calibrate {
@@ -44,11 +45,6 @@ std::string operation_text() {
   const double amount = current.amount;
   return fmt::format("{} {}{}", current.is_over ? "after" : "in", current.name.load(),
                      amount > 0.0 ? " of " + size_text(amount) : "");
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown-host";
 }
 
 void print_line(const std::string& line) {

@@ -125,9 +125,10 @@ RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& reco
            Group::data, recorder),
       pipeline(ranks.split(color(at.tensor, layout.tensor_parallel_size, at.data), at.pipeline),
                Group::pipeline, recorder),
-      pipeline_backward(
-          ranks.split(color(at.tensor, layout.tensor_parallel_size, at.data), at.pipeline),
-          Group::pipeline, recorder),
-      embedding(embedding_ranks(layout, at, ranks), Group::embedding, recorder) {}
+      embedding(embedding_ranks(layout, at, ranks), Group::embedding, recorder) {
+  if (!ranks.sends_alone()) return;
+  const int column = color(at.tensor, layout.tensor_parallel_size, at.data);
+  gradients_.emplace(ranks.split(column, at.pipeline), Group::pipeline, recorder);
+}
 
 }  // namespace meshwright::calibrate

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "calibrate/backends/communicator.h"
@@ -58,9 +59,15 @@ struct RankGroups {
   Coordinates at;
   CountedGroup tensor;
   CountedGroup data;
-  CountedGroup pipeline;           // rank in it: the stage
-  CountedGroup pipeline_backward;  // the same ranks: gradients do not queue behind activations
-  CountedGroup embedding;          // first and last stage; other stages are alone in theirs
+  CountedGroup pipeline;   // rank in it: the stage
+  CountedGroup embedding;  // first and last stage; other stages are alone in theirs
+
+  // The stages again, for gradients, which do not queue behind activations; where a send starts
+  // only together with a receive, the same group, or it would never start.
+  [[nodiscard]] CountedGroup& pipeline_backward() { return gradients_ ? *gradients_ : pipeline; }
+
+ private:
+  std::optional<CountedGroup> gradients_;
 };
 
 }  // namespace meshwright::calibrate

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "calibrate/trial/inference_step.h"
 #include "calibrate/trial/samples.h"
 #include "calibrate/trial/trial_step.h"
+#include "sim/layout/stages.h"
+#include "sim/memory/memory.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -76,7 +79,27 @@ std::string unsupported(const Model& model, const Job& job, const Layout& layout
   return inference_unsupported(model, job, layout, decoded);
 }
 
+// Of the rank that has least. A full device would end the job, not this layout alone.
+std::string too_large(Bytes needed, const Compute& compute, Communicator& world) {
+  const Bytes free = bytes(-world.host_max(-compute.describe().free_memory.value()));
+  if (compute.describe().device_kind() == DeviceKind::cpu || needed <= free) return "";
+  return fmt::format("needs {:.1f} GiB as the trial runs it (fp32), {:.1f} GiB are free",
+                     in_gibibytes(needed), in_gibibytes(free));
+}
+
 }  // namespace
+
+Bytes trial_memory(const Model& model, const Job& job, const Layout& layout) {
+  Job run = job;
+  run.precision = run.gradient_precision = Precision::fp32;
+  run.attention_kernel = AttentionKernel::unfused;
+  const std::vector<Stage> stages = pipeline_stages(model, layout);
+  Bytes most;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    most = std::max(most, stage_memory(model, run, layout, stages[s], static_cast<int>(s)).total());
+  }
+  return most;
+}
 
 Observation run_trial(const Model& model, const Job& job, const Layout& layout, Compute& compute,
                       Communicator& world, const TrialOptions& options) {
@@ -98,12 +121,15 @@ Observation run_trial(const Model& model, const Job& job, const Layout& layout, 
   if (o.failure.empty() && !compute.supports(job.precision)) {
     o.failure = fmt::format("{} does not multiply in this precision", compute.describe().name);
   }
-  if (!o.failure.empty()) return o;
-
   Model run_model = model;
   run_model.num_layers = runnable.num_layers;
   Job run_job = job;
   run_job.global_batch_size = runnable.global_batch_size;
+  if (o.failure.empty() && trains) {
+    o.failure = too_large(trial_memory(run_model, run_job, o.run_layout), compute, world);
+  }
+  if (!o.failure.empty()) return o;
+
   const bool takes_part = world.rank() < o.ranks;
   const auto ranks = world.split(takes_part ? 0 : 1, world.rank());
   if (takes_part) (trains ? train_on : infer_on)(*ranks, run_model, run_job, compute, options, o);

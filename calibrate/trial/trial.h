@@ -43,6 +43,10 @@ RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout&
 RunnableLayout runnable_inference_layout(const Model& model, const Job& job, const Layout& layout,
                                          int ranks);
 
+// What one rank of the fullest stage allocates at its peak when this is run: numbers of 4 bytes,
+// attention scores in memory, Adam's two moments and no second copy of the weights.
+Bytes trial_memory(const Model& model, const Job& job, const Layout& layout);
+
 // Why the trial cannot run this model or layout at all; empty when it can.
 std::string trial_unsupported(const Model& model, const Job& job, const Layout& layout);
 std::string inference_unsupported(const Model& model, const Job& job, const Layout& layout,

@@ -138,12 +138,13 @@ void TrialStep::backward(const Instruction& instruction) {
   const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
   Tensor dy;
   if (!model.chunk().head) {
-    dy = receive(groups_.pipeline_backward, "activation gradient receive", next(), next_transfer_);
+    dy =
+        receive(groups_.pipeline_backward(), "activation gradient receive", next(), next_transfer_);
   }
   before_computing();
   Tensor dx = model.backward(instruction.micro_batch, data, std::move(dy));
   if (!model.chunk().embedding) {
-    send(groups_.pipeline_backward, transfer_names::kActivationGradientSend, Phase::backward,
+    send(groups_.pipeline_backward(), transfer_names::kActivationGradientSend, Phase::backward,
          std::move(dx), previous());
   }
 }
@@ -173,7 +174,7 @@ void TrialStep::before_computing() {
 void TrialStep::finish_sends() {
   if (sent_.empty()) return;
   groups_.pipeline.wait_sends();
-  groups_.pipeline_backward.wait_sends();
+  groups_.pipeline_backward().wait_sends();
   sent_.clear();
 }
 

@@ -5,16 +5,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "calibrate/trial/trial.h"
 #include "sim/layout/short_name.h"
+#include "tests/ranks/one_queue_communicator.h"
 
 namespace meshwright::calibrate {
+
+Machine::Machine()
+    : compute(open_backend("cpu").make_compute(0)),
+      world(open_backend("mpi").make_world(*compute)) {
+  const char* network = std::getenv("MESHWRIGHT_TEST_NETWORK");
+  if (network == nullptr) return;
+  EXPECT_STREQ(network, "one_queue");
+  world = std::make_unique<OneQueueCommunicator>(std::move(world));
+}
 
 Machine& machine() {
   static Machine m;
   return m;
+}
+
+bool can_run(const Layout& layout) {
+  return layout.virtual_pipeline_parallel_size == 1 || machine().world->sends_alone();
 }
 
 std::vector<float> downloaded(const float* device, std::int64_t count) {

@@ -25,12 +25,16 @@ inline constexpr double kTolerance = 2e-5;
 inline constexpr double kWeightTolerance = 1e-4;
 inline constexpr StepOptions kOptions{.learning_rate = 1e-3F, .seed = 7, .poison_memory = true};
 
-// The process's device and world, opened once.
+// The process's device and world, opened once: MPI's, or one with NCCL's semantics where
+// MESHWRIGHT_TEST_NETWORK is "one_queue".
 struct Machine {
-  std::unique_ptr<Compute> compute = open_backend("cpu").make_compute(0);
-  std::unique_ptr<Communicator> world = open_backend("mpi").make_world(*compute);
+  Machine();
+  std::unique_ptr<Compute> compute;
+  std::unique_ptr<Communicator> world;
 };
 Machine& machine();
+// Interleaved stages need sends that stand alone.
+bool can_run(const Layout& layout);
 
 struct Tensors {
   std::vector<float> gradient, weight;

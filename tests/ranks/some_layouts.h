@@ -9,7 +9,7 @@
 
 namespace meshwright::calibrate {
 
-// Layouts of exactly this many ranks.
+// Layouts of exactly this many ranks that this network can run.
 inline std::vector<Layout> layouts_of(int ranks) {
   std::vector<Layout> chosen;
   for (const char* text : {"mbs=2",
@@ -63,7 +63,7 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "pp=2,dp=2",
                            "pp=2,dp=2,zero=1,schedule=gpipe"}) {
     const Layout layout = layout_from_text(text);
-    if (world_size(layout) == ranks) chosen.push_back(layout);
+    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
   }
   return chosen;
 }

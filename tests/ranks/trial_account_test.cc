@@ -123,6 +123,19 @@ TEST(TrialAccount, ObservationSaysWhatWasRunAndItsTermsAddUpToTheStep) {
   EXPECT_GT(o.loss, 0.0);
 }
 
+// What decides whether a GPU is asked to run a layout: the model's bytes within 2 % of those that
+// were allocated, over pipelines, sequence parallelism, recompute and ZeRO.
+TEST(TrialAccount, MemoryThatIsAskedForBeforeARunIsWhatTheRunTakes) {
+  Machine& m = machine();
+  const TrialOptions options{.warmup_steps = 0, .steps = 1};
+  for (const Layout& l : layouts_of(m.world->size())) {
+    const Observation o = run_trial(small_llama(), small_job(), l, *m.compute, *m.world, options);
+    if (m.world->rank() != 0) continue;
+    const double needed = trial_memory(small_llama(), small_job(), l).value();
+    EXPECT_NEAR(needed / o.peak_memory.value(), 1.0, 0.02) << short_name(l);
+  }
+}
+
 // Intervals of a rank follow each other without gaps from its step's begin to its end, and those of
 // a term add up to the term.
 TEST(TrialAccount, IntervalsFillTheStepOfEveryRank) {

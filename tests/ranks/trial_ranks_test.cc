@@ -3,6 +3,7 @@
 //
 // Started by mpirun on 1, 2 and 4 ranks; each run takes the layouts of exactly that many ranks.
 // Every rank also runs the whole model alone and compares its own slices with it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "calibrate/trial/trial.h"
@@ -58,12 +59,28 @@ TEST(TrialRanks, OtherRankOrdersTakeTheSameStep) {
 // 8 layers are one for each of 4 stages and 2 chunks; 8 micro-batches are two groups of 4.
 TEST(TrialRanks, InterleavedStagesOfFourRanksTakeTheSameStep) {
   if (machine().world->size() != 4) GTEST_SKIP() << "needs 4 ranks";
+  if (!machine().world->sends_alone()) GTEST_SKIP() << "needs sends that stand alone";
   Model m = small_model();
   m.num_layers = 8;
   expect_same_step(m, small_job(), layout_from_text("pp=4,schedule=interleaved,vpp=2"));
   m = small_llama();
   m.num_layers = 8;
   expect_same_step(m, small_job(), layout_from_text("pp=4,schedule=interleaved,vpp=2,mbs=2"));
+}
+
+// Every stage in a row of 4 waits for both neighbours at some time, and each micro-batch of 1 fills
+// and drains the pipeline differently.
+TEST(TrialRanks, PipelinesOfOneToEightMicroBatchesTakeTheSameStep) {
+  const int stages = machine().world->size();
+  if (stages == 1) GTEST_SKIP() << "needs 2 ranks";
+  for (const char* schedule : {"1f1b", "gpipe"}) {
+    for (int micro_batches = 1; micro_batches <= 8; ++micro_batches) {
+      Job job = small_job();
+      job.global_batch_size = micro_batches;
+      expect_same_step(small_model(), job,
+                       layout_from_text(fmt::format("pp={},schedule={}", stages, schedule)));
+    }
+  }
 }
 
 // 4 layers, embedding and loss over 2 stages: 3 each, of which 2 layers. 5 layers and the loss: 3

@@ -60,7 +60,7 @@ class CpuCompute final : public Compute {
     d.kind = "cpu";
     const std::string name = cpuinfo("model name");
     d.name = name.empty() ? "CPU core" : name + ", one core";
-    d.memory = bytes(machine_memory() / machine_cores());
+    d.memory = d.free_memory = bytes(machine_memory() / machine_cores());
     d.details = {{"gemm_library", gemm_library()},
                  {"instruction_sets", instruction_sets()},
                  {"cores", std::to_string(machine_cores())}};
@@ -74,7 +74,7 @@ class CpuCompute final : public Compute {
     const std::size_t rounded = (std::max<std::size_t>(size, 1) + kAlignment - 1) / kAlignment;
     void* pointer = std::aligned_alloc(kAlignment, rounded * kAlignment);
     if (pointer == nullptr) {
-      throw SystemError(fmt::format("cannot allocate {:.2f} GiB of memory",
+      throw OutOfMemory(fmt::format("cannot allocate {:.2f} GiB of memory",
                                     in_gibibytes(bytes(static_cast<double>(size)))));
     }
     return pointer;

@@ -13,7 +13,8 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Compute> make_compute(int /*local_rank*/) override {
     return cpu::make_compute();
   }
-  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute& /*compute*/) override {
+  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute& /*compute*/,
+                                                         Starter /*starter*/) override {
     return nullptr;
   }
 };

@@ -10,6 +10,11 @@ std::string version_text(int number) {
   return number == 0 ? "none" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
+int visible_devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
 std::string why_unavailable() {
   int driver = 0, count = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {

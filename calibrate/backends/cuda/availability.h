@@ -9,6 +9,9 @@ namespace meshwright::calibrate::cuda {
 // Empty, or one sentence: no driver, no device, or CUDA's own text.
 std::string why_unavailable();
 
+// 0 where CUDA cannot be used.
+int visible_devices();
+
 // CUDA writes 13.0 as 13000 + 10 * 0.
 std::string version_text(int number);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/backends/compute.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate::cuda {
@@ -33,9 +34,10 @@ std::string hint_for(cudaError_t error) {
 // CUDA keeps an error until it is asked for: the next launch's check must not see this one again.
 void throw_cuda_error(cudaError_t error, const char* call, const char* file, int line) {
   cudaGetLastError();
-  throw SystemError(fmt::format("CUDA: {} ({}, at {}: {})", cudaGetErrorString(error),
-                                cudaGetErrorName(error), place(file, line), call),
-                    hint_for(error));
+  const std::string what = fmt::format("CUDA: {} ({}, at {}: {})", cudaGetErrorString(error),
+                                       cudaGetErrorName(error), place(file, line), call);
+  if (error == cudaErrorMemoryAllocation) throw OutOfMemory(what, hint_for(error));
+  throw SystemError(what, hint_for(error));
 }
 
 }  // namespace meshwright::calibrate::cuda

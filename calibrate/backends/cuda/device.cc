@@ -49,6 +49,9 @@ DeviceDescription describe_device(int device) {
   d.kind = "cuda";
   d.name = properties.name;
   d.memory = bytes(static_cast<double>(properties.totalGlobalMem));
+  std::size_t free = 0, total = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  d.free_memory = bytes(static_cast<double>(free));
   d.num_multiprocessors = properties.multiProcessorCount;
   d.details = {{"compute_capability", fmt::format("{}.{}", properties.major, properties.minor)},
                {"l2_cache", fmt::format("{:.0f} MiB", properties.l2CacheSize / 1048576.0)},

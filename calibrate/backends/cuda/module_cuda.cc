@@ -13,12 +13,14 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::string name() const override { return "cuda"; }
   [[nodiscard]] std::string libraries() const override { return cuda::libraries(); }
   [[nodiscard]] std::string unavailable() const override { return cuda::why_unavailable(); }
+  [[nodiscard]] int num_devices() const override { return cuda::visible_devices(); }
   [[nodiscard]] std::unique_ptr<Compute> make_compute(int local_rank) override {
     const std::string reason = cuda::why_unavailable();
     if (!reason.empty()) throw SystemError("backend cuda: " + reason);
     return cuda::make_compute(local_rank);
   }
-  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute& /*compute*/) override {
+  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute& /*compute*/,
+                                                         Starter /*starter*/) override {
     return nullptr;
   }
 };

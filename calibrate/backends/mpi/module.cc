@@ -25,7 +25,11 @@ class MpiBackend : public Backend {
   [[nodiscard]] std::string unavailable() const override { return ""; }
   [[nodiscard]] std::unique_ptr<Compute> make_compute(int) override { return nullptr; }
 
-  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute&) override {
+  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute&, Starter starter) override {
+    if (starter == Starter::torchrun) {
+      throw SystemError(
+          "torchrun starts no MPI, over which ranks on cores talk; use mpirun or srun");
+    }
     return make_mpi_world();
   }
 };

@@ -8,6 +8,7 @@
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "calibrate/backends/nccl/check.h"
+#include "calibrate/backends/nccl/error_watch.h"
 #include "calibrate/backends/nccl/tuner_listener.h"
 
 namespace meshwright::calibrate {
@@ -19,12 +20,14 @@ void wait_for(cudaStream_t stream) { CUDA_CHECK(cudaStreamSynchronize(stream)); 
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(std::unique_ptr<MpiCommunicator> host, ncclComm_t device)
-    : host_(std::move(host)), device_(device) {}
+NcclCommunicator::NcclCommunicator(std::unique_ptr<HostRanks> host, ncclComm_t device)
+    : host_(std::move(host)), device_(device) {
+  watch_errors(device_, host_->rank(), host_->host());
+}
 
 // A stream that does not wait for the legacy default stream, which compute uses.
 void NcclCommunicator::run_beside_compute(bool beside) {
-  put_sends_on_stream();
+  start_noted();
   wait_for(stream_);
   if (stream_ != cuda::kStream) CUDA_CHECK(cudaStreamDestroy(stream_));
   stream_ = cuda::kStream;
@@ -38,6 +41,7 @@ void NcclCommunicator::wait_beside_compute() { wait_for(stream_); }
 // Destroying waits for the other ranks of the node; while an error is on its way they may never
 // come.
 NcclCommunicator::~NcclCommunicator() {
+  unwatch_errors(device_);
   if (std::uncaught_exceptions() > 0) {
     ncclCommAbort(device_);
   } else {
@@ -47,38 +51,37 @@ NcclCommunicator::~NcclCommunicator() {
 
 // NCCL asks that nothing of the parent is under way while it is split.
 std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
-  put_sends_on_stream();
+  start_noted();
   wait_for(stream_);
-  std::unique_ptr<Communicator> part = host_->split(color, key);
-  std::unique_ptr<MpiCommunicator> host(static_cast<MpiCommunicator*>(part.release()));
+  std::unique_ptr<HostRanks> host = host_->split_ranks(color, key);
   ncclComm_t device = nullptr;
   NCCL_CHECK(device_, ncclCommSplit(device_, color, key, &device, nullptr));
   return std::make_unique<NcclCommunicator>(std::move(host), device);
 }
 
 void NcclCommunicator::barrier() {
-  put_sends_on_stream();
+  start_noted();
   wait_for(stream_);
   host_->barrier();
 }
 
 void NcclCommunicator::all_reduce(float* data, std::int64_t count, Reduction op) {
   forget_choice();
-  put_sends_on_stream();
+  start_noted();
   NCCL_CHECK(device_, ncclAllReduce(data, data, unsigned_count(count), ncclFloat32,
                                     op == Reduction::sum ? ncclSum : ncclMax, device_, stream_));
 }
 
 void NcclCommunicator::all_gather(const float* in, float* out, std::int64_t count_per_rank) {
   forget_choice();
-  put_sends_on_stream();
+  start_noted();
   NCCL_CHECK(device_,
              ncclAllGather(in, out, unsigned_count(count_per_rank), ncclFloat32, device_, stream_));
 }
 
 void NcclCommunicator::reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) {
   forget_choice();
-  put_sends_on_stream();
+  start_noted();
   NCCL_CHECK(device_, ncclReduceScatter(in, out, unsigned_count(count_per_rank), ncclFloat32,
                                         ncclSum, device_, stream_));
 }
@@ -87,7 +90,7 @@ void NcclCommunicator::reduce_scatter(const float* in, float* out, std::int64_t 
 // versions that clusters have.
 void NcclCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
   forget_choice();
-  put_sends_on_stream();
+  start_noted();
   const std::size_t count = unsigned_count(count_per_rank);
   NCCL_CHECK(device_, ncclGroupStart());
   for (int peer = 0; peer < size(); ++peer) {
@@ -100,37 +103,28 @@ void NcclCommunicator::all_to_all(const float* in, float* out, std::int64_t coun
 
 void NcclCommunicator::broadcast(float* data, std::int64_t count, int root) {
   forget_choice();
-  put_sends_on_stream();
+  start_noted();
   NCCL_CHECK(device_,
              ncclBroadcast(data, data, unsigned_count(count), ncclFloat32, root, device_, stream_));
 }
 
-void NcclCommunicator::send(const float* data, std::int64_t count, int to) {
-  sends_.push_back({data, unsigned_count(count), to});
-}
-
-void NcclCommunicator::receive(float* data, std::int64_t count, int from) {
-  forget_choice();
-  NCCL_CHECK(device_, ncclGroupStart());
-  put_sends_on_stream();
-  NCCL_CHECK(device_, ncclRecv(data, unsigned_count(count), ncclFloat32, from, device_, stream_));
-  NCCL_CHECK(device_, ncclGroupEnd());
-}
-
 void NcclCommunicator::wait_sends() {
-  put_sends_on_stream();
+  start_noted();
   wait_for(stream_);
 }
 
-// In one group: sends to several ranks must not wait for each other. Groups nest.
-void NcclCommunicator::put_sends_on_stream() {
-  if (sends_.empty()) return;
+void NcclCommunicator::start(std::span<const Message> group) {
+  forget_choice();
   NCCL_CHECK(device_, ncclGroupStart());
-  for (const Send& s : sends_) {
-    NCCL_CHECK(device_, ncclSend(s.data, s.count, ncclFloat32, s.to, device_, stream_));
+  for (const Message& m : group) {
+    const std::size_t count = unsigned_count(m.count);
+    if (m.to_here == nullptr) {
+      NCCL_CHECK(device_, ncclSend(m.from_here, count, ncclFloat32, m.peer, device_, stream_));
+    } else {
+      NCCL_CHECK(device_, ncclRecv(m.to_here, count, ncclFloat32, m.peer, device_, stream_));
+    }
   }
   NCCL_CHECK(device_, ncclGroupEnd());
-  sends_.clear();
 }
 
 void NcclCommunicator::host_broadcast(void* data, std::size_t bytes, int root) {

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of GPUs, one a rank. Buffers are device memory; MPI carries what lives on the host.
+// A group of GPUs, one a rank. Buffers are device memory; MPI, or sockets where there is none,
+// carry what lives on the host.
 //
 // Collectives are put on the rank's one stream (backends/cuda/stream.h) and return: whatever the
 // compute backend is asked later runs after them, so buffers may be reused at once, and
 // Compute::synchronize() waits for them too. barrier() waits for the stream first.
-//
-// A send is only noted; it starts together with the next receive, as one NCCL group, or with
-// wait_sends(). Put on the stream alone, a send would keep its rank from the receive that the other
-// side may be waiting for, and two neighbours that send to each other would never end.
 #pragma once
 
 #include <nccl.h>
 
 #include <memory>
-#include <vector>
 
 #include "calibrate/backends/cuda/stream.h"
-#include "calibrate/backends/mpi/communicator.h"
+#include "calibrate/backends/queued_communicator.h"
 
 namespace meshwright::calibrate {
 
-class NcclCommunicator : public Communicator {
+class NcclCommunicator : public QueuedCommunicator {
  public:
   // Takes both over; they hold the same ranks in the same order.
-  NcclCommunicator(std::unique_ptr<MpiCommunicator> host, ncclComm_t device);
+  NcclCommunicator(std::unique_ptr<HostRanks> host, ncclComm_t device);
   ~NcclCommunicator() override;
 
   [[nodiscard]] int rank() const override { return host_->rank(); }
@@ -38,11 +34,7 @@ class NcclCommunicator : public Communicator {
   void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override;
   void broadcast(float* data, std::int64_t count, int root) override;
 
-  void send(const float* data, std::int64_t count, int to) override;
-  void receive(float* data, std::int64_t count, int from) override;
   void wait_sends() override;
-  // Sends and receives take turns on one stream.
-  [[nodiscard]] bool sends_alone() const override { return false; }
 
   [[nodiscard]] bool calls_block() const override { return false; }
   [[nodiscard]] std::string chosen_algorithm() const override;
@@ -56,17 +48,11 @@ class NcclCommunicator : public Communicator {
   [[noreturn]] void abort(int exit_code) override;
 
  private:
-  struct Send {
-    const float* data;
-    std::size_t count;
-    int to;
-  };
-  void put_sends_on_stream();
+  void start(std::span<const Message> group) override;
 
-  std::unique_ptr<MpiCommunicator> host_;
+  std::unique_ptr<HostRanks> host_;
   ncclComm_t device_;
   cudaStream_t stream_ = cuda::kStream;  // the rank's one stream but while an overlap is measured
-  std::vector<Send> sends_;
 };
 
 }  // namespace meshwright::calibrate

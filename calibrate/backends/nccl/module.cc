@@ -7,6 +7,7 @@
 #include "calibrate/backends/nccl/check.h"
 #include "calibrate/backends/nccl/communicator.h"
 #include "calibrate/backends/nccl/shared_device.h"
+#include "calibrate/backends/nccl/socket_ranks.h"
 #include "calibrate/backends/nccl/tuner_listener.h"
 #include "sim/base/error.h"
 
@@ -28,10 +29,15 @@ class NcclBackend : public Backend {
   [[nodiscard]] std::unique_ptr<Compute> make_compute(int) override { return nullptr; }
 
   // The device is the current one, which making the cuda module's compute has chosen.
-  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute&) override {
+  [[nodiscard]] std::unique_ptr<Communicator> make_world(Compute&, Starter starter) override {
     const std::string reason = unavailable();
     if (!reason.empty()) throw SystemError("backend nccl: " + reason);
-    std::unique_ptr<MpiCommunicator> host = make_mpi_world();
+    std::unique_ptr<HostRanks> host;
+    if (starter == Starter::torchrun) {
+      host = meet_as_torchrun_says();
+    } else {
+      host = make_mpi_world();
+    }
     allow_shared_devices(*host);
     listen_to_choices();
     ncclUniqueId id{};

@@ -32,7 +32,7 @@ std::string current_pci_bus_id() {
   return id.data();
 }
 
-std::vector<DevicePlace> places_of(Communicator& ranks) {
+std::vector<DevicePlace> places_of(HostRanks& ranks) {
   const std::array<Text, 2> mine{text(ranks.host()), text(current_pci_bus_id())};
   std::vector<std::array<Text, 2>> all(static_cast<std::size_t>(ranks.size()));
   ranks.host_gather(mine.data(), all.data(), sizeof mine);
@@ -55,7 +55,7 @@ bool one_host(const std::vector<DevicePlace>& places) {
                      [&](const DevicePlace& p) { return p.host == places.front().host; });
 }
 
-void allow_shared_devices(Communicator& ranks) {
+void allow_shared_devices(HostRanks& ranks) {
   const std::vector<DevicePlace> places = places_of(ranks);
   if (!any_shared(places)) return;
   constexpr int kKeepTheUsers = 0;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/backends/communicator.h"
+#include "calibrate/backends/host_ranks.h"
 
 namespace meshwright::calibrate {
 
@@ -24,6 +24,6 @@ bool one_host(const std::vector<DevicePlace>& places);
 // Collective over `ranks`, before NCCL's first call. Where a device is shared it sets NCCL_HOSTID
 // and, on one host, NCCL_SOCKET_IFNAME=lo, unless the user has set them, and rank 0 says so on
 // stderr.
-void allow_shared_devices(Communicator& ranks);
+void allow_shared_devices(HostRanks& ranks);
 
 }  // namespace meshwright::calibrate

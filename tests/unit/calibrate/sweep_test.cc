@@ -14,6 +14,12 @@ TEST(Sweep, PayloadsDoubleFromOneKibibyte) {
   EXPECT_EQ(payloads(mebibytes(64)).size(), 17U);  // 2^10 .. 2^26
 }
 
+// 1 KiB over 3 ranks is 85 numbers for each; over 512 ranks each still has one.
+TEST(Sweep, EveryRankHasAWholeNumberOfElementsAndNeverNone) {
+  EXPECT_EQ(whole_payload(kibibytes(1), 3), bytes(4.0 * 85 * 3));
+  EXPECT_EQ(whole_payload(kibibytes(1), 512), bytes(4.0 * 512));
+}
+
 SweepLimits one_core() { return {.memory = gibibytes(8), .budget_seconds = 600.0}; }
 
 std::size_t position(const std::vector<MeasuredPoint>& points, const std::string& label) {

@@ -35,6 +35,23 @@ TEST(Launch, TheUsersArgumentsComeLastBeforeTheProgram) {
                           "X", "--host", "a:1,b:1", "prog"));
 }
 
+// NCCL's proxy threads would wait for the main thread on one core.
+TEST(Launch, RanksWithAGpuAreNotBoundToACore) {
+  EXPECT_THAT(
+      mpirun_command("mpirun", 2, 8, {"prog"}, {.core_a_rank = false}),
+      ElementsAre("mpirun", "-np", "2", "--bind-to", "none", "-x", "OMP_NUM_THREADS", "prog"));
+}
+
+TEST(Launch, NetworkSettingsAndLibrariesReachOtherHosts) {
+  const std::vector<std::string> names = forwarded_variables({{"NCCL_IB_HCA", "mlx5"},
+                                                              {"LD_LIBRARY_PATH", "/opt/lib"},
+                                                              {"MESHWRIGHT_MODULE_PATH", "/opt"},
+                                                              {"SECRET", "x"}});
+  EXPECT_THAT(names, ElementsAre("LD_LIBRARY_PATH", "MESHWRIGHT_MODULE_PATH", "NCCL_IB_HCA"));
+  EXPECT_THAT(mpirun_command("mpirun", 1, 1, {"prog"}, {.forwarded = names}),
+              testing::IsSupersetOf({"LD_LIBRARY_PATH", "NCCL_IB_HCA"}));
+}
+
 // A default hostfile or a binding policy in the environment: this machine's cores say nothing.
 TEST(Launch, WhereTheEnvironmentPlacesRanksNothingIsSaidAboutCores) {
   EXPECT_THAT(mpirun_command("mpirun", 3, 2, {"prog"}, {.place_ranks = false}),

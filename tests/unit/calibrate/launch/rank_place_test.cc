@@ -32,6 +32,26 @@ TEST(RankPlace, MpichSaysItInPmiVariables) {
   EXPECT_EQ(place->launcher, "MPICH");
 }
 
+TEST(RankPlace, TorchrunSaysItBesideTheAddressOfRankZero) {
+  Environment environment{{"RANK", "9"}, {"WORLD_SIZE", "16"}, {"LOCAL_RANK", "1"}};
+  EXPECT_FALSE(find_rank_place(environment));  // RANK may be anybody's
+  environment["MASTER_ADDR"] = "node-0";
+  const auto place = find_rank_place(environment);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->rank, 9);
+  EXPECT_EQ(place->size, 16);
+  EXPECT_EQ(place->local_rank, 1);
+  EXPECT_EQ(place->launcher, kTorchrun);
+}
+
+// 8 GPUs a node: rank 9 of a launcher that does not number a node's ranks takes GPU 1.
+TEST(RankPlace, SlurmsLocalIdStandsInForAMissingLocalRank) {
+  const auto place =
+      find_rank_place({{"PMI_RANK", "9"}, {"PMI_SIZE", "16"}, {"SLURM_LOCALID", "1"}});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->local_rank, 1);
+}
+
 TEST(RankPlace, WithoutALocalRankTheRankStandsIn) {
   const auto place = find_rank_place({{"PMIX_RANK", "2"}});
   ASSERT_TRUE(place);
