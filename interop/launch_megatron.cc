@@ -140,8 +140,11 @@ void add_sharding(Arguments& a, const Layout& l) {
 
 void add_pipeline(Arguments& a, const Layout& l) {
   a.set("--pipeline-model-parallel-size", l.pipeline_parallel_size);
-  a.set_if(l.virtual_pipeline_parallel_size > 1, "--num-virtual-stages-per-pipeline-rank",
-           l.virtual_pipeline_parallel_size);
+  // The virtual size follows from the list; arguments.py refuses both.
+  a.set_if(static_cast<bool>(l.pipeline_layout), "--pipeline-model-parallel-layout",
+           fmt::format("\"{}\"", l.pipeline_layout.text()));
+  a.set_if(l.virtual_pipeline_parallel_size > 1 && !l.pipeline_layout,
+           "--num-virtual-stages-per-pipeline-rank", l.virtual_pipeline_parallel_size);
   a.flag_if(l.virtual_pipeline_parallel_size > 1 && !l.overlap_p2p_comm,
             "--no-overlap-p2p-communication");
   a.set_if(l.num_layers_in_first_pipeline_stage > 0, "--decoder-first-pipeline-num-layers",

@@ -23,7 +23,7 @@ std::string refusal_of(const Training& t) {
     return fmt::format("no equal of the {} schedule is known here", name_of(l.schedule));
   }
   if (l.num_layers_in_first_pipeline_stage > 0 || l.num_layers_in_last_pipeline_stage > 0 ||
-      (piped && l.pipeline_engine != PipelineEngine::megatron)) {
+      l.pipeline_layout || (piped && l.pipeline_engine != PipelineEngine::megatron)) {
     return "uneven stages are counted otherwise there";
   }
   if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) {

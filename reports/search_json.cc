@@ -62,6 +62,12 @@ struct Item {
     if (!value.is_boolean()) reader.fail(list, "must be an array of true and false");
     to.push_back(value.get<bool>());
   }
+  void read(const Field<PipelineLayout>& /*field*/, std::vector<PipelineLayout>& to) const {
+    if (!value.is_string()) reader.fail(list, "must be an array of strings");
+    const auto layout = read_pipeline_layout(value.get<std::string>());
+    if (const auto* wrong = std::get_if<std::string>(&layout)) reader.fail(list, *wrong);
+    to.push_back(std::get<PipelineLayout>(layout));
+  }
   template <typename T>
   void read(const Field<T>& field, std::vector<T>& to) const {
     const auto names = field.values.names;

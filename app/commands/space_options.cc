@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 
 #include "planner/search/space_limit.h"
 #include "sim/base/error.h"
@@ -82,6 +83,21 @@ std::vector<bool> values_from(const Field<bool>& field, const std::string& text)
   return bool_list(std::string(field.option), text);
 }
 
+// Blanks stand between lists: Megatron-LM's letters may hold commas.
+std::vector<PipelineLayout> values_from(const Field<PipelineLayout>& field,
+                                        const std::string& text) {
+  std::vector<PipelineLayout> values;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto read = read_pipeline_layout(word);
+    if (const auto* wrong = std::get_if<std::string>(&read)) {
+      throw InputError(std::string(field.option), "", *wrong);
+    }
+    values.push_back(std::get<PipelineLayout>(read));
+  }
+  return values;
+}
+
 std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
   const auto or_zero = [](std::vector<int> values) {
     if (values.empty()) values.push_back(0);
@@ -130,7 +146,7 @@ namespace {
 template <typename T>
 std::string help_of(const Field<T>& field) {
   std::string text;
-  if constexpr (!std::is_same_v<T, int> && !std::is_same_v<T, bool>) {
+  if constexpr (requires { field.values.names; }) {
     for (const auto& entry : field.values.names) text += fmt::format("{}, ", entry.name);
     text.replace(text.size() - 2, 2, "; ");
   }

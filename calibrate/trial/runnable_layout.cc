@@ -105,15 +105,22 @@ class Cutter {
   void cut_layers() {
     Layout& l = run_.layout;
     run_.num_layers = model_.num_layers;
-    if (l.pipeline_parallel_size == wanted_.pipeline_parallel_size) return;
+    const bool same_chunks = !l.pipeline_layout || l.virtual_pipeline_parallel_size ==
+                                                       wanted_.virtual_pipeline_parallel_size;
+    if (l.pipeline_parallel_size == wanted_.pipeline_parallel_size && same_chunks) return;
     const int first = wanted_.num_layers_in_first_pipeline_stage;
     const int last = wanted_.num_layers_in_last_pipeline_stage;
     const int even_stages =
         wanted_.pipeline_parallel_size - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
     const int counted = model_.num_layers + (l.account_for_embedding_in_pipeline_split ? 1 : 0) +
                         (l.account_for_loss_in_pipeline_split ? 1 : 0);
-    const int layers_of_stage =
+    int layers_of_stage =
         even_stages > 0 ? (counted - first - last) / even_stages : std::max(first, last);
+    if (l.pipeline_layout) {
+      const int chunks = l.virtual_pipeline_parallel_size;
+      layers_of_stage = std::max(1, layers_of_stage / chunks) * chunks;
+      l.pipeline_layout = {};
+    }
     l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = false;
     l.num_layers_in_first_pipeline_stage = 0;
     l.num_layers_in_last_pipeline_stage = 0;

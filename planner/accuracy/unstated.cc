@@ -39,6 +39,7 @@ int smallest_micro_batch(const Model& model, const Job& job, const Layout& layou
 
 // Chunks and stages, of layers that divide with the embedding and the loss counted, or without.
 void set_stages(Layout& layout, const StatedKeys& stated, const Model& model) {
+  if (layout.pipeline_layout) return;
   const int stages = layout.pipeline_parallel_size;
   const bool uneven = layout.pipeline_engine != PipelineEngine::nanotron &&
                       model.num_layers % stages != 0 && (model.num_layers + 2) % stages == 0 &&

@@ -11,6 +11,7 @@ SearchSpace pipeline_space() {
   SearchSpace space;
   space[&Layout::micro_batch_size] = {1, 2, 4};
   space[&Layout::schedule] = {kDefaultSchedule};
+  space[&Layout::pipeline_layout] = {PipelineLayout()};
   space[&Layout::context_parallel_size] = {1};
   return space;
 }

@@ -58,7 +58,8 @@ bool same_family(const Layout& a, const Layout& b) {
                       l.account_for_embedding_in_pipeline_split ? 1 : 0,
                       l.account_for_loss_in_pipeline_split ? 1 : 0};
   };
-  return sizes(a) == sizes(b) && a.rank_order == b.rank_order;
+  return sizes(a) == sizes(b) && a.rank_order == b.rank_order &&
+         a.pipeline_layout == b.pipeline_layout;
 }
 
 std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front) {

@@ -61,16 +61,17 @@ struct Moving {
 
 // Two shapes whose runs of stages hold the same layers, embedding and head have the same
 // data-parallel costs, whatever the number of alike stages and chunks.
-using ShapeSignature = std::vector<std::array<int, kLayerKinds + 2>>;
+using ShapeSignature = std::vector<std::array<int, kLayerKinds + 3>>;
 ShapeSignature signature_of(const PipelineShape& shape) {
   ShapeSignature signature;
   for (const StageRun& run : shape.runs) {
-    std::array<int, kLayerKinds + 2> sum{};
+    std::array<int, kLayerKinds + 3> sum{};
     for (const ChunkRun& same : run.chunks) {
       const ChunkKind& kind = shape.chunks[static_cast<std::size_t>(same.kind)];
       for (std::size_t k = 0; k < kLayerKinds; ++k) sum[k] += same.count * kind.layers[k];
       sum[kLayerKinds] |= kind.embedding ? 1 : 0;
       sum[kLayerKinds + 1] |= kind.head ? 1 : 0;
+      sum[kLayerKinds + 2] |= kind.mtp ? 1 : 0;
     }
     signature.push_back(sum);
   }

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "planner/search/balanced_layouts.h"
 #include "planner/search/space_limit.h"
 #include "sim/base/error.h"
 #include "sim/schedule/traits.h"
@@ -39,6 +41,8 @@ void check_values(const Field<int>& field, const std::vector<int>& values) {
   }
 }
 void check_values(const Field<bool>& /*field*/, const std::vector<bool>& /*values*/) {}
+void check_values(const Field<PipelineLayout>& /*field*/,
+                  const std::vector<PipelineLayout>& /*values*/) {}
 
 bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
 
@@ -161,12 +165,79 @@ struct Piped {
   PipelineSchedule schedule;
   int chunks;
   StageSplit split;
+  PipelineLayout layout{};
 };
+
+// Where a stage's layers, or those of stages with embedding and loss counted, have chunks that
+// recipes use, lists are not looked at.
+bool has_usual_chunks(const Model& model, int stages) {
+  constexpr int kMostUsual = 8;
+  const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
+                           .account_for_loss_in_pipeline_split = true};
+  const int even = layers_of_stage(model, {}, stages);
+  const int layers = even > 0 ? even : layers_of_stage(model, counted, stages);
+  if (layers == 1) return true;
+  for (int chunks = 2; chunks <= kMostUsual; ++chunks) {
+    if (layers > 0 && layers % chunks == 0) return true;
+  }
+  return false;
+}
+
+// The lists of layers that a space without any is given, by pipeline size.
+class DefaultLists {
+ public:
+  DefaultLists(const Model& model, const Cluster& cluster, const Job& job, const SearchSpace& space)
+      : model_(model), cluster_(cluster), job_(job) {
+    named_ = !space[&Layout::pipeline_layout].empty() || !space.stage_splits.empty() ||
+             cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron;
+  }
+  std::vector<PipelineLayout> of(int stages) {
+    if (named_ || stages == 1 || stages > model_.num_layers) return {};
+    if (has_usual_chunks(model_, stages)) return {};
+    if (!weights_) weights_ = time_weights(model_, cluster_, job_);
+    const bool divides = layers_of_stage(model_, {}, stages) > 0;
+    constexpr int kFew = 4;
+    constexpr int kMost = 8;
+    return balanced_layouts(model_, *weights_, stages, divides ? 2 : 1, divides ? kFew : kMost);
+  }
+
+ private:
+  const Model& model_;
+  const Cluster& cluster_;
+  const Job& job_;
+  bool named_ = false;
+  std::optional<PartWeights> weights_;
+};
+
+// A list says its number of chunks; one that is not what the space asks for is left out.
+void add_listed(std::vector<Piped>& found, const SearchSpace& space, int stages,
+                PipelineLayout layout) {
+  const int v = std::max(1, layout.num_chunks() / stages);
+  const std::vector<int>& chunks = space[&Layout::virtual_pipeline_parallel_size];
+  if (!chunks.empty() && std::find(chunks.begin(), chunks.end(), v) == chunks.end()) return;
+  for (const PipelineSchedule schedule :
+       values_or(space[&Layout::schedule], {implied_schedule(v)})) {
+    const ScheduleTraits& t = traits(schedule);
+    const bool holds =
+        t.placement == ChunkPlacement::in_turn && t.fewest_chunks <= v && v <= t.most_chunks;
+    if (holds) found.push_back({schedule, v, {}, layout});
+  }
+}
 
 std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,
                              const ParallelSizes& sizes) {
   std::vector<Piped> found;
   const std::vector<int>& chunks = space[&Layout::virtual_pipeline_parallel_size];
+  const std::vector<PipelineLayout>& lists = space[&Layout::pipeline_layout];
+  bool only_lists = !lists.empty() && space.stage_splits.empty();
+  for (const PipelineLayout list : lists) only_lists = only_lists && list;
+  const auto add_lists = [&] {
+    for (const PipelineLayout list : lists.empty() ? sizes.pipeline_layouts : lists) {
+      if (list) add_listed(found, space, sizes.pipeline, list);
+    }
+    return found;
+  };
+  if (only_lists) return add_lists();
   for (const StageSplit& split : stage_splits(model, space, sizes)) {
     if (space[&Layout::schedule].empty() && !chunks.empty()) {
       for (const int v : or_default(chunks, {})) {
@@ -181,7 +252,7 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,
       }
     }
   }
-  return found;
+  return add_lists();
 }
 
 template <typename T, typename Visit>
@@ -256,16 +327,20 @@ std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& 
   const std::vector<RankOrder> orders =
       values_or(space[&Layout::rank_order], {Layout{}.rank_order});
   const Layout& defaults = cluster.framework.defaults.layout;
+  DefaultLists default_lists(model, cluster, job, space);
+  std::vector<std::vector<PipelineLayout>> lists;
+  for (const int p : pipeline) lists.push_back(default_lists.of(p));
   std::vector<ParallelSizes> all_sizes;
   for (const int t : tensor) {
-    for (const int p : pipeline) {
+    for (std::size_t i = 0; i < pipeline.size(); ++i) {
+      const int p = pipeline[i];
       for (const int c : context) {
         if (t > gpus || p > gpus || c > gpus) continue;  // products stay below 2^93 otherwise
         const std::int64_t ranks = std::int64_t{t} * p;
         if (ranks > gpus || ranks * c > gpus || gpus % (ranks * c) != 0) continue;
-        add_parallel_sizes(all_sizes,
-                           {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults}, expert,
-                           orders);
+        add_parallel_sizes(
+            all_sizes, {t, p, c, 1, static_cast<int>(gpus / (ranks * c)), {}, defaults, lists[i]},
+            expert, orders);
       }
     }
   }
@@ -295,6 +370,7 @@ std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const 
       layout.account_for_embedding_in_pipeline_split =
           piped.split.account_for_embedding_in_pipeline_split;
       layout.account_for_loss_in_pipeline_split = piped.split.account_for_loss_in_pipeline_split;
+      layout.pipeline_layout = piped.layout;
       settings.push_back(layout);
     }
   }

@@ -7,7 +7,9 @@
 // Axes that the space leaves empty get defaults. Tensor: powers of two and divisors of a node, up
 // to the attention heads. Pipeline: divisors of the GPU count up to the layers. Schedule: 1f1b, and
 // interleaved. Virtual: divisors of a stage's layers. Split: even; where the layers do not divide,
-// embedding and loss counted as layers if that divides, else shorter first and last stages.
+// embedding and loss counted as layers if that divides, else shorter first and last stages; there,
+// and where a stage's layers divide into no 2 to 8 chunks, also a few lists of chunks
+// (balanced_layouts.h).
 // Context: 1; from 8,192 positions on powers of two that leave a rank 4,096. Expert: divisors of
 // the experts; expert tensor: as tensor, and 1. Micro-batch: powers of two that divide a data
 // rank's share of the batch. Sequence parallel: both. Recompute: none, selective, full (1, 2, 4 or
@@ -28,6 +30,8 @@ struct ParallelSizes {
   int tensor = 1, pipeline = 1, context = 1, expert = 1, data = 1;
   RankOrder rank_order = Layout{}.rank_order;
   Layout defaults{};  // the framework's
+  // For the pipeline size, where the space names neither lists nor splits.
+  std::vector<PipelineLayout> pipeline_layouts{};
 };
 
 // Throws InputError when the space holds a value that its field cannot have.

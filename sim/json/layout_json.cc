@@ -59,6 +59,17 @@ RankOrder value_from(ObjectReader& reader, const Field<RankOrder>& field, RankOr
   return order;
 }
 
+PipelineLayout value_from(ObjectReader& reader, const Field<PipelineLayout>& field,
+                          PipelineLayout unsaid) {
+  if (!reader.has(field.name)) return unsaid;
+  const auto read = read_pipeline_layout(reader.required_string(field.name));
+  if (const auto* wrong = std::get_if<std::string>(&read)) {
+    reader.fail(field.name, "is no list of stages: " + *wrong,
+                "Megatron-LM's --pipeline-model-parallel-layout, such as \"Et*4|(t*4|)*14tmL\"");
+  }
+  return std::get<PipelineLayout>(read);
+}
+
 std::uint8_t value_from(ObjectReader& reader, const Field<std::uint8_t>& field,
                         std::uint8_t unsaid) {
   if (!reader.has(field.name)) return unsaid;

@@ -17,6 +17,9 @@ std::string value_text(const Field<bool>& /*field*/, bool value) { return value 
 std::string value_text(const Field<RankOrder>& /*field*/, const RankOrder& value) {
   return name_of(value);
 }
+std::string value_text(const Field<PipelineLayout>& /*field*/, PipelineLayout value) {
+  return std::string(value.text());
+}
 std::string value_text(const Field<std::uint8_t>& /*field*/, std::uint8_t modules) {
   std::string text;
   for (const auto& entry : kRecomputeModuleNames) {

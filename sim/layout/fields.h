@@ -8,6 +8,7 @@
 // tests/unit/sim/step/cost_parts_test.cc changes every field and compares every part.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -50,6 +51,8 @@ struct FieldValues<int> {
 };
 template <>
 struct FieldValues<bool> {};
+template <>
+struct FieldValues<PipelineLayout> {};
 template <>
 struct FieldValues<std::uint8_t> {  // bits
   std::span<const EnumName<RecomputeModule>> names = kRecomputeModuleNames;
@@ -168,10 +171,20 @@ inline constexpr std::tuple kRows{
         .read(placement, shape, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--pp",
               "Pipeline-parallel sizes; default: divisors of the GPU count"),
+    field(&L::pipeline_layout, "pipeline_layout", "stages")
+        .read(shape)
+        .axis(SearchLevel::pipeline, "--pipeline-layout",
+              "Layers of each stage and chunk in Megatron-LM's letters, such as "
+              "\"Et*4|(t*4|)*14tmL\"; several: with a blank between; default: where layers do not "
+              "divide, a few that time or memory balances"),
     field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
         .read(shape)
         .axis(SearchLevel::pipeline, "--vpp",
-              "Model chunks a stage; default: divisors of a stage's layers"),
+              "Model chunks a stage; default: divisors of a stage's layers, and those of "
+              "--pipeline-layout")
+        .implied_by([](const Layout& l) {
+          return std::max(1, l.pipeline_layout.num_chunks() / l.pipeline_parallel_size);
+        }),
     field(&L::data_parallel_size, "data_parallel_size", "dp")
         .read(placement, memory, send, data)
         .fixed_in(SearchLevel::parallel_sizes),
@@ -348,6 +361,7 @@ std::string value_text(const Field<int>& field, int value);
 std::string value_text(const Field<bool>& field, bool value);
 std::string value_text(const Field<std::uint8_t>& field, std::uint8_t modules);
 std::string value_text(const Field<RankOrder>& field, const RankOrder& value);
+std::string value_text(const Field<PipelineLayout>& field, PipelineLayout value);
 template <typename Enum>
 std::string value_text(const Field<Enum>& field, Enum value) {
   for (const auto& entry : field.values.names) {

@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "sim/base/enum_names.h"
+#include "sim/layout/pipeline_layout.h"
 #include "sim/schedule/pipeline_schedule.h"
 
 namespace meshwright {
@@ -79,6 +81,7 @@ using RankOrder = std::array<Axis, 5>;  // innermost (fastest varying rank) firs
 struct Layout {
   int tensor_parallel_size = 1;
   int pipeline_parallel_size = 1;
+  PipelineLayout pipeline_layout;          // none: stages as below
   int virtual_pipeline_parallel_size = 1;  // model chunks a stage
   int data_parallel_size = 1;
   int context_parallel_size = 1;
@@ -128,6 +131,7 @@ struct Layout {
 
   bool operator==(const Layout&) const = default;
 };
+static_assert(std::is_trivially_copyable_v<Layout>);
 
 // Ranks a layout occupies: tensor x pipeline x data x context (Megatron arguments.py; the expert
 // mesh lies over the same ranks and does not multiply).

@@ -39,6 +39,7 @@ constexpr unsigned packed_bits(const Field<int>& /*field*/) { return 32; }
 constexpr unsigned packed_bits(const Field<bool>& /*field*/) { return 1; }
 constexpr unsigned packed_bits(const Field<std::uint8_t>& /*field*/) { return 8; }
 constexpr unsigned packed_bits(const Field<RankOrder>& /*field*/) { return 15; }
+constexpr unsigned packed_bits(const Field<PipelineLayout>& /*field*/) { return 32; }
 
 template <typename T>
 constexpr std::uint64_t packed(T value) {
@@ -49,6 +50,7 @@ constexpr std::uint64_t packed(const RankOrder& order) {
   for (const Axis axis : order) word = word << 3U | static_cast<std::uint64_t>(axis);
   return word;
 }
+inline std::uint64_t packed(PipelineLayout layout) { return layout.id(); }
 
 // Where each field stands in the words of a key.
 struct KeyPlan {
@@ -84,7 +86,7 @@ class LayoutKey {
   static constexpr KeyPlan kPlan = key_plan<scope, parts...>();
 
  public:
-  explicit constexpr LayoutKey(const Layout& layout) {
+  explicit LayoutKey(const Layout& layout) {
     add(layout, std::make_index_sequence<kNumLayoutFields>{});
   }
   bool operator==(const LayoutKey&) const = default;
@@ -95,11 +97,11 @@ class LayoutKey {
 
  private:
   template <std::size_t... index>
-  constexpr void add(const Layout& layout, std::index_sequence<index...> /*all*/) {
+  void add(const Layout& layout, std::index_sequence<index...> /*all*/) {
     (add<index>(layout), ...);
   }
   template <std::size_t index>
-  constexpr void add(const Layout& layout) {
+  void add(const Layout& layout) {
     constexpr KeyPlan::Place kPlace = kPlan.places[index];
     if constexpr (kPlace.used) {
       words_[kPlace.word] |= packed(layout.*std::get<index>(kLayoutFields).member) << kPlace.shift;

@@ -14,6 +14,9 @@ ChunkKind kind_of(const Model& model, const Chunk& chunk, int stage_layers) {
   kind.stage_layers = stage_layers;
   kind.embedding = chunk.embedding;
   kind.head = chunk.head;
+  kind.mtp = chunk.mtp && model.mtp_num_layers > 0;
+  kind.hidden_states_in = chunk.hidden_states_in;
+  kind.hidden_states_out = chunk.hidden_states_out;
   return kind;
 }
 
@@ -26,6 +29,34 @@ int index_of(std::vector<ChunkKind>& kinds, const ChunkKind& kind) {
   return static_cast<int>(found - kinds.begin());
 }
 
+// Whether each stage's chunks are alike, where embedding and loss count so many layers.
+bool are_alike(const std::vector<Stage>& stages, int embedding_layers, int loss_layers) {
+  const auto counted = [&](const Chunk& chunk) {
+    return chunk.num_layers + (chunk.embedding ? embedding_layers : 0) +
+           (chunk.head ? loss_layers : 0);
+  };
+  return std::all_of(stages.begin(), stages.end(), [&](const Stage& stage) {
+    return std::all_of(stage.chunks.begin(), stage.chunks.end(), [&](const Chunk& chunk) {
+      return chunk.hidden_states_out == 1 && counted(chunk) == counted(stage.chunks.front());
+    });
+  });
+}
+bool have_uneven_chunks(const std::vector<Stage>& stages) {
+  return !are_alike(stages, 0, 0) && !are_alike(stages, 1, 1) && !are_alike(stages, 1, 0) &&
+         !are_alike(stages, 0, 1);
+}
+
+std::vector<int> kinds_in_turn(const Model& model, const std::vector<Stage>& stages,
+                               std::vector<ChunkKind>& kinds) {
+  std::vector<int> all;
+  for (std::size_t c = 0; c < stages.front().chunks.size(); ++c) {
+    for (const Stage& stage : stages) {
+      all.push_back(index_of(kinds, kind_of(model, stage.chunks[c], stage.num_layers())));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 unsigned kinds_of(const Model& model, const Stage& stage) {
@@ -33,6 +64,9 @@ unsigned kinds_of(const Model& model, const Stage& stage) {
   for (const Chunk& chunk : stage.chunks) {
     for (int i = 0; i < chunk.num_layers; ++i) {
       kinds |= 1U << kind_index(layer_kind(model, chunk.first_layer + i));
+    }
+    if (chunk.mtp && model.mtp_num_layers > 0) {
+      kinds |= 1U << kind_index(layer_kind(model, model.num_layers - 1));
     }
   }
   return kinds;
@@ -59,6 +93,9 @@ PipelineShape pipeline_shape(const Model& model, const Layout& layout) {
     } else {
       shape.runs.push_back({stage, kinds_of(model, stage), i, 1, std::move(chunks)});
     }
+  }
+  if (shape.chunks_per_stage > 1 && have_uneven_chunks(stages)) {
+    shape.uneven_chunks = kinds_in_turn(model, stages, shape.chunks);
   }
   return shape;
 }

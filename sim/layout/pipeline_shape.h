@@ -23,6 +23,8 @@ struct ChunkKind {
   std::array<int, kLayerKinds> layers{};  // by kind_index
   int stage_layers = 0;  // of the stage that holds it: recompute is spread over them
   bool embedding = false, head = false;
+  bool mtp = false;  // with multi-token prediction's layers
+  int hidden_states_in = 1, hidden_states_out = 1;
   bool operator==(const ChunkKind&) const = default;
 };
 
@@ -50,6 +52,9 @@ struct PipelineShape {
   std::vector<StageRun> runs;  // first stage to last
   int num_stages = 1;
   int chunks_per_stage = 1;
+  // Kinds of the model's chunks, in its order, where those of a stage differ by more than that the
+  // embedding or the loss takes the place of a layer; else empty.
+  std::vector<int> uneven_chunks;
 };
 
 // Of a legal layout.

@@ -32,7 +32,7 @@ class ChunkCutter {
     chunk.first_layer = next_layer_;
     chunk.num_layers = num_layers;
     chunk.embedding = next_chunk_ == 0;
-    chunk.head = next_chunk_ == num_chunks_ - 1;
+    chunk.head = chunk.mtp = next_chunk_ == num_chunks_ - 1;
     if (chunk.embedding && layout_.account_for_embedding_in_pipeline_split) --chunk.num_layers;
     if (chunk.head && layout_.account_for_loss_in_pipeline_split) --chunk.num_layers;
     next_layer_ += chunk.num_layers;
@@ -53,6 +53,27 @@ std::vector<Stage> stages_by_cost(const Model& model, const Layout& layout) {
   std::vector<Stage> result;
   for (const int layers : layers_by_cost(model, stages)) {
     result.emplace_back().chunks.push_back(cutter.cut(layers));
+  }
+  return result;
+}
+
+std::vector<Stage> listed_stages(const Layout& layout) {
+  const auto stages = static_cast<std::size_t>(layout.pipeline_parallel_size);
+  std::vector<Stage> result(stages);
+  int next_layer = 0;
+  int hidden_states = 1;
+  std::size_t next_chunk = 0;
+  for (const ChunkItems& items : layout.pipeline_layout.chunks()) {
+    Chunk chunk{.first_layer = next_layer,
+                .num_layers = items.num_layers,
+                .embedding = items.embedding,
+                .head = items.loss,
+                .mtp = items.mtp_num_layers > 0,
+                .hidden_states_in = hidden_states};
+    hidden_states = items.loss ? 1 : hidden_states + items.mtp_num_layers;
+    chunk.hidden_states_out = hidden_states;
+    next_layer += items.num_layers;
+    result[next_chunk++ % stages].chunks.push_back(chunk);
   }
   return result;
 }
@@ -96,6 +117,7 @@ std::vector<int> layers_by_cost(const Model& model, int stages) {
 }
 
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout) {
+  if (layout.pipeline_layout) return listed_stages(layout);
   if (layout.pipeline_engine == PipelineEngine::nanotron) return stages_by_cost(model, layout);
   const ScheduleTraits& schedule = traits(layout.schedule);
   if (schedule.mirrored()) return mirrored_stages(model.num_layers, layout);

@@ -15,7 +15,12 @@ struct Chunk {
   int first_layer = 0;
   int num_layers = 0;
   bool embedding = false;  // the very first chunk
-  bool head = false;       // the very last chunk: final norm, logits, loss, multi-token prediction
+  bool head = false;       // the very last chunk: final norm, logits, loss
+  bool mtp = false;        // multi-token prediction's layers, if the model has any
+  // What passes for each token: its hidden state, and between multi-token prediction and a loss
+  // that is elsewhere one for each depth beside it.
+  int hidden_states_in = 1;
+  int hidden_states_out = 1;
 };
 
 struct Stage {
@@ -38,13 +43,19 @@ struct Stage {
     }
     return false;
   }
+  [[nodiscard]] bool has_mtp() const {
+    for (const Chunk& c : chunks) {
+      if (c.mtp) return true;
+    }
+    return false;
+  }
 };
 
 // The stages of a legal layout, first to last. Chunk c of stage r is the model's chunk c*p + r
 // (Megatron interleaving). A folded placement makes a V of 2p chunks: stage r holds r and 2p-1-r. A
 // mirrored one cuts the model into p chunks and holds each twice: stage r holds chunks r and p-1-r,
 // so the layers of all stages add up to twice the model's, and each chunk sees half the
-// micro-batches.
+// micro-batches. A pipeline_layout says all of it.
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout);
 
 // Nanotron's layers of each stage (models/base.py): blocks go to a stage until the sum of costs

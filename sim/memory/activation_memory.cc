@@ -41,15 +41,6 @@ int layers_per_checkpoint(const Layout& layout) {
   return grouped ? std::max(1, layout.recompute_num_layers) : 1;
 }
 
-Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
-  if (model.mtp_num_layers == 0) return {};
-  const LayerKind kind = layer_kind(model, model.num_layers - 1);
-  return model.mtp_num_layers *
-         (layer_activation_bytes(model, kind, job, layout, mtp_is_recomputed(layout)) +
-          saved_bytes(mtp_operators(model, job, layout)) +
-          saved_bytes(embedding_operators(model, job, layout)));
-}
-
 }  // namespace
 
 Bytes layer_input_bytes(const Model& model, const Job& job, const Layout& layout) {
@@ -132,7 +123,16 @@ Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& la
   for (const Operator& op : head_operators(model, job, layout)) {
     if (op.module != Module::head) sum += op.saved;
   }
-  return sum * (1 + model.mtp_num_layers) + mtp_activation_bytes(model, job, layout);
+  return sum * (1 + model.mtp_num_layers);
+}
+
+Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+  if (model.mtp_num_layers == 0) return {};
+  const LayerKind kind = layer_kind(model, model.num_layers - 1);
+  return model.mtp_num_layers *
+         (layer_activation_bytes(model, kind, job, layout, mtp_is_recomputed(layout)) +
+          saved_bytes(mtp_operators(model, job, layout)) +
+          saved_bytes(embedding_operators(model, job, layout)));
 }
 
 HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
@@ -143,6 +143,9 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
     sum.weight_only += run.count * units.layers[kind_index(run.layer.kind)].weight_gradient;
   }
   if (chunk.embedding) sum.whole += units.embedding;
+  if (chunk.mtp) sum.whole += units.mtp;
+  // What an empty chunk hands on it keeps.
+  if (layers.empty() && !chunk.embedding && !chunk.mtp && !chunk.head) sum.whole += units.input;
   if (chunk.head) {
     sum.whole += units.head;
     sum.logits = units.logits.kept * units.head_passes;

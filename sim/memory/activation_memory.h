@@ -77,8 +77,10 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
 
 // The embedding: token ids, masks, norm.
 Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout);
-// The head without logits: the last layer's output, its norm, and multi-token-prediction layers.
+// The head without logits: the last layer's output and its norm.
 Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+// Multi-token prediction's layers, look-ups and projections.
+Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout);
 
 // The tokens that leave in an expert all-to-all; those that arrive are saved by the layer.
 // `kinds`: of the stage's layers.

@@ -13,11 +13,6 @@
 namespace meshwright {
 namespace {
 
-bool holds_embedding(const Stage& stage) {
-  return std::any_of(stage.chunks.begin(), stage.chunks.end(),
-                     [](const Chunk& c) { return c.embedding; });
-}
-
 void add_layer(StageParameters& sum, const LayerParameters& layer, const Layout& layout) {
   const double experts = double(layout.expert_parallel_size) * expert_tensor_size(layout);
   sum.dense += static_cast<double>(layer.sharded) / layout.tensor_parallel_size +
@@ -25,21 +20,16 @@ void add_layer(StageParameters& sum, const LayerParameters& layer, const Layout&
   sum.expert += static_cast<double>(layer.expert) / experts;
 }
 
-// The head's norm, matrix and multi-token-prediction layers; also the copy of the token embedding
-// that a tied head or multi-token prediction needs on a stage without it (Megatron-LM,
-// LanguageModule: the copies' gradients are all-reduced over the embedding group).
-void add_head(StageParameters& sum, const Model& model, const Layout& layout,
-              std::int64_t vocab_rows, bool has_embedding) {
-  sum.dense += static_cast<double>(head_parameters(model, vocab_rows));
-  for (int i = 0; i < model.mtp_num_layers; ++i) {
-    add_layer(sum, mtp_layer_parameters(model), layout);
+// The copy of the token embedding that a tied head or multi-token prediction needs on a stage
+// without it (Megatron-LM, LanguageModule: the copies' gradients are all-reduced over the embedding
+// group).
+double embedding_copy(const Model& model, const Stage& stage, std::int64_t vocab_rows) {
+  if (stage.has_embedding() || model.vocab_size == 0) return 0.0;
+  if (model.mtp_num_layers > 0 && stage.has_mtp()) {
+    return static_cast<double>(embedding_parameters(model, vocab_rows));
   }
-  if (has_embedding || model.vocab_size == 0) return;
-  if (model.mtp_num_layers > 0) {
-    sum.dense += static_cast<double>(embedding_parameters(model, vocab_rows));
-  } else if (model.tied_embeddings) {
-    sum.dense += static_cast<double>(vocab_rows) * model.hidden_size;
-  }
+  const bool tied = model.tied_embeddings && stage.has_head();
+  return tied ? static_cast<double>(vocab_rows) * model.hidden_size : 0.0;
 }
 
 // Bytes of optimizer state per parameter.
@@ -188,8 +178,12 @@ StageParameters stage_parameters(const Model& model, const Job& job, const Layou
       add_layer(sum, layers.parameters(chunk.first_layer + i), layout);
     }
     if (chunk.embedding) sum.dense += static_cast<double>(embedding_parameters(model, vocab_rows));
-    if (chunk.head) add_head(sum, model, layout, vocab_rows, holds_embedding(stage));
+    if (chunk.head) sum.dense += static_cast<double>(head_parameters(model, vocab_rows));
+    for (int i = 0; chunk.mtp && i < model.mtp_num_layers; ++i) {
+      add_layer(sum, mtp_layer_parameters(model), layout);
+    }
   }
+  sum.dense += embedding_copy(model, stage, vocab_rows);
   return sum;
 }
 
@@ -257,7 +251,7 @@ ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& 
     if (c > 0) {
       const ChunkGroup& before = found.groups.back();
       if (chunk.embedding == before.chunk.embedding && chunk.head == before.chunk.head &&
-          layers == before.layers) {
+          chunk.mtp == before.chunk.mtp && layers == before.layers) {
         ++found.sizes.back();
         continue;
       }

@@ -106,6 +106,9 @@ UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout) {
   units.gathered = bytes(static_cast<double>(shape.rows) * model.hidden_size * shape.width);
   units.embedding = embedding_activation_bytes(model, job, layout);
   units.head = head_activation_bytes(model, job, layout);
+  units.mtp = mtp_activation_bytes(model, job, layout);
+  const bool again = mtp_is_recomputed(layout);
+  units.mtp_layer = {layer_kind(model, model.num_layers - 1), again, again};
   units.logits = logits_bytes(model, job, layout);
   units.head_passes = 1 + model.mtp_num_layers;
   return units;

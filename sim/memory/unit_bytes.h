@@ -35,6 +35,8 @@ struct UnitBytes {
   Bytes gathered;   // the same with the whole sequence, as column-parallel linears see it
   Bytes embedding;  // kept
   Bytes head;       // kept, without logits
+  Bytes mtp;        // kept, of all of multi-token prediction
+  StageLayer mtp_layer;
   LogitsBytes logits;
   int head_passes = 1;  // with multi-token prediction's
   // Weight-gradient placeholders of a stage, by the set of its layers' kinds (bit kind_index).

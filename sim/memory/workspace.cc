@@ -105,6 +105,13 @@ Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
     freed.activations -= units.head;
     freed.logits -= units.logits.kept * units.head_passes;
   }
+  if (chunk.mtp && units.mtp > Bytes{}) {
+    Workspace now = layer_backward(units, units.mtp_layer, 1);
+    now.activations += freed.activations;
+    now.logits += freed.logits;
+    largest = larger(largest, now);
+    freed.activations -= units.mtp;
+  }
   largest = larger(largest, layers_backward(units, layout, layers, chunk, freed));
   if (chunk.embedding) {
     // The table's gradient, when nothing else of the micro-batch is left.

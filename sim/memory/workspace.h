@@ -3,7 +3,8 @@
 //
 // Backward meets the chunk's last operator first, when nothing of the chunk has been freed yet; the
 // gradients of activations are as large as the activations, and each operator frees what it kept.
-// The largest sum over the head, the last layer of each kind, and the embedding counts.
+// The largest sum over the head, multi-token prediction, the last layer of each kind, and the
+// embedding counts.
 #pragma once
 
 #include "sim/memory/unit_bytes.h"

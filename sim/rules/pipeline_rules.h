@@ -19,6 +19,7 @@ inline constexpr RuleRow kPipelineRules[]{
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {
        const Layout& l = in.layout;
+       if (l.pipeline_layout) return std::nullopt;  // other rules'
        const bool counts = counts_embedding_or_loss(l);
        if (l.pipeline_engine == PipelineEngine::nanotron) {
          const int given =
@@ -51,6 +52,7 @@ inline constexpr RuleRow kPipelineRules[]{
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {
        const int stages = in.layout.pipeline_parallel_size;
+       if (in.layout.pipeline_layout) return std::nullopt;
        if (in.layout.pipeline_engine == PipelineEngine::nanotron) {
          return must_be_at_least(std::ssize(layers_by_cost(in.model, stages)), stages);
        }
@@ -66,7 +68,8 @@ inline constexpr RuleRow kPipelineRules[]{
                "pipeline_engine nanotron, costs decide, and each stage must come out with a block "
                "(models/base.py).",
      .remedy = "Use a pipeline_parallel_size that divides num_layers, or set "
-               "num_layers_in_first_pipeline_stage or num_layers_in_last_pipeline_stage.",
+               "num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage or "
+               "pipeline_layout.",
      .sentence =
          [](const RuleInput& in, const Missed& m) {
            const int pp = in.layout.pipeline_parallel_size;
@@ -95,7 +98,9 @@ inline constexpr RuleRow kPipelineRules[]{
        const Layout& l = in.layout;
        // A mirrored stage's second chunk is another stage's, not a part of this one's layers.
        const int chunks = traits(l.schedule).mirrored() ? 1 : l.virtual_pipeline_parallel_size;
-       if (chunks == 1 || l.pipeline_engine == PipelineEngine::nanotron) return std::nullopt;
+       if (chunks == 1 || l.pipeline_layout || l.pipeline_engine == PipelineEngine::nanotron) {
+         return std::nullopt;
+       }
        for (const int layers :
             {l.num_layers_in_first_pipeline_stage, l.num_layers_in_last_pipeline_stage}) {
          if (const CheckResult result = must_divide(layers, chunks)) return result;
@@ -108,7 +113,8 @@ inline constexpr RuleRow kPipelineRules[]{
                     "virtual_pipeline_parallel_size.",
      .reason = "A stage's model chunks are equal (Narayanan 2021, arXiv 2104.04473, section 2.2; "
                "arguments.py).",
-     .remedy = "Use a virtual_pipeline_parallel_size that divides the layers of a stage.",
+     .remedy = "Use a virtual_pipeline_parallel_size that divides the layers of a stage, or list "
+               "the chunks in pipeline_layout.",
      .sentence =
          [](const RuleInput& in, const Missed& m) {
            return fmt::format(

@@ -6,6 +6,7 @@
 
 #include "sim/rules/batch_rules.h"
 #include "sim/rules/expert_rules.h"
+#include "sim/rules/pipeline_layout_rules.h"
 #include "sim/rules/pipeline_rules.h"
 #include "sim/rules/schedule_rules.h"
 #include "sim/rules/switch_rules.h"
@@ -26,8 +27,9 @@ constexpr auto joined(const RuleRow (&... groups)[N]) {
 }
 
 // In the order in which they are checked.
-constexpr std::array kRows = joined(kMemoryRules, kTensorRules, kPipelineRules, kScheduleRules,
-                                    kUnevenRules, kBatchRules, kExpertRules, kSwitchRules);
+constexpr std::array kRows =
+    joined(kMemoryRules, kTensorRules, kPipelineLayoutRules, kPipelineRules, kScheduleRules,
+           kUnevenRules, kBatchRules, kExpertRules, kSwitchRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {

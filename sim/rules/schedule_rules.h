@@ -51,7 +51,9 @@ inline constexpr RuleRow kScheduleRules[]{
      .requirement = "With the interleaved schedule, the number of micro-batches must be a multiple "
                     "of pipeline_parallel_size.",
      .reason = "Micro-batches pass through the chunks in groups of one per stage (Narayanan 2021, "
-               "arXiv 2104.04473, section 2.2).",
+               "arXiv 2104.04473, section 2.2), and a last group of fewer is refused (Megatron-LM "
+               "00611e6, schedules.py, with microbatch_group_size_per_vp_stage at its default, "
+               "pipeline_parallel_size).",
      .remedy = "Change micro_batch_size, data_parallel_size or the global batch so that it is.",
      .sentence =
          [](const RuleInput& in, const Missed&) {

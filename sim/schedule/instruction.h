@@ -50,6 +50,12 @@ struct PassTimes {
 struct StageLoad {
   Seconds forward, backward;  // all chunks of a stage, one micro-batch each
   int count = 1;              // neighbouring stages that are alike
+  // Beside the one transfer of each chunk, each way (multi-token prediction apart from the loss).
+  int more_forward_sends = 0, more_backward_sends = 0;
+};
+struct ChunkLoad {
+  Seconds forward, backward;
+  int forward_sends = 1, backward_sends = 1;
 };
 struct PipelineLoad {
   std::span<const StageLoad> stages;  // first to last
@@ -57,6 +63,8 @@ struct PipelineLoad {
   int chunks = 1;     // a stage
   PassTimes average;  // over all chunks of all stages, transfers left out
   Seconds send;       // one transfer to a neighbouring stage; 0 when overlapped
+  // The model's chunks in its order, where those of a stage differ; else empty.
+  std::span<const ChunkLoad> uneven_chunks = {};
 };
 
 }  // namespace meshwright

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/schedule/parts.h"
+#include "sim/schedule/uneven_chunks.h"
 
 namespace meshwright {
 namespace {
@@ -21,6 +22,13 @@ int peak(const PipelineSizes& sizes, int stage) {
   return std::min(sizes.micro_batches * sizes.chunks, warmup(sizes, stage) + 1);
 }
 
+// Exact for stages whose chunks are alike and for chunks of any size, apart from what
+// busiest_and_bubble and uneven_chunks.h say.
+Seconds total(const ScheduleTraits& schedule, const PipelineLoad& pipeline, int micro_batches) {
+  if (pipeline.uneven_chunks.empty()) return busiest_and_bubble(schedule, pipeline, micro_batches);
+  return uneven_total(pipeline, micro_batches, warmup);
+}
+
 }  // namespace
 
 extern constinit const ScheduleTraits interleaved_traits{.schedule = PipelineSchedule::interleaved,
@@ -31,7 +39,7 @@ extern constinit const ScheduleTraits interleaved_traits{.schedule = PipelineSch
                                                          .searched_by_default = true,
                                                          .program = program,
                                                          .bubble = unsplit_bubble,
-                                                         .total = busiest_and_bubble,
+                                                         .total = total,
                                                          .sends = sends_of_a_line,
                                                          .peak = peak};
 

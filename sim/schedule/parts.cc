@@ -61,7 +61,9 @@ StagesWork stages_work(const ScheduleTraits& schedule, const PipelineLoad& pipel
   StagesWork work;
   int first = 0;
   for (const StageLoad& load : pipeline.stages) {
-    const double send = pipeline.send.value() * most_sends(schedule, first, load.count, pipeline);
+    const int sends = most_sends(schedule, first, load.count, pipeline) + load.more_forward_sends +
+                      load.more_backward_sends;
+    const double send = pipeline.send.value() * sends;
     const double here = passes * ((load.forward + load.backward).value() + send);
     work.busiest = std::max(work.busiest, here);
     work.sum += here * load.count;
@@ -85,8 +87,10 @@ Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& p
 
 StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline) {
   StageTimes t{load.forward.value(), load.backward.value()};
-  if (s + 1 < pipeline.num_stages) t.forward += pipeline.send.value();
-  if (s > 0) t.backward += pipeline.send.value();
+  if (s + 1 < pipeline.num_stages) {
+    t.forward += pipeline.send.value() * (1 + load.more_forward_sends);
+  }
+  if (s > 0) t.backward += pipeline.send.value() * (1 + load.more_backward_sends);
   return t;
 }
 

@@ -250,25 +250,34 @@ UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& j
 
 UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
                    const Layout& layout) {
-  const bool recomputed = mtp_is_recomputed(layout);
-  const UnitScope unit{model, cluster, job, layout_of_layer(layout, recomputed)};
-  const int mtp = model.mtp_num_layers;
+  const UnitScope unit{model, cluster, job, layout_of_layer(layout, false)};
+  const std::vector<Operator> ops = head_operators(model, job, unit.layout);
   UnitCost cost;
-  std::vector<Operator> all;
-  const auto add_part = [&](const std::vector<Operator>& ops, double count, bool again) {
-    add_operators(cost, ops, count, again, unit);
-    all.insert(all.end(), ops.begin(), ops.end());
-  };
-  add_part(head_operators(model, job, unit.layout), 1 + mtp, false);
-  if (mtp > 0) {
-    const LayerKind last = layer_kind(model, model.num_layers - 1);
-    add_part(layer_operators(model, last, job, unit.layout), mtp, recomputed);
-    // Each looks the next tokens up again.
-    add_part(embedding_operators(model, job, unit.layout), mtp, false);
-    add_part(mtp_operators(model, job, unit.layout), mtp, false);
-  }
+  add_operators(cost, ops, 1 + model.mtp_num_layers, false, unit);
   Chunk chunk;
   chunk.head = true;
+  add_communication(cost, ops, chunk, unit);
+  add_gradient_sums(cost, chunk, unit);
+  return cost;
+}
+
+UnitCost mtp_cost(const Model& model, const Cluster& cluster, const Job& job,
+                  const Layout& layout) {
+  const bool recomputed = mtp_is_recomputed(layout);
+  const UnitScope unit{model, cluster, job, layout_of_layer(layout, recomputed)};
+  UnitCost cost;
+  std::vector<Operator> all;
+  const auto add_part = [&](const std::vector<Operator>& ops, bool again) {
+    add_operators(cost, ops, model.mtp_num_layers, again, unit);
+    all.insert(all.end(), ops.begin(), ops.end());
+  };
+  const LayerKind last = layer_kind(model, model.num_layers - 1);
+  add_part(layer_operators(model, last, job, unit.layout), recomputed);
+  // Each looks the next tokens up again.
+  add_part(embedding_operators(model, job, unit.layout), false);
+  add_part(mtp_operators(model, job, unit.layout), false);
+  Chunk chunk;
+  chunk.mtp = true;
   add_communication(cost, all, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
   return cost;

@@ -67,9 +67,12 @@ UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
                     const Layout& layout, LayerKind kind, bool recomputed_whole);
 UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& job,
                         const Layout& layout);
-// Final norm, logits, loss, and the multi-token-prediction layers.
+// Final norm, logits and loss; with multi-token prediction once more for each depth.
 UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
                    const Layout& layout);
+
+// Multi-token prediction's layers, look-ups and projections.
+UnitCost mtp_cost(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout);
 
 // `count` times `from`.
 void add(UnitCost& to, const UnitCost& from, double count);

@@ -20,11 +20,12 @@ using UnitPlacement = std::array<Placement, 5>;
 struct UnitKey {
   LayoutKey<KeyScope::any_layout, CostPart::units> read;
   UnitPlacement placement;
-  int unit = 0;  // layer: kind_index; then embedding and head
+  int unit = 0;  // layer: kind_index; then embedding, head and multi-token prediction
   bool operator==(const UnitKey&) const = default;
 };
 constexpr int kEmbedding = kLayerKinds;
 constexpr int kHead = kLayerKinds + 1;
+constexpr int kMtp = kLayerKinds + 2;
 
 struct UnitKeyHash {
   std::size_t operator()(const UnitKey& key) const {
@@ -74,6 +75,7 @@ struct CostTable::Impl {
   [[nodiscard]] UnitCost computed(int unit, const Layout& layout) const {
     if (unit == kEmbedding) return embedding_cost(model, cluster, job, layout);
     if (unit == kHead) return head_cost(model, cluster, job, layout);
+    if (unit == kMtp) return mtp_cost(model, cluster, job, layout);
     return layer_cost(model, cluster, job, layout, layer_kind_of(static_cast<std::size_t>(unit)),
                       layout.recompute_granularity == RecomputeGranularity::full);
   }
@@ -111,8 +113,8 @@ Units CostTable::units(const Layout& layout) {
     if (full) units.recomputed[k] = impl_->unit_cost(placement, unit, asked);
   }
   units.embedding = impl_->unit_cost(placement, kEmbedding, kept);
-  units.head =
-      impl_->unit_cost(placement, kHead, asked);  // it holds multi-token prediction's layers
+  units.head = impl_->unit_cost(placement, kHead, kept);
+  if (impl_->model.mtp_num_layers > 0) units.mtp = impl_->unit_cost(placement, kMtp, asked);
   return units;
 }
 

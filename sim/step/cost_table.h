@@ -18,7 +18,7 @@ namespace meshwright {
 struct Units {
   std::array<UnitCost, kLayerKinds> kept;        // by kind_index
   std::array<UnitCost, kLayerKinds> recomputed;  // whole, from its input
-  UnitCost embedding, head;
+  UnitCost embedding, head, mtp;
 };
 
 // Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,

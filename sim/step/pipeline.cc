@@ -17,6 +17,7 @@ UnitCost sum_of_units(const ChunkKind& kind, const Units& units, double share) {
   }
   if (kind.embedding) add(sum, units.embedding, 1);
   if (kind.head) add(sum, units.head, 1);
+  if (kind.mtp) add(sum, units.mtp, 1);
   return sum;
 }
 
@@ -42,10 +43,23 @@ void sum_stages(PipelinePart& part, const PipelineShape& shape) {
       const PassTimes times = times_of(chunk);
       load.forward += times.forward * same.count;
       load.backward += (times.backward_input + times.backward_weight) * same.count;
+      const ChunkKind& kind = shape.chunks[static_cast<std::size_t>(same.kind)];
+      load.more_forward_sends += (kind.hidden_states_out - 1) * same.count;
+      load.more_backward_sends += (kind.hidden_states_in - 1) * same.count;
     }
     if (stage.work() > part.stages[static_cast<std::size_t>(part.slowest)].work()) {
       part.slowest = static_cast<int>(part.stages.size()) - 1;
     }
+  }
+}
+
+void list_uneven_chunks(PipelinePart& part, const PipelineShape& shape) {
+  for (const int index : shape.uneven_chunks) {
+    const auto k = static_cast<std::size_t>(index);
+    const PassTimes times = times_of(part.chunks[k]);
+    part.uneven_chunks.push_back({times.forward, times.backward_input + times.backward_weight,
+                                  shape.chunks[k].hidden_states_out,
+                                  shape.chunks[k].hidden_states_in});
   }
 }
 
@@ -87,15 +101,17 @@ void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& un
   }
   part.recomputes = input.recomputed_layers > 0;
   sum_stages(part, shape);
+  list_uneven_chunks(part, shape);
   part.average = average_chunk(part, shape);
 }
 
 void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineShape& shape,
                 const Cluster& cluster) {
   const Seconds send = input.send.time;
-  const Seconds total = closed_form_total(
-      input.schedule, {part.loads, shape.num_stages, shape.chunks_per_stage, part.average, send},
-      input.all_micro_batches);
+  const Seconds total = closed_form_total(input.schedule,
+                                          {part.loads, shape.num_stages, shape.chunks_per_stage,
+                                           part.average, send, part.uneven_chunks},
+                                          input.all_micro_batches);
   const double m = input.micro_batches;
   const StageCost& stage = part.stages[static_cast<std::size_t>(part.slowest)];
   // Each micro-batch and chunk waits for one message forward and one backward.

@@ -19,11 +19,12 @@
 namespace meshwright {
 
 struct PipelinePart {
-  std::vector<ChunkCost> chunks;  // by PipelineShape::chunks
-  std::vector<StageCost> stages;  // by PipelineShape::runs
-  std::vector<StageLoad> loads;   // likewise
-  int slowest = 0;                // the run with most work
-  PassTimes average;              // chunk
+  std::vector<ChunkCost> chunks;         // by PipelineShape::chunks
+  std::vector<StageCost> stages;         // by PipelineShape::runs
+  std::vector<StageLoad> loads;          // likewise
+  std::vector<ChunkLoad> uneven_chunks;  // by PipelineShape::uneven_chunks
+  int slowest = 0;                       // the run with most work
+  PassTimes average;                     // chunk
   std::array<Cost, kNumPipelineTerms> terms{};
   Seconds time;  // their sum
   Seconds host, offload;

@@ -120,7 +120,7 @@ FsdpChunk fsdp_chunk(const VolumeScope& scope, const Chunk& chunk) {
   if (scope.layout.fsdp_unit == FsdpUnit::whole) return {{}, chunk, 0};
   FsdpChunk split{chunk, chunk, chunk.num_layers};
   if (scope.layout.fsdp_unit == FsdpUnit::module) split.count *= linears_of_layer(scope.model);
-  split.units.embedding = split.units.head = false;
+  split.units.embedding = split.units.head = split.units.mtp = false;
   split.root.num_layers = 0;
   return split;
 }

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-// Chunk borders of a stage that a micro-batch crosses to another rank.
+// Hidden states of a micro-batch that cross chunk borders of a stage to another rank.
 struct Borders {
   double forward_out = 0;   // activations sent; as many gradients come in
   double backward_out = 0;  // gradients sent; as many activations come in
@@ -22,8 +22,9 @@ Borders borders_of(const VolumeScope& scope, const Stage& stage, int stage_index
   for (std::size_t i = 0; i < stage.chunks.size(); ++i) {
     const bool next_is_here = turns && i % 2 == 0;
     const bool previous_is_here = turns && i % 2 == 1;
-    if (!stage.chunks[i].head && !next_is_here) borders.forward_out += 1;
-    if (!stage.chunks[i].embedding && !previous_is_here) borders.backward_out += 1;
+    const Chunk& chunk = stage.chunks[i];
+    if (!chunk.head && !next_is_here) borders.forward_out += chunk.hidden_states_out;
+    if (!chunk.embedding && !previous_is_here) borders.backward_out += chunk.hidden_states_in;
   }
   return borders;
 }

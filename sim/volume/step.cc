@@ -24,22 +24,23 @@ double replicated_parameters(const Model& model, const Stage& stage) {
       sum += static_cast<double>(layer_parameters(model, layer_kind(model, i)).replicated);
     }
     if (chunk.embedding && model.embedding_layer_norm) sum += norm;
-    if (!chunk.head) continue;
-    sum += norm;
-    if (model.mtp_num_layers > 0) {
+    if (chunk.head) sum += norm;
+    if (chunk.mtp && model.mtp_num_layers > 0) {
       sum += static_cast<double>(mtp_layer_parameters(model).replicated) * model.mtp_num_layers;
     }
   }
   return sum;
 }
 
-// First and last stage both hold the embedding: tied to the head, or used by multi-token
+// The first stage and another hold the embedding: tied to the head, or used by multi-token
 // prediction. The ends of a V share a rank, and the mirrored stages' sum covers theirs.
 bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
   const Model& model = scope.model;
   if (scope.layout.pipeline_parallel_size == 1 || model.vocab_size == 0) return false;
-  if (!model.tied_embeddings && model.mtp_num_layers == 0) return false;
-  return stage.has_embedding() != stage.has_head();
+  const bool predicts = model.mtp_num_layers > 0;
+  if (!model.tied_embeddings && !predicts) return false;
+  return stage.has_embedding() !=
+         ((predicts && stage.has_mtp()) || (model.tied_embeddings && stage.has_head()));
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& ch
     calls.recomputed = {calls.layers.dense * share, calls.layers.expert * share};
   }
   calls.embeddings = chunk.embedding ? 1 : 0;
-  if (chunk.head) {
+  if (chunk.head) calls.heads = 1 + model.mtp_num_layers;
+  if (chunk.mtp) {
     calls.mtp = model.mtp_num_layers;
-    calls.heads = 1 + calls.mtp;
-    // Multi-token prediction looks the next tokens up again, on the head's stage.
+    // Multi-token prediction looks the next tokens up again, where its layers are.
     calls.embeddings += calls.mtp;
     const LayerKind last = layer_kind(model, model.num_layers - 1);
     count(calls.layers, last, calls.mtp);

@@ -113,6 +113,18 @@ TEST(Launch, MegatronGetsTheExpertLayers) {
   EXPECT_THAT(text, HasSubstr("--expert-tensor-parallel-size 1\n"));
 }
 
+// The list says the virtual size; Megatron-LM takes one of the two options.
+TEST(Launch, MegatronGetsTheListOfStages) {
+  Example example = llama();
+  example.layout.virtual_pipeline_parallel_size = 2;
+  example.layout.schedule = PipelineSchedule::interleaved;
+  example.layout.pipeline_layout =
+      std::get<PipelineLayout>(read_pipeline_layout("Et*7|t*9|t*9|t*7L"));
+  const std::string text = megatron_lm(example.training()).text;
+  EXPECT_THAT(text, HasSubstr("--pipeline-model-parallel-layout \"Et*7|(t*9|)*2t*7L\"\n"));
+  EXPECT_THAT(text, Not(HasSubstr("--num-virtual-stages-per-pipeline-rank")));
+}
+
 TEST(Launch, MegatronRefusesSchedulesItDoesNotHave) {
   Example example = llama();
   example.layout.schedule = PipelineSchedule::zb_h1;

@@ -19,6 +19,7 @@ Layout everything_set() {
   Layout layout;
   layout.tensor_parallel_size = 8;
   layout.pipeline_parallel_size = 4;
+  layout.pipeline_layout = std::get<PipelineLayout>(read_pipeline_layout("Et*4|(t*4|)*6L"));
   layout.virtual_pipeline_parallel_size = 2;
   layout.data_parallel_size = 16;
   layout.context_parallel_size = 2;
@@ -76,7 +77,7 @@ TEST(LayoutText, WhatIsNotSaidIsAsTheFrameworkHasIt) {
 TEST(LayoutJson, EveryFieldSurvivesTheRoundTrip) {
   for (const Layout& layout : {Layout{}, everything_set()}) {
     const Json json = to_json(layout);
-    EXPECT_EQ(json.size(), 34U);
+    EXPECT_EQ(json.size(), 35U);
     EXPECT_EQ(layout_from_json(nlohmann::json::parse(json.dump()), "layout.json"), layout);
   }
 }
@@ -93,6 +94,9 @@ TEST(LayoutJson, MistakesNameTheirPlace) {
   EXPECT_THAT(message_of(R"({"rank_order": "tp-tp-cp-ep-dp"})"), HasSubstr("/rank_order"));
   EXPECT_THAT(message_of(R"({"rank_order": "tp"})"), HasSubstr("/rank_order"));
   EXPECT_THAT(message_of(R"({"recompute_modules": ["attention"]})"), HasSubstr("core_attn"));
+  EXPECT_THAT(message_of(R"({"pipeline_layout": "Et|x|L"})"),
+              testing::AllOf(HasSubstr("/pipeline_layout"), HasSubstr("'x' is none of E, t"),
+                             HasSubstr("position 4")));
 }
 
 TEST(LayoutText, ShortAndLongNamesMeanTheSame) {
@@ -116,6 +120,17 @@ TEST(LayoutText, NothingIsOneRank) { EXPECT_EQ(layout_from_text(""), Layout{}); 
 TEST(LayoutText, SeveralChunksMeanInterleavingUnlessAnotherScheduleIsNamed) {
   EXPECT_EQ(layout_from_text("pp=4,vpp=2").schedule, PipelineSchedule::interleaved);
   EXPECT_EQ(layout_from_text("pp=4,vpp=2,schedule=zb_v").schedule, PipelineSchedule::zb_v);
+}
+
+// 16 chunks over 4 stages.
+TEST(LayoutText, AListOfStagesSaysTheVirtualSize) {
+  const Layout layout = layout_from_text("pp4,stages=Et*4|(t*4|)*14tmL");
+  EXPECT_EQ(layout.pipeline_layout.num_chunks(), 16);
+  EXPECT_EQ(layout.virtual_pipeline_parallel_size, 4);
+  EXPECT_EQ(layout.schedule, PipelineSchedule::interleaved);
+  EXPECT_EQ(short_name(layout), "pp4 stages=Et*4|(t*4|)*14tmL");
+  EXPECT_EQ(layout_from_text(short_name(layout)), layout);
+  EXPECT_EQ(layout_from_text("pp4,vpp4,stages=Et*4|(t*4|)*14tmL"), layout);
 }
 
 TEST(LayoutText, ModulesAreJoinedByPlus) {

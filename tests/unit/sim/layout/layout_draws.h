@@ -19,6 +19,13 @@ inline std::vector<std::uint8_t> some_values(const Field<std::uint8_t>& /*field*
   return {kRecomputeCoreAttention, kRecomputeMlp, kRecomputeLayerNorm | kRecomputeMlpActivation,
           kRecomputeCoreAttention | kRecomputeMlaUpProjection};
 }
+// Of 16 layers.
+inline std::vector<PipelineLayout> some_values(const Field<PipelineLayout>& /*field*/) {
+  const auto of = [](std::string_view text) {
+    return std::get<PipelineLayout>(read_pipeline_layout(text));
+  };
+  return {PipelineLayout(), of("Et*3|t*5|t*5|t*3L"), of("Et*3|t*5|t*5|t*3mL")};
+}
 template <typename T>
 std::vector<T> some_values(const Field<T>& field) {
   std::vector<T> values;

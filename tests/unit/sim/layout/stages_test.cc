@@ -57,6 +57,31 @@ TEST(Stages, FirstAndLastStageCanHaveTheirOwnNumber) {
   EXPECT_EQ(stages[3].chunks[0].first_layer, 56);
 }
 
+// 5 layers and multi-token prediction over 3 stages of 2 chunks: stage 0 holds chunks 0 and 3
+// (layers 0 and 1, and 4), stage 1 chunks 1 and 4 (layer 2, and the prediction), stage 2 chunks 2
+// and 5 (layer 3, and the loss). Between prediction and loss two hidden states pass for each token.
+TEST(Stages, AListSaysWhereEverythingIs) {
+  Layout layout = pipeline(3, 2, PipelineSchedule::interleaved);
+  layout.pipeline_layout = std::get<PipelineLayout>(read_pipeline_layout("Ett|t|t|t|m|L"));
+  Model model = with_layers(5);
+  model.mtp_num_layers = 1;
+  const auto stages = pipeline_stages(model, layout);
+  ASSERT_EQ(stages.size(), 3U);
+  EXPECT_TRUE(stages[0].chunks[0].embedding);
+  EXPECT_EQ(stages[0].chunks[0].num_layers, 2);
+  EXPECT_EQ(stages[0].chunks[1].first_layer, 4);
+  EXPECT_EQ(stages[0].num_layers(), 3);
+  EXPECT_EQ(stages[1].chunks[0].first_layer, 2);
+  EXPECT_EQ(stages[1].chunks[1].num_layers, 0);
+  EXPECT_TRUE(stages[1].has_mtp());
+  EXPECT_FALSE(stages[1].has_head());
+  EXPECT_EQ(stages[1].chunks[1].hidden_states_in, 1);
+  EXPECT_EQ(stages[1].chunks[1].hidden_states_out, 2);
+  EXPECT_FALSE(stages[2].has_mtp());
+  EXPECT_TRUE(stages[2].has_head());
+  EXPECT_EQ(stages[2].chunks[1].hidden_states_in, 2);
+}
+
 // 16 layers, 4 stages, 2 chunks: chunks of 2 layers; stage 1 holds model chunks 1 and 5, layers 2-3
 // and 10-11 (the example in Megatron-LM's schedules.py).
 TEST(Stages, InterleavedChunksAreDealtInTurn) {

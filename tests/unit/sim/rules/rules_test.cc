@@ -435,6 +435,72 @@ std::vector<Broken> tensor_cases() {
   };
 }
 
+PipelineLayout listed(std::string_view text) {
+  return std::get<PipelineLayout>(read_pipeline_layout(text));
+}
+
+// 48 layers.
+std::vector<Broken> pipeline_layout_cases() {
+  return {
+      with({"pipeline_layout_stands_alone",
+            "pipeline_layout is Et*20|t*28L with num_layers_in_first_pipeline_stage 20, "
+            "num_layers_in_last_pipeline_stage 0, account_for_embedding_in_pipeline_split off, "
+            "account_for_loss_in_pipeline_split off, pipeline_engine megatron and schedule 1f1b"},
+           [](Broken& b) {
+             b.layout = piped(2);
+             b.layout.pipeline_layout = listed("Et*20|t*28L");
+             b.layout.num_layers_in_first_pipeline_stage = 20;
+           }),
+      with({"pipeline_layout_stands_alone",
+            "pipeline_layout is Et*12|(t*12|)*2t*12L with num_layers_in_first_pipeline_stage 0, "
+            "num_layers_in_last_pipeline_stage 0, account_for_embedding_in_pipeline_split off, "
+            "account_for_loss_in_pipeline_split off, pipeline_engine megatron and schedule zb_v"},
+           [](Broken& b) {
+             b.layout = piped(2, PipelineSchedule::zb_v, 2);
+             b.layout.pipeline_layout = listed("Et*12|t*12|t*12|t*12L");
+           }),
+      with({"pipeline_layout_fills_the_stages",
+            "pipeline_layout Et*20|t*28L lists 2 chunks, pipeline_parallel_size 4 x "
+            "virtual_pipeline_parallel_size 1 are 4"},
+           [](Broken& b) {
+             b.layout = piped(4);
+             b.layout.pipeline_layout = listed("Et*20|t*28L");
+           }),
+      with({"pipeline_layout_holds_the_model",
+            "pipeline_layout Et*20|t*27L lists 47 t and 0 m, num_layers is 48 and mtp_num_layers "
+            "0"},
+           [](Broken& b) {
+             b.layout = piped(2);
+             b.layout.pipeline_layout = listed("Et*20|t*27L");
+           }),
+      with({"pipeline_layout_holds_the_model",
+            "pipeline_layout Et*20|t*28L lists 48 t and 0 m, num_layers is 48 and mtp_num_layers "
+            "1"},
+           [](Broken& b) {
+             b.layout = piped(2);
+             b.model.mtp_num_layers = 1;
+             b.layout.pipeline_layout = listed("Et*20|t*28L");
+           }),
+      with({"pipeline_layout_places_mtp",
+            "pipeline_layout Et*20|t*28m|m|L has m in 2 of its chunks, or in one that is not the "
+            "last of a stage from the second on, with pipeline_parallel_size 4"},
+           [](Broken& b) {
+             b.layout = piped(4);
+             b.model.mtp_num_layers = 2;
+             b.layout.pipeline_layout = listed("Et*20|t*28m|m|L");
+           }),
+      with({"pipeline_layout_places_mtp",
+            "pipeline_layout Et*20|t*28|m|L has m in 1 of its chunks, or in one that is not the "
+            "last of a stage from the second on, with pipeline_parallel_size 2"},
+           [](Broken& b) {
+             b.layout = piped(2, PipelineSchedule::interleaved, 2);
+             b.layout.overlap_p2p_comm = true;
+             b.model.mtp_num_layers = 1;
+             b.layout.pipeline_layout = listed("Et*20|t*28|m|L");
+           }),
+  };
+}
+
 std::vector<Broken> pipeline_cases() {
   return {
       with({"one_way_of_uneven_stages",
@@ -622,8 +688,8 @@ std::vector<Broken> switch_cases() {
 
 TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
   std::set<std::string_view> seen{"memory_capacity"};
-  for (const auto& cases :
-       {tensor_cases(), pipeline_cases(), batch_and_expert_cases(), switch_cases()}) {
+  for (const auto& cases : {tensor_cases(), pipeline_layout_cases(), pipeline_cases(),
+                            batch_and_expert_cases(), switch_cases()}) {
     for (const Broken& b : cases) {
       Job job = batch_of(b.sequences);
       job.seq_length = b.seq_length;

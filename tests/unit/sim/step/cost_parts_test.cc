@@ -44,7 +44,8 @@ void append(Numbers& to, const LayerSizes& s) {
 void append(Numbers& to, const Stage& stage) {
   for (const Chunk& c : stage.chunks) {
     to.insert(to.end(),
-              {double(c.first_layer), double(c.num_layers), double(c.embedding), double(c.head)});
+              {double(c.first_layer), double(c.num_layers), double(c.embedding), double(c.head),
+               double(c.mtp), double(c.hidden_states_in), double(c.hidden_states_out)});
   }
 }
 
@@ -71,6 +72,7 @@ Numbers placement_of(const Question& q, const Layout& layout) {
 
 Numbers shape_of(const PipelineShape& shape) {
   Numbers numbers{double(shape.num_stages), double(shape.chunks_per_stage)};
+  numbers.insert(numbers.end(), shape.uneven_chunks.begin(), shape.uneven_chunks.end());
   for (const StageRun& run : shape.runs) {
     numbers.insert(numbers.end(), {double(run.first), double(run.count), double(run.kinds)});
     append(numbers, run.stage);
@@ -87,6 +89,7 @@ Numbers units_of(const Question& q, const Layout& layout) {
   }
   append(numbers, units.embedding);
   append(numbers, units.head);
+  append(numbers, units.mtp);
   return numbers;
 }
 
@@ -113,8 +116,9 @@ Numbers unit_bytes_of(const Question& q, const Layout& layout) {
     append(numbers, layer.sizes);
     append(numbers, layer.recomputed);
   }
-  for (const Bytes b : {units.input, units.gathered, units.embedding, units.head, units.logits.kept,
-                        units.logits.beside, units.logits.gradient, units.logits.weight_gradient}) {
+  for (const Bytes b :
+       {units.input, units.gathered, units.embedding, units.head, units.mtp, units.logits.kept,
+        units.logits.beside, units.logits.gradient, units.logits.weight_gradient}) {
     numbers.push_back(b.value());
   }
   for (const Bytes b : units.placeholders) numbers.push_back(b.value());

@@ -203,6 +203,76 @@ TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {
   }
 }
 
+PipelineLayout listed(std::string_view text) {
+  return std::get<PipelineLayout>(read_pipeline_layout(text));
+}
+
+void expect_same_price(const Evaluation& a, const Evaluation& b) {
+  EXPECT_EQ(a.violation.has_value(), b.violation.has_value());
+  EXPECT_EQ(a.step_time, b.step_time);
+  EXPECT_EQ(a.peak_memory, b.peak_memory);
+}
+
+TEST_F(EvaluateTest, AListThatSaysWhatOtherFieldsSayCostsTheSame) {
+  Layout layout = tensor_pipeline_data(1, 4, 2);
+  Layout list = layout;
+  list.pipeline_layout = listed("Ett|tt|tt|ttL");
+  expect_same_price(run(list), run(layout));
+  layout.virtual_pipeline_parallel_size = list.virtual_pipeline_parallel_size = 2;
+  layout.schedule = list.schedule = PipelineSchedule::interleaved;
+  list.pipeline_layout = listed("Et|(t|)*6tL");
+  expect_same_price(run(list), run(layout));
+  // 8 layers, embedding and loss: 10 over 5 stages of 2 chunks.
+  layout = tensor_pipeline_data(1, 5, 1);
+  layout.virtual_pipeline_parallel_size = 2;
+  layout.schedule = PipelineSchedule::interleaved;
+  layout.account_for_embedding_in_pipeline_split = true;
+  layout.account_for_loss_in_pipeline_split = true;
+  list = layout;
+  list.account_for_embedding_in_pipeline_split = list.account_for_loss_in_pipeline_split = false;
+  list.pipeline_layout = listed("E|(t|)*8L");
+  const Model model = small_gpt();
+  const Cluster cluster = eight_devices();
+  Job batch = job();
+  batch.global_batch_size = 10;
+  CostTable table(model, cluster, batch);
+  expect_same_price(evaluate(table, list), evaluate(table, layout));
+}
+
+// Layers moved from the fullest stage to the others: shorter, as its work is what a step waits for.
+TEST_F(EvaluateTest, FewerLayersBesideTheLossMakeAShorterStep) {
+  Layout layout = tensor_pipeline_data(1, 2, 4);
+  layout.pipeline_layout = listed("Ett|t*6L");
+  const Seconds late = run(layout).step_time;
+  layout.pipeline_layout = listed("Et*4|t*4L");
+  EXPECT_LT(run(layout).step_time, late);
+}
+
+// Multi-token prediction apart from the loss, or with it: the same parameters, once each.
+TEST_F(EvaluateTest, MultiTokenPredictionIsHeldOnceWhereverItStands) {
+  Model model = small_gpt();
+  model.tied_embeddings = false;
+  model.mtp_num_layers = 1;
+  const auto parameters_of = [&](std::string_view text, int stages) {
+    Layout layout = tensor_pipeline_data(1, stages, 1);
+    layout.pipeline_layout = listed(text);
+    double sum = 0.0;
+    for (const Stage& stage : pipeline_stages(model, layout)) {
+      sum += stage_parameters(model, job(), layout, stage).dense;
+    }
+    return sum;
+  };
+  EXPECT_DOUBLE_EQ(parameters_of("Et*4|t*4|m|L", 4), parameters_of("Et*4|t*4mL", 2));
+  const Layout layout = [&] {
+    Layout l = tensor_pipeline_data(1, 4, 2);
+    l.pipeline_layout = listed("Et*4|t*4|m|L");
+    return l;
+  }();
+  // The ledger: one message into the prediction's stage, two hidden states out of it.
+  const Volume sent = volume(model, job(), layout);
+  EXPECT_EQ(sent.stages[2].sent(Group::pipeline), 1.5 * sent.stages[1].sent(Group::pipeline));
+}
+
 // Every schedule, few and many micro-batches, also with stages of unequal size: no stage between
 // those that were looked at holds more.
 TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {

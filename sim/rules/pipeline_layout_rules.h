@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Megatron-LM asserts of --pipeline-model-parallel-layout beside the order of its items, which
+// reading it checks (commit 00caa53, transformer/pipeline_parallel_layer_layout.py, "layout.py").
+#pragma once
+
+#include "sim/rules/layer_split.h"
+#include "sim/rules/rule_row.h"
+#include "sim/schedule/traits.h"
+
+namespace meshwright {
+
+inline constexpr RuleRow kPipelineLayoutRules[]{
+    {.name = "pipeline_layout_stands_alone",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       if (!l.pipeline_layout) return std::nullopt;
+       const bool in_turn = traits(l.schedule).placement == ChunkPlacement::in_turn;
+       const bool other_split = counts_embedding_or_loss(l) ||
+                                l.num_layers_in_first_pipeline_stage > 0 ||
+                                l.num_layers_in_last_pipeline_stage > 0;
+       if (l.pipeline_engine == PipelineEngine::megatron && in_turn && !other_split) {
+         return std::nullopt;
+       }
+       return missed(0, 1);
+     },
+     .requirement =
+         "pipeline_layout excludes num_layers_in_first_pipeline_stage, "
+         "num_layers_in_last_pipeline_stage, account_for_embedding_in_pipeline_split and "
+         "account_for_loss_in_pipeline_split, and needs pipeline_engine megatron and a schedule "
+         "whose stages hold the model's chunks in turn.",
+     .reason = "It says where every layer is (Megatron-LM transformer_config.py: a custom layout "
+               "excludes the other ways of uneven stages).",
+     .remedy = "Keep one of them; with pipeline_layout use schedule 1f1b or interleaved.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           const Layout& l = in.layout;
+           return fmt::format(
+               "pipeline_layout is {} with num_layers_in_first_pipeline_stage {}, "
+               "num_layers_in_last_pipeline_stage {}, account_for_embedding_in_pipeline_split {}, "
+               "account_for_loss_in_pipeline_split {}, pipeline_engine {} and schedule {}",
+               l.pipeline_layout.text(), l.num_layers_in_first_pipeline_stage,
+               l.num_layers_in_last_pipeline_stage,
+               on_or_off(l.account_for_embedding_in_pipeline_split),
+               on_or_off(l.account_for_loss_in_pipeline_split), name_of(l.pipeline_engine),
+               name_of(l.schedule));
+         }},
+    {.name = "pipeline_layout_fills_the_stages",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       if (!l.pipeline_layout) return std::nullopt;
+       const std::int64_t needed =
+           std::int64_t{l.pipeline_parallel_size} * l.virtual_pipeline_parallel_size;
+       const int listed = l.pipeline_layout.num_chunks();
+       return listed == needed ? CheckResult{} : missed(needed, listed);
+     },
+     .requirement = "pipeline_layout must list pipeline_parallel_size x "
+                    "virtual_pipeline_parallel_size chunks.",
+     .reason = "Its length is a multiple of pipeline_parallel_size, and the virtual size what it "
+               "is a multiple by (layout.py).",
+     .remedy = "List as many chunks, or change pipeline_parallel_size or "
+               "virtual_pipeline_parallel_size.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format(
+               "pipeline_layout {} lists {} chunks, pipeline_parallel_size {} x "
+               "virtual_pipeline_parallel_size {} are {}",
+               in.layout.pipeline_layout.text(), whole(m.available),
+               in.layout.pipeline_parallel_size, in.layout.virtual_pipeline_parallel_size,
+               whole(m.needed));
+         }},
+    {.name = "pipeline_layout_holds_the_model",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       if (!in.layout.pipeline_layout) return std::nullopt;
+       const LayersListed listed = layers_listed(in.layout.pipeline_layout);
+       if (listed.decoder != in.model.num_layers) {
+         return missed(in.model.num_layers, listed.decoder);
+       }
+       if (listed.mtp == in.model.mtp_num_layers) return std::nullopt;
+       return missed(in.model.mtp_num_layers, listed.mtp);
+     },
+     .requirement = "pipeline_layout must list the model's num_layers and mtp_num_layers.",
+     .reason = "Each layer is held once (layout.py: the numbers of t and m match num_layers and "
+               "mtp_num_layers).",
+     .remedy = "List as many t as num_layers and as many m as mtp_num_layers.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           const LayersListed listed = layers_listed(in.layout.pipeline_layout);
+           return fmt::format(
+               "pipeline_layout {} lists {} t and {} m, num_layers is {} and mtp_num_layers {}",
+               in.layout.pipeline_layout.text(), listed.decoder, listed.mtp, in.model.num_layers,
+               in.model.mtp_num_layers);
+         }},
+    {.name = "pipeline_layout_places_mtp",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const auto chunks = l.pipeline_layout.chunks();
+       int with_mtp = 0;
+       bool misplaced = false;
+       for (std::size_t c = 0; c < chunks.size(); ++c) {
+         if (chunks[c].mtp_num_layers == 0) continue;
+         ++with_mtp;
+         const auto stages = static_cast<std::size_t>(l.pipeline_parallel_size);
+         misplaced = misplaced || c + stages < chunks.size() || (stages > 1 && c % stages == 0);
+       }
+       return with_mtp > 1 || misplaced ? CheckResult{missed(1, with_mtp)} : std::nullopt;
+     },
+     .requirement = "All m of a pipeline_layout must stand in one chunk, the last of its stage, "
+                    "and not on the first stage.",
+     .reason = "One stage runs multi-token prediction, after its other chunks and with an "
+               "embedding of its own (layout.py; multi_token_prediction.md).",
+     .remedy = "Put all m into one of the last pipeline_parallel_size - 1 chunks.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format(
+               "pipeline_layout {} has m in {} of its chunks, or in one that is not the last of a "
+               "stage from the second on, with pipeline_parallel_size {}",
+               in.layout.pipeline_layout.text(), whole(m.available),
+               in.layout.pipeline_parallel_size);
+         }},
+};
+
+}  // namespace meshwright
