@@ -127,6 +127,28 @@ Json write_memory(const MemoryFacts& facts) {
   return {{"reserved_ratio", facts.reserved_ratio}, {"reports_reserved", facts.reports_reserved}};
 }
 
+FrameworkLimits read_limits(ObjectReader& reader) {
+  FrameworkLimits limits;
+  if (!reader.has("cannot")) return limits;
+  ObjectReader inside = reader.required_object("cannot");
+  for (const auto& [what, key] : kLackNames) {
+    const std::string name(key);
+    if (inside.has(name.c_str())) {
+      limits.reasons[static_cast<std::size_t>(what)] = inside.required_string(name.c_str());
+    }
+  }
+  inside.finish();
+  return limits;
+}
+
+Json write_limits(const FrameworkLimits& limits) {
+  Json j = Json::object();
+  for (const auto& [what, key] : kLackNames) {
+    if (limits.lacks(what)) j[std::string(key)] = limits.reason(what);
+  }
+  return j;
+}
+
 FrameworkFit read_fit(ObjectReader& reader) {
   FrameworkFit fit;
   if (!reader.has("fit")) return fit;
@@ -172,6 +194,7 @@ Framework framework_from_json(const nlohmann::json& json, const std::string& fil
   layout.pipeline_engine =
       reader.optional_enum("pipeline_engine", layout.pipeline_engine, kPipelineEngineNames);
   read_defaults(reader, f.defaults);
+  f.limits = read_limits(reader);
   f.data_parallel = read_data_parallel(reader);
   f.pipeline = read_pipeline(reader);
   f.kernels = read_kernels(reader);
@@ -194,6 +217,7 @@ Json to_json(const Framework& f) {
   j["relative_spread"] = f.relative_spread;
   const Json defaults = write_defaults(f.defaults);
   if (!defaults.empty()) j["defaults"] = defaults;
+  if (!(f.limits == FrameworkLimits{})) j["cannot"] = write_limits(f.limits);
   const Framework plain;
   if (!(f.data_parallel == plain.data_parallel)) {
     j["data_parallel"] = write_data_parallel(f.data_parallel);
