@@ -81,6 +81,9 @@ struct DataParallelFacts {
   // about what one of eight carries at every scale (Narayanan 2021, Table 2).
   int rails_per_collective = 0;
   FsdpCopies copies;
+  // Gradients are reduced, and weights gathered, in buckets of at least so many parameters, or so
+  // many for each data rank, whichever is more; 0: nothing is known of buckets.
+  double bucket_parameters = 0.0, bucket_parameters_per_rank = 0.0;
   // That clipping and the optimizer read and write a parameter of a rank's share; 0: one fused
   // kernel over gradients, weights and moments.
   double optimizer_bytes = 0.0;

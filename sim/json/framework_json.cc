@@ -63,6 +63,9 @@ DataParallelFacts read_data_parallel(ObjectReader& reader) {
   copies.gather = inside.optional_number("gather_copies", 0.0, kTouches);
   copies.reduce_weights = inside.optional_number("reduce_weight_copies", 0.0, kTouches);
   copies.reduce_gradients = inside.optional_number("reduce_gradient_copies", 0.0, kTouches);
+  facts.bucket_parameters = inside.optional_number("bucket_parameters", 0.0, {0.0, 1e12});
+  facts.bucket_parameters_per_rank =
+      inside.optional_number("bucket_parameters_per_rank", 0.0, {0.0, 1e12});
   facts.optimizer_bytes = inside.optional_number("optimizer_bytes_per_parameter", 0.0, {0.0, 1e3});
   inside.finish();
   return facts;
@@ -109,6 +112,8 @@ Json write_data_parallel(const DataParallelFacts& facts) {
           {"gather_copies", facts.copies.gather},
           {"reduce_weight_copies", facts.copies.reduce_weights},
           {"reduce_gradient_copies", facts.copies.reduce_gradients},
+          {"bucket_parameters", facts.bucket_parameters},
+          {"bucket_parameters_per_rank", facts.bucket_parameters_per_rank},
           {"optimizer_bytes_per_parameter", facts.optimizer_bytes}};
 }
 Json write_pipeline(const PipelineFacts& facts) {
