@@ -22,7 +22,7 @@ UnitCost sum_of_units(const ChunkKind& kind, const Units& units, double share) {
 
 // The framework's overhead of a micro-batch is the stage's; its chunks share it.
 Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
-  return cluster.framework.micro_batch_overhead / shape.chunks_per_stage;
+  return cluster.micro_batch_overhead() / shape.chunks_per_stage;
 }
 
 PassTimes times_of(const ChunkCost& chunk) {
