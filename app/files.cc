@@ -223,6 +223,7 @@ Cluster load_cluster(const std::string& path, std::vector<std::string>* not_meas
 }
 
 Framework load_framework(const std::string& path, reports::Origin* origin) {
+  if (path == kUnknownSoftware) return {};
   const std::string file = require_config(path, "frameworks");
   Framework framework = framework_from_json(read_named("framework", path, file, origin), file);
   if (framework.name.empty()) framework.name = fs::path(file).stem().string();

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "app/config_names.h"
 #include "reports/origin_json.h"
@@ -44,7 +45,8 @@ std::string file_of_part(const std::string& name, const ClusterPart& part,
 // says that it has no measurement of.
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr,
                      reports::Origin* origin = nullptr);
-// A framework file, or a name from configs/frameworks.
+// A framework file, a name from configs/frameworks, or none: software that nothing is known of.
+inline constexpr std::string_view kUnknownSoftware = "none";
 Framework load_framework(const std::string& path, reports::Origin* origin = nullptr);
 nlohmann::json read_job(const std::string& path, reports::Origin* origin = nullptr);
 // What the file does not say is as in `defaults`: Framework::defaults.

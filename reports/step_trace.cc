@@ -154,13 +154,7 @@ class StepTracer {
       }
     }
     if (layout_.pipeline_parallel_size == 1) return;
-    const auto message = [this](const Layout& layout) {
-      return send_cost(table_.model(), table_.job(), layout, table_.cluster()).time;
-    };
-    pipeline_.times.send = message(layout_);
-    Layout waiting = layout_;
-    waiting.overlap_p2p_comm = false;
-    message_ = message(waiting);
+    message_ = send_cost(table_.model(), table_.job(), layout_, table_.cluster()).message.time;
   }
 
   void draw(std::size_t s, StepTrack track, std::string name, Seconds begin, Seconds end,

@@ -66,8 +66,12 @@ reports::AccuracyResult result_of(const planner::AccuracyRow& row, const std::st
   std::set<std::string> frameworks;
   for (const planner::MeasuredRun& run : set.runs) {
     const Framework& framework = run.cluster.framework;
-    const std::vector<std::string>& fitted = framework.fit.sets;
-    if (std::find(fitted.begin(), fitted.end(), stem) != fitted.end()) result.fitted_on = true;
+    for (const auto* fitted : {&framework.fit.sets, &run.cluster.fit.sets}) {
+      const bool holds = fitted == &framework.fit.sets || run.cluster.fit_holds();
+      if (holds && std::find(fitted->begin(), fitted->end(), stem) != fitted->end()) {
+        result.fitted_on = true;
+      }
+    }
     frameworks.insert(framework.name.empty() ? "none" : framework.name);
   }
   result.framework = fmt::format("{}", fmt::join(frameworks, ", "));

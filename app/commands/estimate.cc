@@ -34,8 +34,9 @@ int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
   say("{}", question_text(inputs));
   const RuleText& text = rule_text(outcome.violation.rule);
   say("{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
-      describe(outcome.violation, inputs.model, inputs.job, outcome.layout), text.name,
-      text.requirement, text.remedy);
+      describe(outcome.violation, inputs.model, inputs.job, outcome.layout,
+               devices_of(inputs.cluster)),
+      text.name, text.requirement, text.remedy);
   if (outcome.violation.rule != Rule::memory_capacity) return kGateFailed;
   CostTable table(inputs.model, inputs.cluster, inputs.job);
   const Estimate found = described(evaluate(table, outcome.layout), table, outcome.layout);

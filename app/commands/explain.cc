@@ -51,7 +51,8 @@ int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layo
   std::string change = planner::smallest_change(table, layout, limit);
   if (change.empty()) change = planner::change_on_more_gpus(table, layout, limit);
   print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", brief_name(layout),
-        describe(violation, plan.model, plan.job, layout), text.name, text.reason, text.remedy);
+        describe(violation, plan.model, plan.job, layout, devices_of(plan.cluster)), text.name,
+        text.reason, text.remedy);
   print("  smallest change that admits it: {}\n",
         change.empty() ? "none of the single changes that were tried" : change);
   return kGateFailed;

@@ -23,8 +23,8 @@ constexpr int kMostGpuCounts = 32;  // each is a search of its own
 
 void add_framework_option(Command& command, std::string& framework) {
   command.reads("--framework", framework,
-                "Training software: a file or a name from configs/frameworks; default: the "
-                "cluster's",
+                "Training software: a file, a name from configs/frameworks, or none (unknown); "
+                "default: the cluster's",
                 "frameworks");
 }
 

@@ -89,7 +89,8 @@ NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text)
       [](const std::string& name) { return name.find("overlap") != std::string::npos; });
   if (!overlaps_named) {
     const std::vector<bool>& asked = plan.search.space[&Layout::overlap_grad_reduce];
-    planner::set_overlaps(*meant.layout, asked.empty() || asked.front());
+    planner::set_overlaps(*meant.layout, asked.empty() || asked.front(),
+                          plan.cluster.framework.limits);
     meant.note = "Overlap switches are those that the plan's search sets.\n";
   }
   return meant;

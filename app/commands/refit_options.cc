@@ -66,6 +66,7 @@ void write_refitted(Cluster cluster, const planner::Refit& refit, const std::str
   for (const planner::FittedTerm& term : refit.terms) names.push_back(name_of(term.term));
   cluster.framework = refit.framework;
   cluster.framework.name = "fitted";
+  if (!cluster.fit.framework.empty()) cluster.fit.framework = cluster.framework.name;
   cluster.framework.source =
       fmt::format("{} runs of {}: {}", refit.runs, learnt_from, fmt::join(names, ", "));
   write_file_atomically(path, to_json(cluster).dump(2) + "\n");

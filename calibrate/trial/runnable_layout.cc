@@ -255,7 +255,7 @@ std::string trial_unsupported(const Model& model, const Job& job, const Layout& 
     if (!what.empty()) return "the trial does not run " + what;
   }
   if (const auto violation = check_layout(model, job, layout, {})) {
-    return describe(*violation, model, job, layout);
+    return describe(*violation, model, job, layout, {});
   }
   return "";
 }

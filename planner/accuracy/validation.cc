@@ -164,9 +164,9 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
     const Cluster run_cluster = scaled_to(cluster, world_size(observation.run_layout));
     Outcome outcome = estimate_as_run(run_model, run_cluster, run_job, observation.run_layout);
     if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
-      validation.skipped.push_back(
-          name + ": no prediction: " +
-          describe(infeasible->violation, run_model, run_job, observation.run_layout));
+      validation.skipped.push_back(name + ": no prediction: " +
+                                   describe(infeasible->violation, run_model, run_job,
+                                            observation.run_layout, devices_of(run_cluster)));
       continue;
     }
     validation.layouts.push_back(

@@ -117,7 +117,7 @@ std::vector<Linear> linearised(const Plan& plan, const ConfidenceOptions& option
           term.cost.time.value() * term.cost.relative_spread *
           std::sqrt(1.0 - shared_variance(term.cost.provenance));
     }
-    layouts[i].own_step = estimate.step_time.value() * plan.cluster.framework.relative_spread;
+    layouts[i].own_step = estimate.step_time.value() * plan.cluster.relative_spread();
   }
   fill_shared(plan, layouts);
   return layouts;

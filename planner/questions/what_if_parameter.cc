@@ -106,6 +106,7 @@ void scale_host(Cluster& cluster, double factor) {
   cluster.framework.host_launch *= factor;
   cluster.framework.micro_batch_overhead *= factor;
   cluster.framework.step_overhead *= factor;
+  cluster.fit.micro_batch_overhead *= factor;
 }
 
 const GemmModel* gemm_of(const Scenario& scenario) {

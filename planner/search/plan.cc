@@ -14,8 +14,8 @@ std::optional<Unrunnable> estimate_ranked(Plan& plan, const std::vector<Layout>&
   for (const Layout& layout : layouts) {
     Outcome outcome = estimate(table, layout);
     if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
-      return Unrunnable{plan.ranked.size(),
-                        describe(infeasible->violation, plan.model, plan.job, layout)};
+      return Unrunnable{plan.ranked.size(), describe(infeasible->violation, plan.model, plan.job,
+                                                     layout, devices_of(plan.cluster))};
     }
     plan.ranked.push_back(std::get<Estimate>(std::move(outcome)));
   }

@@ -70,10 +70,10 @@ std::vector<Rejection> rejections_of(const RejectionTally& tally, CostTable& tab
   for (std::size_t i = 0; i < tally.entries().size(); ++i) {
     const RejectionTally::Entry& entry = tally.entries()[i];
     if (entry.count == 0) continue;
-    rejections.push_back(
-        {static_cast<Rule>(i), entry.count, entry.nearest,
-         describe(entry.nearest.violation, table.model(), table.job(), entry.nearest.layout),
-         smallest_change(table, entry.nearest.layout, limit)});
+    rejections.push_back({static_cast<Rule>(i), entry.count, entry.nearest,
+                          describe(entry.nearest.violation, table.model(), table.job(),
+                                   entry.nearest.layout, devices_of(table.cluster())),
+                          smallest_change(table, entry.nearest.layout, limit)});
   }
   std::stable_sort(rejections.begin(), rejections.end(),
                    [](const Rejection& a, const Rejection& b) { return a.count > b.count; });

@@ -45,11 +45,12 @@ void fill_closest(Plan& plan, const SearchResult& result, CostTable& table, Byte
     if (change.empty()) {
       change = change_on_more_gpus(table, candidate.layout, limit);
     }
-    plan.closest.push_back({Rule::memory_capacity,
-                            1,
-                            {candidate.layout, violation},
-                            describe(violation, plan.model, plan.job, candidate.layout),
-                            change});
+    plan.closest.push_back(
+        {Rule::memory_capacity,
+         1,
+         {candidate.layout, violation},
+         describe(violation, plan.model, plan.job, candidate.layout, devices_of(plan.cluster)),
+         change});
     plan.notes.push_back(fmt::format(
         "Closest: {} needs {:.2f} of {:.2f} GiB; {}.", short_name(candidate.layout),
         in_gibibytes(candidate.peak_memory), in_gibibytes(limit),

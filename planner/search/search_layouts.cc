@@ -22,6 +22,7 @@ constexpr std::size_t kClosest = 3;
 // What the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
+  SearchSpace space;
   Bytes limit;  // of memory a device
   // No layout that is slower can be among the fastest: the worst step time of the
   // first list that is full. Which one set it changes the work, not the answer.
@@ -69,11 +70,11 @@ class SizesSearch {
 
 void SizesSearch::run() {
   const std::vector<Layout> settings =
-      pipeline_settings(table_.model(), table_.job(), search_.options.space, sizes_);
+      pipeline_settings(table_.model(), table_.job(), search_.space, sizes_);
   if (settings.empty()) return;
-  data_layouts_ = data_settings(search_.options.space, settings.front());
+  data_layouts_ = data_settings(search_.space, settings.front());
   for (std::size_t i = 0; i < data_layouts_.size(); ++i) {
-    if (const auto violation = check_data_switches(data_layouts_[i])) {
+    if (const auto violation = check_data_switches(data_layouts_[i], devices_)) {
       illegal_.emplace_back(static_cast<int>(i), *violation);
     } else {
       legal_.push_back(static_cast<int>(i));
@@ -93,7 +94,7 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
   bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
   candidates_.clear();
   costs_.begin_pipeline_setting();
-  const std::vector<Layout> layouts = stage_settings(search_.options.space, setting);
+  const std::vector<Layout> layouts = stage_settings(search_.space, setting);
   search_.work.look_at(layouts.size());
   for (const Layout& layout : layouts) {
     result_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
@@ -224,7 +225,7 @@ SearchResult search_layouts(const Model& model, const Cluster& cluster, const Jo
       parallel_sizes_of(model, cluster, job, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
   std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
-  SharedSearch search{options, limit};
+  SharedSearch search{options, without_lacks(options.space, cluster.framework.limits), limit};
   tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(model, cluster, job); });
   tbb::parallel_for(
       tbb::blocked_range<std::size_t>(0, all_sizes.size(), 1),

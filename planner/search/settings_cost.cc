@@ -99,7 +99,7 @@ struct SettingsCost::Impl {
   Shape* shape = nullptr;  // the pipeline setting's
 
   Cache<UnitsKey, Units> units;
-  Cache<SendKey, Cost> sends;
+  Cache<SendKey, SendCost> sends;
   Cache<MovingKey, Moving> moving;  // the pipeline setting's
   StageSetting stage;
   Cache<StagesKey, PipelinePart> parts;  // the pipeline setting's

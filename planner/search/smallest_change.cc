@@ -132,7 +132,7 @@ std::string difference(const Layout& from, Layout to) {
 std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit) {
   const bool overlap = layout.overlap_grad_reduce || gradient_group_size(layout) == 1;
   const auto admitted = [&](Layout& changed) {
-    set_overlaps(changed, overlap);
+    set_overlaps(changed, overlap, table.cluster().framework.limits);
     return !evaluate_within(table, changed, limit).violation;
   };
   for (const Change change : kChanges) {
@@ -159,7 +159,7 @@ std::string change_on_more_gpus(const CostTable& table, const Layout& layout, By
     for (const auto size : {kTensor, kPipeline, kData}) {
       Layout changed = layout;
       changed.*size *= times;
-      set_overlaps(changed, true);
+      set_overlaps(changed, true, table.cluster().framework.limits);
       if (evaluate_within(larger_table, changed, limit).violation) continue;
       return fmt::format("{} on {} GPUs", difference(layout, changed), larger.num_gpus());
     }

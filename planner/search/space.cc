@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -305,10 +306,24 @@ void add_parallel_sizes(std::vector<ParallelSizes>& all_sizes, ParallelSizes siz
 
 }  // namespace
 
-void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
-  layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1;
-  layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0;
-  layout.overlap_p2p_comm = traits(layout.schedule).overlaps_sends;
+void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits) {
+  layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1 &&
+                               !limits.lacks(Lack::overlap_grad_reduce);
+  layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0 &&
+                                !limits.lacks(Lack::overlap_param_gather);
+  layout.overlap_p2p_comm =
+      traits(layout.schedule).overlaps_sends && !limits.lacks(Lack::overlap_p2p_comm);
+}
+
+SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits) {
+  constexpr std::array kOnUnasked{
+      std::pair{Lack::overlap_grad_reduce, &Layout::overlap_grad_reduce},
+      std::pair{Lack::overlap_param_gather, &Layout::overlap_param_gather},
+      std::pair{Lack::overlap_p2p_comm, &Layout::overlap_p2p_comm}};
+  for (const auto& [what, field] : kOnUnasked) {
+    if (limits.lacks(what) && space[field].empty()) space[field] = {false};
+  }
+  return space;
 }
 
 std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,

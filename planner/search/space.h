@@ -56,7 +56,12 @@ std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline)
 
 // Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the
 // layout: gradients overlap where there are data ranks, parameters where the optimizer is sharded,
-// stage-to-stage messages with the interleaved schedule (arguments.py).
-void set_overlaps(Layout& layout, bool overlap_grad_reduce);
+// stage-to-stage messages with the interleaved schedule (arguments.py). What the framework lacks
+// stays off.
+void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits);
+
+// An overlap that would be on unasked is off where the framework lacks it. What a search looks at
+// both ways stays open, so that its rejections say what the framework cannot do.
+SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits);
 
 }  // namespace meshwright::planner

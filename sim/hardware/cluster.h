@@ -87,6 +87,19 @@ inline constexpr std::array kNetworkFabricNames{
     EnumName{NetworkFabric::fat_tree, "fat_tree"}};
 constexpr std::string_view name_of(NetworkFabric v) { return name_in(kNetworkFabricNames, v); }
 
+// What runs on this very machine asked for beside the numbers of its parts and of the framework
+// that they ran under. Under another framework nothing is known of it, and it does not count.
+struct MachineFit {
+  std::string framework;  // its name; empty: nothing was fitted
+  std::string source;
+  double gemm_time_factor = 1.0, kernel_time_factor = 1.0, collective_time_factor = 1.0;
+  Seconds micro_batch_overhead;
+  double relative_spread = 0.0;    // what remained
+  std::vector<std::string> sets;   // of measured runs
+  std::vector<std::string> terms;  // of those above
+  bool operator==(const MachineFit&) const = default;
+};
+
 struct Cluster {
   std::string name;
   std::string source;
@@ -107,6 +120,27 @@ struct Cluster {
   double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
   std::optional<double> price_per_gpu_hour;
   Framework framework;  // what the training software adds
+  MachineFit fit;
+
+  [[nodiscard]] bool fit_holds() const {
+    return !fit.framework.empty() && fit.framework == framework.name;
+  }
+  // The framework's and the fit's, where it holds.
+  [[nodiscard]] double gemm_time_factor() const {
+    return framework.gemm_time_factor * (fit_holds() ? fit.gemm_time_factor : 1.0);
+  }
+  [[nodiscard]] double kernel_time_factor() const {
+    return framework.kernel_time_factor * (fit_holds() ? fit.kernel_time_factor : 1.0);
+  }
+  [[nodiscard]] double collective_time_factor() const {
+    return framework.collective_time_factor * (fit_holds() ? fit.collective_time_factor : 1.0);
+  }
+  [[nodiscard]] Seconds micro_batch_overhead() const {
+    return framework.micro_batch_overhead + (fit_holds() ? fit.micro_batch_overhead : seconds(0));
+  }
+  [[nodiscard]] double relative_spread() const {
+    return fit_holds() ? fit.relative_spread : framework.relative_spread;
+  }
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
   // NICs that devices share, or sets of NICs that one device has to itself: each is one rail.

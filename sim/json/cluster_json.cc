@@ -88,6 +88,36 @@ Json write_link(const Link& l) {
   return j;
 }
 
+MachineFit read_fit(ObjectReader reader) {
+  constexpr NumberRange kFactor{0.1, 10.0};
+  MachineFit fit;
+  fit.framework = reader.required_string("framework");
+  fit.source = reader.required_string("source");
+  fit.gemm_time_factor = reader.optional_number("gemm_time_factor", 1.0, kFactor);
+  fit.kernel_time_factor = reader.optional_number("kernel_time_factor", 1.0, kFactor);
+  fit.collective_time_factor = reader.optional_number("collective_time_factor", 1.0, kFactor);
+  fit.micro_batch_overhead =
+      seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
+  fit.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
+  fit.sets = reader.optional_strings("sets");
+  fit.terms = reader.optional_strings("terms");
+  reader.finish();
+  return fit;
+}
+
+Json write_fit(const MachineFit& fit) {
+  Json j{{"framework", fit.framework},
+         {"source", fit.source},
+         {"gemm_time_factor", fit.gemm_time_factor},
+         {"kernel_time_factor", fit.kernel_time_factor},
+         {"collective_time_factor", fit.collective_time_factor}};
+  write_amount(j, "micro_batch_overhead", fit.micro_batch_overhead.value(), kMicroseconds);
+  j["relative_spread"] = fit.relative_spread;
+  j["sets"] = fit.sets;
+  j["terms"] = fit.terms;
+  return j;
+}
+
 }  // namespace
 
 Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
@@ -136,6 +166,7 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
     c.framework =
         framework_from_json(reader.member("framework"), file, reader.pointer_to("framework"));
   }
+  if (reader.has("fit")) c.fit = read_fit(reader.required_object("fit"));
   reader.finish();
   return c;
 }
@@ -160,6 +191,7 @@ Json to_json(const Cluster& c) {
   j["core_oversubscription"] = c.core_oversubscription;
   j["price_per_gpu_hour"] = c.price_per_gpu_hour.value_or(0.0);
   if (!(c.framework == Framework{})) j["framework"] = to_json(c.framework);
+  if (!(c.fit == MachineFit{})) j["fit"] = write_fit(c.fit);
   return j;
 }
 

@@ -63,6 +63,9 @@ DataParallelFacts read_data_parallel(ObjectReader& reader) {
   copies.gather = inside.optional_number("gather_copies", 0.0, kTouches);
   copies.reduce_weights = inside.optional_number("reduce_weight_copies", 0.0, kTouches);
   copies.reduce_gradients = inside.optional_number("reduce_gradient_copies", 0.0, kTouches);
+  facts.bucket_parameters = inside.optional_number("bucket_parameters", 0.0, {0.0, 1e12});
+  facts.bucket_parameters_per_rank =
+      inside.optional_number("bucket_parameters_per_rank", 0.0, {0.0, 1e12});
   facts.optimizer_bytes = inside.optional_number("optimizer_bytes_per_parameter", 0.0, {0.0, 1e3});
   inside.finish();
   return facts;
@@ -109,6 +112,8 @@ Json write_data_parallel(const DataParallelFacts& facts) {
           {"gather_copies", facts.copies.gather},
           {"reduce_weight_copies", facts.copies.reduce_weights},
           {"reduce_gradient_copies", facts.copies.reduce_gradients},
+          {"bucket_parameters", facts.bucket_parameters},
+          {"bucket_parameters_per_rank", facts.bucket_parameters_per_rank},
           {"optimizer_bytes_per_parameter", facts.optimizer_bytes}};
 }
 Json write_pipeline(const PipelineFacts& facts) {
@@ -125,6 +130,28 @@ Json write_kernels(const KernelFacts& facts) {
 }
 Json write_memory(const MemoryFacts& facts) {
   return {{"reserved_ratio", facts.reserved_ratio}, {"reports_reserved", facts.reports_reserved}};
+}
+
+FrameworkLimits read_limits(ObjectReader& reader) {
+  FrameworkLimits limits;
+  if (!reader.has("cannot")) return limits;
+  ObjectReader inside = reader.required_object("cannot");
+  for (const auto& [what, key] : kLackNames) {
+    const std::string name(key);
+    if (inside.has(name.c_str())) {
+      limits.reasons[static_cast<std::size_t>(what)] = inside.required_string(name.c_str());
+    }
+  }
+  inside.finish();
+  return limits;
+}
+
+Json write_limits(const FrameworkLimits& limits) {
+  Json j = Json::object();
+  for (const auto& [what, key] : kLackNames) {
+    if (limits.lacks(what)) j[std::string(key)] = limits.reason(what);
+  }
+  return j;
 }
 
 FrameworkFit read_fit(ObjectReader& reader) {
@@ -172,6 +199,7 @@ Framework framework_from_json(const nlohmann::json& json, const std::string& fil
   layout.pipeline_engine =
       reader.optional_enum("pipeline_engine", layout.pipeline_engine, kPipelineEngineNames);
   read_defaults(reader, f.defaults);
+  f.limits = read_limits(reader);
   f.data_parallel = read_data_parallel(reader);
   f.pipeline = read_pipeline(reader);
   f.kernels = read_kernels(reader);
@@ -194,6 +222,7 @@ Json to_json(const Framework& f) {
   j["relative_spread"] = f.relative_spread;
   const Json defaults = write_defaults(f.defaults);
   if (!defaults.empty()) j["defaults"] = defaults;
+  if (!(f.limits == FrameworkLimits{})) j["cannot"] = write_limits(f.limits);
   const Framework plain;
   if (!(f.data_parallel == plain.data_parallel)) {
     j["data_parallel"] = write_data_parallel(f.data_parallel);

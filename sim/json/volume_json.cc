@@ -53,10 +53,11 @@ Json to_json(const PublishedOrders& orders) {
           {"data_exceeds_pipeline", orders.data_exceeds_pipeline}};
 }
 
-Json to_json(const Violation& violation, const Model& model, const Job& job, const Layout& layout) {
+Json to_json(const Violation& violation, const Model& model, const Job& job, const Layout& layout,
+             const Devices& devices) {
   const RuleText& text = rule_text(violation.rule);
   return {{"rule", text.name},
-          {"what", describe(violation, model, job, layout)},
+          {"what", describe(violation, model, job, layout, devices)},
           {"needed", violation.needed},
           {"available", violation.available},
           {"requirement", text.requirement},

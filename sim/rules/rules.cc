@@ -6,6 +6,7 @@
 
 #include "sim/rules/batch_rules.h"
 #include "sim/rules/expert_rules.h"
+#include "sim/rules/framework_rules.h"
 #include "sim/rules/pipeline_layout_rules.h"
 #include "sim/rules/pipeline_rules.h"
 #include "sim/rules/schedule_rules.h"
@@ -28,8 +29,8 @@ constexpr auto joined(const RuleRow (&... groups)[N]) {
 
 // In the order in which they are checked.
 constexpr std::array kRows =
-    joined(kMemoryRules, kTensorRules, kPipelineLayoutRules, kPipelineRules, kScheduleRules,
-           kUnevenRules, kBatchRules, kExpertRules, kSwitchRules);
+    joined(kMemoryRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules, kPipelineRules,
+           kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {
@@ -88,8 +89,8 @@ std::optional<Violation> check_sizes(const Model& model, const Job& job, const L
   return first_broken<RulePart::sizes>({model, job, layout, devices});
 }
 
-std::optional<Violation> check_data_switches(const Layout& layout) {
-  return first_broken<RulePart::data_switches>({no_model, no_job, layout});
+std::optional<Violation> check_data_switches(const Layout& layout, const Devices& devices) {
+  return first_broken<RulePart::data_switches>({no_model, no_job, layout, devices});
 }
 
 std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout,
@@ -100,14 +101,14 @@ std::optional<Violation> check_stage_switches(const Model& model, const Layout& 
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
                                       const Devices& devices) {
   if (auto result = check_sizes(model, job, layout, devices)) return result;
-  if (auto result = check_data_switches(layout)) return result;
+  if (auto result = check_data_switches(layout, devices)) return result;
   return check_stage_switches(model, layout, devices);
 }
 
 std::string describe(const Violation& violation, const Model& model, const Job& job,
-                     const Layout& layout) {
+                     const Layout& layout, const Devices& devices) {
   return kRows[static_cast<std::size_t>(violation.rule)].sentence(
-      {model, job, layout}, {violation.needed, violation.available});
+      {model, job, layout, devices}, {violation.needed, violation.available});
 }
 
 }  // namespace meshwright

@@ -25,12 +25,11 @@ bool rings_attention(const Layout& layout) {
 
 // What the framework, long steps and waiting for the slowest device make of a kernel's time.
 double time_factor(const Operator& op, const Layout& layout, const Cluster& cluster) {
-  const Framework& framework = cluster.framework;
   const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
-  if (op.kind == OperatorKind::memory_bound) return framework.kernel_time_factor * slowest;
+  if (op.kind == OperatorKind::memory_bound) return cluster.kernel_time_factor() * slowest;
   const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
-  const double factor = ring ? framework.kernels.ring_attention_time_factor : 1.0;
-  return factor * slowest * framework.gemm_time_factor / cluster.device.sustained_clock_fraction;
+  const double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
+  return factor * slowest * cluster.gemm_time_factor() / cluster.device.sustained_clock_fraction;
 }
 
 // What a unit's costs are read from; the layout is layout_of_layer()'s.
@@ -195,7 +194,7 @@ void add_gradient_sums(UnitCost& sum, const Chunk& chunk, const UnitScope& unit)
   const Bytes traffic = bytes((parameters.dense + parameters.expert) * touched);
   sum.backward_weight =
       sum.backward_weight + times(kernel_cost(kernel::kAdd, traffic, unit.cluster.device),
-                                  unit.cluster.framework.kernel_time_factor);
+                                  unit.cluster.kernel_time_factor());
 }
 
 int first_layer_of(const Model& model, LayerKind kind) {

@@ -4,9 +4,26 @@
 #include <utility>
 
 #include "sim/memory/memory.h"
+#include "sim/model/parameters.h"
 #include "sim/step/optimizer.h"
 
 namespace meshwright {
+
+namespace {
+
+// Of the first stage, whose last bucket ends the backward pass.
+double last_bucket_of(const CostTable& table, const Layout& layout, const Stage& stage) {
+  const DataParallelFacts& facts = table.cluster().framework.data_parallel;
+  if (!stage.has_embedding() || layout.zero_stage > 1 || uses_fsdp(layout)) return 0.0;
+  const int tensor = layout.tensor_parallel_size;
+  const double rows =
+      padded_vocab_size(table.model(), table.job().make_vocab_size_divisible_by, tensor);
+  const StageParameters held = stage_parameters(table.model(), table.job(), layout, stage);
+  return last_bucket_share(held.dense + held.expert, rows / tensor * table.model().hidden_size,
+                           bucket_parameters(facts, gradient_group_size(layout)));
+}
+
+}  // namespace
 
 std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
                                  const PipelineShape& shape) {
@@ -14,6 +31,7 @@ std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
   for (const StageRun& run : shape.runs) {
     costs.push_back(data_cost(data_volume(table.model(), table.job(), layout, run.stage, run.first),
                               table.job(), layout, table.cluster()));
+    wait_for_last_bucket(costs.back(), last_bucket_of(table, layout, run.stage));
   }
   return costs;
 }

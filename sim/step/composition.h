@@ -41,9 +41,10 @@ inline LongestWait longest_wait(const PipelinePart& pipeline, const DataPart& da
   LongestWait longest;
   for (std::size_t run = 0; run < data.costs.size(); ++run) {
     const StageCost& stage = pipeline.stages[run];
-    const ExposedData exposed =
-        exposed_data(data.costs[run], data.overlap, stage.forward_window(data.tier),
-                     stage.backward_window(data.tier), pipeline.micro_batches, pipeline.recomputes);
+    const Seconds sends = pipeline.sends.on(data.tier);
+    const ExposedData exposed = exposed_data(
+        data.costs[run], data.overlap, stage.forward_window(data.tier, sends),
+        stage.backward_window(data.tier, sends), pipeline.micro_batches, pipeline.recomputes);
     const Seconds time = exposed.total();
     if (time > longest.time) longest = {time, run, exposed};
   }

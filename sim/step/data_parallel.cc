@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/data_parallel.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "sim/volume/transfer.h"
@@ -11,6 +12,21 @@ namespace {
 bool of_each_micro_batch(const Transfer& transfer) { return transfer.phase != Phase::step; }
 
 }  // namespace
+
+double last_bucket_share(double parameters, double embedding, double bucket) {
+  if (bucket <= 0.0 || parameters <= 0.0) return 0.0;
+  return std::min(1.0, std::max(bucket, embedding) / parameters);
+}
+
+double bucket_parameters(const DataParallelFacts& facts, int data_ranks) {
+  return std::max(facts.bucket_parameters, facts.bucket_parameters_per_rank * data_ranks);
+}
+
+void wait_for_last_bucket(DataCost& cost, double share) {
+  cost.alone = cost.alone + times(cost.reduce, share) + times(cost.gather, share);
+  cost.reduce = times(cost.reduce, 1.0 - share);
+  cost.gather = times(cost.gather, 1.0 - share);
+}
 
 Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& copies) {
   const double weight = weight_bytes(job.precision);
@@ -46,6 +62,8 @@ DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layo
       cost.backward_gather = cost.backward_gather + call;
     } else if (data && transfer.collective == Collective::all_gather) {
       cost.gather = cost.gather + call;
+    } else if (!transfer.overlappable) {
+      cost.alone = cost.alone + call;
     } else {
       cost.reduce = cost.reduce + call;
     }

@@ -14,19 +14,29 @@ inline constexpr std::size_t kLinears = 4;
 // Once-a-step communication of a stage (gradients, parameters, tied embedding, norms), and what
 // ZeRO-3 adds to each micro-batch.
 struct DataCost {
-  Cost reduce;  // gradients and everything after the last backward
+  Cost reduce;  // gradients
   Cost gather;  // parameters before the first forward
   // Of a whole step: ZeRO-3's, and FSDP's gathers and reductions, which share one communicator and
   // run one after the other (pytorch issues 177015, 186335).
   Cost forward_gather, backward_gather;
   Cost recompute_gather;  // more of them where layers are run again
-  // Of a whole step: what FSDP makes compute wait for whatever it overlaps. Its first gather and
-  // last reduction of each micro-batch, and the copies into and out of their buffers.
+  // Of a whole step: what nothing runs beside, whatever overlaps. FSDP's first gather and last
+  // reduction of each micro-batch, and the copies into and out of their buffers; the last bucket of
+  // gradients; what comes once a step after the reduction (tied embedding, gradients of parameters
+  // that all tensor ranks hold, gradient norm).
   Cost alone;
 };
 
 DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layout,
                    const Cluster& cluster);
+// Megatron-LM fills buckets in the order in which backward gives gradients, never cuts a weight,
+// and reduces one when it is full (core/distributed/param_and_grad_buffer.py). The last one holds
+// the embedding, if that is larger than a bucket: its share of a first stage's parameters. Later
+// stages have one bucket, and are ready earlier by as many backward passes.
+double last_bucket_share(double parameters, double embedding, double bucket);
+double bucket_parameters(const DataParallelFacts& facts, int data_ranks);
+// Its reduction, and the gather of its weights, has no compute beside it.
+void wait_for_last_bucket(DataCost& cost, double share);
 // Bytes that the copies around one of FSDP's collectives read and write on the compute stream.
 Bytes fsdp_copies(const Transfer& transfer, const Job& job, const FsdpCopies& copies);
 

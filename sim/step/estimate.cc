@@ -25,7 +25,7 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
 // What no term holds, one standard deviation of a step.
 double unexplained_spread(const Model& model, const Cluster& cluster) {
   const bool unknown = cluster.framework.name.empty() && cluster.device.kind == DeviceKind::gpu;
-  const double software = unknown ? kUnknownSoftwareSpread : cluster.framework.relative_spread;
+  const double software = unknown ? kUnknownSoftwareSpread : cluster.relative_spread();
   return std::hypot(software, model.moe ? kExpertsSpread : 0.0);
 }
 

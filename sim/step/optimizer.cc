@@ -25,15 +25,14 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_bytes(job)));
   if (!layout.optimizer_offload && uses_fsdp(layout)) {
     // Gradients are dropped before a step, not set to zero.
-    return times(kernel_cost(kernel::kAdam, traffic, cluster.device),
-                 cluster.framework.kernel_time_factor);
+    return times(kernel_cost(kernel::kAdam, traffic, cluster.device), cluster.kernel_time_factor());
   }
   if (!layout.optimizer_offload) {
     // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
     const Bytes zeroed =
         bytes((parameters.dense + parameters.expert) * bytes_per_element(job.gradient_precision));
     return times(kernel_cost("adam", traffic + zeroed, cluster.device),
-                 cluster.framework.kernel_time_factor);
+                 cluster.kernel_time_factor());
   }
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.

@@ -23,7 +23,7 @@ UnitCost sum_of_units(const ChunkKind& kind, const Units& units, double share) {
 
 // The framework's overhead of a micro-batch is the stage's; its chunks share it.
 Seconds overhead_share(const PipelineShape& shape, const Cluster& cluster) {
-  return cluster.framework.micro_batch_overhead / shape.chunks_per_stage;
+  return cluster.micro_batch_overhead() / shape.chunks_per_stage;
 }
 
 PassTimes times_of(const ChunkCost& chunk) {
@@ -80,7 +80,8 @@ PassTimes average_chunk(const PipelinePart& part, const PipelineShape& shape) {
 
 }  // namespace
 
-PipelineInput pipeline_input(const Job& job, const Layout& layout, Cost send, Seconds offload) {
+PipelineInput pipeline_input(const Job& job, const Layout& layout, const SendCost& send,
+                             Seconds offload) {
   PipelineInput input;
   input.schedule = layout.schedule;
   input.all_micro_batches = num_micro_batches(job.global_batch_size, layout);
@@ -89,6 +90,13 @@ PipelineInput pipeline_input(const Job& job, const Layout& layout, Cost send, Se
   input.offload = offload;
   input.recomputed_layers = fully_recomputed_layers(layout, INT32_MAX);
   return input;
+}
+
+Seconds send_wait(const SendCost& send, const StageCost& stage, int chunks_per_stage) {
+  const double share = 1.0 / chunks_per_stage;
+  return (send.waited(stage.forward_window(send.tier) * share) +
+          send.waited(stage.backward_window(send.tier) * share)) *
+         0.5;
 }
 
 void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& units,
@@ -107,13 +115,18 @@ void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& un
 
 void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineShape& shape,
                 const Cluster& cluster) {
-  const Seconds send = input.send.time;
+  const StageCost& stage = part.stages[static_cast<std::size_t>(part.slowest)];
+  const Seconds send = send_wait(input.send, stage, shape.chunks_per_stage);
+  part.send = send;
+  part.sends = {};
+  if (input.send.hidden) {
+    part.sends.on(input.send.tier) = input.send.message.time * shape.chunks_per_stage;
+  }
   const Seconds total = closed_form_total(input.schedule,
                                           {part.loads, shape.num_stages, shape.chunks_per_stage,
                                            part.average, send, part.uneven_chunks},
                                           input.all_micro_batches);
   const double m = input.micro_batches;
-  const StageCost& stage = part.stages[static_cast<std::size_t>(part.slowest)];
   // Each micro-batch and chunk waits for one message forward and one backward.
   const Seconds messages =
       shape.num_stages > 1 ? send * (2.0 * m * shape.chunks_per_stage) : seconds(0);
@@ -121,7 +134,7 @@ void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineSh
   const Seconds sending = std::min(messages, waiting);
   part.terms = {times(stage.forward, m), times(stage.backward, m), times(stage.recompute, m),
                 times(stage.tensor, m), times(stage.context, m), times(stage.expert, m),
-                with_time(input.send, sending),
+                with_time(input.send.message, sending),
                 // Idle for as long as others compute.
                 with_time(stage.forward + stage.backward, waiting - sending)};
   part.time = seconds(0);
@@ -132,7 +145,7 @@ void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineSh
 }
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
-  const Cost send = send_cost(table.model(), table.job(), layout, table.cluster());
+  const SendCost send = send_cost(table.model(), table.job(), layout, table.cluster());
   const Seconds offload = offload_time(table.model(), table.job(), layout, table.cluster().device);
   PipelinePart part;
   const PipelineInput input = pipeline_input(table.job(), layout, send, offload);
@@ -146,6 +159,7 @@ Pipeline pipeline_of(CostTable& table, const Layout& layout) {
   const PipelinePart part = pipeline_part(table, layout, shape);
   Pipeline pipeline;
   pipeline.stages = pipeline_stages(table.model(), layout);
+  pipeline.times.send = part.send;
   for (std::size_t r = 0; r < shape.runs.size(); ++r) {
     std::vector<ChunkCost> costs;
     std::vector<PassTimes> times;

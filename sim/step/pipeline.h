@@ -30,6 +30,8 @@ struct PipelinePart {
   Seconds host, offload;
   double micro_batches = 1;  // that pass each chunk
   bool recomputes = false;   // layers, whole
+  Seconds send;              // waited for a message
+  WireTime sends;            // of a micro-batch, each way, beside compute
   // Of a step without anything of the data-parallel side.
   [[nodiscard]] Seconds least_step() const { return time + host + offload; }
 };
@@ -39,7 +41,7 @@ struct PipelineInput {
   PipelineSchedule schedule = kDefaultSchedule;
   double micro_batches = 1;  // that pass each chunk: half of them where stages are mirrored
   int all_micro_batches = 1;
-  Cost send;                  // one message
+  SendCost send;              // one message
   Seconds offload;            // activations to the host and back, one micro-batch
   int recomputed_layers = 0;  // of each stage, whole; spread evenly over its layers
   [[nodiscard]] double recomputed_share(int stage_layers) const {
@@ -48,7 +50,10 @@ struct PipelineInput {
   }
 };
 
-PipelineInput pipeline_input(const Job& job, const Layout& layout, Cost send, Seconds offload);
+PipelineInput pipeline_input(const Job& job, const Layout& layout, const SendCost& send,
+                             Seconds offload);
+// What a chunk of the stage waits for one message, forward and backward in turn.
+Seconds send_wait(const SendCost& send, const StageCost& stage, int chunks_per_stage);
 
 // First what chunks and stages do for a micro-batch: of
 // `input` only recomputed_layers counts.
@@ -65,7 +70,7 @@ struct Pipeline {
   std::vector<Stage> stages;
   std::vector<StageCost> costs;
   std::vector<std::vector<ChunkCost>> chunks;  // by stage; host with the framework's share
-  PipelineTimes times;                         // send is left 0
+  PipelineTimes times;
 };
 Pipeline pipeline_of(CostTable& table, const Layout& layout);
 

@@ -21,15 +21,17 @@ Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
   return moved / device.host_link;
 }
 
-Cost send_cost(const Model& model, const Job& job, const Layout& layout, const Cluster& cluster) {
+SendCost send_cost(const Model& model, const Job& job, const Layout& layout,
+                   const Cluster& cluster) {
   if (layout.pipeline_parallel_size == 1) return {};
-  Cost cost = transfer_cost(stage_send(model, job, layout), layout, cluster);
+  const Transfer send = stage_send(model, job, layout);
+  Cost cost = transfer_cost(send, layout, cluster);
   if (scatters_sends(layout)) {
     cost = cost + transfer_cost(received_gather(model, job, layout), layout, cluster);
   }
   if (cluster.framework.pipeline.blocking_sends) cost.time *= kMessagesInTurn;
-  if (layout.overlap_p2p_comm) cost.time *= cluster.device.overlap_slowdown;
-  return cost;
+  return {cost, layout.overlap_p2p_comm, cluster.device.overlap_slowdown,
+          place(send, layout, cluster).tier()};
 }
 
 }  // namespace meshwright

@@ -19,12 +19,12 @@ struct StageCost {
   [[nodiscard]] Seconds forward_span() const { return forward_time + forward_host; }
   [[nodiscard]] Seconds backward_span() const { return backward_time + backward_host; }
   // Of that, what is left of one kind of wire: a phase lasts at least as long as all axes together
-  // hold it.
-  [[nodiscard]] Seconds forward_window(Tier tier) const {
-    return std::max(seconds(0), forward_span() - forward_wires.on(tier));
+  // hold it. `sends`: messages that pass beside it.
+  [[nodiscard]] Seconds forward_window(Tier tier, Seconds sends = {}) const {
+    return std::max(seconds(0), forward_span() - forward_wires.on(tier) - sends);
   }
-  [[nodiscard]] Seconds backward_window(Tier tier) const {
-    return std::max(seconds(0), backward_span() - backward_wires.on(tier));
+  [[nodiscard]] Seconds backward_window(Tier tier, Seconds sends = {}) const {
+    return std::max(seconds(0), backward_span() - backward_wires.on(tier) - sends);
   }
   [[nodiscard]] Seconds work() const { return forward_span() + backward_span(); }
 };
@@ -57,7 +57,19 @@ inline Cost offload_cost(Seconds offload, Seconds compute) {
   return {std::max(seconds(0), offload - compute), kHostLinkSpread, Provenance::datasheet};
 }
 
-// One message between neighbouring stages; hidden when the layout overlaps it.
-Cost send_cost(const Model& model, const Job& job, const Layout& layout, const Cluster& cluster);
+// One message between neighbouring stages.
+struct SendCost {
+  Cost message;
+  bool hidden = false;  // beside the compute of a chunk (overlap_p2p_comm)
+  double slowdown = 0.0;
+  Tier tier = Tier::self;
+  // What a stage waits for it, where `window` is left of a chunk's pass beside what other axes hold
+  // of the same wire.
+  [[nodiscard]] Seconds waited(Seconds window) const {
+    return hidden ? exposed_time(message.time, window, slowdown) : message.time;
+  }
+};
+SendCost send_cost(const Model& model, const Job& job, const Layout& layout,
+                   const Cluster& cluster);
 
 }  // namespace meshwright

@@ -63,7 +63,7 @@ Cost transfer_cost(const Transfer& transfer, const Layout& layout, const Cluster
     placement.fewest_per_node = std::min(members, rails);
   }
   Cost cost = collective_cost(transfer.collective, transfer.payload, placement, cluster);
-  cost.time *= transfer.times_per_step * cluster.framework.collective_time_factor;
+  cost.time *= transfer.times_per_step * cluster.collective_time_factor();
   return cost;
 }
 

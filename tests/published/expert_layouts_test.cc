@@ -32,7 +32,7 @@ TEST(ExpertLayouts, TheDefaultSearchLosesToNone) {
     const Outcome outcome = estimate(run.model, run.cluster, run.job, run.layout);
     if (const auto* refusal = std::get_if<Infeasible>(&outcome)) {
       EXPECT_EQ(run.id, kSaidNotToFit)
-          << describe(refusal->violation, run.model, run.job, run.layout);
+          << describe(refusal->violation, run.model, run.job, run.layout, devices_of(run.cluster));
       continue;
     }
     const auto& theirs = std::get<Estimate>(outcome);

@@ -89,5 +89,29 @@ TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
   EXPECT_TRUE(split(7).account_for_loss_in_pipeline_split);
 }
 
+// Overlaps that would be on unasked are off where the framework lacks them; asked for they stay,
+// and its rule refuses them. Sequence parallelism is looked at both ways all the same.
+TEST(Space, OverlapsThatTheFrameworkLacksAreOff) {
+  FrameworkLimits limits;
+  for (const Lack what :
+       {Lack::overlap_grad_reduce, Lack::overlap_p2p_comm, Lack::sequence_parallel}) {
+    limits.reasons[static_cast<std::size_t>(what)] = "it came later";
+  }
+  SearchSpace space = without_lacks({}, limits);
+  EXPECT_EQ(space[&Layout::overlap_grad_reduce], std::vector{false});
+  EXPECT_EQ(space[&Layout::overlap_p2p_comm], std::vector{false});
+  EXPECT_TRUE(space[&Layout::overlap_param_gather].empty());
+  EXPECT_TRUE(space[&Layout::sequence_parallel].empty());
+  space[&Layout::overlap_grad_reduce] = {true};
+  EXPECT_EQ(without_lacks(space, limits)[&Layout::overlap_grad_reduce], std::vector{true});
+  Layout layout;
+  layout.data_parallel_size = 2;
+  layout.schedule = PipelineSchedule::interleaved;
+  set_overlaps(layout, true, limits);
+  EXPECT_FALSE(layout.overlap_grad_reduce || layout.overlap_p2p_comm);
+  set_overlaps(layout, true, {});
+  EXPECT_TRUE(layout.overlap_grad_reduce && layout.overlap_p2p_comm);
+}
+
 }  // namespace
 }  // namespace meshwright::planner

@@ -240,5 +240,55 @@ TEST(ClosedForms, TheDataAxisInsideThePipeline) {
   }
 }
 
+// What two axes at once move in a second, each as fast as its fair share lets it, over what it
+// would move alone: the seconds that the closed forms say for those bytes.
+struct Joint {
+  double first = 0, second = 0;
+};
+std::vector<Traffic> traffic_of(const Topology& topology, Group group, const Layout& layout) {
+  std::vector<Traffic> traffic;
+  for (const std::vector<int>& ranks : group_ranks(group, layout)) {
+    traffic.push_back(group == Group::pipeline ? send_traffic(topology, ranks[0], ranks[1])
+                                               : ring_traffic(topology, ranks));
+  }
+  return traffic;
+}
+Joint seconds_alone(Group first, Group second, const Layout& layout, const Cluster& c) {
+  const Topology topology = Topology::of(c);
+  std::vector<Traffic> traffic = traffic_of(topology, first, layout);
+  const auto split = static_cast<std::ptrdiff_t>(traffic.size());
+  const std::vector<Traffic> other = traffic_of(topology, second, layout);
+  traffic.insert(traffic.end(), other.begin(), other.end());
+  const auto rates = concurrent_bus_bandwidth(topology, traffic);
+  const auto alone = [&](Group group, auto begin, auto end) {
+    const Collective collective =
+        group == Group::pipeline ? Collective::send_recv : Collective::all_gather;
+    return std::min_element(begin, end)->value() / closed_form(collective, group, layout, c);
+  };
+  return {alone(first, rates.begin(), rates.begin() + split),
+          alone(second, rates.begin() + split, rates.end())};
+}
+
+// Gradients of 8 x 2 data ranks and messages to the next stage leave each node over the same NICs:
+// a second of both is the sum of what they would take one after the other.
+TEST(JointTraffic, AxesOnOneNicTakeTheSumOfTheirTimes) {
+  const Layout l{.tensor_parallel_size = 8, .pipeline_parallel_size = 2, .data_parallel_size = 2};
+  for (const int nics : {0, 4, 2, 1}) {
+    Cluster c = bandwidth_only(8, 4);
+    c.nics_per_node = nics;
+    const Joint joint = seconds_alone(Group::data, Group::pipeline, l, c);
+    EXPECT_NEAR(joint.first + joint.second, 1.0, 1e-6) << nics;
+    EXPECT_NEAR(joint.first, 0.5, 1e-6) << nics;
+  }
+}
+
+// Tensor ranks gather over NVLink while data ranks reduce over the NICs: neither waits.
+TEST(JointTraffic, AxesOnOtherWiresDoNotWait) {
+  const Layout l{.tensor_parallel_size = 8, .data_parallel_size = 4};
+  const Joint joint = seconds_alone(Group::tensor, Group::data, l, bandwidth_only(8, 4));
+  EXPECT_NEAR(joint.first, 1.0, 1e-6);
+  EXPECT_NEAR(joint.second, 1.0, 1e-6);
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -47,5 +47,27 @@ TEST(Cluster, SeveralNodesNeedALinkBetweenThem) {
   EXPECT_THROW(scaled_to(alone, 16), InputError);
 }
 
+// 1.1 of the framework times 2 of the machine; under other software nothing is known of the
+// machine.
+TEST(MachineFit, HoldsUnderTheFrameworkThatItWasFittedUnder) {
+  Cluster cluster;
+  cluster.framework.name = "software-2030";
+  cluster.framework.gemm_time_factor = 1.1;
+  cluster.framework.micro_batch_overhead = seconds(1);
+  cluster.framework.relative_spread = 0.1;
+  cluster.fit.framework = "software-2030";
+  cluster.fit.gemm_time_factor = 2.0;
+  cluster.fit.micro_batch_overhead = seconds(3);
+  cluster.fit.relative_spread = 0.02;
+  EXPECT_DOUBLE_EQ(cluster.gemm_time_factor(), 2.2);
+  EXPECT_EQ(cluster.micro_batch_overhead(), seconds(4));
+  EXPECT_EQ(cluster.relative_spread(), 0.02);
+  cluster.framework.name = "other";
+  EXPECT_EQ(cluster.gemm_time_factor(), 1.1);
+  EXPECT_EQ(cluster.micro_batch_overhead(), seconds(1));
+  EXPECT_EQ(cluster.relative_spread(), 0.1);
+  EXPECT_FALSE(Cluster{}.fit_holds());
+}
+
 }  // namespace
 }  // namespace meshwright

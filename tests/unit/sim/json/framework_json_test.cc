@@ -26,6 +26,8 @@ TEST(FrameworkJson, ComesBackAsItWent) {
   f.data_parallel.rails_per_collective = 1;
   f.pipeline.blocking_sends = true;
   f.kernels = {true, false, true};
+  f.data_parallel.bucket_parameters = 4e7;
+  f.limits.reasons[static_cast<std::size_t>(Lack::fsdp)] = "it shards by ZeRO";
   f.fit = {{"set"}, {"gemm_time_factor"}, 0.04};
   EXPECT_EQ(read(to_json(f).dump()), f);
 }

@@ -104,6 +104,7 @@ Cluster measured_cluster() {
   c.framework.step_overhead = seconds(1e-3 / 7.0);
   c.framework.defaults.job.kernel_fusion = KernelFusion::eager;
   c.framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
+  c.fit = {"test framework", "7 runs", 0.9, 1.1, 1.2, seconds(1e-3), 0.02, {"set"}, {"gemm"}};
   return c;
 }
 
@@ -147,6 +148,7 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
     EXPECT_EQ(a.points[i].relative_spread, b.points[i].relative_spread);
   }
   EXPECT_EQ(after.framework, before.framework);
+  EXPECT_EQ(after.fit, before.fit);
   expect_same_bits(after.intra_node, before.intra_node);
   expect_same_bits(after.inter_node, before.inter_node);
 }

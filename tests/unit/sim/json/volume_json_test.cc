@@ -32,7 +32,7 @@ TEST(VolumeJson, OrdersAndViolationsAreWritten) {
   const Layout odd = tensor(3);
   const auto violation = check_layout(small_model(), small_job(), odd, {});
   ASSERT_TRUE(violation);
-  const Json json = to_json(*violation, small_model(), small_job(), odd);
+  const Json json = to_json(*violation, small_model(), small_job(), odd, {});
   EXPECT_EQ(json["rule"], "attention_heads_divide_by_tensor_size");
   EXPECT_EQ(json["what"], "num_attention_heads 8 is not divisible by tensor_parallel_size 3");
 }

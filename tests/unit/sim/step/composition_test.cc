@@ -48,6 +48,19 @@ TEST(LongestWait, CountsWhatOtherAxesHoldOfTheSameWire) {
   EXPECT_EQ(longest_wait(pipeline, data).time, seconds(0));
 }
 
+// 4 s of backward less 1.5 s of messages to the stage before, over the same NIC: 0.5 s of 3 stick
+// out.
+TEST(LongestWait, CountsSendsBesideTheBackward) {
+  PipelinePart pipeline;
+  pipeline.stages.resize(1);
+  pipeline.stages[0].backward_time = seconds(4);
+  pipeline.sends.across = seconds(1.5);
+  DataCost cost;
+  cost.reduce.time = seconds(3);
+  const DataPart data{{.reduce = true}, {cost}, {}, Tier::inter_node};
+  EXPECT_EQ(longest_wait(pipeline, data).time, seconds(0.5));
+}
+
 // 10 s of pipeline + 2 s of waiting + 0.5 s of optimizer + 0.25 s of host + 1 s of offload.
 TEST(StepTime, IsTheSumOfBothSides) {
   PipelinePart pipeline;

@@ -160,7 +160,9 @@ Parts parts_of(const Question& q, const Layout& layout) {
   const PipelineShape shape = pipeline_shape(q.model, layout);
   const std::vector<ChunkGroups> groups = stage_groups(q.model, layout, shape);
   Numbers send;
-  append(send, send_cost(q.model, q.job, layout, q.cluster));
+  const SendCost message = send_cost(q.model, q.job, layout, q.cluster);
+  append(send, message.message);
+  send.insert(send.end(), {double(message.hidden), double(message.tier)});
   return {{CostPart::placement, placement_of(q, layout)},
           {CostPart::shape, shape_of(shape)},
           {CostPart::units, units_of(q, layout)},

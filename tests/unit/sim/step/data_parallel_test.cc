@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/volume/transfer.h"
+
 namespace meshwright {
 namespace {
 
@@ -149,6 +151,70 @@ TEST(ExposedData, GathersMoreWhereLayersRunAgain) {
   overlap.linears = {3 / 12.0, 1 / 12.0, 4 / 12.0, 4 / 12.0};
   EXPECT_NEAR(exposed_data(cost, overlap, {}, seconds(12), 1, false).total().value(), 3, 1e-12);
   EXPECT_NEAR(exposed_data(cost, overlap, {}, seconds(12), 1, true).total().value(), 7.5, 1e-12);
+}
+
+// 100e6 parameters in buckets of 40e6: the last one is 0.4 of them. With an embedding of 60e6,
+// which is not cut, 0.6; fewer parameters than a bucket: all. No buckets known: nothing stands out.
+TEST(LastBucket, HoldsABucketOrTheEmbedding) {
+  EXPECT_DOUBLE_EQ(last_bucket_share(100e6, 0, 40e6), 0.4);
+  EXPECT_DOUBLE_EQ(last_bucket_share(100e6, 60e6, 40e6), 0.6);
+  EXPECT_DOUBLE_EQ(last_bucket_share(10e6, 5e6, 40e6), 1.0);
+  EXPECT_DOUBLE_EQ(last_bucket_share(100e6, 60e6, 0), 0.0);
+}
+
+// Megatron-LM: max(40e6, 1e6 x data ranks).
+TEST(LastBucket, BucketsGrowWithTheDataRanks) {
+  DataParallelFacts facts;
+  EXPECT_EQ(bucket_parameters(facts, 512), 0);
+  facts.bucket_parameters = 40e6;
+  EXPECT_EQ(bucket_parameters(facts, 512), 40e6);
+  facts.bucket_parameters_per_rank = 1e6;
+  EXPECT_EQ(bucket_parameters(facts, 8), 40e6);
+  EXPECT_EQ(bucket_parameters(facts, 512), 512e6);
+}
+
+// Reduce 5 s, gather 4 s; a quarter of them has nothing beside it: 2.25 s, however long the
+// compute.
+TEST(LastBucket, IsWaitedForWhateverOverlaps) {
+  DataCost cost;
+  cost.reduce.time = seconds(5);
+  cost.gather.time = seconds(4);
+  wait_for_last_bucket(cost, 0.25);
+  const DataOverlap overlap{.reduce = true, .gather = true};
+  EXPECT_EQ(exposed_data(cost, overlap, seconds(99), seconds(99), 4, false).total(), seconds(2.25));
+  EXPECT_EQ(exposed_data(cost, {}, seconds(99), seconds(99), 4, false).total(), seconds(9));
+}
+
+// What comes once a step after the reduction is no part of it: the sum over 8 tensor ranks of the
+// norms' gradients, the tied embedding's over two stages, the norm of all gradients.
+TEST(DataCostOf, OnceAStepCallsComeAfterTheReduction) {
+  Cluster cluster;
+  cluster.num_nodes = 4;
+  cluster.intra_node.bandwidth = gigabytes_per_second(450);
+  cluster.inter_node.bandwidth = gigabytes_per_second(50);
+  Layout layout{.tensor_parallel_size = 8, .pipeline_parallel_size = 2, .data_parallel_size = 2};
+  layout.sequence_parallel = layout.overlap_grad_reduce = true;
+  const auto transfer = [](std::string_view name, Group group, int size, bool overlappable) {
+    return Transfer{.name = name,
+                    .group = group,
+                    .collective = Collective::all_reduce,
+                    .phase = Phase::step,
+                    .group_size = size,
+                    .times_per_step = 1,
+                    .payload = mebibytes(64),
+                    .overlappable = overlappable};
+  };
+  const std::vector<Transfer> once{transfer("replicated", Group::tensor, 8, false),
+                                   transfer("embedding", Group::embedding, 2, false),
+                                   transfer("norm", Group::model, 16, false)};
+  Seconds sum;
+  for (const Transfer& call : once) sum += transfer_cost(call, layout, cluster).time;
+  StageVolume volume;
+  volume.transfers = once;
+  volume.transfers.push_back(transfer("gradients", Group::data, 2, true));
+  const DataCost cost = data_cost(volume, {}, layout, cluster);
+  EXPECT_EQ(cost.alone.time, sum);
+  EXPECT_EQ(cost.reduce.time, transfer_cost(volume.transfers.back(), layout, cluster).time);
 }
 
 }  // namespace

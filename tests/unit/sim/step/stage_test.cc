@@ -5,6 +5,7 @@
 
 #include "sim/memory/activation_memory.h"
 #include "sim/memory/memory.h"
+#include "sim/step/pipeline.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {
@@ -52,9 +53,33 @@ TEST(SendCost, BlockingSendsTakeTurns) {
   Cluster cluster = eight_nodes();
   Layout layout;
   layout.pipeline_parallel_size = 4;
-  const Seconds paired = send_cost(small_model(), small_job(), layout, cluster).time;
+  const Seconds paired = send_cost(small_model(), small_job(), layout, cluster).message.time;
   cluster.framework.pipeline.blocking_sends = true;
-  EXPECT_EQ(send_cost(small_model(), small_job(), layout, cluster).time, paired * 2.0);
+  EXPECT_EQ(send_cost(small_model(), small_job(), layout, cluster).message.time, paired * 2.0);
+}
+
+// A message of 3 s beside 2 s that other axes leave of a chunk's pass on the same wire: 1 s sticks
+// out, and a tenth of the 2 s comes back as slower compute. Not overlapped, it takes its 3 s.
+TEST(SendCost, HidesInWhatOtherAxesLeaveOfTheWire) {
+  SendCost send{{seconds(3)}, true, 0.1, Tier::inter_node};
+  EXPECT_DOUBLE_EQ(send.waited(seconds(2)).value(), 1.2);
+  send.hidden = false;
+  EXPECT_EQ(send.waited(seconds(2)), seconds(3));
+}
+
+// Two chunks: a forward pass of 8 s of which 4 s hold the NIC leaves 2 s a chunk, a backward of 16
+// s that holds it for 8 leaves 4 s: a message of 3 s waits 1 s and nothing, 0.5 s on average.
+// Inside the node nothing else passes: it waits for nothing.
+TEST(SendCost, WaitsForTheMeanOfBothWays) {
+  StageCost stage;
+  stage.forward_time = seconds(8);
+  stage.backward_time = seconds(16);
+  stage.forward_wires.across = seconds(4);
+  stage.backward_wires.across = seconds(8);
+  SendCost send{{seconds(3)}, true, 0.0, Tier::inter_node};
+  EXPECT_EQ(send_wait(send, stage, 2), seconds(0.5));
+  send.tier = Tier::intra_node;
+  EXPECT_EQ(send_wait(send, stage, 2), seconds(0));
 }
 
 UnitCost work_of(const Model& model, const KernelFacts& kernels) {

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the training software cannot do. Which software lacks what, and why, is said in its file
+// (configs/frameworks, "cannot").
+#pragma once
+
+#include "sim/rules/rule_row.h"
+#include "sim/schedule/traits.h"
+
+namespace meshwright {
+
+// `uses` says whether a layout or job asks for it; `asked` says so in words.
+template <Lack what, auto uses, auto asked>
+constexpr RuleRow framework_row(std::string_view name, RulePart part, std::string_view requirement,
+                                std::string_view remedy) {
+  return {.name = name,
+          .part = part,
+          .check = [](const RuleInput& in) -> CheckResult {
+            if (!in.devices.lack(what) || !uses(in)) return std::nullopt;
+            return missed(0, 1);
+          },
+          .requirement = requirement,
+          .reason = "The framework's file says so, with its source; another framework may do it.",
+          .remedy = remedy,
+          .sentence = [](const RuleInput& in, const Missed&) -> std::string {
+            const Framework* framework = in.devices.framework;
+            if (framework == nullptr) return asked(in);
+            return fmt::format("{}, but under {} there is none: {}", asked(in), framework->name,
+                               framework->limits.reason(what));
+          }};
+}
+
+inline std::string size_text(std::string_view field, int size) {
+  return fmt::format("{} is {}", field, size);
+}
+inline bool is_split(int size) { return size > 1; }
+inline bool shards_without_fsdp(const Layout& l) { return l.zero_stage > 0 && !uses_fsdp(l); }
+
+inline constexpr RuleRow kFrameworkRules[]{
+    framework_row<Lack::tensor_parallel,
+                  [](const RuleInput& in) { return is_split(in.layout.tensor_parallel_size); },
+                  [](const RuleInput& in) {
+                    return size_text("tensor_parallel_size", in.layout.tensor_parallel_size);
+                  }>("framework_splits_tensors", RulePart::sizes,
+                     "tensor_parallel_size above 1 needs a framework with tensor parallelism.",
+                     "Set tensor_parallel_size to 1, or name another framework."),
+    framework_row<Lack::pipeline_parallel,
+                  [](const RuleInput& in) { return is_split(in.layout.pipeline_parallel_size); },
+                  [](const RuleInput& in) {
+                    return size_text("pipeline_parallel_size", in.layout.pipeline_parallel_size);
+                  }>("framework_has_pipeline", RulePart::sizes,
+                     "pipeline_parallel_size above 1 needs a framework with pipelines.",
+                     "Set pipeline_parallel_size to 1, or name another framework."),
+    framework_row<Lack::context_parallel,
+                  [](const RuleInput& in) { return is_split(in.layout.context_parallel_size); },
+                  [](const RuleInput& in) {
+                    return size_text("context_parallel_size", in.layout.context_parallel_size);
+                  }>("framework_splits_sequences", RulePart::sizes,
+                     "context_parallel_size above 1 needs a framework with context parallelism.",
+                     "Set context_parallel_size to 1, or name another framework."),
+    framework_row<Lack::fp8, [](const RuleInput& in) { return in.job.precision == Precision::fp8; },
+                  [](const RuleInput&) { return std::string("precision is fp8"); }>(
+        "framework_has_fp8", RulePart::sizes, "precision fp8 needs a framework with fp8 linears.",
+        "Use bf16, or name another framework."),
+    framework_row<Lack::interleaving,
+                  [](const RuleInput& in) {
+                    return traits(in.layout.schedule).any_number_of_chunks() &&
+                           is_split(in.layout.virtual_pipeline_parallel_size);
+                  },
+                  [](const RuleInput& in) {
+                    return fmt::format("schedule is {}", name_of(in.layout.schedule));
+                  }>("framework_interleaves", RulePart::sizes,
+                     "An interleaved schedule needs a framework that interleaves.",
+                     "Set virtual_pipeline_parallel_size to 1, or name another framework."),
+    framework_row<Lack::split_backward,
+                  [](const RuleInput& in) { return traits(in.layout.schedule).splits_backward; },
+                  [](const RuleInput& in) {
+                    return fmt::format("schedule is {}", name_of(in.layout.schedule));
+                  }>("framework_splits_backward", RulePart::sizes,
+                     "A schedule that splits the backward pass needs a framework that has it.",
+                     "Use schedule 1f1b, or name another framework."),
+    framework_row<Lack::sequence_parallel,
+                  [](const RuleInput& in) { return in.layout.sequence_parallel; },
+                  [](const RuleInput&) { return std::string("sequence_parallel is on"); }>(
+        "framework_has_sequence_parallel", RulePart::sizes,
+        "sequence_parallel needs a framework that has it.",
+        "Turn sequence_parallel off, or name another framework."),
+    framework_row<Lack::tensor_without_sequence_parallel,
+                  [](const RuleInput& in) {
+                    return is_split(in.layout.tensor_parallel_size) && !in.layout.sequence_parallel;
+                  },
+                  [](const RuleInput& in) {
+                    return fmt::format("sequence_parallel is off with tensor_parallel_size {}",
+                                       in.layout.tensor_parallel_size);
+                  }>("framework_splits_tensors_without_sequence", RulePart::sizes,
+                     "Tensor parallelism without sequence_parallel needs a framework that has it.",
+                     "Turn sequence_parallel on, or name another framework."),
+    framework_row<Lack::overlap_p2p_comm,
+                  [](const RuleInput& in) { return in.layout.overlap_p2p_comm; },
+                  [](const RuleInput&) { return std::string("overlap_p2p_comm is on"); }>(
+        "framework_overlaps_sends", RulePart::sizes,
+        "overlap_p2p_comm needs a framework whose stages compute while they send.",
+        "Turn overlap_p2p_comm off, or name another framework."),
+    framework_row<Lack::distributed_optimizer,
+                  [](const RuleInput& in) {
+                    return shards_without_fsdp(in.layout) && in.layout.zero_stage == 1;
+                  },
+                  [](const RuleInput&) { return std::string("zero_stage is 1 without FSDP"); }>(
+        "framework_shards_optimizer", RulePart::data_switches,
+        "zero_stage 1 needs a framework with a sharded optimizer of its own.",
+        "Set zero_stage to 0, shard with fsdp_unit, or name another framework."),
+    framework_row<Lack::sharded_gradients,
+                  [](const RuleInput& in) {
+                    return shards_without_fsdp(in.layout) && in.layout.zero_stage >= 2;
+                  },
+                  [](const RuleInput& in) {
+                    return fmt::format("zero_stage is {} without FSDP", in.layout.zero_stage);
+                  }>("framework_shards_gradients", RulePart::data_switches,
+                     "zero_stage 2 and 3 need a framework that shards gradients and weights.",
+                     "Set zero_stage to 0 or 1, shard with fsdp_unit, or name another framework."),
+    framework_row<Lack::fsdp, [](const RuleInput& in) { return uses_fsdp(in.layout); },
+                  [](const RuleInput& in) {
+                    return fmt::format("fsdp_unit is {}", name_of(in.layout.fsdp_unit));
+                  }>("framework_has_fsdp", RulePart::data_switches,
+                     "fsdp_unit needs a framework with PyTorch's FSDP.",
+                     "Set fsdp_unit to none, or name another framework."),
+    framework_row<Lack::fsdp_below_pipeline,
+                  [](const RuleInput& in) { return fsdp_below_pipeline(in.layout); },
+                  [](const RuleInput& in) {
+                    return fmt::format("fsdp_unit is {} with pipeline_parallel_size {}",
+                                       name_of(in.layout.fsdp_unit),
+                                       in.layout.pipeline_parallel_size);
+                  }>("framework_has_fsdp_below_pipeline", RulePart::data_switches,
+                     "FSDP with pipeline_parallel_size above 1 needs a framework that joins them.",
+                     "Set pipeline_parallel_size to 1 or fsdp_unit to none, or name another "
+                     "framework."),
+    framework_row<Lack::replicas_beside_other_axes,
+                  [](const RuleInput& in) {
+                    const Layout& l = in.layout;
+                    return l.zero_stage == 0 && is_split(l.data_parallel_size) &&
+                           is_split(world_size(l) / l.data_parallel_size);
+                  },
+                  [](const RuleInput& in) {
+                    return fmt::format("zero_stage is 0 with {} data ranks of {}",
+                                       in.layout.data_parallel_size, world_size(in.layout));
+                  }>("framework_replicates_beside_other_axes", RulePart::data_switches,
+                     "zero_stage 0 with tensor, pipeline or context ranks needs a framework that "
+                     "has it.",
+                     "Set zero_stage to 2 or 3, or name another framework."),
+    framework_row<Lack::overlap_grad_reduce,
+                  [](const RuleInput& in) { return in.layout.overlap_grad_reduce; },
+                  [](const RuleInput&) { return std::string("overlap_grad_reduce is on"); }>(
+        "framework_overlaps_gradients", RulePart::data_switches,
+        "overlap_grad_reduce needs a framework that reduces gradients beside the backward pass.",
+        "Turn overlap_grad_reduce off, or name another framework."),
+    framework_row<Lack::overlap_param_gather,
+                  [](const RuleInput& in) { return in.layout.overlap_param_gather; },
+                  [](const RuleInput&) { return std::string("overlap_param_gather is on"); }>(
+        "framework_overlaps_weights", RulePart::data_switches,
+        "overlap_param_gather needs a framework that gathers weights beside the forward pass.",
+        "Turn overlap_param_gather off, or name another framework."),
+    framework_row<Lack::tp_comm_overlap,
+                  [](const RuleInput& in) { return in.layout.tp_comm_overlap; },
+                  [](const RuleInput&) { return std::string("tp_comm_overlap is on"); }>(
+        "framework_overlaps_tensor_parallel", RulePart::stage_switches,
+        "tp_comm_overlap needs a framework that overlaps tensor-parallel transfers.",
+        "Turn tp_comm_overlap off, or name another framework."),
+};
+
+}  // namespace meshwright
