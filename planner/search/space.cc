@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -238,6 +239,19 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1;
   layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0;
   layout.overlap_p2p_comm = traits(layout.schedule).overlaps_sends;
+}
+
+bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
+                         const SearchSpace& space) {
+  constexpr std::array<std::string_view, 3> kOverlaps{"overlap_grad_reduce", "overlap_param_gather",
+                                                      "overlap_p2p_comm"};
+  const bool named = std::any_of(said.begin(), said.end(), [&](const std::string& field) {
+    return std::find(kOverlaps.begin(), kOverlaps.end(), field) != kOverlaps.end();
+  });
+  if (named) return false;
+  const std::vector<bool>& asked = space[&Layout::overlap_grad_reduce];
+  set_overlaps(layout, asked.empty() || asked.front());
+  return true;
 }
 
 std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,

@@ -16,6 +16,7 @@
 // it is legal. Offload, scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "planner/search/search.h"
@@ -54,5 +55,9 @@ std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline)
 // layout: gradients overlap where there are data ranks, parameters where the optimizer is sharded,
 // stage-to-stage messages with the interleaved schedule (arguments.py).
 void set_overlaps(Layout& layout, bool overlap_grad_reduce);
+// Those of a layout that somebody named, by a search of `space`, unless one of them is among
+// `said`. Every command begins here, so that all price the same layout. Whether it set any.
+bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
+                         const SearchSpace& space = {});
 
 }  // namespace meshwright::planner
