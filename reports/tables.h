@@ -3,6 +3,7 @@
 #pragma once
 
 #include "planner/accuracy/validation.h"
+#include "planner/questions/scaling.h"
 #include "planner/search/plan.h"
 #include "reports/table.h"
 #include "sim/step/estimate.h"
@@ -12,6 +13,11 @@ namespace meshwright::reports {
 
 // One row a layout, fastest first.
 Table ranked_table(const planner::Plan& plan);
+// The first `top` of them, for a screen: switches that all have alike are said once, in the title.
+Table fastest_table(const planner::Plan& plan, int top);
+// One row a GPU count: its best layout, what a GPU and a token cost there; days, cost and energy
+// where the job says how many tokens, and the cluster price and power.
+Table scaling_table(const planner::Scaling& scaling, const Job& job);
 // One row a rule.
 Table rejections_table(const planner::Plan& plan);
 // One row a term of the step that takes time.
