@@ -245,6 +245,38 @@ Table orders_table(const PublishedOrders& orders) {
             gigabytes_of(orders.tensor_exact)}}};
 }
 
+Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pick>& picks) {
+  Table table{"",
+              {{"run", "run", ""},
+               {"layout", "team's layout", ""},
+               {"reported_seconds", "reported", "s"},
+               {"predicted_seconds", "predicted", "s"},
+               {"error_percent", "error", "%", 3},
+               {"pick", "our pick", ""},
+               {"pick_seconds", "our step", "s"},
+               {"claim_percent", "claim", "%", 3},
+               {"tensor_ranks_leave_node", "tp leaves node", ""},
+               {"cause", "mostly by", ""},
+               {"term", "in", ""}},
+              {}};
+  for (const planner::Pick& pick : picks) {
+    const planner::MeasuredRun& run = set.runs[pick.run];
+    const auto step = [](const std::optional<Estimate>& e) {
+      return e ? Cell(e->step_time.value()) : Cell();
+    };
+    const bool both = run.step_time && pick.theirs;
+    table.rows.push_back(
+        {run.id, brief_name(run.layout), run.step_time ? Cell(run.step_time->value()) : Cell(),
+         step(pick.theirs),
+         both ? Cell(100.0 * (pick.theirs->step_time / *run.step_time - 1.0)) : Cell(),
+         pick.ours ? Cell(brief_name(pick.ours->layout)) : Cell(), step(pick.ours),
+         pick.theirs && pick.ours ? Cell(100.0 * pick.claim) : Cell(),
+         pick.ours ? text(pick.leaves_domain ? "yes" : "no") : Cell(), text(pick.cause),
+         text(pick.term)});
+  }
+  return table;
+}
+
 Table validation_table(const planner::Validation& validation) {
   Table table{"",
               {{"layout", "layout", ""},

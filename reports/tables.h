@@ -2,6 +2,7 @@
 // The tables that commands print and the report repeats.
 #pragma once
 
+#include "planner/accuracy/picks.h"
 #include "planner/accuracy/validation.h"
 #include "planner/questions/scaling.h"
 #include "planner/search/plan.h"
@@ -28,6 +29,8 @@ Table memory_table(const Estimate& estimate, const Device& device);
 Table volume_table(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
 // The three published orders beside this layout's exact bytes.
 Table orders_table(const PublishedOrders& orders);
+// One row a measured run: reported and predicted, and what our search would have picked.
+Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pick>& picks);
 // One row a layout that was run.
 Table validation_table(const planner::Validation& validation);
 
