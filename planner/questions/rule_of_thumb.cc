@@ -109,9 +109,7 @@ RuleOfThumb rule_of_thumb(const Model& model, const Cluster& cluster, const Job&
   rule.sizes = fmt::format("tp {}, pp {}", text_of(rule.row->tensor), text_of(rule.row->pipeline));
   if (context.high > 1) rule.sizes += ", cp " + text_of(context);
   if (model.moe) rule.sizes += fmt::format(", ep {}", rule.row->expert);
-  SearchOptions options;
-  options.memory_headroom = search_options.memory_headroom;
-  options.most_work = search_options.most_work;
+  SearchOptions options = search_options;
   options.top = 1;
   options.space[&Layout::tensor_parallel_size] = powers_of_two_in(rule.row->tensor);
   options.space[&Layout::pipeline_parallel_size] = powers_of_two_in(rule.row->pipeline);
@@ -128,7 +126,7 @@ RuleOfThumb rule_of_thumb(const Model& model, const Cluster& cluster, const Job&
 
 std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner) {
   const std::string who =
-      fmt::format("NVIDIA's rule of thumb for {} is {}", rule.row->name, rule.sizes);
+      fmt::format("NVIDIA's rule of thumb (row \"{}\") is {}", rule.row->name, rule.sizes);
   if (!rule.estimate) return fmt::format("{}; it cannot run here: {}.", who, rule.reason);
   const Estimate& e = *rule.estimate;
   const double difference = e.step_time / winner.step_time - 1.0;

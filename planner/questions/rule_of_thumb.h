@@ -42,7 +42,7 @@ SizeRange rule_of_thumb_context(int seq_length);
 struct RuleOfThumb {
   const RuleOfThumbRow* row = nullptr;
   std::string sizes;  // "tp 8, pp 8 to 16, cp 2"
-  // What the rule leaves open (micro-batch, chunks, recompute, ZeRO) is searched: the fastest.
+  // What the rule leaves open (micro-batch, chunks, recompute, ZeRO) is searched as in the plan.
   std::optional<Estimate> estimate;
   std::string reason;  // then nothing: why no layout with these sizes runs
 };
@@ -50,7 +50,8 @@ struct RuleOfThumb {
 RuleOfThumb rule_of_thumb(const Model& model, const Cluster& cluster, const Job& job,
                           const SearchOptions& search);
 
-// "NVIDIA's rule of thumb (405B: ...) takes 12.9 s with tp8 ..., 9 % longer than rank 1, and ..."
+// "NVIDIA's rule of thumb (row "dense 175-500B") is tp 8, ...: the best with it is tp8 pp16
+// ..., 12.9 s a step (9 % longer than rank 1) and 61 GiB."
 std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner);
 
 }  // namespace meshwright::planner
