@@ -88,7 +88,7 @@ std::size_t line_width(const std::vector<TextColumn>& columns) {
 }
 
 void fit(std::vector<TextColumn>& columns, std::size_t limit) {
-  constexpr std::size_t kNarrowest = 16;  // of a broken text
+  constexpr std::size_t kNarrowest = 10;  // of a broken text
   if (limit == 0 || line_width(columns) <= limit) return;
   for (TextColumn& column : columns) {
     column.width = std::max(widest(column.cells, 1), longest_word(column.cells.front()));

@@ -102,7 +102,8 @@ Paragraph placement_text(const planner::Answers& answers, const planner::Plan& p
 }  // namespace
 
 void print_paragraph(const Paragraph& paragraph) {
-  print_styled(paragraph.style, "\n" + paragraph.heading + "\n");
+  print_text("\n");
+  print_styled(paragraph.style, paragraph.heading + "\n");
   print_text(paragraph.body);
 }
 
