@@ -239,20 +239,15 @@ Job load_job(const std::string& path, const Job& defaults) {
 }
 
 StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults) {
-  const std::string key = "data_parallel_size";
   if (path_or_text.find('=') != std::string::npos ||
       path_or_text.find(".json") == std::string::npos) {
-    const std::vector<std::string> stated = layout_line_from_text(path_or_text).fields;
-    return {layout_from_text(path_or_text, defaults),
-            std::find(stated.begin(), stated.end(), key) != stated.end()};
+    LayoutLine line = layout_line_from_text(path_or_text, defaults);
+    return {line.layout, std::move(line.fields)};
   }
   const nlohmann::json json = read_json_file(path_or_text);
-  return {layout_from_json(json, path_or_text, "", defaults),
-          json.is_object() && json.contains(key)};
-}
-
-Layout load_layout(const std::string& path_or_text, const Layout& defaults) {
-  return load_stated_layout(path_or_text, defaults).layout;
+  StatedLayout stated{layout_from_json(json, path_or_text, "", defaults), {}};
+  for (const auto& [key, value] : json.items()) stated.fields.push_back(key);
+  return stated;
 }
 
 }  // namespace meshwright::app

@@ -55,9 +55,8 @@ Job load_job(const std::string& path, const Job& defaults = {});
 // A layout file, or text such as "tp=8,pp=4".
 struct StatedLayout {
   Layout layout;
-  bool states_data_size = false;
+  std::vector<std::string> fields;  // that it says, by their long names
 };
 StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults);
-Layout load_layout(const std::string& path_or_text, const Layout& defaults);
 
 }  // namespace meshwright::app

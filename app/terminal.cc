@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/terminal.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 namespace meshwright::app {
 namespace {
@@ -41,11 +45,48 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-void print_text(std::string_view text) {
-  const std::string shown = printable(text);
+namespace {
+
+bool colours_wanted() {
+  const auto set_to = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  return ::isatty(STDOUT_FILENO) != 0 && set_to("NO_COLOR").empty() && set_to("TERM") != "dumb";
+}
+
+void write_to_standard_output(const std::string& shown) {
   errno = 0;
   const bool whole = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size();
   if (!whole && first_failure == 0) first_failure = errno;
+}
+
+}  // namespace
+
+void print_text(std::string_view text) { write_to_standard_output(printable(text)); }
+
+std::size_t terminal_width() {
+  constexpr std::size_t kUnknown = 120;
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+    return kUnknown;
+  }
+  return size.ws_col > 0 ? size.ws_col : kUnknown;
+}
+
+std::string styled(Style style, std::string_view text, bool colours) {
+  const std::string shown = printable(text);
+  if (!colours || style == Style::plain) return shown;
+  const char* const code = style == Style::heading ? "1" : style == Style::good ? "1;32" : "33";
+  const bool ends_line = shown.ends_with('\n');
+  return fmt::format("\x1b[{}m{}\x1b[0m{}", code,
+                     std::string_view(shown).substr(0, shown.size() - (ends_line ? 1 : 0)),
+                     ends_line ? "\n" : "");
+}
+
+void print_styled(Style style, std::string_view text) {
+  static const bool colours = colours_wanted();
+  write_to_standard_output(styled(style, text, colours));
 }
 
 void say_text(std::string_view text) {

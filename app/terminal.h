@@ -19,6 +19,15 @@ std::string printable(std::string_view text);
 void print_text(std::string_view text);  // the result
 void say_text(std::string_view text);    // progress, warnings, errors
 
+// How many characters a line of standard output has; 120 where it is no terminal.
+std::size_t terminal_width();
+
+// On a terminal in colour, unless NO_COLOR is set to something (no-color.org) or TERM is "dumb".
+enum class Style { plain, heading, good, warning };
+void print_styled(Style style, std::string_view text);
+// What print_styled() sends out where `colours` says whether there are any.
+std::string styled(Style style, std::string_view text, bool colours);
+
 template <typename... Values>
 void print(fmt::format_string<Values...> text, Values&&... values) {
   print_text(fmt::format(text, std::forward<Values>(values)...));

@@ -86,7 +86,7 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
   }
   if (writes) write_trace(run, observations);
   if (!writes || run.out == "-") return;
-  print("{}\n", reports::table_to_text(trials_table(observations)));
+  print("{}\n", reports::table_to_text(trials_table(observations), terminal_width()));
   if (run.options.mode == TrialMode::training) {
     print("next: meshwright validate {} {}\n", run.plan, run.out);
   }

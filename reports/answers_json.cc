@@ -198,6 +198,30 @@ Json to_json(const planner::RankMap& map) {
   return json;
 }
 
+Json to_json(const planner::RedFlag& flag) {
+  const auto* time = std::get_if<Seconds>(&flag.effect);
+  const auto* memory = std::get_if<Bytes>(&flag.effect);
+  return {{"id", name_of(flag.id)},
+          {"sentence", flag.sentence},
+          {"effect_seconds", time != nullptr ? Json(time->value()) : Json()},
+          {"effect_bytes", memory != nullptr ? Json(memory->value()) : Json()}};
+}
+
+Json to_json(const planner::RuleOfThumb& rule, const Estimate& winner) {
+  Json best;
+  if (rule.estimate) {
+    best = timed_or_null(planner::Timed{rule.estimate->layout, rule.estimate->step_time,
+                                        rule.estimate->peak_memory()});
+    best["relative_to_best"] = rule.estimate->step_time / winner.step_time;
+  }
+  return {{"row", rule.row->name},
+          {"sizes", rule.sizes},
+          {"source", planner::kRuleOfThumbSource},
+          {"best", best},
+          {"reason", rule.reason},
+          {"sentence", planner::sentence_of(rule, winner)}};
+}
+
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan) {
   Json json;
   json["objective"] = objective_to_json(answers.options.objective, plan);
@@ -213,6 +237,10 @@ Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan)
   json["what_ifs"] = Json::array();
   for (const planner::WhatIf& w : answers.what_ifs) json["what_ifs"].push_back(to_json(w));
   json["placement"] = plan.ranked.empty() ? Json() : to_json(answers.placement);
+  json["red_flags"] = Json::array();
+  for (const planner::RedFlag& flag : answers.red_flags) json["red_flags"].push_back(to_json(flag));
+  json["rule_of_thumb"] =
+      answers.rule_of_thumb ? to_json(*answers.rule_of_thumb, plan.ranked.front()) : Json();
   return json;
 }
 

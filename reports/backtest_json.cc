@@ -170,6 +170,31 @@ Table scores_table(const Backtest& backtest) {
   return table;
 }
 
+Json picks_to_json(const MeasuredSet& set, const std::vector<planner::Pick>& picks) {
+  const auto priced = [](const std::optional<Estimate>& e) {
+    if (!e) return Json();
+    return Json{{"short_name", short_name(e->layout)},
+                {"layout", to_json(e->layout)},
+                {"step_time_seconds", e->step_time.value()},
+                {"peak_memory_bytes", e->peak_memory().value()}};
+  };
+  Json json{{"schema", "meshwright.picks/1"}, {"set", set.name}, {"runs", Json::array()}};
+  for (const planner::Pick& pick : picks) {
+    const MeasuredRun& run = set.runs[pick.run];
+    Json entry{{"id", run.id}, {"source", run.source}};
+    entry["reported_seconds"] = run.step_time ? Json(run.step_time->value()) : Json();
+    entry["theirs"] = priced(pick.theirs);
+    entry["refused_by"] = pick.refused ? Json(rule_text(pick.refused->rule).name) : Json();
+    entry["ours"] = priced(pick.ours);
+    entry["claim"] = pick.theirs && pick.ours ? Json(pick.claim) : Json();
+    entry["tensor_ranks_leave_node"] = pick.leaves_domain;
+    entry["cause"] = pick.cause;
+    entry["term"] = pick.term;
+    json["runs"].push_back(std::move(entry));
+  }
+  return json;
+}
+
 Table worst_runs_table(const MeasuredSet& set, const Backtest& backtest) {
   std::vector<const PredictedRun*> runs;
   for (const PredictedRun& run : backtest.runs) {

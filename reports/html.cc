@@ -37,13 +37,14 @@ struct Part {
   std::string_view word;
 };
 constexpr std::array kParts{Part{"step-time", "Time"},          Part{"ranking", "Ranking"},
-                            Part{"confidence", "Confidence"},   Part{"sensitivity", "Sensitivity"},
-                            Part{"validation", "Measured"},     Part{"traffic", "Traffic"},
-                            Part{"topology", "Placement"},      Part{"memory", "Memory"},
-                            Part{"heat-map", "Sizes"},          Part{"timeline", "Timeline"},
-                            Part{"scaling", "Scaling"},         Part{"rejections", "Rejected"},
-                            Part{"launch", "Launch"},           Part{"calibration", "Evidence"},
-                            Part{"assumptions", "Assumptions"}, Part{"provenance", "Origin"}};
+                            Part{"red-flags", "Red flags"},     Part{"confidence", "Confidence"},
+                            Part{"sensitivity", "Sensitivity"}, Part{"validation", "Measured"},
+                            Part{"traffic", "Traffic"},         Part{"topology", "Placement"},
+                            Part{"memory", "Memory"},           Part{"heat-map", "Sizes"},
+                            Part{"timeline", "Timeline"},       Part{"scaling", "Scaling"},
+                            Part{"rejections", "Rejected"},     Part{"launch", "Launch"},
+                            Part{"calibration", "Evidence"},    Part{"assumptions", "Assumptions"},
+                            Part{"provenance", "Origin"}};
 
 std::string navigation(const std::string& body) {
   std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
@@ -80,9 +81,10 @@ std::string record_text(const Json& record) {
 std::string report_html(const Json& report) {
   std::string body;
   for (const auto& part :
-       {html::step_time, html::ranking, html::confidence, html::sensitivity, html::validation,
-        html::traffic, html::topology, html::memory, html::heat_map, html::timeline, html::scaling,
-        html::rejections, html::launch, html::calibration, html::assumptions, html::provenance}) {
+       {html::step_time, html::ranking, html::red_flags, html::confidence, html::sensitivity,
+        html::validation, html::traffic, html::topology, html::memory, html::heat_map,
+        html::timeline, html::scaling, html::rejections, html::launch, html::calibration,
+        html::assumptions, html::provenance}) {
     body += part(report);
   }
   return page_of(html::text_at(report, "title"), html::headline(report) + navigation(body), body,

@@ -44,10 +44,82 @@ std::string padded(const std::string& text, std::size_t to, bool right) {
   return right ? spaces + text : text + spaces;
 }
 
-void append_line(std::string& out, const std::vector<std::string>& cells) {
-  std::string line = fmt::format("{}", fmt::join(cells, kGap));
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  out += line + "\n";
+// A column's cells as text, heading first.
+struct TextColumn {
+  std::vector<std::string> cells;
+  bool number = false;
+  std::size_t width = 0;
+};
+
+std::size_t widest(const std::vector<std::string>& cells, std::size_t first) {
+  std::size_t most = 0;
+  for (std::size_t i = first; i < cells.size(); ++i) most = std::max(most, width(cells[i]));
+  return most;
+}
+
+std::size_t longest_word(const std::string& text) {
+  std::size_t most = 0;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    most = std::max(most, width(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return most;
+}
+
+std::vector<TextColumn> text_columns(const Table& table) {
+  std::vector<TextColumn> columns(table.columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    TextColumn& column = columns[c];
+    column.number = is_number(table, c);
+    column.cells.push_back(heading_of(table.columns[c]));
+    for (const auto& row : table.rows) {
+      column.cells.push_back(printable(cell_text(row[c], table.columns[c])));
+    }
+    column.width = widest(column.cells, 0);
+  }
+  return columns;
+}
+
+std::size_t line_width(const std::vector<TextColumn>& columns) {
+  std::size_t sum = columns.empty() ? 0 : (columns.size() - 1) * kGap.size();
+  for (const TextColumn& column : columns) sum += column.width;
+  return sum;
+}
+
+void fit(std::vector<TextColumn>& columns, std::size_t limit) {
+  constexpr std::size_t kNarrowest = 10;  // of a broken text
+  if (limit == 0 || line_width(columns) <= limit) return;
+  for (TextColumn& column : columns) {
+    column.width = std::max(widest(column.cells, 1), longest_word(column.cells.front()));
+  }
+  while (line_width(columns) > limit) {
+    const auto longest =
+        std::max_element(columns.begin(), columns.end(), [](const auto& a, const auto& b) {
+          return (a.number ? 0 : a.width) < (b.number ? 0 : b.width);
+        });
+    if (longest->number || longest->width <= kNarrowest) return;
+    --longest->width;
+  }
+}
+
+// A row of the table: as many lines as its longest cell has.
+void append_row(std::string& out, const std::vector<TextColumn>& columns, std::size_t row) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
+  for (const TextColumn& column : columns) {
+    cells.push_back(broken_lines(column.cells[row], column.width));
+    height = std::max(height, cells.back().size());
+  }
+  for (std::size_t i = 0; i < height; ++i) {
+    std::string line;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (c > 0) line += kGap;
+      line += padded(i < cells[c].size() ? cells[c][i] : "", columns[c].width, columns[c].number);
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += line + "\n";
+  }
 }
 
 }  // namespace
@@ -63,26 +135,44 @@ std::string cell_text(const Cell& cell, const Column& column) {
   return "-";
 }
 
-std::string table_to_text(const Table& table) {
-  std::vector<std::vector<std::string>> lines(table.rows.size() + 1);
-  std::vector<std::string> rule;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const Column& column = table.columns[c];
-    const bool right = is_number(table, c);
-    std::vector<std::string> cells{heading_of(column)};
-    for (const auto& row : table.rows) cells.push_back(printable(cell_text(row[c], column)));
-    std::size_t widest = 0;
-    for (const std::string& cell : cells) widest = std::max(widest, width(cell));
-    for (std::size_t r = 0; r < cells.size(); ++r) {
-      lines[r].push_back(padded(cells[r], widest, right));
+std::vector<std::string> broken_lines(const std::string& text, std::size_t width_limit) {
+  if (width_limit == 0 || width(text) <= width_limit) return {text};
+  std::vector<std::string> lines{""};
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    std::string word = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t room = lines.back().empty() ? 0 : width(lines.back()) + 1;
+    if (room + width(word) <= width_limit) {
+      lines.back() += (room > 0 ? " " : "") + word;
+      continue;
     }
-    rule.emplace_back(widest, '-');
+    if (!lines.back().empty()) lines.emplace_back();
+    while (width(word) > width_limit) {  // names of one piece are ASCII
+      const std::size_t underscore = word.rfind('_', width_limit - 1);
+      const std::size_t cut = underscore == std::string::npos ? width_limit : underscore + 1;
+      lines.back() = word.substr(0, cut);
+      word.erase(0, cut);
+      lines.emplace_back();
+    }
+    lines.back() = word;
   }
+  return lines;
+}
+
+std::string table_to_text(const Table& table, std::size_t limit) {
+  std::vector<TextColumn> columns = text_columns(table);
+  fit(columns, limit);
   std::string out;
   if (!table.title.empty()) out += printable(table.title) + "\n";
-  append_line(out, lines[0]);
-  append_line(out, rule);
-  for (std::size_t r = 1; r < lines.size(); ++r) append_line(out, lines[r]);
+  append_row(out, columns, 0);
+  std::string rule;
+  for (const TextColumn& column : columns) {
+    if (!rule.empty()) rule += kGap;
+    rule.append(column.width, '-');
+  }
+  out += rule + "\n";
+  for (std::size_t r = 1; r <= table.rows.size(); ++r) append_row(out, columns, r);
   return out;
 }
 

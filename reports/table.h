@@ -28,7 +28,12 @@ struct Table {
 // A cell for people; nothing is "-".
 std::string cell_text(const Cell& cell, const Column& column);
 
-// Aligned columns, never cut off: numbers to the right, text to the left.
-std::string table_to_text(const Table& table);
+// Aligned columns, never cut off: numbers to the right, text to the left. Where the lines would be
+// longer than `width` characters, headings are broken into lines, then texts, the longest first; 0:
+// any length.
+std::string table_to_text(const Table& table, std::size_t width = 0);
+// A paragraph's lines of at most `width` characters, broken between words; a word that is longer is
+// broken too, after an underscore if it can be. 0: one line.
+std::vector<std::string> broken_lines(const std::string& text, std::size_t width);
 
 }  // namespace meshwright::reports

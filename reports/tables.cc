@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/tables.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -11,7 +14,117 @@ Cell milliseconds_of(Seconds time) { return time / milliseconds(1); }
 Cell gibibytes_of(Bytes amount) { return in_gibibytes(amount); }
 Cell gigabytes_of(Bytes amount) { return amount / gigabytes(1); }
 
+// Without the columns that no row fills.
+Table without_empty_columns(Table table) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool filled = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return !std::holds_alternative<std::monostate>(row[c]);
+    });
+    if (filled) continue;
+    const auto place = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + place);
+    for (auto& row : table.rows) row.erase(row.begin() + place);
+  }
+  return table;
+}
+
+// Share of the step that waits for communication which nothing hides.
+double exposed_share(const Estimate& estimate) {
+  Seconds exposed;
+  for (const TermKind kind :
+       {TermKind::tensor_parallel_communication, TermKind::context_parallel_communication,
+        TermKind::expert_parallel_communication, TermKind::pipeline_communication,
+        TermKind::data_parallel_communication}) {
+    exposed += estimate.terms[static_cast<std::size_t>(kind)].cost.time;
+  }
+  return exposed / estimate.step_time;
+}
+
+// Sizes ("tp8", "mbs2") stay in every row.
+bool is_switch(const LayoutWord& word) {
+  const bool of_sizes =
+      word.level == SearchLevel::parallel_sizes || word.level == SearchLevel::pipeline;
+  return !of_sizes || std::isdigit(static_cast<unsigned char>(word.text.back())) == 0;
+}
+
+std::string joined(const std::vector<LayoutWord>& words) {
+  std::string text;
+  for (const LayoutWord& word : words) text += (text.empty() ? "" : " ") + word.text;
+  return text;
+}
+
+std::vector<LayoutWord> without(std::vector<LayoutWord> words,
+                                const std::vector<LayoutWord>& others) {
+  std::erase_if(words, [&](const LayoutWord& word) {
+    return std::find(others.begin(), others.end(), word) != others.end();
+  });
+  return words;
+}
+
+// Switches that the first `count` layouts of the ranking have alike.
+std::vector<LayoutWord> shared_switches(const planner::Plan& plan, std::size_t count) {
+  if (count == 0) return {};
+  std::vector<LayoutWord> shared = words_of(plan.ranked.front().layout);
+  std::erase_if(shared, [](const LayoutWord& word) { return !is_switch(word); });
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::vector<LayoutWord> words = words_of(plan.ranked[i].layout);
+    shared = without(shared, without(shared, words));
+  }
+  return shared;
+}
+
 }  // namespace
+
+Table fastest_table(const planner::Plan& plan, int top) {
+  const std::size_t count = std::min(plan.ranked.size(), static_cast<std::size_t>(top));
+  const std::vector<LayoutWord> shared = shared_switches(plan, count);
+  Table table = ranked_table(plan);
+  table.rows.resize(count);
+  if (shared.empty()) return table;
+  table.title = "all with " + joined(shared);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = joined(without(words_of(plan.ranked[i].layout), shared));
+    table.rows[i][1] = name.empty() ? "one rank" : name;
+  }
+  return table;
+}
+
+Table scaling_table(const planner::Scaling& scaling, const Job& job) {
+  const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
+  Table table{"",
+              {{"gpus", "GPUs", ""},
+               {"layout", "best layout", ""},
+               {"step_time_seconds", "step", "s"},
+               {"tokens_per_second_per_gpu", "tokens/GPU", "1/s"},
+               {"efficiency_percent", "efficiency", "%", 3},
+               {"model_flops_utilization_percent", "MFU", "%", 3},
+               {"peak_memory_gib", "peak", "GiB", 3},
+               {"gpu_hours_per_billion_tokens", "GPU-h a 1e9 tokens", ""},
+               {"train_days", "days", ""},
+               {"cost", "cost", ""},
+               {"device_energy_kwh", "energy", "kWh"}},
+              {}};
+  const auto or_nothing = [](const std::optional<double>& value) {
+    return value ? Cell(*value) : Cell();
+  };
+  for (const planner::ScalePoint& p : scaling.points) {
+    if (!p.layout) {
+      table.rows.emplace_back(table.columns.size());
+      table.rows.back()[0] = static_cast<double>(p.gpus);
+      table.rows.back()[1] = p.reason;
+      continue;
+    }
+    const double gpu_hours = p.gpus * p.step_time.value() / 3600.0;
+    const double rate = tokens / p.step_time.value();
+    table.rows.push_back({static_cast<double>(p.gpus), brief_name(*p.layout), p.step_time.value(),
+                          p.tokens_per_second_per_gpu, p.efficiency * 100.0,
+                          p.model_flops_utilization * 100.0, gibibytes_of(p.peak_memory),
+                          gpu_hours * 1e9 / tokens,
+                          job.train_tokens ? Cell(*job.train_tokens / rate / 86400.0) : Cell(),
+                          or_nothing(p.cost), or_nothing(p.device_energy_kwh)});
+  }
+  return without_empty_columns(table);
+}
 
 Table ranked_table(const planner::Plan& plan) {
   Table table{"",
@@ -23,14 +136,17 @@ Table ranked_table(const planner::Plan& plan) {
                {"tokens_per_second_per_gpu", "tokens/GPU", "1/s"},
                {"model_flops_utilization_percent", "MFU", "%", 3},
                {"peak_memory_gib", "peak memory", "GiB", 3},
+               {"memory_used_percent", "of memory", "%", 3},
+               {"exposed_communication_percent", "exposed comm.", "%", 3},
                {"provenance", "weakest input", ""}},
               {}};
   double rank = 0;
   for (const Estimate& e : plan.ranked) {
-    table.rows.push_back({++rank, short_name(e.layout), e.step_time.value(),
-                          e.step_time_low.value(), e.step_time_high.value(),
-                          e.tokens_per_second_per_gpu, e.model_flops_utilization * 100.0,
-                          gibibytes_of(e.peak_memory()), text(name_of(e.provenance))});
+    table.rows.push_back(
+        {++rank, short_name(e.layout), e.step_time.value(), e.step_time_low.value(),
+         e.step_time_high.value(), e.tokens_per_second_per_gpu, e.model_flops_utilization * 100.0,
+         gibibytes_of(e.peak_memory()), e.peak_memory() / plan.cluster.device.memory * 100.0,
+         exposed_share(e) * 100.0, text(name_of(e.provenance))});
   }
   return table;
 }
@@ -127,6 +243,38 @@ Table orders_table(const PublishedOrders& orders) {
             gigabytes_of(orders.pipeline_exact)},
            {text("tensor parallel"), text("O(b s h l)"), orders.tensor_parallel,
             gigabytes_of(orders.tensor_exact)}}};
+}
+
+Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pick>& picks) {
+  Table table{"",
+              {{"run", "run", ""},
+               {"layout", "team's layout", ""},
+               {"reported_seconds", "reported", "s"},
+               {"predicted_seconds", "predicted", "s"},
+               {"error_percent", "error", "%", 3},
+               {"pick", "our pick", ""},
+               {"pick_seconds", "our step", "s"},
+               {"claim_percent", "claim", "%", 3},
+               {"tensor_ranks_leave_node", "tp leaves node", ""},
+               {"cause", "mostly by", ""},
+               {"term", "in", ""}},
+              {}};
+  for (const planner::Pick& pick : picks) {
+    const planner::MeasuredRun& run = set.runs[pick.run];
+    const auto step = [](const std::optional<Estimate>& e) {
+      return e ? Cell(e->step_time.value()) : Cell();
+    };
+    const bool both = run.step_time && pick.theirs;
+    table.rows.push_back(
+        {run.id, brief_name(run.layout), run.step_time ? Cell(run.step_time->value()) : Cell(),
+         step(pick.theirs),
+         both ? Cell(100.0 * (pick.theirs->step_time / *run.step_time - 1.0)) : Cell(),
+         pick.ours ? Cell(brief_name(pick.ours->layout)) : Cell(), step(pick.ours),
+         pick.theirs && pick.ours ? Cell(100.0 * pick.claim) : Cell(),
+         pick.ours ? text(pick.leaves_domain ? "yes" : "no") : Cell(), text(pick.cause),
+         text(pick.term)});
+  }
+  return table;
 }
 
 Table validation_table(const planner::Validation& validation) {

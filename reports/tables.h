@@ -2,7 +2,9 @@
 // The tables that commands print and the report repeats.
 #pragma once
 
+#include "planner/accuracy/picks.h"
 #include "planner/accuracy/validation.h"
+#include "planner/questions/scaling.h"
 #include "planner/search/plan.h"
 #include "reports/table.h"
 #include "sim/step/estimate.h"
@@ -12,6 +14,11 @@ namespace meshwright::reports {
 
 // One row a layout, fastest first.
 Table ranked_table(const planner::Plan& plan);
+// The first `top` of them, for a screen: switches that all have alike are said once, in the title.
+Table fastest_table(const planner::Plan& plan, int top);
+// One row a GPU count: its best layout, what a GPU and a token cost there; days, cost and energy
+// where the job says how many tokens, and the cluster price and power.
+Table scaling_table(const planner::Scaling& scaling, const Job& job);
 // One row a rule.
 Table rejections_table(const planner::Plan& plan);
 // One row a term of the step that takes time.
@@ -22,6 +29,8 @@ Table memory_table(const Estimate& estimate, const Device& device);
 Table volume_table(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
 // The three published orders beside this layout's exact bytes.
 Table orders_table(const PublishedOrders& orders);
+// One row a measured run: reported and predicted, and what our search would have picked.
+Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pick>& picks);
 // One row a layout that was run.
 Table validation_table(const planner::Validation& validation);
 

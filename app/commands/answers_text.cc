@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "app/commands/output.h"
 #include "reports/table.h"
 #include "sim/layout/short_name.h"
 
@@ -14,29 +16,40 @@ namespace {
 constexpr std::size_t kTornadoRows = 6;
 constexpr std::size_t kFlipPoints = 6;
 
-std::string confidence_text(const planner::Confidence& confidence, const planner::Plan& plan) {
-  if (confidence.against.empty()) return "";
+Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags) {
+  Paragraph paragraph{"red flags, what hangs on each", "", Style::warning};
+  for (const planner::RedFlag& flag : flags) {
+    paragraph.body +=
+        wrapped(fmt::format("  {} ({}): {}\n", name_of(flag.id), effect_text(flag), flag.sentence));
+  }
+  if (flags.empty()) return {"red flags: none", "", Style::good};
+  return paragraph;
+}
+
+Paragraph confidence_text(const planner::Confidence& confidence, const planner::Plan& plan) {
+  if (confidence.against.empty()) return {};
   std::string text = fmt::format(
-      "confidence: rank 1 is the fastest of the first {} with {:.0f} % probability (+-{:.2g} % on "
-      "its "
-      "step, of which most is shared); choosing it loses {:.2g} % of a step on average.\n",
+      "  rank 1 is the fastest of the first {} with {:.0f} % probability (+-{:.2g} % on its step, "
+      "of "
+      "which most is shared); choosing it loses {:.2g} % of a step on average.\n",
       confidence.against.size() + 1, 100.0 * confidence.probability_best,
       100.0 * confidence.relative_deviation, 100.0 * confidence.expected_regret);
   if (confidence.proposed_runs.empty()) {
-    return text + "  no real run would change the choice by more than 0.5 % of a step.\n";
+    text += "  no real run would change the choice by more than 0.5 % of a step.\n";
+    return {"confidence", wrapped(text)};
   }
   text += "  these real runs would settle it (meshwright trial runs them):\n";
   for (const planner::ProposedRun& run : confidence.proposed_runs) {
-    text += fmt::format("  {} x rank {}, {}: {}\n", run.runs, run.rank + 1,
+    text += fmt::format("    {} x rank {}, {}: {}\n", run.runs, run.rank + 1,
                         brief_name(plan.ranked[run.rank].layout), run.reason);
   }
-  return text;
+  return {"confidence", wrapped(text)};
 }
 
 std::string value_text(double value) { return fmt::format("{:.4g}", value); }
 
-std::string tornado_text(const planner::Answers& answers, const planner::Plan& plan) {
-  if (answers.sensitivity.empty()) return "";
+Paragraph tornado_text(const planner::Answers& answers, const planner::Plan& plan) {
+  if (answers.sensitivity.empty()) return {};
   reports::Table table{"",
                        {{"parameter", "input", ""},
                         {"value", "today", ""},
@@ -57,35 +70,61 @@ std::string tornado_text(const planner::Answers& answers, const planner::Plan& p
                           std::string(s.winner_changes(winner) ? "changes" : "stays"),
                           std::string(name_of(s.provenance))});
   }
-  return "what the winner's step hangs on:\n" + reports::table_to_text(table);
+  return {"what the winner's step hangs on", table_text(table)};
 }
 
-std::string flips_text(const planner::Answers& answers) {
+Paragraph flips_text(const planner::Answers& answers) {
   std::string text;
   for (std::size_t i = 0; i < std::min(kFlipPoints, answers.crossovers.size()); ++i) {
     text += "  " + planner::sentence_of(answers.crossovers[i]) + "\n";
   }
-  if (!text.empty()) return "where the answer flips, nearest first:\n" + text;
-  if (answers.confidence.against.empty()) return "";
-  return "where the answer flips: nowhere between a quarter and four times of any input.\n";
+  if (!text.empty()) return {"where the answer flips, nearest first", wrapped(text)};
+  if (answers.confidence.against.empty()) return {};
+  return {"where the answer flips", "  nowhere between a quarter and four times of any input.\n"};
 }
 
-std::string what_if_text(const planner::Answers& answers) {
+Paragraph what_if_text(const planner::Answers& answers) {
   std::string text;
   for (const planner::WhatIf& answer : answers.what_ifs) {
-    text += fmt::format("what if {}: {}\n", answer.text, answer.sentence);
+    text += fmt::format("  {}: {}\n", answer.text, answer.sentence);
   }
-  return text;
+  if (text.empty()) return {};
+  return {"what if", wrapped(text)};
+}
+
+Paragraph placement_text(const planner::Answers& answers, const planner::Plan& plan) {
+  const std::string text =
+      planner::rank_map_text(answers.placement, plan.ranked.front().layout, plan.cluster);
+  const std::size_t first_line = text.find('\n') + 1;
+  return {text.substr(0, first_line - 2), wrapped(text.substr(first_line))};
 }
 
 }  // namespace
 
-std::string answers_text(const planner::Answers& answers, const planner::Plan& plan) {
-  return confidence_text(answers.confidence, plan) + tornado_text(answers, plan) +
-         flips_text(answers) + what_if_text(answers) +
-         (plan.ranked.empty() ? ""
-                              : planner::rank_map_text(answers.placement,
-                                                       plan.ranked.front().layout, plan.cluster));
+void print_paragraph(const Paragraph& paragraph) {
+  print_text("\n");
+  print_styled(paragraph.style, paragraph.heading + "\n");
+  print_text(paragraph.body);
+}
+
+std::vector<Paragraph> answers_text(const planner::Answers& answers, const planner::Plan& plan) {
+  std::vector<Paragraph> paragraphs;
+  const auto add = [&](Paragraph paragraph) {
+    if (!paragraph.heading.empty()) paragraphs.push_back(std::move(paragraph));
+  };
+  if (!plan.ranked.empty()) {
+    add(red_flags_text(answers.red_flags));
+    if (answers.rule_of_thumb) {
+      const auto sentence = planner::sentence_of(*answers.rule_of_thumb, plan.ranked.front());
+      add({"beside NVIDIA's rule of thumb", wrapped("  " + sentence + "\n")});
+    }
+  }
+  add(confidence_text(answers.confidence, plan));
+  add(tornado_text(answers, plan));
+  add(flips_text(answers));
+  add(what_if_text(answers));
+  if (!plan.ranked.empty()) add(placement_text(answers, plan));
+  return paragraphs;
 }
 
 }  // namespace meshwright::app

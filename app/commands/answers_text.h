@@ -3,13 +3,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "app/terminal.h"
 #include "planner/questions/answers.h"
 
 namespace meshwright::app {
 
-// Confidence, proposed runs, what the winner hangs on, flip points, scaling, what-ifs: the parts
-// that there are, each a paragraph.
-std::string answers_text(const planner::Answers& answers, const planner::Plan& plan);
+struct Paragraph {
+  std::string heading;
+  std::string body;  // lines
+  Style style = Style::heading;
+};
+void print_paragraph(const Paragraph& paragraph);
+
+// Red flags, the rule of thumb, confidence, proposed runs, what the winner hangs on, flip points,
+// what-ifs, placement: the parts that there are.
+std::vector<Paragraph> answers_text(const planner::Answers& answers, const planner::Plan& plan);
 
 }  // namespace meshwright::app

@@ -17,8 +17,10 @@
 #include "app/measurements.h"
 #include "app/program.h"
 #include "app/terminal.h"
+#include "planner/accuracy/picks.h"
 #include "planner/accuracy/refit.h"
 #include "reports/backtest_json.h"
+#include "reports/tables.h"
 #include "sim/base/error.h"
 
 namespace meshwright::app {
@@ -32,6 +34,7 @@ struct Options {
   std::string fit_on;
   std::string fit_out;
   int folds = 0;
+  bool picks = false;
   OutputOptions output;
 };
 
@@ -54,6 +57,13 @@ Framework learn(const Options& options) {
   return found.framework;
 }
 
+int print_picks(const Options& options, const planner::MeasuredSet& set) {
+  const std::vector<planner::Pick> found = planner::picks(set, {});
+  write_output(options.output, {reports::picks_table(set, found)},
+               reports::picks_to_json(set, found).dump(2) + "\n");
+  return kDone;
+}
+
 int run(const Options& options) {
   planner::MeasuredSet set = load_set(options.dataset, options);
   if (options.folds > 0) {
@@ -64,6 +74,7 @@ int run(const Options& options) {
     const Framework framework = learn(options);
     for (planner::MeasuredRun& run : set.runs) run.cluster.framework = framework;
   }
+  if (options.picks) return print_picks(options, set);
   const planner::Backtest result = planner::backtest(set);
   int illegal = 0;
   for (const planner::PredictedRun& predicted : result.runs) illegal += predicted.estimate ? 0 : 1;
@@ -103,6 +114,8 @@ void add_backtest(Commands& commands) {
                      "New cluster file with what was learnt; never overwrites");
   command.options().add_option("--folds", options->folds,
                                "Judge each of so many parts of the groups by a fit on the others");
+  command.options().add_flag("--picks", options->picks,
+                             "Each run beside what the default search would pick in its place");
   command.only_with("--fit-on", "--fit");
   command.only_with("--fit-out", "--fit");
   command.only_with("--folds", "--fit");

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <variant>
+#include <optional>
 
 #include "app/command.h"
 #include "app/commands/commands.h"
@@ -15,6 +15,7 @@
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
+#include "planner/search/rejection.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "sim/json/records.h"
@@ -30,21 +31,52 @@ struct Options {
   std::string trace;
 };
 
-int report_infeasible(const Infeasible& outcome, const Inputs& inputs) {
+int report_broken_rule(const Infeasible& outcome, const Inputs& inputs) {
   say("{}", question_text(inputs));
   const RuleText& text = rule_text(outcome.violation.rule);
   say("{} cannot run: {} ({}).\n  {}\n  {}\n", short_name(outcome.layout),
       describe(outcome.violation, inputs.model, inputs.job, outcome.layout,
                devices_of(inputs.cluster)),
       text.name, text.requirement, text.remedy);
-  if (outcome.violation.rule != Rule::memory_capacity) return kGateFailed;
-  CostTable table(inputs.model, inputs.cluster, inputs.job);
-  const Estimate found = described(evaluate(table, outcome.layout), table, outcome.layout);
-  say("\n{}", tables_text({reports::memory_table(found, inputs.cluster.device)}, Format::table));
   return kGateFailed;
 }
 
-Json to_document(const Estimate& estimate, const Inputs& inputs, const Call& call) {
+// Whether a layout that obeys every other rule has the memory that it needs.
+struct Verdict {
+  std::optional<Violation> too_large;
+  std::string sentence, smallest_change;
+};
+
+Verdict verdict_on(const Evaluation& evaluation, CostTable& table, const Layout& layout) {
+  if (!evaluation.violation) return {};
+  const Bytes limit = bytes(evaluation.violation->available);
+  return {evaluation.violation,
+          describe(*evaluation.violation, table.model(), table.job(), layout,
+                   devices_of(table.cluster())),
+          planner::smallest_change(table, layout, limit)};
+}
+
+Json to_json(const Verdict& verdict) {
+  if (!verdict.too_large) return {{"fits", true}};
+  return {{"fits", false},
+          {"rule", rule_text(verdict.too_large->rule).name},
+          {"needed_bytes", verdict.too_large->needed},
+          {"available_bytes", verdict.too_large->available},
+          {"sentence", verdict.sentence},
+          {"smallest_change", verdict.smallest_change}};
+}
+
+std::string text_of(const Verdict& verdict) {
+  if (!verdict.too_large) return "";
+  const std::string change = verdict.smallest_change.empty()
+                                 ? "no single change was found that makes it fit"
+                                 : "would fit with " + verdict.smallest_change;
+  return fmt::format("Does not fit ({}): {}; {}. Its time is that of devices with the memory.\n",
+                     rule_text(verdict.too_large->rule).name, verdict.sentence, change);
+}
+
+Json to_document(const Estimate& estimate, const Verdict& verdict, const Inputs& inputs,
+                 const Call& call) {
   Json json;
   json["schema"] = "meshwright.estimate/1";
   json["command"] = call.text();
@@ -53,8 +85,21 @@ Json to_document(const Estimate& estimate, const Inputs& inputs, const Call& cal
   json["job"] = to_json(inputs.job);
   json["defaults"] = inputs.defaults;
   if (!inputs.note.empty()) json["notes"] = {inputs.note};
+  json["verdict"] = to_json(verdict);
   json["estimate"] = to_json(estimate);
   return json;
+}
+
+std::string in_a_line(const Estimate& found, const Inputs& inputs) {
+  return fmt::format(
+      "{} with {} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.4g} tokens/s/GPU, MFU "
+      "{:.3g} %, "
+      "{:.4g} of {:.4g} GiB; numbers are {}.\n",
+      inputs.model.name, short_name(found.layout), world_size(found.layout),
+      inputs.cluster.device.name, found.step_time.value(), found.step_time_low.value(),
+      found.step_time_high.value(), found.tokens_per_second_per_gpu,
+      100.0 * found.model_flops_utilization, in_gibibytes(found.peak_memory()),
+      in_gibibytes(inputs.cluster.device.memory), name_of(found.provenance));
 }
 
 void write_trace(const Options& options, const Inputs& inputs, const Estimate& found,
@@ -69,30 +114,28 @@ void write_trace(const Options& options, const Inputs& inputs, const Estimate& f
 int run(const Options& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
-  const Outcome outcome = estimate(inputs.model, inputs.cluster, inputs.job, layout);
-  if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
-    return report_infeasible(*infeasible, inputs);
+  CostTable table(inputs.model, inputs.cluster, inputs.job);
+  const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
+  if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) {
+    return report_broken_rule({layout, *evaluation.violation}, inputs);
   }
-  const auto& found = std::get<Estimate>(outcome);
+  const Estimate found = described(evaluation, table, layout);
+  const Verdict verdict = verdict_on(evaluation, table, layout);
   const std::vector<reports::Table> tables{reports::terms_table(found),
                                            reports::memory_table(found, inputs.cluster.device)};
   if (options.output.format == Format::table) {
-    const std::string verdict = fmt::format(
-        "{} with {} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.4g} tokens/s/GPU, MFU "
-        "{:.3g} %, "
-        "{:.4g} of {:.4g} GiB; numbers are {}.\n\n",
-        inputs.model.name, short_name(layout), world_size(layout), inputs.cluster.device.name,
-        found.step_time.value(), found.step_time_low.value(), found.step_time_high.value(),
-        found.tokens_per_second_per_gpu, 100.0 * found.model_flops_utilization,
-        in_gibibytes(found.peak_memory()), in_gibibytes(inputs.cluster.device.memory),
-        name_of(found.provenance));
-    write_file_atomically(options.output.out,
-                          question_text(inputs) + verdict + tables_text(tables, Format::table));
+    write_file_atomically(options.output.out, question_text(inputs) + in_a_line(found, inputs) +
+                                                  text_of(verdict) + "\n" +
+                                                  tables_text(tables, Format::table));
   } else {
-    write_output(options.output, tables, to_document(found, inputs, call).dump(2) + "\n");
+    write_output(options.output, tables, to_document(found, verdict, inputs, call).dump(2) + "\n");
   }
   if (!options.trace.empty()) write_trace(options, inputs, found, call);
   if (!inputs.note.empty()) say("note: {}\n", inputs.note);
+  if (verdict.too_large) {
+    if (options.output.format != Format::table) say("{}", text_of(verdict));
+    return kGateFailed;
+  }
   say("next: meshwright volume --model {} --layout {}\n", options.inputs.model, options.layout);
   return kDone;
 }

@@ -2,17 +2,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <filesystem>
 #include <memory>
 #include <variant>
 
 #include "app/command.h"
 #include "app/commands/commands.h"
 #include "app/commands/named_layout.h"
+#include "app/commands/output.h"
 #include "app/commands/question.h"
 #include "app/files.h"
 #include "app/program.h"
 #include "app/terminal.h"
 #include "planner/questions/explanation.h"
+#include "planner/questions/outside_space.h"
 #include "planner/questions/rank_map.h"
 #include "planner/search/rejection.h"
 #include "reports/plan_json.h"
@@ -100,12 +104,43 @@ std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable
   return described(evaluation, table, *meant.layout);
 }
 
-int explain_layout(const Options& options) {
-  const reports::PlanFile plan =
-      reports::plan_from_json(read_json_file(options.subject), options.subject);
+planner::Plan question_of(const reports::PlanFile& plan) {
+  planner::Plan asked;
+  asked.model = plan.model;
+  asked.cluster = plan.cluster;
+  asked.job = plan.job;
+  return asked;
+}
+
+int compare(const reports::PlanFile& plan, const Estimate& layout, const Estimate& versus,
+            const std::string& versus_name) {
+  const planner::Explanation answer =
+      planner::explanation(question_of(plan), plan.search, layout, versus);
+  print("{}", wrapped(planner::explanation_text(answer, versus_name)));
+  if (layout.layout == versus.layout) return kDone;
+  print("\n{}\n{}",
+        reports::table_to_text(terms_side_by_side(answer, versus_name), terminal_width()),
+        wrapped(planner::rank_map_text(planner::rank_map(layout, plan.cluster), layout.layout,
+                                       plan.cluster)));
+  return kDone;
+}
+
+std::string rank_name(std::size_t rank) { return fmt::format("rank {}", rank + 1); }
+
+void print_question(const reports::PlanFile& plan) {
   print("{}\n", question_text({plan.model, plan.cluster, plan.job, true, plan.defaults}));
+}
+
+int explain_layout(const Options& options, const reports::PlanFile& plan) {
+  print_question(plan);
   CostTable table(plan.model, plan.cluster, plan.job);
-  const auto mine = estimate_of(plan, table, named_layout(plan, options.layout));
+  const NamedLayout meant = named_layout(plan, options.layout);
+  if (meant.layout) {
+    const planner::Scenario scenario{plan.model, plan.cluster, plan.job};
+    print("{}", wrapped(planner::outside_text(
+                    planner::outside_space(scenario, plan.search.space, *meant.layout))));
+  }
+  const auto mine = estimate_of(plan, table, meant);
   if (const int* code = std::get_if<int>(&mine)) return *code;
   const auto& layout = std::get<Estimate>(mine);
   if (plan.layouts.empty() && options.versus == "1") {
@@ -116,19 +151,53 @@ int explain_layout(const Options& options) {
   const NamedLayout versus = named_layout(plan, options.versus);
   const auto other = estimate_of(plan, table, versus);
   if (const int* code = std::get_if<int>(&other)) return *code;
-  const std::string name = versus.rank ? fmt::format("rank {}", *versus.rank + 1) : "the other";
-  planner::Plan asked;
-  asked.model = plan.model;
-  asked.cluster = plan.cluster;
-  asked.job = plan.job;
-  const planner::Explanation answer =
-      planner::explanation(asked, plan.search, layout, std::get<Estimate>(other));
-  print("{}", planner::explanation_text(answer, name));
-  if (layout.layout == answer.versus.layout) return kDone;
-  print(
-      "\n{}\n{}", reports::table_to_text(terms_side_by_side(answer, name)),
-      planner::rank_map_text(planner::rank_map(layout, plan.cluster), layout.layout, plan.cluster));
-  return kDone;
+  return compare(plan, layout, std::get<Estimate>(other),
+                 versus.rank ? rank_name(*versus.rank) : "the other");
+}
+
+// What each choice of the winner is worth alone.
+std::string choices_text(CostTable& table, const Estimate& winner) {
+  std::string text;
+  for (const planner::SwitchEffect& effect : planner::undone(table, winner.layout)) {
+    if (effect.broken) {
+      text += fmt::format("  {}: without it the layout cannot run ({})\n", name_of(effect),
+                          rule_text(effect.broken->rule).name);
+    } else {
+      text += fmt::format("  {}: {:.3g} s {}, {:+.3g} GiB\n", name_of(effect),
+                          std::abs(effect.time.value()),
+                          effect.time.value() > 0.0 ? "more" : "less", in_gibibytes(effect.memory));
+    }
+  }
+  return text.empty() ? "" : "What each of its choices is worth alone:\n" + text;
+}
+
+int explain_winner(const reports::PlanFile& plan) {
+  print_question(plan);
+  CostTable table(plan.model, plan.cluster, plan.job);
+  if (plan.layouts.empty()) {
+    print("No layout fits; name one with --layout.\n");
+    return kGateFailed;
+  }
+  const auto first = estimate_of(plan, table, named_layout(plan, "1"));
+  if (const int* code = std::get_if<int>(&first)) return *code;
+  const auto& winner = std::get<Estimate>(first);
+  const std::string text = fmt::format(
+      "Rank 1 is {}: {:.4g} s a step, {:.4g} GiB.\n{}", short_name(winner.layout),
+      winner.step_time.value(), in_gibibytes(winner.peak_memory()), choices_text(table, winner));
+  print("{}\n", wrapped(text));
+  if (plan.layouts.size() == 1) return kDone;
+  const auto second = estimate_of(plan, table, named_layout(plan, "2"));
+  if (const int* code = std::get_if<int>(&second)) return *code;
+  return compare(plan, winner, std::get<Estimate>(second), rank_name(1));
+}
+
+int explain(const Options& options) {
+  std::error_code none;
+  const bool is_file = std::filesystem::is_regular_file(options.subject, none);
+  if (options.layout.empty() && !is_file) return explain_rule(options.subject);
+  const reports::PlanFile plan =
+      reports::plan_from_json(read_json_file(options.subject), options.subject);
+  return options.layout.empty() ? explain_winner(plan) : explain_layout(options, plan);
 }
 
 }  // namespace
@@ -137,16 +206,14 @@ void add_explain(Commands& commands) {
   auto options = std::make_shared<Options>();
   Command& command = commands.add(
       "explain", "Why not this layout, and why is one better than another? Or a rule in words");
-  command.reads("subject", options->subject, "A rule's name, or a plan with --layout")->required();
+  command.reads("subject", options->subject, "A rule's name, or a plan")->required();
   command.reads("--layout", options->layout,
                 "A rank of the plan (3), sizes (tp=8,pp=4: the fastest with them), a whole "
-                "layout (with dp), as a table prints it, or a file");
+                "layout (with dp), as a table prints it, or a file; default: the winner");
   command.reads("--versus", options->versus,
                 "The layout to compare with, written likewise; default: 1, the winner");
   command.only_with("--versus", "--layout");
-  command.runs([options](const Call&) {
-    return options->layout.empty() ? explain_rule(options->subject) : explain_layout(*options);
-  });
+  command.runs([options](const Call&) { return explain(*options); });
 }
 
 }  // namespace meshwright::app

@@ -75,22 +75,19 @@ NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
   const Layout defaults = plan.cluster.framework.defaults.layout;
+  const FrameworkLimits& limits = plan.cluster.framework.limits;
   NamedLayout meant;
   std::error_code none;  // a name too long for a file is no file
   if (std::filesystem::exists(text, none)) {
-    meant.layout = load_layout(text, defaults);
+    const StatedLayout stated = load_stated_layout(text, defaults);
+    meant.layout = stated.layout;
+    planner::set_unsaid_overlaps(*meant.layout, stated.fields, limits, plan.search.space);
     return meant;
   }
   const LayoutLine line = layout_line_from_text(text, defaults);
   meant.layout = line.layout;
   if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
-  const bool overlaps_named = std::any_of(
-      line.fields.begin(), line.fields.end(),
-      [](const std::string& name) { return name.find("overlap") != std::string::npos; });
-  if (!overlaps_named) {
-    const std::vector<bool>& asked = plan.search.space[&Layout::overlap_grad_reduce];
-    planner::set_overlaps(*meant.layout, asked.empty() || asked.front(),
-                          plan.cluster.framework.limits);
+  if (planner::set_unsaid_overlaps(*meant.layout, line.fields, limits, plan.search.space)) {
     meant.note = "Overlap switches are those that the plan's search sets.\n";
   }
   return meant;

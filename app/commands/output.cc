@@ -8,10 +8,31 @@
 
 #include "app/command.h"
 #include "app/output_file.h"
+#include "app/terminal.h"
 #include "reports/csv.h"
 #include "reports/markdown.h"
 
 namespace meshwright::app {
+
+std::string table_text(const reports::Table& table) {
+  return reports::table_to_text(table, terminal_width());
+}
+
+std::string wrapped(const std::string& text) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t room = terminal_width() - std::min(terminal_width() - 1, indent + 2);
+    const std::vector<std::string> pieces = reports::broken_lines(line.substr(indent), room);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      out += std::string(indent + (i > 0 ? 2 : 0), ' ') + pieces[i] + "\n";
+    }
+  }
+  return out;
+}
 
 namespace {
 
@@ -22,7 +43,7 @@ struct TableFormat {
   std::string (*text)(const reports::Table&);
 };
 constexpr std::array kTableFormats{
-    TableFormat{"table", Format::table, reports::table_to_text},
+    TableFormat{"table", Format::table, table_text},
     TableFormat{"csv", Format::csv, reports::table_to_csv},
     TableFormat{"markdown", Format::markdown, reports::table_to_markdown}};
 

@@ -26,6 +26,12 @@ struct OutputOptions {
 };
 void add_output_options(Command& command, OutputOptions& options);
 
+// A table that fits the terminal.
+std::string table_text(const reports::Table& table);
+// Lines that fit the terminal: longer ones are broken between words, and go on two characters
+// further in than they began.
+std::string wrapped(const std::string& text);
+
 // The tables in a text format (not json).
 std::string tables_text(const std::vector<reports::Table>& tables, Format format);
 

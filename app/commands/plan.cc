@@ -29,7 +29,6 @@
 #include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/hardware/links.h"
-#include "sim/step/terms.h"
 
 namespace meshwright::app {
 namespace {
@@ -42,71 +41,13 @@ struct Options {
   int top = 10;
 };
 
-// Share of the step that waits for communication which nothing hides.
-double exposed_share(const Estimate& estimate) {
-  Seconds exposed;
-  for (const TermKind kind :
-       {TermKind::tensor_parallel_communication, TermKind::context_parallel_communication,
-        TermKind::expert_parallel_communication, TermKind::pipeline_communication,
-        TermKind::data_parallel_communication}) {
-    exposed += estimate.terms[static_cast<std::size_t>(kind)].cost.time;
-  }
-  return exposed / estimate.step_time;
-}
-
-// The fastest `top`, with what a reader compares next; the rest of the Pareto set is in the JSON.
-reports::Table fastest_table(const planner::Plan& plan, int top) {
-  reports::Table table = reports::ranked_table(plan);
-  table.columns.push_back({"memory_used_percent", "of memory", "%", 3});
-  table.columns.push_back({"exposed_communication_percent", "exposed comm.", "%", 3});
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const Estimate& estimate = plan.ranked[i];
-    table.rows[i].emplace_back(estimate.peak_memory() / plan.cluster.device.memory * 100.0);
-    table.rows[i].emplace_back(exposed_share(estimate) * 100.0);
-  }
-  if (table.rows.size() > static_cast<std::size_t>(top)) {
-    table.rows.resize(static_cast<std::size_t>(top));
-  }
-  return table;
-}
-
-void print_search(const planner::Plan& plan, double elapsed_seconds) {
+void say_search(const planner::Plan& plan, double elapsed_seconds) {
   const planner::SearchStatistics& s = plan.statistics;
   say("{} layouts in {:.3g} s ({:.3g} layouts/s): {} obey every rule, {} fit in memory, {} "
       "are on the Pareto front of time and memory.\n",
       reports::count_text(s.enumerated), elapsed_seconds,
       static_cast<double>(s.enumerated) / elapsed_seconds, reports::count_text(s.legal),
       reports::count_text(s.fitting), plan.pareto.size());
-  if (!plan.rejections.empty()) {
-    say("rejected:\n{}", reports::table_to_text(reports::rejections_table(plan)));
-  }
-  for (const std::string& note : plan.notes) say("note: {}\n", note);
-}
-
-void print_training(const planner::Plan& plan) {
-  const auto needs = planner::capacity(plan.job, plan.cluster, plan.ranked.front().step_time);
-  if (!needs) return;
-  say("{} tokens take {:.4g} days and {:.4g} GPU-hours{}.\n",
-      reports::si_text(*plan.job.train_tokens), planner::days(needs->train_time), needs->gpu_hours,
-      needs->cost ? fmt::format(", {:.4g} at {:.4g} a GPU-hour", *needs->cost,
-                                *plan.cluster.price_per_gpu_hour)
-                  : "");
-}
-
-// With --out the plan goes to the file as JSON, and the table still to standard output.
-void write_plan(const Options& options, const planner::Plan& plan, const std::string& json,
-                const std::string& question) {
-  const bool to_file = options.output.out != "-";
-  if (to_file) write_file_atomically(options.output.out, json);
-  if (plan.ranked.empty() && options.output.format != Format::json) {
-    say("{}\n", question);
-    return;
-  }
-  if (to_file && options.output.format == Format::json) return;
-  OutputOptions stdout_options = options.output;
-  stdout_options.out = "-";
-  if (options.output.format == Format::table) print("{}\n", question);
-  write_output(stdout_options, {fastest_table(plan, options.top)}, json);
 }
 
 // Whether a trial of its layouts on this machine says something about the cluster: as many ranks,
@@ -118,9 +59,9 @@ bool runs_here(const Cluster& cluster) {
          std::find(built.begin(), built.end(), "cuda") != built.end();
 }
 
-int print_verdict(const Options& options, const planner::Plan& plan) {
+// What to do next is no part of the result.
+int say_next(const Options& options, const planner::Plan& plan) {
   if (!plan.ranked.empty()) {
-    print_training(plan);
     const std::string next = runs_here(plan.cluster) ? "trial" : "report";
     if (options.output.out == "-") {
       say("next: add --out plan.json, then meshwright {} plan.json\n", next);
@@ -173,16 +114,19 @@ planner::Scaling compare_counts(const Options& options, Inputs& inputs,
   return scaling;
 }
 
-void print_left_out(const planner::LeftOut& left_out) {
+std::string left_out_text(const planner::LeftOut& left_out) {
+  std::string text;
   if (left_out.near_twins > 0) {
-    say("{} more of the fastest are left out: same sizes and micro-batch as a faster one, "
-        "and no less memory (5 %).\n",
+    text += fmt::format(
+        "{} more of the fastest are left out: same sizes and micro-batch as a faster one, and no "
+        "less memory (5 %).\n",
         reports::count_text(left_out.near_twins));
   }
   if (left_out.over_limits > 0) {
-    say("{} of the fastest are over a limit: {}.\n", reports::count_text(left_out.over_limits),
-        left_out.nearest);
+    text += fmt::format("{} of the fastest are over a limit: {}.\n",
+                        reports::count_text(left_out.over_limits), left_out.nearest);
   }
+  return text;
 }
 
 struct Question {
@@ -227,9 +171,72 @@ Answer answer_to(const Question& q, const Options& options) {
   a.plan = a.full;
   a.left_out = planner::choose(a.plan, q.asked.objective, q.asked.limits, options.top);
   if (options.answers.no_answers) return a;
-  a.answers = planner::answers_of(a.plan, a.full, q.search, q.asked);
-  a.answers->scaling = q.scaling;
+  a.answers = planner::answers_of(a.plan, a.full, q.search, q.asked, q.scaling);
   return a;
+}
+
+std::string training_text(const planner::Plan& plan) {
+  const auto needs = planner::capacity(plan.job, plan.cluster, plan.ranked.front().step_time);
+  if (!needs) return "";
+  return fmt::format("{} tokens take {:.4g} days and {:.4g} GPU-hours{}.\n",
+                     reports::si_text(*plan.job.train_tokens), planner::days(needs->train_time),
+                     needs->gpu_hours,
+                     needs->cost ? fmt::format(", {:.4g} at {:.4g} a GPU-hour", *needs->cost,
+                                               *plan.cluster.price_per_gpu_hour)
+                                 : "");
+}
+
+bool compared_counts(const Question& question) { return question.scaling.points.size() > 1; }
+
+// Everything that was found, for people.
+void print_document(const Options& options, const Question& question, const Answer& answer) {
+  print("{}", wrapped(question_text(question.inputs)));
+  if (compared_counts(question)) {
+    print_paragraph({"GPU counts, each with its best layout",
+                     table_text(reports::scaling_table(question.scaling, question.inputs.job))});
+  }
+  if (!answer.plan.ranked.empty()) {
+    const std::string heading = fmt::format("fastest layouts of {} GPUs",
+                                            reports::count_text(answer.plan.cluster.num_gpus()));
+    print_paragraph({heading, table_text(reports::fastest_table(answer.plan, options.top))});
+  }
+  print_text(wrapped(left_out_text(answer.left_out)));
+  if (!answer.plan.ranked.empty()) print_text(wrapped(training_text(answer.plan)));
+  if (answer.answers) {
+    for (const Paragraph& paragraph : answers_text(*answer.answers, answer.plan)) {
+      print_paragraph(paragraph);
+    }
+  }
+  if (!answer.plan.rejections.empty()) {
+    print_paragraph({"rejected", table_text(reports::rejections_table(answer.plan))});
+  }
+  for (const std::string& note : answer.full.notes) print_text(wrapped("note: " + note + "\n"));
+}
+
+std::vector<reports::Table> tables_of(const Options& options, const Question& question,
+                                      const planner::Plan& plan) {
+  std::vector<reports::Table> tables{reports::ranked_table(plan)};
+  if (tables.front().rows.size() > static_cast<std::size_t>(options.top)) {
+    tables.front().rows.resize(static_cast<std::size_t>(options.top));
+  }
+  if (compared_counts(question)) {
+    tables.push_back(reports::scaling_table(question.scaling, question.inputs.job));
+  }
+  return tables;
+}
+
+// With --out the plan goes to the file as JSON, and the document still to standard output.
+void write_plan(const Options& options, const Question& question, const Answer& answer,
+                const std::string& json) {
+  const bool to_file = options.output.out != "-";
+  if (to_file) write_file_atomically(options.output.out, json);
+  if (options.output.format == Format::table) {
+    print_document(options, question, answer);
+  } else if (!to_file || options.output.format != Format::json) {
+    write_output({.format = options.output.format, .out = "-"},
+                 tables_of(options, question, answer.plan), json);
+    say("{}", left_out_text(answer.left_out));
+  }
 }
 
 int run(const Options& options, const Call& call) {
@@ -237,11 +244,9 @@ int run(const Options& options, const Call& call) {
   const Answer answer = answer_to(question, options);
   Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
   json["defaults"] = question.inputs.defaults;
-  write_plan(options, answer.plan, json.dump(2) + "\n", question_text(question.inputs));
-  print_search(answer.full, answer.search_seconds);
-  print_left_out(answer.left_out);
-  if (answer.answers) say("{}", answers_text(*answer.answers, answer.plan));
-  return print_verdict(options, answer.plan);
+  say_search(answer.full, answer.search_seconds);
+  write_plan(options, question, answer, json.dump(2) + "\n");
+  return say_next(options, answer.plan);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/files.h"
+#include "planner/search/space.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
 
@@ -33,8 +34,8 @@ std::string question_text(const Inputs& inputs) {
 }
 
 Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string& path_or_text) {
-  auto [layout, stated] =
-      load_stated_layout(path_or_text, inputs.cluster.framework.defaults.layout);
+  auto [layout, said] = load_stated_layout(path_or_text, inputs.cluster.framework.defaults.layout);
+  const bool stated = std::find(said.begin(), said.end(), "data_parallel_size") != said.end();
   const int gpus = inputs.cluster.num_gpus();
   const int others = world_size(layout) / layout.data_parallel_size;
   if (!stated && inputs.has_cluster && gpus >= others) {
@@ -46,6 +47,7 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
     }
     layout.data_parallel_size = gpus / others;
   }
+  planner::set_unsaid_overlaps(layout, said, inputs.cluster.framework.limits);
   const int needed = world_size(layout);
   if (!inputs.has_cluster) {
     inputs.cluster.gpus_per_node = needed;

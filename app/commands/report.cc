@@ -54,7 +54,7 @@ void print_result(Format format, const std::string& sentence,
   write_output({.format = format, .out = "-"}, tables, json);
 }
 
-std::vector<reports::Table> tables_of(const planner::Plan& plan,
+std::vector<reports::Table> tables_of(const planner::Plan& plan, const planner::Scaling& scaling,
                                       const std::optional<planner::Validation>& validation) {
   std::vector<reports::Table> tables{reports::ranked_table(plan)};
   tables.front().title = "Ranking";
@@ -70,6 +70,9 @@ std::vector<reports::Table> tables_of(const planner::Plan& plan,
         reports::volume_table(best.volume.busiest(), best.layout, plan.cluster));
   }
   if (validation) add("Predicted and measured", reports::validation_table(*validation));
+  if (scaling.points.size() > 1) {
+    add("More or fewer GPUs", reports::scaling_table(scaling, plan.job));
+  }
   add("Rejected layouts", reports::rejections_table(plan));
   return tables;
 }
@@ -164,7 +167,7 @@ int run(const Options& options, const Call& call) {
   if (record.empty()) return kDone;
   write_file_atomically(record, text);
   print_result(options.format, report["verdict"].get<std::string>(),
-               tables_of(contents.plan, contents.validation), text);
+               tables_of(contents.plan, contents.scaling, contents.validation), text);
   say("wrote {} and {}\n", options.out, record);
   return kDone;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -30,14 +32,20 @@ std::string sentence_of(const Crossover& c) {
 }
 
 Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
-                   const AnswerOptions& options) {
+                   const AnswerOptions& options, Scaling scaling) {
   Answers answers;
   answers.options = options;
+  answers.scaling = std::move(scaling);
   for (const std::string& text : options.what_ifs) {
     answers.what_ifs.push_back(what_if(plan, search, text));
   }
-  if (!plan.ranked.empty()) answers.placement = rank_map(plan.ranked.front(), plan.cluster);
-  if (plan.ranked.empty() || options.objective == Objective::memory_headroom) return answers;
+  if (plan.ranked.empty()) return answers;
+  answers.placement = rank_map(plan.ranked.front(), plan.cluster);
+  answers.red_flags = red_flags(plan, search, answers.scaling);
+  if (plan.cluster.device.kind == DeviceKind::gpu) {
+    answers.rule_of_thumb = rule_of_thumb(plan.model, plan.cluster, plan.job, search);
+  }
+  if (options.objective == Objective::memory_headroom) return answers;
   const std::vector<Layout> contenders = contenders_of(full, search);
   answers.confidence = confidence(plan, options.confidence);
   answers.sensitivity = sensitivity(full, contenders, search.memory_headroom, options.sensitivity);

@@ -3,12 +3,15 @@
 // flips, how it scales, and what happens when an input changes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/questions/confidence.h"
 #include "planner/questions/crossover.h"
 #include "planner/questions/rank_map.h"
+#include "planner/questions/red_flags.h"
+#include "planner/questions/rule_of_thumb.h"
 #include "planner/questions/scaling.h"
 #include "planner/questions/sensitivity.h"
 #include "planner/questions/what_if.h"
@@ -32,15 +35,18 @@ struct Answers {
   std::vector<Crossover> crossovers;
   Scaling scaling;  // empty when one count was asked for
   std::vector<WhatIf> what_ifs;
-  RankMap placement;  // of the winner
+  RankMap placement;                         // of the winner
+  std::vector<RedFlag> red_flags;            // likewise, the largest effect first
+  std::optional<RuleOfThumb> rule_of_thumb;  // of GPUs, where any layout runs
 };
 
 // `plan` as choose() left it, `full` as the search gave it: its layouts are those that may win
 // under other inputs. Where memory is what is wanted, questions of time are left out.
-// Deterministic: the same plans and options give the same answers. Throws InputError for a what-if
-// that cannot be read and an objective that the records say too little for.
+// `scaling`: of the GPU counts that were asked for. Deterministic: the same plans and options give
+// the same answers. Throws InputError for a what-if that cannot be read and an objective that the
+// records say too little for.
 Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
-                   const AnswerOptions& options);
+                   const AnswerOptions& options, Scaling scaling = {});
 
 // "Below 22.4 GB/s of bandwidth between nodes (today 50) tp8 pp4 ... is faster; at 12.5 it saves
 // 3.1 % of a step."

@@ -7,55 +7,42 @@
 #include <cmath>
 
 #include "planner/questions/answers.h"
-#include "sim/layout/fields.h"
 #include "sim/layout/short_name.h"
 #include "sim/step/terms.h"
 
 namespace meshwright::planner {
 namespace {
 
-constexpr double kTermWorthALine = 0.005;  // of the slower step
+constexpr double kTermWorthALine = 0.005;    // of the slower step
+constexpr double kEffectWorthALine = 0.001;  // likewise
+constexpr double kCauseWorthNaming = 0.1;    // of all that moves a term
 constexpr std::size_t kMostOvertakes = 3;
-
-// The parts of the cost that a term comes from.
-unsigned parts_behind(TermKind kind) {
-  const auto bits = [](auto... parts) { return (0U | ... | (1U << static_cast<unsigned>(parts))); };
-  switch (kind) {
-    case TermKind::pipeline_bubble:
-      return bits(CostPart::shape);
-    case TermKind::pipeline_communication:
-      return bits(CostPart::shape, CostPart::send);
-    case TermKind::data_parallel_communication:
-    case TermKind::optimizer:
-      return bits(CostPart::data);
-    case TermKind::recompute:
-    case TermKind::offload:
-      return bits(CostPart::units, CostPart::treatment, CostPart::shape);
-    default:
-      return bits(CostPart::units, CostPart::shape);
-  }
-}
-
-// "name a against b" for what differs of the fields that a term's parts read, and for the
-// micro-batches that each stage works through.
-std::string sizes_behind(TermKind kind, const Layout& a, const Layout& b, int batch) {
-  const unsigned parts = parts_behind(kind);
-  std::string text;
-  const auto add = [&](std::string_view name, const auto& mine, const auto& other) {
-    text += fmt::format("{}{} {} against {}", text.empty() ? "" : ", ", name, mine, other);
-  };
-  for (const FieldDifference& field : differences(a, b)) {
-    if ((field.read_by & parts) != 0) add(field.short_name, field.a, field.b);
-  }
-  const int mine = num_micro_batches(batch, a);
-  const int other = num_micro_batches(batch, b);
-  if (kind == TermKind::pipeline_bubble && mine != other) add("micro-batches", mine, other);
-  return text;
-}
 
 std::string spoken(TermKind kind) {
   std::string text(name_of(kind));
   std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+// The switches that move a term, those that matter.
+std::string causes_of(TermKind kind, const std::vector<SwitchEffect>& effects) {
+  const auto moved = [&](const SwitchEffect& effect) {
+    return effect.terms[static_cast<std::size_t>(kind)].value();
+  };
+  double all = 0.0;
+  for (const SwitchEffect& effect : effects) all += std::abs(moved(effect));
+  std::vector<const SwitchEffect*> causes;
+  for (const SwitchEffect& effect : effects) {
+    if (all > 0.0 && std::abs(moved(effect)) >= kCauseWorthNaming * all) causes.push_back(&effect);
+  }
+  std::stable_sort(causes.begin(), causes.end(), [&](const auto* a, const auto* b) {
+    return std::abs(moved(*a)) > std::abs(moved(*b));
+  });
+  std::string text;
+  for (const SwitchEffect* effect : causes) {
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", name_of(*effect));
+    if (causes.size() > 1) text += fmt::format(" ({:+.2g} s)", moved(*effect));
+  }
   return text;
 }
 
@@ -72,8 +59,8 @@ void append_terms(std::string& text, const Explanation& e) {
     if (std::abs(amount) < kTermWorthALine * slower.value()) continue;
     text += fmt::format("  {} {:.3g} s in {} ({:.3g} s against {:.3g} s){}{}\n",
                         amount > 0.0 ? "loses" : "gains", std::abs(amount), spoken(term.kind),
-                        term.layout.value(), term.versus.value(), term.sizes.empty() ? "" : ": ",
-                        term.sizes);
+                        term.layout.value(), term.versus.value(), term.causes.empty() ? "" : ": ",
+                        term.causes);
   }
 }
 
@@ -84,13 +71,15 @@ Explanation explanation(const Plan& plan, const SearchOptions& search, const Est
   Explanation result;
   result.layout = layout;
   result.versus = versus;
+  CostTable table(plan.model, plan.cluster, plan.job);
+  result.effects = attribution(table, layout.layout, versus.layout);
   for (std::size_t k = 0; k < layout.terms.size(); ++k) {
     TermDifference term;
     term.kind = layout.terms[k].kind;
     term.layout = layout.terms[k].cost.time;
     term.versus = versus.terms[k].cost.time;
     if (term.layout.value() == 0.0 && term.versus.value() == 0.0) continue;
-    term.sizes = sizes_behind(term.kind, layout.layout, versus.layout, plan.job.global_batch_size);
+    term.causes = causes_of(term.kind, result.effects);
     result.terms.push_back(term);
   }
   std::stable_sort(result.terms.begin(), result.terms.end(), [](const auto& a, const auto& b) {
@@ -111,6 +100,20 @@ Explanation explanation(const Plan& plan, const SearchOptions& search, const Est
   return result;
 }
 
+std::string effects_text(const std::vector<SwitchEffect>& effects, Seconds step_time) {
+  std::string text;
+  for (const SwitchEffect& effect : effects) {
+    const double amount = effect.time.value();
+    const bool moves_memory = std::abs(in_gibibytes(effect.memory)) >= 0.1;
+    if (std::abs(amount) < kEffectWorthALine * step_time.value() && !moves_memory) continue;
+    text += fmt::format("  {}: {:.3g} s {}", name_of(effect), std::abs(amount),
+                        amount > 0.0 ? "more" : "less");
+    if (moves_memory) text += fmt::format(", {:+.3g} GiB", in_gibibytes(effect.memory));
+    text += "\n";
+  }
+  return text;
+}
+
 std::string explanation_text(const Explanation& e, const std::string& versus_name) {
   const std::string mine = brief_name(e.layout.layout);
   const std::string other = fmt::format("{}, {},", versus_name, brief_name(e.versus.layout));
@@ -126,6 +129,10 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
       std::abs(difference.value()), 100.0 * std::abs(difference / e.versus.step_time),
       difference.value() >= 0.0 ? "more" : "less", in_gibibytes(e.layout.peak_memory()),
       in_gibibytes(e.versus.peak_memory()));
+  if (e.effects.size() > 1) {
+    text += "Switch by switch (each the mean over all legal orders of turning them):\n" +
+            effects_text(e.effects, e.versus.step_time) + "Term by term:\n";
+  }
   append_terms(text, e);
   text += fmt::format("What is uncertain leaves it a chance of {} to be the faster one.\n",
                       chance(e.probability_faster));

@@ -326,6 +326,19 @@ SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits) {
   return space;
 }
 
+bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
+                         const FrameworkLimits& limits, const SearchSpace& space) {
+  constexpr std::array<std::string_view, 3> kOverlaps{"overlap_grad_reduce", "overlap_param_gather",
+                                                      "overlap_p2p_comm"};
+  const bool named = std::any_of(said.begin(), said.end(), [&](const std::string& field) {
+    return std::find(kOverlaps.begin(), kOverlaps.end(), field) != kOverlaps.end();
+  });
+  if (named) return false;
+  const std::vector<bool>& asked = space[&Layout::overlap_grad_reduce];
+  set_overlaps(layout, asked.empty() || asked.front(), limits);
+  return true;
+}
+
 std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
                                              const Job& job, const SearchSpace& space) {
   for_each_field([&](const auto& field) { check_values(field, space[field.member]); });

@@ -18,6 +18,7 @@
 // it is legal. Offload, scatter-gather: off. Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "planner/search/search.h"
@@ -59,6 +60,10 @@ std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline)
 // stage-to-stage messages with the interleaved schedule (arguments.py). What the framework lacks
 // stays off.
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits);
+// Those of a layout that somebody named, by a search of `space`, unless one of them is among
+// `said`. Every command begins here, so that all price the same layout. Whether it set any.
+bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
+                         const FrameworkLimits& limits, const SearchSpace& space = {});
 
 // An overlap that would be on unasked is off where the framework lacks it. What a search looks at
 // both ways stays open, so that its rejections say what the framework cannot do.

@@ -13,6 +13,7 @@ std::string headline(const Json& report);
 std::string step_time(const Json& report);
 std::string ranking(const Json& report);
 std::string confidence(const Json& report);
+std::string red_flags(const Json& report);
 std::string sensitivity(const Json& report);
 std::string topology(const Json& report);
 std::string traffic(const Json& report);

@@ -37,19 +37,27 @@ std::string recompute_word(const Field<RecomputeGranularity>& field, Layout& lay
 
 }  // namespace
 
-std::string short_name(const Layout& layout) {
+std::vector<LayoutWord> words_of(const Layout& layout) {
   Layout rest = layout;
-  std::string text;
+  std::vector<LayoutWord> words;
   for_each_field([&](const auto& field) {
     const auto value = rest.*field.member;
     if (value == field.unsaid(rest)) return;
-    if (!text.empty()) text += ' ';
     if constexpr (std::is_same_v<decltype(value), const RecomputeGranularity>) {
-      text += recompute_word(field, rest);
+      words.push_back({field.level, recompute_word(field, rest)});
     } else {
-      text += word_of(field, value);
+      words.push_back({field.level, word_of(field, value)});
     }
   });
+  return words;
+}
+
+std::string short_name(const Layout& layout) {
+  std::string text;
+  for (const LayoutWord& word : words_of(layout)) {
+    if (!text.empty()) text += ' ';
+    text += word.text;
+  }
   return text.empty() ? "one rank" : text;
 }
 

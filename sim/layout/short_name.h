@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/layout/fields.h"
 
@@ -12,6 +13,14 @@ namespace meshwright {
 // are on. "recompute=selective:core_attn+mlp" names the modules; "recompute=full:3" is three layers
 // of each stage, by method block.
 std::string short_name(const Layout& layout);
+
+// The words of that line, each with where a search varies it.
+struct LayoutWord {
+  SearchLevel level = SearchLevel::not_searched;
+  std::string text;
+  bool operator==(const LayoutWord&) const = default;
+};
+std::vector<LayoutWord> words_of(const Layout& layout);
 
 // Without the overlap switches and without what counts as a layer of the pipeline's split, which
 // nearly all layouts of a plan share.

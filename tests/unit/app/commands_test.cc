@@ -70,13 +70,61 @@ TEST(Commands, EstimatesOfTheSameInputAreTheSameBytes) {
   EXPECT_EQ(first.out, run_program(arguments).out);
 }
 
-TEST(Commands, AnEstimateThatDoesNotFitSaysWhatFillsTheMemory) {
-  const ProgramResult result =
-      run_program({"estimate", "--model", config("models/llama-3-70b.json"), "--cluster",
-                   config("clusters/h100-8.json"), "--layout", "tp=8"});
+TEST(Commands, AnEstimateThatDoesNotFitHasATimeAndSaysWhatFillsTheMemory) {
+  std::vector<std::string> words{"estimate",
+                                 "--model",
+                                 config("models/llama-3-70b.json"),
+                                 "--cluster",
+                                 config("clusters/h100-8.json"),
+                                 "--layout",
+                                 "tp=8"};
+  const ProgramResult result = run_program(words);
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("memory_capacity"));
-  EXPECT_THAT(result.err, HasSubstr("optimizer [GiB]"));
+  EXPECT_THAT(result.out, HasSubstr("Does not fit (memory_capacity)"));
+  EXPECT_THAT(result.out, HasSubstr("s a step"));
+  EXPECT_THAT(result.out, HasSubstr("optimizer"));
+  words.insert(words.end(), {"--format", "json"});
+  const auto json = nlohmann::json::parse(run_program(words).out);
+  EXPECT_FALSE(json["verdict"]["fits"]);
+  EXPECT_GT(json["verdict"]["needed_bytes"], json["verdict"]["available_bytes"]);
+  EXPECT_GT(json["estimate"]["step_time_seconds"], 0.0);
+}
+
+// Sizes that a user types and the layout that plan ranks are priced alike: by the same overlaps.
+TEST(Commands, EstimateOverlapsWhatThePlanOverlaps) {
+  const std::vector<std::string> inputs{"--model",   config("models/llama-3-8b.json"),
+                                        "--cluster", config("clusters/h100-8.json"),
+                                        "--format",  "json"};
+  const auto estimated = [&](const std::string& layout) {
+    std::vector<std::string> words{"estimate", "--layout", layout};
+    words.insert(words.end(), inputs.begin(), inputs.end());
+    return nlohmann::json::parse(run_program(words).out)["estimate"];
+  };
+  std::vector<std::string> words{"plan",
+                                 "--ranking-only",
+                                 "--tp",
+                                 "2",
+                                 "--pp",
+                                 "1",
+                                 "--mbs",
+                                 "1",
+                                 "--sp",
+                                 "true",
+                                 "--tp-overlap",
+                                 "false",
+                                 "--recompute",
+                                 "full",
+                                 "--recompute-layers",
+                                 "0",
+                                 "--zero",
+                                 "1"};
+  words.insert(words.end(), inputs.begin(), inputs.end());
+  const auto plan = nlohmann::json::parse(run_program(words).out);
+  const auto typed = estimated("tp2,sp,zero1,recompute=full");
+  EXPECT_EQ(plan["ranked"][0]["layout"], typed["layout"]);
+  EXPECT_EQ(plan["ranked"][0]["step_time_seconds"], typed["step_time_seconds"]);
+  const auto apart = estimated("tp2,sp,zero1,recompute=full,overlap_grad_reduce=false");
+  EXPECT_FALSE(apart["layout"]["overlap_param_gather"]);
 }
 
 TEST(Commands, EstimateWritesTheStepAsATrace) {
@@ -262,7 +310,7 @@ TEST(Commands, AStepLimitThatNoLayoutMeetsIsExitCodeOneWithTheNearest) {
       run_program({"plan", "--model", config("models/llama-3-8b.json"), "--cluster",
                    config("clusters/h100-8.json"), "--max-step", "1ms"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("of at most 0.001 s"));
+  EXPECT_THAT(result.out, HasSubstr("of at most 0.001 s"));
 }
 
 TEST(Commands, ExplainAnswersWhyNotInTheFormsThatAUserTypes) {

@@ -22,6 +22,12 @@ TEST(Terminal, LeavesTheEndOfACsvLineAsItIs) {
   EXPECT_EQ(printable("good\rbad"), "good\\u000dbad");
 }
 
+TEST(Terminal, ColoursNothingWhereThereAreNone) {
+  EXPECT_EQ(styled(Style::warning, "red flags\n", false), "red flags\n");
+  EXPECT_EQ(styled(Style::heading, "fastest\n", true), "\x1b[1mfastest\x1b[0m\n");
+  EXPECT_EQ(styled(Style::heading, "a\x1b[31m", true), "\x1b[1ma\\u001b[31m\x1b[0m");
+}
+
 TEST(Terminal, LeavesTextAsItIs) {
   const std::string text = "tab\tline\n\xc3\xa9 \xe2\x80\x94 \xe2\x82\xac \xf0\x9f\x98\x80";
   EXPECT_EQ(printable(text), text);

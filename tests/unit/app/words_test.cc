@@ -35,6 +35,43 @@ TEST(Words, ATrialIsProposedOnlyWhereItCouldRun) {
   EXPECT_THAT(large.err, HasSubstr("next: add --out plan.json, then meshwright report"));
 }
 
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  std::size_t length = 0;
+  for (const char c : text) {
+    length = c == '\n' ? 0 : length + ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0);
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+// Through pipes: no terminal, so 120 characters and no colour.
+TEST(Words, APlanIsOneDocumentThatFitsALineAndSaysProgressAside) {
+  const ProgramResult result =
+      run_program({"plan", "--model", "llama-3-70b", "--cluster", "h100-512", "--gpus", "256,512",
+                   "--train-tokens", "1e12", "--price", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_LE(longest_line(result.out), 120U) << result.out;
+  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+  for (const char* part : {"llama-3-70b on", "GPU counts, each", "fastest layouts of", "all with ",
+                           "rule of thumb", "confidence", "rejected"}) {
+    EXPECT_THAT(result.out, HasSubstr(part));
+  }
+  EXPECT_THAT(result.err, HasSubstr("layouts/s"));
+  EXPECT_THAT(result.err, HasSubstr("next: "));
+  EXPECT_THAT(result.err, Not(HasSubstr("rejected")));
+}
+
+TEST(Words, SeveralGpuCountsAreATableInEveryFormat) {
+  for (const std::string format : {"csv", "markdown"}) {
+    const ProgramResult result = plan(
+        {"--model", "llama-3-8b", "--cluster", "h100-8", "--gpus", "8,16", "--format", format});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out,
+                HasSubstr(format == "csv" ? "gpu_hours_per_billion_tokens" : "GPU-h a 1e9 tokens"));
+  }
+}
+
 TEST(Words, WhereNoLayoutWasTriedNoRuleIsBlamed) {
   const ProgramResult none =
       plan({"--model", "llama-3-8b", "--cluster", "h100-8", "--tp", "3", "--pp", "5"});

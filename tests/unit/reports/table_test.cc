@@ -31,6 +31,31 @@ TEST(Table, NeverLetsANameDriveTheTerminal) {
   EXPECT_THAT(table_to_text(table), testing::HasSubstr("a [31mred line"));
 }
 
+// Headings break first ("step" above "[s]"): 6 + 6 + 5 characters and two gaps of 2 are 21.
+TEST(Table, BreaksHeadingsThenTextsToFitALine) {
+  EXPECT_EQ(table_to_text(sample(), 22),
+            "layout    step  ranks\n"
+            "           [s]\n"
+            "------  ------  -----\n"
+            "tp2     0.1235      8\n"
+            "µ        12.00      -\n");
+  Table table{"", {{"a", "a", ""}, {"b", "b", ""}}, {}};
+  table.rows = {{std::string("one two three four five six"), 1.0}};
+  EXPECT_EQ(table_to_text(table, 20),
+            "a                  b\n"
+            "-----------------  -\n"
+            "one two three      1\n"
+            "four five six\n");
+}
+
+TEST(Table, BreaksLinesBetweenWordsAndLongWordsAnywhere) {
+  using testing::ElementsAre;
+  EXPECT_THAT(broken_lines("a bb ccc", 4), ElementsAre("a bb", "ccc"));
+  EXPECT_THAT(broken_lines("abcdefgh ij", 3), ElementsAre("abc", "def", "gh", "ij"));
+  EXPECT_THAT(broken_lines("memory_capacity", 9), ElementsAre("memory_", "capacity"));
+  EXPECT_THAT(broken_lines("a bb ccc", 0), ElementsAre("a bb ccc"));
+}
+
 TEST(Csv, KeepsAllDigitsAndTheUnitInTheHeading) {
   EXPECT_EQ(table_to_csv(sample()),
             "layout,step_time_seconds,ranks\r\n"

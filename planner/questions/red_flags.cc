@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/red_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/questions/what_if_parameter.h"
+#include "planner/search/space.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr int kEnoughMicroBatches = 4;  // a stage
+constexpr double kHalfEmpty = 0.5;
+constexpr double kFarBelow = 0.8;
+constexpr int kLargeBatch = 64;             // times the batch
+constexpr double kBatchLoss = 0.1;          // of a step
+constexpr double kInputThatMatters = 0.01;  // of a step
+
+Evaluation priced(const Scenario& scenario, const Layout& layout) {
+  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  return evaluate(table, layout, MemoryLimit::reported);
+}
+
+bool runs(const Evaluation& evaluation) {
+  return !evaluation.violation || evaluation.violation->rule == Rule::memory_capacity;
+}
+
+// A step of `times` the batch, a share of it: what today's batch would take there.
+Seconds step_in_batch(const Scenario& scenario, const Layout& layout, int times) {
+  Scenario larger = scenario;
+  larger.job.global_batch_size *= times;
+  return priced(larger, layout).step_time * (1.0 / times);
+}
+
+Seconds communication(const Evaluation& evaluation, Group group) {
+  const auto kind = group == Group::tensor ? TermKind::tensor_parallel_communication
+                                           : TermKind::expert_parallel_communication;
+  return evaluation.terms[static_cast<std::size_t>(kind)].cost.time;
+}
+
+std::string percent(double share) { return fmt::format("{:.2g} %", 100.0 * share); }
+
+Cluster with_nodes_joined(Cluster cluster, int nodes) {
+  cluster.gpus_per_node *= nodes;
+  cluster.num_nodes /= nodes;
+  cluster.nics_per_node *= nodes;
+  return cluster;
+}
+
+// The best whose tensor, or expert, group fits into a node.
+std::optional<Timed> best_inside(const Plan& plan, const SearchOptions& options, Group group) {
+  SearchOptions inside = options;
+  inside.top = 1;
+  auto& sizes = inside.space[group == Group::tensor ? &Layout::tensor_parallel_size
+                                                    : &Layout::expert_parallel_size];
+  const int domain = plan.cluster.gpus_per_node;
+  if (sizes.empty()) {
+    for (int size = 1; size <= domain; ++size) {
+      if (domain % size == 0) sizes.push_back(size);
+    }
+  } else {
+    std::erase_if(sizes, [&](int size) { return size > domain; });
+    if (sizes.empty()) return std::nullopt;
+  }
+  const Plan found = search(plan.model, plan.cluster, plan.job, inside);
+  for (const Estimate& e : found.ranked) {
+    if (place(group, e.layout, plan.cluster).tier() == Tier::inter_node) continue;
+    return Timed{e.layout, e.step_time, e.peak_memory()};
+  }
+  return std::nullopt;
+}
+
+// A quarter of the GPUs, or the fewest that the user asked for.
+std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& options,
+                                   const Scaling& known) {
+  const int gpus = plan.cluster.num_gpus();
+  for (const ScalePoint& point : known.points) {
+    if (point.layout && point.gpus * 2 <= gpus) return point;
+  }
+  const int quarter = gpus / 4;
+  const bool whole =
+      quarter > 0 && gpus % 4 == 0 &&
+      (quarter <= plan.cluster.gpus_per_node || quarter % plan.cluster.gpus_per_node == 0);
+  if (!whole) return std::nullopt;
+  const Scaling one = scaling(scenario_of(plan), options,
+                              {.gpus = {quarter}, .objective = Objective::step_time, .limits = {}});
+  if (!one.points.front().layout) return std::nullopt;
+  return one.points.front();
+}
+
+// Seconds by size, then memory.
+double weight_of(const RedFlag& flag) {
+  const auto* time = std::get_if<Seconds>(&flag.effect);
+  return time != nullptr ? std::abs(time->value()) : -1.0;
+}
+
+}  // namespace
+
+std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& winner, Group group,
+                                           const std::optional<Timed>& inside) {
+  const Placement placement = place(group, winner.layout, s.cluster);
+  if (placement.tier() != Tier::inter_node) return std::nullopt;
+  const int nodes =
+      s.cluster.num_nodes % placement.num_nodes == 0 ? placement.num_nodes : s.cluster.num_nodes;
+  Scenario joined = s;
+  joined.cluster = with_nodes_joined(s.cluster, nodes);
+  const Seconds saved =
+      std::max(seconds(0), communication(priced(s, winner.layout), group) -
+                               communication(priced(joined, winner.layout), group));
+  std::string text = fmt::format(
+      "{} ranks of a {} group sit on {} nodes of {} GPUs: in one fast domain its communication "
+      "would take {:.3g} s less",
+      placement.group_size, group == Group::tensor ? "tensor" : "expert", placement.num_nodes,
+      s.cluster.gpus_per_node, saved.value());
+  if (inside) {
+    text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} longer",
+                        brief_name(inside->layout), inside->step_time.value(),
+                        percent(inside->step_time / winner.step_time - 1.0));
+  } else {
+    text += "; no layout that stays inside runs";
+  }
+  const RedFlagId id =
+      group == Group::tensor ? RedFlagId::tensor_beyond_domain : RedFlagId::expert_beyond_domain;
+  return RedFlag{id, text + ".", saved};
+}
+
+std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winner) {
+  const Layout& l = winner.layout;
+  const int stages = l.pipeline_parallel_size;
+  const int micro_batches = num_micro_batches(s.job.global_batch_size, l);
+  const int enough = kEnoughMicroBatches * stages;
+  if (stages == 1 || micro_batches >= enough) return std::nullopt;
+  const int times = (enough + micro_batches - 1) / micro_batches;
+  const Seconds lost = winner.step_time - step_in_batch(s, l, times);
+  return RedFlag{
+      RedFlagId::few_micro_batches,
+      fmt::format("{} micro-batches for {} stages, fewer than {} x {}: with {} times the "
+                  "batch as many sequences would take {:.3g} s less ({}).",
+                  micro_batches, stages, kEnoughMicroBatches, stages, times, lost.value(),
+                  percent(lost / winner.step_time)),
+      lost};
+}
+
+std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winner) {
+  const Bytes memory = s.cluster.device.memory;
+  const Bytes used = winner.peak_memory();
+  if (used > memory * kHalfEmpty) return std::nullopt;
+  return RedFlag{RedFlagId::memory_half_empty,
+                 fmt::format("{:.3g} of {:.3g} GiB are used: nothing that takes more memory is "
+                             "faster on {} GPUs, so fewer GPUs, or ones with less memory, may do.",
+                             in_gibibytes(used), in_gibibytes(memory), s.cluster.num_gpus()),
+                 memory - used};
+}
+
+std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer) {
+  const double share = winner.model_flops_utilization / fewer.model_flops_utilization;
+  if (share >= kFarBelow) return std::nullopt;
+  const Seconds lost = winner.step_time * (1.0 - share);
+  return RedFlag{RedFlagId::low_utilization,
+                 fmt::format("MFU is {}, on {} GPUs {} with the same batch: at that rate the step "
+                             "would take {:.3g} s less.",
+                             percent(winner.model_flops_utilization), fewer.gpus,
+                             percent(fewer.model_flops_utilization), lost.value()),
+                 lost};
+}
+
+std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
+  const Seconds large = step_in_batch(s, winner.layout, kLargeBatch);
+  const Seconds lost = winner.step_time - large;
+  if (lost <= large * kBatchLoss) return std::nullopt;
+  int enough = kLargeBatch;
+  for (int times = 2; times < enough; times *= 2) {
+    if (step_in_batch(s, winner.layout, times) <= large * (1.0 + kBatchLoss)) enough = times;
+  }
+  return RedFlag{
+      RedFlagId::small_batch,
+      fmt::format("{} sequences are few for {} GPUs: fill, drain, reductions and optimizer make "
+                  "the step {:.3g} s ({}) longer than a share of a large batch; from {} sequences "
+                  "on it is less than {}.",
+                  s.job.global_batch_size, world_size(winner.layout), lost.value(),
+                  percent(lost / large), s.job.global_batch_size * enough, percent(kBatchLoss)),
+      lost};
+}
+
+std::optional<RedFlag> one_layer_chunks(const Scenario& s, const Estimate& winner) {
+  const Layout& l = winner.layout;
+  const int chunks = l.virtual_pipeline_parallel_size;
+  if (chunks == 1 || l.pipeline_parallel_size * chunks < s.model.num_layers) return std::nullopt;
+  for (int fewer = chunks / 2; fewer >= 1; --fewer) {
+    if (chunks % fewer != 0) continue;
+    Layout changed = l;
+    changed.virtual_pipeline_parallel_size = fewer;
+    if (fewer == 1) {
+      changed.schedule = kDefaultSchedule;
+      set_overlaps(changed, l.overlap_grad_reduce, s.cluster.framework.limits);
+    }
+    const Evaluation evaluation = priced(s, changed);
+    if (!runs(evaluation)) continue;
+    const Seconds saved = evaluation.step_time - winner.step_time;
+    return RedFlag{
+        RedFlagId::one_layer_chunks,
+        fmt::format("Each of {} chunks a stage is one layer, and saves {:.3g} s ({}) over {} of {} "
+                    "layers: that much rests on messages and launches of single layers.",
+                    chunks, saved.value(), percent(saved / winner.step_time),
+                    fewer == 1 ? "one" : std::to_string(fewer), chunks / fewer),
+        saved};
+  }
+  return std::nullopt;
+}
+
+std::optional<RedFlag> assumed_input(const Scenario& s, const Estimate& winner,
+                                     const Estimate* runner_up) {
+  std::optional<RedFlag> worst;
+  for (const WhatIfParameterText& words : all_parameters()) {
+    const WhatIfParameter input = words.parameter;
+    const double spread = relative_spread(input, s);
+    if (!changes_time(input) || spread <= 0.0) continue;
+    if (provenance_of(input, s) != Provenance::assumed) continue;
+    const Scenario up = scaled(s, input, std::exp(spread));
+    const Scenario down = scaled(s, input, std::exp(-spread));
+    const Seconds high = priced(up, winner.layout).step_time;
+    const Seconds low = priced(down, winner.layout).step_time;
+    const Seconds effect = seconds(std::abs((high - low).value()) / 2.0);
+    if (effect < winner.step_time * kInputThatMatters) continue;
+    if (worst && std::get<Seconds>(worst->effect) >= effect) continue;
+    const bool turns = runner_up != nullptr && (priced(up, runner_up->layout).step_time < high ||
+                                                priced(down, runner_up->layout).step_time < low);
+    worst = RedFlag{RedFlagId::assumed_input,
+                    fmt::format("Nobody measured the {}: {:.3g}{}{} is assumed, give or take {}. "
+                                "Within that the step moves by {:.3g} s{}; meshwright calibrate "
+                                "measures.",
+                                words.label, value_of(input, s), words.unit.empty() ? "" : " ",
+                                words.unit, percent(spread), effect.value(),
+                                turns ? ", and rank 2 may be the faster one" : ""),
+                    effect};
+  }
+  return worst;
+}
+
+std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
+                               const Scaling& scaling) {
+  std::vector<RedFlag> flags;
+  if (plan.ranked.empty()) return flags;
+  const Scenario s = scenario_of(plan);
+  const Estimate& winner = plan.ranked.front();
+  const auto add = [&](std::optional<RedFlag> flag) {
+    if (flag) flags.push_back(*std::move(flag));
+  };
+  for (const Group group : {Group::tensor, Group::expert}) {
+    if (place(group, winner.layout, s.cluster).tier() != Tier::inter_node) continue;
+    add(group_beyond_domain(s, winner, group, best_inside(plan, search, group)));
+  }
+  add(few_micro_batches(s, winner));
+  add(memory_half_empty(s, winner));
+  if (const auto fewer = on_fewer(plan, search, scaling)) add(low_utilization(winner, *fewer));
+  add(small_batch(s, winner));
+  add(one_layer_chunks(s, winner));
+  add(assumed_input(s, winner, plan.ranked.size() > 1 ? &plan.ranked[1] : nullptr));
+  std::stable_sort(flags.begin(), flags.end(),
+                   [](const RedFlag& a, const RedFlag& b) { return weight_of(a) > weight_of(b); });
+  return flags;
+}
+
+std::string effect_text(const RedFlag& flag) {
+  if (const auto* time = std::get_if<Seconds>(&flag.effect)) {
+    return fmt::format("{:.3g} s a step", time->value());
+  }
+  return fmt::format("{:.3g} GiB", in_gibibytes(std::get<Bytes>(flag.effect)));
+}
+
+}  // namespace meshwright::planner

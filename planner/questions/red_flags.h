@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an expert would ask about a winner before believing in it, each with what hangs on it in
+// seconds of the step, or GiB: the model's price of the layout with that one thing changed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/questions/scaling.h"
+#include "planner/search/contenders.h"
+#include "planner/search/plan.h"
+#include "planner/search/search.h"
+#include "sim/hardware/placement.h"
+
+namespace meshwright::planner {
+
+enum class RedFlagId {
+  tensor_beyond_domain,
+  expert_beyond_domain,
+  few_micro_batches,
+  memory_half_empty,
+  low_utilization,
+  small_batch,
+  one_layer_chunks,
+  assumed_input,
+};
+inline constexpr std::array kRedFlagNames{
+    EnumName{RedFlagId::tensor_beyond_domain, "tensor_beyond_domain"},
+    EnumName{RedFlagId::expert_beyond_domain, "expert_beyond_domain"},
+    EnumName{RedFlagId::few_micro_batches, "few_micro_batches"},
+    EnumName{RedFlagId::memory_half_empty, "memory_half_empty"},
+    EnumName{RedFlagId::low_utilization, "low_utilization"},
+    EnumName{RedFlagId::small_batch, "small_batch"},
+    EnumName{RedFlagId::one_layer_chunks, "one_layer_chunks"},
+    EnumName{RedFlagId::assumed_input, "assumed_input"}};
+constexpr std::string_view name_of(RedFlagId v) { return name_in(kRedFlagNames, v); }
+
+struct RedFlag {
+  RedFlagId id = RedFlagId::few_micro_batches;
+  std::string sentence;
+  std::variant<Seconds, Bytes> effect;
+};
+
+// Each answers nothing where there is nothing to say.
+
+// Tensor or expert ranks on several nodes. Effect: seconds that the group's communication would
+// save in one node, on a cluster whose nodes are as many times larger. `inside`: the best layout
+// that keeps the group in a node.
+std::optional<RedFlag> group_beyond_domain(const Scenario& scenario, const Estimate& winner,
+                                           Group group, const std::optional<Timed>& inside);
+// Fewer than 4 micro-batches a stage: m < 4 p. Effect: step - step(k batch) / k, with the smallest
+// k that gives 4 p of them: what a sequence takes longer.
+std::optional<RedFlag> few_micro_batches(const Scenario& scenario, const Estimate& winner);
+// More than half of the memory is empty. Effect: how much.
+std::optional<RedFlag> memory_half_empty(const Scenario& scenario, const Estimate& winner);
+// MFU below 4/5 of what `fewer` GPUs reach with the same batch. Effect: step x (1 - MFU / theirs).
+std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer);
+// A sequence takes more than 10 % longer than in 64 times the batch under the same layout. Effect:
+// step - step(64 batch) / 64. The sentence names the smallest batch, by doubling, that does not.
+std::optional<RedFlag> small_batch(const Scenario& scenario, const Estimate& winner);
+// Chunks of one layer. Effect: what they save over chunks of twice (or thrice) as many: that much
+// rests on how well messages and launches of single layers go.
+std::optional<RedFlag> one_layer_chunks(const Scenario& scenario, const Estimate& winner);
+// An input that nobody measured or published moves the step by more than 1 % within its spread.
+// Effect: half the difference between one standard deviation up and down.
+std::optional<RedFlag> assumed_input(const Scenario& scenario, const Estimate& winner,
+                                     const Estimate* runner_up);
+
+// All of the winner's, the largest effect first. `scaling`: counts that were compared anyway.
+std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
+                               const Scaling& scaling);
+
+// "0.41 s a step" or "48.2 GiB".
+std::string effect_text(const RedFlag& flag);
+
+}  // namespace meshwright::planner
