@@ -69,7 +69,7 @@ std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) 
     const RunMemory memory(table, layout, run, groups);
     for (int stage = run.first; stage <= run.last(); ++stage) {
       memories.push_back(stage_memory(fixed, memory.moving(stage)));
-      memories.back().reserve = allocator_reserve(table.cluster().device);
+      memories.back().reserve = outside_allocator(table.cluster().device, layout);
     }
   }
   return memories;
