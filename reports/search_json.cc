@@ -62,6 +62,13 @@ struct Item {
     if (!value.is_boolean()) reader.fail(list, "must be an array of true and false");
     to.push_back(value.get<bool>());
   }
+  template <typename Module>
+  void read(const Field<ModuleSet<Module>>& field, std::vector<ModuleSet<Module>>& to) const {
+    const auto modules =
+        modules_named(field, value.is_string() ? value.get<std::string>() : std::string());
+    if (!modules) reader.fail(list, fmt::format("unknown modules {}", value.dump()));
+    to.push_back(*modules);
+  }
   template <typename T>
   void read(const Field<T>& field, std::vector<T>& to) const {
     const auto names = field.values.names;

@@ -131,8 +131,7 @@ Moving SettingsCost::Impl::moving_of(const Layout& layout) {
   const auto [groups, is_new] = shape->groups.try_emplace(TreatmentKey(layout));
   if (is_new) groups->second = stage_groups(table.model(), layout, shape->shape);
   found.memory = moving_peaks(table, layout, shape->shape, groups->second);
-  found.offload =
-      meshwright::offload_time(table.model(), table.job(), layout, table.cluster().device);
+  found.offload = meshwright::offload_time(table, layout, groups->second);
   return found;
 }
 

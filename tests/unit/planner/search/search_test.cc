@@ -28,10 +28,11 @@ SearchOptions options_of(int top) {
 // setting.
 std::vector<Candidate> brute_force(const Cluster& cluster, SearchStatistics& statistics) {
   std::vector<Candidate> all;
+  const SearchSpace space = with_recompute_modules({}, small_model(), small_job());
   for (const ParallelSizes& sizes : parallel_sizes_of(small_model(), cluster, small_job(), {})) {
     for (const Layout& setting : pipeline_settings(small_model(), small_job(), {}, sizes)) {
       std::vector<Candidate> fitting;
-      for (const Layout& layout : layouts_of({}, setting)) {
+      for (const Layout& layout : layouts_of(space, setting)) {
         const Outcome outcome = estimate(small_model(), cluster, small_job(), layout);
         ++statistics.enumerated;
         const bool legal =
@@ -138,6 +139,8 @@ SearchSpace wide_space(PipelineSchedule schedule) {
   space[&Layout::scatter_gather_p2p] = {true, false};
   space[&Layout::optimizer_offload] = {true, false};
   space[&Layout::cpu_offloading_num_layers] = {0, 1};
+  space[&Layout::recompute_modules] = {{kRecomputeCoreAttention}, {kRecomputeMlp}};
+  space[&Layout::offload_modules] = {{}, {kOffloadQkvLinear | kOffloadCoreAttention}};
   return space;
 }
 

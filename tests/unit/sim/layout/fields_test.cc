@@ -14,8 +14,8 @@ namespace {
 // Does not compile when Layout has another number of fields than names here.
 TEST(Fields, EveryFieldOfALayoutHasARow) {
   [[maybe_unused]] const auto [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
-                               x, y, z, aa, ab, ac, ad, ae, af, ag, ah] = Layout{};
-  EXPECT_EQ(kNumLayoutFields, 34U);
+                               x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai] = Layout{};
+  EXPECT_EQ(kNumLayoutFields, 35U);
   Layout set;
   std::size_t changed = 0;
   for_each_field([&](const auto& field) {
@@ -46,7 +46,7 @@ TEST(Fields, DifferencesNameTheFieldsAndBothValues) {
   Layout a;
   Layout b;
   b.sequence_parallel = true;
-  b.recompute_modules = kRecomputeCoreAttention | kRecomputeMlp;
+  b.recompute_modules = {kRecomputeCoreAttention | kRecomputeMlp};
   const auto found = differences(a, b);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].name, "sequence_parallel");
