@@ -22,7 +22,7 @@ std::string refusal_of(const Training& t) {
   if (t.model.moe && l.expert_parallel_size > 1) {
     return "its expert parallelism knows a few model families by name only";
   }
-  if (l.cpu_offloading_num_layers > 0) return "it offloads activations of all layers or none";
+  if (offloads_activations(l)) return "it offloads activations of all layers or none";
   return "";
 }
 

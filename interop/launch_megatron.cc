@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "interop/launch.h"
 #include "sim/base/job.h"
@@ -121,6 +122,16 @@ std::string_view cp_type(ContextParallelAlgorithm algorithm) {
   return "a2a+p2p";
 }
 
+// "core_attn moe_act"
+template <typename Module, typename Names>
+std::string named_modules(ModuleSet<Module> modules, const Names& names) {
+  std::vector<std::string_view> words;
+  for (const auto& entry : names) {
+    if (modules.has(entry.value)) words.push_back(entry.name);
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 void add_sharding(Arguments& a, const Layout& l) {
   a.flag_if(l.zero_stage > 0, "--use-distributed-optimizer");
   if (l.zero_stage > 1) {
@@ -136,6 +147,10 @@ void add_sharding(Arguments& a, const Layout& l) {
   a.flag_if(l.optimizer_offload, "--optimizer-cpu-offload");
   a.set_if(l.cpu_offloading_num_layers > 0, "--cpu-offloading-num-layers",
            l.cpu_offloading_num_layers);
+  if (l.offload_modules.bits != 0) {
+    a.flag("--fine-grained-activation-offloading");
+    a.set("--offload-modules", named_modules(l.offload_modules, kOffloadModuleNames));
+  }
 }
 
 void add_pipeline(Arguments& a, const Layout& l) {
@@ -155,18 +170,11 @@ void add_pipeline(Arguments& a, const Layout& l) {
   a.flag_if(l.account_for_loss_in_pipeline_split, "--account-for-loss-in-pipeline-split");
 }
 
-void add_recompute(Arguments& a, const Training& t) {
-  const Layout& l = t.layout;
+void add_recompute(Arguments& a, const Layout& l) {
   if (l.recompute_granularity == RecomputeGranularity::none) return;
   a.set("--recompute-granularity", name_of(l.recompute_granularity));
   if (l.recompute_granularity == RecomputeGranularity::selective) {
-    std::vector<std::string_view> modules;
-    if ((l.recompute_modules & kRecomputeCoreAttention) != 0) modules.push_back("core_attn");
-    if ((l.recompute_modules & kRecomputeLayerNorm) != 0) modules.push_back("layernorm");
-    if ((l.recompute_modules & kRecomputeMlpActivation) != 0) modules.push_back("moe_act");
-    if ((l.recompute_modules & kRecomputeMlp) != 0) modules.push_back(t.model.moe ? "moe" : "mlp");
-    if ((l.recompute_modules & kRecomputeMlaUpProjection) != 0) modules.push_back("mla_up_proj");
-    a.set("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")));
+    a.set("--recompute-modules", named_modules(l.recompute_modules, kRecomputeModuleNames));
     return;
   }
   const bool some = l.recompute_num_layers > 0;
@@ -196,8 +204,19 @@ std::string parallel_arguments(const Training& t) {
     a.set("--expert-tensor-parallel-size", expert_tensor_size(l));
   }
   add_sharding(a, l);
-  add_recompute(a, t);
+  add_recompute(a, l);
   return a.text("MODEL_PARALLEL_ARGS");
+}
+
+// Unsaid, the recipe is delayed scaling, with which not all recompute starts.
+void add_fp8(Arguments& a, const Training& t) {
+  if (t.job.precision != Precision::fp8) return;
+  a.set("--fp8-format", "hybrid");
+  const bool needs_another =
+      recomputes_module(t.layout, kRecomputeLayerNorm | kRecomputeMoeActivation);
+  if (t.job.fp8_recipe || needs_another) {
+    a.set("--fp8-recipe", name_of(t.job.fp8_recipe.value_or(Fp8Recipe::tensorwise)));
+  }
 }
 
 std::string training_arguments(const Training& t) {
@@ -207,7 +226,7 @@ std::string training_arguments(const Training& t) {
   a.set("--global-batch-size", j.global_batch_size);
   a.flag_if(j.precision == Precision::bf16 || j.precision == Precision::fp8, "--bf16");
   a.flag_if(j.precision == Precision::fp16, "--fp16");
-  a.set_if(j.precision == Precision::fp8, "--fp8-format", "hybrid");
+  add_fp8(a, t);
   a.flag_if(gathers_fp8_params(j, t.layout), "--fp8-param-gather");
   a.flag_if(j.gradient_precision == Precision::bf16, "--grad-reduce-in-bf16");
   a.flag_if(j.cross_entropy_loss_fusion, "--cross-entropy-loss-fusion");
@@ -305,6 +324,7 @@ LaunchFile megatron_lm(const Training& t) {
     text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
     launch.notes.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS=1 is for GPUs before Blackwell.");
   }
+  if (t.layout.offload_modules.bits != 0) text += "export NVTE_CPU_OFFLOAD_V1=1\n";
   text += model_arguments(t) + parallel_arguments(t) + training_arguments(t);
   text += data.text("DATA_ARGS") + distributed(t.cluster, t.layout);
   if (pipeline_inside_data(t.layout)) launch.notes.emplace_back("Add --use-tp-pp-dp-mapping.");

@@ -26,7 +26,7 @@ std::string refusal_of(const Training& t) {
       l.pipeline_layout || (piped && l.pipeline_engine != PipelineEngine::megatron)) {
     return "uneven stages are counted otherwise there";
   }
-  if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) {
+  if (l.optimizer_offload || offloads_activations(l)) {
     return "it offloads all state or none";
   }
   if (t.model.moe && expert_tensor_size(l) != l.tensor_parallel_size &&

@@ -55,7 +55,7 @@ Json objective_to_json(planner::Objective objective, const planner::Plan& plan) 
 
 Json limits_to_json(const planner::Limits& limits) {
   return {{"max_memory_bytes", limits.max_memory ? Json(limits.max_memory->value()) : Json()},
-          {"headroom", limits.headroom},
+          {"headroom", limits.asked_headroom()},
           {"max_step_seconds", limits.max_step ? Json(limits.max_step->value()) : Json()},
           {"max_cost", number_or_null(limits.max_cost)}};
 }

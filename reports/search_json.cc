@@ -68,6 +68,13 @@ struct Item {
     if (const auto* wrong = std::get_if<std::string>(&layout)) reader.fail(list, *wrong);
     to.push_back(std::get<PipelineLayout>(layout));
   }
+  template <typename Module>
+  void read(const Field<ModuleSet<Module>>& field, std::vector<ModuleSet<Module>>& to) const {
+    const auto modules =
+        modules_named(field, value.is_string() ? value.get<std::string>() : std::string());
+    if (!modules) reader.fail(list, fmt::format("unknown modules {}", value.dump()));
+    to.push_back(*modules);
+  }
   template <typename T>
   void read(const Field<T>& field, std::vector<T>& to) const {
     const auto names = field.values.names;

@@ -49,9 +49,7 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   extras.forward_wait = extras.exposed.forward_gather / (m * chunks);
   extras.backward_wait = (extras.exposed.backward_gather + extras.exposed.alone) / (m * chunks);
   extras.offload =
-      offload_cost(offload_time(table.model(), table.job(), layout, cluster.device), cost.work())
-          .time /
-      chunks;
+      estimate.terms[static_cast<std::size_t>(TermKind::offload)].cost.time / (m * chunks);
   extras.optimizer =
       optimizer_cost(stage_parameters(table.model(), table.job(), layout, pipeline.stages[stage]),
                      table.job(), layout, cluster)

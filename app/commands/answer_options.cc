@@ -62,7 +62,8 @@ void add_answer_options(CLI::App& command, AnswerTexts& texts) {
       ->group(kGroup);
   command
       .add_option("--headroom,--memory-headroom", texts.headroom,
-                  "Share of the device's memory to leave free, such as 5%; default: 0")
+                  "Share of the device's memory to leave free, such as 0% or 10%; default: 5%, for "
+                  "fragmentation; 0% with --max-memory")
       ->group(kGroup);
   command.add_option("--max-step", texts.max_step, "Longest step, such as 3s or 800ms")
       ->group(kGroup);

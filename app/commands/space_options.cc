@@ -44,15 +44,21 @@ int whole_number(const std::string& flag, const std::string& text, int lowest) {
 }
 
 template <typename T>
+std::vector<std::string> names_of(const Field<T>& field) {
+  std::vector<std::string> names;
+  for (const auto& entry : field.values.names) names.emplace_back(entry.name);
+  return names;
+}
+
+template <typename T>
 std::vector<T> values_from(const Field<T>& field, const std::string& text) {
   const std::string flag(field.option);
   std::vector<T> values;
   if (text.empty()) return values;
   for (const std::string& word : comma_separated(text)) {
-    std::vector<std::string> allowed;
+    const std::vector<std::string> allowed = names_of(field);
     const std::size_t before = values.size();
     for (const auto& entry : field.values.names) {
-      allowed.emplace_back(entry.name);
       if (entry.name == word) values.push_back(entry.value);
     }
     if (values.size() > before) continue;
@@ -76,6 +82,22 @@ std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
   return values;
 }
 
+template <typename Module>
+std::vector<ModuleSet<Module>> values_from(const Field<ModuleSet<Module>>& field,
+                                           const std::string& text) {
+  std::vector<ModuleSet<Module>> values;
+  if (text.empty()) return values;
+  for (const std::string& word : comma_separated(text)) {
+    const auto modules = modules_named(field, word);
+    if (!modules) {
+      throw InputError(std::string(field.option), "",
+                       fmt::format("must be modules joined by +, is \"{}\"", word),
+                       fmt::format("modules are {}", fmt::join(names_of(field), ", ")));
+    }
+    values.push_back(*modules);
+  }
+  return values;
+}
 std::vector<int> values_from(const Field<int>& field, const std::string& text) {
   return int_list(std::string(field.option), text, field.values.low);
 }
@@ -147,8 +169,7 @@ template <typename T>
 std::string help_of(const Field<T>& field) {
   std::string text;
   if constexpr (requires { field.values.names; }) {
-    for (const auto& entry : field.values.names) text += fmt::format("{}, ", entry.name);
-    text.replace(text.size() - 2, 2, "; ");
+    text = fmt::format("{}; ", fmt::join(names_of(field), ", "));
   }
   return text.append(field.help);
 }

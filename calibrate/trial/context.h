@@ -39,8 +39,7 @@ struct TrialContext {
   [[nodiscard]] std::int64_t hidden() const { return model.hidden_size; }
   // Selective recompute runs this module again in backward.
   [[nodiscard]] bool recomputes(RecomputeModule module) const {
-    return layout.recompute_granularity == RecomputeGranularity::selective &&
-           (layout.recompute_modules & module) != 0;
+    return recomputes_module(layout, module);
   }
   [[nodiscard]] Tensor tensor(std::int64_t count) const { return {arena, count}; }
 };

@@ -63,43 +63,26 @@ Tensor Layer::forward_cached(Tensor x, KeyValueCache& cache) const {
 
 Tensor Layer::mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const {
   saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
-  return mlp_products(saved, phase);
-}
-
-Tensor Layer::mlp_products(LayerSaved& saved, Phase phase) const {
   saved.fc1 = fc1_.forward(saved.mlp_input, phase);
-  run_activation(saved);
+  saved.activation = context_.tensor(context_.rows() * activation_cols());
+  activate(saved.fc1.data(), saved.activation.data());
   return fc2_.forward(saved.activation, phase);
 }
 
-void Layer::run_activation(LayerSaved& saved) const {
-  saved.activation = context_.tensor(context_.rows() * activation_cols());
-  activate(saved.fc1.data(), saved.activation.data());
-}
-
-// Core attention drops its own (attention.cc).
+// Core attention drops its own (attention.cc). Norms are done in one module with the linear after
+// them, as in Megatron-LM's dense layers: run again with the MLP, and not by themselves.
 void Layer::drop_recomputed(LayerSaved& saved) const {
-  if (context_.recomputes(kRecomputeLayerNorm)) {
-    saved.attention_input.release();
-    saved.mlp_input.release();
-  }
-  if (context_.recomputes(kRecomputeMlp)) saved.fc1.release();
-  if (context_.recomputes(kRecomputeMlp) || context_.recomputes(kRecomputeMlpActivation)) {
-    saved.activation.release();
-  }
+  if (!context_.recomputes(kRecomputeMlp)) return;
+  saved.mlp_input.release();
+  saved.fc1.release();
+  saved.activation.release();
 }
 
 // Megatron's checkpoint of a whole MLP runs it to its end, last reduction included.
 void Layer::recompute_mlp(const Tensor& x, LayerSaved& saved) const {
-  const bool all_kept = !saved.mlp_input.empty() && !saved.fc1.empty() && !saved.activation.empty();
-  if (all_kept) return;
+  if (!saved.mlp_input.empty()) return;
   const TermScope scope(context_.recorder, TermKind::recompute);
-  if (saved.mlp_input.empty()) saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
-  if (saved.fc1.empty()) {
-    mlp_products(saved, Phase::recompute).release();
-  } else if (saved.activation.empty()) {
-    run_activation(saved);
-  }
+  mlp_forward(x, saved, Phase::recompute).release();
 }
 
 Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
@@ -121,10 +104,6 @@ Tensor Layer::mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved)
 }
 
 Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {
-  if (saved.attention_input.empty()) {
-    const TermScope scope(context_.recorder, TermKind::recompute);
-    saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
-  }
   Tensor dnorm = attention_->backward(dy, saved.attention_input, saved.attention);
   return attention_norm_->backward(std::move(dnorm), saved.input, saved.attention_norm);
 }

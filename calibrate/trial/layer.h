@@ -38,14 +38,11 @@ class Layer {
  private:
   // Adds the MLP to x = saved.middle (or saved.input where nothing attends).
   [[nodiscard]] Tensor mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const;
-  // fc1, activation and fc2 of saved.mlp_input.
-  [[nodiscard]] Tensor mlp_products(LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const;
   [[nodiscard]] Tensor attention_backward(const Tensor& dy, LayerSaved& saved) const;
   // Selective recompute: gives up what is run again, and runs it again.
   void drop_recomputed(LayerSaved& saved) const;
   void recompute_mlp(const Tensor& x, LayerSaved& saved) const;
-  void run_activation(LayerSaved& saved) const;
   [[nodiscard]] std::int64_t activation_cols() const;  // of this rank
   void activate(const float* x, float* y) const;
   void activate_backward(const float* dy, const float* x, float* dx) const;

@@ -188,7 +188,7 @@ std::string unsupported_layout(const Model& m, const Layout& l) {
   if (uses_fsdp(l)) return "PyTorch FSDP";
   if (l.zero_stage > 1) return fmt::format("ZeRO stage {}", l.zero_stage);
   if (l.zero_shard_size != 0 && l.zero_shard_size != l.data_parallel_size) return "hybrid sharding";
-  if (l.optimizer_offload || l.cpu_offloading_num_layers > 0) return "offloading to the host";
+  if (l.optimizer_offload || offloads_activations(l)) return "offloading to the host";
   if (splits_unevenly(m, l)) return "query-key-value columns that do not divide by the ranks";
   return "";
 }

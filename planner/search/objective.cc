@@ -91,7 +91,7 @@ bool better_value(Objective objective, double a, double b) {
 }
 
 double memory_headroom(const Limits& limits, const Device& device) {
-  double headroom = limits.headroom;
+  double headroom = limits.asked_headroom();
   if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
   if (headroom >= 1.0 || headroom < 0.0) {
     throw InputError(

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
@@ -58,6 +59,38 @@ void fill_closest(Plan& plan, const SearchResult& result, CostTable& table, Byte
   }
 }
 
+bool names_offload(const SearchSpace& space) {
+  return !space[&Layout::optimizer_offload].empty() || !space[&Layout::offload_modules].empty() ||
+         !space[&Layout::cpu_offloading_num_layers].empty();
+}
+
+// The host as the last resort: optimizer states, and the inputs of attention and experts.
+SearchSpace with_offload(SearchSpace space, const Model& model) {
+  const unsigned attention =
+      kOffloadQkvLinear | kOffloadCoreAttention | kOffloadAttentionProjection;
+  const unsigned experts = model.moe ? kOffloadExpertFc1 | kOffloadMoeActivation : 0U;
+  space[&Layout::optimizer_offload] = {false, true};
+  space[&Layout::offload_modules] = {{}, {static_cast<std::uint8_t>(attention | experts)}};
+  return space;
+}
+
+// Where nothing fits on the devices alone, and nobody named what goes to the host, the host is
+// tried.
+SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes limit) {
+  SearchResult result = search_layouts(plan.model, plan.cluster, plan.job, options, limit);
+  const bool linked = plan.cluster.device.host_link > bytes_per_second(0);
+  if (!result.top.items().empty() || names_offload(options.space) || !linked) return result;
+  SearchOptions wider = options;
+  wider.space = with_offload(options.space, plan.model);
+  wider.most_work = std::numeric_limits<std::int64_t>::max();
+  SearchResult found = search_layouts(plan.model, plan.cluster, plan.job, wider, limit);
+  if (found.top.items().empty()) return result;
+  plan.notes.emplace_back(
+      "Nothing fits on the devices alone: layouts that keep optimizer states or activations on the "
+      "host were searched, too.");
+  return found;
+}
+
 }  // namespace
 
 Plan search(const Model& model, const Cluster& cluster, const Job& job,
@@ -72,7 +105,7 @@ Plan search(const Model& model, const Cluster& cluster, const Job& job,
   plan.cluster = cluster;
   plan.job = job;
   const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
-  const SearchResult result = search_layouts(model, cluster, job, options, limit);
+  const SearchResult result = search_with_host(plan, options, limit);
   plan.statistics = result.statistics;
   CostTable table(model, cluster, job);
   plan.rejections = rejections_of(result.rejections, table, limit);

@@ -106,7 +106,7 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
     }
     if (!illegal_.empty() && stages_with_illegal_data_++ == 0) count_illegal_data_settings(layout);
     if (legal_.empty()) continue;
-    if (const auto late = check_stage_switches(table_.model(), layout, devices_)) {
+    if (const auto late = check_stage_switches(table_.model(), table_.job(), layout, devices_)) {
       const Layout& first = data_layouts_[static_cast<std::size_t>(legal_.front())];
       result_.rejections.add(*late, with_data_setting(layout, first),
                              static_cast<std::int64_t>(legal_.size()));
@@ -219,7 +219,9 @@ void SearchResult::merge(const SearchResult& later) {
 // Parallel sizes are looked at in parallel and merged in their order, so that the number of threads
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
-                            const SearchOptions& options, Bytes limit) {
+                            const SearchOptions& asked, Bytes limit) {
+  SearchOptions options = asked;
+  options.space = with_recompute_modules(options.space, model, job);
   check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes =
       parallel_sizes_of(model, cluster, job, options.space);

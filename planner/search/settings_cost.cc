@@ -78,6 +78,18 @@ ShapeSignature signature_of(const PipelineShape& shape) {
   return signature;
 }
 
+// Of these sizes, all else by default.
+Layout layout_of(const ParallelSizes& sizes) {
+  Layout layout = sizes.defaults;
+  layout.tensor_parallel_size = sizes.tensor;
+  layout.pipeline_parallel_size = sizes.pipeline;
+  layout.data_parallel_size = sizes.data;
+  layout.context_parallel_size = sizes.context;
+  layout.expert_parallel_size = sizes.expert;
+  layout.rank_order = sizes.rank_order;
+  return layout;
+}
+
 struct Shape {
   PipelineShape shape;
   int shape_class = 0;
@@ -88,7 +100,7 @@ struct Shape {
 
 struct SettingsCost::Impl {
   Impl(CostTable& t, const ParallelSizes& c)
-      : table(t), sizes(c), reserve(allocator_reserve(t.cluster().device)) {}
+      : table(t), sizes(c), reserve(outside_allocator(t.cluster().device, layout_of(c))) {}
 
   CostTable& table;
   ParallelSizes sizes;
@@ -120,8 +132,7 @@ Moving SettingsCost::Impl::moving_of(const Layout& layout) {
   const auto [groups, is_new] = shape->groups.try_emplace(TreatmentKey(layout));
   if (is_new) groups->second = stage_groups(table.model(), layout, shape->shape);
   found.memory = moving_peaks(table, layout, shape->shape, groups->second);
-  found.offload =
-      meshwright::offload_time(table.model(), table.job(), layout, table.cluster().device);
+  found.offload = meshwright::offload_time(table, layout, groups->second);
   return found;
 }
 

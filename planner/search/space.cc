@@ -41,6 +41,9 @@ void check_values(const Field<int>& field, const std::vector<int>& values) {
                                  field.values.high, value));
   }
 }
+template <typename Module>
+void check_values(const Field<ModuleSet<Module>>& /*field*/,
+                  const std::vector<ModuleSet<Module>>& /*values*/) {}
 void check_values(const Field<bool>& /*field*/, const std::vector<bool>& /*values*/) {}
 void check_values(const Field<PipelineLayout>& /*field*/,
                   const std::vector<PipelineLayout>& /*values*/) {}
@@ -101,6 +104,11 @@ std::vector<int> micro_batch_sizes(const Job& job, const SearchSpace& space,
     sizes.push_back(static_cast<int>(b));
   }
   return sizes;
+}
+
+bool has_dense_layers(const Model& model) {
+  if (!model.moe) return true;
+  return model.moe->num_first_dense_layers > 0 || model.moe->moe_layer_interval > 1;
 }
 
 // Layers and what counts as one, of an even stage; 0 where they do not divide.
@@ -305,6 +313,26 @@ void add_parallel_sizes(std::vector<ParallelSizes>& all_sizes, ParallelSizes siz
 }
 
 }  // namespace
+
+SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job) {
+  std::vector<RecomputeModules>& sets = space[&Layout::recompute_modules];
+  if (!sets.empty()) return space;
+  const bool unfused = job.attention_kernel == AttentionKernel::unfused;
+  const unsigned attention = unfused ? unsigned{kRecomputeCoreAttention} : 0U;
+  const bool delayed = job.precision == Precision::fp8 && job.fp8_recipe == Fp8Recipe::delayed;
+  const auto add = [&](unsigned modules) {
+    if (delayed && (modules & (kRecomputeLayerNorm | kRecomputeMoeActivation)) != 0) return;
+    sets.push_back({static_cast<std::uint8_t>(modules | attention)});
+  };
+  const unsigned latent = model.mla ? unsigned{kRecomputeMlaUpProjection} : 0U;
+  if ((latent | attention) != 0) add(latent);
+  if (has_dense_layers(model)) add(latent | kRecomputeMlp);
+  if (!model.moe) return space;
+  add(kRecomputeMoeActivation);
+  add(kRecomputeLayerNorm | latent | kRecomputeMoeActivation);
+  if (!model.mla) add(kRecomputeMoe);
+  return space;
+}
 
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1 &&

@@ -32,6 +32,13 @@ inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flas
                                                   EnumName{AttentionKernel::unfused, "unfused"}};
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
 
+// How fp8 operands are scaled (Megatron-LM --fp8-recipe).
+enum class Fp8Recipe { delayed, tensorwise, blockwise, mxfp8 };
+inline constexpr std::array kFp8RecipeNames{
+    EnumName{Fp8Recipe::delayed, "delayed"}, EnumName{Fp8Recipe::tensorwise, "tensorwise"},
+    EnumName{Fp8Recipe::blockwise, "blockwise"}, EnumName{Fp8Recipe::mxfp8, "mxfp8"}};
+constexpr std::string_view name_of(Fp8Recipe v) { return name_in(kFp8RecipeNames, v); }
+
 // What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
 // own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them). Compiled:
 // torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
@@ -61,7 +68,8 @@ struct Job {
   bool dropout = false;                    // attention and hidden dropout masks are kept
   bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
   bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
-  bool causal = true;                      // fused kernels skip the masked half
+  std::optional<Fp8Recipe> fp8_recipe;  // for rules and launch files; its casts cost as delayed's
+  bool causal = true;                   // fused kernels skip the masked half
   int make_vocab_size_divisible_by = 128;
   std::optional<double> train_tokens;
 

@@ -94,7 +94,9 @@ struct Device {
   std::string source;  // datasheet or measurement, with date
   DeviceKind kind = DeviceKind::gpu;
   int num_multiprocessors = 1;  // of a GPU, SMs
-  Bytes memory;
+  Bytes memory;                 // that CUDA offers: less than the datasheet's
+  Bytes context_memory;         // of it CUDA's context and its loaded kernels, a rank
+  Bytes communicator_memory;    // of it NCCL's buffers of one communicator
   BytesPerSecond memory_bandwidth;
   double memory_bandwidth_fraction = 0.8;  // of the datasheet's, reached by streaming kernels
   Provenance memory_provenance = Provenance::datasheet;

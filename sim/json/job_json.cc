@@ -35,6 +35,9 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   if (job.fp8_param_gather && job.precision != Precision::fp8) {
     reader.fail("fp8_param_gather", "may be true only where precision is \"fp8\"");
   }
+  if (reader.has("fp8_recipe")) {
+    job.fp8_recipe = reader.optional_enum("fp8_recipe", Fp8Recipe::delayed, kFp8RecipeNames);
+  }
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(
       "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
@@ -59,6 +62,7 @@ Json to_json(const Job& job) {
   json["dropout"] = job.dropout;
   json["cross_entropy_loss_fusion"] = job.cross_entropy_loss_fusion;
   json["fp8_param_gather"] = job.fp8_param_gather;
+  if (job.fp8_recipe) json["fp8_recipe"] = name_of(*job.fp8_recipe);
   json["causal"] = job.causal;
   json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
   json["train_tokens"] = job.train_tokens.value_or(0.0);

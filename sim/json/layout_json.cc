@@ -70,24 +70,22 @@ PipelineLayout value_from(ObjectReader& reader, const Field<PipelineLayout>& fie
   return std::get<PipelineLayout>(read);
 }
 
-std::uint8_t value_from(ObjectReader& reader, const Field<std::uint8_t>& field,
-                        std::uint8_t unsaid) {
+template <typename Module>
+ModuleSet<Module> value_from(ObjectReader& reader, const Field<ModuleSet<Module>>& field,
+                             ModuleSet<Module> unsaid) {
   if (!reader.has(field.name)) return unsaid;
-  unsigned modules = 0;
+  ModuleSet<Module> modules;
   for (const nlohmann::json& item : reader.required_array(field.name)) {
-    unsigned found = 0;
-    std::vector<std::string_view> allowed;
-    for (const auto& entry : kRecomputeModuleNames) {
-      allowed.push_back(entry.name);
-      if (item.is_string() && item.get<std::string>() == entry.name) found = entry.value;
-    }
-    if (found == 0) {
+    const auto found =
+        modules_named(field, item.is_string() ? item.get<std::string>() : std::string());
+    if (!found) {
       reader.fail(field.name,
-                  fmt::format("holds {}, allowed are {}", item.dump(), fmt::join(allowed, ", ")));
+                  fmt::format("holds {}, allowed are {}", item.dump(),
+                              fmt::join(joined_words(value_text(field, {0xff})), ", ")));
     }
-    modules |= found;
+    modules.bits |= found->bits;
   }
-  return static_cast<std::uint8_t>(modules);
+  return modules;
 }
 
 template <typename T>
@@ -96,8 +94,9 @@ Json json_of(const Field<T>& field, const T& value) {
 }
 Json json_of(const Field<int>& /*field*/, int value) { return value; }
 Json json_of(const Field<bool>& /*field*/, bool value) { return value; }
-Json json_of(const Field<std::uint8_t>& field, std::uint8_t modules) {
-  return modules == 0 ? Json::array() : Json(split(value_text(field, modules), '+'));
+template <typename Module>
+Json json_of(const Field<ModuleSet<Module>>& field, const ModuleSet<Module>& modules) {
+  return modules.bits == 0 ? Json::array() : Json(joined_words(value_text(field, modules)));
 }
 
 // Of the field that a word of a line names; empty where it names none.
@@ -154,7 +153,9 @@ class Line {
     const bool number =
         !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
     if (number) return std::stoi(text);
-    if (field == "recompute_modules") return text.empty() ? Json::array() : Json(split(text, '+'));
+    if (field == "recompute_modules" || field == "offload_modules") {
+      return text.empty() ? Json::array() : Json(joined_words(text));
+    }
     return text;
   }
   [[noreturn]] void fail_unknown(const std::string& word, const std::string& name) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/layout/fields.h"
 
+#include <algorithm>
+
 namespace meshwright {
 
 std::string name_of(const RankOrder& order) {
@@ -20,14 +22,15 @@ std::string value_text(const Field<RankOrder>& /*field*/, const RankOrder& value
 std::string value_text(const Field<PipelineLayout>& /*field*/, PipelineLayout value) {
   return std::string(value.text());
 }
-std::string value_text(const Field<std::uint8_t>& /*field*/, std::uint8_t modules) {
-  std::string text;
-  for (const auto& entry : kRecomputeModuleNames) {
-    if ((modules & entry.value) == 0) continue;
-    if (!text.empty()) text += '+';
-    text += entry.name;
+
+std::vector<std::string> joined_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
   }
-  return text;
+  return words;
 }
 
 std::vector<FieldDifference> differences(const Layout& a, const Layout& b) {

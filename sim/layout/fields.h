@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,9 +54,9 @@ template <>
 struct FieldValues<bool> {};
 template <>
 struct FieldValues<PipelineLayout> {};
-template <>
-struct FieldValues<std::uint8_t> {  // bits
-  std::span<const EnumName<RecomputeModule>> names = kRecomputeModuleNames;
+template <typename Module>
+struct FieldValues<ModuleSet<Module>> {
+  std::span<const EnumName<Module>> names;
 };
 
 // The orders that Megatron-LM's launcher expresses, the second with --use-tp-pp-dp-mapping: those
@@ -291,7 +292,16 @@ inline constexpr std::tuple kRows{
     field(&L::recompute_method, "recompute_method")
         .among({kRecomputeMethodNames})
         .read(treatment, memory),
-    field(&L::recompute_modules, "recompute_modules").read(units, unit_bytes),
+    field(&L::recompute_modules, "recompute_modules")
+        .among({kRecomputeModuleNames})
+        .read(units, unit_bytes)
+        .axis(SearchLevel::stage, "--recompute-modules",
+              "What selective recompute runs again, such as mlp,layernorm+moe_act; default: what "
+              "recipes of such models use")
+        .searched_as([](const L& l) {
+          const bool open = l.recompute_granularity == RecomputeGranularity::selective;
+          return Unasked<RecomputeModules>{{L{}.recompute_modules}, 1, open};
+        }),
     field(&L::scatter_gather_p2p, "scatter_gather_p2p")
         .read(send)
         .axis(SearchLevel::stage, "--scatter-gather",
@@ -326,7 +336,9 @@ inline constexpr std::tuple kRows{
         .read(memory, send)
         .axis(SearchLevel::stage, "--overlap-p2p", "true, false; default: true when interleaved")
         .searched_as([](const L& l) {
-          return Unasked<bool>{{traits(l.schedule).overlaps_sends}, 1, has_stages(l)};
+          const ScheduleTraits& schedule = traits(l.schedule);
+          return Unasked<bool>{
+              {schedule.overlaps_sends}, 1, has_stages(l) && schedule.may_overlap_sends};
         })
         .shared_by_most(),
     field(&L::optimizer_offload, "optimizer_offload")
@@ -337,6 +349,12 @@ inline constexpr std::tuple kRows{
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--offload-layers",
               "Layers of a stage whose activations go to the host; default: 0"),
+    field(&L::offload_modules, "offload_modules")
+        .among({kOffloadModuleNames})
+        .read(unit_bytes, memory)
+        .axis(SearchLevel::stage, "--offload-modules",
+              "Whose inputs go to the host (fine-grained activation offloading), such as "
+              "none,expert_fc1+moe_act; default: none"),
     field(&L::rank_order, "rank_order", "order")
         .among({kLauncherRankOrderNames})
         .read(placement, send, data)
@@ -359,7 +377,6 @@ std::string name_of(const RankOrder& order);  // "tp-cp-ep-dp-pp"
 // A value as a line says it: "8", "on", "selective", "core_attn+mlp", "tp-cp-ep-dp-pp".
 std::string value_text(const Field<int>& field, int value);
 std::string value_text(const Field<bool>& field, bool value);
-std::string value_text(const Field<std::uint8_t>& field, std::uint8_t modules);
 std::string value_text(const Field<RankOrder>& field, const RankOrder& value);
 std::string value_text(const Field<PipelineLayout>& field, PipelineLayout value);
 template <typename Enum>
@@ -368,6 +385,35 @@ std::string value_text(const Field<Enum>& field, Enum value) {
     if (entry.value == value) return std::string(entry.name);
   }
   return "?";
+}
+
+// The words between plus signs.
+std::vector<std::string> joined_words(std::string_view text);
+// "none" where there are none.
+template <typename Module>
+std::string value_text(const Field<ModuleSet<Module>>& field, ModuleSet<Module> modules) {
+  std::string text;
+  for (const auto& entry : field.values.names) {
+    if (modules.has(entry.value)) text.append(text.empty() ? "" : "+").append(entry.name);
+  }
+  return text.empty() ? "none" : text;
+}
+// The modules that value_text names so; nothing where one is unknown. A dense or an expert MLP's
+// activation was mlp_act once.
+template <typename Module>
+std::optional<ModuleSet<Module>> modules_named(const Field<ModuleSet<Module>>& field,
+                                               std::string_view text) {
+  unsigned modules = 0;
+  if (text == "none") return ModuleSet<Module>{};
+  for (const std::string& word : joined_words(text)) {
+    const std::string_view name = word == "mlp_act" ? "moe_act" : std::string_view(word);
+    const auto known = modules;
+    for (const auto& entry : field.values.names) {
+      if (entry.name == name) modules |= entry.value;
+    }
+    if (modules == known) return std::nullopt;
+  }
+  return ModuleSet<Module>{static_cast<std::uint8_t>(modules)};
 }
 
 // What two layouts differ in.

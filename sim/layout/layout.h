@@ -47,19 +47,52 @@ constexpr std::string_view name_of(ContextParallelAlgorithm v) {
   return name_in(kContextParallelAlgorithmNames, v);
 }
 
-// Modules that selective recompute can run again (Megatron --recompute-modules), as bits.
+// Modules of a layer, as bits of an enumeration.
+template <typename Module>
+struct ModuleSet {
+  std::uint8_t bits = 0;
+  [[nodiscard]] constexpr bool has(unsigned modules) const { return (bits & modules) != 0; }
+  bool operator==(const ModuleSet&) const = default;
+};
+
+// Those that selective recompute can run again (Megatron --recompute-modules).
 enum RecomputeModule : std::uint8_t {
-  kRecomputeCoreAttention = 1,     // core_attn
-  kRecomputeLayerNorm = 2,         // layernorm
-  kRecomputeMlpActivation = 4,     // the MLP's activation function (moe_act for experts)
-  kRecomputeMlp = 8,               // mlp, moe
-  kRecomputeMlaUpProjection = 16,  // mla_up_proj
+  kRecomputeCoreAttention = 1,
+  kRecomputeLayerNorm = 2,      // norms that are modules of their own (Module::layer_norm)
+  kRecomputeMoeActivation = 4,  // of experts
+  kRecomputeMlp = 8,            // of dense layers
+  kRecomputeMlaUpProjection = 16,
+  kRecomputeMoe = 32,  // all of a layer of experts, its transfers and the shared expert too
+  kRecomputeSharedExperts = 64,
 };
 inline constexpr std::array kRecomputeModuleNames{
-    EnumName{kRecomputeCoreAttention, "core_attn"}, EnumName{kRecomputeLayerNorm, "layernorm"},
-    EnumName{kRecomputeMlpActivation, "mlp_act"}, EnumName{kRecomputeMlp, "mlp"},
-    EnumName{kRecomputeMlaUpProjection, "mla_up_proj"}};
-constexpr std::string_view name_of(RecomputeModule v) { return name_in(kRecomputeModuleNames, v); }
+    EnumName{kRecomputeCoreAttention, "core_attn"},
+    EnumName{kRecomputeLayerNorm, "layernorm"},
+    EnumName{kRecomputeMoeActivation, "moe_act"},
+    EnumName{kRecomputeMlaUpProjection, "mla_up_proj"},
+    EnumName{kRecomputeMlp, "mlp"},
+    EnumName{kRecomputeMoe, "moe"},
+    EnumName{kRecomputeSharedExperts, "shared_experts"}};
+using RecomputeModules = ModuleSet<RecomputeModule>;
+
+// Those whose inputs go to the host until their backward (Megatron --offload-modules).
+enum OffloadModule : std::uint8_t {
+  kOffloadAttentionNorm = 1,
+  kOffloadQkvLinear = 2,
+  kOffloadCoreAttention = 4,
+  kOffloadAttentionProjection = 8,
+  kOffloadMlpNorm = 16,
+  kOffloadExpertFc1 = 32,
+  kOffloadMoeActivation = 64,
+};
+inline constexpr std::array kOffloadModuleNames{EnumName{kOffloadAttentionNorm, "attn_norm"},
+                                                EnumName{kOffloadQkvLinear, "qkv_linear"},
+                                                EnumName{kOffloadCoreAttention, "core_attn"},
+                                                EnumName{kOffloadAttentionProjection, "attn_proj"},
+                                                EnumName{kOffloadMlpNorm, "mlp_norm"},
+                                                EnumName{kOffloadExpertFc1, "expert_fc1"},
+                                                EnumName{kOffloadMoeActivation, "moe_act"}};
+using OffloadModules = ModuleSet<OffloadModule>;
 
 // What PyTorch FSDP gathers, frees and reduces at a time: the modules that it is wrapped around.
 // Embedding and head belong to the root, as the whole model does where nothing inside is wrapped.
@@ -113,7 +146,7 @@ struct Layout {
   RecomputeGranularity recompute_granularity = RecomputeGranularity::none;
   RecomputeMethod recompute_method = RecomputeMethod::uniform;
   int recompute_num_layers = 0;  // full: layers of each stage that are recomputed; 0: all
-  std::uint8_t recompute_modules = kRecomputeCoreAttention;  // selective
+  RecomputeModules recompute_modules{kRecomputeCoreAttention};  // selective
 
   ContextParallelAlgorithm cp_comm_type = ContextParallelAlgorithm::p2p;
   int hierarchical_context_parallel_size = 0;  // a2a group inside a2a_p2p
@@ -125,6 +158,7 @@ struct Layout {
 
   bool optimizer_offload = false;     // optimizer states and step on the host
   int cpu_offloading_num_layers = 0;  // layers a stage whose activations go to the host
+  OffloadModules offload_modules{};   // fine_grained_activation_offloading, where there are any
 
   // Megatron's default order tp-cp-ep-dp-pp.
   RankOrder rank_order{Axis::tensor, Axis::context, Axis::expert, Axis::data, Axis::pipeline};
@@ -132,6 +166,16 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 static_assert(std::is_trivially_copyable_v<Layout>);
+
+// Whether selective recompute runs one of these modules again.
+constexpr bool recomputes_module(const Layout& l, unsigned modules) {
+  return l.recompute_granularity == RecomputeGranularity::selective &&
+         l.recompute_modules.has(modules);
+}
+
+constexpr bool offloads_activations(const Layout& l) {
+  return l.cpu_offloading_num_layers > 0 || l.offload_modules.bits != 0;
+}
 
 // Ranks a layout occupies: tensor x pipeline x data x context (Megatron arguments.py; the expert
 // mesh lies over the same ranks and does not multiply).

@@ -37,13 +37,20 @@ constexpr unsigned packed_bits(const Field<T>& field) {
 }
 constexpr unsigned packed_bits(const Field<int>& /*field*/) { return 32; }
 constexpr unsigned packed_bits(const Field<bool>& /*field*/) { return 1; }
-constexpr unsigned packed_bits(const Field<std::uint8_t>& /*field*/) { return 8; }
+template <typename Module>
+constexpr unsigned packed_bits(const Field<ModuleSet<Module>>& /*field*/) {
+  return 8;
+}
 constexpr unsigned packed_bits(const Field<RankOrder>& /*field*/) { return 15; }
 constexpr unsigned packed_bits(const Field<PipelineLayout>& /*field*/) { return 32; }
 
 template <typename T>
 constexpr std::uint64_t packed(T value) {
   return static_cast<std::uint32_t>(value);
+}
+template <typename Module>
+constexpr std::uint64_t packed(ModuleSet<Module> modules) {
+  return modules.bits;
 }
 constexpr std::uint64_t packed(const RankOrder& order) {
   std::uint64_t word = 0;

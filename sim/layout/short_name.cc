@@ -19,11 +19,14 @@ std::string word_of(const Field<T>& field, const T& value) {
 
 // Takes out of the layout what the word says beside the granularity.
 std::string recompute_word(const Field<RecomputeGranularity>& field, Layout& layout) {
+  constexpr auto kModules =
+      meshwright::field(&Layout::recompute_modules, "").among({kRecomputeModuleNames});
   const Layout defaults;
   std::string word = word_of(field, layout.recompute_granularity);
   if (layout.recompute_granularity == RecomputeGranularity::selective &&
-      layout.recompute_modules != defaults.recompute_modules && layout.recompute_modules != 0) {
-    word += fmt::format(":{}", value_text(Field<std::uint8_t>{}, layout.recompute_modules));
+      layout.recompute_modules != defaults.recompute_modules &&
+      layout.recompute_modules.bits != 0) {
+    word += fmt::format(":{}", value_text(kModules, layout.recompute_modules));
     layout.recompute_modules = defaults.recompute_modules;
   }
   if (layout.recompute_granularity == RecomputeGranularity::full &&

@@ -92,8 +92,15 @@ std::vector<LayerRun> chunk_layers(const Model& model, const Layout& layout, con
 
 Bytes kept_bytes(const StageLayer& layer, const UnitBytes& units) {
   if (layer.offloaded) return {};
-  if (!layer.fully_recomputed) return units.layers[kind_index(layer.kind)].kept;
+  const LayerBytes& bytes = units.layers[kind_index(layer.kind)];
+  if (!layer.fully_recomputed) return bytes.kept - bytes.offloaded;
   return layer.keeps_checkpoint ? units.input : Bytes{};
+}
+
+Bytes offloaded_bytes(const StageLayer& layer, const UnitBytes& units) {
+  const LayerBytes& bytes = units.layers[kind_index(layer.kind)];
+  if (layer.fully_recomputed) return layer.offloaded ? units.input : Bytes{};
+  return layer.offloaded ? bytes.kept : bytes.offloaded;
 }
 
 LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout) {

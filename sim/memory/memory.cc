@@ -357,13 +357,12 @@ Bytes printed_peak(Bytes allocated, const MemoryFacts& facts, const Device& devi
   return std::max(allocated, std::min(allocated * facts.reserved_ratio, device.memory));
 }
 
-// SimuMax's 22 published Megatron runs on B200 (docs/b200, release 1.2) set 1.056 to 1.063 bytes of
-// reserved memory, median 1.060, against each byte allocated at the peak: of a full device 6 % stay
-// for fragmentation, context and libraries. It is an allowance, not a model of any one of them.
-Bytes allocator_reserve(const Device& device) {
-  constexpr double kReservedFraction = 0.06;
-  if (device.kind == DeviceKind::cpu) return {};
-  return device.memory * kReservedFraction;
+Bytes outside_allocator(const Device& device, const Layout& layout) {
+  const int groups =
+      (layout.tensor_parallel_size > 1 ? 1 : 0) + (layout.pipeline_parallel_size > 1 ? 1 : 0) +
+      (gradient_group_size(layout) > 1 ? 1 : 0) + (layout.context_parallel_size > 1 ? 1 : 0) +
+      (layout.expert_parallel_size > 1 ? 1 : 0);
+  return device.context_memory + device.communicator_memory * groups;
 }
 
 }  // namespace meshwright

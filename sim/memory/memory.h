@@ -31,7 +31,7 @@ struct StageMemory {
   Bytes operator_workspace;     // outputs and gradients of what runs at the peak
   Bytes logits;                 // logits, softmax and loss on the last stage
   Bytes communication_buffers;  // ZeRO-3 gathers, pipeline receive buffers, expert dispatch
-  Bytes reserve;                // allocator, context, library workspaces: an allowance, sourced
+  Bytes reserve;                // outside the framework's allocator: context, NCCL
   [[nodiscard]] Bytes total() const {
     return weights + gradients + optimizer + activations + recompute_workspace +
            operator_workspace + logits + communication_buffers + reserve;
@@ -119,7 +119,9 @@ StageMemory stage_memory(const Model& model, const Job& job, const Layout& layou
 // has reserved by then, on a full device all of it (it hands back what is free and tries again).
 Bytes printed_peak(Bytes allocated, const MemoryFacts& facts, const Device& device);
 
-// The allowance: CUDA context, cuBLAS and NCCL buffers, fragmentation. Zero for a CPU.
-Bytes allocator_reserve(const Device& device);
+// Outside the framework's allocator: CUDA's context, and NCCL's buffers of every group that a rank
+// is in (tensor, pipeline, data, context, expert): more communicators, more memory (nccl issues
+// 864, 986). Reads the parallel sizes alone.
+Bytes outside_allocator(const Device& device, const Layout& layout);
 
 }  // namespace meshwright

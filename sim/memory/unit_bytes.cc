@@ -13,8 +13,7 @@ namespace meshwright {
 namespace {
 
 bool in_mlp(const Operator& op) {
-  return op.module == Module::mlp || op.module == Module::mlp_activation ||
-         op.module == Module::router || op.name == "mlp_norm";
+  return op.module == Module::mlp || of_experts(op.module) || op.name == "mlp_norm";
 }
 
 bool ends_with(std::string_view text, std::string_view tail) {
@@ -27,7 +26,6 @@ void add_mlp_sizes(LayerSizes& sizes, const Operator& op, double width) {
                  static_cast<double>(columns) * width);
   };
   if (op.name == "experts.permute") sizes.dispatched = op.saved;
-  if (op.module != Module::mlp || op.kind != OperatorKind::gemm) return;
   if (ends_with(op.name, "fc1")) sizes.hidden_input = std::max(sizes.hidden_input, elements(op.n));
   if (ends_with(op.name, "fc2")) sizes.hidden = std::max(sizes.hidden, elements(op.k));
 }
@@ -52,6 +50,17 @@ LayerSizes sizes_of(const Operators& operators, const Layout& layout, double wid
     }
   }
   return sizes;
+}
+
+Bytes offloaded_bytes(const Operators& operators, const Model& model, LayerKind kind,
+                      const Layout& layout) {
+  Bytes sum;
+  if (layout.offload_modules.bits == 0) return sum;
+  for (const Operator& op : operators) {
+    const bool named = layout.offload_modules.has(offload_module(op, model, kind));
+    if (named && !is_recomputed(op, layout, false)) sum += op.saved;
+  }
+  return sum;
 }
 
 using Shapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -94,6 +103,7 @@ UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout) {
     const LayerKind kind = layer_kind_of(k);
     const Operators operators = layer_operators(model, kind, job, layout);
     units.layers[k] = {layer_activation_bytes(model, kind, job, layout, false),
+                       offloaded_bytes(operators, model, kind, layout),
                        layer_weight_gradient_bytes(model, kind, job, layout),
                        sizes_of(operators, layout, shape.width, false),
                        sizes_of(operators, layout, shape.width, true)};

@@ -24,6 +24,7 @@ struct LayerSizes {
 
 struct LayerBytes {
   Bytes kept;             // until backward
+  Bytes offloaded;        // of it what offload_modules name
   Bytes weight_gradient;  // from the input gradient to the weight gradient
   LayerSizes sizes;
   LayerSizes recomputed;  // whole

@@ -81,9 +81,7 @@ Workspace layers_backward(const UnitBytes& units, const Layout& layout,
 Bytes reloaded(const UnitBytes& units, const std::vector<LayerRun>& layers) {
   Bytes largest;
   for (const LayerRun& run : layers) {
-    if (!run.layer.offloaded) break;
-    const LayerBytes& layer = units.layers[kind_index(run.layer.kind)];
-    largest = std::max(largest, run.layer.fully_recomputed ? units.input : layer.kept);
+    largest = std::max(largest, offloaded_bytes(run.layer, units));
   }
   return largest;
 }

@@ -76,8 +76,8 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
                                 mla.q_lora_rank, model.hidden_size, shape),
                   Feed::other, shape);
     ops.back().saved = kept(shape.sequence_rows, mla.q_lora_rank);
-    ops.push_back(
-        norm_operator("attention.q_norm", model, shape.sequence_rows, mla.q_lora_rank, shape));
+    ops.push_back(norm_operator("attention.q_norm", Module::mla_up_projection, model,
+                                shape.sequence_rows, mla.q_lora_rank, shape));
     append_linear(ops, "attention.quantize_q_up",
                   gemm_operator("attention.q_up", Module::mla_up_projection, shape.rows,
                                 query_width, mla.q_lora_rank, shape),
@@ -95,8 +95,8 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
                               latent, model.hidden_size, shape),
                 Feed::other, shape);
   ops.back().saved = kept(shape.sequence_rows, latent);
-  ops.push_back(
-      norm_operator("attention.kv_norm", model, shape.sequence_rows, mla.kv_lora_rank, shape));
+  ops.push_back(norm_operator("attention.kv_norm", Module::mla_up_projection, model,
+                              shape.sequence_rows, mla.kv_lora_rank, shape));
   append_linear(
       ops, "attention.quantize_kv_up",
       gemm_operator("attention.kv_up", Module::mla_up_projection, shape.rows,
@@ -224,14 +224,15 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
   const double query_key =
       static_cast<double>(shape.rows * (heads.heads + heads.groups) * heads.key_width);
   if (model.qk_layernorm) {
-    Operator norm = norm_operator("attention.qk_norm", model, shape.rows,
-                                  (heads.heads + heads.groups) * heads.key_width, shape);
-    ops.push_back(norm);
+    ops.push_back(norm_operator("attention.qk_norm", Module::norm, model, shape.rows,
+                                (heads.heads + heads.groups) * heads.key_width, shape));
   }
   if (model.position_embedding == PositionEmbedding::rope) {
     if (shape.eager) append_repacking(ops, heads, shape);
-    ops.push_back(memory_operator("attention.rotary", Module::attention_linear, kernel::kRotary,
-                                  query_key, 2, 2, shape));
+    // Latent attention's up projections and their rotation are run again together.
+    ops.push_back(memory_operator("attention.rotary",
+                                  model.mla ? Module::mla_up_projection : Module::attention_linear,
+                                  kernel::kRotary, query_key, 2, 2, shape));
   }
   if (job.attention_kernel == AttentionKernel::flash) {
     ops.push_back(fused_attention(model, kind, job, layout, heads, shape));

@@ -31,7 +31,7 @@ Operator gemm_operator(std::string_view name, Module module, std::int64_t m, std
 Operator memory_operator(std::string_view name, Module module, std::string_view kernel,
                          double elements, double forward_touches, double backward_touches,
                          const RankShape& shape);
-Operator norm_operator(std::string_view name, const Model& model, std::int64_t rows,
+Operator norm_operator(std::string_view name, Module module, const Model& model, std::int64_t rows,
                        std::int64_t width, const RankShape& shape);
 // Residual addition (and dropout): its output is the next norm's input.
 Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape);

@@ -10,8 +10,8 @@ namespace {
 
 struct MlpNames {
   std::string_view fc1, activation, fc2, quantize_fc1, quantize_fc2;
+  Module linears, between;  // the activation, with the cast of what leaves it
   Feed feed = Feed::other;
-  bool of_expert = false;
 };
 
 // Eager, the activated gate is a tensor of its own, which the product with `up` keeps: written and
@@ -30,7 +30,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   const auto grouped = [&](Operator op) {
     const auto count = static_cast<double>(experts);
     op.batch = experts;
-    op.of_expert = names.of_expert;
+    op.of_expert = names.linears == Module::experts;
     op.forward_flops *= count;
     op.backward_flops *= count;
     op.forward_bytes *= count;
@@ -39,20 +39,22 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   };
   const double hidden = static_cast<double>(experts * rows) * static_cast<double>(width);
   const Operator fc1 = grouped(
-      gemm_operator(names.fc1, Module::mlp, rows, width * inputs, model.hidden_size, shape));
+      gemm_operator(names.fc1, names.linears, rows, width * inputs, model.hidden_size, shape));
   append_linear(ops, names.quantize_fc1, fc1, names.feed, shape);
   ops.back().saved = bytes(hidden * inputs * shape.width);
   // Plain: forward x -> y, backward dy, x -> dx. Gated: forward gate, up -> y; backward dy, gate,
   // up -> two gradients.
   const double forward_touches = inputs == 2 ? 3 : 2;
   const double backward_touches = inputs == 2 ? 5 : 3;
-  ops.push_back(memory_operator(names.activation, Module::mlp_activation, kernel::kActivation,
-                                hidden, forward_touches, backward_touches, shape));
+  ops.push_back(memory_operator(names.activation, names.between, kernel::kActivation, hidden,
+                                forward_touches, backward_touches, shape));
   ops.back().saved = bytes(hidden * shape.operand);
   if (inputs == 2 && shape.eager) keep_gate(ops.back(), hidden, shape);
   const Operator fc2 =
-      grouped(gemm_operator(names.fc2, Module::mlp, rows, model.hidden_size, width, shape));
+      grouped(gemm_operator(names.fc2, names.linears, rows, model.hidden_size, width, shape));
   append_linear(ops, names.quantize_fc2, fc2, Feed::other, shape);
+  Operator& before = ops[ops.size() - 2];
+  if (before.kernel == kernel::kQuantize) before.module = names.between;
 }
 
 }  // namespace
@@ -60,10 +62,13 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
 void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
                       const RankShape& shape, bool shared_expert) {
   const MlpNames names =
-      shared_expert ? MlpNames{"shared_expert.fc1", "shared_expert.activation", "shared_expert.fc2",
-                               "shared_expert.quantize_fc1", "shared_expert.quantize_fc2"}
-                    : MlpNames{"mlp.fc1",          "mlp.activation",   "mlp.fc2",
-                               "mlp.quantize_fc1", "mlp.quantize_fc2", Feed::norm};
+      shared_expert
+          ? MlpNames{"shared_expert.fc1",          "shared_expert.activation",
+                     "shared_expert.fc2",          "shared_expert.quantize_fc1",
+                     "shared_expert.quantize_fc2", Module::shared_expert,
+                     Module::shared_expert}
+          : MlpNames{"mlp.fc1",          "mlp.activation", "mlp.fc2",   "mlp.quantize_fc1",
+                     "mlp.quantize_fc2", Module::mlp,      Module::mlp, Feed::norm};
   append_mlp(ops, model, 1, shape.rows, ffn_hidden_size / shape.tensor_size, shape, names);
 }
 
@@ -90,7 +95,7 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   ops.back().saved = bytes(moved * shape.operand);  // the dispatched tokens, fc1's input
   append_mlp(ops, model, experts, rows_per_expert, moe.moe_ffn_hidden_size / expert_tensor, shape,
              {"experts.fc1", "experts.activation", "experts.fc2", "experts.quantize_fc1",
-              "experts.quantize_fc2", Feed::other, true});
+              "experts.quantize_fc2", Module::experts, Module::expert_activation});
   ops.push_back(
       memory_operator("experts.unpermute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
   if (moe.moe_shared_expert_intermediate_size > 0) {

@@ -85,13 +85,13 @@ void append_linear(Operators& ops, std::string_view quantize_name, const Operato
   ops.push_back(linear);
 }
 
-Operator norm_operator(std::string_view name, const Model& model, std::int64_t rows,
+Operator norm_operator(std::string_view name, Module module, const Model& model, std::int64_t rows,
                        std::int64_t width, const RankShape& shape) {
   const double elements = static_cast<double>(rows) * static_cast<double>(width);
   const std::string_view kernel =
       model.normalization == Normalization::rms_norm ? kernel::kRmsNorm : kernel::kLayerNorm;
   // Forward reads x and writes y; backward reads dy and x and writes dx.
-  Operator op = memory_operator(name, Module::layer_norm, kernel, elements, 2, 3, shape);
+  Operator op = memory_operator(name, module, kernel, elements, 2, 3, shape);
   op.saved = bytes(elements * shape.width);
   return op;
 }
@@ -113,13 +113,14 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   ops.reserve(32);
   if (attends) {
     if (normalized) {
-      ops.push_back(
-          norm_operator("input_norm", model, shape.sequence_rows, model.hidden_size, shape));
+      ops.push_back(norm_operator("input_norm",
+                                  model.mla ? Module::layer_norm : Module::attention_linear, model,
+                                  shape.sequence_rows, model.hidden_size, shape));
       ops.back().saved *= shape.operand / shape.width;
     }
     append_attention(ops, model, kind, job, layout);
     if (model.post_layer_norms) {
-      ops.push_back(norm_operator("post_attention_norm", model, shape.sequence_rows,
+      ops.push_back(norm_operator("post_attention_norm", Module::norm, model, shape.sequence_rows,
                                   model.hidden_size, shape));
     }
     if (!model.parallel_attention_mlp) {
@@ -129,7 +130,9 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   const bool own_norm =
       normalized && !(model.parallel_attention_mlp && model.parallel_shared_layer_norm);
   if (own_norm) {
-    ops.push_back(norm_operator("mlp_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    ops.push_back(norm_operator("mlp_norm",
+                                kind.mixture_of_experts ? Module::layer_norm : Module::mlp, model,
+                                shape.sequence_rows, model.hidden_size, shape));
     if (shape.eager) {
       ops.back().saved *=
           static_cast<double>(shape.rows) / static_cast<double>(shape.sequence_rows);
@@ -142,8 +145,8 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
     append_dense_mlp(ops, model, model.ffn_hidden_size, shape, false);
   }
   if (model.post_layer_norms) {
-    ops.push_back(
-        norm_operator("post_mlp_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    ops.push_back(norm_operator("post_mlp_norm", Module::norm, model, shape.sequence_rows,
+                                model.hidden_size, shape));
   }
   if (attends) ops.push_back(residual_operator("mlp.residual", model, shape));
   return ops;
@@ -165,8 +168,8 @@ std::vector<Operator> embedding_operators(const Model& model, const Job& job,
         memory_operator("embedding.positions", Module::embedding, kernel::kAdd, kept, 3, 1, shape));
   }
   if (model.embedding_layer_norm) {
-    ops.push_back(
-        norm_operator("embedding.norm", model, shape.sequence_rows, model.hidden_size, shape));
+    ops.push_back(norm_operator("embedding.norm", Module::norm, model, shape.sequence_rows,
+                                model.hidden_size, shape));
   }
   return ops;
 }
@@ -176,8 +179,8 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
   const RankShape shape = rank_shape(job, layout);
   Operators ops;
   if (model.normalization != Normalization::none) {
-    ops.push_back(
-        norm_operator("final_norm", model, shape.sequence_rows, model.hidden_size, shape));
+    ops.push_back(norm_operator("final_norm", Module::norm, model, shape.sequence_rows,
+                                model.hidden_size, shape));
     ops.back().saved *= 2.0;  // and its input, the last layer's output
   }
   const std::int64_t vocab =
@@ -222,8 +225,10 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
 std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout) {
   const RankShape shape = rank_shape(job, layout);
   Operators ops{
-      norm_operator("mtp.embedding_norm", model, shape.sequence_rows, model.hidden_size, shape),
-      norm_operator("mtp.hidden_norm", model, shape.sequence_rows, model.hidden_size, shape),
+      norm_operator("mtp.embedding_norm", Module::norm, model, shape.sequence_rows,
+                    model.hidden_size, shape),
+      norm_operator("mtp.hidden_norm", Module::norm, model, shape.sequence_rows, model.hidden_size,
+                    shape),
       gemm_operator("mtp.projection", Module::head, shape.rows,
                     model.hidden_size / shape.tensor_size, 2LL * model.hidden_size, shape)};
   return ops;
@@ -236,23 +241,40 @@ Precision compute_precision(const Operator& op, Precision precision) {
   return own_linear ? Precision::fp8 : Precision::bf16;
 }
 
+unsigned offload_module(const Operator& op, const Model& model, LayerKind kind) {
+  constexpr unsigned kNone = 0;
+  if (op.name == "mlp.residual") return model.mla ? unsigned{kOffloadAttentionNorm} : kNone;
+  if (op.name == "input_norm") return kOffloadQkvLinear;
+  if (op.name == "attention.projection") return kOffloadAttentionProjection;
+  if (op.name == "attention.residual") {
+    return kind.mixture_of_experts ? unsigned{kOffloadMlpNorm} : kNone;
+  }
+  if (op.name == "experts.permute") return kOffloadExpertFc1;
+  if (op.name == "experts.fc1") return kOffloadMoeActivation;
+  const bool feeds_attention = op.name == "attention.qkv" || op.name == "attention.q" ||
+                               op.module == Module::mla_up_projection;
+  return feeds_attention && op.kind == OperatorKind::gemm ? unsigned{kOffloadCoreAttention} : kNone;
+}
+
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed) {
   if (layer_fully_recomputed) return true;
-  if (layout.recompute_granularity != RecomputeGranularity::selective) return false;
-  const auto asked = [&](RecomputeModule module) {
-    return (layout.recompute_modules & module) != 0;
-  };
+  const auto asked = [&](unsigned modules) { return recomputes_module(layout, modules); };
   switch (op.module) {
     case Module::core_attention:
       return asked(kRecomputeCoreAttention);
     case Module::layer_norm:
       return asked(kRecomputeLayerNorm);
-    case Module::mlp_activation:
-      return asked(kRecomputeMlpActivation) || asked(kRecomputeMlp);
-    case Module::mlp:
-      return asked(kRecomputeMlp);
     case Module::mla_up_projection:
       return asked(kRecomputeMlaUpProjection);
+    case Module::mlp:
+      return asked(kRecomputeMlp);
+    case Module::expert_activation:
+      return asked(kRecomputeMoe | kRecomputeMoeActivation);
+    case Module::shared_expert:
+      return asked(kRecomputeMoe | kRecomputeSharedExperts);
+    case Module::router:
+    case Module::experts:
+      return asked(kRecomputeMoe);
     default:
       return false;
   }

@@ -36,19 +36,29 @@ inline constexpr std::string_view kTranspose =
     "transpose";  // heads to and from batch, token permutation
 }  // namespace kernel
 
-// The part of a layer that an operator belongs to; selective recompute works on these.
+// The part of a layer that an operator belongs to; selective recompute works on these. A norm that
+// Transformer Engine does in one module with the linear after it belongs to that linear; layer_norm
+// are those that Megatron-LM's layer holds itself: before latent attention and before experts
+// (gpt_layer_specs.py), norm those that no recompute module names.
 enum class Module {
   embedding,
+  norm,
   layer_norm,
   attention_linear,
   core_attention,
   mla_up_projection,
   mlp,
-  mlp_activation,
-  router,
+  router,  // and the copies of tokens to and from experts
+  experts,
+  expert_activation,
+  shared_expert,
   residual,
   head
 };
+constexpr bool of_experts(Module module) {
+  return module == Module::router || module == Module::experts ||
+         module == Module::expert_activation || module == Module::shared_expert;
+}
 
 struct Operator {
   std::string_view name;  // "attention.qkv"; unique in a layer
@@ -96,6 +106,11 @@ constexpr bool rows_are_aligned(const Operator& op) {
   constexpr std::int64_t kNumbers = 8;
   return op.m % kNumbers == 0 && op.n % kNumbers == 0 && op.k % kNumbers == 0;
 }
+
+// The module of offload_modules whose input an operator's saved bytes are (0: none): those of its
+// linear or activation; the core attention's queries, keys and values; what a norm of its own
+// takes.
+unsigned offload_module(const Operator& op, const Model& model, LayerKind kind);
 
 // Whether full or selective recompute runs this operator again in backward.
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);

@@ -22,7 +22,7 @@ namespace meshwright {
 enum class RulePart : std::uint8_t {
   sizes,           // model, job, GPUs and all of the layout but the switches of the other two
   data_switches,   // of the layout only ZeRO, what of its communication overlaps, and sizes
-  stage_switches,  // model and layout
+  stage_switches,  // model, job and layout
   memory,          // known after the layout was priced
 };
 

@@ -9,6 +9,7 @@
 #include "sim/rules/framework_rules.h"
 #include "sim/rules/pipeline_layout_rules.h"
 #include "sim/rules/pipeline_rules.h"
+#include "sim/rules/recompute_rules.h"
 #include "sim/rules/schedule_rules.h"
 #include "sim/rules/switch_rules.h"
 #include "sim/rules/tensor_rules.h"
@@ -30,7 +31,7 @@ constexpr auto joined(const RuleRow (&... groups)[N]) {
 // In the order in which they are checked.
 constexpr std::array kRows =
     joined(kMemoryRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules, kPipelineRules,
-           kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules);
+           kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules, kRecomputeRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {
@@ -67,7 +68,7 @@ std::optional<Violation> first_broken(const RuleInput& in) {
   return first_broken<part>(in, std::make_index_sequence<kRows.size()>{});
 }
 
-// For the parts that read no model or no job.
+// For the part that reads no model and no job.
 const Model no_model;
 const Job no_job;
 
@@ -93,16 +94,16 @@ std::optional<Violation> check_data_switches(const Layout& layout, const Devices
   return first_broken<RulePart::data_switches>({no_model, no_job, layout, devices});
 }
 
-std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout,
-                                              const Devices& devices) {
-  return first_broken<RulePart::stage_switches>({model, no_job, layout, devices});
+std::optional<Violation> check_stage_switches(const Model& model, const Job& job,
+                                              const Layout& layout, const Devices& devices) {
+  return first_broken<RulePart::stage_switches>({model, job, layout, devices});
 }
 
 std::optional<Violation> check_layout(const Model& model, const Job& job, const Layout& layout,
                                       const Devices& devices) {
   if (auto result = check_sizes(model, job, layout, devices)) return result;
   if (auto result = check_data_switches(layout, devices)) return result;
-  return check_stage_switches(model, layout, devices);
+  return check_stage_switches(model, job, layout, devices);
 }
 
 std::string describe(const Violation& violation, const Model& model, const Job& job,

@@ -51,9 +51,9 @@ std::optional<Violation> check_sizes(const Model& model, const Job& job, const L
                                      const Devices& devices);
 // ZeRO and what of its communication overlaps: reads the sizes, zero_* and overlap_*_gather/reduce.
 std::optional<Violation> check_data_switches(const Layout& layout, const Devices& devices);
-// Tensor-parallel overlap, recomputed and offloaded layers of a stage.
-std::optional<Violation> check_stage_switches(const Model& model, const Layout& layout,
-                                              const Devices& devices);
+// Tensor-parallel overlap, what of a stage is recomputed and offloaded.
+std::optional<Violation> check_stage_switches(const Model& model, const Job& job,
+                                              const Layout& layout, const Devices& devices);
 
 // A sentence with the fields and numbers of this violation, e.g. "num_attention_heads 64 is not
 // divisible by tensor_parallel_size 3". `devices` as in the check.

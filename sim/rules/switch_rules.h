@@ -4,8 +4,10 @@
 #pragma once
 
 #include "sim/base/units.h"
+#include "sim/layout/fields.h"
 #include "sim/rules/layer_split.h"
 #include "sim/rules/rule_row.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright {
 
@@ -109,6 +111,22 @@ inline constexpr RuleRow kSwitchRules[]{
                "fast links",
                in.layout.tensor_parallel_size, whole(m.available));
          }},
+    {.name = "overlap_p2p_comm_needs_interleaving",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool may = traits(l.schedule).may_overlap_sends || l.pipeline_parallel_size == 1;
+       return l.overlap_p2p_comm && !may ? CheckResult{missed(1, 0)} : std::nullopt;
+     },
+     .requirement = "overlap_p2p_comm needs another schedule than plain 1f1b.",
+     .reason = "Megatron-LM turns it off without interleaving (arguments.py): a stage has nothing "
+               "else to run while its message is on the way.",
+     .remedy = "Turn overlap_p2p_comm off, or interleave.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("overlap_p2p_comm is on with schedule {}",
+                              name_of(in.layout.schedule));
+         }},
     {.name = "offload_forbids_pipeline",
      .part = RulePart::stage_switches,
      .check = [](const RuleInput& in) -> CheckResult {
@@ -142,6 +160,56 @@ inline constexpr RuleRow kSwitchRules[]{
            return fmt::format("cpu_offloading_num_layers is {} with recompute_granularity {}",
                               in.layout.cpu_offloading_num_layers,
                               name_of(in.layout.recompute_granularity));
+         }},
+    {.name = "offload_modules_forbid_offloaded_layers",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const int layers = in.layout.cpu_offloading_num_layers;
+       if (in.layout.offload_modules.bits == 0 || layers == 0) return std::nullopt;
+       return missed(0, layers);
+     },
+     .requirement = "offload_modules needs cpu_offloading_num_layers 0.",
+     .reason = "Modules are offloaded one by one or layers whole (Megatron-LM "
+               "transformer_config.py: fine_grained_activation_offloading excludes "
+               "cpu_offloading).",
+     .remedy = "Set cpu_offloading_num_layers to 0, or leave offload_modules out.",
+     .sentence =
+         [](const RuleInput&, const Missed& m) {
+           return fmt::format("cpu_offloading_num_layers is {} with offload_modules",
+                              whole(m.available));
+         }},
+    {.name = "offload_attn_proj_needs_core_attn",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const OffloadModules& modules = in.layout.offload_modules;
+       if (!modules.has(kOffloadAttentionProjection)) return std::nullopt;
+       return modules.has(kOffloadCoreAttention) ? CheckResult{} : missed(1, 0);
+     },
+     .requirement = "offload_modules with attn_proj needs core_attn, too.",
+     .reason = "The projection's input is the core attention's output, which its backward needs "
+               "(Megatron-LM transformer_config.py).",
+     .remedy = "Add core_attn to offload_modules, or take attn_proj out.",
+     .sentence =
+         [](const RuleInput&, const Missed&) {
+           return std::string("offload_modules has attn_proj without core_attn");
+         }},
+    {.name = "offload_modules_outside_recomputed_experts",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const bool inside = in.layout.offload_modules.has(kOffloadExpertFc1 | kOffloadMoeActivation);
+       return inside && recomputes_module(in.layout, kRecomputeMoe) ? CheckResult{missed(0, 1)}
+                                                                    : std::nullopt;
+     },
+     .requirement = "offload_modules with expert_fc1 or moe_act excludes recompute_modules moe.",
+     .reason = "A layer of experts that is run again whole keeps nothing inside (Megatron-LM "
+               "transformer_config.py).",
+     .remedy = "Take moe out of recompute_modules, or these modules out of offload_modules.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format(
+               "offload_modules is {} with recompute_modules moe",
+               value_text(field(&Layout::offload_modules, "").among({kOffloadModuleNames}),
+                          in.layout.offload_modules));
          }},
     {.name = "recompute_layers_within_stage",
      .part = RulePart::stage_switches,

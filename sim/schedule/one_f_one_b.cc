@@ -75,6 +75,7 @@ int peak(const PipelineSizes& sizes, int stage) {
 }  // namespace
 
 extern constinit const ScheduleTraits one_f_one_b_traits{.schedule = PipelineSchedule::one_f_one_b,
+                                                         .may_overlap_sends = false,
                                                          .searched_by_default = true,
                                                          .program = program,
                                                          .bubble = unsplit_bubble,

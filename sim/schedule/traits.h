@@ -40,6 +40,7 @@ struct ScheduleTraits {
 
   bool splits_backward = false;  // into input and weight gradient
   bool overlaps_sends = false;   // as Megatron-LM does by default (overlap_p2p_comm)
+  bool may_overlap_sends = true;
   bool searched_by_default = false;
   bool holds_all_micro_batches = false;  // else the held ones depend on the stages alone
   // Of neighbouring stages that are alike, the first or the last holds most.

@@ -31,7 +31,7 @@ void fill_memory(Evaluation& result, CostTable& table, const Layout& layout,
   const PeakMemory peak =
       peak_memory(fixed_memory(table, layout, shape),
                   moving_peaks(table, layout, shape, stage_groups(table.model(), layout, shape)),
-                  allocator_reserve(table.cluster().device));
+                  outside_allocator(table.cluster().device, layout));
   result.peak_memory = peak.bytes;
   result.peak_stage = peak.stage;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/step/stage_memories.h"
+
 namespace meshwright {
 namespace {
 
@@ -141,12 +143,12 @@ void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineSh
   for (const Cost& term : part.terms) part.time += term.time;
   part.host = stage.host() * m + cluster.framework.step_overhead;
   part.micro_batches = m;
-  part.offload = offload_cost(input.offload, stage.work()).time * m;
+  part.offload = offload_cost(input.offload, stage).time * m;
 }
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
   const SendCost send = send_cost(table.model(), table.job(), layout, table.cluster());
-  const Seconds offload = offload_time(table.model(), table.job(), layout, table.cluster().device);
+  const Seconds offload = offload_time(table, layout, shape);
   PipelinePart part;
   const PipelineInput input = pipeline_input(table.job(), layout, send, offload);
   fill_stages(part, input, table.units(layout), shape, table.cluster());

@@ -42,7 +42,7 @@ struct PipelineInput {
   double micro_batches = 1;  // that pass each chunk: half of them where stages are mirrored
   int all_micro_batches = 1;
   SendCost send;              // one message
-  Seconds offload;            // activations to the host and back, one micro-batch
+  Seconds offload;            // activations to the host, or back, of one micro-batch
   int recomputed_layers = 0;  // of each stage, whole; spread evenly over its layers
   [[nodiscard]] double recomputed_share(int stage_layers) const {
     if (stage_layers == 0) return 0.0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/stage.h"
 
-#include "sim/memory/activation_memory.h"
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
@@ -12,14 +11,6 @@ namespace {
 constexpr double kMessagesInTurn = 2.0;
 
 }  // namespace
-
-Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
-                     const Device& device) {
-  if (layout.cpu_offloading_num_layers == 0) return {};
-  const Bytes moved = layer_activation_bytes(model, layer_kind(model, 0), job, layout, false) *
-                      (2.0 * layout.cpu_offloading_num_layers);
-  return moved / device.host_link;
-}
 
 SendCost send_cost(const Model& model, const Job& job, const Layout& layout,
                    const Cluster& cluster) {

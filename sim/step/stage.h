@@ -48,13 +48,13 @@ inline void add_chunk(StageCost& stage, const ChunkCost& chunk, double count) {
   stage.backward_time += chunk.backward_time() * count;
 }
 
-// Time that activations of cpu_offloading_num_layers layers take to the host and back.
-Seconds offload_time(const Model& model, const Job& job, const Layout& layout,
-                     const Device& device);
-// What of it sticks out beside a stage's `compute`.
-inline Cost offload_cost(Seconds offload, Seconds compute) {
-  if (offload == seconds(0)) return {};
-  return {std::max(seconds(0), offload - compute), kHostLinkSpread, Provenance::datasheet};
+// What sticks out of activations that go to the host beside a stage's forward, and come back beside
+// its backward, `each_way` long.
+inline Cost offload_cost(Seconds each_way, const StageCost& stage) {
+  if (each_way == seconds(0)) return {};
+  const Seconds out = std::max(seconds(0), each_way - stage.forward_span());
+  const Seconds back = std::max(seconds(0), each_way - stage.backward_span());
+  return {out + back, kHostLinkSpread, Provenance::datasheet};
 }
 
 // One message between neighbouring stages.

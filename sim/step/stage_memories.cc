@@ -60,6 +60,28 @@ std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
   return peaks;
 }
 
+Seconds offload_time(CostTable& table, const Layout& layout,
+                     const std::vector<ChunkGroups>& groups) {
+  if (!offloads_activations(layout)) return {};
+  const UnitBytes& units = table.unit_bytes(layout);
+  Bytes most;
+  for (const ChunkGroups& stage : groups) {
+    Bytes sum;
+    for (std::size_t g = 0; g < stage.groups.size(); ++g) {
+      for (const LayerRun& run : stage.groups[g].layers) {
+        sum += offloaded_bytes(run.layer, units) * run.count * stage.sizes[g];
+      }
+    }
+    most = std::max(most, sum);
+  }
+  return most / table.cluster().device.host_link;
+}
+
+Seconds offload_time(CostTable& table, const Layout& layout, const PipelineShape& shape) {
+  if (!offloads_activations(layout)) return {};
+  return offload_time(table, layout, stage_groups(table.model(), layout, shape));
+}
+
 std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) {
   std::vector<StageMemory> memories;
   const PipelineShape shape = pipeline_shape(table.model(), layout);
@@ -69,7 +91,7 @@ std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) 
     const RunMemory memory(table, layout, run, groups);
     for (int stage = run.first; stage <= run.last(); ++stage) {
       memories.push_back(stage_memory(fixed, memory.moving(stage)));
-      memories.back().reserve = allocator_reserve(table.cluster().device);
+      memories.back().reserve = outside_allocator(table.cluster().device, layout);
     }
   }
   return memories;

@@ -26,7 +26,13 @@ std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
                                      const PipelineShape& shape,
                                      const std::vector<ChunkGroups>& groups);
 
-// Every stage's, the allocator's reserve included.
+// Time that a micro-batch's activations take to the host, or back, on the stage that has most of
+// them there.
+Seconds offload_time(CostTable& table, const Layout& layout,
+                     const std::vector<ChunkGroups>& groups);
+Seconds offload_time(CostTable& table, const Layout& layout, const PipelineShape& shape);
+
+// Every stage's, with what is outside the allocator.
 std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout);
 
 }  // namespace meshwright

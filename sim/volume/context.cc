@@ -103,8 +103,7 @@ void add_context_transfers(Ledger& ledger, const VolumeScope& scope, const UnitC
   const Layout& layout = scope.layout;
   if (layout.context_parallel_size == 1 || scope.model.num_attention_heads == 0) return;
   // The exchange is inside the core attention, so recomputing that repeats it.
-  const bool core_again = layout.recompute_granularity == RecomputeGranularity::selective &&
-                          (layout.recompute_modules & kRecomputeCoreAttention) != 0;
+  const bool core_again = recomputes_module(layout, kRecomputeCoreAttention);
   const double layers = calls.layers.total();
   ContextLedger context(ledger, scope, {layers, core_again ? layers : calls.recomputed.total()});
   const int size = layout.context_parallel_size;

@@ -88,10 +88,9 @@ class ExpertLedger {
 
 void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   if (!scope.model.moe) return;
-  const bool mlp_again = scope.layout.recompute_granularity == RecomputeGranularity::selective &&
-                         (scope.layout.recompute_modules & kRecomputeMlp) != 0;
+  const bool again = recomputes_module(scope.layout, kRecomputeMoe);
   const double layers = calls.layers.expert;
-  ExpertLedger experts(ledger, scope, layers, mlp_again ? layers : calls.recomputed.expert);
+  ExpertLedger experts(ledger, scope, layers, again ? layers : calls.recomputed.expert);
   experts.exchange();
   experts.share_between_tensor_ranks();
 }

@@ -97,17 +97,12 @@ class TensorLedger {
   const VolumeScope& scope_;
 };
 
-bool recomputes(const Layout& layout, RecomputeModule module) {
-  return layout.recompute_granularity == RecomputeGranularity::selective &&
-         (layout.recompute_modules & module) != 0;
-}
-
 // MLA: the down projections are whole on every rank, so only the narrow latents are gathered
 // (Megatron-LM core/transformer/multi_latent_attention.py).
 void add_latent_attention(TensorLedger& tensor, const VolumeScope& scope, Times times) {
   const LatentAttention& mla = *scope.model.mla;
   Times up = times;
-  if (recomputes(scope.layout, kRecomputeMlaUpProjection)) up.recompute = times.forward;
+  if (recomputes_module(scope.layout, kRecomputeMlaUpProjection)) up.recompute = times.forward;
   if (mla.q_lora_rank > 0) {
     tensor.input(kLatentQuery, up, mla.q_lora_rank, "b*s*q_lora_rank*w/c");
   } else {
@@ -159,7 +154,7 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
   Times attention{calls.layers.total(), calls.recomputed.total()};
   Times mlp{calls.layers.dense, calls.recomputed.dense};
   const Times expert{calls.layers.expert, calls.recomputed.expert};
-  const bool mlp_again = recomputes(scope.layout, kRecomputeMlp);
+  const bool mlp_again = recomputes_module(scope.layout, kRecomputeMlp);
   if (scope.model.parallel_attention_mlp && scope.model.num_attention_heads > 0) {
     // One sum of both branches is reduced. Running only the MLP again needs no reduction, but under
     // sequence parallelism its input again.
@@ -176,7 +171,9 @@ void add_tensor_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCo
   }
   if (scope.model.moe && scope.model.moe->moe_shared_expert_intermediate_size > 0) {
     Times shared = expert;
-    if (mlp_again) shared.recompute = shared.forward;
+    if (recomputes_module(scope.layout, kRecomputeMoe | kRecomputeSharedExperts)) {
+      shared.recompute = shared.forward;
+    }
     tensor.block(kSharedExpert, shared);
   }
 }

@@ -18,10 +18,8 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "recompute=selective",
                            "recompute=full,recompute_num_layers=3",
                            "recompute=full,recompute_method=block,recompute_num_layers=3",
-                           "recompute=selective,recompute_modules=layernorm",
-                           "recompute=selective,recompute_modules=mlp_act",
                            "recompute=selective,recompute_modules=mlp",
-                           "recompute=selective,recompute_modules=core_attn+layernorm+mlp_act+mlp",
+                           "recompute=selective,recompute_modules=core_attn+mlp",
                            "tp=2",
                            "tp=2,mbs=4",
                            "tp=2,recompute=full",
@@ -30,8 +28,8 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "tp=2,sp,recompute=full",
                            "tp=2,sp,recompute=full,recompute_num_layers=2",
                            "tp=2,sp,recompute=full,recompute_method=block,recompute_num_layers=1",
-                           "tp=2,sp,recompute=selective,recompute_modules=layernorm+mlp",
-                           "tp=2,recompute=selective,recompute_modules=layernorm+mlp_act",
+                           "tp=2,sp,recompute=selective,recompute_modules=mlp",
+                           "tp=2,recompute=selective,recompute_modules=mlp",
                            "pp=2,first=1,last=3",
                            "pp=2,first=3",
                            "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
@@ -70,8 +68,7 @@ inline std::vector<Layout> layouts_of(int ranks) {
 
 // Recomputes a part that a model without attention does not have.
 inline bool needs_attention(const Layout& l) {
-  return l.recompute_granularity == RecomputeGranularity::selective &&
-         (l.recompute_modules & (kRecomputeCoreAttention | kRecomputeLayerNorm)) != 0;
+  return recomputes_module(l, kRecomputeCoreAttention);
 }
 
 }  // namespace meshwright::calibrate

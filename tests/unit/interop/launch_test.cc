@@ -85,6 +85,29 @@ TEST(Launch, MegatronGetsTheFormatsOfAnFp8Job) {
   EXPECT_THAT(megatron_lm(example.training()).text, Not(HasSubstr("--fp8-param-gather")));
 }
 
+TEST(Launch, MegatronGetsModulesByItsOwnNames) {
+  Example example = llama();
+  example.model.moe = MixtureOfExperts{};
+  example.job.precision = Precision::fp8;
+  example.layout.recompute_granularity = RecomputeGranularity::selective;
+  example.layout.recompute_modules = {kRecomputeMoe};
+  EXPECT_THAT(megatron_lm(example.training()).text, HasSubstr("--recompute-modules moe\n"));
+  EXPECT_THAT(megatron_lm(example.training()).text, Not(HasSubstr("--fp8-recipe")));
+  example.layout.recompute_modules = {kRecomputeLayerNorm | kRecomputeMoeActivation};
+  example.layout.offload_modules = {kOffloadCoreAttention | kOffloadExpertFc1};
+  const std::string text = megatron_lm(example.training()).text;
+  for (const char* line :
+       {"--recompute-granularity selective\n", "--recompute-modules layernorm moe_act\n",
+        "--fine-grained-activation-offloading\n", "--offload-modules core_attn expert_fc1\n",
+        "export NVTE_CPU_OFFLOAD_V1=1\n",
+        // With Megatron-LM's default, delayed scaling, these modules are refused.
+        "--fp8-recipe tensorwise\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  example.job.fp8_recipe = Fp8Recipe::mxfp8;
+  EXPECT_THAT(megatron_lm(example.training()).text, HasSubstr("--fp8-recipe mxfp8\n"));
+}
+
 TEST(Launch, MegatronShardsByItsOwnFsdpFromZeroTwoOn) {
   Example example = llama();
   example.layout = {.tensor_parallel_size = 2, .data_parallel_size = 16};

@@ -58,7 +58,11 @@ TEST(Objective, WithoutAPriceThereAreNoTokensPerDollar) {
 TEST(Limits, TheTighterMemoryLimitCounts) {
   const Device device = priced().cluster.device;  // 80 GiB
   Limits limits;
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), kDefaultHeadroom);
+  limits.max_memory = gibibytes(60);
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.25);
   limits.headroom = 0.05;
+  limits.max_memory = std::nullopt;
   EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.05);
   limits.max_memory = gibibytes(60);
   EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.25);

@@ -29,10 +29,11 @@ SearchOptions options_of(int top) {
 std::vector<Candidate> brute_force(const Model& model, const Cluster& cluster,
                                    SearchStatistics& statistics) {
   std::vector<Candidate> all;
+  const SearchSpace space = with_recompute_modules({}, model, small_job());
   for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, small_job(), {})) {
     for (const Layout& setting : pipeline_settings(model, small_job(), {}, sizes)) {
       std::vector<Candidate> fitting;
-      for (const Layout& layout : layouts_of({}, setting)) {
+      for (const Layout& layout : layouts_of(space, setting)) {
         const Outcome outcome = estimate(model, cluster, small_job(), layout);
         ++statistics.enumerated;
         const bool legal =
@@ -172,6 +173,8 @@ SearchSpace wide_space(PipelineSchedule schedule) {
   space[&Layout::scatter_gather_p2p] = {true, false};
   space[&Layout::optimizer_offload] = {true, false};
   space[&Layout::cpu_offloading_num_layers] = {0, 1};
+  space[&Layout::recompute_modules] = {{kRecomputeCoreAttention}, {kRecomputeMlp}};
+  space[&Layout::offload_modules] = {{}, {kOffloadQkvLinear | kOffloadCoreAttention}};
   return space;
 }
 

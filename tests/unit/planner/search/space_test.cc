@@ -37,6 +37,39 @@ TEST(Space, MembersAreAllSettingsOfTheSwitches) {
   EXPECT_EQ(layouts_of({}, setting).size(), 72U);
 }
 
+// What frees something and recipes use: an MLP whole; of experts the activation, the norm before
+// them or all; the up projections of latent attention. Unfused attention always runs again.
+TEST(Space, RecomputedModulesAreThoseThatRecipesOfSuchModelsUse) {
+  const auto sets = [](const Model& model, const Job& job) {
+    const SearchSpace space = with_recompute_modules({}, model, job);
+    std::vector<unsigned> all;
+    for (const RecomputeModules set : space[&Layout::recompute_modules]) all.push_back(set.bits);
+    return all;
+  };
+  constexpr unsigned kAct = kRecomputeMoeActivation;
+  constexpr unsigned kUp = kRecomputeMlaUpProjection;
+  Model model = small_model();
+  Job job = small_job();
+  EXPECT_EQ(sets(model, job), std::vector<unsigned>{kRecomputeMlp});
+  job.attention_kernel = AttentionKernel::unfused;
+  EXPECT_EQ(sets(model, job), (std::vector<unsigned>{kRecomputeCoreAttention,
+                                                     kRecomputeCoreAttention | kRecomputeMlp}));
+  job = small_job();
+  model.moe = MixtureOfExperts{};
+  EXPECT_EQ(sets(model, job),
+            (std::vector<unsigned>{kAct, kRecomputeLayerNorm | kAct, kRecomputeMoe}));
+  model.mla = LatentAttention{};
+  model.moe->num_first_dense_layers = 3;
+  EXPECT_EQ(sets(model, job), (std::vector<unsigned>{kUp, kUp | kRecomputeMlp, kAct,
+                                                     kRecomputeLayerNorm | kUp | kAct}));
+  job.precision = Precision::fp8;
+  job.fp8_recipe = Fp8Recipe::delayed;
+  EXPECT_EQ(sets(model, job), (std::vector<unsigned>{kUp, kUp | kRecomputeMlp}));
+  SearchSpace asked;
+  asked[&Layout::recompute_modules] = {{kAct}};
+  EXPECT_EQ(with_recompute_modules(asked, model, job)[&Layout::recompute_modules].size(), 1U);
+}
+
 TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {
   Job job = small_job();
   job.global_batch_size = 63;

@@ -21,6 +21,7 @@ TEST(JobJson, WhatIsWrittenIsReadBack) {
   job.gradient_precision = Precision::bf16;
   job.fp8_param_gather = true;
   job.cross_entropy_loss_fusion = true;
+  job.fp8_recipe = Fp8Recipe::mxfp8;
   job.seq_length = 8192;
   EXPECT_EQ(job_from_json(to_json(job), "job.json"), job);
 }

@@ -42,7 +42,7 @@ Layout everything_set() {
   layout.recompute_granularity = RecomputeGranularity::selective;
   layout.recompute_method = RecomputeMethod::block;
   layout.recompute_num_layers = 3;
-  layout.recompute_modules = kRecomputeLayerNorm | kRecomputeMlpActivation;
+  layout.recompute_modules = {kRecomputeLayerNorm | kRecomputeMoeActivation};
   layout.cp_comm_type = ContextParallelAlgorithm::a2a_p2p;
   layout.hierarchical_context_parallel_size = 2;
   layout.overlap_grad_reduce = true;
@@ -51,6 +51,7 @@ Layout everything_set() {
   layout.overlap_p2p_comm = true;
   layout.optimizer_offload = true;
   layout.cpu_offloading_num_layers = 1;
+  layout.offload_modules = {kOffloadExpertFc1 | kOffloadMoeActivation};
   layout.rank_order = {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
   return layout;
 }
@@ -135,8 +136,16 @@ TEST(LayoutText, AListOfStagesSaysTheVirtualSize) {
 
 TEST(LayoutText, ModulesAreJoinedByPlus) {
   EXPECT_EQ(
-      layout_from_text("recompute=selective,recompute_modules=layernorm+mlp_act").recompute_modules,
-      kRecomputeLayerNorm | kRecomputeMlpActivation);
+      layout_from_text("recompute=selective,recompute_modules=layernorm+moe_act").recompute_modules,
+      RecomputeModules{kRecomputeLayerNorm | kRecomputeMoeActivation});
+  EXPECT_EQ(layout_from_text("offload_modules=expert_fc1+moe_act").offload_modules,
+            OffloadModules{kOffloadExpertFc1 | kOffloadMoeActivation});
+  EXPECT_EQ(layout_from_text("offload_modules=none").offload_modules, OffloadModules{});
+}
+
+TEST(LayoutText, AnOldNameOfAModuleIsRead) {
+  EXPECT_EQ(layout_from_text("recompute=selective:layernorm+mlp_act").recompute_modules,
+            RecomputeModules{kRecomputeLayerNorm | kRecomputeMoeActivation});
 }
 
 TEST(LayoutText, MistakesAreRefused) {
@@ -160,7 +169,7 @@ TEST(LayoutText, ReadsWhatShortNameWrites) {
   }
   Layout plain;
   EXPECT_EQ(layout_from_text(short_name(plain)), plain);
-  plain.recompute_modules = 0;
+  plain.recompute_modules = {0};
   EXPECT_EQ(layout_from_text(short_name(plain)), plain);
   EXPECT_EQ(layout_from_text("tp4 pp4 vpp5 mbs2 sp zero1 recompute=selective:core_attn"),
             layout_from_text("tp=4,pp=4,vpp=5,mbs=2,sp,zero=1,recompute=selective"));
@@ -171,7 +180,7 @@ TEST(LayoutText, WhatRecomputeCoversStandsAfterAColon) {
   EXPECT_EQ(full.recompute_num_layers, 3);
   EXPECT_EQ(full.recompute_method, RecomputeMethod::block);
   EXPECT_EQ(layout_from_text("recompute=selective:layernorm+mlp").recompute_modules,
-            kRecomputeLayerNorm | kRecomputeMlp);
+            RecomputeModules{kRecomputeLayerNorm | kRecomputeMlp});
 }
 
 std::string mistake_in(const std::string& text) {

@@ -46,7 +46,7 @@ TEST(Fields, DifferencesNameTheFieldsAndBothValues) {
   Layout a;
   Layout b;
   b.sequence_parallel = true;
-  b.recompute_modules = kRecomputeCoreAttention | kRecomputeMlp;
+  b.recompute_modules = {kRecomputeCoreAttention | kRecomputeMlp};
   const auto found = differences(a, b);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].name, "sequence_parallel");

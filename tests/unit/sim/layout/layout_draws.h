@@ -15,9 +15,10 @@ inline std::vector<int> some_values(const Field<int>& field) {
   return field.values.low == 0 ? std::vector{0, 1, 2, 4} : std::vector{1, 2, 4, 8};
 }
 inline std::vector<bool> some_values(const Field<bool>& /*field*/) { return {false, true}; }
-inline std::vector<std::uint8_t> some_values(const Field<std::uint8_t>& /*field*/) {
-  return {kRecomputeCoreAttention, kRecomputeMlp, kRecomputeLayerNorm | kRecomputeMlpActivation,
-          kRecomputeCoreAttention | kRecomputeMlaUpProjection};
+// None, the first, the fourth, the second with the third, and all.
+template <typename Module>
+std::vector<ModuleSet<Module>> some_values(const Field<ModuleSet<Module>>& /*field*/) {
+  return {{0}, {1}, {8}, {2 | 4}, {127}};
 }
 // Of 16 layers.
 inline std::vector<PipelineLayout> some_values(const Field<PipelineLayout>& /*field*/) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "korthikanti.h"
+#include "sim/memory/unit_bytes.h"
 #include "sim/schedule/in_flight.h"
 
 namespace meshwright {
@@ -138,6 +139,58 @@ TEST(StageActivations, UniformRecomputeKeepsOneInputAGroup) {
 }
 
 // The block method recomputes the first 6 of 48 layers and keeps the other 42 whole.
+// Qwen3-235B's layer of experts, top 8 of 128, h 4096, f 1536, in bytes a token of its 4096. Kept
+// of the MLP: top 8 x (2h permuted + 4f gate and up + 2f activated) = 139,264, 4 x 128 scores, 2h
+// of the norm.
+class ExpertActivations : public ::testing::Test {
+ protected:
+  ExpertActivations() {
+    model_.num_layers = 1;
+    model_.hidden_size = 4096;
+    model_.num_attention_heads = model_.num_query_groups = 64;
+    model_.kv_channels = 128;
+    model_.activation = Activation::swiglu;
+    model_.moe = MixtureOfExperts{};
+    model_.moe->num_moe_experts = 128;
+    model_.moe->moe_router_topk = 8;
+    model_.moe->moe_ffn_hidden_size = 1536;
+  }
+  [[nodiscard]] double kept(unsigned modules) const {
+    Layout layout;
+    layout.recompute_granularity = RecomputeGranularity::selective;
+    layout.recompute_modules = {static_cast<std::uint8_t>(modules)};
+    return layer_activation_bytes(model_, {true, false}, Job{}, layout, false).value() / 4096;
+  }
+  Model model_;
+};
+
+TEST_F(ExpertActivations, RecomputeFreesWhatItsModuleKeeps) {
+  EXPECT_EQ(kept(0) - kept(kRecomputeMoe), 139264 + 4 * 128);
+  EXPECT_EQ(kept(0) - kept(kRecomputeMoeActivation), 8 * 2 * 1536);
+  EXPECT_EQ(kept(0) - kept(kRecomputeLayerNorm), 2 * 4096);
+  EXPECT_EQ(kept(0) - kept(kRecomputeMlp | kRecomputeSharedExperts), 0);
+}
+
+// What goes to the host: permuted tokens 8 x 2h, gate and up 8 x 4f; queries, keys, values and the
+// attention's output 2 x 4 x 64 x 128; the residual before the norm of the experts 2h.
+TEST_F(ExpertActivations, OffloadedModulesLeaveTheirInputs) {
+  const auto offloaded = [&](unsigned modules) {
+    Layout layout;
+    layout.offload_modules = {static_cast<std::uint8_t>(modules)};
+    const UnitBytes units = unit_bytes(model_, Job{}, layout);
+    const StageLayer layer{{true, false}};
+    EXPECT_EQ(kept_bytes(layer, units) + offloaded_bytes(layer, units), bytes(kept(0) * 4096));
+    return offloaded_bytes(layer, units).value() / 4096;
+  };
+  EXPECT_EQ(offloaded(0), 0);
+  EXPECT_EQ(offloaded(kOffloadExpertFc1), 8 * 2 * 4096);
+  EXPECT_EQ(offloaded(kOffloadMoeActivation), 8 * 4 * 1536);
+  EXPECT_EQ(offloaded(kOffloadCoreAttention | kOffloadAttentionProjection), 2 * 4 * 64 * 128);
+  EXPECT_EQ(offloaded(kOffloadMlpNorm), 2 * 4096);
+  // Its norm is part of the linear.
+  EXPECT_EQ(offloaded(kOffloadAttentionNorm), 0);
+}
+
 TEST(StageActivations, BlockRecomputeKeepsTheOtherLayersWhole) {
   PublishedRun setup = korthikanti_22b();
   const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);

@@ -415,13 +415,20 @@ TEST(StageMemory, ZeroThreeGathersItsLargestUnit) {
   EXPECT_EQ(three - two, bytes(65536.0 * (2 * 2 + 4)));
 }
 
-TEST(AllocatorReserve, IsAShareOfAGpuAndNothingOfACpu) {
+// A rank of tp2 pp4 dp8 is in three groups, with experts over its data ranks in a fourth.
+TEST(OutsideAllocator, IsTheContextAndACommunicatorForEachGroup) {
   Device device;
-  device.memory = gibibytes(80);
-  device.num_multiprocessors = 132;
-  EXPECT_DOUBLE_EQ(in_gibibytes(allocator_reserve(device)), 4.8);
-  device.kind = DeviceKind::cpu;
-  EXPECT_EQ(allocator_reserve(device), Bytes{});
+  device.context_memory = gibibytes(0.75);
+  device.communicator_memory = gibibytes(0.5);
+  Layout layout;
+  EXPECT_EQ(outside_allocator(device, layout), gibibytes(0.75));
+  layout.tensor_parallel_size = 2;
+  layout.pipeline_parallel_size = 4;
+  layout.data_parallel_size = 8;
+  EXPECT_EQ(outside_allocator(device, layout), gibibytes(2.25));
+  layout.expert_parallel_size = 8;
+  EXPECT_EQ(outside_allocator(device, layout), gibibytes(2.75));
+  EXPECT_EQ(outside_allocator({}, layout), Bytes{});
 }
 
 }  // namespace

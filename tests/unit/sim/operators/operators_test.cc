@@ -180,12 +180,65 @@ TEST(Operators, AModelWithoutAttentionIsTwoLinears) {
 TEST(Operators, SelectiveRecomputeRunsOnlyTheModulesAskedFor) {
   Layout layout;
   layout.recompute_granularity = RecomputeGranularity::selective;
-  layout.recompute_modules = kRecomputeCoreAttention;
+  layout.recompute_modules = {kRecomputeCoreAttention};
   for (const Operator& op :
        layer_operators(gpt3(), {}, job_2048(AttentionKernel::unfused), layout)) {
     EXPECT_EQ(is_recomputed(op, layout, false), op.module == Module::core_attention) << op.name;
     EXPECT_TRUE(is_recomputed(op, layout, true));
   }
+}
+
+// The operators that are run again, in their order.
+std::string run_again(const Model& model, LayerKind kind, unsigned modules) {
+  Layout layout;
+  layout.recompute_granularity = RecomputeGranularity::selective;
+  layout.recompute_modules = {static_cast<std::uint8_t>(modules)};
+  std::string names;
+  for (const Operator& op :
+       layer_operators(model, kind, job_2048(AttentionKernel::flash), layout)) {
+    if (!is_recomputed(op, layout, false)) continue;
+    names.append(names.empty() ? "" : " ").append(op.name);
+  }
+  return names;
+}
+
+Model with_experts() {
+  Model model = gpt3();
+  model.moe = MixtureOfExperts{.num_moe_experts = 8,
+                               .moe_router_topk = 2,
+                               .moe_ffn_hidden_size = 1024,
+                               .moe_shared_expert_intermediate_size = 1024};
+  return model;
+}
+
+// Transformer Engine does a dense layer's norms in one module with the linears after them.
+TEST(Operators, ADenseLayersNormsAreRunAgainWithItsMlpOnly) {
+  EXPECT_EQ(run_again(gpt3(), {}, kRecomputeLayerNorm), "");
+  EXPECT_EQ(run_again(gpt3(), {}, kRecomputeMlp), "mlp_norm mlp.fc1 mlp.activation mlp.fc2");
+  EXPECT_EQ(run_again(gpt3(), {}, kRecomputeMoe | kRecomputeMoeActivation), "");
+}
+
+// Megatron-LM core/transformer/moe/moe_layer.py: the checkpoint takes the norm's output.
+TEST(Operators, ALayerOfExpertsIsRunAgainInPartsOrWhole) {
+  const LayerKind experts{true, false};
+  EXPECT_EQ(run_again(with_experts(), experts, kRecomputeMlp), "");
+  EXPECT_EQ(run_again(with_experts(), experts, kRecomputeLayerNorm), "mlp_norm");
+  EXPECT_EQ(run_again(with_experts(), experts, kRecomputeMoeActivation), "experts.activation");
+  EXPECT_EQ(run_again(with_experts(), experts, kRecomputeSharedExperts),
+            "shared_expert.fc1 shared_expert.activation shared_expert.fc2");
+  EXPECT_EQ(run_again(with_experts(), experts, kRecomputeMoe),
+            "router experts.permute experts.fc1 experts.activation experts.fc2 experts.unpermute "
+            "shared_expert.fc1 shared_expert.activation shared_expert.fc2");
+}
+
+TEST(Operators, LatentsAreProjectedUpAgainWithNormsAndRotation) {
+  Model model = gpt3();
+  model.position_embedding = PositionEmbedding::rope;
+  model.mla = LatentAttention{};
+  model.mla->q_lora_rank = 1536;
+  EXPECT_EQ(run_again(model, {}, kRecomputeMlaUpProjection),
+            "attention.q_norm attention.q_up attention.kv_norm attention.kv_up attention.rotary");
+  EXPECT_EQ(run_again(model, {}, kRecomputeLayerNorm), "input_norm");
 }
 
 TEST(Operators, BlockRecomputeCountsLayersAndUniformTakesAll) {

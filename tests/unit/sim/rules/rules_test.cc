@@ -54,6 +54,13 @@ Layout piped(int stages, PipelineSchedule schedule = PipelineSchedule::one_f_one
   return layout;
 }
 
+Layout selective(unsigned modules) {
+  Layout layout;
+  layout.recompute_granularity = RecomputeGranularity::selective;
+  layout.recompute_modules = {static_cast<std::uint8_t>(modules)};
+  return layout;
+}
+
 Layout tensor(int size, bool sequence_parallel = false) {
   Layout layout;
   layout.tensor_parallel_size = size;
@@ -393,6 +400,7 @@ struct Broken {
   int sequences = 64;
   int seq_length = 2048;
   Devices devices{};
+  bool fp8 = false;  // with delayed scaling
 };
 
 template <typename Change>
@@ -677,6 +685,31 @@ std::vector<Broken> switch_cases() {
              b.layout.cpu_offloading_num_layers = 1;
              b.layout.recompute_granularity = RecomputeGranularity::full;
            }),
+      with({"overlap_p2p_comm_needs_interleaving", "overlap_p2p_comm is on with schedule 1f1b"},
+           [](Broken& b) { b.layout = piped(8), b.layout.overlap_p2p_comm = true; }),
+      with({"offload_modules_forbid_offloaded_layers",
+            "cpu_offloading_num_layers is 2 with offload_modules"},
+           [](Broken& b) {
+             b.layout.cpu_offloading_num_layers = 2;
+             b.layout.offload_modules = {kOffloadQkvLinear};
+           }),
+      with({"offload_attn_proj_needs_core_attn", "offload_modules has attn_proj without core_attn"},
+           [](Broken& b) { b.layout.offload_modules = {kOffloadAttentionProjection}; }),
+      with({"offload_modules_outside_recomputed_experts",
+            "offload_modules is expert_fc1+moe_act with recompute_modules moe"},
+           [](Broken& b) {
+             b.model = sparse(), b.layout = selective(kRecomputeMoe);
+             b.layout.offload_modules = {kOffloadExpertFc1 | kOffloadMoeActivation};
+           }),
+      with({"recompute_moe_act_needs_experts",
+            "recompute_modules has moe_act, but the model has no experts"},
+           [](Broken& b) { b.layout = selective(kRecomputeMoeActivation); }),
+      with({"recompute_mla_up_proj_needs_latent_attention",
+            "recompute_modules has mla_up_proj, but the model has no latent attention"},
+           [](Broken& b) { b.layout = selective(kRecomputeMlaUpProjection); }),
+      with({"recompute_forbids_delayed_scaling",
+            "recompute_modules has layernorm or moe_act with fp8_recipe delayed"},
+           [](Broken& b) { b.layout = selective(kRecomputeLayerNorm), b.fp8 = true; }),
       with({"tp_comm_overlap_within_fast_domain",
             "tp_comm_overlap is on, tensor_parallel_size is 16, 8 devices share fast links"},
            [](Broken& b) {
@@ -695,6 +728,7 @@ TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
     for (const Broken& b : cases) {
       Job job = batch_of(b.sequences);
       job.seq_length = b.seq_length;
+      if (b.fp8) job.precision = Precision::fp8, job.fp8_recipe = Fp8Recipe::delayed;
       const auto violation = check_layout(b.model, job, b.layout, b.devices);
       ASSERT_TRUE(violation) << b.rule;
       EXPECT_EQ(rule_text(violation->rule).name, b.rule);

@@ -112,7 +112,8 @@ Numbers unit_bytes_of(const Question& q, const Layout& layout) {
   const UnitBytes units = unit_bytes(q.model, q.job, layout);
   Numbers numbers;
   for (const LayerBytes& layer : units.layers) {
-    numbers.insert(numbers.end(), {layer.kept.value(), layer.weight_gradient.value()});
+    numbers.insert(numbers.end(),
+                   {layer.kept.value(), layer.offloaded.value(), layer.weight_gradient.value()});
     append(numbers, layer.sizes);
     append(numbers, layer.recomputed);
   }
@@ -132,7 +133,7 @@ Numbers memory_of(const Question& q, const Layout& layout, const PipelineShape& 
   for (const MovingPeak& peak : moving_peaks(table, layout, shape, groups)) {
     numbers.insert(numbers.end(), {peak.most.value(), double(peak.stage)});
   }
-  numbers.push_back(offload_time(q.model, q.job, layout, q.cluster.device).value());
+  numbers.push_back(offload_time(table, layout, groups).value());
   return numbers;
 }
 

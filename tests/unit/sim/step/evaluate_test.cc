@@ -299,7 +299,7 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
           most = std::max(most,
                           stage_memory(model, few, layout, stages[s], static_cast<int>(s)).total());
         }
-        EXPECT_EQ(found.peak_memory, most + allocator_reserve(cluster.device))
+        EXPECT_EQ(found.peak_memory, most + outside_allocator(cluster.device, layout))
             << short_name(layout) << ", batch " << batch;
       }
     }
@@ -331,7 +331,7 @@ TEST_F(EvaluateTest, DualPipesMiddleStagesAreLookedAt) {
   for (const int s : {1, 6}) ends = std::max(ends, held(s));
   for (const int s : {3, 4}) middle = std::max(middle, held(s));
   EXPECT_LT(ends, middle);
-  EXPECT_GE(found.peak_memory, middle + allocator_reserve(cluster.device));
+  EXPECT_GE(found.peak_memory, middle + outside_allocator(cluster.device, layout));
 }
 
 TEST_F(EvaluateTest, MoreBandwidthIsNeverSlower) {

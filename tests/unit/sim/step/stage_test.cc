@@ -6,6 +6,7 @@
 #include "sim/memory/activation_memory.h"
 #include "sim/memory/memory.h"
 #include "sim/step/pipeline.h"
+#include "sim/step/stage_memories.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {
@@ -14,21 +15,38 @@ namespace {
 using volume_test::small_job;
 using volume_test::small_model;
 
-// There after the forward pass and back before the backward pass: twice the layers' activations.
-TEST(OffloadTime, MovesTheLayersActivationsThereAndBack) {
-  Device device;
-  device.host_link = gigabytes_per_second(25);
+// 3 of 8 layers whole; or the q, k and v (3 x 4096 bytes) of all 8, of which a stage of two has 4.
+TEST(OffloadTime, MovesTheActivationsOfLayersOrModules) {
+  const Model model = small_model();
+  const Job job = small_job();
+  Cluster cluster;
+  cluster.device.host_link = gigabytes_per_second(25);
+  CostTable table(model, cluster, job);
+  const auto time = [&](const Layout& layout) {
+    return offload_time(table, layout, pipeline_shape(model, layout)).value();
+  };
   Layout layout;
-  EXPECT_EQ(offload_time(small_model(), small_job(), layout, device), seconds(0));
-  const Bytes layer = layer_activation_bytes(small_model(), {}, small_job(), layout, false);
+  EXPECT_EQ(time(layout), 0.0);
+  const Bytes layer = layer_activation_bytes(model, {}, job, layout, false);
   layout.cpu_offloading_num_layers = 3;
-  EXPECT_NEAR(offload_time(small_model(), small_job(), layout, device).value(),
-              2 * 3 * layer.value() / 25e9, 1e-15);
+  EXPECT_NEAR(time(layout), 3 * layer.value() / 25e9, 1e-15);
+  layout.cpu_offloading_num_layers = 0;
+  layout.offload_modules = {kOffloadCoreAttention};
+  EXPECT_NEAR(time(layout), 8 * 3 * 4096 / 25e9, 1e-15);
+  layout.pipeline_parallel_size = 2;
+  EXPECT_NEAR(time(layout), 4 * 3 * 4096 / 25e9, 1e-15);
+  layout.recompute_granularity = RecomputeGranularity::full;
+  EXPECT_EQ(time(layout), 0.0);
 }
 
-TEST(OffloadCost, IsWhatSticksOutBesideTheCompute) {
-  EXPECT_EQ(offload_cost(seconds(5), seconds(3)).time, seconds(2));
-  EXPECT_EQ(offload_cost(seconds(3), seconds(5)).time, seconds(0));
+// There beside the forward pass, back beside the backward pass.
+TEST(OffloadCost, IsWhatSticksOutOfEachPass) {
+  StageCost stage;
+  stage.forward_time = seconds(3);
+  stage.backward_time = seconds(6);
+  EXPECT_EQ(offload_cost(seconds(5), stage).time, seconds(2));
+  EXPECT_EQ(offload_cost(seconds(8), stage).time, seconds(5 + 2));
+  EXPECT_EQ(offload_cost(seconds(3), stage).time, seconds(0));
 }
 
 Cluster eight_nodes() {

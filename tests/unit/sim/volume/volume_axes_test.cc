@@ -403,7 +403,9 @@ TEST(ExpertVolume, RecomputedExpertsExchangeAgain) {
   layout.expert_parallel_size = 4;
   layout.recompute_granularity = RecomputeGranularity::selective;
   EXPECT_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::recompute), 0);
-  layout.recompute_modules = kRecomputeMlp;
+  layout.recompute_modules = {kRecomputeMlp | kRecomputeSharedExperts};
+  EXPECT_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::recompute), 0);
+  layout.recompute_modules = {kRecomputeMoe};
   const StageVolume stage = stage_of(small_experts(), layout);
   EXPECT_EQ(payload(stage, Group::expert, Phase::recompute),
             payload(stage, Group::expert, Phase::forward));

@@ -55,7 +55,7 @@ TEST(TensorVolume, SelectiveRecomputeOfAttentionRepeatsNothing) {
   Layout layout = tensor(4);
   layout.recompute_granularity = RecomputeGranularity::selective;
   EXPECT_EQ(payload(stage_of(small_model(), layout), Group::tensor, Phase::recompute), 0);
-  layout.recompute_modules = kRecomputeMlp;
+  layout.recompute_modules = {kRecomputeMlp};
   EXPECT_EQ(payload(stage_of(small_model(), layout), Group::tensor, Phase::recompute),
             16 * 8 * kUnit);
 }
