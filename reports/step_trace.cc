@@ -10,6 +10,7 @@
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
 #include "sim/schedule/schedule.h"
+#include "sim/step/composition.h"
 #include "sim/step/cost_table.h"
 #include "sim/step/data_parallel.h"
 #include "sim/step/optimizer.h"
@@ -42,10 +43,13 @@ StageExtras extras_of(const CostTable& table, const Estimate& estimate, const Pi
   const auto chunks = static_cast<double>(pipeline.stages[stage].chunks.size());
   StageExtras extras;
   extras.data = data_cost(estimate.volume.stages[stage], table.job(), layout, cluster);
+  wait_for_last_bucket(extras.data, last_bucket_of(table, layout, pipeline.stages[stage]));
   const Tier tier = place(Group::data, layout, cluster).tier();
+  const Seconds sends = pipeline.sends.on(tier);
   // The ledger holds what is gathered for layers that run again only where some do.
-  extras.exposed = exposed_data(extras.data, data_overlap(table.model(), layout, cluster),
-                                cost.forward_window(tier), cost.backward_window(tier), m, true);
+  extras.exposed =
+      exposed_data(extras.data, data_overlap(table.model(), layout, cluster),
+                   cost.forward_window(tier, sends), cost.backward_window(tier, sends), m, true);
   extras.forward_wait = extras.exposed.forward_gather / (m * chunks);
   extras.backward_wait = (extras.exposed.backward_gather + extras.exposed.alone) / (m * chunks);
   extras.offload =
@@ -233,8 +237,10 @@ class StepTracer {
     const Seconds reduced = at_ + extras.exposed.reduce;
     draw(s, kDataParallel, "gradient reduction",
          std::max(reduced - extras.data.reduce.time, extras.data.gather.time), reduced);
-    const Seconds stepped = reduced + extras.optimizer;
-    draw(s, kCompute, "optimizer", reduced, stepped);
+    const Seconds summed = reduced + extras.exposed.after;
+    draw(s, kDataParallel, "last bucket, once a step", reduced, summed);
+    const Seconds stepped = summed + extras.optimizer;
+    draw(s, kCompute, "optimizer", summed, stepped);
     const Seconds end = stepped + table_.cluster().framework.step_overhead;
     draw(s, kHost, "host, once a step", stepped, end);
     end_ = std::max(end_, end);

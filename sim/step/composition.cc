@@ -9,9 +9,6 @@
 
 namespace meshwright {
 
-namespace {
-
-// Of the first stage, whose last bucket ends the backward pass.
 double last_bucket_of(const CostTable& table, const Layout& layout, const Stage& stage) {
   const DataParallelFacts& facts = table.cluster().framework.data_parallel;
   if (!stage.has_embedding() || layout.zero_stage > 1 || uses_fsdp(layout)) return 0.0;
@@ -22,8 +19,6 @@ double last_bucket_of(const CostTable& table, const Layout& layout, const Stage&
   return last_bucket_share(held.dense + held.expert, rows / tensor * table.model().hidden_size,
                            bucket_parameters(facts, gradient_group_size(layout)));
 }
-
-}  // namespace
 
 std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
                                  const PipelineShape& shape) {

@@ -21,6 +21,8 @@ struct DataPart {
   Tier tier = Tier::self;       // of the data group
 };
 
+// last_bucket_share() of a first stage, whose last bucket ends the backward pass; 0 of later ones.
+double last_bucket_of(const CostTable& table, const Layout& layout, const Stage& stage);
 // By PipelineShape::runs. Reads the sizes of the data-parallel side, not what it overlaps.
 std::vector<DataCost> data_costs(const CostTable& table, const Layout& layout,
                                  const PipelineShape& shape);
@@ -39,9 +41,9 @@ struct LongestWait {
 };
 inline LongestWait longest_wait(const PipelinePart& pipeline, const DataPart& data) {
   LongestWait longest;
+  const Seconds sends = pipeline.sends.on(data.tier);
   for (std::size_t run = 0; run < data.costs.size(); ++run) {
     const StageCost& stage = pipeline.stages[run];
-    const Seconds sends = pipeline.sends.on(data.tier);
     const ExposedData exposed = exposed_data(
         data.costs[run], data.overlap, stage.forward_window(data.tier, sends),
         stage.backward_window(data.tier, sends), pipeline.micro_batches, pipeline.recomputes);

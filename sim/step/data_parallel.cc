@@ -9,6 +9,13 @@
 namespace meshwright {
 namespace {
 
+// Sums of gradients that data ranks do not reduce, and of scalars.
+bool comes_after_reduction(const Transfer& transfer) {
+  const Bytes scalars = bytes(2.0 * bytes_per_element(Precision::fp32));
+  const bool data = transfer.group == Group::data || transfer.group == Group::expert_data;
+  return !transfer.overlappable && (!data || transfer.payload <= scalars);
+}
+
 bool of_each_micro_batch(const Transfer& transfer) { return transfer.phase != Phase::step; }
 
 }  // namespace
@@ -23,7 +30,7 @@ double bucket_parameters(const DataParallelFacts& facts, int data_ranks) {
 }
 
 void wait_for_last_bucket(DataCost& cost, double share) {
-  cost.alone = cost.alone + times(cost.reduce, share) + times(cost.gather, share);
+  cost.after = cost.after + times(cost.reduce, share) + times(cost.gather, share);
   cost.reduce = times(cost.reduce, 1.0 - share);
   cost.gather = times(cost.gather, 1.0 - share);
 }
@@ -62,8 +69,8 @@ DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layo
       cost.backward_gather = cost.backward_gather + call;
     } else if (data && transfer.collective == Collective::all_gather) {
       cost.gather = cost.gather + call;
-    } else if (!transfer.overlappable) {
-      cost.alone = cost.alone + call;
+    } else if (comes_after_reduction(transfer)) {
+      cost.after = cost.after + call;
     } else {
       cost.reduce = cost.reduce + call;
     }
@@ -103,7 +110,7 @@ Cost exposed_cost(const DataCost& cost, const ExposedData& exposed) {
   return with_time(cost.reduce, exposed.reduce) + with_time(cost.gather, exposed.gather) +
          with_time(cost.forward_gather, exposed.forward_gather) +
          with_time(cost.backward_gather, exposed.backward_gather) +
-         with_time(cost.alone, exposed.alone);
+         with_time(cost.alone, exposed.alone) + with_time(cost.after, exposed.after);
 }
 
 }  // namespace meshwright

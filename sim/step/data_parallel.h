@@ -20,11 +20,13 @@ struct DataCost {
   // run one after the other (pytorch issues 177015, 186335).
   Cost forward_gather, backward_gather;
   Cost recompute_gather;  // more of them where layers are run again
-  // Of a whole step: what nothing runs beside, whatever overlaps. FSDP's first gather and last
-  // reduction of each micro-batch, and the copies into and out of their buffers; the last bucket of
-  // gradients; what comes once a step after the reduction (tied embedding, gradients of parameters
-  // that all tensor ranks hold, gradient norm).
+  // Of a whole step: what FSDP makes compute wait for whatever it overlaps. Its first gather and
+  // last reduction of each micro-batch, and the copies into and out of their buffers.
   Cost alone;
+  // Once a step, with nothing beside it: the last bucket of gradients and the first of weights, and
+  // what comes after the reduction (tied embedding, gradients of parameters that all tensor ranks
+  // hold, norm of the gradients, loss).
+  Cost after;
 };
 
 DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layout,
@@ -65,9 +67,9 @@ inline Seconds prefetched_time(const std::array<double, kLinears>& shares, Secon
 
 // What of a stage's data-parallel communication a step waits for.
 struct ExposedData {
-  Seconds reduce, gather, forward_gather, backward_gather, alone;
+  Seconds reduce, gather, forward_gather, backward_gather, alone, after;
   [[nodiscard]] Seconds total() const {
-    return reduce + gather + forward_gather + backward_gather + alone;
+    return reduce + gather + forward_gather + backward_gather + alone + after;
   }
 };
 
@@ -92,7 +94,9 @@ inline ExposedData exposed_data(const DataCost& cost, const DataOverlap& overlap
   return {against(cost.reduce, overlap.reduce, backward),
           against(cost.gather, overlap.gather, forward),
           prefetched(cost.forward_gather, overlap.forward_gather, forward * micro_batches),
-          prefetched(behind, overlap.backward_gather, backward * micro_batches), cost.alone.time};
+          prefetched(behind, overlap.backward_gather, backward * micro_batches),
+          cost.alone.time,
+          cost.after.time};
 }
 // The same with what stands behind it.
 Cost exposed_cost(const DataCost& cost, const ExposedData& exposed);

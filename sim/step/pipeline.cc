@@ -162,6 +162,7 @@ Pipeline pipeline_of(CostTable& table, const Layout& layout) {
   Pipeline pipeline;
   pipeline.stages = pipeline_stages(table.model(), layout);
   pipeline.times.send = part.send;
+  pipeline.sends = part.sends;
   for (std::size_t r = 0; r < shape.runs.size(); ++r) {
     std::vector<ChunkCost> costs;
     std::vector<PassTimes> times;

@@ -71,6 +71,7 @@ struct Pipeline {
   std::vector<StageCost> costs;
   std::vector<std::vector<ChunkCost>> chunks;  // by stage; host with the framework's share
   PipelineTimes times;
+  WireTime sends;  // as PipelinePart has them
 };
 Pipeline pipeline_of(CostTable& table, const Layout& layout);
 

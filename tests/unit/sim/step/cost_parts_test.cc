@@ -143,7 +143,7 @@ Numbers data_of(const Question& q, const Layout& layout, const PipelineShape& sh
     const DataCost cost = data_cost(data_volume(q.model, q.job, layout, run.stage, run.first),
                                     q.job, layout, q.cluster);
     for (const Cost& part : {cost.reduce, cost.gather, cost.forward_gather, cost.backward_gather,
-                             cost.recompute_gather, cost.alone}) {
+                             cost.recompute_gather, cost.alone, cost.after}) {
       append(numbers, part);
     }
     const StageParameters parameters = stage_parameters(q.model, q.job, layout, run.stage);

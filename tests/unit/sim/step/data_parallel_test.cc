@@ -86,7 +86,7 @@ TEST(ExposedCost, ErrsAsItsPartsDo) {
   DataCost cost;
   cost.reduce = {seconds(5), 0.1, Provenance::measured};
   cost.gather = {seconds(4), 0.3, Provenance::datasheet};
-  const Cost exposed = exposed_cost(cost, {seconds(2.5), seconds(4), {}, {}, {}});
+  const Cost exposed = exposed_cost(cost, {seconds(2.5), seconds(4), {}, {}, {}, {}});
   EXPECT_EQ(exposed.time, seconds(6.5));
   EXPECT_NEAR(exposed.relative_spread, 0.2231, 1e-4);
   EXPECT_EQ(exposed.provenance, Provenance::datasheet);
@@ -213,7 +213,7 @@ TEST(DataCostOf, OnceAStepCallsComeAfterTheReduction) {
   volume.transfers = once;
   volume.transfers.push_back(transfer("gradients", Group::data, 2, true));
   const DataCost cost = data_cost(volume, {}, layout, cluster);
-  EXPECT_EQ(cost.alone.time, sum);
+  EXPECT_EQ(cost.after.time, sum);
   EXPECT_EQ(cost.reduce.time, transfer_cost(volume.transfers.back(), layout, cluster).time);
 }
 
