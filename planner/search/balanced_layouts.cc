@@ -154,19 +154,20 @@ PartWeights time_weights(const Model& model, const Cluster& cluster, const Job& 
 }
 
 std::vector<PipelineLayout> balanced_layouts(const Model& model, const PartWeights& weights,
-                                             int stages, int fewest_chunks, int most_chunks) {
+                                             int stages, int fewest_chunks) {
   std::vector<PipelineLayout> found;
-  for (Chunks chunks{stages, fewest_chunks};
-       chunks.per_stage <= most_chunks &&
-       chunks.all() <= static_cast<std::size_t>(model.num_layers);
-       chunks.per_stage *= 2) {
-    const std::vector<double> alike(static_cast<std::size_t>(stages), 1.0);
-    for (const Layers& layers :
-         {with_short_ends(model, weights, chunks), balanced(model, weights, chunks, alike),
-          balanced(model, weights, chunks, memory_weights(chunks))}) {
-      const PipelineLayout list = list_of(model, layers);
-      if (std::find(found.begin(), found.end(), list) == found.end()) found.push_back(list);
-    }
+  const auto add = [&](const Layers& layers) {
+    const PipelineLayout list = list_of(model, layers);
+    if (std::find(found.begin(), found.end(), list) == found.end()) found.push_back(list);
+  };
+  const std::vector<double> alike(static_cast<std::size_t>(stages), 1.0);
+  for (const int per_stage : {1, 2, 4}) {
+    const Chunks chunks{stages, per_stage};
+    if (per_stage < fewest_chunks) continue;
+    if (chunks.all() > static_cast<std::size_t>(model.num_layers)) break;
+    add(with_short_ends(model, weights, chunks));
+    add(balanced(model, weights, chunks, alike));
+    if (per_stage == 1) add(balanced(model, weights, chunks, memory_weights(chunks)));
   }
   return found;
 }

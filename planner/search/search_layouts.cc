@@ -124,7 +124,9 @@ void SizesSearch::count_illegal_data_settings(const Layout& stage) {
   }
 }
 
-// No pair at this time and memory can enter the list of the fastest or the front.
+// No pair that takes as long or longer and holds as much or more can enter the list of the fastest,
+// which is full of faster ones, or the front, on which one stands that is as fast and as small. A
+// step takes least_step() and, never less than nothing, its waits for data ranks and its optimizer.
 bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
   return fastest.value() > bound_ && result_.pareto.covers(fastest, smallest);
 }
@@ -156,9 +158,13 @@ void SizesSearch::price_pairs(StageSetting& stage, const std::vector<DataSetting
       continue;
     }
     ++result_.statistics.fitting;
+    const bool bounds = search_.options.branch_and_bound;
+    // The times of uneven chunks are dear.
+    const bool dear = stage.pipeline == nullptr && !stage.shape->uneven_chunks.empty();
+    if (bounds && dear && too_slow(costs_.busiest_work(stage), peak)) continue;
     if (stage.pipeline == nullptr) costs_.price(stage);
     const PipelinePart& pipeline = *stage.pipeline;
-    if (search_.options.branch_and_bound && too_slow(pipeline.least_step(), peak)) continue;
+    if (bounds && too_slow(pipeline.least_step(), peak)) continue;
     const Seconds wait = longest_wait(pipeline, setting.part).time;
     add_fitting(stage, setting, step_time(pipeline, setting.part, wait), peak);
   }

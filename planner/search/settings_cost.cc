@@ -123,6 +123,11 @@ struct SettingsCost::Impl {
   Cache<DataKey, DataSettings> data;
 
   Moving moving_of(const Layout& layout);
+  struct Stages {
+    PipelineInput input;
+    PipelinePart& part;  // without its times
+  };
+  Stages stages_of(const StageSetting& stage);
   DataSettings priced(const Layout& stage_layout) const;
   DataSetting priced(const Layout& layout, const DataSettings& before) const;
 };
@@ -211,23 +216,31 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
   return in.stage;
 }
 
-void SettingsCost::price(StageSetting& stage) {
-  Impl& in = *impl_;
+SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& stage) {
   const Layout& layout = stage.layout;
-  const auto [send, new_send] = in.sends.try_emplace(SendKey(layout));
-  if (new_send) {
-    send->second = send_cost(in.table.model(), in.table.job(), layout, in.table.cluster());
-  }
-  const auto input = pipeline_input(in.table.job(), layout, send->second, in.offload_time);
+  const auto [send, new_send] = sends.try_emplace(SendKey(layout));
+  if (new_send) send->second = send_cost(table.model(), table.job(), layout, table.cluster());
+  const auto input = pipeline_input(table.job(), layout, send->second, offload_time);
   const auto [part, new_part] =
-      in.parts.try_emplace(StagesKey{decltype(StagesKey::read)(layout), input.recomputed_layers});
+      parts.try_emplace(StagesKey{decltype(StagesKey::read)(layout), input.recomputed_layers});
   if (new_part) {
-    const auto [units, new_units] = in.units.try_emplace(UnitsKey(layout));
-    if (new_units) units->second = in.table.units(layout);
-    fill_stages(part->second, input, units->second, *stage.shape, in.table.cluster());
+    const auto [found, new_units] = units.try_emplace(UnitsKey(layout));
+    if (new_units) found->second = table.units(layout);
+    fill_stages(part->second, input, found->second, *stage.shape, table.cluster());
   }
-  fill_times(part->second, input, *stage.shape, in.table.cluster());
-  stage.pipeline = &part->second;
+  return {input, part->second};
+}
+
+void SettingsCost::price(StageSetting& stage) {
+  const Impl::Stages stages = impl_->stages_of(stage);
+  fill_times(stages.part, stages.input, *stage.shape, impl_->table.cluster());
+  stage.pipeline = &stages.part;
+}
+
+Seconds SettingsCost::busiest_work(const StageSetting& stage) {
+  const Impl::Stages stages = impl_->stages_of(stage);
+  const auto slowest = static_cast<std::size_t>(stages.part.slowest);
+  return stages.part.stages[slowest].work() * stages.input.micro_batches;
 }
 
 const DataSettings& SettingsCost::data_of(const StageSetting& stage) {

@@ -45,6 +45,8 @@ class SettingsCost {
   // A legal layout's memory; its time is not known until it is priced.
   StageSetting& memory_of(const Layout& layout);
   void price(StageSetting& stage);
+  // The busiest stage's work of all micro-batches, which no step is shorter than.
+  Seconds busiest_work(const StageSetting& stage);
   const DataSettings& data_of(const StageSetting& stage);
   [[nodiscard]] Bytes reserve() const;
 

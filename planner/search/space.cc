@@ -144,7 +144,9 @@ std::vector<StageSplit> stage_splits(const Model& model, const SearchSpace& spac
   const StageSplit counted{.account_for_embedding_in_pipeline_split = true,
                            .account_for_loss_in_pipeline_split = true};
   const bool counts = model.vocab_size > 0 && layers_of_stage(model, counted, sizes.pipeline) > 1;
-  return {counts ? counted : short_ends(model.num_layers, sizes.pipeline)};
+  if (counts) return {counted};
+  if (!sizes.pipeline_layouts.empty()) return {};
+  return {short_ends(model.num_layers, sizes.pipeline)};
 }
 
 // Chunks a stage under a schedule, where the space does not name them.
@@ -201,13 +203,12 @@ class DefaultLists {
              cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron;
   }
   std::vector<PipelineLayout> of(int stages) {
-    if (named_ || stages == 1 || stages > model_.num_layers) return {};
+    // With 1.5 layers a stage or fewer no list is balanced.
+    if (named_ || stages == 1 || 2 * model_.num_layers <= 3 * stages) return {};
     if (has_usual_chunks(model_, stages)) return {};
     if (!weights_) weights_ = time_weights(model_, cluster_, job_);
     const bool divides = layers_of_stage(model_, {}, stages) > 0;
-    constexpr int kFew = 4;
-    constexpr int kMost = 8;
-    return balanced_layouts(model_, *weights_, stages, divides ? 2 : 1, divides ? kFew : kMost);
+    return balanced_layouts(model_, *weights_, stages, divides ? 2 : 1);
   }
 
  private:

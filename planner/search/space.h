@@ -7,16 +7,16 @@
 // Axes that the space leaves empty get defaults. Tensor: powers of two and divisors of a node, up
 // to the attention heads. Pipeline: divisors of the GPU count up to the layers. Schedule: 1f1b, and
 // interleaved. Virtual: divisors of a stage's layers. Split: even; where the layers do not divide,
-// embedding and loss counted as layers if that divides, else shorter first and last stages; there,
-// and where a stage's layers divide into no 2 to 8 chunks, also a few lists of chunks
-// (balanced_layouts.h).
-// Context: 1; from 8,192 positions on powers of two that leave a rank 4,096. Expert: divisors of
-// the experts; expert tensor: as tensor, and 1. Micro-batch: powers of two that divide a data
-// rank's share of the batch. Sequence parallel: both. Recompute: none, selective
-// (with_recompute_modules), full (1, 2, 4 or all layers of a stage). ZeRO: 0-3 where there are data
-// ranks, sharded over all of them. Overlap: as Megatron-LM would run the layout (set_overlaps); of
-// tensor-parallel communication both where it is legal. Scatter-gather: off. Offload: off; where
-// nothing fits, of the optimizer and of modules on and off (search.cc). Rank order: tp-cp-ep-dp-pp.
+// embedding and loss counted as layers if that divides, else a few lists of layers
+// (balanced_layouts.h), or shorter first and last stages where lists are not wanted. Such lists
+// also where a stage's layers divide into no 2 to 8 chunks. Context: 1; from 8,192 positions on
+// powers of two that leave a rank 4,096. Expert: divisors of the experts; expert tensor: as tensor,
+// and 1. Micro-batch: powers of two that divide a data rank's share of the batch. Sequence
+// parallel: both. Recompute: none, selective (with_recompute_modules), full (1, 2, 4 or all layers
+// of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
+// Megatron-LM would run the layout (set_overlaps); of tensor-parallel communication both where it
+// is legal. Scatter-gather: off. Offload: off; where nothing fits, of the optimizer and of modules
+// on and off (search.cc). Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
 #include <string>

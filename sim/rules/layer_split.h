@@ -28,30 +28,8 @@ inline LayerSplit layer_split(const Model& model, const Layout& l) {
   return split;
 }
 
-struct LayersListed {
-  int decoder = 0, mtp = 0;
-};
-inline LayersListed layers_listed(PipelineLayout layout) {
-  LayersListed listed;
-  for (const ChunkItems& chunk : layout.chunks()) {
-    listed.decoder += chunk.num_layers;
-    listed.mtp += chunk.mtp_num_layers;
-  }
-  return listed;
-}
-
-// Of the stages that have any.
-inline int layers_of_smallest_listed_stage(const Layout& l) {
-  const auto chunks = l.pipeline_layout.chunks();
-  const auto stages = static_cast<std::size_t>(l.pipeline_parallel_size);
-  int smallest = 0;
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    int layers = 0;
-    for (std::size_t c = stage; c < chunks.size(); c += stages) layers += chunks[c].num_layers;
-    if (layers > 0 && (smallest == 0 || layers < smallest)) smallest = layers;
-  }
-  return smallest;
-}
+// Of the stages of pipeline_layout that have any. Rare in a search, so not written out where asked.
+int layers_of_smallest_listed_stage(const Layout& l);
 
 inline bool counts_embedding_or_loss(const Layout& l) {
   return l.account_for_embedding_in_pipeline_split || l.account_for_loss_in_pipeline_split;

@@ -9,21 +9,25 @@
 
 namespace meshwright {
 
+struct LayersListed {
+  int decoder = 0, mtp = 0;
+};
+LayersListed layers_listed(PipelineLayout layout);
+
+// Of a layout that has a list; not written out where a search asks, as few have.
+CheckResult stands_alone(const RuleInput& in);
+CheckResult fills_the_stages(const RuleInput& in);
+CheckResult holds_the_model(const RuleInput& in);
+CheckResult places_mtp(const RuleInput& in);
+template <CheckResult (*check)(const RuleInput&)>
+constexpr CheckResult of_a_list(const RuleInput& in) {
+  return in.layout.pipeline_layout ? check(in) : std::nullopt;
+}
+
 inline constexpr RuleRow kPipelineLayoutRules[]{
     {.name = "pipeline_layout_stands_alone",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> CheckResult {
-       const Layout& l = in.layout;
-       if (!l.pipeline_layout) return std::nullopt;
-       const bool in_turn = traits(l.schedule).placement == ChunkPlacement::in_turn;
-       const bool other_split = counts_embedding_or_loss(l) ||
-                                l.num_layers_in_first_pipeline_stage > 0 ||
-                                l.num_layers_in_last_pipeline_stage > 0;
-       if (l.pipeline_engine == PipelineEngine::megatron && in_turn && !other_split) {
-         return std::nullopt;
-       }
-       return missed(0, 1);
-     },
+     .check = of_a_list<stands_alone>,
      .requirement =
          "pipeline_layout excludes num_layers_in_first_pipeline_stage, "
          "num_layers_in_last_pipeline_stage, account_for_embedding_in_pipeline_split and "
@@ -47,14 +51,7 @@ inline constexpr RuleRow kPipelineLayoutRules[]{
          }},
     {.name = "pipeline_layout_fills_the_stages",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> CheckResult {
-       const Layout& l = in.layout;
-       if (!l.pipeline_layout) return std::nullopt;
-       const std::int64_t needed =
-           std::int64_t{l.pipeline_parallel_size} * l.virtual_pipeline_parallel_size;
-       const int listed = l.pipeline_layout.num_chunks();
-       return listed == needed ? CheckResult{} : missed(needed, listed);
-     },
+     .check = of_a_list<fills_the_stages>,
      .requirement = "pipeline_layout must list pipeline_parallel_size x "
                     "virtual_pipeline_parallel_size chunks.",
      .reason = "Its length is a multiple of pipeline_parallel_size, and the virtual size what it "
@@ -72,15 +69,7 @@ inline constexpr RuleRow kPipelineLayoutRules[]{
          }},
     {.name = "pipeline_layout_holds_the_model",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> CheckResult {
-       if (!in.layout.pipeline_layout) return std::nullopt;
-       const LayersListed listed = layers_listed(in.layout.pipeline_layout);
-       if (listed.decoder != in.model.num_layers) {
-         return missed(in.model.num_layers, listed.decoder);
-       }
-       if (listed.mtp == in.model.mtp_num_layers) return std::nullopt;
-       return missed(in.model.mtp_num_layers, listed.mtp);
-     },
+     .check = of_a_list<holds_the_model>,
      .requirement = "pipeline_layout must list the model's num_layers and mtp_num_layers.",
      .reason = "Each layer is held once (layout.py: the numbers of t and m match num_layers and "
                "mtp_num_layers).",
@@ -95,19 +84,7 @@ inline constexpr RuleRow kPipelineLayoutRules[]{
          }},
     {.name = "pipeline_layout_places_mtp",
      .part = RulePart::sizes,
-     .check = [](const RuleInput& in) -> CheckResult {
-       const Layout& l = in.layout;
-       const auto chunks = l.pipeline_layout.chunks();
-       int with_mtp = 0;
-       bool misplaced = false;
-       for (std::size_t c = 0; c < chunks.size(); ++c) {
-         if (chunks[c].mtp_num_layers == 0) continue;
-         ++with_mtp;
-         const auto stages = static_cast<std::size_t>(l.pipeline_parallel_size);
-         misplaced = misplaced || c + stages < chunks.size() || (stages > 1 && c % stages == 0);
-       }
-       return with_mtp > 1 || misplaced ? CheckResult{missed(1, with_mtp)} : std::nullopt;
-     },
+     .check = of_a_list<places_mtp>,
      .requirement = "All m of a pipeline_layout must stand in one chunk, the last of its stage, "
                     "and not on the first stage.",
      .reason = "One stage runs multi-token prediction, after its other chunks and with an "

@@ -87,10 +87,11 @@ Seconds busiest_and_bubble(const ScheduleTraits& schedule, const PipelineLoad& p
 
 StageTimes with_sends(const StageLoad& load, int s, const PipelineLoad& pipeline) {
   StageTimes t{load.forward.value(), load.backward.value()};
-  if (s + 1 < pipeline.num_stages) {
-    t.forward += pipeline.send.value() * (1 + load.more_forward_sends);
-  }
-  if (s > 0) t.backward += pipeline.send.value() * (1 + load.more_backward_sends);
+  const double send = pipeline.send.value();
+  if (s + 1 < pipeline.num_stages) t.forward += send;
+  if (s > 0) t.backward += send;
+  if (load.more_forward_sends > 0) t.forward += send * load.more_forward_sends;
+  if (load.more_backward_sends > 0) t.backward += send * load.more_backward_sends;
   return t;
 }
 

@@ -13,6 +13,7 @@
 #include "planner/questions/answers.h"
 #include "planner/search/search.h"
 #include "planner/search/space.h"
+#include "sim/rules/rules.h"
 
 namespace meshwright::planner {
 namespace {
@@ -42,6 +43,30 @@ SearchSpace calculon_dimensions(bool offload) {
     space[&Layout::cpu_offloading_num_layers] = {0, 1, 2, 4};
   }
   return space;
+}
+
+// Settings of what a stage computes and sends that obey every rule: what a search prices one by
+// one, whatever number of data-parallel settings there is to each.
+std::int64_t legal_stage_settings(const app::Inputs& in, const SearchSpace& space) {
+  const Devices devices = devices_of(in.cluster);
+  std::int64_t count = 0;
+  for (const ParallelSizes& sizes : parallel_sizes_of(in.model, in.cluster, in.job, space)) {
+    for (const Layout& pipeline : pipeline_settings(in.model, in.job, space, sizes)) {
+      for (const Layout& stage : stage_settings(space, pipeline)) {
+        const bool legal = !check_sizes(in.model, in.job, stage, devices) &&
+                           !check_stage_switches(in.model, stage, devices);
+        count += legal ? 1 : 0;
+      }
+    }
+  }
+  return count;
+}
+
+void report_stage_settings(benchmark::State& state, std::int64_t settings) {
+  state.counters["stage_settings"] = static_cast<double>(settings);
+  state.counters["s_per_stage_setting"] =
+      benchmark::Counter(static_cast<double>(settings * state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 // Layouts are enumerated; legal ones obey every rule and are weighed; those that fit are also timed
@@ -80,6 +105,7 @@ void gpt3_on_512(benchmark::State& state, bool offload, bool bounds, bool one_co
     statistics = search(inputs.model, inputs.cluster, inputs.job, options).statistics;
   }
   report(state, statistics);
+  report_stage_settings(state, legal_stage_settings(inputs, options.space));
 }
 BENCHMARK_CAPTURE(gpt3_on_512, without_bounds_one_core, false, false, true)
     ->Unit(benchmark::kMillisecond);
@@ -128,8 +154,24 @@ void llama_405b(benchmark::State& state) {
     statistics = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
   }
   report(state, statistics);
+  report_stage_settings(state, legal_stage_settings(inputs, {}));
 }
 BENCHMARK(llama_405b)->RangeMultiplier(2)->Range(8, 131'072)->Unit(benchmark::kMillisecond);
+
+// Layers that divide over few stages: lists of chunks are looked at and interleaved ones priced
+// exactly. Experts have more sizes.
+void deepseek_v3(benchmark::State& state) {
+  app::Inputs inputs = inputs_of("deepseek-v3", "hgx-h100-400g", static_cast<int>(state.range(0)));
+  inputs.job.global_batch_size = 8192;
+  const Cores cores(true);
+  SearchStatistics statistics;
+  for (auto _ : state) {
+    statistics = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
+  }
+  report(state, statistics);
+  report_stage_settings(state, legal_stage_settings(inputs, {}));
+}
+BENCHMARK(deepseek_v3)->Arg(1024)->Arg(2048)->Unit(benchmark::kMillisecond);
 
 // All of them.
 void llama_405b_every_count(benchmark::State& state) {
