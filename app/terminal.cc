@@ -75,7 +75,7 @@ std::size_t terminal_width() {
 }
 
 std::string styled(Style style, std::string_view text, bool colours) {
-  const std::string shown = printable(text);
+  std::string shown = printable(text);
   if (!colours || style == Style::plain) return shown;
   const char* const code = style == Style::heading ? "1" : style == Style::good ? "1;32" : "33";
   const bool ends_line = shown.ends_with('\n');
