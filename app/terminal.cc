@@ -90,6 +90,7 @@ void print_styled(Style style, std::string_view text) {
 }
 
 void say_text(std::string_view text) {
+  flush_standard_output();  // where both are one, what was printed before stands before
   const std::string shown = printable(text);
   // Standard error that is gone leaves nobody to tell.
   [[maybe_unused]] const std::size_t written = std::fwrite(shown.data(), 1, shown.size(), stderr);
