@@ -75,7 +75,7 @@ std::size_t terminal_width() {
 }
 
 std::string styled(Style style, std::string_view text, bool colours) {
-  const std::string shown = printable(text);
+  std::string shown = printable(text);
   if (!colours || style == Style::plain) return shown;
   const char* const code = style == Style::heading ? "1" : style == Style::good ? "1;32" : "33";
   const bool ends_line = shown.ends_with('\n');
@@ -90,6 +90,7 @@ void print_styled(Style style, std::string_view text) {
 }
 
 void say_text(std::string_view text) {
+  flush_standard_output();  // where both are one, what was printed before stands before
   const std::string shown = printable(text);
   // Standard error that is gone leaves nobody to tell.
   [[maybe_unused]] const std::size_t written = std::fwrite(shown.data(), 1, shown.size(), stderr);

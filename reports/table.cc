@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kGap = "  ";
 
 // Characters, not bytes: continuation bytes of UTF-8 take no room.
-std::size_t width(const std::string& text) {
+std::size_t length(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
@@ -40,7 +40,7 @@ bool is_number(const Table& table, std::size_t column) {
 }
 
 std::string padded(const std::string& text, std::size_t to, bool right) {
-  const std::string spaces(to - width(text), ' ');
+  const std::string spaces(to - length(text), ' ');
   return right ? spaces + text : text + spaces;
 }
 
@@ -53,7 +53,7 @@ struct TextColumn {
 
 std::size_t widest(const std::vector<std::string>& cells, std::size_t first) {
   std::size_t most = 0;
-  for (std::size_t i = first; i < cells.size(); ++i) most = std::max(most, width(cells[i]));
+  for (std::size_t i = first; i < cells.size(); ++i) most = std::max(most, length(cells[i]));
   return most;
 }
 
@@ -61,7 +61,7 @@ std::size_t longest_word(const std::string& text) {
   std::size_t most = 0;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
-    most = std::max(most, width(text.substr(begin, end - begin)));
+    most = std::max(most, length(text.substr(begin, end - begin)));
     begin = end + 1;
   }
   return most;
@@ -135,22 +135,22 @@ std::string cell_text(const Cell& cell, const Column& column) {
   return "-";
 }
 
-std::vector<std::string> broken_lines(const std::string& text, std::size_t width_limit) {
-  if (width_limit == 0 || width(text) <= width_limit) return {text};
+std::vector<std::string> broken_lines(const std::string& text, std::size_t width) {
+  if (width == 0 || length(text) <= width) return {text};
   std::vector<std::string> lines{""};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     std::string word = text.substr(begin, end - begin);
     begin = end + 1;
-    const std::size_t room = lines.back().empty() ? 0 : width(lines.back()) + 1;
-    if (room + width(word) <= width_limit) {
+    const std::size_t room = lines.back().empty() ? 0 : length(lines.back()) + 1;
+    if (room + length(word) <= width) {
       lines.back() += (room > 0 ? " " : "") + word;
       continue;
     }
     if (!lines.back().empty()) lines.emplace_back();
-    while (width(word) > width_limit) {  // names of one piece are ASCII
-      const std::size_t underscore = word.rfind('_', width_limit - 1);
-      const std::size_t cut = underscore == std::string::npos ? width_limit : underscore + 1;
+    while (length(word) > width) {  // names of one piece are ASCII
+      const std::size_t underscore = word.rfind('_', width - 1);
+      const std::size_t cut = underscore == std::string::npos ? width : underscore + 1;
       lines.back() = word.substr(0, cut);
       word.erase(0, cut);
       lines.emplace_back();
@@ -160,9 +160,9 @@ std::vector<std::string> broken_lines(const std::string& text, std::size_t width
   return lines;
 }
 
-std::string table_to_text(const Table& table, std::size_t limit) {
+std::string table_to_text(const Table& table, std::size_t width) {
   std::vector<TextColumn> columns = text_columns(table);
-  fit(columns, limit);
+  fit(columns, width);
   std::string out;
   if (!table.title.empty()) out += printable(table.title) + "\n";
   append_row(out, columns, 0);

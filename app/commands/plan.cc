@@ -54,7 +54,7 @@ void say_search(const planner::Plan& plan, double elapsed_seconds) {
 // on the same kind of device.
 bool runs_here(const Cluster& cluster) {
   if (cluster.num_gpus() > calibrate::usable_cores()) return false;
-  const std::vector<std::string> built = calibrate::built_modules();
+  const std::vector<std::string>& built = calibrate::built_modules();
   return cluster.device.kind == DeviceKind::cpu ||
          std::find(built.begin(), built.end(), "cuda") != built.end();
 }

@@ -49,8 +49,8 @@ Pick pick_of(const MeasuredRun& run, const SearchOptions& options) {
 
 }  // namespace
 
-std::vector<Pick> picks(const MeasuredSet& set, const SearchOptions& options) {
-  SearchOptions first = options;
+std::vector<Pick> picks(const MeasuredSet& set, const SearchOptions& search) {
+  SearchOptions first = search;
   first.top = 1;
   std::vector<Pick> found;
   for (std::size_t i = 0; i < set.runs.size(); ++i) {
