@@ -130,6 +130,21 @@ TEST(Words, AnOwnClusterMayNameAShippedDevice) {
   EXPECT_THAT(bad.err, HasSubstr("did you mean h100-sxm-80gb?"));
 }
 
+// A zero-bubble schedule: Megatron Core has none, its own fork has, unknown software may.
+TEST(Words, AFrameworkRefusesWhatItLacksAndNoneRefusesNothing) {
+  const auto zero_bubble = [](const std::string& framework) {
+    return run_program({"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", "--layout",
+                        "tp=2,pp=4,schedule=zb_h1,zero=1,sp", "--framework", framework});
+  };
+  const ProgramResult refused = zero_bubble("megatron-core-2026");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("under megatron-core-2026 there is none: Megatron-LM's"));
+  EXPECT_EQ(zero_bubble("zero-bubble-2023").exit_code, 0);
+  const ProgramResult unknown = zero_bubble("none");
+  EXPECT_EQ(unknown.exit_code, 0) << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("unknown software"));
+}
+
 TEST(Words, KnownKeysAreListedOnce) {
   const TemporaryFolder folder;
   const std::string file = folder.write("plan.json", R"({"schema": "meshwright.plan/1", "x": 1})");
