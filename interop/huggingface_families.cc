@@ -28,6 +28,7 @@ constexpr std::array kFamilies{
     ModelTypeReader{"deepseek_v2", huggingface::read_deepseek_v2},
     ModelTypeReader{"deepseek_v3", huggingface::read_deepseek_v3},
     ModelTypeReader{"kimi_k2", huggingface::read_deepseek_v3},
+    ModelTypeReader{"glm4_moe", huggingface::read_glm4_moe},
     ModelTypeReader{"gpt_oss", huggingface::read_gpt_oss},
     ModelTypeReader{"gpt2", huggingface::read_gpt2},
     ModelTypeReader{"gpt_neox", huggingface::read_gpt_neox},

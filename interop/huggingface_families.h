@@ -55,6 +55,7 @@ void read_mixtral(ObjectReader& config, Model& model);
 void read_qwen3_moe(ObjectReader& config, Model& model);
 void read_deepseek_v2(ObjectReader& config, Model& model);
 void read_deepseek_v3(ObjectReader& config, Model& model);
+void read_glm4_moe(ObjectReader& config, Model& model);
 void read_gpt_oss(ObjectReader& config, Model& model);
 
 void read_gpt2(ObjectReader& config, Model& model);

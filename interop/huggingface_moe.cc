@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixtures of experts: Mixtral, Qwen3, DeepSeek, gpt-oss.
+// Mixtures of experts: Mixtral, Qwen3, DeepSeek, GLM-4.5, gpt-oss.
 #include <fmt/format.h>
 
 #include "interop/huggingface_families.h"
@@ -44,6 +44,27 @@ LatentAttention read_latent_attention(ObjectReader& config) {
   return mla;
 }
 
+// One group, which all tokens choose from, is none.
+void read_groups(ObjectReader& config, MixtureOfExperts& moe) {
+  const int groups =
+      config.is_null("n_group") ? 0 : config.optional_int("n_group", 0, {0, 100'000});
+  if (groups <= 1) return;
+  moe.moe_router_num_groups = groups;
+  moe.moe_router_group_topk = config.optional_int("topk_group", groups, {1, groups});
+}
+
+MixtureOfExperts read_grouped_experts(ObjectReader& config) {
+  MixtureOfExperts moe = read_routing(config, "n_routed_experts");
+  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  moe.moe_shared_expert_intermediate_size =
+      config.optional_int("n_shared_experts", 0, {0, 1000}) * moe.moe_ffn_hidden_size;
+  moe.moe_layer_interval = config.optional_int("moe_layer_freq", 1, {1, 100'000});
+  const int first = config.optional_int("first_k_dense_replace", 0, {0, 100'000});
+  moe.num_first_dense_layers = next_turn(first, moe.moe_layer_interval, 0);
+  read_groups(config, moe);
+  return moe;
+}
+
 }  // namespace
 
 void read_mixtral(ObjectReader& config, Model& model) {
@@ -72,19 +93,21 @@ void read_deepseek_v2(ObjectReader& config, Model& model) {
   // One latent vector serves all heads; num_key_value_heads says nothing about it.
   model.num_query_groups = model.num_attention_heads;
   model.kv_channels = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
-  MixtureOfExperts moe = read_routing(config, "n_routed_experts");
-  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
-  moe.moe_shared_expert_intermediate_size =
-      config.optional_int("n_shared_experts", 0, {0, 1000}) * moe.moe_ffn_hidden_size;
-  moe.moe_layer_interval = config.optional_int("moe_layer_freq", 1, {1, 100'000});
-  const int first = config.optional_int("first_k_dense_replace", 0, {0, 100'000});
-  moe.num_first_dense_layers = next_turn(first, moe.moe_layer_interval, 0);
-  model.moe = moe;
+  model.moe = read_grouped_experts(config);
 }
 
 void read_deepseek_v3(ObjectReader& config, Model& model) {
   read_deepseek_v2(config, model);
   model.moe->moe_router_bias = true;  // e_score_correction_bias: balances without a loss
+  model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+}
+
+void read_glm4_moe(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  model.add_qkv_bias = config.optional_bool("attention_bias", false);
+  model.qk_layernorm = config.optional_bool("use_qk_norm", false);
+  model.moe = read_grouped_experts(config);
+  model.moe->moe_router_bias = true;  // e_score_correction_bias
   model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
 }
 
@@ -101,6 +124,7 @@ void read_gpt_oss(ObjectReader& config, Model& model) {
   moe.moe_expert_bias = true;
   moe.moe_router_bias = true;
   model.moe = moe;
+  model.activation_func_clamp_value = config.optional_number("swiglu_limit", 7.0, {0.0, 1e9});
 }
 
 }  // namespace meshwright::interop::huggingface

@@ -54,7 +54,33 @@ std::string expert_layers(const Model& model) {
   return "[" + pattern + "]";
 }
 
-void add_experts(Arguments& arguments, const Model& model) {
+void add_dispatcher(Arguments& arguments, const Layout& l) {
+  arguments.set("--moe-token-dispatcher-type", name_of(l.moe_token_dispatcher_type));
+  arguments.set_if(l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex,
+                   "--moe-flex-dispatcher-backend", name_of(l.moe_flex_dispatcher_backend));
+  arguments.flag_if(l.overlap_moe_expert_parallel_comm, "--overlap-moe-expert-parallel-comm");
+  arguments.flag_if(l.delay_wgrad_compute, "--delay-wgrad-compute");
+  arguments.flag_if(l.moe_shared_expert_overlap, "--moe-shared-expert-overlap");
+}
+
+std::string graph_modules(CudaGraphModules modules) {
+  std::string words(name_of(modules));
+  std::replace(words.begin(), words.end(), '+', ' ');
+  return words;
+}
+
+// Graphs of parts of a layer hold none that runs again whole.
+void add_graphs(Arguments& arguments, const Layout& l) {
+  const bool whole_layers = l.recompute_granularity == RecomputeGranularity::full &&
+                            l.cuda_graph_impl != CudaGraphImpl::full_iteration;
+  if (l.cuda_graph_impl == CudaGraphImpl::none || whole_layers) return;
+  arguments.flag("--te-rng-tracker");
+  arguments.set("--cuda-graph-impl", name_of(l.cuda_graph_impl));
+  arguments.set_if(l.cuda_graph_impl != CudaGraphImpl::full_iteration, "--cuda-graph-modules",
+                   graph_modules(l.cuda_graph_modules));
+}
+
+void add_experts(Arguments& arguments, const Model& model, const Layout& layout) {
   const MixtureOfExperts& moe = *model.moe;
   arguments.set("--num-experts", moe.num_moe_experts);
   arguments.set("--moe-ffn-hidden-size", moe.moe_ffn_hidden_size);
@@ -64,7 +90,11 @@ void add_experts(Arguments& arguments, const Model& model) {
                    moe.moe_shared_expert_intermediate_size);
   arguments.set_if(moe.num_first_dense_layers > 0 || moe.moe_layer_interval > 1, "--moe-layer-freq",
                    fmt::format("\"{}\"", expert_layers(model)));
-  arguments.set("--moe-token-dispatcher-type", "alltoall");
+  arguments.set_if(moe.moe_router_num_groups > 0, "--moe-router-num-groups",
+                   moe.moe_router_num_groups);
+  arguments.set_if(moe.moe_router_num_groups > 0, "--moe-router-group-topk",
+                   moe.moe_router_group_topk);
+  add_dispatcher(arguments, layout);
   arguments.flag("--moe-grouped-gemm");
   arguments.set_if(moe.moe_expert_capacity_factor > 0.0, "--moe-expert-capacity-factor",
                    moe.moe_expert_capacity_factor);
@@ -103,7 +133,7 @@ std::string model_arguments(const Training& t) {
   a.set_if(m.position_embedding == PositionEmbedding::none, "--position-embedding-type", "none");
   a.set("--make-vocab-size-divisible-by", t.job.make_vocab_size_divisible_by);
   if (m.mla) add_latent_attention(a, *m.mla);
-  if (m.moe) add_experts(a, m);
+  if (m.moe) add_experts(a, m, t.layout);
   a.set_if(m.mtp_num_layers > 0, "--mtp-num-layers", m.mtp_num_layers);
   return a.text("MODEL_ARGS");
 }
@@ -204,6 +234,7 @@ std::string parallel_arguments(const Training& t) {
     a.set("--expert-tensor-parallel-size", expert_tensor_size(l));
   }
   add_sharding(a, l);
+  if (t.model.moe) add_graphs(a, l);
   add_recompute(a, l);
   return a.text("MODEL_PARALLEL_ARGS");
 }

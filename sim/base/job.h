@@ -70,6 +70,9 @@ struct Job {
   bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
   std::optional<Fp8Recipe> fp8_recipe;  // for rules and launch files; its casts cost as delayed's
   bool causal = true;                   // fused kernels skip the masked half
+  // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
+  // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
+  double moe_load_imbalance = 1.01;
   int make_vocab_size_divisible_by = 128;
   std::optional<double> train_tokens;
 

@@ -140,6 +140,24 @@ struct FrameworkLimits {
   bool operator==(const FrameworkLimits&) const = default;
 };
 
+// How layers with experts run.
+struct ExpertFacts {
+  // Kernels that the host launches, where they were counted (0: one an operator): so many for each
+  // operator outside the experts, and beside these for the router's choice and its loss, and for
+  // dispatching and combining, each direction. Experts: their operators, `launches_each` for each
+  // expert of a rank (Transformer Engine's GroupedLinear: one cuBLASLt GEMM an expert).
+  double launches_per_operator = 0.0;
+  double router_launches = 0.0, dispatch_launches = 0.0;
+  bool launches_each = false;
+  // The host waits for the counts of tokens before it submits the experts' kernels: nothing is
+  // queued meanwhile, so that their launches add to the device's time.
+  bool waits_for_counts = false;
+  // Products of one expert after the other on a few streams over the device's batched ones.
+  double gemm_time_factor = 1.0;
+  double kernel_time_factor = 1.0;  // of memory-bound kernels between them
+  bool operator==(const ExpertFacts&) const = default;
+};
+
 struct Framework {
   std::string name;                 // of its file: "megatron-core-2026"; empty: unknown software
   std::string title;                // "Megatron Core with Transformer Engine, 2026"
@@ -155,6 +173,7 @@ struct Framework {
   PipelineFacts pipeline;
   KernelFacts kernels;
   MemoryFacts memory;
+  ExpertFacts experts;
   double relative_spread = 0.0;  // what remains after the fit, as one standard deviation of a step
   FrameworkDefaults defaults;
   FrameworkLimits limits;

@@ -107,6 +107,23 @@ MemoryFacts read_memory(ObjectReader& reader) {
   return facts;
 }
 
+ExpertFacts read_experts(ObjectReader& reader) {
+  ExpertFacts facts;
+  if (!reader.has("experts")) return facts;
+  ObjectReader inside = reader.required_object("experts");
+  constexpr NumberRange kLaunches{0.0, 1e4};
+  constexpr NumberRange kFactor{0.1, 10.0};
+  facts.launches_per_operator = inside.optional_number("launches_per_operator", 0.0, kLaunches);
+  facts.router_launches = inside.optional_number("router_launches", 0.0, kLaunches);
+  facts.dispatch_launches = inside.optional_number("dispatch_launches", 0.0, kLaunches);
+  facts.launches_each = inside.optional_bool("launches_each", false);
+  facts.waits_for_counts = inside.optional_bool("waits_for_counts", false);
+  facts.gemm_time_factor = inside.optional_number("gemm_time_factor", 1.0, kFactor);
+  facts.kernel_time_factor = inside.optional_number("kernel_time_factor", 1.0, kFactor);
+  inside.finish();
+  return facts;
+}
+
 Json write_data_parallel(const DataParallelFacts& facts) {
   return {{"rails_per_collective", facts.rails_per_collective},
           {"gather_copies", facts.copies.gather},
@@ -152,6 +169,16 @@ Json write_limits(const FrameworkLimits& limits) {
     if (limits.lacks(what)) j[std::string(key)] = limits.reason(what);
   }
   return j;
+}
+
+Json write_experts(const ExpertFacts& facts) {
+  return {{"launches_per_operator", facts.launches_per_operator},
+          {"router_launches", facts.router_launches},
+          {"dispatch_launches", facts.dispatch_launches},
+          {"launches_each", facts.launches_each},
+          {"waits_for_counts", facts.waits_for_counts},
+          {"gemm_time_factor", facts.gemm_time_factor},
+          {"kernel_time_factor", facts.kernel_time_factor}};
 }
 
 FrameworkFit read_fit(ObjectReader& reader) {
@@ -204,6 +231,7 @@ Framework framework_from_json(const nlohmann::json& json, const std::string& fil
   f.pipeline = read_pipeline(reader);
   f.kernels = read_kernels(reader);
   f.memory = read_memory(reader);
+  f.experts = read_experts(reader);
   f.fit = read_fit(reader);
   reader.finish();
   return f;
@@ -230,6 +258,7 @@ Json to_json(const Framework& f) {
   if (!(f.pipeline == plain.pipeline)) j["pipeline"] = write_pipeline(f.pipeline);
   if (!(f.kernels == plain.kernels)) j["kernels"] = write_kernels(f.kernels);
   if (!(f.memory == plain.memory)) j["memory"] = write_memory(f.memory);
+  if (!(f.experts == plain.experts)) j["experts"] = write_experts(f.experts);
   if (!f.fit.sets.empty()) j["fit"] = write_fit(f.fit);
   return j;
 }

@@ -41,6 +41,8 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(
       "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
+  job.moe_load_imbalance =
+      reader.optional_number("moe_load_imbalance", job.moe_load_imbalance, {1.0, 1000.0});
   job.train_tokens = reader.stated_number("train_tokens");
   reader.finish({"source"});
   return job;
@@ -64,6 +66,7 @@ Json to_json(const Job& job) {
   json["fp8_param_gather"] = job.fp8_param_gather;
   if (job.fp8_recipe) json["fp8_recipe"] = name_of(*job.fp8_recipe);
   json["causal"] = job.causal;
+  json["moe_load_imbalance"] = job.moe_load_imbalance;
   json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
   json["train_tokens"] = job.train_tokens.value_or(0.0);
   return json;

@@ -30,6 +30,21 @@ std::string stem_of(std::string_view file) {
   return std::string(file.substr(0, file.find_last_of('.')));
 }
 
+// Groups are equal, and those that a token may choose from hold all of its experts.
+void check_groups(ObjectReader& reader, const MixtureOfExperts& moe) {
+  const int groups = moe.moe_router_num_groups, chosen = moe.moe_router_group_topk;
+  if (groups == 0) return;
+  if (moe.num_moe_experts % groups != 0) {
+    reader.fail("moe_router_num_groups",
+                fmt::format("must divide num_moe_experts {}, is {}", moe.num_moe_experts, groups));
+  }
+  if (chosen == 0 || chosen * (moe.num_moe_experts / groups) < moe.moe_router_topk) {
+    reader.fail("moe_router_group_topk",
+                fmt::format("must leave moe_router_topk {} experts to choose, is {}",
+                            moe.moe_router_topk, chosen));
+  }
+}
+
 MixtureOfExperts read_moe(ObjectReader reader, const Model& model) {
   MixtureOfExperts moe;
   moe.num_moe_experts = reader.required_int("num_moe_experts", kSize);
@@ -44,6 +59,11 @@ MixtureOfExperts read_moe(ObjectReader reader, const Model& model) {
   moe.moe_expert_capacity_factor = reader.optional_number("moe_expert_capacity_factor", 0.0);
   moe.moe_expert_bias = reader.optional_bool("moe_expert_bias", false);
   moe.moe_router_bias = reader.optional_bool("moe_router_bias", false);
+  moe.moe_router_num_groups =
+      reader.optional_int("moe_router_num_groups", 0, {0, moe.num_moe_experts});
+  moe.moe_router_group_topk =
+      reader.optional_int("moe_router_group_topk", 0, {0, moe.moe_router_num_groups});
+  check_groups(reader, moe);
   reader.finish();
   return moe;
 }
@@ -113,6 +133,8 @@ void read_switches(ObjectReader& reader, Model& model) {
   read("parallel_attention_mlp", model.parallel_attention_mlp);
   read("parallel_shared_layer_norm", model.parallel_shared_layer_norm);
   read("attention_sinks", model.attention_sinks);
+  model.activation_func_clamp_value =
+      reader.optional_number("activation_func_clamp_value", 0.0, {0.0, 1e9});
 }
 
 Json moe_json(const MixtureOfExperts& moe) {
@@ -126,6 +148,8 @@ Json moe_json(const MixtureOfExperts& moe) {
   json["moe_expert_capacity_factor"] = moe.moe_expert_capacity_factor;
   json["moe_expert_bias"] = moe.moe_expert_bias;
   json["moe_router_bias"] = moe.moe_router_bias;
+  json["moe_router_num_groups"] = moe.moe_router_num_groups;
+  json["moe_router_group_topk"] = moe.moe_router_group_topk;
   return json;
 }
 
@@ -188,6 +212,7 @@ Json to_json(const Model& model) {
   json["parallel_attention_mlp"] = model.parallel_attention_mlp;
   json["parallel_shared_layer_norm"] = model.parallel_shared_layer_norm;
   json["attention_sinks"] = model.attention_sinks;
+  json["activation_func_clamp_value"] = model.activation_func_clamp_value;
   json["tied_embeddings"] = model.tied_embeddings;
   json["sliding_window"] = model.sliding_window;
   json["sliding_window_interval"] = model.sliding_window_interval;

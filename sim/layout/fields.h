@@ -159,6 +159,7 @@ using L = Layout;
 constexpr FieldValues<int> kOrNone{.low = 0};
 constexpr bool splits_tensors(const L& l) { return l.tensor_parallel_size > 1; }
 constexpr bool has_stages(const L& l) { return l.pipeline_parallel_size > 1; }
+constexpr bool sends_tokens(const L& l) { return l.expert_parallel_size > 1; }
 constexpr bool reduces_gradients(const L& l) { return gradient_group_size(l) > 1; }
 constexpr bool gathers_early(const L& l) { return l.overlap_grad_reduce && l.zero_stage > 0; }
 
@@ -341,6 +342,48 @@ inline constexpr std::tuple kRows{
               {schedule.overlaps_sends}, 1, has_stages(l) && schedule.may_overlap_sends};
         })
         .shared_by_most(),
+    field(&L::moe_token_dispatcher_type, "moe_token_dispatcher_type", "dispatcher")
+        .among({kMoeTokenDispatcherTypeNames})
+        .read(units)
+        .axis(SearchLevel::stage, "--moe-dispatcher",
+              "allgather, alltoall, flex; default: the framework's, or alltoall")
+        .searched_as([](const L& l) {
+          return Unasked<MoeTokenDispatcherType>{{l.moe_token_dispatcher_type}, 1, sends_tokens(l)};
+        })
+        .shared_by_most(),
+    field(&L::moe_flex_dispatcher_backend, "moe_flex_dispatcher_backend", "backend")
+        .among({kMoeFlexDispatcherBackendNames})
+        .read(units)
+        .axis(SearchLevel::stage, "--moe-flex-backend",
+              "deepep, hybridep, ncclep; default: the framework's, or deepep")
+        .searched_as([](const L& l) {
+          return Unasked<MoeFlexDispatcherBackend>{
+              {l.moe_flex_dispatcher_backend},
+              1,
+              sends_tokens(l) && l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex};
+        })
+        .shared_by_most(),
+    field(&L::overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm", "ep_overlap")
+        .read(units)
+        .axis(SearchLevel::stage, "--ep-overlap",
+              "One micro-batch's tokens travel while another one is computed: true, false; "
+              "default: false")
+        .searched_as([](const L& l) {
+          const bool pairs = sends_tokens(l) && traits(l.schedule).pairs_passes;
+          return Unasked<bool>{{l.overlap_moe_expert_parallel_comm || pairs}, 1, sends_tokens(l)};
+        })
+        .implied_by([](const L& l) { return sends_tokens(l) && traits(l.schedule).pairs_passes; }),
+    field(&L::delay_wgrad_compute, "delay_wgrad_compute").read(units),
+    field(&L::moe_shared_expert_overlap, "moe_shared_expert_overlap").read(units),
+    field(&L::cuda_graph_impl, "cuda_graph_impl", "graphs")
+        .among({kCudaGraphImplNames})
+        .read(units, unit_bytes)
+        .axis(SearchLevel::stage, "--cuda-graphs",
+              "none, local, transformer_engine, full_iteration; default: none")
+        .searched_as([](const L& l) {
+          return Unasked<CudaGraphImpl>{{l.cuda_graph_impl}, 1, true};
+        }),
+    field(&L::cuda_graph_modules, "cuda_graph_modules").among({kCudaGraphModulesNames}).read(units),
     field(&L::optimizer_offload, "optimizer_offload")
         .read(data)
         .axis(SearchLevel::data, "--optimizer-offload", "true, false; default: false"),

@@ -103,6 +103,54 @@ inline constexpr std::array kFsdpUnitNames{
     EnumName{FsdpUnit::module, "module"}, EnumName{FsdpUnit::whole, "whole"}};
 constexpr std::string_view name_of(FsdpUnit v) { return name_in(kFsdpUnitNames, v); }
 
+// Who carries tokens to their experts (Megatron-LM --moe-token-dispatcher-type): every rank gathers
+// all tokens; each copy of a token goes to its expert's rank; or one copy goes to every NVLink
+// domain with experts of the token, and is handed on inside it.
+enum class MoeTokenDispatcherType { allgather, alltoall, flex };
+inline constexpr std::array kMoeTokenDispatcherTypeNames{
+    EnumName{MoeTokenDispatcherType::allgather, "allgather"},
+    EnumName{MoeTokenDispatcherType::alltoall, "alltoall"},
+    EnumName{MoeTokenDispatcherType::flex, "flex"}};
+constexpr std::string_view name_of(MoeTokenDispatcherType v) {
+  return name_in(kMoeTokenDispatcherTypeNames, v);
+}
+
+// Which library does it for flex (--moe-flex-dispatcher-backend).
+enum class MoeFlexDispatcherBackend { deepep, hybridep, ncclep };
+inline constexpr std::array kMoeFlexDispatcherBackendNames{
+    EnumName{MoeFlexDispatcherBackend::deepep, "deepep"},
+    EnumName{MoeFlexDispatcherBackend::hybridep, "hybridep"},
+    EnumName{MoeFlexDispatcherBackend::ncclep, "ncclep"}};
+constexpr std::string_view name_of(MoeFlexDispatcherBackend v) {
+  return name_in(kMoeFlexDispatcherBackendNames, v);
+}
+
+// What the host submits as one graph instead of kernel by kernel (--cuda-graph-impl).
+enum class CudaGraphImpl { none, local, transformer_engine, full_iteration };
+inline constexpr std::array kCudaGraphImplNames{
+    EnumName{CudaGraphImpl::none, "none"}, EnumName{CudaGraphImpl::local, "local"},
+    EnumName{CudaGraphImpl::transformer_engine, "transformer_engine"},
+    EnumName{CudaGraphImpl::full_iteration, "full_iteration"}};
+constexpr std::string_view name_of(CudaGraphImpl v) { return name_in(kCudaGraphImplNames, v); }
+
+// The parts of a layer that graphs hold (--cuda-graph-modules), of local and transformer_engine:
+// those sets that a layer with experts can have whose tokens none is dropped of.
+enum class CudaGraphModules {
+  attn,
+  moe_router,
+  moe_router_preprocess,
+  attn_moe_router,
+  attn_moe_router_preprocess
+};
+inline constexpr std::array kCudaGraphModulesNames{
+    EnumName{CudaGraphModules::attn, "attn"}, EnumName{CudaGraphModules::moe_router, "moe_router"},
+    EnumName{CudaGraphModules::moe_router_preprocess, "moe_router+moe_preprocess"},
+    EnumName{CudaGraphModules::attn_moe_router, "attn+moe_router"},
+    EnumName{CudaGraphModules::attn_moe_router_preprocess, "attn+moe_router+moe_preprocess"}};
+constexpr std::string_view name_of(CudaGraphModules v) {
+  return name_in(kCudaGraphModulesNames, v);
+}
+
 enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };
 inline constexpr std::array kAxisNames{EnumName{Axis::tensor, "tp"}, EnumName{Axis::context, "cp"},
                                        EnumName{Axis::expert, "ep"}, EnumName{Axis::data, "dp"},
@@ -155,6 +203,16 @@ struct Layout {
   bool overlap_param_gather = false;
   bool tp_comm_overlap = false;
   bool overlap_p2p_comm = false;
+
+  MoeTokenDispatcherType moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+  MoeFlexDispatcherBackend moe_flex_dispatcher_backend = MoeFlexDispatcherBackend::deepep;
+  // One micro-batch's tokens travel while another one is computed.
+  bool overlap_moe_expert_parallel_comm = false;
+  bool delay_wgrad_compute = false;        // weight gradients of experts fill in, too
+  bool moe_shared_expert_overlap = false;  // the shared expert runs while tokens travel
+
+  CudaGraphImpl cuda_graph_impl = CudaGraphImpl::none;
+  CudaGraphModules cuda_graph_modules = CudaGraphModules::attn_moe_router_preprocess;
 
   bool optimizer_offload = false;     // optimizer states and step on the host
   int cpu_offloading_num_layers = 0;  // layers a stage whose activations go to the host
@@ -226,6 +284,22 @@ constexpr bool fsdp_below_pipeline(const Layout& l) {
 // Whether its gradients are reduced once a step, not after each micro-batch.
 constexpr bool fsdp_reduces_once(const Layout& l) {
   return uses_fsdp(l) && (l.pipeline_parallel_size > 1 || l.defer_grad_reduce);
+}
+// Whether graphs hold a part of the layers; the whole step holds all.
+constexpr bool captures_attention(const Layout& l) {
+  if (l.cuda_graph_impl == CudaGraphImpl::none) return false;
+  return l.cuda_graph_impl == CudaGraphImpl::full_iteration ||
+         l.cuda_graph_modules == CudaGraphModules::attn ||
+         l.cuda_graph_modules == CudaGraphModules::attn_moe_router ||
+         l.cuda_graph_modules == CudaGraphModules::attn_moe_router_preprocess;
+}
+constexpr bool captures_router(const Layout& l) {
+  if (l.cuda_graph_impl == CudaGraphImpl::none) return false;
+  return l.cuda_graph_impl == CudaGraphImpl::full_iteration ||
+         l.cuda_graph_modules != CudaGraphModules::attn;
+}
+constexpr bool captures_experts(const Layout& l) {
+  return l.cuda_graph_impl == CudaGraphImpl::full_iteration;
 }
 // Ranks that share one copy of ZeRO-sharded state.
 constexpr int zero_shard_group_size(const Layout& l) {

@@ -43,6 +43,10 @@ struct MixtureOfExperts {
   double moe_expert_capacity_factor = 0.0;      // 0: dropless
   bool moe_expert_bias = false;                 // biases in the experts' linears (gpt-oss)
   bool moe_router_bias = false;                 // one number an expert, trained or balanced
+  // A token's experts lie in so many of the groups that experts are dealt into (DeepSeek-V2 and V3,
+  // Megatron-LM group_limited_topk); 0: anywhere.
+  int moe_router_num_groups = 0;
+  int moe_router_group_topk = 0;
   bool operator==(const MixtureOfExperts&) const = default;
 };
 
@@ -78,8 +82,9 @@ struct Model {
   bool parallel_attention_mlp = false;      // both read the layer's input (NeoX, Falcon)
   bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
   bool attention_sinks = false;             // one learned logit a head (gpt-oss)
-  bool tied_embeddings = true;              // the head uses the embedding's matrix
-  int sliding_window = 0;                   // 0: every layer attends to all positions
+  double activation_func_clamp_value = 0.0;  // the gate is clamped before it is activated; 0: not
+  bool tied_embeddings = true;               // the head uses the embedding's matrix
+  int sliding_window = 0;                    // 0: every layer attends to all positions
   int sliding_window_interval = 1;  // of n layers, n-1 use the window and one is full; 1: all do
   int mtp_num_layers = 0;           // multi-token-prediction layers (DeepSeek-V3)
 

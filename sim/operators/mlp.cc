@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/model/routing.h"
 #include "sim/operators/builders.h"
 
 namespace meshwright {
@@ -31,6 +32,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
     const auto count = static_cast<double>(experts);
     op.batch = experts;
     op.of_expert = names.linears == Module::experts;
+    op.launches = experts;
     op.forward_flops *= count;
     op.backward_flops *= count;
     op.forward_bytes *= count;
@@ -38,6 +40,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
     return op;
   };
   const double hidden = static_cast<double>(experts * rows) * static_cast<double>(width);
+  const auto first = static_cast<std::ptrdiff_t>(ops.size());
   const Operator fc1 = grouped(
       gemm_operator(names.fc1, names.linears, rows, width * inputs, model.hidden_size, shape));
   append_linear(ops, names.quantize_fc1, fc1, names.feed, shape);
@@ -55,6 +58,84 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   append_linear(ops, names.quantize_fc2, fc2, Feed::other, shape);
   Operator& before = ops[ops.size() - 2];
   if (before.kernel == kernel::kQuantize) before.module = names.between;
+  if (names.linears != Module::experts) return;
+  // Each expert's rows are cast by a kernel of their own.
+  for (auto op = ops.begin() + first; op != ops.end(); ++op) {
+    op->of_expert = true;
+    if (op->kernel == kernel::kQuantize) op->launches = experts;
+  }
+}
+
+// What a layer's experts are given on one rank.
+struct ExpertLoad {
+  std::int64_t experts = 1;  // of this rank
+  double tokens = 0;         // that the rank routes
+  double copies = 0;         // of them, one for each of a token's experts
+};
+
+Operator of_experts(std::string_view name, Module module, std::string_view kernel, double elements,
+                    double forward_touches, double backward_touches, const RankShape& shape) {
+  Operator op =
+      memory_operator(name, module, kernel, elements, forward_touches, backward_touches, shape);
+  op.of_expert = true;
+  return op;
+}
+
+// Rows of width h read and written to put tokens into their experts' order, or back, by what
+// brought them (Megatron-LM moe/token_dispatcher.py): alltoall permutes what it sends, and sorts
+// what it receives by local expert, and in fp8 pads it; DeepEP delivers a row a token and rank;
+// HybridEP and NCCL EP permute as they copy out of their buffers.
+double permuted_rows(const ExpertLoad& load, const Model& model, const Layout& layout,
+                     const RankShape& shape) {
+  const double permute = load.tokens + load.copies;
+  const int ranks = layout.expert_parallel_size;
+  if (ranks == 1) return permute;
+  switch (layout.moe_token_dispatcher_type) {
+    case MoeTokenDispatcherType::allgather:
+      return 2.0 * load.copies;
+    case MoeTokenDispatcherType::alltoall: {
+      const double sorted = load.experts > 1 ? 2.0 * load.copies : 0.0;
+      const double padded = shape.operand < shape.width ? 2.0 * load.copies : 0.0;
+      return permute + sorted + padded;
+    }
+    case MoeTokenDispatcherType::flex:
+      break;
+  }
+  if (layout.moe_flex_dispatcher_backend != MoeFlexDispatcherBackend::deepep) return 0.0;
+  return load.tokens * places_of_token(routing_of(*model.moe), ranks) + load.copies;
+}
+
+// Megatron-LM clamps gate and linear part by kernels of their own: two clamps and their
+// concatenation, of f and 2f columns; backward a mask each and the two halves put together
+// (fusions/fused_bias_geglu.py). Elements of one half, touched so often.
+void append_clamp(Operators& ops, double hidden, const RankShape& shape) {
+  ops.push_back(
+      of_experts("experts.clamp", Module::expert_activation, kernel::kAdd, hidden, 8, 10, shape));
+  ops.back().launches = 3;
+  ops.back().saved = bytes(2.0 * hidden * shape.width);  // the clamped halves, beside fc1's output
+}
+
+// The second bias is added expert by expert, times the fp32 probabilities (moe/experts.py,
+// _apply_bias): product, sum, concatenation and cast move 24 bytes and two stored numbers; backward
+// the cast, the sum's and the product's gradients and their sums, and the slices put together 32
+// and four.
+void append_bias(Operators& ops, const ExpertLoad& load, double outputs, const RankShape& shape) {
+  Operator op = of_experts("experts.bias", Module::experts, kernel::kAdd, outputs, 2, 4, shape);
+  op.forward_bytes += bytes(24.0 * outputs);
+  op.backward_bytes += bytes(32.0 * outputs);
+  op.launches = 2 * load.experts + 2;
+  ops.push_back(op);
+}
+
+// A graph of the whole step holds no tensors of varying size: what is kept is copied to pages, and
+// back (--moe-paged-stash).
+void append_stash(Operators& ops, const ExpertLoad& load, const Model& model, double width,
+                  const RankShape& shape) {
+  const int inputs = is_gated(model.activation) ? 2 : 1;
+  const double kept =
+      model.hidden_size * shape.operand + width * inputs * shape.width + width * shape.operand;
+  ops.push_back(of_experts("experts.stash", Module::experts, kernel::kAdd,
+                           load.copies * kept / shape.width, 2, 2, shape));
 }
 
 }  // namespace
@@ -89,15 +170,28 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   ops.push_back(gemm_operator("router", Module::router, tokens, moe.num_moe_experts,
                               model.hidden_size, shape));
   ops.back().saved = bytes(static_cast<double>(tokens) * moe.num_moe_experts * 4.0);  // fp32 scores
+  const ExpertLoad load{experts, static_cast<double>(tokens), copies};
   const double moved = copies * model.hidden_size;
+  const double permuted = permuted_rows(load, model, layout, shape) * model.hidden_size;
   ops.push_back(
-      memory_operator("experts.permute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
+      of_experts("experts.permute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
   ops.back().saved = bytes(moved * shape.operand);  // the dispatched tokens, fc1's input
-  append_mlp(ops, model, experts, rows_per_expert, moe.moe_ffn_hidden_size / expert_tensor, shape,
+  const std::int64_t width = moe.moe_ffn_hidden_size / expert_tensor;
+  // A graph of the whole step has Transformer Engine's fused experts
+  // (--use-transformer-engine-op-fuser): clamp and biases are their GEMMs' epilogues.
+  const bool fused = captures_experts(layout);
+  if (model.activation_func_clamp_value > 0 && is_gated(model.activation) && !fused) {
+    append_clamp(ops, copies * static_cast<double>(width), shape);
+  }
+  append_mlp(ops, model, experts, rows_per_expert, width, shape,
              {"experts.fc1", "experts.activation", "experts.fc2", "experts.quantize_fc1",
               "experts.quantize_fc2", Module::experts, Module::expert_activation});
+  if (moe.moe_expert_bias && !fused) append_bias(ops, load, moved, shape);
+  if (fused && moe.moe_expert_capacity_factor == 0.0) {
+    append_stash(ops, load, model, static_cast<double>(width), shape);
+  }
   ops.push_back(
-      memory_operator("experts.unpermute", Module::router, kernel::kTranspose, moved, 2, 2, shape));
+      of_experts("experts.unpermute", Module::router, kernel::kTranspose, permuted, 1, 1, shape));
   if (moe.moe_shared_expert_intermediate_size > 0) {
     append_dense_mlp(ops, model, moe.moe_shared_expert_intermediate_size, shape, true);
   }

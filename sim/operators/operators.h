@@ -69,7 +69,9 @@ struct Operator {
   // positions, n = key positions, k = head width (qk + v)/2.
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool has_weight = false;  // gemm against a parameter: backward has a separate weight gradient
-  bool of_expert = false;   // that parameter belongs to experts: one product each
+  bool of_expert = false;   // works on tokens of experts; its parameter is theirs, a product each
+  // Kernels that the host launches forward; backward as many, a GEMM twice.
+  std::int64_t launches = 1;
 
   std::string_view kernel;  // memory_bound: the key into Device::kernels
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/rules/rule_row.h"
+#include "sim/schedule/traits.h"
 
 namespace meshwright {
 
@@ -98,6 +99,119 @@ inline constexpr RuleRow kExpertRules[]{
            return fmt::format(
                "sequence_parallel is off with tensor_parallel_size {} and a model with experts",
                in.layout.tensor_parallel_size);
+         }},
+    {.name = "token_overlap_needs_sent_tokens",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       if (!l.overlap_moe_expert_parallel_comm) return std::nullopt;
+       if (l.moe_token_dispatcher_type == MoeTokenDispatcherType::allgather) return missed(1, 0);
+       return must_be_at_least(l.expert_parallel_size, 2);
+     },
+     .requirement = "overlap_moe_expert_parallel_comm needs expert_parallel_size > 1 and the "
+                    "alltoall or flex dispatcher.",
+     .reason = "It hides what tokens wait for on their way to other ranks (Megatron-LM "
+               "transformer_config.py).",
+     .remedy = "Turn overlap_moe_expert_parallel_comm off.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format(
+               "overlap_moe_expert_parallel_comm is on with expert_parallel_size {} and "
+               "moe_token_dispatcher_type {}",
+               in.layout.expert_parallel_size, name_of(in.layout.moe_token_dispatcher_type));
+         }},
+    {.name = "token_overlap_needs_virtual_stages",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool pairs = l.pipeline_parallel_size == 1 || traits(l.schedule).pairs_passes;
+       if (!l.overlap_moe_expert_parallel_comm || pairs) return std::nullopt;
+       return must_be_at_least(l.virtual_pipeline_parallel_size, 2);
+     },
+     .requirement = "overlap_moe_expert_parallel_comm with a pipeline needs virtual stages, or "
+                    "DualPipe.",
+     .reason = "Forward and backward of two micro-batches meet on a stage where chunks are "
+               "interleaved (Megatron-LM transformer_config.py).",
+     .remedy = "Set virtual_pipeline_parallel_size to 2 or more.",
+     .sentence =
+         [](const RuleInput& in, const Missed& m) {
+           return fmt::format(
+               "overlap_moe_expert_parallel_comm is on with pipeline_parallel_size {} and "
+               "virtual_pipeline_parallel_size {}",
+               in.layout.pipeline_parallel_size, whole(m.available));
+         }},
+    {.name = "token_overlap_forbids_recomputed_experts",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       if (!l.overlap_moe_expert_parallel_comm) return std::nullopt;
+       const bool modules = recomputes_module(l, kRecomputeMoe);
+       const bool full = l.recompute_granularity == RecomputeGranularity::full;
+       return full || modules ? missed(0, 1) : CheckResult{};
+     },
+     .requirement = "overlap_moe_expert_parallel_comm forbids full recompute and recompute of "
+                    "layers with experts.",
+     .reason = "Tokens would be sent again in backward (Megatron-LM transformer_config.py).",
+     .remedy = "Recompute other modules, or turn overlap_moe_expert_parallel_comm off.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("overlap_moe_expert_parallel_comm is on with {} recompute",
+                              name_of(in.layout.recompute_granularity));
+         }},
+    {.name = "token_overlap_forbids_shared_expert_overlap",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool both = l.overlap_moe_expert_parallel_comm && l.moe_shared_expert_overlap;
+       return both ? missed(0, 1) : CheckResult{};
+     },
+     .requirement = "overlap_moe_expert_parallel_comm and moe_shared_expert_overlap exclude each "
+                    "other.",
+     .reason = "Both fill the time in which tokens travel (Megatron-LM transformer_config.py).",
+     .remedy = "Turn one of them off.",
+     .sentence =
+         [](const RuleInput&, const Missed&) {
+           return std::string(
+               "overlap_moe_expert_parallel_comm and moe_shared_expert_overlap are both on");
+         }},
+    {.name = "delay_wgrad_compute_needs_token_overlap",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool alone = l.delay_wgrad_compute && !l.overlap_moe_expert_parallel_comm;
+       return alone ? missed(1, 0) : CheckResult{};
+     },
+     .requirement = "delay_wgrad_compute needs overlap_moe_expert_parallel_comm.",
+     .reason = "Weight gradients fill the time in which another micro-batch's tokens travel "
+               "(Megatron-LM transformer_config.py).",
+     .remedy = "Turn overlap_moe_expert_parallel_comm on, or delay_wgrad_compute off.",
+     .sentence =
+         [](const RuleInput&, const Missed&) {
+           return std::string("delay_wgrad_compute is on without overlap_moe_expert_parallel_comm");
+         }},
+    {.name = "whole_step_graph_needs_fixed_sizes",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool varies = in.model.moe && in.model.moe->moe_expert_capacity_factor == 0.0 &&
+                           l.expert_parallel_size > 1;
+       if (l.cuda_graph_impl != CudaGraphImpl::full_iteration || !varies) return std::nullopt;
+       const bool fixed = l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex &&
+                          l.moe_flex_dispatcher_backend != MoeFlexDispatcherBackend::deepep;
+       return fixed ? CheckResult{} : missed(1, 0);
+     },
+     .requirement = "cuda_graph_impl full_iteration with experts that drop nothing needs the flex "
+                    "dispatcher with hybridep or ncclep.",
+     .reason = "A graph cannot wait for the counts of tokens; these two fill buffers of a fixed "
+               "size (Megatron-LM moe_expert_rank_capacity_factor).",
+     .remedy = "Use hybridep, or graphs of transformer_engine.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format(
+               "cuda_graph_impl is full_iteration with moe_token_dispatcher_type {} and "
+               "moe_flex_dispatcher_backend {}",
+               name_of(in.layout.moe_token_dispatcher_type),
+               name_of(in.layout.moe_flex_dispatcher_backend));
          }},
 };
 

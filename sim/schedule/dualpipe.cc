@@ -38,6 +38,7 @@ extern constinit const ScheduleTraits dualpipe_traits{
     .fewest_micro_batches = {.per_stage = 2, .more = 0},
     .micro_batches_multiple_of = 2,
     .splits_backward = true,
+    .pairs_passes = true,
     .fullest_at_an_end = false,
     .program = program,
     .bubble = bubble,

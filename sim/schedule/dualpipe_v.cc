@@ -44,6 +44,7 @@ extern constinit const ScheduleTraits dualpipe_v_traits{
     .fewest_stages = 2,
     .fewest_micro_batches = {.per_stage = 2, .more = 0},
     .splits_backward = true,
+    .pairs_passes = true,
     .fullest_at_an_end = false,
     .program = program,
     .bubble = bubble,

@@ -39,7 +39,10 @@ struct ScheduleTraits {
   bool groups_of_stages = false;
 
   bool splits_backward = false;  // into input and weight gradient
-  bool overlaps_sends = false;   // as Megatron-LM does by default (overlap_p2p_comm)
+  // Forward of one micro-batch runs beside backward of another, so that tokens on their way to
+  // experts hide (DualPipe).
+  bool pairs_passes = false;
+  bool overlaps_sends = false;  // as Megatron-LM does by default (overlap_p2p_comm)
   bool may_overlap_sends = true;
   bool searched_by_default = false;
   bool holds_all_micro_batches = false;  // else the held ones depend on the stages alone

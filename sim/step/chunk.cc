@@ -26,9 +26,15 @@ bool rings_attention(const Layout& layout) {
 // What the framework, long steps and waiting for the slowest device make of a kernel's time.
 double time_factor(const Operator& op, const Layout& layout, const Cluster& cluster) {
   const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
-  if (op.kind == OperatorKind::memory_bound) return cluster.kernel_time_factor() * slowest;
+  if (op.kind == OperatorKind::memory_bound) {
+    const bool of_expert_rows =
+        op.of_expert && (op.kernel == kernel::kActivation || op.kernel == kernel::kQuantize);
+    return cluster.kernel_time_factor() * slowest *
+           (of_expert_rows ? cluster.framework.experts.kernel_time_factor : 1.0);
+  }
   const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
-  const double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
+  double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
+  if (op.of_expert) factor *= cluster.framework.experts.gemm_time_factor;
   return factor * slowest * cluster.gemm_time_factor() / cluster.device.sustained_clock_fraction;
 }
 
@@ -43,8 +49,13 @@ struct UnitScope {
 struct OperatorCost {
   Cost forward, input, weight;
 };
+// The rank whose experts get most tokens is the one that all wait for.
+double fullest_rank(const Operator& op, const UnitScope& unit) {
+  return op.of_expert ? unit.job.moe_load_imbalance : 1.0;
+}
+
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
-  const double factor = time_factor(op, unit.layout, unit.cluster);
+  const double factor = time_factor(op, unit.layout, unit.cluster) * fullest_rank(op, unit);
   const Precision precision =
       kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
   const int version = unit.cluster.framework.kernels.flash_attention_version;
@@ -77,6 +88,70 @@ void count_launches(UnitCost& cost, const KernelFacts& facts, bool recomputed_wh
   if (facts.backward_launches <= 0) return;
   cost.backward_launches =
       facts.backward_launches + (recomputed_whole ? cost.forward_launches : 0.0);
+}
+
+// Where kernels of layers with experts were counted (ExpertFacts), they are what the host launches.
+struct Launches {
+  double forward = 0, backward = 0, waited = 0;
+};
+// Layers that run again whole are in no graph of their own (Megatron-LM transformer_config.py).
+bool has_graphs(const Layout& layout) {
+  return layout.cuda_graph_impl == CudaGraphImpl::full_iteration ||
+         layout.recompute_granularity != RecomputeGranularity::full;
+}
+
+Launches launches_of(const Operator& op, const UnitScope& unit) {
+  const ExpertFacts& facts = unit.cluster.framework.experts;
+  const bool graphs = has_graphs(unit.layout);
+  const double passes = op.kind == OperatorKind::gemm ? 2.0 : 1.0;
+  if (op.of_expert) {
+    if (captures_experts(unit.layout)) return {};
+    const double count = facts.launches_each ? static_cast<double>(op.launches) : 1.0;
+    return {count, count * passes, count};
+  }
+  if (op.module == Module::router) {
+    const double count = graphs && captures_router(unit.layout) ? 0.0 : facts.router_launches;
+    return {count, count, 0.0};
+  }
+  const bool shared = op.module == Module::shared_expert;
+  const bool captured = shared ? captures_router(unit.layout) : captures_attention(unit.layout);
+  if (graphs && captured) return {};
+  return {facts.launches_per_operator, facts.launches_per_operator * passes, 0.0};
+}
+
+// What the router decides for dispatch can be in a graph with it; the calls themselves cannot.
+double dispatch_launches(const UnitScope& unit) {
+  if (captures_experts(unit.layout)) return 0.0;
+  const bool prepared =
+      unit.layout.cuda_graph_impl != CudaGraphImpl::none && has_graphs(unit.layout) &&
+      (unit.layout.cuda_graph_modules == CudaGraphModules::moe_router_preprocess ||
+       unit.layout.cuda_graph_modules == CudaGraphModules::attn_moe_router_preprocess);
+  return unit.cluster.framework.experts.dispatch_launches * (prepared ? 0.5 : 1.0);
+}
+
+void count_expert_launches(UnitCost& cost, const std::vector<Operator>& ops, bool whole,
+                           const UnitScope& unit) {
+  const ExpertFacts& facts = unit.cluster.framework.experts;
+  if (facts.launches_per_operator <= 0) return;
+  const double sends = dispatch_launches(unit);
+  Launches sum{sends, sends, sends};
+  double again = 0.0, waited_again = 0.0;
+  for (const Operator& op : ops) {
+    const Launches one = launches_of(op, unit);
+    sum.forward += one.forward;
+    sum.backward += one.backward;
+    sum.waited += one.waited;
+    if (!is_recomputed(op, unit.layout, whole)) continue;
+    again += one.forward;
+    waited_again += one.waited;
+  }
+  cost.forward_launches = sum.forward;
+  cost.backward_launches = sum.backward + again;
+  // Buffers of a fixed size need no counts.
+  const bool counts = facts.waits_for_counts && unit.model.moe->moe_expert_capacity_factor == 0.0;
+  if (!counts) return;
+  cost.forward_waited = sum.waited;
+  cost.backward_waited = whole ? waited_again + sends : 0.0;
 }
 
 void add_operators(UnitCost& sum, const std::vector<Operator>& ops, double count, bool whole,
@@ -112,7 +187,8 @@ struct Paired {
 // What an operator takes in a pass; a product cut into pieces, as so many smaller ones.
 Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit) {
   if (pieces > 1) op.m = std::max<std::int64_t>(1, op.m / pieces);
-  const double factor = time_factor(op, unit.layout, unit.cluster) * pieces;
+  const double factor =
+      time_factor(op, unit.layout, unit.cluster) * fullest_rank(op, unit) * pieces;
   const Device& device = unit.cluster.device;
   const Precision precision =
       kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
@@ -120,22 +196,41 @@ Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& uni
   if (pass == LinearPass::forward)
     return forward_cost(op, precision, device, version).time * factor;
   const BackwardCost backward = backward_cost(op, precision, device, version);
-  return (pass == LinearPass::input_gradient ? backward.input : backward.weight).time * factor;
+  if (pass == LinearPass::input_gradient) return backward.input.time * factor;
+  const Seconds weight = op.has_weight ? backward.weight.time : seconds(0);
+  return (pass == LinearPass::weight_gradient ? weight : backward.input.time + weight) * factor;
+}
+
+// With delayed weight gradients the experts' go beside the gradient of dispatch as well.
+Seconds partner_time(const Operator& op, const Pairing& pairing, const UnitScope& unit) {
+  const Seconds time = pass_time(op, pairing.pass, 1, unit);
+  const bool more = unit.layout.delay_wgrad_compute && pairing.partner == Partner::experts &&
+                    pairing.pass == LinearPass::forward;
+  return more ? time + pass_time(op, LinearPass::weight_gradient, 1, unit) : time;
 }
 
 bool runs_beside(const Pairing& pairing, const Operator& op) {
-  if (pairing.operators[0].empty()) return op.module == Module::core_attention;
+  switch (pairing.partner) {
+    case Partner::core_attention:
+      return op.module == Module::core_attention;
+    case Partner::attention:
+      return !op.of_expert;
+    case Partner::experts:
+      return op.of_expert;
+    case Partner::named:
+      break;
+  }
   return op.name == pairing.operators[0] || op.name == pairing.operators[1];
 }
 
 // What sticks out of the operators, with what cutting products into pieces adds to them.
 Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const UnitScope& unit) {
   const Pairing& pairing = paired.pairing;
-  const bool cuts = pairing.pieces > 1 && !pairing.operators[0].empty();
+  const bool cuts = pairing.pieces > 1 && pairing.partner == Partner::named;
   Seconds whole, cut;
   for (const Operator& op : ops) {
     if (!runs_beside(pairing, op)) continue;
-    whole += pass_time(op, pairing.pass, 1, unit) * paired.calls;
+    whole += partner_time(op, pairing, unit) * paired.calls;
     if (cuts) cut += pass_time(op, pairing.pass, pairing.pieces, unit) * paired.calls;
   }
   const Seconds compute = std::max(whole, cut);
@@ -144,8 +239,9 @@ Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const 
   return with_time(paired.communication, exposed + (compute - whole));
 }
 
-Paired& paired_with(std::vector<Paired>& all, const Transfer& transfer, Cost* axis) {
-  const Pairing pairing = pairing_of(transfer);
+Paired& paired_with(std::vector<Paired>& all, const Transfer& transfer, const Layout& layout,
+                    Cost* axis) {
+  const Pairing pairing = pairing_of(transfer, layout);
   for (Paired& known : all) {
     if (known.pairing == pairing && known.phase == transfer.phase) return known;
   }
@@ -165,10 +261,15 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
     Cost* axis =
         axis_of(forward ? sum.forward_communication : sum.backward_communication, transfer.group);
     if (axis == nullptr) continue;
-    const Cost cost = transfer_cost(transfer, unit.layout, unit.cluster);
-    Cost& to = transfer.overlappable ? paired_with(beside, transfer, axis).communication : *axis;
+    Cost cost = transfer_cost(transfer, unit.layout, unit.cluster);
+    if (transfer.group == Group::expert) cost.time *= unit.job.moe_load_imbalance;
+    Cost& to = transfer.overlappable
+                   ? paired_with(beside, transfer, unit.layout, axis).communication
+                   : *axis;
     to = to + cost;
-    (forward ? sum.forward_launches : sum.backward_launches) += transfer.times_per_step;
+    if (!captures_experts(unit.layout)) {
+      (forward ? sum.forward_launches : sum.backward_launches) += transfer.times_per_step;
+    }
     const Tier tier = place(transfer, unit.layout, unit.cluster).tier();
     (forward ? sum.forward_wires : sum.backward_wires).on(tier) += cost.time;
   }
@@ -226,6 +327,7 @@ UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
   UnitCost cost;
   add_operators(cost, ops, 1, recomputed_whole, unit);
   count_launches(cost, cluster.framework.kernels, recomputed_whole);
+  if (kind.mixture_of_experts) count_expert_launches(cost, ops, recomputed_whole, unit);
   Chunk chunk;
   chunk.first_layer = first_layer_of(model, kind);
   chunk.num_layers = 1;
@@ -291,6 +393,8 @@ void add(UnitCost& to, const UnitCost& from, double count) {
   add(to.backward_communication, from.backward_communication, count);
   to.forward_launches += from.forward_launches * count;
   to.backward_launches += from.backward_launches * count;
+  to.forward_waited += from.forward_waited * count;
+  to.backward_waited += from.backward_waited * count;
   to.forward_wires.add(from.forward_wires, count);
   to.backward_wires.add(from.backward_wires, count);
 }
@@ -310,8 +414,9 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;
     return ahead ? host_time(launch * launches, device) : launch * launches;
   };
-  cost.forward_host = host(sum.forward_launches, cost.forward_time());
-  cost.backward_host = host(sum.backward_launches, cost.backward_time());
+  cost.forward_host = host(sum.forward_launches, cost.forward_time()) + launch * sum.forward_waited;
+  cost.backward_host =
+      host(sum.backward_launches, cost.backward_time()) + launch * sum.backward_waited;
   return cost;
 }
 

@@ -40,6 +40,7 @@ struct UnitCost {
   CommunicationCost forward_communication, backward_communication;  // what sticks out
   WireTime forward_wires, backward_wires;
   double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
+  double forward_waited = 0, backward_waited = 0;      // of them, those before which it waits
 };
 
 struct ChunkCost {

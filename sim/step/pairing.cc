@@ -29,15 +29,35 @@ constexpr std::array kBlocks{
     Block{transfer_names::kMtpProjection, {"mtp.projection"}, {}},
 };
 
+Pairing pairing_of_tokens(const Transfer& transfer, const Layout& layout) {
+  using transfer_names::kExperts;
+  const bool dispatch = transfer.name == kExperts.dispatch;
+  const bool to_experts = dispatch || transfer.name == kExperts.dispatch_gradient;
+  const bool gradient =
+      transfer.name == kExperts.dispatch_gradient || transfer.name == kExperts.combine_gradient;
+  if (!layout.overlap_moe_expert_parallel_comm) {
+    return {{to_experts ? "shared_expert.fc1" : "shared_expert.fc2"},
+            gradient ? LinearPass::backward : LinearPass::forward};
+  }
+  LinearPass pass = gradient ? LinearPass::forward : LinearPass::backward;
+  if (layout.delay_wgrad_compute && dispatch) pass = LinearPass::input_gradient;
+  return {.pass = pass, .partner = to_experts ? Partner::experts : Partner::attention};
+}
+
 Seconds share(Seconds time, int part, int of) { return time * (static_cast<double>(part) / of); }
 
 }  // namespace
 
-Pairing pairing_of(const Transfer& transfer) {
+Pairing pairing_of(const Transfer& transfer, const Layout& layout) {
+  if (transfer.group == Group::expert) return pairing_of_tokens(transfer, layout);
   const int n = transfer.group_size;
   const bool forward = transfer.phase == Phase::forward || transfer.phase == Phase::recompute;
   if (transfer.group == Group::context) {
-    return {{}, forward ? LinearPass::forward : LinearPass::input_gradient, Interleaving::ring, n};
+    return {{},
+            forward ? LinearPass::forward : LinearPass::input_gradient,
+            Interleaving::ring,
+            n,
+            Partner::core_attention};
   }
   for (const Block& block : kBlocks) {
     const BlockNames& names = block.names;

@@ -9,6 +9,14 @@
 //   input all-gather once more            | input gradient of the column-parallel   | beside
 //   input gradient reduce-scatter, -reduce | its weight gradient                     | beside
 //   keys and values around a context ring | the core attention, forward or backward | ring
+// Megatron-LM models/common/model_chunk_schedule_plan.py, overlap_moe_expert_parallel_comm, forward
+// of one micro-batch and backward of another; DualPipe's pairs:
+//   gradient of combine                   | forward of attention and router         | beside
+//   dispatch                              | backward of the experts                 | beside
+//   gradient of dispatch                  | forward of the experts                  | beside
+//   combine                               | backward of attention and router        | beside
+// With delay_wgrad_compute the experts' weight gradients go from the second to the third. The
+// shared expert (moe_shared_expert_overlap): fc1 beside dispatch, fc2 beside combine.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +27,7 @@
 
 namespace meshwright {
 
-enum class LinearPass { forward, input_gradient, weight_gradient };
+enum class LinearPass { forward, input_gradient, weight_gradient, backward };
 
 // How product and transfer are interleaved.
 enum class Interleaving {
@@ -31,16 +39,25 @@ enum class Interleaving {
 // TransformerEngine's pipelined reduce-scatter cuts the product into so many.
 inline constexpr int kDrainPieces = 4;
 
+// Which operators of the same unit run meanwhile.
+enum class Partner {
+  named,
+  core_attention,
+  attention,  // all outside the experts, of another micro-batch
+  experts,    // those of experts, of another micro-batch
+};
+
 struct Pairing {
-  std::array<std::string_view, 2> operators;  // of the same unit; empty: the core attention
+  std::array<std::string_view, 2> operators;
   LinearPass pass = LinearPass::forward;
   Interleaving interleaving = Interleaving::beside;
   int pieces = 1;
+  Partner partner = Partner::named;
   bool operator==(const Pairing&) const = default;
 };
 
 // Of a transfer that the layout lets overlap.
-Pairing pairing_of(const Transfer& transfer);
+Pairing pairing_of(const Transfer& transfer, const Layout& layout);
 
 // Time that overlapped communication adds to the compute it hides behind:
 // max(0, communication - compute) + slowdown * min(communication, compute).

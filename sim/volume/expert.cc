@@ -1,38 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of a mixture-of-experts layer, as Megatron-LM's all-to-all token dispatcher makes them
+// The calls of a mixture-of-experts layer, as Megatron-LM's token dispatchers make them
 // (core/transformer/moe/token_dispatcher.py).
+#include "sim/model/routing.h"
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
+
+using transfer_names::kExperts;
 
 class ExpertLedger {
  public:
   ExpertLedger(Ledger& ledger, const VolumeScope& scope, double forward, double recompute)
       : ledger_(ledger), scope_(scope), forward_(forward), recompute_(recompute) {}
 
-  // Tokens go to their experts and come back; the gradients take the same ways. Each rank routes
-  // its own tokens, with their fp32 probabilities.
+  // Tokens go to their experts and come back; the gradients take the same ways.
   void exchange() {
-    const Bytes tokens =
-        bytes(copies() * scope_.model.hidden_size * activation_bytes(scope_.job.precision));
-    const Bytes probabilities = bytes(copies() * bytes_per_element(Precision::fp32));
-    both_ways("expert dispatch all-to-all", "expert dispatch gradient all-to-all", tokens,
-              "b*s*topk*h*w/(c*t)");
-    both_ways("router probability all-to-all", "router probability gradient all-to-all",
-              probabilities, "b*s*topk*4/(c*t)");
-    both_ways("expert combine all-to-all", "expert combine gradient all-to-all", tokens,
-              "b*s*topk*h*w/(c*t)");
+    switch (scope_.layout.moe_token_dispatcher_type) {
+      case MoeTokenDispatcherType::allgather:
+        return gather();
+      case MoeTokenDispatcherType::alltoall:
+        return send_each();
+      case MoeTokenDispatcherType::flex:
+        return send_once();
+    }
   }
 
   // Experts cut over etp ranks: each sees the tokens of all of them.
   void share_between_tensor_ranks() {
     const int size = expert_tensor_size(scope_.layout);
-    const Bytes payload =
-        bytes(copies() * scope_.model.hidden_size * activation_bytes(scope_.job.precision) * size);
+    const Bytes payload = rows(copies()) * size;
     const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
-      add(name, Group::expert_tensor, size, collective, phase, times, payload,
-          "etp*b*s*topk*h*w/(c*t)");
+      add({.name = name,
+           .group = Group::expert_tensor,
+           .collective = collective,
+           .phase = phase,
+           .group_size = size,
+           .times_per_step = times,
+           .payload = payload,
+           .formula = "etp*b*s*topk*h*w/(c*t)"});
     };
     call("expert input all-gather", Collective::all_gather, Phase::forward, forward_);
     call("expert input all-gather", Collective::all_gather, Phase::recompute, recompute_);
@@ -44,44 +51,108 @@ class ExpertLedger {
   }
 
  private:
+  // Each copy of a token to its expert's rank, with its fp32 probability.
+  void send_each() {
+    const Bytes tokens = rows(copies());
+    const Bytes probabilities = bytes(copies() * bytes_per_element(Precision::fp32));
+    both_ways(kExperts.dispatch, kExperts.dispatch_gradient, tokens, "b*s*topk*h*w/(c*t)");
+    both_ways("router probability all-to-all", "router probability gradient all-to-all",
+              probabilities, "b*s*topk*4/(c*t)");
+    both_ways(kExperts.combine, kExperts.combine_gradient, tokens, "b*s*topk*h*w/(c*t)");
+  }
+
+  // One copy of a token to each rank with experts of it; what crosses between nodes is fewer.
+  void send_once() {
+    routing_ = routing_of(*scope_.model.moe);
+    const Bytes tokens =
+        rows(own_tokens() * places_of_token(routing_, scope_.layout.expert_parallel_size));
+    both_ways(kExperts.dispatch, kExperts.dispatch_gradient, tokens, "b*s*r*h*w/(c*t)");
+    both_ways(kExperts.combine, kExperts.combine_gradient, tokens, "b*s*r*h*w/(c*t)");
+  }
+
+  // All tokens to all ranks, with a map and probabilities of all experts; outputs are added up in
+  // the probabilities' fp32.
+  void gather() {
+    const double tokens = own_tokens() * scope_.layout.expert_parallel_size;
+    const Bytes routed = bytes(tokens * scope_.model.moe->num_moe_experts * 5.0);
+    const Bytes inputs = rows(tokens) + routed;
+    const Bytes outputs = bytes(tokens * scope_.model.hidden_size * 4.0);
+    const auto call = [&](std::string_view name, Collective collective, Phase phase, double times,
+                          Bytes payload, std::string_view formula) {
+      add(exchange_call(name, collective, phase, times, payload, formula));
+    };
+    using enum Collective;
+    for (const auto& [phase, times] :
+         {std::pair{Phase::forward, forward_}, std::pair{Phase::recompute, recompute_}}) {
+      call("expert dispatch all-gather", all_gather, phase, times, inputs, "e*b*s*(h*w+5E)/(c*t)");
+      call("expert combine reduce-scatter", reduce_scatter, phase, times, outputs,
+           "e*b*s*h*4/(c*t)");
+    }
+    call("expert combine gradient all-gather", all_gather, Phase::backward, forward_, outputs,
+         "e*b*s*h*4/(c*t)");
+    call("expert dispatch gradient reduce-scatter", reduce_scatter, Phase::backward, forward_,
+         rows(tokens), "e*b*s*h*w/(c*t)");
+  }
+
+  // Experts under tensor parallelism need sequence parallelism, which cuts the tokens by t.
+  [[nodiscard]] double own_tokens() const {
+    return scope_.tokens() / scope_.layout.tensor_parallel_size;
+  }
   // Token copies that one rank dispatches. With a capacity factor every expert's buffer is filled
-  // up to it. Experts under tensor parallelism need sequence parallelism, which cuts the tokens by
-  // t.
+  // up to it.
   [[nodiscard]] double copies() const {
     const MixtureOfExperts& moe = *scope_.model.moe;
     const double capacity =
         moe.moe_expert_capacity_factor > 0 ? moe.moe_expert_capacity_factor : 1.0;
-    return scope_.tokens() / scope_.layout.tensor_parallel_size * moe.moe_router_topk * capacity;
+    return own_tokens() * moe.moe_router_topk * capacity;
+  }
+  [[nodiscard]] Bytes rows(double count) const {
+    return bytes(count * scope_.model.hidden_size * activation_bytes(scope_.job.precision));
   }
 
   void both_ways(std::string_view name, std::string_view gradient_name, Bytes payload,
                  std::string_view formula) {
     const auto call = [&](std::string_view which, Phase phase, double times) {
-      add(which, Group::expert, scope_.layout.expert_parallel_size, Collective::all_to_all, phase,
-          times, payload, formula);
+      add(exchange_call(which, Collective::all_to_all, phase, times, payload, formula));
     };
     call(name, Phase::forward, forward_);
     call(name, Phase::recompute, recompute_);
     call(gradient_name, Phase::backward, forward_);
   }
 
-  void add(std::string_view name, Group group, int size, Collective collective, Phase phase,
-           double times, Bytes payload, std::string_view formula) {
-    ledger_.add({.name = name,
-                 .group = group,
-                 .collective = collective,
-                 .phase = phase,
-                 .group_size = size,
-                 .times_per_step = times,
-                 .payload = payload,
-                 .overlappable = false,
-                 .formula = formula});
+  [[nodiscard]] Transfer exchange_call(std::string_view name, Collective collective, Phase phase,
+                                       double times, Bytes payload,
+                                       std::string_view formula) const {
+    return {.name = name,
+            .group = Group::expert,
+            .collective = collective,
+            .phase = phase,
+            .group_size = scope_.layout.expert_parallel_size,
+            .times_per_step = times,
+            .payload = payload,
+            .overlappable = travels_beside(name),
+            .formula = formula,
+            .routing = routing_};
   }
+
+  // Two micro-batches at once hide what they send each other's experts; a shared expert hides its
+  // own micro-batch's tokens.
+  [[nodiscard]] bool travels_beside(std::string_view name) const {
+    const Layout& layout = scope_.layout;
+    const bool rows_of_tokens = name == kExperts.dispatch || name == kExperts.dispatch_gradient ||
+                                name == kExperts.combine || name == kExperts.combine_gradient;
+    const bool shared = layout.moe_shared_expert_overlap &&
+                        scope_.model.moe->moe_shared_expert_intermediate_size > 0;
+    return rows_of_tokens && (layout.overlap_moe_expert_parallel_comm || shared);
+  }
+
+  void add(const Transfer& transfer) { ledger_.add(transfer); }
 
   Ledger& ledger_;
   const VolumeScope& scope_;
   double forward_;
   double recompute_;
+  Routing routing_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/hardware/hops.h"
+#include "sim/volume/dispatch.h"
 
 namespace meshwright {
 namespace {
@@ -62,7 +63,10 @@ Cost transfer_cost(const Transfer& transfer, const Layout& layout, const Cluster
         placement.fewest_per_node > 0 ? placement.fewest_per_node : placement.ranks_per_node;
     placement.fewest_per_node = std::min(members, rails);
   }
-  Cost cost = collective_cost(transfer.collective, transfer.payload, placement, cluster);
+  Cost cost = transfer.routing.topk > 0
+                  ? dispatch_cost(transfer.payload, transfer.routing,
+                                  layout.moe_flex_dispatcher_backend, placement, cluster)
+                  : collective_cost(transfer.collective, transfer.payload, placement, cluster);
   cost.time *= transfer.times_per_step * cluster.collective_time_factor();
   return cost;
 }

@@ -20,6 +20,14 @@ struct BlockNames {
   std::string_view input_all_gather_again;
 };
 
+// Tokens on their way to experts and back.
+struct ExpertNames {
+  std::string_view dispatch, combine, dispatch_gradient, combine_gradient;
+};
+inline constexpr ExpertNames kExperts{"expert dispatch all-to-all", "expert combine all-to-all",
+                                      "expert dispatch gradient all-to-all",
+                                      "expert combine gradient all-to-all"};
+
 inline constexpr BlockNames kAttention{"attention output all-reduce",
                                        "attention input gradient all-reduce",
                                        "attention input all-gather",

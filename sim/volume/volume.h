@@ -18,6 +18,7 @@
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
 #include "sim/model/model.h"
+#include "sim/model/routing.h"
 
 namespace meshwright {
 
@@ -38,6 +39,7 @@ struct Transfer {
   bool overlappable = false;         // the layout's switches (or the framework always) compute
                                      // something else meanwhile
   std::string_view formula;          // payload in the field's letters: "b*s*h*w/c"
+  Routing routing{};                 // of tokens that go once to each NVLink domain
   [[nodiscard]] Bytes sent() const;  // by one rank, one call, bandwidth-optimal algorithm
   [[nodiscard]] Bytes sent_per_step() const { return sent() * times_per_step; }
   [[nodiscard]] Bytes payload_per_step() const { return payload * times_per_step; }

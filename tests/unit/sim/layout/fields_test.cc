@@ -14,8 +14,9 @@ namespace {
 // Does not compile when Layout has another number of fields than names here.
 TEST(Fields, EveryFieldOfALayoutHasARow) {
   [[maybe_unused]] const auto [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
-                               x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai] = Layout{};
-  EXPECT_EQ(kNumLayoutFields, 35U);
+                               x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao,
+                               ap, aq] = Layout{};
+  EXPECT_EQ(kNumLayoutFields, 43U);
   Layout set;
   std::size_t changed = 0;
   for_each_field([&](const auto& field) {

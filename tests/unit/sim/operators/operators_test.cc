@@ -163,6 +163,56 @@ TEST(Operators, ACapacityFactorFillsTheExpertsBuffers) {
   EXPECT_EQ(find(ops, "experts.fc1").m, 2560);
 }
 
+Model eight_experts() {
+  Model model = gpt3();
+  model.activation = Activation::swiglu;
+  model.moe =
+      MixtureOfExperts{.num_moe_experts = 8, .moe_router_topk = 2, .moe_ffn_hidden_size = 1024};
+  return model;
+}
+
+double permuted_bytes(MoeTokenDispatcherType type, MoeFlexDispatcherBackend backend) {
+  Layout layout;
+  layout.expert_parallel_size = layout.data_parallel_size = 4;
+  layout.moe_token_dispatcher_type = type;
+  layout.moe_flex_dispatcher_backend = backend;
+  const auto ops =
+      layer_operators(eight_experts(), {true, false}, job_2048(AttentionKernel::flash), layout);
+  return find(ops, "experts.permute").forward_bytes.value() / (2.0 * gpt3().hidden_size);
+}
+
+// 2,048 tokens, 4,096 copies, 2 experts a rank. alltoall reads the tokens and writes the copies,
+// then sorts as many by expert; DeepEP delivers 4 (1 - C(6, 2) / C(8, 2)) = 52/28 rows a token;
+// HybridEP permutes as it copies.
+TEST(Operators, PermutationIsTheDispatchers) {
+  using enum MoeTokenDispatcherType;
+  using enum MoeFlexDispatcherBackend;
+  EXPECT_DOUBLE_EQ(permuted_bytes(alltoall, deepep), 2048 + 4096 + 2 * 4096);
+  EXPECT_DOUBLE_EQ(permuted_bytes(allgather, deepep), 2 * 4096);
+  EXPECT_NEAR(permuted_bytes(flex, deepep), 2048 * 52.0 / 28.0 + 4096, 1e-6);
+  EXPECT_DOUBLE_EQ(permuted_bytes(flex, hybridep), 0);
+}
+
+// 4,096 rows of 1,024 gated columns and of h outputs, in 2 bytes: the clamp touches 8 and 10 times
+// 2 bytes, the bias 28 and 40; fused in a graph of the whole step.
+TEST(Operators, ClampAndBiasOfExpertsAreKernelsOfTheirOwn) {
+  Model model = eight_experts();
+  model.activation_func_clamp_value = 7.0;
+  model.moe->moe_expert_bias = true;
+  Layout layout;
+  const auto ops = layer_operators(model, {true, false}, job_2048(AttentionKernel::flash), layout);
+  const double hidden = 4096.0 * 1024, outputs = 4096.0 * model.hidden_size;
+  EXPECT_DOUBLE_EQ(find(ops, "experts.clamp").forward_bytes.value(), 16 * hidden);
+  EXPECT_DOUBLE_EQ(find(ops, "experts.clamp").backward_bytes.value(), 20 * hidden);
+  EXPECT_DOUBLE_EQ(find(ops, "experts.bias").forward_bytes.value(), 28 * outputs);
+  EXPECT_DOUBLE_EQ(find(ops, "experts.bias").backward_bytes.value(), 40 * outputs);
+  EXPECT_EQ(find(ops, "experts.bias").launches, 2 * 8 + 2);
+  layout.cuda_graph_impl = CudaGraphImpl::full_iteration;
+  const auto fused =
+      layer_operators(model, {true, false}, job_2048(AttentionKernel::flash), layout);
+  EXPECT_EQ(fused.size(), ops.size() - 1);  // both less, the stash of what is kept more
+}
+
 TEST(Operators, AModelWithoutAttentionIsTwoLinears) {
   Model toy;
   toy.num_layers = 1;

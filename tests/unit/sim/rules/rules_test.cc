@@ -304,6 +304,16 @@ TEST(Rules, ExpertsWithTensorParallelNeedSequenceParallel) {
   EXPECT_EQ(broken(sparse(), tensor(2, true)), kNone);
 }
 
+TEST(Rules, TokensTravelBesideTheOtherPassWhereTheScheduleHasPairs) {
+  Layout layout = piped(2, PipelineSchedule::dualpipe, 2);
+  layout.data_parallel_size = layout.expert_parallel_size = 8;
+  layout.overlap_moe_expert_parallel_comm = true;
+  EXPECT_EQ(broken(sparse(), layout), kNone);
+  layout.schedule = PipelineSchedule::one_f_one_b;
+  layout.virtual_pipeline_parallel_size = 1;
+  EXPECT_EQ(broken(sparse(), layout), "token_overlap_needs_virtual_stages");
+}
+
 TEST(Rules, ZeroShardSizeDividesData) {
   Layout layout;
   layout.data_parallel_size = 8;
@@ -406,6 +416,14 @@ struct Broken {
 template <typename Change>
 Broken with(Broken broken, const Change& change) {
   change(broken);
+  return broken;
+}
+
+// Tokens over 8 ranks, hidden behind another micro-batch: breaks nothing yet.
+Broken overlapping(Broken broken) {
+  broken.model = sparse();
+  broken.layout.data_parallel_size = broken.layout.expert_parallel_size = 8;
+  broken.layout.overlap_moe_expert_parallel_comm = true;
   return broken;
 }
 
@@ -648,6 +666,39 @@ std::vector<Broken> batch_and_expert_cases() {
       with({"experts_with_tensor_parallel_need_sequence_parallel",
             "sequence_parallel is off with tensor_parallel_size 2 and a model with experts"},
            [](Broken& b) { b.model = sparse(), b.layout = tensor(2); }),
+      with({"token_overlap_needs_sent_tokens",
+            "overlap_moe_expert_parallel_comm is on with expert_parallel_size 1 and "
+            "moe_token_dispatcher_type alltoall"},
+           [](Broken& b) { b.model = sparse(), b.layout.overlap_moe_expert_parallel_comm = true; }),
+      with({"token_overlap_needs_sent_tokens",
+            "overlap_moe_expert_parallel_comm is on with expert_parallel_size 8 and "
+            "moe_token_dispatcher_type allgather"},
+           [](Broken& b) {
+             b = overlapping(b);
+             b.layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
+           }),
+      with({"token_overlap_needs_virtual_stages",
+            "overlap_moe_expert_parallel_comm is on with pipeline_parallel_size 2 and "
+            "virtual_pipeline_parallel_size 1"},
+           [](Broken& b) { b = overlapping(b), b.layout.pipeline_parallel_size = 2; }),
+      with({"token_overlap_forbids_recomputed_experts",
+            "overlap_moe_expert_parallel_comm is on with full recompute"},
+           [](Broken& b) {
+             b = overlapping(b), b.layout.recompute_granularity = RecomputeGranularity::full;
+           }),
+      with({"token_overlap_forbids_shared_expert_overlap",
+            "overlap_moe_expert_parallel_comm and moe_shared_expert_overlap are both on"},
+           [](Broken& b) { b = overlapping(b), b.layout.moe_shared_expert_overlap = true; }),
+      with({"delay_wgrad_compute_needs_token_overlap",
+            "delay_wgrad_compute is on without overlap_moe_expert_parallel_comm"},
+           [](Broken& b) { b.model = sparse(), b.layout.delay_wgrad_compute = true; }),
+      with({"whole_step_graph_needs_fixed_sizes",
+            "cuda_graph_impl is full_iteration with moe_token_dispatcher_type flex and "
+            "moe_flex_dispatcher_backend deepep"},
+           [](Broken& b) {
+             b = overlapping(b), b.layout.cuda_graph_impl = CudaGraphImpl::full_iteration;
+             b.layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+           }),
   };
 }
 

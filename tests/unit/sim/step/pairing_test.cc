@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "sim/step/chunk.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
@@ -38,14 +40,52 @@ Transfer named(std::string_view name, Phase phase, int size) {
 }
 
 TEST(Pairing, GivesEachTransferTheProductNextToIt) {
-  const Pairing gather = pairing_of(named("MLP input all-gather", Phase::forward, 8));
+  const Pairing gather = pairing_of(named("MLP input all-gather", Phase::forward, 8), {});
   EXPECT_EQ(gather, (Pairing{{"mlp.fc1"}, LinearPass::forward, Interleaving::ring, 8}));
-  const Pairing scatter = pairing_of(named("attention output reduce-scatter", Phase::recompute, 8));
+  const Pairing scatter =
+      pairing_of(named("attention output reduce-scatter", Phase::recompute, 8), {});
   EXPECT_EQ(
       scatter,
       (Pairing{{"attention.projection"}, LinearPass::forward, Interleaving::drain, kDrainPieces}));
-  const Pairing reduce = pairing_of(named("MLP input gradient reduce-scatter", Phase::backward, 8));
+  const Pairing reduce =
+      pairing_of(named("MLP input gradient reduce-scatter", Phase::backward, 8), {});
   EXPECT_EQ(reduce, (Pairing{{"mlp.fc1"}, LinearPass::weight_gradient}));
+}
+
+Pairing of_tokens(std::string_view name, Phase phase, const Layout& layout) {
+  Transfer transfer = named(name, phase, 8);
+  transfer.group = Group::expert;
+  return pairing_of(transfer, layout);
+}
+
+// Forward of one micro-batch beside backward of another.
+TEST(Pairing, TokensTravelBesideTheOtherMicroBatch) {
+  Layout layout;
+  layout.overlap_moe_expert_parallel_comm = true;
+  const auto pair = [&](std::string_view name, Phase phase) {
+    const Pairing pairing = of_tokens(name, phase, layout);
+    return std::pair{pairing.partner, pairing.pass};
+  };
+  EXPECT_EQ(pair("expert dispatch all-to-all", Phase::forward),
+            std::pair(Partner::experts, LinearPass::backward));
+  EXPECT_EQ(pair("expert combine all-to-all", Phase::forward),
+            std::pair(Partner::attention, LinearPass::backward));
+  EXPECT_EQ(pair("expert dispatch gradient all-to-all", Phase::backward),
+            std::pair(Partner::experts, LinearPass::forward));
+  EXPECT_EQ(pair("expert combine gradient all-to-all", Phase::backward),
+            std::pair(Partner::attention, LinearPass::forward));
+  layout.delay_wgrad_compute = true;
+  EXPECT_EQ(pair("expert dispatch all-to-all", Phase::forward),
+            std::pair(Partner::experts, LinearPass::input_gradient));
+}
+
+TEST(Pairing, ASharedExpertRunsWhileTokensTravel) {
+  Layout layout;
+  layout.moe_shared_expert_overlap = true;
+  EXPECT_EQ(of_tokens("expert dispatch all-to-all", Phase::forward, layout),
+            (Pairing{{"shared_expert.fc1"}, LinearPass::forward}));
+  EXPECT_EQ(of_tokens("expert combine gradient all-to-all", Phase::backward, layout),
+            (Pairing{{"shared_expert.fc2"}, LinearPass::backward}));
 }
 
 // Every transfer that overlaps has operators to run beside: cut to nothing, its product's time is
@@ -63,7 +103,7 @@ TEST(Pairing, KnowsEveryTransferOfALayerThatOverlaps) {
     for (const Transfer& t :
          chunk_transfers(volume_test::small_model(), volume_test::small_job(), layout, chunk, 1)) {
       if (!t.overlappable) continue;
-      EXPECT_NE(pairing_of(t).operators[0], "none") << t.name;
+      EXPECT_NE(pairing_of(t, layout).operators[0], "none") << t.name;
     }
   }
 }

@@ -150,5 +150,61 @@ TEST(ChunkCost, AHostThatWaitsAddsEveryLaunch) {
   EXPECT_NEAR(chunk_cost(work, cluster).forward_host.value(), 1e-3, 1e-12);
 }
 
+// Kernels before which the host waits add their launches, whatever the device does.
+TEST(ChunkCost, LaunchesAfterAWaitAddToTheDevicesTime) {
+  UnitCost work;
+  work.forward.time = seconds(20e-3);
+  work.forward_launches = work.forward_waited = 100;
+  Cluster cluster = eight_nodes();
+  cluster.framework.host_launch = microseconds(10);
+  EXPECT_NEAR(chunk_cost(work, cluster).forward_host.value(), 1e-3, 1e-5);
+}
+
+// Experts' kernels of the fullest rank take so much longer, the others as long.
+TEST(LayerWork, AnImbalanceIsTheExpertsTime) {
+  const Cluster cluster = eight_nodes();
+  const auto forward = [&](double imbalance) {
+    Job job = small_job();
+    job.moe_load_imbalance = imbalance;
+    return layer_cost(volume_test::small_experts(), cluster, job, {}, {true, false}, false)
+        .forward.time;
+  };
+  const Seconds balanced = forward(1.0), twice = forward(2.0);
+  EXPECT_GT(twice, balanced);
+  EXPECT_LT(twice, balanced * 2.0);
+  EXPECT_NEAR((forward(3.0) - twice).value(), (twice - balanced).value(), 1e-15);
+}
+
+UnitCost expert_layer(const Layout& layout) {
+  Cluster cluster = eight_nodes();
+  cluster.framework.experts = {.launches_per_operator = 3,
+                               .router_launches = 30,
+                               .dispatch_launches = 20,
+                               .launches_each = true,
+                               .waits_for_counts = true};
+  return layer_cost(volume_test::small_experts(), cluster, small_job(), layout, {true, false},
+                    false);
+}
+
+// 4 experts: fc1 and fc2 4 kernels each, the permutations and the activation 1: 11, with dispatch
+// 31 after the wait; 30 of the router; norm, qkv, rotary-free core, projection, sum, norm, sum: 7
+// operators of 3. Backward every product twice: 8 more of experts, 3 * 2 more of attention.
+TEST(LayerWork, CountsTheLaunchesOfExperts) {
+  const UnitCost work = expert_layer({});
+  EXPECT_EQ(work.forward_waited, 31);
+  EXPECT_EQ(work.forward_launches, 31 + 30 + 3 * 7);
+  EXPECT_EQ(work.backward_launches, 31 + 8 + 30 + 3 * 7 + 3 * 2);
+}
+
+// Graphs of attention, router and half of what dispatch launches; of the whole step.
+TEST(LayerWork, GraphsTakeLaunchesAway) {
+  Layout layout;
+  layout.cuda_graph_impl = CudaGraphImpl::transformer_engine;
+  EXPECT_EQ(expert_layer(layout).forward_launches, 11 + 10);
+  layout.cuda_graph_impl = CudaGraphImpl::full_iteration;
+  EXPECT_EQ(expert_layer(layout).forward_launches, 0);
+  EXPECT_EQ(expert_layer(layout).forward_waited, 0);
+}
+
 }  // namespace
 }  // namespace meshwright

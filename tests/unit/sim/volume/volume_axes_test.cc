@@ -386,6 +386,20 @@ TEST(ExpertVolume, ACapacityFactorSendsFullBuffers) {
             1.5 * 4 * 8 * (2 * 8192 + 256));
 }
 
+// 2 of 4 experts, one a rank: a token goes to 2 ranks, each once, with nothing beside it: 8192
+// bytes a call; 4 ranks gather 4 * 32 tokens of 64 * 2 bytes and 5 for each of 4 experts, and
+// reduce 64 * 4.
+TEST(Volume, DispatchersSendWhatTheySay) {
+  Layout layout;
+  layout.data_parallel_size = layout.expert_parallel_size = 4;
+  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+  EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
+                   4 * 8 * 2 * 8192);
+  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
+  EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
+                   4 * 8 * 128 * (64 * 2 + 5 * 4 + 64 * 4));
+}
+
 // Sequence parallelism leaves each tensor rank 32 / 2 tokens; the 2 ranks of an expert see both's:
 // 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered.
 TEST(ExpertVolume, ExpertTensorRanksShareTheirTokens) {

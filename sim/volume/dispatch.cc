@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/volume/dispatch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/collective/collective_model.h"
+
+namespace meshwright {
+namespace {
+
+// What the libraries reach of what NCCL's rings do on the same links. Their own tables count the
+// local node's copies; here is what the wire carries.
+//   deepep: inside 153 to 158 of 181 GB/s on H800, 494 of 810 on B200 with 24 SMs; across 43.5 of
+//   48
+//     GB/s on 32 and 44.6 on 64 H800, 21.5 on 16 (DeepEP dd758caf, docs/legacy.md)
+//   hybridep: inside 536 of 810 GB/s on 8 B200, 473 of 702 on 16 GB200; across 34.9 of 48 GB/s on
+//     32 and 36.3 on 64 H100, 28.9 on 16 (its branch 94a9f8f6, docs/README_Hybrid-EP.md)
+//   ncclep: as hybridep, assumed
+struct Shares {
+  double inside, across;
+};
+constexpr Shares shares_of(MoeFlexDispatcherBackend backend) {
+  return backend == MoeFlexDispatcherBackend::deepep ? Shares{0.7, 0.92} : Shares{0.67, 0.73};
+}
+constexpr double kSharesSpread = 0.2;
+
+}  // namespace
+
+Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBackend backend,
+                   const Placement& p, const Cluster& cluster) {
+  if (p.group_size <= 1 || copies.value() <= 0.0) return {};
+  const Shares shares = shares_of(backend);
+  const double ranks = p.group_size, domains = p.num_nodes;
+  const Link& inside = cluster.intra_node;
+  const Seconds handed_on = copies * ((ranks - 1.0) / ranks) /
+                            (inside.bandwidth * inside.bandwidth_fraction * shares.inside);
+  if (p.num_nodes == 1) {
+    return {inside.base_latency + inside.latency + handed_on,
+            std::hypot(inside.relative_spread, kSharesSpread), inside.provenance};
+  }
+  const double crossing =
+      places_of_token(routing, p.num_nodes) / places_of_token(routing, p.group_size);
+  const Link& link = cluster.inter_node;
+  const BytesPerSecond nics =
+      nic_share(Collective::all_to_all, p, cluster) * link.bandwidth_fraction * shares.across;
+  const Seconds sent = copies * (p.ranks_per_node * crossing * ((domains - 1.0) / domains)) / nics;
+  return {
+      link.base_latency + link.latency * std::ceil(std::log2(domains)) + std::max(handed_on, sent),
+      std::hypot(link.relative_spread, kSharesSpread), link.provenance};
+}
+
+}  // namespace meshwright

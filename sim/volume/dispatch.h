@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long DeepEP, HybridEP and NCCL EP take to bring tokens to their experts, or back: one copy of
+// a token crosses to each NVLink domain (a node, or a rack of NVL72) that has experts of it, and is
+// handed on inside while others cross.
+#pragma once
+
+#include "sim/base/units.h"
+#include "sim/hardware/cluster.h"
+#include "sim/hardware/placement.h"
+#include "sim/layout/layout.h"
+#include "sim/model/routing.h"
+
+namespace meshwright {
+
+// `copies`: of all of a rank's tokens, one for each rank that has experts of it. Across:
+// copies * (n/r) (1 - 1/N), n domains and r ranks a token, N domains; inside: copies * (1 - 1/R).
+Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBackend backend,
+                   const Placement& placement, const Cluster& cluster);
+
+}  // namespace meshwright
