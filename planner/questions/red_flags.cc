@@ -51,20 +51,16 @@ Cluster with_nodes_joined(Cluster cluster, int nodes) {
   return cluster;
 }
 
-// The best whose tensor, or expert, group fits into a node.
+// The best whose tensor, or expert, group fits into a node, whatever sizes the user asked for.
 std::optional<Timed> best_inside(const Plan& plan, const SearchOptions& options, Group group) {
   SearchOptions inside = options;
   inside.top = 1;
   auto& sizes = inside.space[group == Group::tensor ? &Layout::tensor_parallel_size
                                                     : &Layout::expert_parallel_size];
   const int domain = plan.cluster.gpus_per_node;
-  if (sizes.empty()) {
-    for (int size = 1; size <= domain; ++size) {
-      if (domain % size == 0) sizes.push_back(size);
-    }
-  } else {
-    std::erase_if(sizes, [&](int size) { return size > domain; });
-    if (sizes.empty()) return std::nullopt;
+  sizes.clear();
+  for (int size = 1; size <= domain; ++size) {
+    if (domain % size == 0) sizes.push_back(size);
   }
   const Plan found = search(plan.model, plan.cluster, plan.job, inside);
   for (const Estimate& e : found.ranked) {
@@ -112,9 +108,9 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
       std::max(seconds(0), communication(priced(s, winner.layout), group) -
                                communication(priced(joined, winner.layout), group));
   std::string text = fmt::format(
-      "{} ranks of a {} group sit on {} nodes of {} GPUs: in one fast domain its communication "
+      "{} ranks of {} group sit on {} nodes of {} GPUs: in one fast domain its communication "
       "would take {:.3g} s less",
-      placement.group_size, group == Group::tensor ? "tensor" : "expert", placement.num_nodes,
+      placement.group_size, group == Group::tensor ? "a tensor" : "an expert", placement.num_nodes,
       s.cluster.gpus_per_node, saved.value());
   if (inside) {
     text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} longer",
