@@ -124,8 +124,8 @@ TEST(TrialAccount, ObservationSaysWhatWasRunAndItsTermsAddUpToTheStep) {
 }
 
 // What decides whether a GPU is asked to run a layout, over pipelines, sequence parallelism,
-// recompute and ZeRO. Messages under way are a large part of a model this small. Interleaved stages,
-// which keep what they have sent to the end of the step, do not run on GPUs.
+// recompute and ZeRO. Messages under way are a large part of a model this small. Interleaved
+// stages, which keep what they have sent to the end of the step, do not run on GPUs.
 TEST(TrialAccount, MemoryThatIsAskedForBeforeARunIsWhatTheRunTakes) {
   Machine& m = machine();
   const TrialOptions options{.warmup_steps = 0, .steps = 1};
