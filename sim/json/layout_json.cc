@@ -108,6 +108,22 @@ std::string field_named(std::string_view word) {
   return name;
 }
 
+// Between commas, without those inside a list of stages: Megatron-LM's documentation writes them.
+std::vector<std::string> parts_of_line(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const std::string& part : split(text, ',')) {
+    const bool of_a_list =
+        !part.empty() && part.find_first_not_of("EtmL|()*0123456789") == std::string::npos;
+    const bool after_a_list = !parts.empty() && parts.back().find('|') != std::string::npos;
+    if (of_a_list && after_a_list) {
+      parts.back() += part;
+    } else {
+      parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
 // A line's words in JSON.
 class Line {
  public:
@@ -201,7 +217,7 @@ Json to_json(const Layout& layout) {
 LayoutLine layout_line_from_text(const std::string& text, const Layout& defaults) {
   Line line(text, defaults);
   if (text.empty() || text == "one rank") return line.read();
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : parts_of_line(text)) {
     bool empty = true;
     for (const std::string& word : split(part, ' ')) {
       if (word.empty()) continue;

@@ -132,6 +132,7 @@ TEST(LayoutText, AListOfStagesSaysTheVirtualSize) {
   EXPECT_EQ(short_name(layout), "pp4 stages=Et*4|(t*4|)*14tmL");
   EXPECT_EQ(layout_from_text(short_name(layout)), layout);
   EXPECT_EQ(layout_from_text("pp4,vpp4,stages=Et*4|(t*4|)*14tmL"), layout);
+  EXPECT_EQ(layout_from_text("stages=Et*4|(t*4|)*14,t,mL,pp4"), layout);
 }
 
 TEST(LayoutText, ModulesAreJoinedByPlus) {
