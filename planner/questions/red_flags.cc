@@ -113,9 +113,10 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
       placement.group_size, group == Group::tensor ? "a tensor" : "an expert", placement.num_nodes,
       s.cluster.gpus_per_node, saved.value());
   if (inside) {
-    text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} longer",
+    const double longer = inside->step_time / winner.step_time - 1.0;
+    text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} {}",
                         brief_name(inside->layout), inside->step_time.value(),
-                        percent(inside->step_time / winner.step_time - 1.0));
+                        percent(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
   } else {
     text += "; no layout that stays inside runs";
   }

@@ -20,13 +20,10 @@ std::string flags_table(const Json& flags) {
   if (flags.empty()) return "<p>None: nothing of what an expert would ask first stands out.</p>\n";
   std::vector<std::vector<std::string>> rows;
   for (const Json& flag : flags) {
-    rows.push_back(
-        {fmt::format("<span class=\"nowrap\">{}</span>", escape(spoken(text_at(flag, "id")))),
-         fmt::format("<span class=\"nowrap\">{}</span>", escape(effect(flag))),
-         escape(text_at(flag, "sentence"))});
+    rows.push_back({escape(spoken(text_at(flag, "id"))), escape(effect(flag)),
+                    escape(text_at(flag, "sentence"))});
   }
-  return table("What hangs on each, as the model prices it", {{"flag"}, {"effect", true}, {"why"}},
-               rows);
+  return table("What hangs on each, as the model prices it", {{"flag"}, {"effect"}, {"why"}}, rows);
 }
 
 std::string rule_of_thumb(const Json& rule) {
