@@ -13,8 +13,8 @@ double last_bucket_of(const CostTable& table, const Layout& layout, const Stage&
   const DataParallelFacts& facts = table.cluster().framework.data_parallel;
   if (!stage.has_embedding() || layout.zero_stage > 1 || uses_fsdp(layout)) return 0.0;
   const int tensor = layout.tensor_parallel_size;
-  const double rows =
-      padded_vocab_size(table.model(), table.job().make_vocab_size_divisible_by, tensor);
+  const auto rows = static_cast<double>(
+      padded_vocab_size(table.model(), table.job().make_vocab_size_divisible_by, tensor));
   const StageParameters held = stage_parameters(table.model(), table.job(), layout, stage);
   return last_bucket_share(held.dense + held.expert, rows / tensor * table.model().hidden_size,
                            bucket_parameters(facts, gradient_group_size(layout)));

@@ -41,7 +41,10 @@ Pairing pairing_of_tokens(const Transfer& transfer, const Layout& layout) {
   }
   LinearPass pass = gradient ? LinearPass::forward : LinearPass::backward;
   if (layout.delay_wgrad_compute && dispatch) pass = LinearPass::input_gradient;
-  return {.pass = pass, .partner = to_experts ? Partner::experts : Partner::attention};
+  Pairing pairing;
+  pairing.pass = pass;
+  pairing.partner = to_experts ? Partner::experts : Partner::attention;
+  return pairing;
 }
 
 Seconds share(Seconds time, int part, int of) { return time * (static_cast<double>(part) / of); }
