@@ -72,7 +72,10 @@ const Asked kAsked[]{
     {Lack::tensor_without_sequence_parallel, "framework_splits_tensors_without_sequence",
      split_tensors},
     {Lack::overlap_p2p_comm, "framework_overlaps_sends",
-     [](Layout& l, Job&) { l.pipeline_parallel_size = 2, l.overlap_p2p_comm = true; }},
+     [](Layout& l, Job&) {
+       l.pipeline_parallel_size = 4, l.virtual_pipeline_parallel_size = 2;
+       l.schedule = PipelineSchedule::interleaved, l.overlap_p2p_comm = true;
+     }},
     {Lack::distributed_optimizer, "framework_shards_optimizer",
      [](Layout& l, Job&) { shard(l, FsdpUnit::none, 1); }},
     {Lack::sharded_gradients, "framework_shards_gradients",
