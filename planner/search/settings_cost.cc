@@ -216,8 +216,8 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
   return in.stage;
 }
 
-SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& stage) {
-  const Layout& layout = stage.layout;
+SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& setting) {
+  const Layout& layout = setting.layout;
   const auto [send, new_send] = sends.try_emplace(SendKey(layout));
   if (new_send) send->second = send_cost(table.model(), table.job(), layout, table.cluster());
   const auto input = pipeline_input(table.job(), layout, send->second, offload_time);
@@ -226,7 +226,7 @@ SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& sta
   if (new_part) {
     const auto [found, new_units] = units.try_emplace(UnitsKey(layout));
     if (new_units) found->second = table.units(layout);
-    fill_stages(part->second, input, found->second, *stage.shape, table.cluster());
+    fill_stages(part->second, input, found->second, *setting.shape, table.cluster());
   }
   return {input, part->second};
 }
