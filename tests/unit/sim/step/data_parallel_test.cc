@@ -195,14 +195,16 @@ TEST(DataCostOf, OnceAStepCallsComeAfterTheReduction) {
   Layout layout{.tensor_parallel_size = 8, .pipeline_parallel_size = 2, .data_parallel_size = 2};
   layout.sequence_parallel = layout.overlap_grad_reduce = true;
   const auto transfer = [](std::string_view name, Group group, int size, bool overlappable) {
-    return Transfer{.name = name,
-                    .group = group,
-                    .collective = Collective::all_reduce,
-                    .phase = Phase::step,
-                    .group_size = size,
-                    .times_per_step = 1,
-                    .payload = mebibytes(64),
-                    .overlappable = overlappable};
+    Transfer t;
+    t.name = name;
+    t.group = group;
+    t.collective = Collective::all_reduce;
+    t.phase = Phase::step;
+    t.group_size = size;
+    t.times_per_step = 1;
+    t.payload = mebibytes(64);
+    t.overlappable = overlappable;
+    return t;
   };
   const std::vector<Transfer> once{transfer("replicated", Group::tensor, 8, false),
                                    transfer("embedding", Group::embedding, 2, false),
