@@ -164,7 +164,9 @@ std::string table_to_text(const Table& table, std::size_t width) {
   std::vector<TextColumn> columns = text_columns(table);
   fit(columns, width);
   std::string out;
-  if (!table.title.empty()) out += printable(table.title) + "\n";
+  if (!table.title.empty()) {
+    for (const std::string& line : broken_lines(printable(table.title), width)) out += line + "\n";
+  }
   append_row(out, columns, 0);
   std::string rule;
   for (const TextColumn& column : columns) {

@@ -348,7 +348,10 @@ inline constexpr std::tuple kRows{
         .axis(SearchLevel::stage, "--moe-dispatcher",
               "allgather, alltoall, flex; default: the framework's, or alltoall")
         .searched_as([](const L& l) {
-          return Unasked<MoeTokenDispatcherType>{{l.moe_token_dispatcher_type}, 1, sends_tokens(l)};
+          return Unasked<MoeTokenDispatcherType>{
+              {sends_tokens(l) ? l.moe_token_dispatcher_type : L{}.moe_token_dispatcher_type},
+              1,
+              sends_tokens(l)};
         })
         .shared_by_most(),
     field(&L::moe_flex_dispatcher_backend, "moe_flex_dispatcher_backend", "backend")
@@ -358,7 +361,7 @@ inline constexpr std::tuple kRows{
               "deepep, hybridep, ncclep; default: the framework's, or deepep")
         .searched_as([](const L& l) {
           return Unasked<MoeFlexDispatcherBackend>{
-              {l.moe_flex_dispatcher_backend},
+              {sends_tokens(l) ? l.moe_flex_dispatcher_backend : L{}.moe_flex_dispatcher_backend},
               1,
               sends_tokens(l) && l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex};
         })

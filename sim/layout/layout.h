@@ -162,7 +162,7 @@ using RankOrder = std::array<Axis, 5>;  // innermost (fastest varying rank) firs
 struct Layout {
   int tensor_parallel_size = 1;
   int pipeline_parallel_size = 1;
-  PipelineLayout pipeline_layout;          // none: stages as below
+  PipelineLayout pipeline_layout{};        // none: stages as below
   int virtual_pipeline_parallel_size = 1;  // model chunks a stage
   int data_parallel_size = 1;
   int context_parallel_size = 1;

@@ -214,6 +214,7 @@ TEST(HuggingFacePublished, ActiveParametersCountTheChosenExperts) {
   for (const Published& published : kPublished) {
     SCOPED_TRACE(published.name);
     const Model model = read(published);
+    if (model.moe && published.active == 0) continue;  // nobody states it to the parameter
     EXPECT_EQ(active_parameters(model), published.active > 0 ? published.active : published.total);
   }
 }
