@@ -157,7 +157,8 @@ bool stays_on_this_machine(const std::vector<std::string>& mpirun_arguments) {
 std::vector<std::string> forwarded_variables(const Environment& environment) {
   constexpr std::array<std::string_view, 2> kBeginnings{"NCCL_", "MESHWRIGHT_"};
   std::vector<std::string> names;
-  for (const auto& [name, value] : environment) {
+  for (const auto& variable : environment) {
+    const std::string& name = variable.first;
     const bool ours = std::any_of(kBeginnings.begin(), kBeginnings.end(),
                                   [&](std::string_view begin) { return name.starts_with(begin); });
     if (ours || name == "LD_LIBRARY_PATH") names.push_back(name);
