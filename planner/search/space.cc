@@ -357,17 +357,6 @@ SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits) {
 
 bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
                          const FrameworkLimits& limits, const SearchSpace& space) {
-  if (layout.expert_parallel_size == 1) {  // no token leaves its rank
-    const auto is_said = [&](std::string_view field) {
-      return std::find(said.begin(), said.end(), field) != said.end();
-    };
-    if (!is_said("moe_token_dispatcher_type")) {
-      layout.moe_token_dispatcher_type = Layout{}.moe_token_dispatcher_type;
-    }
-    if (!is_said("moe_flex_dispatcher_backend")) {
-      layout.moe_flex_dispatcher_backend = Layout{}.moe_flex_dispatcher_backend;
-    }
-  }
   constexpr std::array<std::string_view, 3> kOverlaps{"overlap_grad_reduce", "overlap_param_gather",
                                                       "overlap_p2p_comm"};
   const bool named = std::any_of(said.begin(), said.end(), [&](const std::string& field) {

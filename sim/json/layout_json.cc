@@ -99,6 +99,14 @@ Json json_of(const Field<ModuleSet<Module>>& field, const ModuleSet<Module>& mod
   return modules.bits == 0 ? Json::array() : Json(joined_words(value_text(field, modules)));
 }
 
+// The software's default, which `layout` holds, where it can matter.
+template <typename T>
+T unsaid_value(const Field<T>& field, const Layout& layout) {
+  if (field.implied != nullptr) return field.implied(layout);
+  const bool matters = field.unasked == nullptr || field.unasked(layout).open;
+  return matters ? layout.*field.member : Layout{}.*field.member;
+}
+
 // Of the field that a word of a line names; empty where it names none.
 std::string field_named(std::string_view word) {
   std::string name;
@@ -199,8 +207,7 @@ Layout layout_from_json(const nlohmann::json& json, const std::string& file,
   ObjectReader reader(json, file, pointer);
   Layout layout = defaults;
   for_each_field([&](const auto& field) {
-    const auto unsaid = field.implied == nullptr ? layout.*field.member : field.implied(layout);
-    layout.*field.member = value_from(reader, field, unsaid);
+    layout.*field.member = value_from(reader, field, unsaid_value(field, layout));
   });
   reader.finish();
   return layout;
