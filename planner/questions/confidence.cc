@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "planner/search/normal.h"
+#include "sim/base/quadrature.h"
 #include "sim/hardware/device.h"
 #include "sim/step/terms.h"
 
@@ -149,7 +150,7 @@ AgainstRunnerUp compare(const std::vector<Linear>& layouts, std::size_t rank,
   const double step = winner.estimate->step_time.value();
   const bool open = result.probability_winner_is_faster < options.settled &&
                     result.expected_gain.value() >= options.gain_that_matters * step;
-  if (open) result.runs_to_settle = runs_needed(std::hypot(gap, deviation), step, options);
+  if (open) result.runs_to_settle = runs_needed(in_quadrature(gap, deviation), step, options);
   return result;
 }
 
