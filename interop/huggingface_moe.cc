@@ -2,6 +2,8 @@
 // Mixtures of experts: Mixtral, Qwen3, DeepSeek, GLM-4.5, gpt-oss.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "interop/huggingface_families.h"
 
 namespace meshwright::interop::huggingface {
@@ -65,6 +67,16 @@ MixtureOfExperts read_grouped_experts(ObjectReader& config) {
   return moe;
 }
 
+// What YaRN multiplies rotated queries and keys by (arXiv 2309.00071, 3.4): attention_factor, or
+// 0.1 ln(factor) + 1.
+double yarn_mscale(ObjectReader& config) {
+  if (!config.has("rope_scaling")) return 1.0;
+  ObjectReader scaling = config.required_object("rope_scaling");
+  if (scaling.optional_string("rope_type", "") != "yarn") return 1.0;
+  const double factor = scaling.optional_number("factor", 1.0, {1.0, 1e6});
+  return scaling.optional_number("attention_factor", 0.1 * std::log(factor) + 1.0, {0.0, 1e3});
+}
+
 }  // namespace
 
 void read_mixtral(ObjectReader& config, Model& model) {
@@ -113,6 +125,7 @@ void read_glm4_moe(ObjectReader& config, Model& model) {
 
 void read_gpt_oss(ObjectReader& config, Model& model) {
   read_phi3(config, model);
+  model.rotary_mscale = yarn_mscale(config);
   if (!config.has("head_dim")) model.kv_channels = 64;
   model.sliding_window = read_sliding_window(config, 128);
   model.sliding_window_interval = 2;

@@ -241,6 +241,10 @@ std::string parallel_arguments(const Training& t) {
 
 // Unsaid, the recipe is delayed scaling, with which not all recompute starts.
 void add_fp8(Arguments& a, const Training& t) {
+  if (t.job.precision == Precision::fp4) {
+    a.set("--fp4-format", "e2m1");
+    a.set("--fp4-recipe", "nvfp4");
+  }
   if (t.job.precision != Precision::fp8) return;
   a.set("--fp8-format", "hybrid");
   const bool needs_another =
@@ -255,10 +259,13 @@ std::string training_arguments(const Training& t) {
   Arguments a;
   a.set("--micro-batch-size", t.layout.micro_batch_size);
   a.set("--global-batch-size", j.global_batch_size);
-  a.flag_if(j.precision == Precision::bf16 || j.precision == Precision::fp8, "--bf16");
+  a.flag_if(j.precision == Precision::bf16 || is_narrow(j.precision), "--bf16");
   a.flag_if(j.precision == Precision::fp16, "--fp16");
   add_fp8(a, t);
-  a.flag_if(gathers_fp8_params(j, t.layout), "--fp8-param-gather");
+  const bool gathers = gathers_fp8_params(j, t.layout);
+  a.flag_if(gathers, "--fp8-param-gather");
+  a.flag_if(gathers && j.fp8_recipe == Fp8Recipe::mxfp8, "--reuse-grad-buf-for-mxfp8-param-ag");
+  a.flag_if(j.activation_func_fp8_input_store, "--activation-func-fp8-input-store");
   a.flag_if(j.gradient_precision == Precision::bf16, "--grad-reduce-in-bf16");
   a.flag_if(j.cross_entropy_loss_fusion, "--cross-entropy-loss-fusion");
   a.set_if(j.cross_entropy_loss_fusion, "--cross-entropy-fusion-impl", "te");

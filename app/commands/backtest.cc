@@ -34,6 +34,7 @@ struct Options {
   std::string fit_on;
   std::string fit_out;
   int folds = 0;
+  std::string group_by;
   bool picks = false;
   OutputOptions output;
 };
@@ -57,6 +58,14 @@ Framework learn(const Options& options) {
   return found.framework;
 }
 
+// By model, or by the release that an id begins with: "26.04 MXFP8".
+void regroup(planner::MeasuredSet& set, const std::string& group_by) {
+  for (planner::MeasuredRun& run : set.runs) {
+    if (group_by == "model") run.group = run.model.name;
+    if (group_by == "release") run.group = run.id.substr(0, run.id.find(' '));
+  }
+}
+
 int print_picks(const Options& options, const planner::MeasuredSet& set) {
   const std::vector<planner::Pick> found = planner::picks(set, {});
   write_output(options.output, {reports::picks_table(set, found)},
@@ -66,6 +75,7 @@ int print_picks(const Options& options, const planner::MeasuredSet& set) {
 
 int run(const Options& options) {
   planner::MeasuredSet set = load_set(options.dataset, options);
+  regroup(set, options.group_by);
   if (options.folds > 0) {
     set = planner::fitted_on_other_groups(std::move(set), fit_terms_named(options.fit),
                                           options.folds);
@@ -114,6 +124,10 @@ void add_backtest(Commands& commands) {
                      "New cluster file with what was learnt; never overwrites");
   command.options().add_option("--folds", options->folds,
                                "Judge each of so many parts of the groups by a fit on the others");
+  command.options()
+      .add_option("--group-by", options->group_by,
+                  "model or release (the id's first word) instead of the set's own groups")
+      ->check(CLI::IsMember({"model", "release"}));
   command.options().add_flag("--picks", options->picks,
                              "Each run beside what the default search would pick in its place");
   command.only_with("--fit-on", "--fit");

@@ -22,7 +22,9 @@ constexpr std::array kTerms{FitTermName{FitTerm::gemm_time_factor, "gemm_time_fa
                             FitTermName{FitTerm::collective_time_factor, "collective_time_factor"},
                             FitTermName{FitTerm::host_launch, "host_launch"},
                             FitTermName{FitTerm::micro_batch_overhead, "micro_batch_overhead"},
-                            FitTermName{FitTerm::step_overhead, "step_overhead"}};
+                            FitTermName{FitTerm::step_overhead, "step_overhead"},
+                            FitTermName{FitTerm::experts_kernel_time_factor,
+                                        "experts_kernel_time_factor"}};
 
 constexpr double kResidualScale = 0.05;  // a prediction 5 % off counts as one standard deviation
 constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
@@ -63,6 +65,8 @@ double get(const Framework& f, FitTerm term) {
       return f.micro_batch_overhead.value();
     case FitTerm::step_overhead:
       return f.step_overhead.value();
+    case FitTerm::experts_kernel_time_factor:
+      return f.experts.kernel_time_factor;
   }
   return 0;
 }
@@ -86,6 +90,9 @@ void set(Framework& f, FitTerm term, double value) {
       return;
     case FitTerm::step_overhead:
       f.step_overhead = seconds(value);
+      return;
+    case FitTerm::experts_kernel_time_factor:
+      f.experts.kernel_time_factor = value;
       return;
   }
 }

@@ -26,6 +26,7 @@ enum class FitTerm {
   host_launch,
   micro_batch_overhead,
   step_overhead,
+  experts_kernel_time_factor,  // ExpertFacts::kernel_time_factor
 };
 
 struct FitTermName {

@@ -2,6 +2,7 @@
 // What is asked of the cluster: sequence length, batch, number formats, optimizer, tokens.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +12,11 @@
 
 namespace meshwright {
 
-enum class Precision { fp32, tf32, fp16, bf16, fp8 };
+enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
 inline constexpr std::array kPrecisionNames{
     EnumName{Precision::fp32, "fp32"}, EnumName{Precision::tf32, "tf32"},
     EnumName{Precision::fp16, "fp16"}, EnumName{Precision::bf16, "bf16"},
-    EnumName{Precision::fp8, "fp8"}};
+    EnumName{Precision::fp8, "fp8"},   EnumName{Precision::fp4, "fp4"}};
 constexpr std::string_view name_of(Precision v) { return name_in(kPrecisionNames, v); }
 
 enum class Optimizer { adam, sgd };
@@ -32,7 +33,8 @@ inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flas
                                                   EnumName{AttentionKernel::unfused, "unfused"}};
 constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
 
-// How fp8 operands are scaled (Megatron-LM --fp8-recipe).
+// How fp8 operands are scaled (Megatron-LM --fp8-recipe; fp4 has NVFP4 alone). What each makes of
+// operands: narrow_format.h.
 enum class Fp8Recipe { delayed, tensorwise, blockwise, mxfp8 };
 inline constexpr std::array kFp8RecipeNames{
     EnumName{Fp8Recipe::delayed, "delayed"}, EnumName{Fp8Recipe::tensorwise, "tensorwise"},
@@ -48,11 +50,14 @@ inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fu
                                                EnumName{KernelFusion::compiled, "compiled"}};
 constexpr std::string_view name_of(KernelFusion v) { return name_in(kKernelFusionNames, v); }
 
-// Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 stores activations in
-// bf16 between operators (Transformer Engine) and is 1 byte inside GEMM operands.
+// Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 and fp4 store
+// activations in bf16 between operators (Transformer Engine) and are narrow inside GEMM operands.
 constexpr double bytes_per_element(Precision p) {
-  return p == Precision::fp32 || p == Precision::tf32 ? 4.0 : p == Precision::fp8 ? 1.0 : 2.0;
+  constexpr std::array kBytes{4.0, 4.0, 2.0, 2.0, 1.0, 0.5};  // in the enumeration's order
+  return kBytes[static_cast<std::size_t>(p)];
 }
+// Formats of operands alone, cast from 16 bits.
+constexpr bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
 
 struct Job {
   std::string name = "default";
@@ -68,7 +73,16 @@ struct Job {
   bool dropout = false;                    // attention and hidden dropout masks are kept
   bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
   bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
-  std::optional<Fp8Recipe> fp8_recipe;  // for rules and launch files; its casts cost as delayed's
+  std::optional<Fp8Recipe> fp8_recipe;    // none: delayed scaling, as Megatron-LM's default
+  // The device's products take per-tensor fp8 operands by rows and by columns (Device), so that one
+  // copy serves both; set by job_on().
+  bool operands_in_any_layout = false;
+  // fc1's output waits in fp8 for the gated activation's backward.
+  bool activation_func_fp8_input_store = false;
+  // Tokens on their way to experts, and the gradients of what comes back: bf16, or fp8 with a scale
+  // for 32 numbers. The other two ways are bf16.
+  Precision moe_dispatch_fwd_dtype = Precision::bf16;
+  Precision moe_combine_bwd_dtype = Precision::bf16;
   bool causal = true;                   // fused kernels skip the masked half
   // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
   // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
@@ -81,7 +95,7 @@ struct Job {
 
 // Bytes of one activation as it is stored between operators and sent between ranks.
 constexpr double activation_bytes(Precision p) {
-  return p == Precision::fp8 ? 2.0 : bytes_per_element(p);
+  return is_narrow(p) ? 2.0 : bytes_per_element(p);
 }
 // Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights, unless
 // fp8_param_gather).
@@ -91,9 +105,6 @@ constexpr double moment_bytes(const Job& job) {
   return bytes_per_element(job.exp_avg_precision) +
          (job.optimizer == Optimizer::adam ? bytes_per_element(job.exp_avg_sq_precision) : 0.0);
 }
-// Bytes of one element of a linear's input as it is kept for the weight gradient: Transformer
-// Engine keeps the fp8 operand.
-constexpr double operand_bytes(Precision p) { return bytes_per_element(p); }
 // fp32 master weights exist beside 16-bit ones.
 constexpr bool has_master_weights(Precision p) {
   return p != Precision::fp32 && p != Precision::tf32;

@@ -107,6 +107,9 @@ struct Device {
   double overlap_slowdown = 0.189;
   BytesPerSecond host_link;  // device to host memory, per direction
   std::vector<GemmModel> gemm;
+  // Products scale blocks of 32 or 16 numbers (MXFP8, NVFP4) and take fp8 operands by rows and by
+  // columns: Blackwell. Without, per-tensor fp8 needs a transposed copy of every operand.
+  bool block_scaling = false;
   std::vector<AttentionRate> attention;
   std::vector<KernelRate> kernels;
   // Clock of a long training step over the clock at which single GEMMs were measured: GEMMs and
@@ -114,5 +117,11 @@ struct Device {
   double sustained_clock_fraction = 1.0;
   std::optional<double> power_watts;
 };
+
+// The job as this device works on it.
+inline Job job_on(Job job, const Device& device) {
+  job.operands_in_any_layout = device.block_scaling;
+  return job;
+}
 
 }  // namespace meshwright

@@ -60,6 +60,8 @@ struct KernelFacts {
   // by the product that computes it (Megatron-LM gradient_accumulation_fusion, since 2022).
   bool adds_gradients = false;
   int flash_attention_version = 0;  // AttentionRate::version
+  // Products in fp8 and fp4 over the device's.
+  double narrow_gemm_time_factor = 1.0;
   // Fused attention over a ring of context ranks takes so many times as long as alone.
   double ring_attention_time_factor = 1.0;
   // Kernels that the host launches for a layer; 0: one an operator. Recompute adds the forward's.
@@ -155,6 +157,10 @@ struct ExpertFacts {
   // Products of one expert after the other on a few streams over the device's batched ones.
   double gemm_time_factor = 1.0;
   double kernel_time_factor = 1.0;  // of memory-bound kernels between them
+  // By library of the flex dispatcher: multiprocessors that it takes while tokens travel (0: not
+  // known), and whether it can send them in fp8.
+  std::array<int, kMoeFlexDispatcherBackendNames.size()> dispatch_multiprocessors{};
+  std::array<bool, kMoeFlexDispatcherBackendNames.size()> sends_fp8{};
   bool operator==(const ExpertFacts&) const = default;
 };
 

@@ -91,6 +91,8 @@ KernelFacts read_kernels(ObjectReader& reader) {
   facts.flash_attention_version = inside.optional_int("flash_attention_version", 0, {0, 9});
   facts.ring_attention_time_factor =
       inside.optional_number("ring_attention_time_factor", 1.0, {0.1, 10.0});
+  facts.narrow_gemm_time_factor =
+      inside.optional_number("narrow_gemm_time_factor", 1.0, {0.1, 10.0});
   facts.forward_launches = inside.optional_number("forward_launches_per_layer", 0.0, {0.0, 1e4});
   facts.backward_launches = inside.optional_number("backward_launches_per_layer", 0.0, {0.0, 1e4});
   inside.finish();
@@ -120,6 +122,23 @@ ExpertFacts read_experts(ObjectReader& reader) {
   facts.waits_for_counts = inside.optional_bool("waits_for_counts", false);
   facts.gemm_time_factor = inside.optional_number("gemm_time_factor", 1.0, kFactor);
   facts.kernel_time_factor = inside.optional_number("kernel_time_factor", 1.0, kFactor);
+  if (inside.has("dispatch_multiprocessors")) {
+    ObjectReader taken = inside.required_object("dispatch_multiprocessors");
+    for (const auto& [backend, name] : kMoeFlexDispatcherBackendNames) {
+      facts.dispatch_multiprocessors[static_cast<std::size_t>(backend)] =
+          taken.optional_int(std::string(name).c_str(), 0, {0, 1000});
+    }
+    taken.finish();
+  }
+  for (const std::string& name : inside.optional_strings("sends_fp8")) {
+    const auto found =
+        std::find_if(kMoeFlexDispatcherBackendNames.begin(), kMoeFlexDispatcherBackendNames.end(),
+                     [&](const auto& entry) { return entry.name == name; });
+    if (found == kMoeFlexDispatcherBackendNames.end()) {
+      inside.fail("sends_fp8", "names no moe_flex_dispatcher_backend: " + name);
+    }
+    facts.sends_fp8[static_cast<std::size_t>(found->value)] = true;
+  }
   inside.finish();
   return facts;
 }
@@ -141,6 +160,7 @@ Json write_kernels(const KernelFacts& facts) {
           {"host_runs_ahead", facts.host_runs_ahead},
           {"adds_gradients", facts.adds_gradients},
           {"flash_attention_version", facts.flash_attention_version},
+          {"narrow_gemm_time_factor", facts.narrow_gemm_time_factor},
           {"ring_attention_time_factor", facts.ring_attention_time_factor},
           {"forward_launches_per_layer", facts.forward_launches},
           {"backward_launches_per_layer", facts.backward_launches}};
@@ -172,13 +192,21 @@ Json write_limits(const FrameworkLimits& limits) {
 }
 
 Json write_experts(const ExpertFacts& facts) {
+  Json taken = Json::object(), sends_fp8 = Json::array();
+  for (const auto& [backend, name] : kMoeFlexDispatcherBackendNames) {
+    const auto i = static_cast<std::size_t>(backend);
+    taken[std::string(name)] = facts.dispatch_multiprocessors[i];
+    if (facts.sends_fp8[i]) sends_fp8.push_back(name);
+  }
   return {{"launches_per_operator", facts.launches_per_operator},
           {"router_launches", facts.router_launches},
           {"dispatch_launches", facts.dispatch_launches},
           {"launches_each", facts.launches_each},
           {"waits_for_counts", facts.waits_for_counts},
           {"gemm_time_factor", facts.gemm_time_factor},
-          {"kernel_time_factor", facts.kernel_time_factor}};
+          {"kernel_time_factor", facts.kernel_time_factor},
+          {"dispatch_multiprocessors", taken},
+          {"sends_fp8", sends_fp8}};
 }
 
 FrameworkFit read_fit(ObjectReader& reader) {

@@ -166,6 +166,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   d.power_watts = reader.stated_number("power_watts");
   d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
   if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
+  d.block_scaling = reader.optional_bool("block_scaling", d.block_scaling);
   d.attention = read_each<AttentionRate>(reader, "attention", read_attention);
   d.kernels = read_each<KernelRate>(reader, "kernels", read_kernel);
   reader.finish();
@@ -191,6 +192,7 @@ Json to_json(const Device& d) {
   j["sustained_clock_fraction"] = d.sustained_clock_fraction;
   j["power_watts"] = d.power_watts.value_or(0.0);
   write_each<GemmModel>(j, "gemm", d.gemm, write_gemm);
+  j["block_scaling"] = d.block_scaling;
   write_each<AttentionRate>(j, "attention", d.attention, write_attention);
   write_each<KernelRate>(j, "kernels", d.kernels, write_kernel);
   return j;

@@ -4,6 +4,15 @@
 #include "sim/json/records.h"
 
 namespace meshwright {
+namespace {
+
+// What tokens travel in.
+Precision read_sent(ObjectReader& reader, const char* key, Precision usual) {
+  constexpr std::array kSent{EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp8, "fp8"}};
+  return reader.optional_enum(key, usual, kSent);
+}
+
+}  // namespace
 
 Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer,
                   const Job& defaults) {
@@ -38,6 +47,10 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   if (reader.has("fp8_recipe")) {
     job.fp8_recipe = reader.optional_enum("fp8_recipe", Fp8Recipe::delayed, kFp8RecipeNames);
   }
+  job.activation_func_fp8_input_store = reader.optional_bool("activation_func_fp8_input_store",
+                                                             job.activation_func_fp8_input_store);
+  job.moe_dispatch_fwd_dtype = read_sent(reader, "moe_dispatch_fwd_dtype", job.moe_dispatch_fwd_dtype);
+  job.moe_combine_bwd_dtype = read_sent(reader, "moe_combine_bwd_dtype", job.moe_combine_bwd_dtype);
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(
       "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
@@ -65,6 +78,13 @@ Json to_json(const Job& job) {
   json["cross_entropy_loss_fusion"] = job.cross_entropy_loss_fusion;
   json["fp8_param_gather"] = job.fp8_param_gather;
   if (job.fp8_recipe) json["fp8_recipe"] = name_of(*job.fp8_recipe);
+  if (job.activation_func_fp8_input_store) json["activation_func_fp8_input_store"] = true;
+  if (job.moe_dispatch_fwd_dtype != Precision::bf16) {
+    json["moe_dispatch_fwd_dtype"] = name_of(job.moe_dispatch_fwd_dtype);
+  }
+  if (job.moe_combine_bwd_dtype != Precision::bf16) {
+    json["moe_combine_bwd_dtype"] = name_of(job.moe_combine_bwd_dtype);
+  }
   json["causal"] = job.causal;
   json["moe_load_imbalance"] = job.moe_load_imbalance;
   json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;

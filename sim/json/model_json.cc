@@ -133,6 +133,7 @@ void read_switches(ObjectReader& reader, Model& model) {
   read("parallel_attention_mlp", model.parallel_attention_mlp);
   read("parallel_shared_layer_norm", model.parallel_shared_layer_norm);
   read("attention_sinks", model.attention_sinks);
+  model.rotary_mscale = reader.optional_number("rotary_mscale", 1.0, {0.0, 1e3, true});
   model.activation_func_clamp_value =
       reader.optional_number("activation_func_clamp_value", 0.0, {0.0, 1e9});
 }
@@ -212,6 +213,7 @@ Json to_json(const Model& model) {
   json["parallel_attention_mlp"] = model.parallel_attention_mlp;
   json["parallel_shared_layer_norm"] = model.parallel_shared_layer_norm;
   json["attention_sinks"] = model.attention_sinks;
+  if (model.rotary_mscale != 1.0) json["rotary_mscale"] = model.rotary_mscale;
   json["activation_func_clamp_value"] = model.activation_func_clamp_value;
   json["tied_embeddings"] = model.tied_embeddings;
   json["sliding_window"] = model.sliding_window;

@@ -21,16 +21,18 @@ bool is_row_parallel(const Operator& op) {
          op.name == "shared_expert.fc2";
 }
 
-// A linear's input and its output's gradient. Under sequence parallelism the side that is not split
-// by columns or rows is held in pieces of the sequence.
-Bytes weight_gradient_inputs(const Operator& op, const RankShape& shape) {
+// A linear's input and its output's gradient, as the product that waits takes them: in fp8 and fp4
+// where it works in these. Under sequence parallelism the side that is not split by columns or rows
+// is held in pieces of the sequence.
+Bytes weight_gradient_inputs(const Operator& op, const Job& job, const RankShape& shape) {
   const auto rows = static_cast<double>(op.batch) * static_cast<double>(op.m);
   const double piece = op.m == shape.rows ? static_cast<double>(shape.sequence_rows) /
                                                 static_cast<double>(shape.rows)
                                           : 1.0;
   const double input = static_cast<double>(op.k) * (is_row_parallel(op) ? 1.0 : piece);
   const double output = static_cast<double>(op.n) * (is_row_parallel(op) ? piece : 1.0);
-  return bytes(rows * (input + output) * shape.width);
+  const bool narrow = is_narrow(compute_precision(op, job.precision));
+  return bytes(rows * (input + output) * (narrow ? shape.operand : shape.width));
 }
 
 // Layers that share one checkpoint (Megatron-LM --recompute-method uniform
@@ -65,7 +67,7 @@ Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job&
   const RankShape shape = rank_shape(job, layout);
   Bytes sum;
   for (const Operator& op : layer_operators(model, kind, job, layout)) {
-    if (op.has_weight) sum += weight_gradient_inputs(op, shape);
+    if (op.has_weight) sum += weight_gradient_inputs(op, job, shape);
   }
   return sum;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "sim/base/narrow_format.h"
 #include "sim/layout/pipeline_shape.h"
 #include "sim/model/parameters.h"
 #include "sim/operators/operators.h"
@@ -232,15 +233,20 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
                (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
 }
 
+double gathered_narrow_bytes(const Job& job) {
+  const bool in_16_bits = job.fp8_recipe == Fp8Recipe::mxfp8;
+  return in_16_bits ? weight_bytes(job.precision) : bytes_per_element(job.precision);
+}
+
 StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
                                const Stage& stage) {
   StageParameters found;
-  if (job.precision != Precision::fp8) return found;
+  if (!is_narrow(job.precision)) return found;
   for (const Chunk& chunk : stage.chunks) {
     for (int i = 0; i < chunk.num_layers; ++i) {
       const LayerKind kind = layer_kind(model, chunk.first_layer + i);
       for (const Operator& op : layer_operators(model, kind, job, layout)) {
-        if (!op.has_weight || compute_precision(op, job.precision) != Precision::fp8) continue;
+        if (!op.has_weight || compute_precision(op, job.precision) != job.precision) continue;
         const double elements =
             static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
         (op.of_expert ? found.expert : found.dense) += elements;
@@ -255,7 +261,7 @@ Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, cons
   const StageParameters parameters = fp8_parameters(model, job, layout, stage);
   const double instead = gathers_fp8_params(job, layout) ? weight_bytes(job.precision) : 0.0;
   return bytes((parameters.dense + parameters.expert) *
-               (2.0 * bytes_per_element(Precision::fp8) - instead));
+               (operand_copies(job) * operand_bytes(job) - instead));
 }
 
 ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage) {

@@ -56,7 +56,7 @@ StageMemory model_state_memory(const StageParameters& parameters, const Job& job
 // Buffers that stand as long as the states do: ZeRO-3's and FSDP's gathered units.
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
-// The layers' weights that Transformer Engine multiplies in fp8; none in other formats.
+// The layers' weights that Transformer Engine multiplies in fp8 or fp4; none in other formats.
 StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
                                const Stage& stage);
 // Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed
@@ -64,9 +64,13 @@ StageParameters fp8_parameters(const Model& model, const Job& job, const Layout&
 constexpr bool gathers_fp8_params(const Job& job, const Layout& layout) {
   return job.precision == Precision::fp8 && job.fp8_param_gather && layout.zero_stage > 0;
 }
-// What fp8 adds to 16-bit weights: Transformer Engine keeps each linear's weight by rows and by
-// columns from a step's first micro-batch on (is_first_microbatch), beside the 16-bit one or, with
-// fp8_param_gather, instead of it. ZeRO-3 has no whole weights to keep.
+// Bytes in which such a weight is gathered: MXFP8's go in 16 bits, through the gradients' buffer, and
+// are cast where they arrive (Megatron-LM reuse_grad_buf_for_mxfp8_param_ag).
+double gathered_narrow_bytes(const Job& job);
+// What fp8 and fp4 add to 16-bit weights: Transformer Engine keeps each linear's operand from a
+// step's first micro-batch on (is_first_microbatch), in as many copies as operand_copies() says,
+// beside the 16-bit weight or, with fp8_param_gather, instead of it. ZeRO-3 has no whole weights to
+// keep.
 Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
 // One chunk's bytes: a micro-batch's, and what each kind of work needs beside.

@@ -198,6 +198,17 @@ void append_unfused_attention(Operators& ops, const Job& job, const Layout& layo
                                 kernel::kTranspose, out, 2, 2, shape));
 }
 
+// Transformer Engine's rotary kernel knows no scale of its own: Megatron-LM then rotates by PyTorch
+// operators (rope_utils.py, mscale). How often each number is read or written: forward the negated
+// half and its joining 3, two products 4, their sum 3, the joining with the unrotated rest 2;
+// backward two products 4, the halves' negation and joining 3, the rest's gradient, zero, 1, and
+// two sums of gradients 6. Kernels: six each for queries and keys.
+struct UnfusedRotary {
+  double forward = 12, backward = 14;
+  std::int64_t launches = 12;
+};
+constexpr UnfusedRotary kUnfusedRotary;
+
 }  // namespace
 
 double attention_pairs(const Model& model, LayerKind kind, const Job& job,
@@ -230,9 +241,12 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
   if (model.position_embedding == PositionEmbedding::rope) {
     if (shape.eager) append_repacking(ops, heads, shape);
     // Latent attention's up projections and their rotation are run again together.
+    const bool unfused = model.rotary_mscale != 1.0 && job.kernel_fusion == KernelFusion::fused;
     ops.push_back(memory_operator("attention.rotary",
                                   model.mla ? Module::mla_up_projection : Module::attention_linear,
-                                  kernel::kRotary, query_key, 2, 2, shape));
+                                  kernel::kRotary, query_key, unfused ? kUnfusedRotary.forward : 2,
+                                  unfused ? kUnfusedRotary.backward : 2, shape));
+    if (unfused) ops.back().launches = kUnfusedRotary.launches;
   }
   if (job.attention_kernel == AttentionKernel::flash) {
     ops.push_back(fused_attention(model, kind, job, layout, heads, shape));

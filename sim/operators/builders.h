@@ -15,7 +15,10 @@ struct RankShape {
   std::int64_t tensor_size = 1;    // t
   double width = 2;                // bytes of a stored activation
   double operand = 2;              // bytes of a linear's input, kept for its weight gradient
-  bool eager = false;              // the job's kernel_fusion
+  bool scaled_blocks = false;      // operands of blocks with scales that products know
+  double cast = 0, cast_after_norm = 0;  // bytes that casting one number of 16 bits moves
+  double activation_input = 2;  // bytes of a gated activation's input, kept for its backward
+  bool eager = false;           // the job's kernel_fusion
   double mask = 0;                 // bytes of a dropout mask's entry: 1 with dropout, else 0
 };
 RankShape rank_shape(const Job& job, const Layout& layout);
@@ -37,9 +40,8 @@ Operator norm_operator(std::string_view name, Module module, const Model& model,
 Operator residual_operator(std::string_view name, const Model& model, const RankShape& shape);
 
 using Operators = std::vector<Operator>;
-// A linear, in fp8 after the cast of its operands: its input forward, its output's gradient
-// backward, each read once and written by rows and by columns for the two products that take it
-// (Transformer Engine, fp8_cast_transpose_fused). A norm in the same module writes fp8 itself.
+// A linear, in fp8 and fp4 after the cast of its operands: its input forward, its output's gradient
+// backward (narrow_format.h).
 enum class Feed { norm, other };
 void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
                    Feed feed, const RankShape& shape);

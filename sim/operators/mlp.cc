@@ -44,7 +44,8 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   const Operator fc1 = grouped(
       gemm_operator(names.fc1, names.linears, rows, width * inputs, model.hidden_size, shape));
   append_linear(ops, names.quantize_fc1, fc1, names.feed, shape);
-  ops.back().saved = bytes(hidden * inputs * shape.width);
+  const double input = inputs == 2 ? shape.activation_input : shape.width;
+  ops.back().saved = bytes(hidden * inputs * input);
   // Plain: forward x -> y, backward dy, x -> dx. Gated: forward gate, up -> y; backward dy, gate,
   // up -> two gradients.
   const double forward_touches = inputs == 2 ? 3 : 2;
@@ -52,6 +53,10 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
   ops.push_back(memory_operator(names.activation, names.between, kernel::kActivation, hidden,
                                 forward_touches, backward_touches, shape));
   ops.back().saved = bytes(hidden * shape.operand);
+  if (input < shape.width) {  // cast after the forward, and back before the backward
+    ops.back().forward_bytes += bytes(hidden * inputs * (shape.width + input));
+    ops.back().backward_bytes += bytes(hidden * inputs * (shape.width + input));
+  }
   if (inputs == 2 && shape.eager) keep_gate(ops.back(), hidden, shape);
   const Operator fc2 =
       grouped(gemm_operator(names.fc2, names.linears, rows, model.hidden_size, width, shape));
@@ -138,6 +143,16 @@ void append_stash(Operators& ops, const ExpertLoad& load, const Model& model, do
                            load.copies * kept / shape.width, 2, 2, shape));
 }
 
+// Where Transformer Engine fuses the experts of a graph, products of scaled blocks activate and cast
+// what they put out: fc1 forward, fc2's input gradient backward (pytorch/ops/fused/grouped_mlp.py).
+void fuse_activation(Operators& ops, std::ptrdiff_t first) {
+  for (auto op = ops.begin() + first; op != ops.end(); ++op) {
+    const bool activation = op->kernel == kernel::kActivation;
+    if (activation || op->name == "experts.quantize_fc2") op->forward_bytes = {};
+    if (activation || op->name == "experts.quantize_fc1") op->backward_bytes = {};
+  }
+}
+
 }  // namespace
 
 void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
@@ -183,9 +198,11 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   if (model.activation_func_clamp_value > 0 && is_gated(model.activation) && !fused) {
     append_clamp(ops, copies * static_cast<double>(width), shape);
   }
+  const auto first = static_cast<std::ptrdiff_t>(ops.size());
   append_mlp(ops, model, experts, rows_per_expert, width, shape,
              {"experts.fc1", "experts.activation", "experts.fc2", "experts.quantize_fc1",
               "experts.quantize_fc2", Module::experts, Module::expert_activation});
+  if (fused && shape.scaled_blocks) fuse_activation(ops, first);
   if (moe.moe_expert_bias && !fused) append_bias(ops, load, moved, shape);
   if (fused && moe.moe_expert_capacity_factor == 0.0) {
     append_stash(ops, load, model, static_cast<double>(width), shape);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/base/narrow_format.h"
 #include "sim/model/parameters.h"
 #include "sim/operators/builders.h"
 
@@ -25,7 +26,15 @@ RankShape rank_shape(const Job& job, const Layout& layout) {
   shape.tensor_size = layout.tensor_parallel_size;
   shape.sequence_rows = layout.sequence_parallel ? shape.rows / shape.tensor_size : shape.rows;
   shape.width = activation_bytes(job.precision);
-  shape.operand = operand_bytes(job.precision);
+  shape.operand = operand_bytes(job);
+  if (is_narrow(job.precision)) {
+    const NarrowFormat& format = narrow_format(job);
+    const double written = operand_copies(job) * shape.operand;
+    shape.scaled_blocks = job.precision == Precision::fp4 || job.fp8_recipe == Fp8Recipe::mxfp8;
+    shape.cast = format.reads * shape.width + written;
+    if (!format.norm_casts) shape.cast_after_norm = format.reads_after_norm * shape.width + written;
+  }
+  shape.activation_input = job.activation_func_fp8_input_store ? 1.0 : shape.width;
   shape.eager = job.kernel_fusion == KernelFusion::eager;
   shape.mask = job.dropout ? 1.0 : 0.0;
   return shape;
@@ -76,10 +85,10 @@ void append_linear(Operators& ops, std::string_view quantize_name, const Operato
                    Feed feed, const RankShape& shape) {
   if (shape.operand < shape.width) {
     Operator op = memory_operator(quantize_name, linear.module, kernel::kQuantize, 0, 0, 0, shape);
-    const double touched =
-        static_cast<double>(linear.batch * linear.m) * (shape.width + 2.0 * shape.operand);
-    if (feed == Feed::other) op.forward_bytes = bytes(touched * static_cast<double>(linear.k));
-    op.backward_bytes = bytes(touched * static_cast<double>(linear.n));
+    const auto rows = static_cast<double>(linear.batch * linear.m);
+    const double forward = feed == Feed::norm ? shape.cast_after_norm : shape.cast;
+    op.forward_bytes = bytes(rows * static_cast<double>(linear.k) * forward);
+    op.backward_bytes = bytes(rows * static_cast<double>(linear.n) * shape.cast);
     ops.push_back(op);
   }
   ops.push_back(linear);
@@ -141,6 +150,10 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   }
   if (kind.mixture_of_experts) {
     append_experts(ops, model, layout, shape);
+    const double fullest = load_imbalance(*model.moe, job);
+    for (Operator& op : ops) {
+      if (op.of_expert) op.saved *= fullest;
+    }
   } else {
     append_dense_mlp(ops, model, model.ffn_hidden_size, shape, false);
   }
@@ -234,11 +247,15 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
   return ops;
 }
 
+double load_imbalance(const MixtureOfExperts& moe, const Job& job) {
+  return moe.moe_expert_capacity_factor > 0 ? 1.0 : job.moe_load_imbalance;
+}
+
 Precision compute_precision(const Operator& op, Precision precision) {
-  if (precision != Precision::fp8) return precision;
+  if (!is_narrow(precision)) return precision;
   const bool own_linear = op.kind == OperatorKind::gemm && op.has_weight &&
                           op.module != Module::router && op.module != Module::head;
-  return own_linear ? Precision::fp8 : Precision::bf16;
+  return own_linear ? precision : Precision::bf16;
 }
 
 unsigned offload_module(const Operator& op, const Model& model, LayerKind kind) {

@@ -97,6 +97,11 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
 // projection); its logits are head_operators once more.
 std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout);
 
+// Tokens of the rank whose experts get most of them over the mean, which all wait for and which
+// needs the most memory. With a capacity factor every expert's buffer is filled up to it, and what
+// is more is dropped.
+double load_imbalance(const MixtureOfExperts& moe, const Job& job);
+
 // The number format that an operator computes in. Transformer Engine's fp8 recipes work on its own
 // linears: attention (fp8_dpa is off), Megatron-LM's router and output linear stay in bf16.
 Precision compute_precision(const Operator& op, Precision precision);

@@ -12,6 +12,7 @@ struct Devices {
   int fast_domain = 0;  // neighbours that NVLink, or what a node has of its kind, joins
   const Framework* framework = nullptr;  // none: software that can do all
   unsigned lacks = 0;                    // bit of each Lack that it has
+  bool block_scaling = true;             // Device::block_scaling; unknown devices can do all
   [[nodiscard]] constexpr bool lack(Lack what) const {
     return (lacks >> static_cast<unsigned>(what) & 1U) != 0;
   }
@@ -29,7 +30,7 @@ inline unsigned lacks_of(const FrameworkLimits& limits) {
 inline Devices devices_of(const Cluster& cluster) {
   const bool islands = cluster.gpus_per_island > 0;
   return {cluster.num_gpus(), islands ? cluster.gpus_per_island : cluster.gpus_per_node,
-          &cluster.framework, lacks_of(cluster.framework.limits)};
+          &cluster.framework, lacks_of(cluster.framework.limits), cluster.device.block_scaling};
 }
 
 }  // namespace meshwright

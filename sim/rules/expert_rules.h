@@ -189,6 +189,50 @@ inline constexpr RuleRow kExpertRules[]{
          [](const RuleInput&, const Missed&) {
            return std::string("delay_wgrad_compute is on without overlap_moe_expert_parallel_comm");
          }},
+    {.name = "deepep_needs_domains_of_eight",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool deepep = l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex &&
+                           l.moe_flex_dispatcher_backend == MoeFlexDispatcherBackend::deepep;
+       if (!in.model.moe || !deepep || l.expert_parallel_size == 1) return std::nullopt;
+       constexpr int kMost = 8;
+       return in.devices.fast_domain > kMost ? CheckResult{missed(kMost, in.devices.fast_domain)}
+                                             : std::nullopt;
+     },
+     .requirement = "moe_flex_dispatcher_backend deepep needs NVLink domains of at most 8 devices.",
+     .reason = "DeepEP's buffers know nodes of 8; Megatron Bridge takes it on Ampere, Hopper, B200 "
+               "and B300, hybridep also on GB200 and GB300 (training/flex_dispatcher_backend.py).",
+     .remedy = "Use hybridep, or the alltoall dispatcher.",
+     .sentence =
+         [](const RuleInput&, const Missed& m) {
+           return fmt::format("deepep is asked for, and NVLink joins {} devices",
+                              whole(m.available));
+         }},
+    {.name = "fp8_dispatch_needs_library_that_sends_it",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const bool asked = in.job.moe_dispatch_fwd_dtype == Precision::fp8 ||
+                          in.job.moe_combine_bwd_dtype == Precision::fp8;
+       if (!in.model.moe || !asked || in.layout.expert_parallel_size == 1) return std::nullopt;
+       if (in.layout.moe_token_dispatcher_type != MoeTokenDispatcherType::flex) return missed(1, 0);
+       const Framework* framework = in.devices.framework;
+       if (framework == nullptr || framework->name.empty()) return std::nullopt;
+       const auto backend = static_cast<std::size_t>(in.layout.moe_flex_dispatcher_backend);
+       return framework->experts.sends_fp8[backend] ? std::nullopt : CheckResult{missed(1, 0)};
+     },
+     .requirement = "moe_dispatch_fwd_dtype and moe_combine_bwd_dtype fp8 need a flex dispatcher "
+                    "whose library sends fp8 in this framework.",
+     .reason = "Megatron-LM passes bf16 to DeepEP and HybridEP, also in fp8 training; NCCL EP sends "
+               "MXFP8 (core/transformer/moe/fused_a2a.py, transformer_config.py).",
+     .remedy = "Use moe_flex_dispatcher_backend ncclep, or send bf16.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("tokens are to travel in fp8 with moe_token_dispatcher_type {} and "
+                              "moe_flex_dispatcher_backend {}",
+                              name_of(in.layout.moe_token_dispatcher_type),
+                              name_of(in.layout.moe_flex_dispatcher_backend));
+         }},
     {.name = "whole_step_graph_needs_fixed_sizes",
      .part = RulePart::stage_switches,
      .check = [](const RuleInput& in) -> CheckResult {

@@ -57,9 +57,11 @@ inline constexpr RuleRow kFrameworkRules[]{
                   }>("framework_splits_sequences", RulePart::sizes,
                      "context_parallel_size above 1 needs a framework with context parallelism.",
                      "Set context_parallel_size to 1, or name another framework."),
-    framework_row<Lack::fp8, [](const RuleInput& in) { return in.job.precision == Precision::fp8; },
-                  [](const RuleInput&) { return std::string("precision is fp8"); }>(
-        "framework_has_fp8", RulePart::sizes, "precision fp8 needs a framework with fp8 linears.",
+    framework_row<Lack::fp8, [](const RuleInput& in) { return is_narrow(in.job.precision); },
+                  [](const RuleInput& in) {
+                    return fmt::format("precision is {}", name_of(in.job.precision));
+                  }>(
+        "framework_has_fp8", RulePart::sizes, "precision fp8 or fp4 needs a framework with such linears.",
         "Use bf16, or name another framework."),
     framework_row<Lack::interleaving,
                   [](const RuleInput& in) {

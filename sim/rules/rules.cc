@@ -7,6 +7,7 @@
 #include "sim/rules/batch_rules.h"
 #include "sim/rules/expert_rules.h"
 #include "sim/rules/framework_rules.h"
+#include "sim/rules/narrow_rules.h"
 #include "sim/rules/pipeline_layout_rules.h"
 #include "sim/rules/pipeline_rules.h"
 #include "sim/rules/recompute_rules.h"
@@ -31,7 +32,8 @@ constexpr auto joined(const RuleRow (&... groups)[N]) {
 // In the order in which they are checked.
 constexpr std::array kRows =
     joined(kMemoryRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules, kPipelineRules,
-           kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules, kRecomputeRules);
+           kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules, kRecomputeRules,
+           kNarrowRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {

@@ -44,6 +44,8 @@ extern constinit const ScheduleTraits dualpipe_traits{
     .bubble = bubble,
     .total = busiest_and_bubble,
     .sends = sends,
-    .peak = peak};
+    .peak = peak,
+    // Of two chunks: dual_program's forwards alone on the first stage.
+    .unpaired = [](int stages) { return (1.5 * stages - 1.0) / 2.0; }};
 
 }  // namespace meshwright

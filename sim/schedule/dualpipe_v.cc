@@ -50,6 +50,7 @@ extern constinit const ScheduleTraits dualpipe_v_traits{
     .bubble = bubble,
     .total = total,
     .sends = sends,
-    .peak = peak};
+    .peak = peak,
+    .unpaired = [](int stages) { return (3.0 * stages - 1.0) / 2.0; }};
 
 }  // namespace meshwright

@@ -59,6 +59,9 @@ struct ScheduleTraits {
   int (*sends)(int stage, int stages, int chunks) = nullptr;
   // Most micro-batch chunks whose activations a stage holds.
   int (*peak)(const PipelineSizes&, int stage) = nullptr;
+  // Micro-batches whose forward, and as many whose backward, find no partner on the longest way
+  // through the stages: while it fills and drains, chunk by chunk.
+  double (*unpaired)(int stages) = [](int stages) { return static_cast<double>(stages); };
 
   [[nodiscard]] constexpr bool folded() const { return placement == ChunkPlacement::folded; }
   [[nodiscard]] constexpr bool mirrored() const { return placement == ChunkPlacement::mirrored; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/base/error.h"
+#include "sim/base/narrow_format.h"
 #include "sim/kernel_time/slowest.h"
 #include "sim/memory/memory.h"
 #include "sim/volume/transfer.h"
@@ -24,7 +25,8 @@ bool rings_attention(const Layout& layout) {
 }
 
 // What the framework, long steps and waiting for the slowest device make of a kernel's time.
-double time_factor(const Operator& op, const Layout& layout, const Cluster& cluster) {
+double time_factor(const Operator& op, const Job& job, const Layout& layout,
+                   const Cluster& cluster) {
   const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
   if (op.kind == OperatorKind::memory_bound) {
     const bool of_expert_rows =
@@ -35,6 +37,10 @@ double time_factor(const Operator& op, const Layout& layout, const Cluster& clus
   const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
   double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
   if (op.of_expert) factor *= cluster.framework.experts.gemm_time_factor;
+  if (is_narrow(compute_precision(op, job.precision))) {
+    factor *= narrow_format(job).gemm_time_factor *
+              cluster.framework.kernels.narrow_gemm_time_factor;
+  }
   return factor * slowest * cluster.gemm_time_factor() / cluster.device.sustained_clock_fraction;
 }
 
@@ -49,13 +55,13 @@ struct UnitScope {
 struct OperatorCost {
   Cost forward, input, weight;
 };
-// The rank whose experts get most tokens is the one that all wait for.
 double fullest_rank(const Operator& op, const UnitScope& unit) {
-  return op.of_expert ? unit.job.moe_load_imbalance : 1.0;
+  return op.of_expert ? load_imbalance(*unit.model.moe, unit.job) : 1.0;
 }
 
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
-  const double factor = time_factor(op, unit.layout, unit.cluster) * fullest_rank(op, unit);
+  const double factor =
+      time_factor(op, unit.job, unit.layout, unit.cluster) * fullest_rank(op, unit);
   const Precision precision =
       kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
   const int version = unit.cluster.framework.kernels.flash_attention_version;
@@ -116,7 +122,8 @@ Launches launches_of(const Operator& op, const UnitScope& unit) {
   const bool shared = op.module == Module::shared_expert;
   const bool captured = shared ? captures_router(unit.layout) : captures_attention(unit.layout);
   if (graphs && captured) return {};
-  return {facts.launches_per_operator, facts.launches_per_operator * passes, 0.0};
+  const double kernels = std::max(facts.launches_per_operator, static_cast<double>(op.launches));
+  return {kernels, kernels * passes, 0.0};
 }
 
 // What the router decides for dispatch can be in a graph with it; the calls themselves cannot.
@@ -188,7 +195,7 @@ struct Paired {
 Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit) {
   if (pieces > 1) op.m = std::max<std::int64_t>(1, op.m / pieces);
   const double factor =
-      time_factor(op, unit.layout, unit.cluster) * fullest_rank(op, unit) * pieces;
+      time_factor(op, unit.job, unit.layout, unit.cluster) * fullest_rank(op, unit) * pieces;
   const Device& device = unit.cluster.device;
   const Precision precision =
       kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
@@ -223,6 +230,20 @@ bool runs_beside(const Pairing& pairing, const Operator& op) {
   return op.name == pairing.operators[0] || op.name == pairing.operators[1];
 }
 
+// Compute is slowed while tokens travel: by the multiprocessors that a library is known to take of
+// S, s / (S - s); else as beside any collective.
+double overlap_slowdown(const Pairing& pairing, const UnitScope& unit) {
+  const Device& device = unit.cluster.device;
+  const bool tokens = pairing.partner == Partner::attention || pairing.partner == Partner::experts;
+  if (!tokens || unit.layout.moe_token_dispatcher_type != MoeTokenDispatcherType::flex) {
+    return device.overlap_slowdown;
+  }
+  const auto backend = static_cast<std::size_t>(unit.layout.moe_flex_dispatcher_backend);
+  const double taken = unit.cluster.framework.experts.dispatch_multiprocessors[backend];
+  const double left = device.num_multiprocessors - taken;
+  return taken > 0 && left > 0 ? taken / left : device.overlap_slowdown;
+}
+
 // What sticks out of the operators, with what cutting products into pieces adds to them.
 Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const UnitScope& unit) {
   const Pairing& pairing = paired.pairing;
@@ -235,7 +256,7 @@ Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const 
   }
   const Seconds compute = std::max(whole, cut);
   const Seconds exposed = exposed_time(pairing, paired.communication.time, compute,
-                                       unit.cluster.device.overlap_slowdown);
+                                       overlap_slowdown(pairing, unit));
   return with_time(paired.communication, exposed + (compute - whole));
 }
 
@@ -262,7 +283,7 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
         axis_of(forward ? sum.forward_communication : sum.backward_communication, transfer.group);
     if (axis == nullptr) continue;
     Cost cost = transfer_cost(transfer, unit.layout, unit.cluster);
-    if (transfer.group == Group::expert) cost.time *= unit.job.moe_load_imbalance;
+    if (transfer.group == Group::expert) cost.time *= load_imbalance(*unit.model.moe, unit.job);
     Cost& to = transfer.overlappable
                    ? paired_with(beside, transfer, unit.layout, axis).communication
                    : *axis;
@@ -274,7 +295,12 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
     (forward ? sum.forward_wires : sum.backward_wires).on(tier) += cost.time;
   }
   for (const Paired& paired : beside) {
-    *paired.axis = *paired.axis + sticking_out(paired, ops, unit);
+    const Cost out = sticking_out(paired, ops, unit);
+    *paired.axis = *paired.axis + out;
+    const Partner partner = paired.pairing.partner;
+    if (partner == Partner::attention || partner == Partner::experts) {
+      sum.hidden_exchange += paired.communication.time - out.time;
+    }
   }
 }
 
@@ -395,6 +421,7 @@ void add(UnitCost& to, const UnitCost& from, double count) {
   to.backward_launches += from.backward_launches * count;
   to.forward_waited += from.forward_waited * count;
   to.backward_waited += from.backward_waited * count;
+  to.hidden_exchange += from.hidden_exchange * count;
   to.forward_wires.add(from.forward_wires, count);
   to.backward_wires.add(from.backward_wires, count);
 }
@@ -409,6 +436,7 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
   cost.backward_communication = sum.backward_communication;
   cost.forward_wires = sum.forward_wires;
   cost.backward_wires = sum.backward_wires;
+  cost.hidden_exchange = sum.hidden_exchange;
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
   const auto host = [&](double launches, Seconds device) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;

@@ -41,6 +41,7 @@ struct UnitCost {
   WireTime forward_wires, backward_wires;
   double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
   double forward_waited = 0, backward_waited = 0;      // of them, those before which it waits
+  Seconds hidden_exchange;  // of tokens, both ways, beside another micro-batch
 };
 
 struct ChunkCost {
@@ -52,6 +53,7 @@ struct ChunkCost {
   CommunicationCost backward_communication;  // with what recompute repeats
   WireTime forward_wires, backward_wires;
   Seconds forward_host, backward_host;  // what the host's launches add
+  Seconds hidden_exchange;
 
   [[nodiscard]] Seconds forward_time() const {
     return forward.time + forward_communication.total();

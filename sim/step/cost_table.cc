@@ -67,7 +67,7 @@ struct StageStates {
 struct CostTable::Impl {
   const Model& model;
   const Cluster& cluster;
-  const Job& job;
+  Job job;
   std::array<bool, kLayerKinds> has_kind{};
   std::unordered_map<UnitKey, UnitCost, UnitKeyHash> unit_costs;
   std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
@@ -90,7 +90,7 @@ struct CostTable::Impl {
 };
 
 CostTable::CostTable(const Model& model, const Cluster& cluster, const Job& job)
-    : impl_(new Impl{model, cluster, job, {}, {}, {}, {}}) {
+    : impl_(new Impl{model, cluster, job_on(job, cluster.device), {}, {}, {}, {}}) {
   for (int i = 0; i < model.num_layers; ++i) {
     impl_->has_kind[kind_index(layer_kind(model, i))] = true;
   }

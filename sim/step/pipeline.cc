@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/schedule/traits.h"
 #include "sim/step/stage_memories.h"
 
 namespace meshwright {
@@ -136,9 +137,11 @@ void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineSh
   const Seconds messages =
       shape.num_stages > 1 ? send * (2.0 * m * shape.chunks_per_stage) : seconds(0);
   const Seconds waiting = std::max(seconds(0), total - stage.work() * m);
+  const double alone = std::min(m, traits(input.schedule).unpaired(shape.num_stages));
   const Seconds sending = std::min(messages, waiting);
   part.terms = {times(stage.forward, m), times(stage.backward, m), times(stage.recompute, m),
-                times(stage.tensor, m), times(stage.context, m), times(stage.expert, m),
+                times(stage.tensor, m), times(stage.context, m),
+                with_time(stage.expert, stage.expert.time * m + stage.hidden_exchange * alone),
                 with_time(input.send.message, sending),
                 // Idle for as long as others compute.
                 with_time(stage.forward + stage.backward, waiting - sending)};

@@ -13,6 +13,7 @@ struct StageCost {
   Cost forward, backward, recompute, tensor, context, expert;
   Seconds forward_time, backward_time;  // of the device
   Seconds forward_host, backward_host;  // what the host's launches add
+  Seconds hidden_exchange;              // of tokens, beside another micro-batch
   WireTime forward_wires, backward_wires;
   [[nodiscard]] Seconds host() const { return forward_host + backward_host; }
   // As long as a micro-batch takes each way: what other traffic can hide behind.
@@ -42,6 +43,7 @@ inline void add_chunk(StageCost& stage, const ChunkCost& chunk, double count) {
   stage.expert = stage.expert + both(forward.expert, backward.expert);
   stage.forward_host += chunk.forward_host * count;
   stage.backward_host += chunk.backward_host * count;
+  stage.hidden_exchange += chunk.hidden_exchange * count;
   stage.forward_wires.add(chunk.forward_wires, count);
   stage.backward_wires.add(chunk.backward_wires, count);
   stage.forward_time += chunk.forward_time() * count;

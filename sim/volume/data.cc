@@ -51,7 +51,7 @@ class DataLedger {
         gradients_(bytes(shard.parameters * bytes_per_element(scope.job.gradient_precision))),
         weights_(
             bytes((shard.parameters - shard.fp8_parameters) * weight_bytes(scope.job.precision) +
-                  shard.fp8_parameters * bytes_per_element(Precision::fp8))) {}
+                  shard.fp8_parameters * gathered_narrow_bytes(scope.job))) {}
 
   void all_reduce_gradients() {
     add(transfer_names::kGradientAllReduce, Collective::all_reduce, Phase::step, shard_.group_size,

@@ -55,19 +55,21 @@ class ExpertLedger {
   void send_each() {
     const Bytes tokens = rows(copies());
     const Bytes probabilities = bytes(copies() * bytes_per_element(Precision::fp32));
-    both_ways(kExperts.dispatch, kExperts.dispatch_gradient, tokens, "b*s*topk*h*w/(c*t)");
+    both_ways(kExperts.dispatch, kExperts.dispatch_gradient, tokens, tokens, "b*s*topk*h*w/(c*t)");
     both_ways("router probability all-to-all", "router probability gradient all-to-all",
-              probabilities, "b*s*topk*4/(c*t)");
-    both_ways(kExperts.combine, kExperts.combine_gradient, tokens, "b*s*topk*h*w/(c*t)");
+              probabilities, probabilities, "b*s*topk*4/(c*t)");
+    both_ways(kExperts.combine, kExperts.combine_gradient, tokens, tokens, "b*s*topk*h*w/(c*t)");
   }
 
   // One copy of a token to each rank with experts of it; what crosses between nodes is fewer.
   void send_once() {
     routing_ = routing_of(*scope_.model.moe);
-    const Bytes tokens =
-        rows(own_tokens() * places_of_token(routing_, scope_.layout.expert_parallel_size));
-    both_ways(kExperts.dispatch, kExperts.dispatch_gradient, tokens, "b*s*r*h*w/(c*t)");
-    both_ways(kExperts.combine, kExperts.combine_gradient, tokens, "b*s*r*h*w/(c*t)");
+    const double copies =
+        own_tokens() * places_of_token(routing_, scope_.layout.expert_parallel_size);
+    both_ways(kExperts.dispatch, kExperts.dispatch_gradient,
+              sent(copies, scope_.job.moe_dispatch_fwd_dtype), rows(copies), "b*s*r*h*w/(c*t)");
+    both_ways(kExperts.combine, kExperts.combine_gradient, rows(copies),
+              sent(copies, scope_.job.moe_combine_bwd_dtype), "b*s*r*h*w/(c*t)");
   }
 
   // All tokens to all ranks, with a map and probabilities of all experts; outputs are added up in
@@ -110,14 +112,20 @@ class ExpertLedger {
     return bytes(count * scope_.model.hidden_size * activation_bytes(scope_.job.precision));
   }
 
+  // In fp8 with the scales of blocks: a byte for 32 numbers, or four for 128.
+  [[nodiscard]] Bytes sent(double count, Precision format) const {
+    if (format != Precision::fp8) return rows(count);
+    return bytes(count * scope_.model.hidden_size * (1.0 + 1.0 / 32));
+  }
+
   void both_ways(std::string_view name, std::string_view gradient_name, Bytes payload,
-                 std::string_view formula) {
-    const auto call = [&](std::string_view which, Phase phase, double times) {
-      add(exchange_call(which, Collective::all_to_all, phase, times, payload, formula));
+                 Bytes gradient, std::string_view formula) {
+    const auto call = [&](std::string_view which, Phase phase, double times, Bytes each) {
+      add(exchange_call(which, Collective::all_to_all, phase, times, each, formula));
     };
-    call(name, Phase::forward, forward_);
-    call(name, Phase::recompute, recompute_);
-    call(gradient_name, Phase::backward, forward_);
+    call(name, Phase::forward, forward_, payload);
+    call(name, Phase::recompute, recompute_, payload);
+    call(gradient_name, Phase::backward, forward_, gradient);
   }
 
   [[nodiscard]] Transfer exchange_call(std::string_view name, Collective collective, Phase phase,

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "sim/base/narrow_format.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright {
@@ -27,7 +28,7 @@ struct VolumeScope {
   // The same as a linear takes it: in fp8 cast before it is gathered (Transformer Engine,
   // gather_along_first_dim of the norm's fp8 output and of the cast gradient).
   [[nodiscard]] Bytes operand(double width) const {
-    return bytes(tokens() * width * operand_bytes(job.precision));
+    return bytes(tokens() * width * operand_bytes(job));
   }
 };
 

@@ -91,6 +91,8 @@ bool Gemm::supports(Precision precision) const {
       return capability_.at_least(8, 0);
     case Precision::fp8:
       return capability_.at_least(8, 9);
+    case Precision::fp4:
+      return false;  // not measured
   }
   return false;
 }

@@ -28,6 +28,9 @@ TEST(FrameworkJson, ComesBackAsItWent) {
   f.kernels = {true, false, true};
   f.data_parallel.bucket_parameters = 4e7;
   f.limits.reasons[static_cast<std::size_t>(Lack::fsdp)] = "it shards by ZeRO";
+  f.experts.dispatch_multiprocessors = {20, 32, 0};
+  f.experts.sends_fp8 = {false, false, true};
+  f.kernels.narrow_gemm_time_factor = 0.9;
   f.fit = {{"set"}, {"gemm_time_factor"}, 0.04};
   EXPECT_EQ(read(to_json(f).dump()), f);
 }

@@ -22,6 +22,8 @@ TEST(JobJson, WhatIsWrittenIsReadBack) {
   job.fp8_param_gather = true;
   job.cross_entropy_loss_fusion = true;
   job.fp8_recipe = Fp8Recipe::mxfp8;
+  job.activation_func_fp8_input_store = true;
+  job.moe_dispatch_fwd_dtype = job.moe_combine_bwd_dtype = Precision::fp8;
   job.seq_length = 8192;
   EXPECT_EQ(job_from_json(to_json(job), "job.json"), job);
 }

@@ -38,6 +38,7 @@ Model everything() {
   model.add_qkv_bias = model.qk_layernorm = model.post_layer_norms = true;
   model.embedding_layer_norm = model.parallel_attention_mlp = true;
   model.parallel_shared_layer_norm = model.attention_sinks = true;
+  model.rotary_mscale = 1.35;
   model.tied_embeddings = false;
   model.sliding_window = 16;
   model.sliding_window_interval = 2;

@@ -141,7 +141,7 @@ TEST(StageActivations, UniformRecomputeKeepsOneInputAGroup) {
 // The block method recomputes the first 6 of 48 layers and keeps the other 42 whole.
 // Qwen3-235B's layer of experts, top 8 of 128, h 4096, f 1536, in bytes a token of its 4096. Kept
 // of the MLP: top 8 x (2h permuted + 4f gate and up + 2f activated) = 139,264, 4 x 128 scores, 2h
-// of the norm.
+// of the norm; no rank fuller than others.
 class ExpertActivations : public ::testing::Test {
  protected:
   ExpertActivations() {
@@ -154,14 +154,16 @@ class ExpertActivations : public ::testing::Test {
     model_.moe->num_moe_experts = 128;
     model_.moe->moe_router_topk = 8;
     model_.moe->moe_ffn_hidden_size = 1536;
+    job_.moe_load_imbalance = 1.0;
   }
   [[nodiscard]] double kept(unsigned modules) const {
     Layout layout;
     layout.recompute_granularity = RecomputeGranularity::selective;
     layout.recompute_modules = {static_cast<std::uint8_t>(modules)};
-    return layer_activation_bytes(model_, {true, false}, Job{}, layout, false).value() / 4096;
+    return layer_activation_bytes(model_, {true, false}, job_, layout, false).value() / 4096;
   }
   Model model_;
+  Job job_;
 };
 
 TEST_F(ExpertActivations, RecomputeFreesWhatItsModuleKeeps) {
@@ -171,13 +173,25 @@ TEST_F(ExpertActivations, RecomputeFreesWhatItsModuleKeeps) {
   EXPECT_EQ(kept(0) - kept(kRecomputeMlp | kRecomputeSharedExperts), 0);
 }
 
+// Of 8 rows of experts' operands that wait for their weight gradients, h + 2f and f + h numbers, and of
+// attention's: in 2 bytes; in fp8 with a byte of scale for 32, all but the router's 4096 + 128.
+TEST_F(ExpertActivations, OperandsWaitInTheFormatOfTheirProducts) {
+  const auto waiting = [&] {
+    return layer_weight_gradient_bytes(model_, {true, false}, job_, {}).value() / 4096;
+  };
+  const double wide = waiting(), router = 2 * (4096 + 128);
+  job_.precision = Precision::fp8;
+  job_.fp8_recipe = Fp8Recipe::mxfp8;
+  EXPECT_NEAR(waiting(), router + (wide - router) * (1 + 1.0 / 32) / 2, 1e-6);
+}
+
 // What goes to the host: permuted tokens 8 x 2h, gate and up 8 x 4f; queries, keys, values and the
 // attention's output 2 x 4 x 64 x 128; the residual before the norm of the experts 2h.
 TEST_F(ExpertActivations, OffloadedModulesLeaveTheirInputs) {
   const auto offloaded = [&](unsigned modules) {
     Layout layout;
     layout.offload_modules = {static_cast<std::uint8_t>(modules)};
-    const UnitBytes units = unit_bytes(model_, Job{}, layout);
+    const UnitBytes units = unit_bytes(model_, job_, layout);
     const StageLayer layer{{true, false}};
     EXPECT_EQ(kept_bytes(layer, units) + offloaded_bytes(layer, units), bytes(kept(0) * 4096));
     return offloaded_bytes(layer, units).value() / 4096;

@@ -363,6 +363,26 @@ TEST(StageMemory, Fp8KeepsTwoCopiesOfEachLinear) {
             bytes(2.0 * 4 * 12 * 64 * 64));
 }
 
+// The same weights: where products take operands by rows and by columns, one copy of a per-tensor
+// recipe; of mxfp8 two with a byte for 32, of fp4 two of half a byte with one for 16.
+TEST(StageMemory, CopiesOfWeightsAreTheRecipes) {
+  const Model model = tiny_model();
+  const Stage stage = pipeline_stages(model, Layout{}).front();
+  Job job = tiny_job();
+  const Bytes wide = stage_memory(model, job, Layout{}, stage, 0).weights;
+  job.operands_in_any_layout = true;
+  const auto added = [&](Precision precision, std::optional<Fp8Recipe> recipe) {
+    job.precision = precision;
+    job.fp8_recipe = recipe;
+    return (stage_memory(model, job, Layout{}, stage, 0).weights - wide).value() /
+           (4.0 * 12 * 64 * 64);
+  };
+  EXPECT_EQ(added(Precision::fp8, Fp8Recipe::tensorwise), 1.0);
+  EXPECT_EQ(added(Precision::fp8, Fp8Recipe::mxfp8), 2 * (1 + 1.0 / 32));
+  EXPECT_EQ(added(Precision::fp8, Fp8Recipe::blockwise), 2 * (1 + 4.0 / 128));
+  EXPECT_EQ(added(Precision::fp4, std::nullopt), 2 * (0.5 + 1.0 / 16));
+}
+
 // fp8_param_gather: those 12 * 64^2 weights of each of the 4 layers have no 16-bit copy, as long as
 // an optimizer is sharded.
 TEST(StageMemory, Fp8WeightsAloneNeedNoWideCopy) {

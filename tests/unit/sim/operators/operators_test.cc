@@ -213,6 +213,23 @@ TEST(Operators, ClampAndBiasOfExpertsAreKernelsOfTheirOwn) {
   EXPECT_EQ(fused.size(), ops.size() - 1);  // both less, the stash of what is kept more
 }
 
+// In a graph of the whole step products of scaled blocks activate and cast what they put out: fc1's
+// input and fc2's output gradient are still cast by kernels.
+TEST(Operators, ScaledBlocksActivateInTheirProducts) {
+  Job job = job_2048(AttentionKernel::flash);
+  job.precision = Precision::fp8;
+  job.fp8_recipe = Fp8Recipe::mxfp8;
+  Layout layout;
+  layout.cuda_graph_impl = CudaGraphImpl::full_iteration;
+  const auto ops = layer_operators(eight_experts(), {true, false}, job, layout);
+  EXPECT_EQ(find(ops, "experts.activation").forward_bytes, Bytes{});
+  EXPECT_EQ(find(ops, "experts.activation").backward_bytes, Bytes{});
+  EXPECT_EQ(find(ops, "experts.quantize_fc2").forward_bytes, Bytes{});
+  EXPECT_EQ(find(ops, "experts.quantize_fc1").backward_bytes, Bytes{});
+  EXPECT_GT(find(ops, "experts.quantize_fc1").forward_bytes, Bytes{});
+  EXPECT_GT(find(ops, "experts.quantize_fc2").backward_bytes, Bytes{});
+}
+
 TEST(Operators, AModelWithoutAttentionIsTwoLinears) {
   Model toy;
   toy.num_layers = 1;
@@ -336,6 +353,82 @@ TEST(Operators, Fp8CastsWhatALinearTakes) {
   EXPECT_EQ(find(ops, "attention.quantize_projection").backward_bytes, bytes(one));
   EXPECT_EQ(find(ops, "mlp.quantize_fc1").forward_bytes, bytes(0));
   EXPECT_EQ(find(ops, "mlp.quantize_fc1").backward_bytes, bytes(4 * one));
+}
+
+double cast_bytes(const Job& job, std::string_view name, bool forward) {
+  const auto ops = layer_operators(gpt3(), {}, job, {});
+  const Operator& op = find(ops, name);
+  return (forward ? op.forward_bytes : op.backward_bytes).value() / (2048.0 * 12288);
+}
+
+// Bytes a number. Per-tensor recipes write 1 by rows and 1 by columns, on Blackwell 1 for both;
+// blocks of 128 have 4 bytes of scale, of 32 one, of 16 (fp4, half a byte a number) one. Two reads
+// of 2 bytes where the largest number is sought first; after a norm, which has found it, one, and
+// with delayed scaling nothing.
+TEST(Operators, CastsAreTheRecipes) {
+  Job job = job_2048(AttentionKernel::flash);
+  job.precision = Precision::fp8;
+  const auto expect = [&](std::optional<Fp8Recipe> recipe, bool any_layout, double cast,
+                          double after_norm) {
+    job.fp8_recipe = recipe;
+    job.operands_in_any_layout = any_layout;
+    EXPECT_DOUBLE_EQ(cast_bytes(job, "attention.quantize_projection", true), cast);
+    EXPECT_DOUBLE_EQ(cast_bytes(job, "attention.quantize_projection", false), cast);
+    EXPECT_DOUBLE_EQ(cast_bytes(job, "mlp.quantize_fc1", true), after_norm);
+    EXPECT_DOUBLE_EQ(cast_bytes(job, "mlp.quantize_fc1", false), 4 * cast);
+  };
+  expect(std::nullopt, false, 2 + 2, 0);
+  expect(Fp8Recipe::delayed, true, 2 + 1, 0);
+  expect(Fp8Recipe::tensorwise, false, 4 + 2, 2 + 2);
+  expect(Fp8Recipe::tensorwise, true, 4 + 1, 2 + 1);
+  expect(Fp8Recipe::blockwise, false, 2 + 2 * (1 + 4.0 / 128), 2 + 2 * (1 + 4.0 / 128));
+  expect(Fp8Recipe::mxfp8, true, 2 + 2 * (1 + 1.0 / 32), 2 + 2 * (1 + 1.0 / 32));
+  job.precision = Precision::fp4;
+  expect(std::nullopt, true, 4 + 2 * (0.5 + 1.0 / 16), 2 + 2 * (0.5 + 1.0 / 16));
+}
+
+// 2,048 tokens, 96 heads and as many groups of 128: queries and keys of 2 bytes, 12 and 14 times
+// instead of twice.
+TEST(Operators, ScaledRotationsAreOperatorsOfPyTorch) {
+  Model model = gpt3();
+  model.position_embedding = PositionEmbedding::rope;
+  const Job job = job_2048(AttentionKernel::flash);
+  const double numbers = 2048.0 * 2 * 96 * 128;
+  EXPECT_DOUBLE_EQ(
+      find(layer_operators(model, {}, job, {}), "attention.rotary").forward_bytes.value(),
+      2 * 2 * numbers);
+  model.rotary_mscale = 1.35;
+  const auto ops = layer_operators(model, {}, job, {});
+  EXPECT_DOUBLE_EQ(find(ops, "attention.rotary").forward_bytes.value(), 12 * 2 * numbers);
+  EXPECT_DOUBLE_EQ(find(ops, "attention.rotary").backward_bytes.value(), 14 * 2 * numbers);
+}
+
+// 4,096 rows of 2 x 1,024 columns: kept in 1 byte instead of 2, cast there and back.
+TEST(Operators, GatedActivationsMayKeepTheirInputInFp8) {
+  Job job = job_2048(AttentionKernel::flash);
+  const auto of = [&](std::string_view name) {
+    return find(layer_operators(eight_experts(), {true, false}, job, {}), name);
+  };
+  job.moe_load_imbalance = 1.0;
+  const double input = 4096.0 * 2048;
+  EXPECT_DOUBLE_EQ(of("experts.fc1").saved.value(), 2 * input);
+  const Bytes before = of("experts.activation").forward_bytes;
+  job.activation_func_fp8_input_store = true;
+  EXPECT_DOUBLE_EQ(of("experts.fc1").saved.value(), input);
+  EXPECT_DOUBLE_EQ((of("experts.activation").forward_bytes - before).value(), 3 * input);
+}
+
+// The fullest rank keeps so much more of its experts' tokens; full buffers hold no more.
+TEST(Operators, TheFullestRankKeepsMore) {
+  Model model = eight_experts();
+  Job job = job_2048(AttentionKernel::flash);
+  job.moe_load_imbalance = 1.5;
+  const auto kept = [&] {
+    return find(layer_operators(model, {true, false}, job, {}), "experts.permute").saved.value();
+  };
+  EXPECT_DOUBLE_EQ(kept(), 1.5 * 4096 * model.hidden_size * 2);
+  model.moe->moe_expert_capacity_factor = 1.25;
+  EXPECT_DOUBLE_EQ(kept(), 1.25 * 4096 * model.hidden_size * 2);
 }
 
 TEST(Operators, Fp8LeavesAttentionRouterAndOutputLinearIn16Bits) {

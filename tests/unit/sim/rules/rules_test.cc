@@ -411,6 +411,7 @@ struct Broken {
   int seq_length = 2048;
   Devices devices{};
   bool fp8 = false;  // with delayed scaling
+  Job job{};
 };
 
 template <typename Change>
@@ -702,6 +703,60 @@ std::vector<Broken> batch_and_expert_cases() {
   };
 }
 
+std::vector<Broken> library_and_format_cases() {
+  const auto flex = [](Broken& b, MoeFlexDispatcherBackend backend) {
+    b.model = sparse();
+    b.layout.data_parallel_size = b.layout.expert_parallel_size = 8;
+    b.layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+    b.layout.moe_flex_dispatcher_backend = backend;
+  };
+  return {
+      with({"deepep_needs_domains_of_eight", "deepep is asked for, and NVLink joins 72 devices"},
+           [&](Broken& b) {
+             flex(b, MoeFlexDispatcherBackend::deepep);
+             b.devices.fast_domain = 72;
+           }),
+      with({"fp8_dispatch_needs_library_that_sends_it",
+            "tokens are to travel in fp8 with moe_token_dispatcher_type flex and "
+            "moe_flex_dispatcher_backend hybridep"},
+           [&](Broken& b) {
+             static const Framework software = [] {
+               Framework f;
+               f.name = "some";
+               f.experts.sends_fp8 = {false, false, true};
+               return f;
+             }();
+             flex(b, MoeFlexDispatcherBackend::hybridep);
+             b.devices.framework = &software;
+             b.job.moe_dispatch_fwd_dtype = Precision::fp8;
+           }),
+      with({"fp8_dispatch_needs_library_that_sends_it",
+            "tokens are to travel in fp8 with moe_token_dispatcher_type alltoall and "
+            "moe_flex_dispatcher_backend hybridep"},
+           [&](Broken& b) {
+             flex(b, MoeFlexDispatcherBackend::hybridep);
+             b.layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+             b.job.moe_combine_bwd_dtype = Precision::fp8;
+           }),
+      with({"block_scaling_needs_devices_that_have_it",
+            "the devices have no scaled blocks, which mxfp8 needs"},
+           [](Broken& b) {
+             b.job.precision = Precision::fp8, b.job.fp8_recipe = Fp8Recipe::mxfp8;
+             b.devices.block_scaling = false;
+           }),
+      with({"block_scaling_needs_devices_that_have_it",
+            "the devices have no scaled blocks, which fp4 needs"},
+           [](Broken& b) {
+             b.job.precision = Precision::fp4, b.devices.block_scaling = false;
+           }),
+      with({"blocks_divide_widths", "a width of 2880 is not divisible by blocks of 128"},
+           [](Broken& b) {
+             b.job.precision = Precision::fp8, b.job.fp8_recipe = Fp8Recipe::blockwise;
+             b.model.hidden_size = 2880;
+           }),
+  };
+}
+
 std::vector<Broken> switch_cases() {
   return {
       with({"zero_shard_size_divides_data",
@@ -775,9 +830,10 @@ TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
   // tests/unit/sim/rules/framework_rules_test.cc has the others.
   const auto of_framework = [](std::string_view name) { return name.starts_with("framework_"); };
   for (const auto& cases : {tensor_cases(), pipeline_layout_cases(), pipeline_cases(),
-                            batch_and_expert_cases(), switch_cases()}) {
+                            batch_and_expert_cases(), library_and_format_cases(), switch_cases()}) {
     for (const Broken& b : cases) {
-      Job job = batch_of(b.sequences);
+      Job job = b.job;
+      job.global_batch_size = b.sequences;
       job.seq_length = b.seq_length;
       if (b.fp8) job.precision = Precision::fp8, job.fp8_recipe = Fp8Recipe::delayed;
       const auto violation = check_layout(b.model, job, b.layout, b.devices);

@@ -22,6 +22,22 @@ TEST(ScheduleTraits, StandInTheOrderOfTheNames) {
   }
 }
 
+// DualPipe's forwards without a partner on the first stage, in micro-batches of two chunks; an
+// interleaved pipeline fills with one micro-batch a stage, one stage alone begins with one.
+TEST(ScheduleTraits, UnpairedPassesAreThoseOfTheProgram) {
+  for (const auto schedule : {PipelineSchedule::dualpipe, PipelineSchedule::dualpipe_v}) {
+    const ScheduleTraits& t = traits(schedule);
+    double alone = 0;
+    for (const Instruction& step : t.program({8, 32, 2}, 0)) {
+      if (step.pass == Pass::forward && !step.with_next) alone += 0.5;
+    }
+    // Those that a backward takes along stand before it in the program.
+    EXPECT_EQ(t.unpaired(8), alone) << name_of(schedule);
+  }
+  EXPECT_EQ(traits(PipelineSchedule::interleaved).unpaired(4), 4);
+  EXPECT_EQ(traits(PipelineSchedule::one_f_one_b).unpaired(1), 1);
+}
+
 TEST(ScheduleTraits, BubbleEqualsTheSimulationOnEqualStages) {
   for (const auto& c : schedule_cases()) {
     for (const PassTimes& work : kWorkGrid) {

@@ -175,6 +175,25 @@ TEST(LayerWork, AnImbalanceIsTheExpertsTime) {
   EXPECT_NEAR((forward(3.0) - twice).value(), (twice - balanced).value(), 1e-15);
 }
 
+// What hides of tokens' travel beside compute of the same length costs the share of
+// multiprocessors that the library takes: 20 of 100 leave 80.
+TEST(LayerWork, TokensOnTheirWaySlowWhatRunsBeside) {
+  Cluster cluster = eight_nodes();
+  Layout layout;
+  layout.data_parallel_size = layout.expert_parallel_size = 4;
+  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+  layout.overlap_moe_expert_parallel_comm = true;
+  const auto cost = [&](int taken, double slowdown) {
+    cluster.framework.experts.dispatch_multiprocessors = {taken, 0, 0};
+    cluster.device.overlap_slowdown = slowdown;
+    return layer_cost(volume_test::small_experts(), cluster, small_job(), layout, {true, false},
+                      false);
+  };
+  EXPECT_EQ(cost(20, 0.9).hidden_exchange, cost(0, 0.25).hidden_exchange);
+  EXPECT_GT(cost(20, 0.9).hidden_exchange, seconds(0));
+  EXPECT_LT(cost(50, 0.9).hidden_exchange, cost(20, 0.9).hidden_exchange);
+}
+
 UnitCost expert_layer(const Layout& layout) {
   Cluster cluster = eight_nodes();
   cluster.framework.experts = {.launches_per_operator = 3,

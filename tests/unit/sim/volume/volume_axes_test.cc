@@ -124,6 +124,10 @@ TEST(DataVolume, Fp8WeightsAreGatheredInOneByte) {
   const StageVolume stage = volume(small_model(), job, layout).stages.front();
   EXPECT_EQ(find(stage, "updated weight all-gather", Phase::step)->payload.value(),
             2 * dense_parameters(layout) - 8 * 49152.0);
+  job.fp8_recipe = Fp8Recipe::mxfp8;  // cast where they arrive
+  const StageVolume wide = volume(small_model(), job, layout).stages.front();
+  EXPECT_EQ(find(wide, "updated weight all-gather", Phase::step)->payload.value(),
+            2 * dense_parameters(layout));
 }
 
 // 16 sequences over 4 ranks: 4 micro-batches.
@@ -398,6 +402,20 @@ TEST(Volume, DispatchersSendWhatTheySay) {
   layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
   EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
                    4 * 8 * 128 * (64 * 2 + 5 * 4 + 64 * 4));
+}
+
+// Of the 8192 bytes of a call, dispatch sends 33/64 in fp8 with a byte for 32 numbers; backward
+// what went out for the combine does.
+TEST(Volume, TokensMayTravelInFp8) {
+  Layout layout;
+  layout.data_parallel_size = layout.expert_parallel_size = 4;
+  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+  Job job = small_job();
+  job.moe_dispatch_fwd_dtype = job.moe_combine_bwd_dtype = Precision::fp8;
+  const StageVolume stage = volume(small_experts(), job, layout).stages.front();
+  for (const Phase phase : {Phase::forward, Phase::backward}) {
+    EXPECT_DOUBLE_EQ(payload(stage, Group::expert, phase), 4 * 8 * 8192 * (1 + 33.0 / 64));
+  }
 }
 
 // Sequence parallelism leaves each tensor rank 32 / 2 tokens; the 2 ranks of an expert see both's:
