@@ -9,6 +9,7 @@ class Commands;
 
 void add_calibrate(Commands& commands);
 void add_plan(Commands& commands);
+void add_review(Commands& commands);
 void add_trial(Commands& commands);
 void add_validate(Commands& commands);
 void add_backtest(Commands& commands);
@@ -23,7 +24,8 @@ void add_model(Commands& commands);
 void add_cluster(Commands& commands);
 
 inline constexpr void (*kAddEach[])(Commands&) = {
-    add_calibrate, add_plan, add_trial,    add_validate, add_backtest, add_accuracy, add_import,
-    add_report,    add_diff, add_estimate, add_volume,   add_explain,  add_model,    add_cluster};
+    add_calibrate, add_plan,   add_review,  add_trial, add_validate, add_backtest,
+    add_accuracy,  add_import, add_report,  add_diff,  add_estimate, add_volume,
+    add_explain,   add_model,  add_cluster};
 
 }  // namespace meshwright::app
