@@ -35,6 +35,10 @@ constexpr std::array kFamilies{
     ModelTypeReader{"opt", huggingface::read_opt},
     ModelTypeReader{"bloom", huggingface::read_bloom},
     ModelTypeReader{"falcon", huggingface::read_falcon},
+    ModelTypeReader{"starcoder2", huggingface::read_starcoder2},
+    ModelTypeReader{"nemotron", huggingface::read_nemotron},
+    ModelTypeReader{"mpt", huggingface::read_mpt},
+    ModelTypeReader{"cohere", huggingface::read_cohere},
 };
 
 // Keeps four times a size, and its product with any number of shared experts, inside an int.
@@ -91,9 +95,9 @@ int optional_size(ObjectReader& config, std::initializer_list<std::string_view> 
 
 void read_shape(ObjectReader& config, Model& model) {
   model.hidden_size = required_size(config, {"hidden_size", "n_embd", "n_embed", "d_model"});
-  model.num_layers =
-      config.required_int(present(config, {"num_hidden_layers", "n_layer"}), {1, 100'000});
-  model.num_attention_heads = required_size(config, {"num_attention_heads", "n_head"});
+  model.num_layers = config.required_int(
+      present(config, {"num_hidden_layers", "n_layer", "n_layers"}), {1, 100'000});
+  model.num_attention_heads = required_size(config, {"num_attention_heads", "n_head", "n_heads"});
   model.vocab_size = config.required_int("vocab_size");
 }
 
@@ -126,7 +130,8 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
   if (gated && (word == "silu" || word == "swish")) return Activation::swiglu;
   if (gated && gelu) return Activation::geglu;
   if (!gated && gelu) return Activation::gelu;
-  if (!gated && word == "relu") return Activation::relu;
+  // A squared ReLU is the same bytes and one product more.
+  if (!gated && (word == "relu" || word == "relu2")) return Activation::relu;
   config.fail(
       key, fmt::format("must be {}, is \"{}\"",
                        gated ? "silu or one of the gelu family" : "relu or one of the gelu family",

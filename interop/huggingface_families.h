@@ -63,6 +63,10 @@ void read_gpt_neox(ObjectReader& config, Model& model);
 void read_opt(ObjectReader& config, Model& model);
 void read_bloom(ObjectReader& config, Model& model);
 void read_falcon(ObjectReader& config, Model& model);
+void read_starcoder2(ObjectReader& config, Model& model);
+void read_nemotron(ObjectReader& config, Model& model);
+void read_mpt(ObjectReader& config, Model& model);
+void read_cohere(ObjectReader& config, Model& model);
 
 }  // namespace huggingface
 }  // namespace meshwright::interop

@@ -95,4 +95,71 @@ void read_falcon(ObjectReader& config, Model& model) {
   model.parallel_shared_layer_norm = model.parallel_attention_mlp && norms == 1;
 }
 
+void read_starcoder2(ObjectReader& config, Model& model) {
+  read_common(config, model);
+  read_grouped_heads(config, model);
+  refuse_unless(config, "use_bias", true, true, "StarCoder 2 without biases is not supported");
+  model.ffn_hidden_size = config.required_int("intermediate_size");
+  model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 0);
+  model.position_embedding = PositionEmbedding::rope;
+  model.activation = read_activation(config, {"hidden_act"}, "gelu_pytorch_tanh", false);
+  model.sliding_window = read_sliding_window(config, 0);
+}
+
+// A plain MLP with a squared ReLU, layer norms with biases, linears without.
+void read_nemotron(ObjectReader& config, Model& model) {
+  read_common(config, model);
+  read_grouped_heads(config, model);
+  refuse_unless(config, "attention_bias", false, false, "Nemotron with biases is not supported");
+  refuse_unless(config, "mlp_bias", false, false, "Nemotron with biases is not supported");
+  model.ffn_hidden_size = config.required_int("intermediate_size");
+  model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 0);
+  model.position_embedding = PositionEmbedding::rope;
+  model.activation = read_activation(config, {"hidden_act"}, "relu2", false);
+  model.add_bias_linear = false;
+  model.tied_embeddings = config.optional_bool("tie_word_embeddings", false);
+}
+
+// Its norms have weights and no biases, as RMS norms have, and are priced as such.
+void read_mpt(ObjectReader& config, Model& model) {
+  read_common(config, model);
+  refuse_unless(config, "no_bias", true, true, "MPT with biases is not supported");
+  const double ratio = config.optional_number("expansion_ratio", 4.0, {0.1, 64.0});
+  model.ffn_hidden_size = static_cast<int>(ratio * model.hidden_size);
+  model.add_bias_linear = false;
+  model.normalization = Normalization::rms_norm;
+  model.activation = Activation::gelu;
+  const int positions = optional_size(config, {"max_seq_len"}, 2048);
+  bool alibi = false;
+  if (config.has("attn_config")) {
+    ObjectReader attention = config.required_object("attn_config");
+    alibi = attention.optional_bool("alibi", false);
+    if (attention.optional_string("attn_type", "") == "multiquery_attention") {
+      model.num_query_groups = 1;
+    }
+  }
+  const bool learned = !alibi && config.optional_bool("learned_pos_emb", true);
+  model.position_embedding = alibi     ? PositionEmbedding::alibi
+                             : learned ? PositionEmbedding::learned
+                                       : PositionEmbedding::none;
+  model.max_position_embeddings = learned ? positions : 0;
+}
+
+// Command R: attention and MLP read one norm, which has weights and no biases.
+void read_cohere(ObjectReader& config, Model& model) {
+  read_common(config, model);
+  read_grouped_heads(config, model);
+  refuse_unless(config, "attention_bias", false, false, "Command R with biases is not supported");
+  refuse_unless(config, "use_qk_norm", false, false,
+                "norms of its own for each head (Command R+) are not supported");
+  model.ffn_hidden_size = config.required_int("intermediate_size");
+  model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 0);
+  model.position_embedding = PositionEmbedding::rope;
+  model.activation = read_activation(config, {"hidden_act"}, "silu", true);
+  model.normalization = Normalization::rms_norm;
+  model.add_bias_linear = false;
+  model.parallel_attention_mlp = true;
+  model.parallel_shared_layer_norm = true;
+}
+
 }  // namespace meshwright::interop::huggingface

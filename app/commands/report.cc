@@ -14,7 +14,7 @@
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
-#include "interop/launch.h"
+#include "interop/write_launch/launch.h"
 #include "reports/comparison_json.h"
 #include "reports/html.h"
 #include "reports/plan_json.h"

@@ -163,6 +163,17 @@ TEST(HuggingFace, FalconOfTheFirstKindSharesOneKeyAndOneNorm) {
   EXPECT_FALSE(read(config).parallel_shared_layer_norm);
 }
 
+// 2 layers of h = 64: attention 4 h^2 = 16,384, MLP 2 x 64 x 256 = 32,768, two norms 4 h = 256;
+// embedding and head 2 x 100 x 64 = 12,800, the last norm 128.
+TEST(HuggingFace, NemotronHasAPlainMlpWithoutBiases) {
+  const Model m = model_from_huggingface(
+      nlohmann::json::parse(R"({"model_type": "nemotron", "hidden_size": 64, "vocab_size": 100,
+          "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4})"),
+      "config.json");
+  EXPECT_EQ(m.activation, Activation::relu);
+  EXPECT_EQ(total_parameters(m), 2 * (16384 + 32768 + 256) + 12800 + 128);
+}
+
 TEST(HuggingFace, OurOwnSchemaIsNotMistaken) {
   EXPECT_TRUE(looks_like_huggingface(llama()));
   EXPECT_FALSE(looks_like_huggingface(json::parse(R"({"schema": "meshwright.model/1"})")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/launch.h"
+#include "interop/write_launch/launch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "interop/launch.h"
+#include "interop/write_launch/launch.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 

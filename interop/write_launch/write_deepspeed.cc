@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "interop/launch.h"
+#include "interop/write_launch/launch.h"
 
 namespace meshwright::interop {
 namespace {
@@ -21,6 +21,9 @@ std::string refusal_of(const Training& t) {
   }
   if (t.model.moe && l.expert_parallel_size > 1) {
     return "its expert parallelism knows a few model families by name only";
+  }
+  if (l.recompute_granularity == RecomputeGranularity::selective || l.recompute_num_layers > 0) {
+    return "its recompute is of whole layers, all of them";
   }
   if (offloads_activations(l)) return "it offloads activations of all layers or none";
   return "";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/launch.h"
+#include "interop/write_launch/launch.h"
 
 namespace meshwright::interop {
 
 std::vector<LaunchFile> launches(const Training& training) {
-  return {megatron_lm(training), torchtitan(training), deepspeed(training)};
+  return {megatron_lm(training), torchtitan(training), deepspeed(training), nanotron(training)};
 }
 
 }  // namespace meshwright::interop

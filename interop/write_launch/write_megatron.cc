@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interop/launch.h"
+#include "interop/write_launch/launch.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
@@ -32,6 +32,7 @@ class Arguments {
   void set_if(bool on, std::string_view name, const Value& value) {
     if (on) set(name, value);
   }
+  [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
   [[nodiscard]] std::string text(std::string_view array) const {
     return fmt::format("{}=(\n  {}\n)\n", array, fmt::join(lines_, "\n  "));
   }
@@ -175,6 +176,8 @@ void add_sharding(Arguments& a, const Layout& l) {
   a.flag_if(l.overlap_grad_reduce, "--overlap-grad-reduce");
   a.flag_if(l.overlap_param_gather, "--overlap-param-gather");
   a.flag_if(l.optimizer_offload, "--optimizer-cpu-offload");
+  // arguments.py asks for it beside.
+  a.flag_if(l.optimizer_offload, "--use-precision-aware-optimizer");
   a.set_if(l.cpu_offloading_num_layers > 0, "--cpu-offloading-num-layers",
            l.cpu_offloading_num_layers);
   if (l.offload_modules.bits != 0) {
@@ -214,9 +217,15 @@ void add_recompute(Arguments& a, const Layout& l) {
         some ? l.recompute_num_layers / l.virtual_pipeline_parallel_size : 1);
 }
 
-std::string parallel_arguments(const Training& t) {
+// With two or more ranks an order that Megatron-LM does not know would place groups elsewhere.
+bool default_order(const Layout& l) { return l.rank_order == Layout{}.rank_order; }
+bool pipeline_inside_data(const Layout& l) {
+  return l.rank_order ==
+         std::array{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
+}
+
+void add_parallel(Arguments& a, const Training& t) {
   const Layout& l = t.layout;
-  Arguments a;
   a.set("--tensor-model-parallel-size", l.tensor_parallel_size);
   a.flag_if(l.sequence_parallel && l.tensor_parallel_size > 1, "--sequence-parallel");
   a.flag_if(l.tp_comm_overlap, "--tp-comm-overlap");
@@ -236,6 +245,12 @@ std::string parallel_arguments(const Training& t) {
   add_sharding(a, l);
   if (t.model.moe) add_graphs(a, l);
   add_recompute(a, l);
+  a.flag_if(pipeline_inside_data(l), "--use-tp-pp-dp-mapping");
+}
+
+std::string parallel_arguments(const Training& t) {
+  Arguments a;
+  add_parallel(a, t);
   return a.text("MODEL_PARALLEL_ARGS");
 }
 
@@ -270,18 +285,14 @@ std::string training_arguments(const Training& t) {
   a.flag_if(j.cross_entropy_loss_fusion, "--cross-entropy-loss-fusion");
   a.set_if(j.cross_entropy_loss_fusion, "--cross-entropy-fusion-impl", "te");
   if (j.exp_avg_precision != Precision::fp32) {
-    a.flag("--use-precision-aware-optimizer");
+    a.flag_if(!t.layout.optimizer_offload, "--use-precision-aware-optimizer");
     a.set("--exp-avg-dtype", name_of(j.exp_avg_precision));
   }
+  // Unsaid, both are 0.1.
+  a.set_if(!j.dropout, "--attention-dropout", "0.0");
+  a.set_if(!j.dropout, "--hidden-dropout", "0.0");
   a.flag("--log-throughput");
   return a.text("TRAINING_ARGS");
-}
-
-// With two or more ranks an order that Megatron-LM does not know would place groups elsewhere.
-bool default_order(const Layout& l) { return l.rank_order == Layout{}.rank_order; }
-bool pipeline_inside_data(const Layout& l) {
-  return l.rank_order ==
-         std::array{Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
 }
 
 std::string missing_feature(const Model& m) {
@@ -298,10 +309,7 @@ std::string missing_feature(const Model& m) {
   return "";
 }
 
-std::string refusal_of(const Training& t) {
-  const Layout& l = t.layout;
-  const std::string missing = missing_feature(t.model);
-  if (!missing.empty()) return "its GPT has no " + missing;
+std::string layout_refusal(const Layout& l) {
   if (l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
     return "it counts recomputed layers a chunk, and these do not divide";
   }
@@ -317,7 +325,16 @@ std::string refusal_of(const Training& t) {
   if (l.num_layers_in_first_pipeline_stage > 0 && l.virtual_pipeline_parallel_size > 1) {
     return "uneven stages cannot be interleaved";
   }
+  if (uses_fsdp(l)) return "PyTorch FSDP is written for its own launchers";
+  if (l.all_reduce_gradients || l.defer_grad_reduce) {
+    return "it reduces gradients beside the backward pass, in shares";
+  }
   return "";
+}
+
+std::string refusal_of(const Training& t) {
+  const std::string missing = missing_feature(t.model);
+  return missing.empty() ? layout_refusal(t.layout) : "its GPT has no " + missing;
 }
 
 std::string distributed(const Cluster& cluster, const Layout& layout) {
@@ -332,6 +349,23 @@ std::string distributed(const Cluster& cluster, const Layout& layout) {
 }
 
 }  // namespace
+
+std::string megatron_layout_refusal(const Layout& layout) { return layout_refusal(layout); }
+
+std::vector<LaunchSetting> megatron_layout_settings(const Training& t) {
+  Arguments arguments;
+  add_parallel(arguments, t);
+  if (t.model.moe) add_dispatcher(arguments, t.layout);
+  arguments.set("--micro-batch-size", t.layout.micro_batch_size);
+  std::vector<LaunchSetting> settings;
+  for (const std::string& line : arguments.lines()) {
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    std::string value = line.substr(std::min(blank + 1, line.size()));
+    std::erase(value, '"');
+    settings.push_back({line.substr(0, blank), value});
+  }
+  return settings;
+}
 
 LaunchFile megatron_lm(const Training& t) {
   LaunchFile launch{.target = "Megatron-LM",
@@ -353,11 +387,11 @@ LaunchFile megatron_lm(const Training& t) {
       "DATA_ARGS.\nset -eu\n",
       short_name(t.layout), t.layout.tensor_parallel_size, t.layout.context_parallel_size,
       t.layout.pipeline_parallel_size, t.layout.data_parallel_size);
-  // One hardware queue keeps a collective in front of the GEMM it overlaps with; FSDP needs
-  // several.
+  // One hardware queue keeps a collective in front of the GEMM it overlaps with; FSDP, and tokens
+  // that travel beside compute, need several.
   const bool one_queue =
       (t.layout.tensor_parallel_size > 1 || t.layout.context_parallel_size > 1) &&
-      t.layout.zero_stage < 2;
+      t.layout.zero_stage < 2 && !t.layout.overlap_moe_expert_parallel_comm;
   if (one_queue) {
     text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
     launch.notes.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS=1 is for GPUs before Blackwell.");
@@ -365,7 +399,6 @@ LaunchFile megatron_lm(const Training& t) {
   if (t.layout.offload_modules.bits != 0) text += "export NVTE_CPU_OFFLOAD_V1=1\n";
   text += model_arguments(t) + parallel_arguments(t) + training_arguments(t);
   text += data.text("DATA_ARGS") + distributed(t.cluster, t.layout);
-  if (pipeline_inside_data(t.layout)) launch.notes.emplace_back("Add --use-tp-pp-dp-mapping.");
   launch.notes.emplace_back(
       "Switches of the model that cost nothing (rotary base, initialisation) are not written.");
   launch.text = std::move(text);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// meshwright review: what I run, what it gives, what would be better.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/command.h"
+#include "app/commands/commands.h"
+#include "app/commands/inputs.h"
+#include "app/commands/output.h"
+#include "app/commands/review_document.h"
+#include "app/launched_run.h"
+#include "app/output_file.h"
+#include "app/program.h"
+#include "app/terminal.h"
+#include "interop/write_launch/launch_target.h"
+#include "planner/search/objective.h"
+
+namespace meshwright::app {
+namespace {
+
+struct Options {
+  LaunchedRunOptions run;
+  OutputOptions output;
+  std::string launch_out, measurements_out;
+  int top = 3;
+  bool json = false;
+};
+
+interop::Training training_of(const planner::Scenario& s, const Layout& layout) {
+  return {s.model, s.cluster, s.job, layout};
+}
+
+planner::ReviewOptions review_options(const Options& options, const LaunchedRun& run) {
+  planner::ReviewOptions review;
+  review.most = static_cast<std::size_t>(options.top);
+  review.search.memory_headroom = planner::kDefaultHeadroom;
+  review.refusal = [&run](const Layout& layout) {
+    return interop::refusal_for(run.launch.target, training_of(run.scenario, layout));
+  };
+  return review;
+}
+
+// Relative to what the user typed, so that his other options stay.
+void add_changes(ReviewedRun& reviewed) {
+  const LaunchedRun& run = reviewed.run;
+  const std::string& target = run.launch.target;
+  const auto before = interop::settings_for(target, training_of(run.scenario, run.layout));
+  for (const planner::BetterLayout& better : reviewed.review.better) {
+    reviewed.changes.push_back(interop::launch_changes(
+        before, interop::settings_for(target, training_of(run.scenario, better.estimate.layout))));
+  }
+  if (reviewed.changes.empty() || run.launch.command.empty()) return;
+  reviewed.changed_launch =
+      interop::command_text(interop::changed_command(run.launch.command, reviewed.changes.front()));
+}
+
+void write_files(const Options& options, const ReviewedRun& reviewed) {
+  if (!options.launch_out.empty()) {
+    if (reviewed.changed_launch.empty()) {
+      say("{} is not written: no better launch line is known\n", options.launch_out);
+    } else {
+      write_file_atomically(options.launch_out, reviewed.changed_launch);
+    }
+  }
+  if (!options.measurements_out.empty()) {
+    const std::string& from = options.run.from.empty() ? options.run.log : options.run.from;
+    write_file_atomically(options.measurements_out,
+                          measurements_of(reviewed.run, options.run.cluster, from).dump(1) + "\n");
+    say("next: meshwright backtest {}\n", options.measurements_out);
+  }
+}
+
+int run(const Options& options, const Call& call) {
+  reports::Origin origin = call.origin();
+  ReviewedRun reviewed;
+  reviewed.run = load_launched_run(options.run, origin);
+  reviewed.review = planner::review(reviewed.run.scenario, reviewed.run.layout,
+                                    reviewed.run.measured, review_options(options, reviewed.run));
+  add_changes(reviewed);
+  if (options.json || options.output.format == Format::json) {
+    write_file_atomically(options.output.out, review_json(reviewed, origin).dump(2) + "\n");
+  } else {
+    write_file_atomically(options.output.out, review_text(reviewed));
+  }
+  write_files(options, reviewed);
+  return reviewed.review.violation ? kGateFailed : kDone;
+}
+
+void add_run_options(Command& command, LaunchedRunOptions& run) {
+  command.reads(
+      "--from", run.from,
+      "What is launched: a script, command line or configuration; default: what the log says");
+  command.reads("--log", run.log, "What it printed");
+  command
+      .reads("--cluster", run.cluster,
+             "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters")
+      ->required();
+  command.reads("--model", run.model, "Model in place of the launched one", "models");
+  add_framework_option(command, run.framework);
+  command.options()
+      .add_option("--gpus", run.gpus, "Devices that are used; default: as launch or log say")
+      ->check(CLI::Range(1, 10'000'000).description(""));
+  command.options()
+      .add_option("--vocab-size", run.vocab_size, "Where it is in the tokenizer's files only")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  command.options()
+      .add_option("--seq-length", run.seq_length, "Where the launch does not say it")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  command.options().add_option("--set", run.variables,
+                               "Variable of the script that comes from elsewhere: NAME=VALUE");
+}
+
+}  // namespace
+
+void add_review(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  Command& command = commands.add(
+      "review", "What you run: does it fit, predicted against measured, and what is better");
+  add_run_options(command, options->run);
+  command.options()
+      .add_option("--top", options->top, "Better layouts to show")
+      ->check(CLI::Range(1, 20).description(""))
+      ->capture_default_str();
+  command.options().add_flag("--json", options->json, "The same as --format json");
+  command.writes("--launch-out", options->launch_out, "File for the changed launch line");
+  command.writes("--measurements-out", options->measurements_out,
+                 "File for what was measured, as meshwright backtest reads it");
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
+}
+
+}  // namespace meshwright::app

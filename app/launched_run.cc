@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/launched_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "app/files.h"
+#include "interop/read_launch/read_launch.h"
+#include "reports/sha256.h"
+#include "sim/base/error.h"
+#include "sim/json/records.h"
+
+namespace meshwright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_named_text(const std::string& name, const std::string& file,
+                            reports::Origin& origin) {
+  std::string text = read_text_file(file);
+  origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
+  return text;
+}
+
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& typed) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& text : typed) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError("--set", "", fmt::format("must be NAME=VALUE, is \"{}\"", text));
+    }
+    variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return variables;
+}
+
+void assume(interop::LaunchRecord& launch, const std::string& field, const std::string& value,
+            const std::string& why) {
+  launch.assumed.push_back({field, value, why, {}});
+}
+
+Json only(const Json& json, const std::vector<std::string>& fields) {
+  Json kept = Json::object();
+  for (const std::string& field : fields) {
+    if (json.contains(field)) kept[field] = json[field];
+  }
+  return kept;
+}
+
+// What the launch says, and the rest as the framework has it.
+Job job_of(const interop::LaunchRecord& launch, const Framework& framework) {
+  Job job = job_from_json(nlohmann::json(only(to_json(launch.job), launch.job_fields)),
+                          "the launch", "", framework.defaults.job);
+  if (!launch.job.train_tokens) job.train_tokens.reset();
+  if (!launch.job.fp8_recipe) job.fp8_recipe.reset();
+  return job;
+}
+
+Layout layout_of(const interop::LaunchRecord& launch, const Framework& framework) {
+  return layout_from_json(nlohmann::json(only(to_json(launch.layout), launch.layout_fields)),
+                          "the launch", "", framework.defaults.layout);
+}
+
+int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
+            const std::optional<interop::TrainingLog>& log, const Cluster& cluster) {
+  if (options.gpus > 0) return options.gpus;
+  if (log && log->world_size) return *log->world_size;
+  if (launch.gpus > 0) return launch.gpus;
+  assume(launch, "gpus", std::to_string(cluster.num_gpus()),
+         "all of the cluster; neither launch nor log says how many, --gpus does");
+  return cluster.num_gpus();
+}
+
+// The data-parallel size that the devices leave.
+void set_data_parallel_size(Layout& layout, const interop::LaunchRecord& launch, int gpus,
+                            const std::string& file) {
+  const int others =
+      layout.tensor_parallel_size * layout.pipeline_parallel_size * layout.context_parallel_size;
+  if (!launch.data_parallel_size_follows) {
+    if (world_size(layout) == gpus) return;
+    throw InputError(
+        file, "",
+        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus));
+  }
+  if (gpus % others != 0) {
+    throw InputError(
+        file, "",
+        fmt::format("{} devices do not divide by tensor {} x pipeline {} x context {} = {}", gpus,
+                    layout.tensor_parallel_size, layout.pipeline_parallel_size,
+                    layout.context_parallel_size, others),
+        "--gpus N says how many are used");
+  }
+  layout.data_parallel_size = gpus / others;
+}
+
+// Shards that a launch says by how many copies there are.
+void set_shards(Layout& layout, const interop::LaunchRecord& launch, const std::string& file) {
+  if (launch.replicas <= 1 || layout.zero_stage == 0) return;
+  const int ranks = gradient_group_size(layout);
+  if (ranks % launch.replicas != 0) {
+    throw InputError(
+        file, "",
+        fmt::format("{} replicas do not divide {} data and context ranks", launch.replicas, ranks));
+  }
+  layout.zero_shard_size = ranks / launch.replicas;
+}
+
+void set_global_batch(LaunchedRun& run) {
+  const int accumulation = run.launch.accumulation_of_global;
+  if (accumulation > 0) {
+    run.layout.micro_batch_size = std::max(
+        1, run.scenario.job.global_batch_size / (accumulation * run.layout.data_parallel_size));
+  }
+  const int micro_batches = run.launch.micro_batches_a_rank;
+  if (micro_batches == 0) return;
+  run.scenario.job.global_batch_size =
+      micro_batches * run.layout.micro_batch_size * run.layout.data_parallel_size;
+}
+
+Seconds middle(std::vector<Seconds> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void measure(LaunchedRun& run, const Framework& framework) {
+  const interop::TrainingLog& log = *run.log;
+  const Job& job = run.scenario.job;
+  run.steps = interop::measured_steps(
+      log, {job.seq_length, job.global_batch_size, run.scenario.cluster.num_gpus()});
+  run.measured.out_of_memory = log.out_of_memory && !run.steps;
+  if (run.steps) {
+    run.measured.step_time = run.steps->median;
+    run.measured.p10 = run.steps->p10;
+    run.measured.p90 = run.steps->p90;
+    const int seen = run.steps->global_batch_size;
+    // nanotron prints three digits.
+    if (seen > 0 && std::abs(seen - job.global_batch_size) > job.global_batch_size / 100) {
+      assume(
+          run.launch, "global_batch_size", std::to_string(seen),
+          fmt::format("most steps of the log have it; the launch says {}", job.global_batch_size));
+      run.scenario.job.global_batch_size = seen;
+    }
+  }
+  run.memory_is_reserved = framework.memory.reports_reserved;
+  run.measured.peak_memory = run.memory_is_reserved ? log.peak_reserved : log.peak_allocated;
+  for (const auto& [name, values] : log.timers) run.measured.timers[name] = middle(values);
+}
+
+interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
+                                     const std::optional<interop::TrainingLog>& log,
+                                     reports::Origin& origin) {
+  interop::LaunchHints hints;
+  hints.variables = variables_of(options.variables);
+  if (log) hints.vocab_size = log->vocab_size;
+  if (options.vocab_size > 0) hints.vocab_size = options.vocab_size;
+  if (options.seq_length > 0) hints.seq_length = options.seq_length;
+  hints.needs_model = options.model.empty();
+  if (!options.model.empty()) hints.num_layers = load_model(options.model).num_layers;
+  if (!options.from.empty()) {
+    const auto read = [&](const std::string& name) -> std::optional<std::string> {
+      const fs::path beside = fs::path(options.from).parent_path() / name;
+      std::error_code none;
+      if (!fs::is_regular_file(beside, none)) return std::nullopt;
+      return read_named_text("launch's file", beside.string(), origin);
+    };
+    return interop::read_launch(read_named_text("launch", options.from, origin), options.from,
+                                hints, read);
+  }
+  if (log_text.empty() || !interop::log_says_launch(log_text)) {
+    throw InputError("--from", "", "is needed: the log does not say how it was launched",
+                     "give the script, command line or configuration that was started");
+  }
+  return interop::read_launch(log_text, options.log, hints);
+}
+
+// A launch's name of a model: "meta-llama/Llama-2-7b-hf" is configs/models/llama-2-7b.json.
+std::string shipped_model(const std::string& name) {
+  std::string plain = name.substr(name.find_last_of('/') + 1);
+  std::transform(plain.begin(), plain.end(), plain.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string& known : config_names("models")) {
+    for (const char* prefix : {"", "meta-"}) {
+      for (const char* suffix : {"", "-hf", "-base", "-v0.1"}) {
+        if (plain == std::string(prefix) + known + suffix) return known;
+      }
+    }
+  }
+  return name;
+}
+
+Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& launch,
+               const std::string& from, reports::Origin& origin) {
+  if (!options.model.empty()) return load_model(options.model, &origin);
+  if (!launch.model_name.empty()) {
+    const std::string shipped = shipped_model(launch.model_name);
+    const std::vector<std::string> names = config_names("models");
+    if (std::find(names.begin(), names.end(), shipped) == names.end()) {
+      throw InputError(from, "", fmt::format("no shipped model is {}", launch.model_name),
+                       "name its config.json with --model");
+    }
+    return load_model(shipped, &origin);
+  }
+  if (launch.model.num_layers > 0) return launch.model;
+  throw InputError(from, "", "does not say which model is trained", "name it with --model");
+}
+
+}  // namespace
+
+LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
+  LaunchedRun run;
+  std::string log_text;
+  if (!options.log.empty()) {
+    log_text = read_named_text("log", options.log, origin);
+    run.log = interop::read_training_log(log_text);
+    if (run.log->steps.empty() && !run.log->out_of_memory) {
+      throw InputError(
+          options.log, "", "holds no training step that is understood",
+          "read are logs of Megatron-LM, torchtitan, DeepSpeed, nanotron, llm-foundry");
+    }
+  }
+  run.launch = read_launch_of(options, log_text, run.log, origin);
+  const std::string& from = options.from.empty() ? options.log : options.from;
+  run.scenario.model = model_of(options, run.launch, from, origin);
+  Cluster cluster = load_cluster(options.cluster, nullptr, &origin);
+  const std::string framework =
+      options.framework.empty() ? run.launch.framework : options.framework;
+  if (!framework.empty()) cluster.framework = load_framework(framework, &origin);
+  run.scenario.job = job_of(run.launch, cluster.framework);
+  run.layout = layout_of(run.launch, cluster.framework);
+  const int gpus = gpus_of(options, run.launch, run.log, cluster);
+  set_data_parallel_size(run.layout, run.launch, gpus, from);
+  set_shards(run.layout, run.launch, from);
+  run.scenario.cluster = scaled_to(cluster, gpus);
+  set_global_batch(run);
+  if (run.log) measure(run, cluster.framework);
+  return run;
+}
+
+Json measurements_of(const LaunchedRun& run, const std::string& cluster, const std::string& from) {
+  const bool oom = run.measured.out_of_memory;
+  Json measured{{"status", oom ? "oom" : "ok"}};
+  if (run.measured.step_time) measured["step_seconds"] = run.measured.step_time->value();
+  if (run.measured.peak_memory) measured["peak_memory_bytes"] = run.measured.peak_memory->value();
+  const int gpus = run.scenario.cluster.num_gpus();
+  const std::string& model = run.scenario.model.name;
+  Json entry{{"id", from},
+             {"group", fmt::format("{} on {} GPUs", model, gpus)},
+             {"model", to_json(run.scenario.model)},
+             {"gpus", gpus},
+             {"cluster", cluster}};
+  if (!run.scenario.cluster.framework.name.empty()) {
+    entry["framework"] = run.scenario.cluster.framework.name;
+  }
+  entry["job"] = to_json(run.scenario.job);
+  entry["layout"] = to_json(run.layout);
+  entry["measured"] = measured;
+  return {{"schema", "meshwright.measurements/1"},
+          {"name", from},
+          {"source", fmt::format("{} and its log", from)},
+          {"assumed", ""},
+          {"runs", Json::array({entry})}};
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that somebody has, put together from its launch, its log, the cluster, and what the user
+// named beside them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interop/logs/training_log.h"
+#include "interop/read_launch/launch_record.h"
+#include "planner/questions/review.h"
+#include "planner/search/scenario.h"
+#include "reports/origin_json.h"
+
+namespace meshwright::app {
+
+struct LaunchedRunOptions {
+  std::string from, log, model, cluster, framework;  // empty: not given
+  std::vector<std::string> variables;                // "TP=8"
+  int gpus = 0, vocab_size = 0, seq_length = 0;      // 0: as read
+};
+
+struct LaunchedRun {
+  interop::LaunchRecord launch;
+  planner::Scenario scenario;  // on as many devices as were used
+  Layout layout;
+  std::optional<interop::TrainingLog> log;
+  std::optional<interop::MeasuredSteps> steps;
+  planner::MeasuredStep measured;
+  bool memory_is_reserved = false;  // what the framework prints
+};
+
+// Reads the files; fingerprints go into `origin`. Throws InputError.
+LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin);
+
+// As a set of one run ("meshwright.measurements/1"), for backtest and validate.
+Json measurements_of(const LaunchedRun& run, const std::string& cluster, const std::string& from);
+
+}  // namespace meshwright::app

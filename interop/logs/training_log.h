@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training log measured: Megatron-LM (and Megatron-DeepSpeed, Megatron-Bridge), torchtitan,
+// DeepSpeed, nanotron, Composer (llm-foundry). Lines are found behind any prefix, between any
+// others; of a log of many ranks each iteration counts once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.h"
+
+namespace meshwright::interop {
+
+struct LogStep {
+  int iteration = 0;
+  int line = 0;
+  int global_batch_size = 0;  // 0: not said
+  // One of these, as the software prints it.
+  std::optional<Seconds> time;
+  std::optional<double> tokens_per_second_per_gpu, samples_per_second;
+  std::optional<double> tflops_per_gpu;  // by the software's own formula
+};
+
+struct TrainingLog {
+  std::string target;               // "Megatron-LM"; empty: no step was found
+  std::vector<LogStep> steps;       // in the log's order
+  std::vector<std::size_t> starts;  // indices of steps at which training began again
+  std::optional<Bytes> peak_allocated, peak_reserved;  // the most that any line says
+  bool out_of_memory = false;
+  int out_of_memory_line = 0;
+  // Megatron-LM's timers: most seconds of any rank an iteration, one value a report.
+  std::map<std::string, std::vector<Seconds>> timers;
+  std::optional<int> world_size, padded_vocab_size, vocab_size;
+};
+
+TrainingLog read_training_log(std::string_view text);
+
+// Of steps of one global batch, those after the warm-up of each start: the first tenth, at least
+// one and at most ten, where three or more are left.
+struct MeasuredSteps {
+  Seconds median, p10, p90;
+  int used = 0, warm_up = 0, other_batch = 0;
+  int global_batch_size = 0;  // 0: the log does not say
+  int restarts = 0;
+};
+
+// What is needed where a log prints rates: tokens a sequence, sequences a step, devices.
+struct StepSize {
+  int seq_length = 0, global_batch_size = 0, gpus = 0;
+};
+
+// Nothing where no step has a time.
+std::optional<MeasuredSteps> measured_steps(const TrainingLog& log, const StepSize& size);
+
+}  // namespace meshwright::interop

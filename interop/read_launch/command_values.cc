@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/command_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace meshwright::interop {
+namespace {
+
+constexpr std::size_t kLongestSaid = 120;
+
+std::string name_of_option(const std::string& word) { return word.substr(0, word.find('=')); }
+
+bool is_option_word(const std::string& word) {
+  if (word.starts_with("--")) return word.size() > 2;
+  return word.size() > 1 && word[0] == '-' &&
+         std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+}
+
+std::string said(const Value& value, const std::string& option) {
+  std::string text = option;
+  for (const std::string& word : value.words) text += " " + word;
+  return text.size() <= kLongestSaid ? text : text.substr(0, kLongestSaid) + "...";
+}
+
+std::size_t count_options(const ShellCommand& command,
+                          const std::function<bool(std::string_view)>& is_option) {
+  return static_cast<std::size_t>(std::count_if(
+      command.words.begin(), command.words.end(),
+      [&](const MarkedText& word) { return is_option(name_of_option(word.text())); }));
+}
+
+// "8", "gpu:8", "gpu:h100:8".
+std::optional<int> count_in(const std::string& text) {
+  const std::string digits =
+      text.substr(text.rfind(':') == std::string::npos ? 0 : text.rfind(':') + 1);
+  int value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stopped, error] = std::from_chars(digits.data(), end, value);
+  const bool whole = error == std::errc() && stopped == end && value > 0 && value <= 10'000'000;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+struct Launcher {
+  std::optional<int> nodes, per_node, in_all;
+};
+
+enum class Says { nodes, per_node, in_all };
+struct LauncherOption {
+  std::string_view name;
+  Says says;
+};
+// torchrun, torch.distributed.launch, deepspeed, srun, accelerate, mpirun.
+constexpr std::array kLauncherOptions{LauncherOption{"--nnodes", Says::nodes},
+                                      LauncherOption{"--num_nodes", Says::nodes},
+                                      LauncherOption{"--num_machines", Says::nodes},
+                                      LauncherOption{"--nodes", Says::nodes},
+                                      LauncherOption{"-N", Says::nodes},
+                                      LauncherOption{"--nproc_per_node", Says::per_node},
+                                      LauncherOption{"--nproc-per-node", Says::per_node},
+                                      LauncherOption{"--num_gpus", Says::per_node},
+                                      LauncherOption{"--gpus-per-node", Says::per_node},
+                                      LauncherOption{"--ntasks-per-node", Says::per_node},
+                                      LauncherOption{"--num_processes", Says::in_all},
+                                      LauncherOption{"--ntasks", Says::in_all},
+                                      LauncherOption{"-np", Says::in_all}};
+
+std::optional<Says> launcher_says(std::string_view name) {
+  for (const LauncherOption& option : kLauncherOptions) {
+    if (option.name == name) return option.says;
+  }
+  return std::nullopt;
+}
+
+void set(Launcher& launcher, Says says, int count) {
+  (says == Says::nodes      ? launcher.nodes
+   : says == Says::per_node ? launcher.per_node
+                            : launcher.in_all) = count;
+}
+
+// The header's, for what the command leaves out. One task a node starts torchrun.
+void add_header(Launcher& launcher, const std::map<std::string, std::string>& header) {
+  const auto count = [&](const char* name) -> std::optional<int> {
+    const auto found = header.find(name);
+    return found == header.end() ? std::nullopt : count_in(found->second);
+  };
+  if (!launcher.nodes) launcher.nodes = count("--nodes");
+  if (launcher.per_node && *launcher.per_node > 1) return;
+  for (const char* name : {"--gpus-per-node", "--gres", "--ntasks-per-node"}) {
+    const auto per_node = count(name);
+    if (per_node && (!launcher.per_node || *per_node > 1)) {
+      launcher.per_node = per_node;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::string why_unknown(const MarkedText& word, const ShellScript& script) {
+  if (!word.unknown()) return "";
+  std::size_t at = 0;
+  while (!word.unknown_at(at)) ++at;
+  const std::string text = word.text().substr(at);
+  std::string name;
+  for (const char c : text) {
+    const bool is_name = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (is_name) name += c;
+    if (!is_name && !name.empty()) break;
+  }
+  const auto why = script.why_unknown.find(name);
+  if (text.starts_with("$(") || text.starts_with("`")) return "commands are not run: " + text;
+  return why == script.why_unknown.end() ? text + " is not known" : name + ": " + why->second;
+}
+
+const ShellCommand* launch_command(const ShellScript& script,
+                                   const std::function<bool(std::string_view)>& is_option,
+                                   const std::string& file, LaunchRecord& record) {
+  const ShellCommand* best = nullptr;
+  std::size_t most = 0;
+  for (const ShellCommand& command : script.commands) {
+    const std::string& name = command.words.front().text();
+    if (name == "echo" || name == "printf") continue;
+    const std::size_t options = count_options(command, is_option);
+    if (options > most) {
+      best = &command;
+      most = options;
+    }
+  }
+  for (const ShellCommand& command : script.commands) {
+    const std::string& name = command.words.front().text();
+    const bool another = &command != best && name != "echo" && name != "printf";
+    if (best == nullptr || !another || 2 * count_options(command, is_option) <= most) continue;
+    record.not_understood.push_back(
+        {fmt::format("the command {} ...", command.words.front().text()),
+         fmt::format("a second launch; the one of line {} is read", best->words.front().line()),
+         {file, command.words.front().line()}});
+  }
+  return best;
+}
+
+std::size_t first_program_word(const ShellCommand& command) {
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text();
+    if (word.ends_with(".py")) return i + 1;
+    if (word == "-m" && i + 1 < command.words.size()) {
+      const std::string& module = command.words[i + 1].text();
+      if (!module.starts_with("torch.distributed") && !module.starts_with("accelerate")) {
+        first = i + 2;
+      }
+    }
+  }
+  return first;
+}
+
+std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
+                              const ShellScript& script, const std::string& file) {
+  std::vector<Value> options;
+  for (std::size_t i = first; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text();
+    if (!is_option_word(word)) continue;
+    Value value;
+    value.key = name_of_option(word);
+    value.place = {file, command.words[i].line()};
+    value.unknown = why_unknown(command.words[i], script);
+    if (value.key.size() < word.size()) value.words.push_back(word.substr(value.key.size() + 1));
+    while (i + 1 < command.words.size() && !is_option_word(command.words[i + 1].text())) {
+      const MarkedText& next = command.words[++i];
+      value.words.push_back(next.text());
+      if (value.unknown.empty()) value.unknown = why_unknown(next, script);
+    }
+    value.said = said(value, value.key);
+    options.push_back(std::move(value));
+  }
+  return options;
+}
+
+void read_launcher(const ShellCommand& command, const ShellScript& script, const std::string& file,
+                   LaunchRecord& record) {
+  Launcher launcher;
+  const std::size_t end = first_program_word(command);
+  for (const Value& option : options_of(command, 0, script, file)) {
+    const auto says = launcher_says(option.key);
+    if (!says || (end > 0 && option.words.empty())) continue;
+    const auto count = option.unknown.empty() && !option.words.empty()
+                           ? count_in(option.words.front())
+                           : std::nullopt;
+    if (count) {
+      set(launcher, *says, *count);
+      record.read.push_back({*says == Says::nodes      ? "num_nodes"
+                             : *says == Says::per_node ? "gpus_per_node"
+                                                       : "gpus",
+                             std::to_string(*count), option.said, option.place});
+    } else {
+      record.not_understood.push_back({option.said, option.unknown, option.place});
+    }
+  }
+  add_header(launcher, script.slurm);
+  if (launcher.per_node) record.gpus_per_node = *launcher.per_node;
+  if (launcher.in_all) record.gpus = *launcher.in_all;
+  if (!launcher.in_all && launcher.nodes && launcher.per_node) {
+    record.gpus = *launcher.nodes * *launcher.per_node;
+  }
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch command of a script as values, and what its launcher (torchrun, srun, deepspeed,
+// accelerate) says of nodes and devices.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/shell_script.h"
+#include "interop/read_launch/values.h"
+
+namespace meshwright::interop {
+
+// The command with the most options of a program; nullptr: none has any. `is_option`: whether a
+// word such as "--num-layers" is one. What other commands have options of it is listed in the
+// record.
+const ShellCommand* launch_command(const ShellScript& script,
+                                   const std::function<bool(std::string_view)>& is_option,
+                                   const std::string& file, LaunchRecord& record);
+
+// Words behind the program's name (script.py, or -m module); all of them where there is none.
+std::size_t first_program_word(const ShellCommand& command);
+
+// Every "--name", "--name=value" and the words behind it, as typed, from `first` on.
+std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
+                              const ShellScript& script, const std::string& file);
+
+// Sets gpus and gpus_per_node from --nproc_per_node, --nnodes, --ntasks-per-node, --num_gpus and
+// Slurm's header, where they are known.
+void read_launcher(const ShellCommand& command, const ShellScript& script, const std::string& file,
+                   LaunchRecord& record);
+
+// Why a word is not known: the first variable in it and what became of it. Empty: it is known.
+std::string why_unknown(const MarkedText& word, const ShellScript& script);
+
+}  // namespace meshwright::interop

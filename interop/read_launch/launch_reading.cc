@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/launch_reading.h"
+
+#include "sim/layout/fields.h"
+
+namespace meshwright::interop {
+
+bool LaunchReading::integer(int& target, std::string_view field, std::string_view key,
+                            IntRange range) {
+  const Value* value = find(key);
+  if (value == nullptr) return false;
+  target = integer_of(*value, range);
+  note(field, std::to_string(target), *value);
+  return true;
+}
+
+bool LaunchReading::number(double& target, std::string_view field, std::string_view key,
+                           NumberRange range) {
+  const Value* value = find(key);
+  if (value == nullptr) return false;
+  target = number_of(*value, range);
+  note(field, fmt::format("{}", target), *value);
+  return true;
+}
+
+bool LaunchReading::flag(bool& target, std::string_view field, std::string_view key) {
+  const Value* value = find(key);
+  if (value == nullptr) return false;
+  target = flag_of(*value);
+  note(field, target ? "true" : "false", *value);
+  return true;
+}
+
+bool LaunchReading::is_on(std::string_view key) {
+  const Value* value = find(key);
+  return value != nullptr && flag_of(*value);
+}
+
+std::string LaunchReading::word(std::string_view key, const std::string& otherwise) {
+  const Value* value = find(key);
+  return value == nullptr ? otherwise : word_of(*value);
+}
+
+void LaunchReading::note(std::string_view field, const std::string& value, const Value& from) {
+  record_.read.push_back({std::string(field), value, from.said, from.place});
+}
+
+void LaunchReading::assume(std::string_view field, const std::string& value,
+                           const std::string& why) {
+  record_.assumed.push_back({std::string(field), value, why, {}});
+}
+
+void LaunchReading::not_understood(const Value& value, const std::string& why) {
+  record_.not_understood.push_back({value.said, why, value.place});
+}
+
+void LaunchReading::settle_whole_layout() {
+  for_each_field([&](const auto& field) { settle_layout(field.name); });
+}
+
+void LaunchReading::list_unused(const std::string& why) {
+  for (const Value& value : values_.all()) {
+    if (!value.used) not_understood(value, why);
+  }
+}
+
+}  // namespace meshwright::interop

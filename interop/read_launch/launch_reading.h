@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills a LaunchRecord from values, and writes down where each field came from.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/values.h"
+
+namespace meshwright::interop {
+
+class LaunchReading {
+ public:
+  LaunchReading(Values& values, LaunchRecord& record) : values_(values), record_(record) {}
+
+  [[nodiscard]] Values& values() { return values_; }
+  [[nodiscard]] LaunchRecord& record() { return record_; }
+  const Value* find(std::string_view key) { return values_.find(key); }
+
+  // Each sets the target where the key is there, and returns whether it is.
+  bool integer(int& target, std::string_view field, std::string_view key, IntRange range = {});
+  bool number(double& target, std::string_view field, std::string_view key, NumberRange range = {});
+  bool flag(bool& target, std::string_view field, std::string_view key);
+  template <typename Enum, typename Names>
+  bool choice(Enum& target, std::string_view field, std::string_view key, const Names& names) {
+    const Value* value = find(key);
+    if (value == nullptr) return false;
+    const std::string word = word_of(*value);
+    std::string allowed;
+    for (const auto& entry : names) {
+      if (entry.name == word) {
+        target = entry.value;
+        note(field, word, *value);
+        return true;
+      }
+      allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    fail_at(*value, "must be one of " + allowed);
+  }
+
+  [[nodiscard]] bool is_on(std::string_view key);
+  // The word under a key, or a default.
+  std::string word(std::string_view key, const std::string& otherwise);
+
+  // Something was read that other fields follow from.
+  void note(std::string_view field, const std::string& value, const Value& from);
+  void assume(std::string_view field, const std::string& value, const std::string& why);
+  void not_understood(const Value& value, const std::string& why);
+
+  // That the record's job or layout says these fields, whatever the framework has.
+  void settle_job(std::string_view field) { record_.job_fields.emplace_back(field); }
+  void settle_layout(std::string_view field) { record_.layout_fields.emplace_back(field); }
+  void settle_whole_layout();
+
+  // Lists what nobody asked for.
+  void list_unused(const std::string& why);
+
+ private:
+  Values& values_;
+  LaunchRecord& record_;
+};
+
+}  // namespace meshwright::interop

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as its launch line or configuration says it: what was read, what was assumed, and what was
+// not understood, each with its place.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interop/read_launch/place.h"
+#include "sim/base/job.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+
+namespace meshwright::interop {
+
+struct Fact {
+  std::string field;  // "tensor_parallel_size"
+  std::string value;
+  std::string said;  // "--tensor-model-parallel-size 8"; of an assumption, why
+  Place place;
+};
+
+struct NotUnderstood {
+  std::string said, why;
+  Place place;
+};
+
+struct LaunchRecord {
+  std::string target;      // "Megatron-LM"
+  std::string framework;   // a name of configs/frameworks; empty: none fits
+  std::string model_name;  // of configs/models, where the launch names a model only
+  Model model;             // else
+  Job job;
+  Layout layout;
+  // Fields that are said or follow; the others are as the framework has them.
+  std::vector<std::string> job_fields, layout_fields;
+  int gpus = 0, gpus_per_node = 0;  // 0: not said
+  // Data-parallel ranks are what the devices leave; 0 until the device count is known.
+  bool data_parallel_size_follows = true;
+  int replicas = 1;  // copies of sharded state over the data-parallel ranks
+  // A global batch that was not said is so many micro-batches of each data-parallel rank.
+  int micro_batches_a_rank = 0;  // 0: the global batch was said
+  // The micro-batch is the global batch over so many of them and the data-parallel ranks.
+  int accumulation_of_global = 0;  // 0: the micro-batch was said
+  std::vector<Fact> read, assumed;
+  std::vector<NotUnderstood> not_understood;
+  std::vector<std::string> command;              // the words of the launch line, variables put in
+  std::map<std::string, std::string> variables;  // of few names that change how a run works
+};
+
+// What the user names beside the launch.
+struct LaunchHints {
+  std::map<std::string, std::string> variables;  // of a script
+  std::optional<int> vocab_size;                 // or out of the run's log
+  std::optional<int> seq_length;
+  std::optional<int> num_layers;  // of the model that the user names
+  bool needs_model = true;        // false: the user names the model
+};
+
+}  // namespace meshwright::interop

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// llm-foundry's pretraining YAML (scripts/train/yamls/pretrain, 2023 to 2025) with Composer's
+// fsdp_config.
+#include <algorithm>
+#include <array>
+
+#include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/read_launch.h"
+#include "sim/base/error.h"
+#include "sim/model/parameters.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr IntRange kSize{1, 100'000'000};
+
+// OmegaConf's ${max_seq_len} and ${variables.max_seq_len}, one level deep.
+Values interpolated(Values& values) {
+  Values out;
+  for (Value value : values.all()) {
+    if (value.words.size() == 1 && value.words[0].starts_with("${") &&
+        value.words[0].ends_with("}")) {
+      const std::string name = value.words[0].substr(2, value.words[0].size() - 3);
+      const Value* named = values.find(name);
+      if (named == nullptr) named = values.find("variables." + name);
+      if (named != nullptr) {
+        value.words = named->words;
+      } else {
+        value.unknown = "the file has no " + name;
+      }
+    }
+    value.used = false;
+    out.add(std::move(value));
+  }
+  return out;
+}
+
+void require(LaunchReading& r, int& target, const char* field, const std::string& key,
+             const std::string& file) {
+  if (!r.integer(target, field, key, kSize)) throw InputError(file, "", key + " is missing");
+}
+
+void read_model(LaunchReading& r, const std::string& file) {
+  const std::string name = r.word("model.name", "");
+  if (name != "mpt_causal_lm") {
+    throw InputError(file, "", fmt::format("model.name {}: mpt_causal_lm alone is read", name),
+                     "name the model with --model");
+  }
+  Model& m = r.record().model;
+  m.name = "the launched model";
+  require(r, m.hidden_size, "hidden_size", "model.d_model", file);
+  require(r, m.num_attention_heads, "num_attention_heads", "model.n_heads", file);
+  require(r, m.num_layers, "num_layers", "model.n_layers", file);
+  require(r, m.vocab_size, "vocab_size", "model.vocab_size", file);
+  double ratio = 4.0;
+  r.number(ratio, "ffn_hidden_size", "model.expansion_ratio", {0.1, 64.0});
+  m.ffn_hidden_size = static_cast<int>(ratio * m.hidden_size);
+  m.num_query_groups = m.num_attention_heads;
+  r.integer(m.num_query_groups, "num_query_groups", "model.attn_config.kv_n_heads",
+            {1, m.num_attention_heads});
+  m.kv_channels = m.hidden_size / m.num_attention_heads;
+  m.activation = Activation::gelu;
+  m.normalization = Normalization::rms_norm;
+  m.add_bias_linear = false;
+  r.assume("add_bias_linear", "false", "MPT's layers have no biases (model.no_bias)");
+  const bool alibi = r.is_on("model.attn_config.alibi") || r.is_on("model.alibi");
+  m.position_embedding = alibi ? PositionEmbedding::alibi : PositionEmbedding::learned;
+  if (!alibi) m.max_position_embeddings = r.record().job.seq_length;
+  m.tied_embeddings = true;
+  r.flag(m.tied_embeddings, "tied_embeddings", "model.tie_word_embeddings");
+  if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
+}
+
+void read_job(LaunchReading& r, const std::string& file) {
+  Job& job = r.record().job;
+  job.name = "the launched job";
+  if (!r.integer(job.seq_length, "seq_length", "max_seq_len", kSize) &&
+      !r.integer(job.seq_length, "seq_length", "variables.max_seq_len", kSize) &&
+      !r.integer(job.seq_length, "seq_length", "model.max_seq_len", kSize)) {
+    throw InputError(file, "", "max_seq_len is missing");
+  }
+  require(r, job.global_batch_size, "global_batch_size", "global_train_batch_size", file);
+  constexpr std::array kTypes{
+      EnumName{Precision::bf16, "amp_bf16"}, EnumName{Precision::fp16, "amp_fp16"},
+      EnumName{Precision::fp8, "amp_fp8"}, EnumName{Precision::fp32, "fp32"}};
+  r.choice(job.precision, "precision", "precision", kTypes);
+  // PURE reduces in 16 bits, DEFAULT in fp32 (Composer's fsdp_config).
+  const std::string mixed = r.word("fsdp_config.mixed_precision", "DEFAULT");
+  job.gradient_precision = mixed == "PURE" ? Precision::bf16 : Precision::fp32;
+  if (const Value* value = r.find("fsdp_config.mixed_precision")) {
+    r.note("gradient_precision", mixed, *value);
+  }
+  for (const char* key : {"model.attn_config.attn_impl", "model.attn_impl"}) {
+    const Value* value = r.find(key);
+    if (value == nullptr) continue;
+    job.attention_kernel =
+        word_of(*value) == "torch" ? AttentionKernel::unfused : AttentionKernel::flash;
+    r.note("attention_kernel", word_of(*value), *value);
+    r.settle_job("attention_kernel");
+  }
+  for (const char* field : {"seq_length", "global_batch_size", "precision", "gradient_precision"}) {
+    r.settle_job(field);
+  }
+}
+
+void read_layout(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  const Value* micro = r.find("device_train_microbatch_size");
+  if (micro != nullptr && word_of(*micro) == "auto") {
+    r.assume("micro_batch_size", "1",
+             "device_train_microbatch_size is auto: Composer finds it by running");
+  } else if (micro != nullptr) {
+    r.integer(l.micro_batch_size, "micro_batch_size", "device_train_microbatch_size", kSize);
+  }
+  l.fsdp_unit = FsdpUnit::block;
+  l.zero_stage = 3;
+  constexpr std::array kStrategies{EnumName{3, "FULL_SHARD"}, EnumName{2, "SHARD_GRAD_OP"},
+                                   EnumName{0, "NO_SHARD"}};
+  r.choice(l.zero_stage, "zero_stage", "fsdp_config.sharding_strategy", kStrategies);
+  if (l.zero_stage == 0) l.fsdp_unit = FsdpUnit::none;
+  bool recomputes = false;
+  r.flag(recomputes, "recompute_granularity", "fsdp_config.activation_checkpointing");
+  l.recompute_granularity = recomputes ? RecomputeGranularity::full : RecomputeGranularity::none;
+  if (const Value* offload = r.find("fsdp_config.activation_cpu_offload");
+      offload != nullptr && flag_of(*offload)) {
+    r.not_understood(*offload, "activations on the host are not modelled for it");
+  }
+  for (const char* field :
+       {"micro_batch_size", "fsdp_unit", "zero_stage", "recompute_granularity"}) {
+    r.settle_layout(field);
+  }
+}
+
+}  // namespace
+
+LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
+                              const LaunchHints& hints) {
+  Values typed = values_of_yaml(text, file);
+  Values values = interpolated(typed);
+  LaunchRecord record;
+  record.target = "llm-foundry";
+  record.framework = "pytorch-fsdp-2023";
+  LaunchReading reading(values, record);
+  reading.assume("framework", record.framework, "the file does not say which release runs");
+  read_job(reading, file);
+  if (hints.needs_model) read_model(reading, file);
+  read_layout(reading);
+  for (const char* section :
+       {"tokenizer.", "train_loader.", "eval_loader.", "optimizer.", "scheduler.", "callbacks.",
+        "loggers.",   "algorithms.",   "variables.",   "model.",     "max_",       "eval_",
+        "save_",      "fsdp_config.",  "dist_timeout", "run_name",   "data_",      "icl_",
+        "load_",      "train_loader",  "eval_loader"}) {
+    values.pass_over_below(section);
+  }
+  for (const char* key : {"seed", "global_seed", "progress_bar", "log_to_console", "autoresume",
+                          "console_log_interval", "device_eval_batch_size", "python_log_level"}) {
+    values.pass_over(key);
+  }
+  reading.list_unused("no key of llm-foundry that is known here");
+  return record;
+}
+
+}  // namespace meshwright::interop

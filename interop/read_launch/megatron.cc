@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/megatron.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "interop/read_launch/command_values.h"
+#include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/megatron_arguments.h"
+#include "interop/read_launch/megatron_fields.h"
+#include "interop/read_launch/shell_script.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr std::string_view kBlockBegins = " arguments ---";
+constexpr std::string_view kBlockEnds = "end of arguments ---";
+constexpr std::string_view kNotModelled = "it changes cost or memory in a way that is not modelled";
+
+// The words of an option under its key in Python; a switch that clears its key says so.
+void put(Values& values, const MegatronArgument& argument, Value value) {
+  value.key = argument.key;
+  if (argument.kind == ArgumentKind::off) value.words = {"false"};
+  if (argument.kind == ArgumentKind::on) value.words.clear();
+  value.used = argument.meaning == ArgumentMeaning::harmless;
+  values.add(std::move(value));
+}
+
+void list_unmodelled(LaunchReading& reading) {
+  for (const Value& value : reading.values().all()) {
+    const MegatronArgument* argument = megatron_argument_of_key(value.key);
+    if (argument == nullptr || argument->meaning != ArgumentMeaning::unmodelled) continue;
+    reading.not_understood(value, std::string(kNotModelled));
+    reading.values().pass_over(value.key);
+  }
+}
+
+// "  num_layers ..................... 96", wherever in the line it begins.
+std::optional<std::pair<std::string, std::string>> block_line(const std::string& line) {
+  const std::size_t dots = line.find(" ..");
+  if (dots == std::string::npos || dots == 0) return std::nullopt;
+  const std::size_t name = line.find_last_of(" \t", dots - 1);
+  const std::size_t begin = name == std::string::npos ? 0 : name + 1;
+  const std::size_t value = line.find_first_not_of('.', dots + 1);
+  if (value == std::string::npos || line[value] != ' ') return std::nullopt;
+  return std::pair{line.substr(begin, dots - begin), line.substr(value + 1)};
+}
+
+// Python's way of writing a value as words: None is none of them.
+std::optional<std::vector<std::string>> python_words(std::string text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.pop_back();
+  if (text == "None" || text.empty()) return std::nullopt;
+  if (text.front() != '[') return std::vector{text};
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text.substr(1)) {
+    if (c == ',' || c == ']') {
+      if (!word.empty()) words.push_back(std::exchange(word, ""));
+    } else if (c != ' ' && c != '\'' && c != '"') {
+      word += c;
+    }
+  }
+  return words;
+}
+
+// torch.bfloat16, AttnBackend.flash, in the words of the command line.
+std::string plain_word(const std::string& word) {
+  if (word == "torch.float32") return "fp32";
+  if (word == "torch.bfloat16") return "bf16";
+  if (word == "torch.float16") return "fp16";
+  if (word == "torch.uint8") return "fp8";
+  constexpr std::string_view kBackend = "AttnBackend.";
+  return word.starts_with(kBackend) ? word.substr(kBackend.size()) : word;
+}
+
+// Switches that are off are left out, as on a command line; those that are on unless cleared stay.
+bool says_nothing(const MegatronArgument* argument, const std::vector<std::string>& words) {
+  const bool off = words.size() == 1 && words.front() == "False";
+  const bool on = words.size() == 1 && words.front() == "True";
+  if (argument == nullptr) return off;
+  if (argument->kind == ArgumentKind::off) return on;
+  return argument->kind == ArgumentKind::on && off;
+}
+
+Values values_of_block(std::string_view text, const std::string& file) {
+  Values values;
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  bool inside = false;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    while (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.find(kBlockEnds) != std::string::npos) break;
+    if (line.find(kBlockBegins) != std::string::npos) {
+      inside = true;
+      continue;
+    }
+    if (!inside) continue;
+    const auto found = block_line(line);
+    if (!found) continue;
+    const auto words = python_words(found->second);
+    const MegatronArgument* argument = megatron_argument_of_key(found->first);
+    if (!words || says_nothing(argument, *words)) continue;
+    Value value;
+    value.key = found->first;
+    for (const std::string& word : *words) value.words.push_back(plain_word(word));
+    value.said = fmt::format("{} = {}", found->first, found->second);
+    value.place = {file, number};
+    // A block holds every argument; those that nobody asked for are as the software has them.
+    const bool is_switch = argument != nullptr && argument->kind == ArgumentKind::on;
+    const bool unmodelled = argument != nullptr && argument->meaning == ArgumentMeaning::unmodelled;
+    if (unmodelled && !is_switch) continue;
+    value.used = !unmodelled;
+    values.add(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace
+
+int count_megatron_options(std::string_view text, int enough) {
+  int count = 0;
+  for (std::size_t at = text.find("--"); at != std::string_view::npos && count < enough;
+       at = text.find("--", at + 2)) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n=\"'\\)", at), text.size());
+    if (megatron_argument(text.substr(at, end - at)) != nullptr) ++count;
+  }
+  return count;
+}
+
+bool has_megatron_argument_block(std::string_view text) {
+  const std::size_t begin = text.find(kBlockBegins);
+  return begin != std::string_view::npos && text.find(kBlockEnds, begin) != std::string_view::npos;
+}
+
+LaunchRecord read_megatron_script(std::string_view text, const std::string& file,
+                                  const LaunchHints& hints) {
+  const ShellScript script = read_shell_script(text, file, hints.variables);
+  LaunchRecord record;
+  record.target = "Megatron-LM";
+  const ShellCommand* command = launch_command(
+      script, [](std::string_view word) { return megatron_argument(word) != nullptr; }, file,
+      record);
+  if (command == nullptr) {
+    throw InputError(file, "", "has no command with options of Megatron-LM",
+                     "give the script that starts pretrain_gpt.py, or its command line");
+  }
+  for (const MarkedText& word : command->words) record.command.push_back(word.text());
+  read_launcher(*command, script, file, record);
+  for (const char* name : {"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING"}) {
+    const auto found = script.exported.find(name);
+    if (found != script.exported.end()) record.variables[name] = found->second.text();
+  }
+  Values values;
+  for (Value& option : options_of(*command, first_program_word(*command), script, file)) {
+    const MegatronArgument* argument = megatron_argument(option.key);
+    if (argument != nullptr) {
+      put(values, *argument, std::move(option));
+    } else {
+      values.add(std::move(option));
+    }
+  }
+  LaunchReading reading(values, record);
+  for (const TakenDefault& taken : script.taken_defaults) {
+    reading.assume(taken.name, taken.value,
+                   fmt::format("line {}: the environment may say otherwise", taken.line));
+  }
+  list_unmodelled(reading);
+  read_megatron_fields(reading, hints, file);
+  reading.list_unused("no option of Megatron-LM that is known here");
+  return record;
+}
+
+LaunchRecord read_megatron_argument_block(std::string_view text, const std::string& file,
+                                          const LaunchHints& hints) {
+  Values values = values_of_block(text, file);
+  LaunchRecord record;
+  record.target = "Megatron-LM";
+  LaunchReading reading(values, record);
+  list_unmodelled(reading);
+  reading.integer(record.gpus, "gpus", "world_size");
+  read_megatron_fields(reading, hints, file);
+  return record;
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments of Megatron-LM, under the keys that Python has them, as a model, a job and a layout,
+// with its defaults and what arguments.py makes of them.
+#pragma once
+
+#include <string>
+
+#include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/megatron.h"
+
+namespace meshwright::interop {
+
+void read_megatron_fields(LaunchReading& reading, const LaunchHints& hints,
+                          const std::string& file);
+
+void read_megatron_model(LaunchReading& reading, const LaunchHints& hints, const std::string& file);
+void read_megatron_layout(LaunchReading& reading);
+// Throws InputError at an option that Megatron-LM would refuse beside the others.
+void check_megatron_asserts(LaunchReading& reading);
+
+}  // namespace meshwright::interop

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "interop/read_launch/megatron_fields.h"
+#include "sim/base/error.h"
+#include "sim/model/parameters.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr IntRange kSize{1, 100'000'000};
+constexpr std::size_t kMostLayers = 100'000;
+
+void require(LaunchReading& r, int& target, const char* field, const char* key,
+             const std::string& file, IntRange range = kSize) {
+  if (r.integer(target, field, key, range)) return;
+  std::string flag = "--" + std::string(key);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  throw InputError(file, "", flag + " is missing",
+                   "Megatron-LM needs it; or name the model with --model");
+}
+
+Activation activation_of(LaunchReading& r) {
+  if (r.is_on("swiglu")) return Activation::swiglu;
+  if (r.is_on("quick_geglu")) return Activation::geglu;
+  if (r.is_on("squared_relu")) {
+    r.assume("activation", "relu", "a squared ReLU costs about what a ReLU does");
+    return Activation::relu;
+  }
+  return Activation::gelu;
+}
+
+// Megatron-LM: two thirds of 4 h where the activation is gated, in whole 64s.
+int usual_ffn_size(const Model& m) {
+  const std::int64_t four = 4LL * m.hidden_size;
+  return static_cast<int>(m.activation == Activation::swiglu ? four * 2 / 3 / 64 * 64 : four);
+}
+
+void read_positions(LaunchReading& r, Model& m) {
+  const Value* value = r.find("position_embedding_type");
+  std::string type = value != nullptr ? word_of(*value) : "learned_absolute";
+  if (value != nullptr) r.note("position_embedding", type, *value);
+  if (r.is_on("use_rotary_position_embeddings")) type = "rope";
+  if (type == "learned_absolute") {
+    m.position_embedding = PositionEmbedding::learned;
+  } else if (type == "rope" || type == "yarn" || type == "mrope" || type == "rotary") {
+    m.position_embedding = PositionEmbedding::rope;
+  } else if (type == "alibi") {
+    m.position_embedding = PositionEmbedding::alibi;
+  } else if (type == "none") {
+    m.position_embedding = PositionEmbedding::none;
+  } else {
+    fail_at(*value, "is not modelled", "known are learned_absolute, rope, yarn, alibi, none");
+  }
+  r.integer(m.max_position_embeddings, "max_position_embeddings", "max_position_embeddings", kSize);
+}
+
+void read_attention(LaunchReading& r, Model& m) {
+  m.num_query_groups = m.num_attention_heads;
+  if (r.is_on("group_query_attention")) {
+    m.num_query_groups = 1;
+    r.integer(m.num_query_groups, "num_query_groups", "num_query_groups",
+              {1, m.num_attention_heads});
+  } else {
+    r.values().pass_over("num_query_groups");
+  }
+  m.kv_channels = m.hidden_size / m.num_attention_heads;
+  r.integer(m.kv_channels, "kv_channels", "kv_channels", kSize);
+  r.flag(m.qk_layernorm, "qk_layernorm", "qk_layernorm");
+  if (!r.is_on("multi_latent_attention")) return;
+  LatentAttention mla{.q_lora_rank = 0,
+                      .kv_lora_rank = 32,
+                      .qk_head_dim = 128,
+                      .qk_pos_emb_head_dim = 64,
+                      .v_head_dim = 128};
+  r.integer(mla.q_lora_rank, "q_lora_rank", "q_lora_rank", kSize);
+  r.integer(mla.kv_lora_rank, "kv_lora_rank", "kv_lora_rank", kSize);
+  r.integer(mla.qk_head_dim, "qk_head_dim", "qk_head_dim", kSize);
+  r.integer(mla.qk_pos_emb_head_dim, "qk_pos_emb_head_dim", "qk_pos_emb_head_dim", kSize);
+  r.integer(mla.v_head_dim, "v_head_dim", "v_head_dim", kSize);
+  m.mla = mla;
+  m.num_query_groups = m.num_attention_heads;
+  m.kv_channels = mla.qk_head_dim + mla.qk_pos_emb_head_dim;
+}
+
+// A Python list of 0 and 1 with +, * and brackets: "[0]*3+[1]*58", "([1]*3+[0])*2".
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text) : text_(text) {}
+  std::optional<std::vector<int>> read() {
+    auto list = sum();
+    return ok_ && at_ == text_.size() ? std::optional(list) : std::nullopt;
+  }
+
+ private:
+  std::vector<int> sum() {
+    std::vector<int> list = product();
+    while (ok_ && next('+')) {
+      const std::vector<int> more = product();
+      list.insert(list.end(), more.begin(), more.end());
+      check(list.size());
+    }
+    return list;
+  }
+  std::vector<int> product() {
+    std::vector<int> list = atom();
+    while (ok_ && next('*')) {
+      const std::size_t times = number();
+      check(list.size() * times);
+      std::vector<int> all;
+      for (std::size_t i = 0; ok_ && i < times; ++i)
+        all.insert(all.end(), list.begin(), list.end());
+      list = all;
+    }
+    return list;
+  }
+  std::vector<int> atom() {
+    check(static_cast<std::size_t>(++depth_) * 1000);
+    std::vector<int> list;
+    if (next('(')) {
+      list = sum();
+      ok_ = next(')') && ok_;
+    } else if (next('[')) {
+      do list.push_back(static_cast<int>(number()));
+      while (ok_ && next(','));
+      ok_ = next(']') && ok_;
+    } else {
+      ok_ = false;
+    }
+    --depth_;
+    return list;
+  }
+  std::size_t number() {
+    std::size_t value = 0;
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
+      value = 10 * value + static_cast<std::size_t>(text_[at_++] - '0');
+      check(value);
+    }
+    ok_ = ok_ && at_ > begin;
+    return ok_ ? value : 0;
+  }
+  bool next(char c) {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void check(std::size_t size) { ok_ = ok_ && size <= kMostLayers; }
+
+  const std::string& text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  bool ok_ = true;
+};
+
+// The first layer with experts, and how many layers on the next one is.
+void read_expert_layers(LaunchReading& r, const Model& m, MixtureOfExperts& moe) {
+  const Value* value = r.find("moe_layer_freq");
+  if (value == nullptr) return;
+  const std::string text = word_of(*value);
+  r.note("moe_layer_freq", text, *value);
+  if (text.find('[') == std::string::npos) {
+    moe.moe_layer_interval = integer_of(*value, {1, 100'000});
+    return;
+  }
+  const auto pattern = Pattern(text).read();
+  if (!pattern || pattern->size() != static_cast<std::size_t>(m.num_layers)) {
+    fail_at(*value, fmt::format("must be a list of 0 and 1 for {} layers", m.num_layers),
+            "such as [0]*3+[1]*58");
+  }
+  const auto first = std::find(pattern->begin(), pattern->end(), 1);
+  const auto second = first == pattern->end() ? first : std::find(first + 1, pattern->end(), 1);
+  moe.num_first_dense_layers = static_cast<int>(first - pattern->begin());
+  if (second != pattern->end()) moe.moe_layer_interval = static_cast<int>(second - first);
+  Model with = m;
+  with.moe = moe;
+  for (int i = 0; i < m.num_layers; ++i) {
+    const bool expert = layer_kind(with, i).mixture_of_experts;
+    if (expert == ((*pattern)[static_cast<std::size_t>(i)] == 1)) continue;
+    fail_at(*value, "is no regular pattern: dense layers, then every n-th layer with experts");
+  }
+}
+
+void read_experts(LaunchReading& r, Model& m) {
+  MixtureOfExperts moe;
+  if (!r.integer(moe.num_moe_experts, "num_moe_experts", "num_experts", {0, 100'000})) return;
+  if (moe.num_moe_experts == 0) return;
+  moe.moe_router_topk = 2;
+  moe.moe_ffn_hidden_size = m.ffn_hidden_size;
+  r.integer(moe.moe_router_topk, "moe_router_topk", "moe_router_topk", {1, moe.num_moe_experts});
+  r.integer(moe.moe_ffn_hidden_size, "moe_ffn_hidden_size", "moe_ffn_hidden_size", kSize);
+  r.integer(moe.moe_shared_expert_intermediate_size, "moe_shared_expert_intermediate_size",
+            "moe_shared_expert_intermediate_size", {0, kSize.high});
+  r.integer(moe.moe_router_num_groups, "moe_router_num_groups", "moe_router_num_groups", kSize);
+  if (moe.moe_router_num_groups > 0) {
+    r.integer(moe.moe_router_group_topk, "moe_router_group_topk", "moe_router_group_topk",
+              {1, moe.moe_router_num_groups});
+  }
+  r.number(moe.moe_expert_capacity_factor, "moe_expert_capacity_factor",
+           "moe_expert_capacity_factor", {-1.0, 1e6});
+  moe.moe_expert_capacity_factor = std::max(0.0, moe.moe_expert_capacity_factor);
+  r.flag(moe.moe_router_bias, "moe_router_bias", "moe_router_enable_expert_bias");
+  read_expert_layers(r, m, moe);
+  m.moe = moe;
+}
+
+int vocabulary_of_tokenizer(LaunchReading& r) {
+  const std::string type = r.word("tokenizer_type", "GPT2BPETokenizer");
+  if (type == "GPT2BPETokenizer") return 50257;
+  if (type == "Llama2Tokenizer") return 32000;
+  return 0;
+}
+
+void read_vocabulary(LaunchReading& r, Model& m, const LaunchHints& hints,
+                     const std::string& file) {
+  r.values().pass_over("tokenizer_type");
+  if (r.integer(m.vocab_size, "vocab_size", "vocab_size", kSize)) {
+    if (r.word("tokenizer_type", "") == "NullTokenizer") ++m.vocab_size;  // its end of document
+    return;
+  }
+  if (r.integer(m.vocab_size, "vocab_size", "pad_vocab_size_to", kSize)) return;
+  if (r.integer(m.vocab_size, "vocab_size", "padded_vocab_size", kSize)) return;
+  if (hints.vocab_size) {
+    m.vocab_size = *hints.vocab_size;
+    r.assume("vocab_size", std::to_string(m.vocab_size), "named beside the launch, or in the log");
+    return;
+  }
+  m.vocab_size = vocabulary_of_tokenizer(r);
+  if (m.vocab_size == 0) {
+    throw InputError(file, "",
+                     "the vocabulary's size is in the tokenizer's files, which are not read",
+                     "state it with --vocab-size N");
+  }
+  r.assume("vocab_size", std::to_string(m.vocab_size),
+           "what this tokenizer has where nobody adds to it");
+}
+
+}  // namespace
+
+void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::string& file) {
+  Model& m = r.record().model;
+  m.name = "the launched model";
+  require(r, m.num_layers, "num_layers", "num_layers", file, {1, 100'000});
+  require(r, m.hidden_size, "hidden_size", "hidden_size", file);
+  require(r, m.num_attention_heads, "num_attention_heads", "num_attention_heads", file);
+  m.activation = activation_of(r);
+  m.ffn_hidden_size = usual_ffn_size(m);
+  r.integer(m.ffn_hidden_size, "ffn_hidden_size", "ffn_hidden_size", kSize);
+  read_attention(r, m);
+  read_positions(r, m);
+  const Value* norm = r.find("normalization");
+  const bool rms = norm != nullptr && word_of(*norm) == "RMSNorm";
+  if (norm != nullptr) r.note("normalization", word_of(*norm), *norm);
+  m.normalization = rms ? Normalization::rms_norm : Normalization::layer_norm;
+  r.flag(m.add_bias_linear, "add_bias_linear", "add_bias_linear");
+  r.flag(m.add_qkv_bias, "add_qkv_bias", "add_qkv_bias");
+  if (m.add_bias_linear) m.add_qkv_bias = false;
+  m.tied_embeddings = true;
+  if (const Value* untie = r.find("untie_embeddings_and_output_weights"); untie != nullptr) {
+    m.tied_embeddings = !flag_of(*untie);
+    r.note("tied_embeddings", m.tied_embeddings ? "true" : "false", *untie);
+  }
+  r.flag(m.embedding_layer_norm, "embedding_layer_norm", "embed_layernorm");
+  read_experts(r, m);
+  r.integer(m.mtp_num_layers, "mtp_num_layers", "mtp_num_layers", {0, 1000});
+  read_vocabulary(r, m, hints, file);
+  if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// nanotron's YAML files (src/nanotron/config/*.py, commit 2411b02).
+#include <array>
+
+#include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/read_launch.h"
+#include "sim/base/error.h"
+#include "sim/model/parameters.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr IntRange kSize{1, 100'000'000};
+constexpr IntRange kCount{1, 1'000'000};
+
+void require(LaunchReading& r, int& target, const char* field, const std::string& key,
+             const std::string& file) {
+  if (!r.integer(target, field, key, kSize)) throw InputError(file, "", key + " is missing");
+}
+
+void read_model(LaunchReading& r, const std::string& file) {
+  Model& m = r.record().model;
+  const std::string at = "model.model_config.";
+  m.name = "the launched model";
+  require(r, m.num_layers, "num_layers", at + "num_hidden_layers", file);
+  require(r, m.hidden_size, "hidden_size", at + "hidden_size", file);
+  require(r, m.ffn_hidden_size, "ffn_hidden_size", at + "intermediate_size", file);
+  require(r, m.num_attention_heads, "num_attention_heads", at + "num_attention_heads", file);
+  require(r, m.vocab_size, "vocab_size", at + "vocab_size", file);
+  m.num_query_groups = m.num_attention_heads;
+  r.integer(m.num_query_groups, "num_query_groups", at + "num_key_value_heads",
+            {1, m.num_attention_heads});
+  m.kv_channels = m.hidden_size / m.num_attention_heads;
+  r.integer(m.max_position_embeddings, "max_position_embeddings", at + "max_position_embeddings",
+            kSize);
+  m.activation = Activation::swiglu;
+  m.normalization = Normalization::rms_norm;
+  m.position_embedding = PositionEmbedding::rope;
+  m.add_bias_linear = false;
+  m.add_qkv_bias = r.is_on(at + "attention_bias") || r.is_on(at + "is_qwen2_config");
+  r.flag(m.tied_embeddings, "tied_embeddings", at + "tie_word_embeddings");
+  if (r.values().has(at + "moe_config.num_experts")) {
+    throw InputError(file, "", at + "moe_config: layers with experts are not read",
+                     "name the model with --model");
+  }
+  if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
+}
+
+void read_job(LaunchReading& r) {
+  Job& job = r.record().job;
+  job.name = "the launched job";
+  r.integer(job.seq_length, "seq_length", "tokens.sequence_length", kSize);
+  r.record().micro_batches_a_rank = 1;
+  r.integer(r.record().micro_batches_a_rank, "micro_batches_a_rank",
+            "tokens.batch_accumulation_per_replica", kCount);
+  constexpr std::array kTypes{EnumName{Precision::bf16, "bfloat16"},
+                              EnumName{Precision::fp16, "float16"},
+                              EnumName{Precision::fp32, "float32"}};
+  r.choice(job.precision, "precision", "model.dtype", kTypes);
+  bool fp32 = true;
+  r.flag(fp32, "gradient_precision", "optimizer.accumulate_grad_in_fp32");
+  job.gradient_precision = fp32 ? Precision::fp32 : job.precision;
+  r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
+            "model.make_vocab_size_divisible_by", kCount);
+  for (const char* field : {"seq_length", "global_batch_size", "precision", "gradient_precision",
+                            "make_vocab_size_divisible_by"}) {
+    r.settle_job(field);
+  }
+}
+
+void read_layout(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  r.integer(l.tensor_parallel_size, "tensor_parallel_size", "parallelism.tp", kCount);
+  r.integer(l.pipeline_parallel_size, "pipeline_parallel_size", "parallelism.pp", kCount);
+  r.integer(l.context_parallel_size, "context_parallel_size", "parallelism.context_parallel_size",
+            kCount);
+  r.integer(l.expert_parallel_size, "expert_parallel_size", "parallelism.expert_parallel_size",
+            kCount);
+  r.record().data_parallel_size_follows =
+      !r.integer(l.data_parallel_size, "data_parallel_size", "parallelism.dp", kCount);
+  r.integer(l.micro_batch_size, "micro_batch_size", "tokens.micro_batch_size", kCount);
+  constexpr std::array kModes{EnumName{true, "REDUCE_SCATTER"}, EnumName{false, "ALL_REDUCE"}};
+  r.choice(l.sequence_parallel, "sequence_parallel", "parallelism.tp_mode", kModes);
+  l.sequence_parallel = l.sequence_parallel && l.tensor_parallel_size > 1;
+  bool overlaps = false;
+  r.flag(overlaps, "tp_comm_overlap", "parallelism.tp_linear_async_communication");
+  l.tp_comm_overlap = overlaps && l.sequence_parallel;
+  constexpr std::array kEngines{EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
+                                EnumName{PipelineSchedule::gpipe, "afab"}};
+  r.choice(l.schedule, "schedule", "parallelism.pp_engine", kEngines);
+  if (l.pipeline_parallel_size == 1) l.schedule = kDefaultSchedule;
+  r.integer(l.zero_stage, "zero_stage", "optimizer.zero_stage", {0, 1});
+  bool recomputes = false;
+  r.flag(recomputes, "recompute_granularity", "parallelism.recompute_layer");
+  l.recompute_granularity = recomputes ? RecomputeGranularity::full : RecomputeGranularity::none;
+  for (const char* field :
+       {"tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size",
+        "expert_parallel_size", "data_parallel_size", "micro_batch_size", "sequence_parallel",
+        "tp_comm_overlap", "schedule", "zero_stage", "recompute_granularity"}) {
+    r.settle_layout(field);
+  }
+}
+
+}  // namespace
+
+LaunchRecord read_nanotron(std::string_view text, const std::string& file,
+                           const LaunchHints& hints) {
+  Values values = values_of_yaml(text, file);
+  LaunchRecord record;
+  record.target = "nanotron";
+  record.framework = "nanotron-2024";
+  LaunchReading reading(values, record);
+  reading.assume("framework", record.framework, "the file does not say which release runs");
+  if (hints.needs_model) read_model(reading, file);
+  read_job(reading);
+  read_layout(reading);
+  for (const char* section : {"checkpoints.", "data_stages.", "general.", "logging.", "lighteval.",
+                              "profiler.", "tokenizer.", "optimizer.", "model.", "tokens.",
+                              "s3_upload.", "metrics_logging.", "data."}) {
+    values.pass_over_below(section);
+  }
+  for (const char* key : {"data_stages", "parallelism.tp_recompute_allgather"})
+    values.pass_over(key);
+  reading.list_unused("no key of nanotron that is known here");
+  return record;
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where something stands in somebody's file.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace meshwright::interop {
+
+struct Place {
+  std::string file;
+  int line = 0;  // from 1; 0: nowhere in particular
+  [[nodiscard]] std::string text() const {
+    return line > 0 ? fmt::format("{}:{}", file, line) : file;
+  }
+  bool operator==(const Place&) const = default;
+};
+
+}  // namespace meshwright::interop

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/read_launch.h"
+
+#include "interop/read_launch/megatron.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr int kEnoughOptions = 3;
+
+bool has(std::string_view text, std::string_view what) {
+  return text.find(what) != std::string_view::npos;
+}
+
+bool looks_like_json(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
+bool looks_like_torchtitan(std::string_view text) {
+  return has(text, "[training]") && (has(text, "[model]") || has(text, "[parallelism]"));
+}
+
+bool looks_like_nanotron(std::string_view text) {
+  return has(text, "parallelism:") && has(text, "tokens:") && has(text, "micro_batch_size:");
+}
+
+bool looks_like_llm_foundry(std::string_view text) {
+  return has(text, "global_train_batch_size:") && has(text, "model:");
+}
+
+bool looks_like_deepspeed_script(std::string_view text) {
+  return has(text, "--deepspeed") || has(text, "--per_device_train_batch_size");
+}
+
+}  // namespace
+
+bool log_says_launch(std::string_view log) { return has_megatron_argument_block(log); }
+
+LaunchRecord read_launch(std::string_view text, const std::string& file, const LaunchHints& hints,
+                         const ReadNamedFile& read) {
+  if (has_megatron_argument_block(text)) return read_megatron_argument_block(text, file, hints);
+  if (looks_like_json(text)) return read_deepspeed(text, file, hints);
+  if (count_megatron_options(text, kEnoughOptions) >= kEnoughOptions) {
+    return read_megatron_script(text, file, hints);
+  }
+  if (looks_like_torchtitan(text)) return read_torchtitan(text, file, hints);
+  if (looks_like_nanotron(text)) return read_nanotron(text, file, hints);
+  if (looks_like_llm_foundry(text)) return read_llm_foundry(text, file, hints);
+  if (looks_like_deepspeed_script(text)) return read_deepspeed_script(text, file, hints, read);
+  throw InputError(file, "", "is no launch that is known here",
+                   "read are: a command line or script of Megatron-LM or DeepSpeed, the argument "
+                   "block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, YAML of nanotron and llm-foundry");
+}
+
+}  // namespace meshwright::interop

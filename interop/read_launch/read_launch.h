@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch line, script, configuration or log of any software that is known here. What it is
+// follows from the text, not from its file's name.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "interop/read_launch/launch_record.h"
+
+namespace meshwright::interop {
+
+// The text of a file that a launch names, or nothing.
+using ReadNamedFile = std::function<std::optional<std::string>(const std::string& name)>;
+
+// Throws InputError: a text that is none of them, or as the format's own reader says.
+LaunchRecord read_launch(std::string_view text, const std::string& file, const LaunchHints& hints,
+                         const ReadNamedFile& read = {});
+
+// One format each, for tests.
+LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
+                             const LaunchHints& hints);
+LaunchRecord read_nanotron(std::string_view text, const std::string& file,
+                           const LaunchHints& hints);
+LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
+                              const LaunchHints& hints);
+// DeepSpeed's JSON.
+LaunchRecord read_deepspeed(std::string_view text, const std::string& file,
+                            const LaunchHints& hints);
+// A script whose command names such a file.
+LaunchRecord read_deepspeed_script(std::string_view text, const std::string& file,
+                                   const LaunchHints& hints, const ReadNamedFile& read);
+
+// Whether a log says by itself how it was launched.
+bool log_says_launch(std::string_view log);
+
+}  // namespace meshwright::interop

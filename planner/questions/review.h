@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be said about a run that somebody has: whether its layout fits, its step predicted
+// beside measured, and what would be faster, by how much and how sure that is.
+//
+// A gain is a ratio of two predictions, so that what the model misses in both cancels; measured
+// times that ratio is what the changed run should take. The probability counts the inputs' errors
+// and the formulas' (confidence.h).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/questions/attribution.h"
+#include "planner/search/scenario.h"
+#include "planner/search/search.h"
+
+namespace meshwright::planner {
+
+struct MeasuredStep {
+  std::optional<Seconds> step_time, p10, p90;
+  std::optional<Bytes> peak_memory;  // as the framework prints it
+  bool out_of_memory = false;
+  std::map<std::string, Seconds> timers;  // of Megatron-LM, by its names
+};
+
+// A part of the step that was measured and predicted alike.
+struct MeasuredPart {
+  std::string name;     // the timer's
+  std::string meaning;  // which predicted terms it is compared with
+  Seconds predicted, measured;
+};
+
+struct BetterLayout {
+  Estimate estimate;
+  bool same_sizes = false;          // tensor, pipeline, context, expert size as launched
+  double predicted_ratio = 1.0;     // its step over the launched one's; where that does not fit, 0
+  double probability_faster = 0.5;  // than the launched one
+  std::optional<Seconds> expected_step;  // measured x predicted_ratio
+  std::vector<SwitchEffect> effects;     // what of the difference each switch makes
+};
+
+struct Review {
+  std::optional<Violation> violation;  // of the launched layout
+  std::string sentence, smallest_change;
+  std::optional<Estimate> estimate;                // unless a rule beside memory's is broken
+  Bytes printed_peak;                              // predicted, as the framework prints it
+  std::optional<double> step_error, memory_error;  // predicted / measured - 1
+  bool inside_interval = false;
+  std::vector<MeasuredPart> parts;
+  std::vector<std::string> other_timers;  // that no term means
+  std::vector<BetterLayout> better;       // fastest first
+  SearchStatistics statistics;
+  // Why the launcher cannot say how many faster layouts.
+  std::map<std::string, std::size_t> not_expressible;
+};
+
+struct ReviewOptions {
+  SearchOptions search;
+  std::size_t most = 3;  // better layouts
+  // Why the launcher cannot say a layout; empty: it can.
+  std::function<std::string(const Layout&)> refusal = [](const Layout&) { return std::string(); };
+};
+
+Review review(const Scenario& scenario, const Layout& launched, const MeasuredStep& measured,
+              const ReviewOptions& options);
+
+}  // namespace meshwright::planner

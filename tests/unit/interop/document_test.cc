@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/document.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "interop/read_launch/read_launch.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <typename Read>
+std::string error_of(const Read& read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Document, YamlTomlAndJsonGiveTheSameValues) {
+  Values yaml = values_of_yaml("a:\n  b: 8\n  c: [x, y]\nd: null\n", "f.yaml");
+  Values toml = values_of_toml("[a]\nb = 8\nc = [\"x\", \"y\"]\n", "f.toml");
+  Values json = values_of_json("{\"a\": {\"b\": 8, \"c\": [\"x\", \"y\"]}, \"d\": null}", "f.json");
+  for (Values* values : {&yaml, &toml, &json}) {
+    EXPECT_EQ(integer_of(*values->find("a.b"), {}), 8);
+    EXPECT_THAT(values->find("a.c")->words, ElementsAre("x", "y"));
+  }
+  EXPECT_EQ(yaml.find("a.b")->place.text(), "f.yaml:2");
+  EXPECT_EQ(toml.find("a.b")->place.text(), "f.toml:2");
+  EXPECT_FALSE(json.has("d"));
+}
+
+TEST(Document, MarksAndCarriageReturnsAreNothing) {
+  EXPECT_EQ(integer_of(*values_of_toml("\xEF\xBB\xBF[a]\r\nb = 1\r\n", "f").find("a.b"), {}), 1);
+  EXPECT_EQ(integer_of(*values_of_yaml("\xEF\xBB\xBF"
+                                       "a:\r\n  b: 1\r\n",
+                                       "f")
+                            .find("a.b"),
+                       {}),
+            1);
+  EXPECT_EQ(integer_of(*values_of_json("\xEF\xBB\xBF{\"a\": 1}", "f").find("a"), {}), 1);
+}
+
+TEST(Document, WhatIsWrongHasLineAndColumn) {
+  EXPECT_THAT(error_of([] { values_of_toml("[a]\nb = = 1\n", "f.toml"); }), HasSubstr("f.toml:2:"));
+  EXPECT_THAT(error_of([] { values_of_yaml("a:\n  - b: [1\nc: }\n", "f.yaml"); }),
+              HasSubstr("f.yaml:"));
+  EXPECT_THAT(error_of([] { values_of_json("{\"a\": }", "f.json"); }), HasSubstr("line 1"));
+}
+
+TEST(Document, DepthIsLimited) {
+  std::string text;
+  for (int i = 0; i < 70; ++i) text += "[";
+  for (int i = 0; i < 70; ++i) text += "]";
+  EXPECT_THAT(error_of([&] { values_of_yaml("a: " + text, "f"); }), HasSubstr("50 levels"));
+}
+
+TEST(ReadLaunch, SaysWhatItReads) {
+  EXPECT_THAT(error_of([] { read_launch("hello", "f.txt", {}); }),
+              HasSubstr("f.txt: is no launch"));
+}
+
+TEST(Torchtitan, ReplicasAndShards) {
+  const LaunchRecord record = read_torchtitan(
+      "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 16\nseq_len = "
+      "8192\n"
+      "[parallelism]\ndata_parallel_replicate_degree = 2\ntensor_parallel_degree = 8\n"
+      "pipeline_parallel_degree = 4\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
+      "pipeline_parallel_layers_per_stage = 10\nof_tomorrow = 1\n"
+      "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n[model2]\n",
+      "f.toml", {});
+  EXPECT_EQ(record.model_name, "llama-3-70b");
+  EXPECT_EQ(record.replicas, 2);
+  EXPECT_TRUE(record.data_parallel_size_follows);
+  EXPECT_EQ(record.layout.zero_stage, 2);                      // kept below a pipeline
+  EXPECT_EQ(record.layout.virtual_pipeline_parallel_size, 2);  // 80 / 10 / 4
+  EXPECT_EQ(record.layout.micro_batch_size, 1);
+  EXPECT_EQ(record.micro_batches_a_rank, 16);
+  EXPECT_EQ(record.not_understood.at(0).said, "parallelism.of_tomorrow = 1");
+  EXPECT_EQ(record.not_understood.at(0).place.line, 13);
+}
+
+TEST(DeepSpeed, TheScriptsJsonIsReadByName) {
+  const auto read = [](const std::string& name) -> std::optional<std::string> {
+    if (name != "ds.json") return std::nullopt;
+    return "{\"zero_optimization\": {\"stage\": 2}, \"train_micro_batch_size_per_gpu\": \"auto\"}";
+  };
+  const std::string script =
+      "deepspeed --num_gpus 4 t.py --deepspeed ds.json --per_device_train_batch_size 3 "
+      "--gradient_accumulation_steps 5 --block_size 512 --fp16\n";
+  const LaunchRecord record = read_deepspeed_script(script, "t.sh", {}, read);
+  EXPECT_EQ(record.layout.zero_stage, 2);
+  EXPECT_EQ(record.layout.micro_batch_size, 3);
+  EXPECT_EQ(record.micro_batches_a_rank, 5);
+  EXPECT_EQ(record.job.seq_length, 512);
+  EXPECT_EQ(record.job.precision, Precision::fp16);
+  EXPECT_EQ(record.gpus_per_node, 4);
+  EXPECT_THAT(error_of([&] { read_deepspeed_script(script, "t.sh", {}, {}); }),
+              HasSubstr("ds.json is not there"));
+}
+
+}  // namespace
+}  // namespace meshwright::interop

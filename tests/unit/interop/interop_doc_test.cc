@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every example of docs/interop.md is read.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "interop/logs/training_log.h"
+#include "interop/read_launch/read_launch.h"
+#include "tests/paths.h"
+
+namespace meshwright::interop {
+namespace {
+
+struct Block {
+  std::string language, text;
+};
+
+std::vector<Block> blocks_of(const std::string& file) {
+  std::ifstream in(std::string(MESHWRIGHT_SOURCE_DIR) + "/" + file);
+  std::vector<Block> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("```")) {
+      if (!inside) blocks.push_back({line.substr(3), ""});
+      inside = !inside;
+    } else if (inside) {
+      blocks.back().text += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+TEST(InteropPage, EveryExampleIsRead) {
+  std::map<std::string, int> targets, logs;
+  LaunchHints hints;
+  hints.seq_length = 4096;
+  for (const Block& block : blocks_of("docs/interop.md")) {
+    if (block.language.empty()) continue;
+    if (block.language == "text log") {
+      const TrainingLog log = read_training_log(block.text);
+      EXPECT_EQ(log.steps.size(), 1U) << block.text;
+      ++logs[log.target];
+      continue;
+    }
+    const LaunchRecord record = read_launch(block.text, "docs/interop.md", hints);
+    EXPECT_TRUE(record.not_understood.empty()) << block.text;
+    ++targets[record.target];
+  }
+  EXPECT_EQ(targets, (std::map<std::string, int>{
+                         {"DeepSpeed", 1}, {"Megatron-LM", 2}, {"llm-foundry", 1}, {"nanotron", 1}, {"torchtitan", 1}}));
+  EXPECT_EQ(logs.size(), 5U);
+}
+
+TEST(InteropPage, ItsScriptSaysWhatItLooksLike) {
+  for (const Block& block : blocks_of("docs/interop.md")) {
+    if (block.language != "sh") continue;
+    const LaunchRecord record = read_launch(block.text, "train.sh", {});
+    EXPECT_EQ(record.gpus, 32);
+    EXPECT_EQ(record.model.num_query_groups, 8);
+    EXPECT_EQ(record.layout.tensor_parallel_size, 4);
+  }
+}
+
+}  // namespace
+}  // namespace meshwright::interop

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "interop/read_launch/megatron.h"
+#include "interop/read_launch/megatron_arguments.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kSmall =
+    "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --num-layers 8 --hidden-size 256 "
+    "--num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --micro-batch-size 1 "
+    "--global-batch-size 32 --train-iters 100 ";
+
+LaunchRecord read(const std::string& more, const std::string& before = "") {
+  return read_megatron_script(before + kSmall + more, "train.sh", {});
+}
+
+std::string error_of(const std::string& more, const std::string& before = "") {
+  try {
+    read(more, before);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MegatronLaunch, DefaultsAreMegatrons) {
+  const LaunchRecord record = read("--bf16");
+  EXPECT_EQ(record.gpus, 16);
+  EXPECT_EQ(record.gpus_per_node, 8);
+  const Model& m = record.model;
+  EXPECT_EQ(m.ffn_hidden_size, 1024);  // 4 x 256
+  EXPECT_EQ(m.num_query_groups, 8);
+  EXPECT_EQ(m.position_embedding, PositionEmbedding::learned);
+  EXPECT_EQ(m.vocab_size, 50257);  // of GPT-2's tokenizer
+  EXPECT_TRUE(m.tied_embeddings);
+  EXPECT_TRUE(record.job.dropout);  // 0.1
+  EXPECT_EQ(record.job.gradient_precision, Precision::fp32);
+  EXPECT_FALSE(record.layout.overlap_p2p_comm);  // without virtual stages
+  EXPECT_DOUBLE_EQ(*record.job.train_tokens, 100.0 * 32 * 128);
+  EXPECT_EQ(record.framework, "megatron-core-2026");
+  EXPECT_TRUE(record.not_understood.empty());
+}
+
+// 4 x 256 x 2 / 3 = 682.7, in whole 64s: 640.
+TEST(MegatronLaunch, AGatedMlpIsTwoThirdsAsWide) {
+  EXPECT_EQ(read("--swiglu").model.ffn_hidden_size, 640);
+}
+
+TEST(MegatronLaunch, Fp16ReducesInFp16UnlessTold) {
+  EXPECT_EQ(read("--fp16").job.gradient_precision, Precision::fp16);
+  EXPECT_EQ(read("--fp16 --accumulate-allreduce-grads-in-fp32").job.gradient_precision,
+            Precision::fp32);
+}
+
+TEST(MegatronLaunch, LayersAChunkBecomeChunksAStage) {
+  const LaunchRecord record =
+      read("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2");
+  EXPECT_EQ(record.layout.virtual_pipeline_parallel_size, 2);  // 8 / 2 / 2
+  EXPECT_EQ(record.layout.schedule, PipelineSchedule::interleaved);
+  EXPECT_TRUE(record.layout.overlap_p2p_comm);
+}
+
+TEST(MegatronLaunch, ExpertLayersAreAPattern) {
+  const LaunchRecord record = read(
+      "--bf16 --num-experts 4 --moe-layer-freq \"([0]*2+[1]*6)\" --expert-model-parallel-size 2 "
+      "--moe-token-dispatcher-type flex --moe-enable-deepep");
+  EXPECT_EQ(record.model.moe->num_first_dense_layers, 2);
+  EXPECT_EQ(record.model.moe->moe_layer_interval, 1);
+  EXPECT_EQ(record.layout.expert_parallel_size, 2);
+  EXPECT_EQ(record.layout.moe_token_dispatcher_type, MoeTokenDispatcherType::flex);
+  EXPECT_THAT(error_of("--num-experts 4 --moe-layer-freq [1,0,0,1,1,1,1,1]"),
+              HasSubstr("no regular pattern"));
+}
+
+TEST(MegatronLaunch, WhatIsNotModelledAndWhatIsNotKnownIsListed) {
+  const LaunchRecord record = read("--bf16 \\\n --defer-embedding-wgrad-compute --of-tomorrow 1 2");
+  ASSERT_EQ(record.not_understood.size(), 2U);
+  EXPECT_EQ(record.not_understood[0].said, "--defer-embedding-wgrad-compute");
+  EXPECT_THAT(record.not_understood[0].why, HasSubstr("not modelled"));
+  EXPECT_EQ(record.not_understood[1].said, "--of-tomorrow 1 2");
+  EXPECT_EQ(record.not_understood[1].place.line, 2);
+}
+
+TEST(MegatronLaunch, AnArgumentBlockSaysTheSame) {
+  const std::string block =
+      "0: ------------------------ arguments ------------------------\r\n"
+      "0:   add_bias_linear ................................ False\r\n"
+      "0:   attention_backend .............................. AttnBackend.auto\r\n"
+      "0:   bf16 ........................................... True\r\n"
+      "0:   cp_comm_type ................................... ['p2p']\r\n"
+      "0:   ffn_hidden_size ................................ 1024\r\n"
+      "0:   fp8 ............................................ None\r\n"
+      "0:   global_batch_size .............................. 32\r\n"
+      "0:   hidden_dropout ................................. 0.0\r\n"
+      "0:   attention_dropout .............................. 0.0\r\n"
+      "0:   hidden_size .................................... 256\r\n"
+      "0:   max_position_embeddings ........................ 128\r\n"
+      "0:   micro_batch_size ............................... 1\r\n"
+      "0:   num_attention_heads ............................ 8\r\n"
+      "0:   num_layers ..................................... 8\r\n"
+      "0:   overlap_p2p_comm ............................... False\r\n"
+      "0:   padded_vocab_size .............................. 51200\r\n"
+      "0:   recompute_granularity .......................... selective\r\n"
+      "0:   recompute_modules .............................. ['core_attn']\r\n"
+      "0:   seq_length ..................................... 128\r\n"
+      "0:   sequence_parallel .............................. True\r\n"
+      "0:   tensor_model_parallel_size ..................... 2\r\n"
+      "0:   use_distributed_optimizer ...................... True\r\n"
+      "0:   world_size ..................................... 16\r\n"
+      "0: -------------------- end of arguments ---------------------\r\n";
+  EXPECT_TRUE(has_megatron_argument_block(block));
+  const LaunchRecord record = read_megatron_argument_block(block, "train.log", {});
+  EXPECT_EQ(record.gpus, 16);
+  EXPECT_EQ(record.model.vocab_size, 51200);
+  EXPECT_FALSE(record.model.add_bias_linear);
+  EXPECT_EQ(record.layout.zero_stage, 1);
+  EXPECT_TRUE(record.layout.sequence_parallel);
+  EXPECT_EQ(record.layout.recompute_granularity, RecomputeGranularity::selective);
+  EXPECT_EQ(record.job.precision, Precision::bf16);
+  EXPECT_TRUE(record.not_understood.empty());
+  EXPECT_EQ(record.read.front().place.text(), "train.log:24");
+}
+
+struct Refused {
+  const char *options, *says, *before = "";
+};
+
+// One case of each assertion that is carried.
+TEST(MegatronLaunch, WhatArgumentsPyAssertsIsRefused) {
+  const Refused cases[] = {
+      {"--overlap-param-gather --overlap-grad-reduce", "--use-distributed-optimizer"},
+      {"--overlap-param-gather --use-distributed-optimizer", "--overlap-grad-reduce"},
+      {"--tp-comm-overlap --tensor-model-parallel-size 2", "--sequence-parallel"},
+      {"--recompute-granularity selective --recompute-method block", "selective"},
+      {"--use-torch-fsdp2 --pipeline-model-parallel-size 2", "pipeline"},
+      {"--use-torch-fsdp2 --bf16 --num-experts 4 --expert-model-parallel-size 2", "expert"},
+      {"--use-torch-fsdp2 --use-distributed-optimizer", "--use-distributed-optimizer"},
+      {"--use-torch-fsdp2", "--untie-embeddings-and-output-weights"},
+      {"--use-torch-fsdp2 --untie-embeddings-and-output-weights --fp16", "fp16"},
+      {"--use-megatron-fsdp", "fsdp_dtensor"},
+      {"--use-megatron-fsdp --ckpt-format fsdp_dtensor", "CUDA_DEVICE_MAX_CONNECTIONS",
+       "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"},
+      {"--fp8-format hybrid --fp8-param-gather --bf16", "sharded"},
+      {"--optimizer-cpu-offload", "--use-precision-aware-optimizer"},
+      {"--fp16 --num-experts 4 --expert-model-parallel-size 2", "fp16"},
+      {"--num-experts 4 --moe-grouped-gemm", "--bf16"},
+      {"--mtp-num-layers 1", "rotary"},
+      {"--cuda-graph-impl local --recompute-granularity full", "full recompute"},
+      {"--distribute-saved-activations", "full recompute"},
+      {"--fp16 --bf16", "exclude"},
+      {"--context-parallel-size 4 --hierarchical-context-parallel-sizes 3 2", "multiply"},
+      {"--seq-length 256", "--seq-length"},
+      {"--num-virtual-stages-per-pipeline-rank 2 --num-layers-per-virtual-pipeline-stage 2",
+       "one of"},
+      {"--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3",
+       "do not divide"},
+      {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*4|t*2|t*2L'",
+       "do not divide"},
+  };
+  for (const Refused& c : cases) {
+    EXPECT_THAT(error_of(c.options, c.before), HasSubstr(c.says)) << c.options;
+  }
+}
+
+TEST(MegatronLaunch, ValuesAreCheckedAtTheirLine) {
+  EXPECT_THAT(error_of("--bf16 \\\n--tensor-model-parallel-size two"),
+              HasSubstr("train.sh:2: --tensor-model-parallel-size two: must be a whole number"));
+  EXPECT_THAT(error_of("--recompute-granularity some"), HasSubstr("none, selective, full"));
+}
+
+TEST(MegatronArguments, AreFoundByNameAndByKey) {
+  EXPECT_EQ(megatron_argument("--disable-bias-linear")->key, "add_bias_linear");
+  EXPECT_EQ(megatron_argument_of_key("fp8")->flag, "--fp8-format");
+  EXPECT_EQ(megatron_argument("--of-tomorrow"), nullptr);
+}
+
+}  // namespace
+}  // namespace meshwright::interop
