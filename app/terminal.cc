@@ -96,6 +96,14 @@ void say_text(std::string_view text) {
   [[maybe_unused]] const std::size_t written = std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
+void show_progress(std::string_view text) {
+  static const bool on_terminal = ::isatty(STDERR_FILENO) != 0;
+  if (!on_terminal) return;
+  const std::string line = fmt::format("\r\x1b[K{}", printable(text));
+  [[maybe_unused]] const std::size_t written = std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+}
+
 int flush_standard_output() {
   errno = 0;
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;

@@ -37,6 +37,10 @@ void say(fmt::format_string<Values...> text, Values&&... values) {
   say_text(fmt::format(text, std::forward<Values>(values)...));
 }
 
+// How far the work is: a line of standard error that the next one replaces, and an empty one takes
+// away. Nothing where that is no terminal.
+void show_progress(std::string_view text);
+
 // Sends out what is buffered. 0, or the errno of the first write to standard output that failed.
 int flush_standard_output();
 

@@ -28,6 +28,20 @@ void add_framework_option(Command& command, std::string& framework) {
                 "frameworks");
 }
 
+void add_job_options(Command& command, InputOptions& options) {
+  command.reads("--job", options.job,
+                "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, "
+                "bf16, Adam",
+                "jobs");
+  command.options()
+      .add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  command.options().add_option("--precision", options.precision,
+                               "Overrides the job's precision (fp32, bf16, fp8, ...)");
+  must_be_positive(command.options().add_option("--train-tokens", options.train_tokens,
+                                                "Overrides the job's train_tokens"));
+}
+
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts) {
   command
@@ -40,10 +54,7 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
       "Cluster: a file, a measured profile, or a name from configs/clusters", "clusters");
   if (cluster_required) cluster->required();
   add_framework_option(command, options.framework);
-  command.reads("--job", options.job,
-                "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, "
-                "bf16, Adam",
-                "jobs");
+  add_job_options(command, options);
   const auto devices = CLI::Range(1, 10'000'000).description("");
   if (counts == GpuCounts::one) {
     command.options()
@@ -60,25 +71,15 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
         ->check(devices);
   }
   command.options()
-      .add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")
-      ->check(CLI::Range(1, 100'000'000).description(""));
-  command.options()
       .add_option("--global-batch-size", options.global_batch_size,
                   "Overrides the job's global_batch_size")
       ->check(CLI::Range(1, 100'000'000).description(""));
-  command.options().add_option("--precision", options.precision,
-                               "Overrides the job's precision (fp32, bf16, fp8, ...)");
-  must_be_positive(command.options().add_option("--train-tokens", options.train_tokens,
-                                                "Overrides the job's train_tokens"));
   if (!cluster_required) {
     command.only_with("--gpus", "--cluster");
     command.only_with("--framework", "--cluster");
   }
 }
 
-namespace {
-
-// `stated`: the job file, or null.
 Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated,
                        const Framework& framework) {
   const Job defaults = framework.defaults.job;
@@ -101,6 +102,8 @@ Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated
                    "must be one of fp32, tf32, fp16, bf16, fp8, is \"" + options.precision + "\"",
                    nearest(options.precision, allowed));
 }
+
+namespace {
 
 std::vector<std::string> defaults_in(const InputOptions& options, const nlohmann::json& job) {
   std::vector<std::string> defaults;
@@ -146,6 +149,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
   }
   const nlohmann::json job = options.job.empty() ? nlohmann::json() : read_job(options.job, origin);
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
+  inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
   if (inputs.has_cluster) {
     inputs.note = note_of(options.cluster, std::move(not_measured), inputs.cluster.device,
                           inputs.job.precision);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/capacity/options_json.h"
 #include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
@@ -35,6 +36,7 @@ struct Inputs {
   bool has_cluster = true;
   // What was not asked for: "gpus", "seq_length", "global_batch_size", "precision", "framework".
   std::vector<std::string> defaults{};
+  planner::CapacitySection capacity{};  // of the job file
   std::string note{};  // what the cluster's profile has no measurement of; empty: nothing missing
 };
 
@@ -45,6 +47,11 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
 // cluster, one node without speeds holds every rank. Fingerprints go into `origin`, if there is
 // one.
 Inputs load_inputs(const InputOptions& options, reports::Origin* origin = nullptr);
+// --job, --seq-length, --precision and --train-tokens.
+void add_job_options(Command& command, InputOptions& options);
+// The job file `stated` (or null) under a framework, with what the options say instead.
+Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated,
+                       const Framework& framework);
 // --framework, for commands that read a cluster in another way.
 void add_framework_option(Command& command, std::string& framework);
 

@@ -9,6 +9,8 @@
 #include "app/command.h"
 #include "app/commands/answer_options.h"
 #include "app/commands/answers_text.h"
+#include "app/commands/capacity_options.h"
+#include "app/commands/capacity_text.h"
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
@@ -20,10 +22,11 @@
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
+#include "planner/capacity/capacity_answer.h"
 #include "planner/questions/answers.h"
-#include "planner/search/capacity.h"
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
+#include "reports/capacity_json.h"
 #include "reports/plan_json.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -38,6 +41,7 @@ struct Options {
   OutputOptions output;
   SpaceOptions space;
   AnswerTexts answers;
+  MoneyOptions money;  // its price is the answers'
   int top = 10;
 };
 
@@ -135,6 +139,7 @@ struct Question {
   planner::AnswerOptions asked;
   planner::SearchOptions search;
   planner::Scaling scaling;
+  std::optional<planner::CapacityQuestion> capacity;  // where the job says its tokens
 };
 
 Question question_of(const Options& options, const Call& call) {
@@ -148,6 +153,9 @@ Question question_of(const Options& options, const Call& call) {
   q.search = search_options(options, q.asked, q.inputs.cluster.device);
   q.scaling = compare_counts(options, q.inputs, q.search, q.asked);
   check_links(q.inputs.cluster);
+  MoneyOptions money = options.money;
+  money.price = options.answers.price;
+  q.capacity = capacity_question_of(q.inputs, options.inputs, money, q.search, q.origin);
   return q;
 }
 
@@ -156,6 +164,7 @@ struct Answer {
   planner::Plan plan;  // what is shown and kept
   planner::LeftOut left_out;
   std::optional<planner::Answers> answers;
+  std::optional<planner::CapacityAnswer> capacity;
   double search_seconds = 0.0;
 };
 
@@ -172,18 +181,10 @@ Answer answer_to(const Question& q, const Options& options) {
   a.left_out = planner::choose(a.plan, q.asked.objective, q.asked.limits, options.top);
   if (options.answers.no_answers) return a;
   a.answers = planner::answers_of(a.plan, a.full, q.search, q.asked, q.scaling);
+  if (q.capacity) {
+    a.capacity = planner::capacity_answer(*q.capacity, true, {}, q.inputs.cluster.num_gpus());
+  }
   return a;
-}
-
-std::string training_text(const planner::Plan& plan) {
-  const auto needs = planner::capacity(plan.job, plan.cluster, plan.ranked.front().step_time);
-  if (!needs) return "";
-  return fmt::format("{} tokens take {:.4g} days and {:.4g} GPU-hours{}.\n",
-                     reports::si_text(*plan.job.train_tokens), planner::days(needs->train_time),
-                     needs->gpu_hours,
-                     needs->cost ? fmt::format(", {:.4g} at {:.4g} a GPU-hour", *needs->cost,
-                                               *plan.cluster.price_per_gpu_hour)
-                                 : "");
 }
 
 bool compared_counts(const Question& question) { return question.scaling.points.size() > 1; }
@@ -201,7 +202,7 @@ void print_document(const Options& options, const Question& question, const Answ
     print_paragraph({heading, table_text(reports::fastest_table(answer.plan, options.top))});
   }
   print_text(wrapped(left_out_text(answer.left_out)));
-  if (!answer.plan.ranked.empty()) print_text(wrapped(training_text(answer.plan)));
+  if (answer.capacity) print_capacity(*answer.capacity);
   if (answer.answers) {
     for (const Paragraph& paragraph : answers_text(*answer.answers, answer.plan)) {
       print_paragraph(paragraph);
@@ -244,6 +245,9 @@ int run(const Options& options, const Call& call) {
   const Answer answer = answer_to(question, options);
   Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
   json["defaults"] = question.inputs.defaults;
+  if (answer.capacity) {
+    json["capacity"] = reports::capacity_to_json(*answer.capacity, capacity_command(call));
+  }
   say_search(answer.full, answer.search_seconds);
   write_plan(options, question, answer, json.dump(2) + "\n");
   return say_next(options, answer.plan);
@@ -261,6 +265,7 @@ void add_plan(Commands& commands) {
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
   add_answer_options(command.options(), options->answers);
+  add_money_options(command, options->money);
   add_space_options(command.options(), options->space);
   add_output_options(command, options->output);
   command.runs([options](const Call& call) { return run(*options, call); });

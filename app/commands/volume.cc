@@ -52,7 +52,7 @@ std::string verdict(const PublishedOrders& orders) {
 int run(const Options& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
-  const auto& [model, cluster, job, has_cluster, defaults, note] = inputs;
+  const auto& [model, cluster, job, has_cluster, defaults, capacity, note] = inputs;
   if (const auto violation = check_layout(model, job, layout, {})) {
     throw InputError("--layout", "", describe(*violation, model, job, layout, {}),
                      std::string(rule_text(violation->rule).remedy));

@@ -23,7 +23,8 @@ constexpr std::size_t kClosest = 3;
 struct SharedSearch {
   const SearchOptions& options;
   SearchSpace space;
-  Bytes limit;  // of memory a device
+  Bytes limit;        // of memory a device
+  bool front = true;  // whether the Pareto front is wanted
   // No layout that is slower can be among the fastest: the worst step time of the
   // first list that is full. Which one set it changes the work, not the answer.
   std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
@@ -129,7 +130,7 @@ void SizesSearch::count_illegal_data_settings(const Layout& stage) {
 // which is full of faster ones, or the front, on which one stands that is as fast and as small. A
 // step takes least_step() and, never less than nothing, its waits for data ranks and its optimizer.
 bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
-  return fastest.value() > bound_ && result_.pareto.covers(fastest, smallest);
+  return fastest.value() > bound_ && (!search_.front || result_.pareto.covers(fastest, smallest));
 }
 
 void SizesSearch::price_stage_setting(StageSetting& stage) {
@@ -189,7 +190,7 @@ void SizesSearch::reject_too_large(const StageSetting& stage, const DataSetting&
 void SizesSearch::add_fitting(const StageSetting& stage, const DataSetting& data, Seconds time,
                               Bytes peak) {
   const bool fast = time.value() <= bound_;
-  const bool on_front = !result_.pareto.covers(time, peak);
+  const bool on_front = search_.front && !result_.pareto.covers(time, peak);
   if (!fast && !on_front) return;
   const Candidate candidate{with_data_setting(stage.layout, *data.layout), time, peak};
   if (fast) candidates_.push_back(candidate);
@@ -223,18 +224,21 @@ void SearchResult::merge(const SearchResult& later) {
   for (const Candidate& c : later.closest.items()) closest.add(c);
 }
 
+namespace {
+
 // Parallel sizes are looked at in parallel and merged in their order, so that the number of threads
 // changes nothing. A thread's table serves all sizes that it looks at.
-SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
-                            const SearchOptions& asked, Bytes limit) {
-  SearchOptions options = asked;
+SearchResult search_all(const Model& model, const Cluster& cluster, const Job& job,
+                        SearchOptions options, Bytes limit, bool front, double known) {
   options.space = with_recompute_modules(options.space, model, job);
   check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes =
       parallel_sizes_of(model, cluster, job, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
   std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
-  SharedSearch search{options, without_lacks(options.space, cluster.framework.limits), limit};
+  SharedSearch search{options, without_lacks(options.space, cluster.framework.limits), limit,
+                      front};
+  search.slowest_of_top.store(known, std::memory_order_relaxed);
   tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(model, cluster, job); });
   tbb::parallel_for(
       tbb::blocked_range<std::size_t>(0, all_sizes.size(), 1),
@@ -247,6 +251,23 @@ SearchResult search_layouts(const Model& model, const Cluster& cluster, const Jo
   SearchResult all(top);
   for (const SearchResult& part : parts) all.merge(part);
   return all;
+}
+
+}  // namespace
+
+SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
+                            const SearchOptions& options, Bytes limit) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  return search_all(model, cluster, job, options, limit, true, kUnknown);
+}
+
+std::optional<Candidate> fastest_layout(const Model& model, const Cluster& cluster, const Job& job,
+                                        const SearchOptions& asked, Bytes limit, Seconds known) {
+  SearchOptions options = asked;
+  options.top = 1;
+  const SearchResult result = search_all(model, cluster, job, options, limit, false, known.value());
+  if (result.top.items().empty()) return std::nullopt;
+  return result.top.items().front();
 }
 
 }  // namespace meshwright::planner

@@ -57,7 +57,7 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   job.moe_load_imbalance =
       reader.optional_number("moe_load_imbalance", job.moe_load_imbalance, {1.0, 1000.0});
   job.train_tokens = reader.stated_number("train_tokens");
-  reader.finish({"source"});
+  reader.finish({"source", "capacity"});
   return job;
 }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "app/command.h"
+#include "app/commands/capacity_options.h"
+#include "app/commands/capacity_text.h"
+#include "app/commands/commands.h"
+#include "app/commands/output.h"
+#include "app/output_file.h"
+#include "app/program.h"
+#include "app/terminal.h"
+#include "planner/capacity/capacity_answer.h"
+#include "reports/capacity_json.h"
+#include "reports/capacity_text.h"
+#include "reports/text.h"
+
+namespace meshwright::app {
+namespace {
+
+struct Options {
+  CapacityTexts texts;
+  OutputOptions output;
+};
+
+void write_answer(const Options& options, const planner::CapacityAnswer& answer,
+                  const std::string& json) {
+  const bool to_file = options.output.out != "-";
+  if (to_file) write_file_atomically(options.output.out, json);
+  if (options.output.format == Format::table) {
+    const planner::CapacityQuestion& question = answer.question;
+    print("{}", wrapped(fmt::format("{}, {} tokens, {} tokens a sequence, {}\n",
+                                    question.model.name, reports::si_text(question.train_tokens),
+                                    reports::count_text(question.clusters.front().job.seq_length),
+                                    name_of(question.clusters.front().job.precision))));
+    print_capacity(answer);
+    print_capacity_basis(answer);
+  } else if (!to_file || options.output.format != Format::json) {
+    write_output({.format = options.output.format, .out = "-"},
+                 {reports::capacity_table(answer, true)}, json);
+  }
+}
+
+int run(const Options& options, const Call& call) {
+  reports::Origin origin = call.origin();
+  const planner::CapacityQuestion question = capacity_question_of(options.texts, origin);
+  const auto begin = std::chrono::steady_clock::now();
+  const planner::CapacityAnswer answer = planner::capacity_answer(
+      question, !options.texts.rows_only, [](std::size_t done, std::size_t total) {
+        show_progress(fmt::format("capacity: {} of {} searches", done, total));
+      });
+  show_progress("");
+  const double elapsed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  say("{} rows in {:.3g} s.\n", answer.rows.size(), elapsed);
+  const std::string json =
+      reports::capacity_record(answer, origin, capacity_command(call)).dump(2) + "\n";
+  write_answer(options, answer, json);
+  if (!answer.recommendation.recommended) return kGateFailed;
+  const planner::CapacityRow& row = *answer.front();
+  say("next: meshwright plan --model {} --cluster {} --gpus {} --global-batch-size {}\n",
+      question.model.name, question.clusters[row.cluster_case].name, row.gpus,
+      row.global_batch_size);
+  return kDone;
+}
+
+}  // namespace
+
+void add_capacity(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  Command& command = commands.add(
+      "capacity", "How many GPUs, done when, for how much: clusters, GPU counts and batches");
+  add_capacity_options(command, options->texts);
+  add_output_options(command, options->output);
+  command.runs([options](const Call& call) { return run(*options, call); });
+}
+
+}  // namespace meshwright::app

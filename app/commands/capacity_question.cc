@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/command.h"
+#include "app/commands/answer_options.h"
+#include "app/commands/capacity_options.h"
+#include "app/config_names.h"
+#include "app/files.h"
+#include "planner/capacity/options_json.h"
+#include "planner/search/objective.h"
+#include "planner/search/space.h"
+#include "sim/base/error.h"
+#include "sim/hardware/links.h"
+
+namespace meshwright::app {
+namespace {
+
+std::vector<int> sorted(std::vector<int> counts) {
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+// "configs/clusters/h100-512.json" is h100-512.
+std::string short_name_of(const std::string& cluster) {
+  return std::filesystem::path(cluster).stem().string();
+}
+
+// Parts of the first node, or whole nodes.
+std::vector<int> counts_around(const Cluster& cluster, std::initializer_list<double> factors) {
+  std::vector<int> counts;
+  for (const double factor : factors) {
+    const int count = static_cast<int>(cluster.num_gpus() * factor);
+    const bool whole = count <= cluster.gpus_per_node || count % cluster.gpus_per_node == 0;
+    const bool linked = cluster.inter_node.bandwidth.value() > 0.0;
+    const bool reachable = count <= cluster.num_gpus() || linked;
+    if (count >= 1 && whole && reachable) counts.push_back(count);
+  }
+  return counts;
+}
+
+planner::PriceList prices_named(const std::string& name, reports::Origin& origin) {
+  const std::string file = require_config(name, "prices");
+  return planner::prices_from_json(read_input("prices", file, origin), file);
+}
+
+void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
+                 const std::string& prices_of_job, reports::Origin& origin) {
+  const std::string& prices = money.prices.empty() ? prices_of_job : money.prices;
+  if (!prices.empty()) options.prices = prices_named(prices, origin);
+  if (money.failure_rate) {
+    planner::Ranged& rate = options.failures.per_thousand_node_days;
+    rate = planner::times(rate, *money.failure_rate / rate.value);
+    rate.source = "stated; the interval keeps the width of: " + rate.source;
+  }
+  const auto replace = [](std::optional<double>& mine, const std::optional<double>& asked) {
+    if (asked) mine = asked;
+  };
+  replace(options.limits.deadline_days, money.deadline_days);
+  replace(options.limits.budget, money.budget);
+  replace(options.limits.max_megawatts, money.max_megawatts);
+}
+
+// One price for all: no list says otherwise.
+void apply_price(planner::CapacityQuestion& question, const std::optional<double>& price) {
+  if (!price) return;
+  question.options.prices.prices.clear();
+  for (planner::ClusterCase& asked : question.clusters) asked.cluster.price_per_gpu_hour = price;
+}
+
+void check_budget(const planner::CapacityQuestion& question) {
+  if (!question.options.limits.budget) return;
+  for (const planner::ClusterCase& asked : question.clusters) {
+    if (planner::price_of(question.options.prices, asked.name, asked.cluster)) continue;
+    throw InputError("--budget", "", fmt::format("needs a price, and {} has none", asked.name),
+                     "add --price 2.5 (a GPU-hour) or --prices with a list");
+  }
+}
+
+planner::ClusterCase case_of(const std::string& name, const CapacityTexts& texts,
+                             const nlohmann::json& job, reports::Origin& origin) {
+  planner::ClusterCase made{short_name_of(name), load_cluster(name, nullptr, &origin), {}};
+  if (!texts.inputs.framework.empty()) {
+    made.cluster.framework = load_framework(texts.inputs.framework, &origin);
+  }
+  made.job = job_with_overrides(texts.inputs, job, made.cluster.framework);
+  check_links(made.cluster);
+  return made;
+}
+
+std::vector<Layout> layouts_of(const std::vector<std::string>& texts,
+                               const planner::ClusterCase& first) {
+  std::vector<Layout> layouts;
+  for (const std::string& text : texts) {
+    const Framework& framework = first.cluster.framework;
+    auto [layout, said] = load_stated_layout(text, framework.defaults.layout);
+    planner::set_unsaid_overlaps(layout, said, framework.limits);
+    layouts.push_back(layout);
+  }
+  return layouts;
+}
+
+template <typename T>
+T first_stated(const T& typed, const T& of_job) {
+  return typed.empty() ? of_job : typed;
+}
+
+[[noreturn]] void refuse_missing(const char* flag, const char* what, const char* key) {
+  throw InputError(flag, "", fmt::format("is missing: {}", what),
+                   fmt::format("or \"{}\" in the job's \"capacity\"", key));
+}
+
+}  // namespace
+
+planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
+                                               reports::Origin& origin) {
+  const nlohmann::json job =
+      texts.inputs.job.empty() ? nlohmann::json() : read_job(texts.inputs.job, &origin);
+  planner::CapacitySection section =
+      planner::capacity_section(job, find_config(texts.inputs.job, "jobs"));
+  const std::string model = first_stated(texts.inputs.model, section.model);
+  if (model.empty()) refuse_missing("--model", "which model is trained?", "model");
+  const auto clusters = first_stated(texts.clusters, section.clusters);
+  if (clusters.empty()) refuse_missing("--cluster", "on which clusters?", "clusters");
+  planner::CapacityQuestion question;
+  question.model = load_model(model, &origin);
+  for (const std::string& name : clusters) {
+    question.clusters.push_back(case_of(name, texts, job, origin));
+  }
+  const planner::ClusterCase& first = question.clusters.front();
+  if (!first.job.train_tokens) {
+    throw InputError("--train-tokens", "", "is missing: for how many tokens is the model trained?",
+                     "or \"train_tokens\" in the job");
+  }
+  question.train_tokens = *first.job.train_tokens;
+  question.gpus = sorted(first_stated(texts.gpus, section.gpus));
+  if (question.gpus.empty()) question.gpus = counts_around(first.cluster, {0.25, 0.5, 1, 2, 4});
+  question.global_batch_sizes =
+      sorted(first_stated(texts.global_batch_sizes, section.global_batch_sizes));
+  if (question.global_batch_sizes.empty()) {
+    question.global_batch_sizes = {first.job.global_batch_size};
+  }
+  question.options = section.options;
+  // A batch that is typed stands against the job's schedule.
+  if (!texts.global_batch_sizes.empty()) question.options.schedule.clear();
+  apply_money(question.options, texts.money, section.prices, origin);
+  if (texts.max_gpus) question.options.limits.max_gpus = texts.max_gpus;
+  apply_price(question, texts.money.price);
+  check_budget(question);
+  question.what_ifs = texts.what_ifs;
+  question.layouts = layouts_of(texts.layouts, first);
+  question.search.space = space_of(texts.space);
+  planner::Limits limits;
+  if (!texts.headroom.empty()) {
+    limits.headroom = amount_of("--headroom", texts.headroom, {{"%", 0.01}, {"", 0.01}});
+  }
+  question.search.memory_headroom = planner::memory_headroom(limits, first.cluster.device);
+  return question;
+}
+
+std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inputs,
+                                                              const InputOptions& asked,
+                                                              const MoneyOptions& money,
+                                                              const planner::SearchOptions& search,
+                                                              reports::Origin& origin) {
+  if (!inputs.job.train_tokens) return std::nullopt;
+  planner::CapacitySection section = inputs.capacity;
+  planner::CapacityQuestion question;
+  question.model = inputs.model;
+  question.clusters = {{short_name_of(asked.cluster), inputs.cluster, inputs.job}};
+  question.train_tokens = *inputs.job.train_tokens;
+  question.gpus = asked.gpu_counts.size() > 1 ? sorted(asked.gpu_counts)
+                                              : counts_around(inputs.cluster, {0.5, 1, 2});
+  question.global_batch_sizes = {inputs.job.global_batch_size};
+  question.options = section.options;
+  question.options.schedule.clear();
+  apply_money(question.options, money, section.prices, origin);
+  apply_price(question, money.price);
+  check_budget(question);
+  question.search = search;
+  return question;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/capacity_text.h"
+
+#include <fmt/format.h>
+
+#include "app/commands/answers_text.h"
+#include "app/commands/output.h"
+#include "app/terminal.h"
+#include "reports/capacity_text.h"
+#include "reports/text.h"
+
+namespace meshwright::app {
+namespace {
+
+std::string rows_note(const planner::CapacityAnswer& answer) {
+  const planner::PriceList& prices = answer.question.options.prices;
+  std::string note = fmt::format("{}\n", answer.recommendation.reason);
+  if (!prices.prices.empty()) {
+    note += fmt::format("Prices: {} of {}{}.\n", prices.name, prices.date,
+                        prices.example ? ", an example and no offer" : "");
+  }
+  for (const planner::ScalingSeries& series : answer.scaling) {
+    const std::string bend = reports::bend_of(answer, series);
+    if (!bend.empty()) note += bend + "\n";
+  }
+  return note;
+}
+
+std::string checkpoint_sentence(const planner::TrainingRun& run) {
+  const planner::CheckpointPlan& plan = run.checkpoint;
+  return fmt::format(
+      "  {} each {}, training stands {:.3g} s for it; a failure each {} on average, {:.3g} in all "
+      "({:.3g} to {:.3g}); {} spare nodes.\n",
+      reports::traffic_text(plan.size), reports::duration_text(plan.interval), plan.pause.value(),
+      reports::duration_text(run.disruption.mean_time_between), run.failures.p50, run.failures.p10,
+      run.failures.p90, run.spare_nodes);
+}
+
+}  // namespace
+
+void print_capacity(const planner::CapacityAnswer& answer) {
+  const bool good = answer.recommendation.recommended.has_value();
+  std::string verdict = wrapped(reports::verdict_of(answer));
+  verdict.pop_back();  // the heading's own end of line
+  print_paragraph({verdict, wrapped(rows_note(answer)), good ? Style::good : Style::warning});
+  print_paragraph(
+      {"each row with its best layout", table_text(reports::capacity_table(answer, false))});
+  const planner::CapacityRow* front = answer.front();
+  if (front == nullptr) return;
+  print_paragraph(
+      {"where the time goes, of the marked row",
+       table_text(reports::time_table(*front)) + wrapped(checkpoint_sentence(front->run))});
+}
+
+void print_capacity_basis(const planner::CapacityAnswer& answer) {
+  const planner::CapacityQuestion& question = answer.question;
+  const planner::CapacityRow* front = answer.front();
+  if (front == nullptr) return;
+  if (!answer.levers.levers.empty()) {
+    print_paragraph({"what moves it most: a choice halved and doubled, else one standard deviation",
+                     table_text(reports::levers_table(answer))});
+  }
+  print_paragraph({"rests on", table_text(reports::assumptions_table(
+                                   planner::assumptions_of(question, *front)))});
+  std::string rest = fmt::format("  in the ranges: {}.\n  not counted: {}.\n",
+                                 fmt::join(planner::included_in(question, *front), "; "),
+                                 fmt::join(planner::left_out_of(question), "; "));
+  print_paragraph({"the ranges", wrapped(rest)});
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capacity answer on the terminal.
+#pragma once
+
+#include "planner/capacity/capacity_answer.h"
+
+namespace meshwright::app {
+
+// The verdict and the grid; where the time goes.
+void print_capacity(const planner::CapacityAnswer& answer);
+// What moves it, and what it rests on.
+void print_capacity_basis(const planner::CapacityAnswer& answer);
+
+}  // namespace meshwright::app

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/assumptions.h"
+
+#include <fmt/format.h>
+
+#include "planner/capacity/failures.h"
+
+namespace meshwright::planner {
+namespace {
+
+// What is there as the user's number, else as bytes over the storage's bandwidth.
+Ranged transfer_of(const std::optional<double>& measured, Seconds computed) {
+  Ranged amount = stated(measured.value_or(computed.value()));
+  if (measured) return amount;
+  amount.basis = "datasheet";
+  amount.source = "the checkpoint's bytes over the storage's bandwidth";
+  return amount;
+}
+
+bool has_range(const Ranged& amount) { return log_deviation(amount) > 0.0; }
+
+}  // namespace
+
+std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const CapacityRow& row) {
+  const FailureOptions& f = question.options.failures;
+  const CheckpointOptions& c = question.options.checkpoint;
+  const PowerOptions& p = question.options.power;
+  const CheckpointPlan& plan = row.run.checkpoint;
+  std::vector<Assumption> all{
+      {"failure_rate", "failures", "per 1,000 node-days (8 GPUs a node)", f.per_thousand_node_days,
+       has_range(f.per_thousand_node_days)},
+      {"detection_seconds", "until a failure is noticed", "s", f.detection_seconds},
+      {"restart_seconds", "until the job runs again", "s", f.restart_seconds},
+      {"load_seconds", "loading a checkpoint", "s", transfer_of(c.load_seconds, plan.load)},
+      {"pause_seconds", "training stands for a save", "s",
+       c.asynchronous ? c.pause_seconds : transfer_of(c.persist_seconds, plan.pause)}};
+  if (c.asynchronous) {
+    all.push_back({"persist_seconds", "writing a save in the background", "s",
+                   transfer_of(c.persist_seconds, plan.persist)});
+  }
+  all.push_back({"storage_gb_per_s_per_node", "storage", "GB/s a node of 8 GPUs",
+                 c.storage_gb_per_s_per_node});
+  all.push_back({"repair_days", "repair of a node", "days", f.repair_days});
+  all.push_back({"spares_target", "spares are enough", "share of the time", f.spares_target});
+  if (row.price) {
+    all.push_back({"price_per_gpu_hour", "price of a GPU-hour", question.options.prices.currency,
+                   *row.price, has_range(*row.price)});
+  }
+  if (row.kilowatts) {
+    all.push_back({"kilowatts_per_gpu", "power with a GPU's share of its node", "kW",
+                   *row.kilowatts, has_range(*row.kilowatts)});
+    all.push_back({"pue", "power usage effectiveness", "", p.pue});
+  }
+  if (p.kg_co2_per_kwh) {
+    all.push_back({"kg_co2_per_kwh", "CO2 of the grid", "kg a kWh", *p.kg_co2_per_kwh});
+  }
+  return all;
+}
+
+std::vector<std::string> included_in(const CapacityQuestion& question, const CapacityRow& row) {
+  std::vector<std::string> parts{
+      "the step's own interval, one error for all steps: nothing of it averages out",
+      "when failures come, which averages out over the run"};
+  const Ranged& rate = question.options.failures.per_thousand_node_days;
+  if (has_range(rate)) {
+    parts.push_back(fmt::format("the rate of failures, {:.3g} to {:.3g} {}", rate.low, rate.high,
+                                "per 1,000 node-days"));
+  }
+  if (row.price && has_range(*row.price)) parts.emplace_back("the price's range, in cost");
+  if (row.kilowatts && has_range(*row.kilowatts)) {
+    parts.emplace_back("the power's range, in energy");
+  }
+  return parts;
+}
+
+std::vector<std::string> left_out_of(const CapacityQuestion& question) {
+  std::vector<std::string> parts{
+      "how many tokens reach a quality, and what a larger batch does to that",
+      "GPUs that are slow without failing, and the difference between two allocations",
+      "failures that hit several nodes at once, and the first days of a new cluster",
+      "waiting for the queue, data preparation, experiments before the run",
+      "price of storage, network traffic and people"};
+  if (question.options.evaluation_share == 0.0) parts.emplace_back("evaluation during the run");
+  if (question.options.power.pue.value == 1.0) {
+    parts.emplace_back("cooling and conversion of power (pue)");
+  }
+  if (question.options.failures.independent_replicas > 1) {
+    parts.emplace_back("failures of all replicas at once");
+  }
+  return parts;
+}
+
+}  // namespace meshwright::planner

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/capacity_study.h"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "planner/questions/what_if.h"
+#include "planner/search/rejection.h"
+#include "planner/search/search_layouts.h"
+#include "sim/base/error.h"
+
+namespace meshwright::planner {
+
+namespace {
+
+// The step of the only layout that is asked for; what else a plan tells is not.
+struct Found {
+  std::optional<Estimate> estimate;
+  std::string reason;
+};
+
+std::string uneven_count(int gpus, int gpus_per_node) {
+  if (gpus <= gpus_per_node || gpus % gpus_per_node == 0) return "";
+  const int below = gpus / gpus_per_node * gpus_per_node;
+  return fmt::format("nodes have {} GPUs: {} or {} GPUs are whole nodes", gpus_per_node, below,
+                     below + gpus_per_node);
+}
+
+std::string why_none(const Plan& plan) {
+  if (!plan.closest.empty()) return plan.closest.front().sentence;
+  return plan.rejections.empty() ? "no sizes of the space multiply to this count"
+                                 : plan.rejections.front().sentence;
+}
+
+// A layout that was named, on all of the scenario's GPUs.
+Found found_for(const Scenario& scenario, Layout layout, double memory_headroom) {
+  const int others = world_size(layout) / layout.data_parallel_size;
+  const int gpus = scenario.cluster.num_gpus();
+  if (gpus % others != 0) {
+    return {std::nullopt,
+            fmt::format("{} ranks do not divide {} GPUs into data-parallel groups", others, gpus)};
+  }
+  layout.data_parallel_size = gpus / others;
+  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  const Bytes limit = scenario.cluster.device.memory * (1.0 - memory_headroom);
+  const Evaluation evaluation = evaluate_within(table, layout, limit);
+  if (!evaluation.violation) return {described(evaluation, table, layout), ""};
+  return {std::nullopt, describe(*evaluation.violation, scenario.model, scenario.job, layout,
+                                 devices_of(scenario.cluster))};
+}
+
+// The time of the fastest of those layouts, each on all of the scenario's GPUs, that fit.
+Seconds fastest_of(CostTable& table, const std::vector<Layout>& layouts, Bytes limit) {
+  Seconds fastest = seconds(std::numeric_limits<double>::infinity());
+  const int gpus = table.cluster().num_gpus();
+  for (Layout layout : layouts) {
+    const int others = world_size(layout) / layout.data_parallel_size;
+    if (gpus % others != 0) continue;
+    layout.data_parallel_size = gpus / others;
+    const Evaluation evaluation = evaluate_within(table, layout, limit);
+    if (!evaluation.violation) fastest = std::min(fastest, evaluation.step_time);
+  }
+  return fastest;
+}
+
+// `near`: layouts that were the fastest of neighbouring rows. Where nothing fits on the devices,
+// the whole search says why, and tries the host.
+Found found_for(const Scenario& scenario, const SearchOptions& options,
+                const std::vector<Layout>& near) {
+  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  const Bytes limit = scenario.cluster.device.memory * (1.0 - options.memory_headroom);
+  const Seconds unknown = seconds(std::numeric_limits<double>::infinity());
+  const Seconds known = fastest_of(table, near, limit);
+  const auto find = [&](Seconds at_most) {
+    return fastest_layout(scenario.model, scenario.cluster, scenario.job, options, limit, at_most);
+  };
+  auto best = find(known);
+  // A near layout may lie outside the space that the user named.
+  if (!best && known < unknown) best = find(unknown);
+  if (best) return {std::get<Estimate>(estimate(table, best->layout)), ""};
+  const Plan plan = search(scenario.model, scenario.cluster, scenario.job, options);
+  if (plan.ranked.empty()) return {std::nullopt, why_none(plan)};
+  return {plan.ranked.front(), ""};
+}
+
+Scenario scenario_of(const CapacityQuestion& question, const SearchKey& key) {
+  const ClusterCase& asked = question.clusters[key.cluster_case];
+  Scenario scenario{question.model, scaled_to(asked.cluster, key.gpus), asked.job};
+  scenario.job.global_batch_size = key.global_batch_size;
+  scenario.job.seq_length = key.seq_length;
+  if (key.what_ifs.empty()) return scenario;
+  const std::vector<Change> changes = changes_from_text(key.what_ifs, scenario);
+  return changed(std::move(scenario), changes);
+}
+
+}  // namespace
+
+namespace {
+
+Found found_with(const CapacityQuestion& question, const SearchKey& key, const Scenario& scenario,
+                 const std::vector<Layout>& near) {
+  if (!question.layouts.empty()) {
+    const std::size_t place = std::min(key.phase, question.layouts.size() - 1);
+    return found_for(scenario, question.layouts[place], question.search.memory_headroom);
+  }
+  SearchOptions options = question.search;
+  options.top = 1;
+  return found_for(scenario, options, near);
+}
+
+void remember(std::vector<Layout>& layouts, const Layout& layout) {
+  constexpr std::size_t kMostNear = 12;
+  std::erase(layouts, layout);
+  layouts.push_back(layout);
+  if (layouts.size() > kMostNear) layouts.erase(layouts.begin());
+}
+
+}  // namespace
+
+struct LayoutFinder::Impl {
+  const CapacityQuestion& question;
+  std::map<SearchKey, Found> found{};
+  std::map<std::size_t, std::vector<Layout>> fastest{};  // of each cluster, the last ones
+};
+
+LayoutFinder::LayoutFinder(const CapacityQuestion& question)
+    : impl_(std::make_unique<Impl>(Impl{question})) {}
+LayoutFinder::~LayoutFinder() = default;
+
+void LayoutFinder::find(const std::vector<SearchKey>& keys, const CapacityProgress& progress) {
+  const CapacityQuestion& question = impl_->question;
+  std::vector<std::pair<SearchKey, Scenario>> open;
+  for (const SearchKey& key : keys) {
+    if (impl_->found.contains(key)) continue;
+    Found& mine = impl_->found[key];
+    mine.reason = uneven_count(key.gpus, question.clusters[key.cluster_case].cluster.gpus_per_node);
+    if (mine.reason.empty()) open.emplace_back(key, scenario_of(question, key));
+  }
+  // One after the other: each is spread over the cores, and helps the next.
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const auto& [key, scenario] = open[i];
+    std::vector<Layout>& near = impl_->fastest[key.cluster_case];
+    impl_->found[key] = found_with(question, key, scenario, near);
+    if (const Estimate* estimate = layout(key)) remember(near, estimate->layout);
+    if (progress) progress(i + 1, open.size());
+  }
+}
+
+const Estimate* LayoutFinder::layout(const SearchKey& key) const {
+  const auto& estimate = impl_->found.at(key).estimate;
+  return estimate ? &*estimate : nullptr;
+}
+
+const std::string& LayoutFinder::reason(const SearchKey& key) const {
+  return impl_->found.at(key).reason;
+}
+
+Scenario LayoutFinder::scenario(const SearchKey& key) const {
+  return scenario_of(impl_->question, key);
+}
+
+namespace {
+
+// What of the run each phase trains, with the key of its search.
+struct PhaseOf {
+  double tokens = 0.0;
+  SearchKey key;
+};
+
+std::vector<PhaseOf> phases_of(const CapacityQuestion& question, const RowKey& row) {
+  const Job& job = question.clusters[row.cluster_case].job;
+  const auto key = [&](int batch, int seq_length, std::size_t phase) {
+    // Phases that are alike are one search.
+    const std::size_t layout = question.layouts.empty() ? 0 : phase;
+    return SearchKey{row.cluster_case, row.gpus, batch, seq_length, layout, row.what_ifs};
+  };
+  const std::vector<BatchPhase>& schedule = question.options.schedule;
+  if (schedule.empty()) {
+    return {{question.train_tokens, key(row.global_batch_size, job.seq_length, 0)}};
+  }
+  std::vector<PhaseOf> phases;
+  double begin = 0.0;
+  for (std::size_t i = 0; i < schedule.size() && begin < question.train_tokens; ++i) {
+    const bool last = i + 1 == schedule.size();
+    const double end =
+        last ? question.train_tokens : std::min(schedule[i].until_tokens, question.train_tokens);
+    phases.push_back({end - begin, key(schedule[i].global_batch_size, schedule[i].seq_length, i)});
+    begin = end;
+  }
+  return phases;
+}
+
+const PhaseOf& largest(const std::vector<PhaseOf>& phases) {
+  return *std::max_element(phases.begin(), phases.end(),
+                           [](const PhaseOf& a, const PhaseOf& b) { return a.tokens < b.tokens; });
+}
+
+double steps_of(double tokens, const Job& job) {
+  return std::ceil(tokens / (static_cast<double>(job.global_batch_size) * job.seq_length));
+}
+
+std::optional<Ranged> changed_price(const CapacityQuestion& question, const SearchKey& key) {
+  const ClusterCase& asked = question.clusters[key.cluster_case];
+  const auto price = price_of(question.options.prices, asked.name, asked.cluster);
+  if (!price || key.what_ifs.empty()) return price;
+  CapacityQuestion priced{.model = question.model, .clusters = {asked}};
+  priced.clusters.front().cluster.price_per_gpu_hour = price->value;
+  SearchKey there = key;
+  there.cluster_case = 0;
+  const double after = scenario_of(priced, there).cluster.price_per_gpu_hour.value();
+  return times(*price, after / price->value);
+}
+
+}  // namespace
+
+const CapacityPhase& CapacityRow::main_phase() const {
+  return *std::max_element(
+      phases.begin(), phases.end(),
+      [](const CapacityPhase& a, const CapacityPhase& b) { return a.tokens < b.tokens; });
+}
+
+std::vector<SearchKey> searches_of(const CapacityQuestion& question, const RowKey& key) {
+  std::vector<SearchKey> keys;
+  for (const PhaseOf& phase : phases_of(question, key)) keys.push_back(phase.key);
+  return keys;
+}
+
+CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
+                   const LayoutFinder& finder) {
+  const std::vector<PhaseOf> phases = phases_of(question, key);
+  const SearchKey& main = largest(phases).key;
+  CapacityRow row{.cluster_case = key.cluster_case,
+                  .gpus = key.gpus,
+                  .asked_batch_size = key.global_batch_size,
+                  .global_batch_size = main.global_batch_size,
+                  .seq_length = main.seq_length};
+  std::vector<RunPhase> steps;
+  for (const PhaseOf& phase : phases) {
+    const Estimate* estimate = finder.layout(phase.key);
+    if (estimate == nullptr) {
+      row.reason = finder.reason(phase.key);
+      return row;
+    }
+    const Job job = finder.scenario(phase.key).job;
+    row.phases.push_back({phase.tokens, steps_of(phase.tokens, job), job, *estimate});
+    steps.push_back({row.phases.back().steps, estimate->step_time, estimate->step_time_low,
+                     estimate->step_time_high});
+  }
+  row.global_batch_size = row.main_phase().job.global_batch_size;
+  const Scenario scenario = finder.scenario(main);
+  row.price = changed_price(question, main);
+  row.kilowatts = kilowatts_per_gpu(question.options.power, scenario.cluster);
+  row.run = training_run(question.model, scenario.cluster, scenario.job, steps, question.options,
+                         row.price);
+  row.broken_limits = broken_limits(row, question.options.limits, question.options.prices.currency);
+  return row;
+}
+
+std::vector<RowKey> grid_of(const CapacityQuestion& question) {
+  std::string what_ifs = fmt::format("{}", fmt::join(question.what_ifs, ","));
+  std::vector<int> batches = question.global_batch_sizes;
+  if (!question.options.schedule.empty()) {
+    batches = {question.options.schedule.back().global_batch_size};
+  }
+  std::vector<RowKey> keys;
+  for (std::size_t i = 0; i < question.clusters.size(); ++i) {
+    for (const int batch : batches) {
+      for (const int gpus : question.gpus) keys.push_back({i, gpus, batch, what_ifs});
+    }
+  }
+  return keys;
+}
+
+namespace {
+
+// Against the fewest GPUs that fit, of the same cluster and batch.
+void fill_efficiency(std::vector<CapacityRow>& rows) {
+  for (CapacityRow& row : rows) {
+    if (!row.fits()) continue;
+    const CapacityRow* first = &row;
+    for (const CapacityRow& other : rows) {
+      const bool same = other.fits() && other.cluster_case == row.cluster_case &&
+                        other.global_batch_size == row.global_batch_size;
+      if (same && other.gpus < first->gpus) first = &other;
+    }
+    row.efficiency = (first->run.time.elapsed * first->gpus) / (row.run.time.elapsed * row.gpus);
+  }
+}
+
+}  // namespace
+
+std::vector<CapacityRow> capacity_rows(const CapacityQuestion& question, LayoutFinder& finder,
+                                       const CapacityProgress& progress) {
+  const std::vector<RowKey> grid = grid_of(question);
+  std::vector<SearchKey> searches;
+  for (const RowKey& key : grid) {
+    for (const SearchKey& mine : searches_of(question, key)) searches.push_back(mine);
+  }
+  finder.find(searches, progress);
+  std::vector<CapacityRow> rows(grid.size());
+  tbb::parallel_for(std::size_t{0}, grid.size(),
+                    [&](std::size_t i) { rows[i] = row_of(question, grid[i], finder); });
+  fill_efficiency(rows);
+  return rows;
+}
+
+std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityLimits& limits,
+                                       const std::string& currency) {
+  std::vector<std::string> broken;
+  const TrainingRun& run = row.run;
+  if (limits.max_gpus && row.gpus > *limits.max_gpus) {
+    broken.push_back(fmt::format("{} GPUs of at most {}", row.gpus, *limits.max_gpus));
+  }
+  if (limits.deadline_days && run.days.p90 > *limits.deadline_days) {
+    broken.push_back(fmt::format("done within {:.3g} days in 9 of 10 cases, {:.3g} are allowed",
+                                 run.days.p90, *limits.deadline_days));
+  }
+  if (limits.budget && run.cost && run.cost->p90 > *limits.budget) {
+    constexpr double kMillion = 1e6;
+    broken.push_back(fmt::format("costs up to {:.3g} M {} in 9 of 10 cases, {:.3g} M are allowed",
+                                 run.cost->p90 / kMillion, currency, *limits.budget / kMillion));
+  }
+  if (limits.max_megawatts && run.megawatts_high && *run.megawatts_high > *limits.max_megawatts) {
+    broken.push_back(fmt::format("draws up to {:.3g} MW, {:.3g} are allowed", *run.megawatts_high,
+                                 *limits.max_megawatts));
+  }
+  return broken;
+}
+
+}  // namespace meshwright::planner

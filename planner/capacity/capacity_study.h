@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A grid of clusters, GPU counts and global batches: the best layout of each, and what a training
+// run takes with it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/capacity/options.h"
+#include "planner/capacity/training_run.h"
+#include "planner/search/scenario.h"
+#include "planner/search/search.h"
+#include "sim/step/estimate.h"
+
+namespace meshwright::planner {
+
+struct ClusterCase {
+  std::string name;  // as it was asked for
+  Cluster cluster;
+  Job job;  // under the cluster's framework; the rows say its batch
+};
+
+struct CapacityQuestion {
+  Model model{};
+  std::vector<ClusterCase> clusters{};
+  std::vector<int> gpus{};
+  std::vector<int> global_batch_sizes{};  // not looked at where the options have a schedule
+  double train_tokens = 0.0;
+  CapacityOptions options{};
+  std::vector<std::string> what_ifs{};  // as typed, of every row
+  // Nothing is searched where there are any: one for all phases or one a phase. Data-parallel ranks
+  // fill the GPUs.
+  std::vector<Layout> layouts{};
+  SearchOptions search{};
+};
+
+// Steps that are alike, with the layout that is fastest for them.
+struct CapacityPhase {
+  double tokens = 0.0;
+  double steps = 0.0;
+  Job job;
+  Estimate estimate;
+};
+
+struct CapacityRow {
+  std::size_t cluster_case = 0;  // of the question's clusters
+  int gpus = 0;
+  int asked_batch_size = 0;   // before a what-if changed it
+  int global_batch_size = 0;  // of the phase with most tokens
+  int seq_length = 0;
+  std::string reason{};  // why there is no run; empty: there is one
+  std::vector<CapacityPhase> phases{};
+  std::optional<Ranged> price{};
+  std::optional<Ranged> kilowatts{};  // a GPU
+  TrainingRun run{};
+  std::vector<std::string> broken_limits{};  // in words
+  double efficiency =
+      0.0;  // GPU-hours of the fewest GPUs that fit (same cluster, batch) over these
+  [[nodiscard]] bool fits() const { return reason.empty(); }
+  [[nodiscard]] bool keeps_limits() const { return fits() && broken_limits.empty(); }
+  [[nodiscard]] const CapacityPhase& main_phase() const;
+};
+
+// One search: what a row's phase needs to be known for.
+struct SearchKey {
+  std::size_t cluster_case = 0;
+  int gpus = 0;
+  int global_batch_size = 0;
+  int seq_length = 0;
+  std::size_t phase = 0;   // which of the question's layouts, where there are any
+  std::string what_ifs{};  // with commas
+  auto operator<=>(const SearchKey&) const = default;
+};
+
+using CapacityProgress = std::function<void(std::size_t done, std::size_t total)>;
+
+// The fastest layout of each key, or why there is none. Every key is searched once; independent
+// searches run side by side.
+class LayoutFinder {
+ public:
+  explicit LayoutFinder(const CapacityQuestion& question);
+  ~LayoutFinder();
+  // Throws InputError for a what-if that cannot be read.
+  void find(const std::vector<SearchKey>& keys, const CapacityProgress& progress = {});
+  // Of a key that was found.
+  [[nodiscard]] const Estimate* layout(const SearchKey& key) const;
+  [[nodiscard]] const std::string& reason(const SearchKey& key) const;
+  [[nodiscard]] Scenario scenario(const SearchKey& key) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// One row of the grid; `question` may differ from the finder's in its options.
+struct RowKey {
+  std::size_t cluster_case = 0;
+  int gpus = 0;
+  int global_batch_size = 0;
+  std::string what_ifs{};
+};
+// The searches that a row needs: one a phase.
+std::vector<SearchKey> searches_of(const CapacityQuestion& question, const RowKey& key);
+// From what was found.
+CapacityRow row_of(const CapacityQuestion& question, const RowKey& key, const LayoutFinder& finder);
+
+std::vector<RowKey> grid_of(const CapacityQuestion& question);
+// In the order of clusters, batches and GPUs.
+std::vector<CapacityRow> capacity_rows(const CapacityQuestion& question, LayoutFinder& finder,
+                                       const CapacityProgress& progress = {});
+
+// "takes 132 days in 1 of 10 cases, 90 are allowed".
+std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityLimits& limits,
+                                       const std::string& currency);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a capacity question states beside model, clusters and job: failures, checkpoints, power,
+// prices, limits. Each number that nobody states has a default with its source.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.h"
+
+namespace meshwright::planner {
+
+// A number, the interval that holds the truth in 9 of 10 cases (equal ends: taken as exact), and
+// who says so.
+struct Ranged {
+  double value = 0.0, low = 0.0, high = 0.0;
+  std::string basis = "assumed";  // stated, measured, fitted, datasheet, assumed
+  std::string source{};
+  bool operator==(const Ranged&) const = default;
+};
+// By the user, without an interval.
+Ranged stated(double value);
+// The interval keeps its width.
+Ranged times(Ranged ranged, double factor);
+// One standard deviation of its logarithm.
+double log_deviation(const Ranged& ranged);
+
+struct FailureOptions {
+  Ranged per_thousand_node_days{
+      4.0, 2.3, 6.5, "measured",
+      "nodes of eight GPUs of three fleets: 2.34 and 6.50 (Meta RSC-2 and RSC-1, arXiv 2410.21680, "
+      "read second hand), 3.79 (Llama 3, 419 unplanned interruptions in 54 days of 2,048 nodes, "
+      "arXiv 2407.21783)"};
+  Ranged detection_seconds{120.0, 120.0, 120.0, "assumed",
+                           "part of a restart of 10 minutes; the public range is 5 to 20 minutes "
+                           "(Meta; FT-HSDP 10, then 3)"};
+  Ranged restart_seconds{480.0, 480.0, 480.0, "assumed", "the rest of these 10 minutes"};
+  Ranged repair_days{1.0, 1.0, 1.0, "assumed", "no public number"};
+  Ranged spares_target{0.99, 0.99, 0.99, "assumed", "spares are enough 99 % of the time"};
+  int independent_replicas = 1;  // groups that fail alone and are filled again while others train
+  Ranged catch_up_seconds{0.0, 0.0, 0.0, "assumed", "all replicas wait while one is filled again"};
+  bool operator==(const FailureOptions&) const = default;
+};
+
+struct CheckpointOptions {
+  bool asynchronous = true;  // saved to the host, then written while training goes on
+  Ranged pause_seconds{
+      10.0, 10.0, 10.0, "assumed",
+      "an asynchronous save: 6.3 s for 7B with PyTorch's DCP (IBM), below 1 s with "
+      "ByteCheckpoint, seconds with MegaScale"};
+  Ranged storage_gb_per_s_per_node{
+      1.0, 1.0, 1.0, "assumed",
+      "of eight GPUs, both ways; Llama 3: 2 TB/s sustained for 2,048 nodes (arXiv 2407.21783)"};
+  bool with_16_bit_weights = true;        // beside the optimizer's fp32, as Megatron-Core saves
+  std::optional<double> persist_seconds;  // measured; else bytes over the storage's bandwidth
+  std::optional<double> load_seconds;
+  std::optional<double> interval_seconds;  // else the best for the failures that are expected
+  bool operator==(const CheckpointOptions&) const = default;
+};
+
+struct PowerOptions {
+  std::optional<Ranged> kilowatts_per_gpu;  // with its share of node and network
+  Ranged node_over_devices{1.82, 1.4, 2.0, "datasheet",
+                           "rating of a node over its devices': DGX H100 10.2 kW over 8 x 700 W; "
+                           "DGX A100 2.03, DGX B200 1.79, GB200 NVL72 about 1.4"};
+  Ranged share_of_rating{0.76, 0.65, 0.85, "fitted",
+                         "8 x H100 in heavy training, one node (arXiv 2412.08602, 2506.14551)"};
+  Ranged pue{1.0, 1.0, 1.0, "assumed", "cooling and conversion are not counted"};
+  std::optional<Ranged> kg_co2_per_kwh;
+  bool operator==(const PowerOptions&) const = default;
+};
+
+struct Price {
+  std::string cluster;  // a name of configs/clusters, or
+  std::string device;   // a device's name
+  Ranged per_gpu_hour;
+  bool operator==(const Price&) const = default;
+};
+struct PriceList {
+  std::string name, date, source;
+  std::string currency = "USD";
+  bool example = false;
+  std::vector<Price> prices;
+  bool operator==(const PriceList&) const = default;
+};
+
+struct CapacityLimits {
+  std::optional<double> deadline_days;  // kept in 9 of 10 cases
+  std::optional<double> budget;         // likewise
+  std::optional<double> max_megawatts;  // at the highest share of the rating
+  std::optional<int> max_gpus;
+  bool operator==(const CapacityLimits&) const = default;
+};
+
+// Training until so many tokens of the whole run; the last phase goes to the end.
+struct BatchPhase {
+  double until_tokens = 0.0;
+  int global_batch_size = 0;
+  int seq_length = 0;
+  bool operator==(const BatchPhase&) const = default;
+};
+
+struct CapacityOptions {
+  FailureOptions failures;
+  CheckpointOptions checkpoint;
+  PowerOptions power;
+  PriceList prices;
+  CapacityLimits limits;
+  std::vector<BatchPhase> schedule;
+  double evaluation_share = 0.0;  // of training time, added to it
+  bool operator==(const CapacityOptions&) const = default;
+};
+
+}  // namespace meshwright::planner

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part "capacity" of a job file, and lists of prices.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "planner/capacity/options.h"
+
+namespace meshwright::planner {
+
+// What a job file says; a command line may say otherwise. Empty: not said.
+struct CapacitySection {
+  std::string model;
+  std::vector<std::string> clusters;
+  std::vector<int> gpus;
+  std::vector<int> global_batch_sizes;
+  std::string prices;  // a file, or a name of configs/prices
+  CapacityOptions options;
+};
+
+// `job`: the whole job file; without the part, defaults. A number alone is stated; with an interval
+// it is {"value", "low", "high", "basis", "source"}. Throws InputError.
+CapacitySection capacity_section(const nlohmann::json& job, const std::string& file);
+
+// Schema "meshwright.prices/1". Throws InputError.
+PriceList prices_from_json(const nlohmann::json& json, const std::string& file);
+
+}  // namespace meshwright::planner

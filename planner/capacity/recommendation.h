@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which row of a capacity grid to take, by a rule that is said.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/capacity/capacity_study.h"
+
+namespace meshwright::planner {
+
+// Places among the rows; nothing where no row keeps all limits (closest: where no layout fits).
+struct Recommendation {
+  std::optional<std::size_t> recommended;
+  std::string reason;
+  std::optional<std::size_t> smallest, cheapest, fastest;  // of those that keep all limits
+  std::optional<std::size_t> closest;                      // where none does: misses by least
+};
+
+// With a deadline: the cheapest that keeps all limits. With a budget and no deadline: the fastest.
+// Else the least product of days and cost, beyond which each day saved costs more than its share.
+// Cost is GPU-hours where not every row has a price.
+Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityLimits& limits);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/training_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/capacity/checkpoint.h"
+#include "planner/capacity/failures.h"
+#include "planner/search/normal.h"
+
+namespace meshwright::planner {
+
+namespace {
+
+constexpr double kZ90 = 1.6448536269514722;  // 90 % of a normal lie within this of its mean
+constexpr double kSecondsPerDay = 86400.0;
+constexpr double kHoursPerDay = 24.0;
+
+// What is turned, each a dimension of the lattice.
+enum Axis { kStep, kRate, kArrival, kPrice, kPower, kNumAxes };
+
+double deviation_of(Seconds low, Seconds high) {
+  if (low.value() <= 0.0 || high <= low) return 0.0;
+  return std::log(high / low) / (2.0 * kZ90);
+}
+
+Quantiles quantiles_of(std::vector<double> values) {
+  const auto at = [&](double share) {
+    const auto place =
+        static_cast<std::ptrdiff_t>(share * (static_cast<double>(values.size()) - 1));
+    std::nth_element(values.begin(), values.begin() + place, values.end());
+    return values[static_cast<std::size_t>(place)];
+  };
+  return {at(0.1), at(0.5), at(0.9)};
+}
+
+const NormalLattice& lattice() {
+  static const NormalLattice points(kNumAxes);
+  return points;
+}
+
+// One value a point of the lattice.
+template <typename Function>
+std::vector<double> over_lattice(const Function& value) {
+  std::vector<double> values(static_cast<std::size_t>(lattice().size()));
+  for (int i = 0; i < lattice().size(); ++i) values[static_cast<std::size_t>(i)] = value(i);
+  return values;
+}
+
+double turned(const Ranged& ranged, int point, Axis axis) {
+  return ranged.value * std::exp(log_deviation(ranged) * lattice().coordinate(point, axis));
+}
+
+Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions& failures, int gpus,
+                         double rate) {
+  return {.mean_time_between = mean_time_between_failures(gpus, rate),
+          .save_pause = checkpoint.pause,
+          .persist = checkpoint.persist,
+          .detection = seconds(failures.detection_seconds.value),
+          .restart = seconds(failures.restart_seconds.value),
+          .load = checkpoint.load,
+          .replicas = failures.independent_replicas,
+          .catch_up = seconds(failures.catch_up_seconds.value)};
+}
+
+Seconds productive_time(const std::vector<RunPhase>& phases, double z) {
+  Seconds sum;
+  for (const RunPhase& phase : phases) {
+    const double deviation = deviation_of(phase.step_time_low, phase.step_time_high);
+    sum += phase.step_time * phase.steps * std::exp(deviation * z);
+  }
+  return sum;
+}
+
+struct RunInputs {
+  const std::vector<RunPhase>& phases;
+  const CapacityOptions& options;
+  int gpus = 0;
+};
+
+double days_at(const TrainingRun& run, const RunInputs& in, int point) {
+  const double rate = turned(in.options.failures.per_thousand_node_days, point, kRate);
+  const Disruption disruption = disruption_of(run.checkpoint, in.options.failures, in.gpus, rate);
+  const Seconds productive = productive_time(in.phases, lattice().coordinate(point, kStep));
+  const Seconds trained = productive * (1.0 + in.options.evaluation_share);
+  const Seconds expected = trained / ettr(disruption, run.checkpoint.interval) + disruption.restart;
+  const Seconds elapsed = expected + run.time.deviation * lattice().coordinate(point, kArrival);
+  return std::max(elapsed, trained).value() / kSecondsPerDay;
+}
+
+void fill_energy(TrainingRun& run, const std::vector<double>& gpu_hours, const Ranged& kilowatts,
+                 const RunInputs& in) {
+  const PowerOptions& power = in.options.power;
+  constexpr double kPerMega = 1000.0;
+  run.energy_mwh = quantiles_of(over_lattice([&](int i) {
+    return energy_kwh(gpu_hours[static_cast<std::size_t>(i)], turned(kilowatts, i, kPower),
+                      power.pue.value) /
+           kPerMega;
+  }));
+  run.megawatts = kilowatts.value * in.gpus * power.pue.value / kPerMega;
+  run.megawatts_high = kilowatts.high * in.gpus * power.pue.value / kPerMega;
+  if (!power.kg_co2_per_kwh) return;
+  const double factor = power.kg_co2_per_kwh->value;  // kg a kWh is t a MWh
+  run.co2_tonnes = Quantiles{run.energy_mwh->p10 * factor, run.energy_mwh->p50 * factor,
+                             run.energy_mwh->p90 * factor};
+}
+
+}  // namespace
+
+Ranged stated(double value) { return {value, value, value, "stated", ""}; }
+
+Ranged times(Ranged ranged, double factor) {
+  ranged.value *= factor;
+  ranged.low *= factor;
+  ranged.high *= factor;
+  return ranged;
+}
+
+double log_deviation(const Ranged& ranged) {
+  if (ranged.low <= 0.0 || ranged.high <= ranged.low) return 0.0;
+  return std::log(ranged.high / ranged.low) / (2.0 * kZ90);
+}
+
+std::optional<Ranged> price_of(const PriceList& prices, const std::string& name,
+                               const Cluster& cluster) {
+  const Price* of_device = nullptr;
+  for (const Price& price : prices.prices) {
+    if (price.cluster == name && !name.empty()) return price.per_gpu_hour;
+    if (!price.device.empty() && price.device == cluster.device.name) of_device = &price;
+  }
+  if (of_device != nullptr) return of_device->per_gpu_hour;
+  if (cluster.price_per_gpu_hour) return stated(*cluster.price_per_gpu_hour);
+  return std::nullopt;
+}
+
+std::optional<Ranged> kilowatts_per_gpu(const PowerOptions& power, const Cluster& cluster) {
+  if (power.kilowatts_per_gpu) return power.kilowatts_per_gpu;
+  if (!cluster.device.power_watts) return std::nullopt;
+  // Which node it is and how busy are independent: their deviations add in squares.
+  const double value = *cluster.device.power_watts / 1000.0 * power.node_over_devices.value *
+                       power.share_of_rating.value;
+  const double spread = std::exp(kZ90 * std::hypot(log_deviation(power.node_over_devices),
+                                                   log_deviation(power.share_of_rating)));
+  return Ranged{value, value / spread, value * spread, power.share_of_rating.basis,
+                power.share_of_rating.source};
+}
+
+double energy_kwh(double gpu_hours, double kilowatts, double pue) {
+  return gpu_hours * kilowatts * pue;
+}
+
+CheckpointPlan checkpoint_plan(const Model& model, const Job& job, int gpus,
+                               const CapacityOptions& options, Seconds longest_step) {
+  const CheckpointOptions& asked = options.checkpoint;
+  CheckpointPlan plan;
+  plan.size = checkpoint_bytes(model, job, asked.with_16_bit_weights);
+  const double nodes = static_cast<double>(gpus) / kGpusOfAReportedNode;
+  const Seconds transfer =
+      plan.size / (gigabytes_per_second(asked.storage_gb_per_s_per_node.value) * nodes);
+  const Seconds written = asked.persist_seconds ? seconds(*asked.persist_seconds) : transfer;
+  plan.load = asked.load_seconds ? seconds(*asked.load_seconds) : transfer;
+  plan.pause = asked.asynchronous ? seconds(asked.pause_seconds.value) : written;
+  plan.persist = asked.asynchronous ? written : seconds(0);
+  const Seconds between =
+      mean_time_between_failures(gpus, options.failures.per_thousand_node_days.value);
+  plan.young_interval = young_interval(plan.pause, between);
+  plan.interval = asked.interval_seconds ? seconds(*asked.interval_seconds)
+                                         : renewal_interval(plan.pause, between);
+  // One save is written before the next begins, and training stops between steps only.
+  plan.interval = std::max({plan.interval, plan.persist, longest_step});
+  return plan;
+}
+
+TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& job,
+                         const std::vector<RunPhase>& phases, const CapacityOptions& options,
+                         const std::optional<Ranged>& price) {
+  const int gpus = cluster.num_gpus();
+  const RunInputs in{phases, options, gpus};
+  const FailureOptions& failures = options.failures;
+  const double rate = failures.per_thousand_node_days.value;
+  Seconds longest;
+  for (const RunPhase& phase : phases) longest = std::max(longest, phase.step_time);
+  TrainingRun run;
+  run.checkpoint = checkpoint_plan(model, job, gpus, options, longest);
+  run.disruption = disruption_of(run.checkpoint, failures, gpus, rate);
+  run.time = time_parts(productive_time(phases, 0.0), run.disruption, run.checkpoint.interval,
+                        options.evaluation_share);
+  if (meta_ettr_holds(run.disruption.mean_time_between) && failures.independent_replicas == 1) {
+    run.meta_ettr = meta_ettr(run.disruption.mean_time_between, run.checkpoint.pause,
+                              run.disruption.recovery(), run.checkpoint.interval);
+  }
+  run.spare_nodes =
+      spare_nodes(gpus, rate, failures.repair_days.value, failures.spares_target.value);
+  const std::vector<double> days = over_lattice([&](int i) { return days_at(run, in, i); });
+  std::vector<double> gpu_hours = days;
+  for (double& hours : gpu_hours) hours *= kHoursPerDay * gpus;
+  run.days = quantiles_of(days);
+  run.gpu_hours = quantiles_of(gpu_hours);
+  const double per_rate = run.time.failures / rate;
+  const Ranged& range = failures.per_thousand_node_days;
+  const double spread = std::exp(1.2815515655446004 * log_deviation(range));
+  run.failures = {per_rate * rate / spread, run.time.failures, per_rate * rate * spread};
+  if (price) {
+    const double spares = 1.0 + static_cast<double>(run.spare_nodes) * kGpusOfAReportedNode / gpus;
+    run.cost = quantiles_of(over_lattice([&](int i) {
+      return gpu_hours[static_cast<std::size_t>(i)] * turned(*price, i, kPrice) * spares;
+    }));
+  }
+  if (const auto kilowatts = kilowatts_per_gpu(options.power, cluster)) {
+    fill_energy(run, gpu_hours, *kilowatts, in);
+  }
+  return run;
+}
+
+}  // namespace meshwright::planner

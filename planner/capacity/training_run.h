@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Days, money and energy of a training run from the time of its steps, with their intervals.
+//
+// Four things are uncertain, each a log-normal factor with the record's 90 % interval: the step
+// (one error for all steps of the run and all phases, so that nothing of it averages out), the rate
+// of failures, the price, and the power. When failures come is uncertain beside these, and averages
+// out over a long run. All are turned together on a fixed lattice: no random numbers.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "planner/capacity/goodput.h"
+#include "planner/capacity/options.h"
+#include "sim/hardware/cluster.h"
+#include "sim/model/model.h"
+
+namespace meshwright::planner {
+
+struct Quantiles {
+  double p10 = 0.0, p50 = 0.0, p90 = 0.0;
+};
+
+// Steps that are alike: their number and one's time with its 90 % interval.
+struct RunPhase {
+  double steps = 0.0;
+  Seconds step_time, step_time_low, step_time_high;
+};
+
+struct CheckpointPlan {
+  Bytes size;
+  Seconds pause, persist, load;
+  Seconds interval, young_interval;
+};
+
+struct TrainingRun {
+  CheckpointPlan checkpoint;
+  Disruption disruption;            // at the expected rate of failures
+  TimeParts time;                   // likewise, with the step as predicted
+  std::optional<double> meta_ettr;  // where Meta's form holds
+  int spare_nodes = 0;              // of eight GPUs
+  Quantiles days, gpu_hours;        // hours of the GPUs that train, spares not counted
+  Quantiles failures;               // expected number, over what the rate may be
+  std::optional<Quantiles> cost;    // spares counted
+  std::optional<Quantiles> energy_mwh, co2_tonnes;
+  std::optional<double> megawatts, megawatts_high;
+};
+
+// The price of a GPU-hour: of the cluster by its name in `prices`, else of its device, else the
+// cluster's own; nothing: none is stated.
+std::optional<Ranged> price_of(const PriceList& prices, const std::string& name,
+                               const Cluster& cluster);
+// With a device's share of its node; nothing: its power is not stated.
+std::optional<Ranged> kilowatts_per_gpu(const PowerOptions& power, const Cluster& cluster);
+
+// kWh = GPU-hours x kW x PUE.
+double energy_kwh(double gpu_hours, double kilowatts, double pue);
+
+CheckpointPlan checkpoint_plan(const Model& model, const Job& job, int gpus,
+                               const CapacityOptions& options, Seconds longest_step);
+
+// `cluster` has the GPUs of the run.
+TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& job,
+                         const std::vector<RunPhase>& phases, const CapacityOptions& options,
+                         const std::optional<Ranged>& price);
+
+}  // namespace meshwright::planner

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capacity answer as sentences and tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/capacity/capacity_answer.h"
+#include "reports/table.h"
+
+namespace meshwright::reports {
+
+// "77.3 M USD", "12,300 USD".
+std::string money_text(double amount, const std::string& currency);
+// "77.9 days (71.6 to 88.2)".
+std::string days_text(const planner::Quantiles& days);
+
+// "16,384 GPUs of hgx-h100-400g finish 15.6 T tokens in 78 days (72 to 88) for 77 M USD (66 to 92);
+// ranges hold 8 of 10 cases."
+std::string verdict_of(const planner::CapacityAnswer& answer);
+// "From 8,192 to 16,384 GPUs speed grows by 45 % for 100 % more GPUs: ..."; empty: it does not
+// bend.
+std::string bend_of(const planner::CapacityAnswer& answer, const planner::ScalingSeries& series);
+
+// One row a row of the grid; `wide` has every column, for files.
+Table capacity_table(const planner::CapacityAnswer& answer, bool wide);
+// Where the time of one run goes.
+Table time_table(const planner::CapacityRow& row);
+// What moves days and money, largest first.
+Table levers_table(const planner::CapacityAnswer& answer);
+Table assumptions_table(const std::vector<planner::Assumption>& assumptions);
+
+}  // namespace meshwright::reports

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// `meshwright capacity` as a buyer runs it, and what a plan says of the same.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/paths.h"
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::vector<std::string> kSmall{"capacity", "--model",  "llama-3-8b",  "--cluster",
+                                      "h100-8",   "--gpus",   "8,16",        "--train-tokens",
+                                      "1e11",     "--prices", "example-2026"};
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+json answer_to(const std::vector<std::string>& words) {
+  const ProgramResult result = run_program(with(words, {"--format", "json"}));
+  EXPECT_NE(result.exit_code, 2) << result.err;
+  return json::parse(result.out)["capacity"];
+}
+
+std::vector<std::string> words_of(std::string line) {
+  std::vector<std::string> words{""};
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  std::erase(words, "");
+  return words;
+}
+
+// What the record says beside a command, against what the command says.
+void expect_reproduced(const json& answer, const json& entry) {
+  std::vector<std::string> words =
+      words_of(answer["command"].get<std::string>() + " " + entry["options"].get<std::string>());
+  words.erase(words.begin());  // meshwright
+  const json again = answer_to(with(words, {"--rows-only"}));
+  ASSERT_EQ(again["rows"].size(), 1U) << entry["options"];
+  const json& row = again["rows"][0];
+  ASSERT_EQ(row["fits"], entry["fits"]) << entry["options"];
+  if (!row["fits"].get<bool>()) return;
+  for (const char* quantile : {"p10", "p50", "p90"}) {
+    const double there = entry["days"][quantile].get<double>();
+    EXPECT_NEAR(row["days"][quantile].get<double>() / there, 1.0, 1e-4) << entry["options"];
+  }
+}
+
+TEST(CapacityCommand, EveryLeverIsMadeAgainByItsCommand) {
+  const json answer = answer_to(kSmall);
+  ASSERT_FALSE(answer["levers"].empty());
+  for (const json& lever : answer["levers"]) {
+    for (const char* end : {"low", "high"}) {
+      if (!lever[end].is_null()) expect_reproduced(answer, lever[end]);
+    }
+  }
+}
+
+TEST(CapacityCommand, CellsOfTheWhatIfGridAreMadeAgainByTheirCommands) {
+  const json answer = answer_to(kSmall);
+  const json& cells = answer["what_if"]["cells"];
+  ASSERT_FALSE(cells.empty());
+  for (std::size_t i = 0; i < cells.size(); i += 11) expect_reproduced(answer, cells[i]);
+}
+
+TEST(CapacityCommand, FitsALineAndSaysWhatItRestsOn) {
+  const ProgramResult result = run_program(kSmall);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 124U) << line;
+  for (const char* part : {"finish 100 G tokens in", "an example and no offer", "rests on",
+                           "not counted", "per 1,000 node-days"}) {
+    EXPECT_THAT(result.out, HasSubstr(part));
+  }
+}
+
+TEST(CapacityCommand, ALimitThatNoRowKeepsIsAGate) {
+  const ProgramResult result = run_program(with(kSmall, {"--deadline", "0.01", "--rows-only"}));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("No row keeps all limits"));
+}
+
+TEST(CapacityCommand, WhatIsMissingIsNamed) {
+  EXPECT_THAT(run_program({"capacity", "--model", "llama-3-8b"}).err, HasSubstr("--cluster"));
+  const ProgramResult tokens =
+      run_program({"capacity", "--model", "llama-3-8b", "--cluster", "h100-8"});
+  EXPECT_EQ(tokens.exit_code, 2);
+  EXPECT_THAT(tokens.err, HasSubstr("--train-tokens"));
+  EXPECT_THAT(run_program({"capacity", "--model", "llama-3-8b", "--cluster", "h100-8",
+                           "--train-tokens", "1e9", "--budget", "5"})
+                  .err,
+              HasSubstr("needs a price"));
+}
+
+TEST(CapacityCommand, APlanHoldsTheSame) {
+  const std::vector<std::string> job{"--model",        "llama-3-8b", "--cluster", "h100-8",
+                                     "--train-tokens", "1e11",       "--prices",  "example-2026"};
+  const ProgramResult plan = run_program(with({"plan", "--gpus", "8,16", "--format", "json"}, job));
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const json held = json::parse(plan.out)["capacity"];
+  const json asked = answer_to(with({"capacity", "--gpus", "8,16"}, job));
+  EXPECT_EQ(held["rows"], asked["rows"]);
+  EXPECT_FALSE(held["planned"].is_null());
+}
+
+// docs/capacity.md: Llama 3 405B beside what its paper and model card state.
+TEST(CapacityCommand, Llama3405BBesideWhatWasPublished) {
+  const std::string command = "meshwright capacity --job llama-3-405b";
+  std::ifstream file(MESHWRIGHT_SOURCE_DIR "/docs/capacity.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(page, HasSubstr(command));
+  const json answer = answer_to({"capacity", "--job", "llama-3-405b", "--rows-only"});
+  const json& rows = answer["rows"];
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [](const json& r) { return r["gpus"] == 16384; });
+  ASSERT_NE(row, rows.end());
+  // One unplanned interruption each 3.09 hours; more than 90 % effective time.
+  EXPECT_NEAR((*row)["interruptions"]["mean_time_between_h"].get<double>(), 3.09, 0.005);
+  EXPECT_GT((*row)["goodput"].get<double>(), 0.90);
+  EXPECT_EQ((*row)["phases"].size(), 3U);
+}
+
+}  // namespace
+}  // namespace meshwright::test

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/capacity_answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/planner/planner_fixture.h"
+
+namespace meshwright::planner {
+namespace {
+
+CapacityQuestion small_question() {
+  CapacityQuestion question;
+  question.model = small_model();
+  question.clusters = {{"small", small_cluster(2, 80), small_job()}};
+  question.clusters.front().cluster.price_per_gpu_hour = 2.0;
+  question.clusters.front().cluster.device.power_watts = 500.0;
+  question.gpus = {8, 16, 32};
+  question.global_batch_sizes = {64};
+  question.train_tokens = 1e12;
+  return question;
+}
+
+CapacityAnswer rows_of(const CapacityQuestion& question) {
+  return capacity_answer(question, false);
+}
+
+TEST(CapacityAnswer, EachRowIsTheFastestLayoutOfASearchOfItsOwn) {
+  const CapacityQuestion question = small_question();
+  for (const CapacityRow& row : rows_of(question).rows) {
+    const Plan plan = search(question.model, scaled_to(small_cluster(2, 80), row.gpus), small_job(),
+                             question.search);
+    ASSERT_TRUE(row.fits());
+    EXPECT_EQ(row.main_phase().estimate.layout, plan.ranked.front().layout) << row.gpus;
+    EXPECT_EQ(row.main_phase().estimate.step_time, plan.ranked.front().step_time);
+  }
+}
+
+TEST(CapacityAnswer, WithADeadlineTheCheapestThatKeepsIt) {
+  CapacityQuestion question = small_question();
+  const CapacityAnswer free = rows_of(question);
+  question.options.limits.deadline_days = free.rows[1].run.days.p90 * 1.01;
+  const CapacityAnswer answer = rows_of(question);
+  ASSERT_TRUE(answer.recommendation.recommended);
+  EXPECT_EQ(answer.rows[0].broken_limits.size(), 1U);
+  EXPECT_EQ(answer.recommendation.recommended, answer.recommendation.cheapest);
+  EXPECT_GE(answer.rows[*answer.recommendation.recommended].gpus, 16);
+  EXPECT_EQ(answer.recommendation.smallest, 1U);
+}
+
+TEST(CapacityAnswer, WithABudgetTheFastestThatKeepsIt) {
+  CapacityQuestion question = small_question();
+  question.options.limits.budget = 1e12;
+  const CapacityAnswer answer = rows_of(question);
+  EXPECT_EQ(answer.recommendation.recommended, answer.recommendation.fastest);
+}
+
+TEST(CapacityAnswer, WhereNoRowKeepsTheLimitsTheNearestIsNamed) {
+  CapacityQuestion question = small_question();
+  question.options.limits.deadline_days = 1e-3;
+  const CapacityAnswer answer = rows_of(question);
+  EXPECT_FALSE(answer.recommendation.recommended);
+  ASSERT_TRUE(answer.recommendation.closest);
+  EXPECT_EQ(answer.front(), &answer.rows[*answer.recommendation.closest]);
+}
+
+TEST(CapacityAnswer, ACountThatIsNoWholeNodesSaysSo) {
+  CapacityQuestion question = small_question();
+  question.gpus = {12};
+  const CapacityAnswer answer = rows_of(question);
+  EXPECT_THAT(answer.rows.front().reason, testing::HasSubstr("8 or 16"));
+  EXPECT_EQ(answer.front(), nullptr);
+}
+
+// 1e9 tokens of batch 32, then the rest of 64: 64 x 1,024 tokens a step.
+TEST(CapacityAnswer, AScheduleTrainsPhaseByPhase) {
+  CapacityQuestion question = small_question();
+  question.gpus = {16};
+  question.options.schedule = {{1e9, 32, 1024}, {0.0, 64, 1024}};
+  const CapacityRow row = rows_of(question).rows.front();
+  ASSERT_EQ(row.phases.size(), 2U);
+  EXPECT_EQ(row.phases[0].steps, 30518.0);     // 1e9 / 32,768 = 30,517.6
+  EXPECT_EQ(row.phases[1].steps, 15243531.0);  // 999e9 / 65,536 = 15,243,530.3
+  EXPECT_EQ(row.global_batch_size, 64);
+}
+
+TEST(CapacityAnswer, HalfTheNetworkNeverTrainsFaster) {
+  CapacityQuestion question = small_question();
+  const CapacityAnswer today = rows_of(question);
+  question.what_ifs = {"inter_node_bandwidth=0.5x"};
+  const CapacityAnswer slower = rows_of(question);
+  for (std::size_t i = 0; i < today.rows.size(); ++i) {
+    EXPECT_GE(slower.rows[i].run.days.p50, today.rows[i].run.days.p50);
+  }
+}
+
+TEST(CapacityAnswer, LeversHoldTheirOwnSpreadAndTheGridItsCommand) {
+  CapacityQuestion question = small_question();
+  question.gpus = {16};
+  const CapacityAnswer answer = capacity_answer(question, true);
+  const CapacityRow& row = *answer.front();
+  ASSERT_FALSE(answer.levers.levers.empty());
+  for (const Lever& lever : answer.levers.levers) {
+    if (lever.choice) continue;
+    EXPECT_GT(lever.relative_spread, 0.0) << lever.name;
+    EXPECT_FALSE(lever.basis.empty()) << lever.name;
+  }
+  const WhatIfGrid& grid = answer.levers.grid;
+  EXPECT_EQ(grid.cells.size(), grid.batch_factors.size() * grid.gpus.size() *
+                                   grid.network_factors.size() * grid.failure_rates.size());
+  const auto today =
+      std::find_if(grid.cells.begin(), grid.cells.end(), [&](const WhatIfCell& cell) {
+        return cell.batch_factor == 1.0 && cell.gpus == row.gpus && cell.network_factor == 1.0 &&
+               cell.failure_rate == 4.0;
+      });
+  ASSERT_NE(today, grid.cells.end());
+  EXPECT_EQ(today->row.run.days.p50, row.run.days.p50);
+  EXPECT_EQ(options_of(question, *today), "--gpus 16 --failure-rate 4");
+}
+
+// Efficiency cannot exceed the peak: the lever's upper end stops there.
+TEST(CapacityAnswer, ALeverStopsAtPhysics) {
+  CapacityQuestion question = small_question();
+  question.gpus = {8};
+  GemmModel& gemm = question.clusters.front().cluster.device.gemm.front();
+  gemm.sustained_fraction = 0.9;
+  gemm.relative_spread = 0.5;
+  const CapacityAnswer answer = capacity_answer(question, true);
+  for (const Lever& lever : answer.levers.levers) {
+    if (lever.name == "gemm_efficiency") {
+      EXPECT_NEAR(lever.high->value, 1.0, 1e-9);
+    }
+  }
+}
+
+// The first step whose gain is below 0.8 of what it adds.
+TEST(CapacityAnswer, ScalingBendsWhereGpusPayLess) {
+  CapacityQuestion question = small_question();
+  question.gpus = {8, 16, 32, 64, 128, 256};
+  const CapacityAnswer answer = rows_of(question);
+  ASSERT_EQ(answer.scaling.size(), 1U);
+  const ScalingSeries& series = answer.scaling.front();
+  ASSERT_TRUE(series.bend);
+  EXPECT_LT(series.steps[*series.bend].gain, kBendGain);
+  EXPECT_FALSE(series.steps[*series.bend].term.empty());
+  for (std::size_t i = 0; i < *series.bend; ++i) EXPECT_GE(series.steps[i].gain, kBendGain);
+}
+
+}  // namespace
+}  // namespace meshwright::planner
