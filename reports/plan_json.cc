@@ -179,6 +179,7 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
     }
     plan.proposed_runs = read_proposed_runs(answers, plan.layouts.size());
   }
+  if (reader.has("capacity")) plan.capacity = reader.member("capacity");
   plan.defaults = read_strings(reader, "defaults");
   reader.finish({"schema", "tool_version", "command", "inputs"});
   return plan;

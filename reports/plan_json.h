@@ -33,6 +33,7 @@ struct PlanFile {
   std::vector<std::string> notes;
   std::vector<std::string> defaults;  // what was not asked for: "seq_length", ...
   Json answers;                       // as answers_to_json() wrote them; null: none were asked for
+  Json capacity;                      // as capacity_to_json() wrote it; null: no tokens
   std::optional<planner::Scaling> scaling;  // of the answers
   // Indices into layouts: the real runs that would settle the ranking, the winner's first.
   std::vector<std::size_t> proposed_runs;
