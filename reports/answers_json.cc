@@ -39,6 +39,15 @@ Json timed_or_null(const std::optional<planner::Timed>& timed) {
   return json;
 }
 
+// Of the whole training.
+Json needs_or_null(const std::optional<planner::Capacity>& needs) {
+  if (!needs) return {};
+  return {{"train_seconds", needs->train_time.value()},
+          {"gpu_hours", needs->gpu_hours},
+          {"cost", number_or_null(needs->cost)},
+          {"device_energy_kwh", number_or_null(needs->device_energy_kwh)}};
+}
+
 Json objective_to_json(planner::Objective objective, const planner::Plan& plan) {
   const planner::ObjectiveText& words = planner::text_of(objective);
   Json json{{"name", words.name},
@@ -117,6 +126,7 @@ Json to_json(const planner::Sensitivity& sensitivity, const Layout& winner) {
   json["provenance"] = name_of(sensitivity.provenance);
   json["low"] = turned_to_json(sensitivity.low);
   json["high"] = turned_to_json(sensitivity.high);
+  json["capped"] = sensitivity.capped;
   json["winner_changes"] = sensitivity.winner_changes(winner);
   return json;
 }
@@ -168,6 +178,8 @@ Json to_json(const planner::WhatIf& what_if) {
   json["base_winner"] = timed_or_null(what_if.base_winner);
   json["winner_changes"] = what_if.winner_changes;
   json["step_time_change"] = what_if.step_time_change;
+  json["needs"] = needs_or_null(what_if.needs);
+  json["needs_today"] = needs_or_null(what_if.needs_today);
   json["sentence"] = what_if.sentence;
   return json;
 }

@@ -290,6 +290,15 @@ Table quantities_table(const Json& pairs) {
   return table;
 }
 
+// "/cluster/gpus_per_node" is "cluster: gpus per node".
+std::string words_of_pointer(const std::string& pointer) {
+  std::string words;
+  for (const char c : pointer.substr(pointer.empty() ? 0 : 1)) {
+    words += c == '/' ? ": " : std::string(1, c == '_' ? ' ' : c);
+  }
+  return words;
+}
+
 Table inputs_table(const Json& inputs) {
   Table table{"Inputs that differ",
               {{"input", "input", ""}, {"before", "before", ""}, {"after", "after", ""}},
@@ -298,7 +307,8 @@ Table inputs_table(const Json& inputs) {
     return value.is_string() ? value.get<std::string>() : value.dump();
   };
   for (const Json& input : inputs) {
-    table.rows.push_back({text(input["input"]), text(input["before"]), text(input["after"])});
+    table.rows.push_back(
+        {words_of_pointer(text(input["input"])), text(input["before"]), text(input["after"])});
   }
   return table;
 }

@@ -43,7 +43,14 @@ Json report_to_json(const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
   Json json = artefact(kReportSchema, contents.origin);
   json["plan"] = artefact("meshwright.plan/1", contents.plan_origin);
-  json.update(headline_section(plan, contents.validation ? &*contents.validation : nullptr));
+  json["title"] = title_text(plan);
+  json["decision"] = decision_section(contents);
+  json["verdict"] = json["decision"]["verdict"];
+  json["certainty"] = certainty_section(contents);
+  json["rests_on"] = rests_on_section(contents);
+  json["left_out"] = left_out_section(contents);
+  json["capacity"] = contents.capacity;
+  json["summary"] = summary_section(contents);
   json["model"] = to_json(plan.model);
   json["job"] = to_json(plan.job);
   json["cluster"] = {

@@ -171,7 +171,7 @@ Table terms_table(const Estimate& estimate) {
                {"time_ms", "time", "ms"},
                {"share_percent", "share", "%", 3},
                {"relative_spread_percent", "spread (1 sigma)", "%", 3},
-               {"provenance", "number is", ""}},
+               {"provenance", "source", ""}},
               {}};
   for (const Term& term : estimate.terms) {
     if (term.cost.time.value() == 0.0) continue;
@@ -280,7 +280,7 @@ Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pi
 Table validation_table(const planner::Validation& validation) {
   Table table{"",
               {{"layout", "layout", ""},
-               {"run_layout", "really run", ""},
+               {"run_layout", "executed", ""},
                {"ranks", "ranks", ""},
                {"predicted_ms", "predicted", "ms"},
                {"measured_ms", "measured", "ms"},

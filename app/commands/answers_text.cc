@@ -17,7 +17,7 @@ constexpr std::size_t kTornadoRows = 6;
 constexpr std::size_t kFlipPoints = 6;
 
 Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags) {
-  Paragraph paragraph{"red flags, what hangs on each", "", Style::warning};
+  Paragraph paragraph{"red flags, each with its estimated effect", "", Style::warning};
   for (const planner::RedFlag& flag : flags) {
     paragraph.body +=
         wrapped(fmt::format("  {} ({}): {}\n", name_of(flag.id), effect_text(flag), flag.sentence));
@@ -31,7 +31,7 @@ Paragraph confidence_text(const planner::Confidence& confidence, const planner::
   std::string text = fmt::format(
       "  rank 1 is the fastest of the first {} with {:.0f} % probability (+-{:.2g} % on its step, "
       "of "
-      "which most is shared); choosing it loses {:.2g} % of a step on average.\n",
+      "which most is shared); expected loss against the fastest layout: {:.2g} % of a step.\n",
       confidence.against.size() + 1, 100.0 * confidence.probability_best,
       100.0 * confidence.relative_deviation, 100.0 * confidence.expected_regret);
   if (confidence.proposed_runs.empty()) {
@@ -54,23 +54,27 @@ Paragraph tornado_text(const planner::Answers& answers, const planner::Plan& pla
                        {{"parameter", "input", ""},
                         {"value", "today", ""},
                         {"unit", "unit", ""},
-                        {"low", "step at -20 %", "s"},
-                        {"high", "step at +20 %", "s"},
+                        {"spread_percent", "spread", "%", 2},
+                        {"low", "step, down", "s"},
+                        {"high", "step, up", "s"},
                         {"swing_percent", "swing", "%", 2},
                         {"winner", "winner", ""},
-                        {"provenance", "number is", ""}},
+                        {"provenance", "source", ""}},
                        {}};
   const Layout& winner = plan.ranked.front().layout;
   for (const planner::Sensitivity& s : answers.sensitivity) {
     if (table.rows.size() == kTornadoRows) break;
     const planner::WhatIfParameterText& words = planner::text_of(s.parameter);
     table.rows.push_back({std::string(words.label), value_text(s.value), std::string(words.unit),
-                          s.low.step_time.value(), s.high.step_time.value(),
+                          100.0 * s.relative_spread, s.low.step_time.value(),
+                          s.high.step_time.value(),
                           100.0 * (s.swing() / plan.ranked.front().step_time),
                           std::string(s.winner_changes(winner) ? "changes" : "stays"),
                           std::string(name_of(s.provenance))});
   }
-  return {"what the winner's step hangs on", table_text(table)};
+  return {
+      "sensitivity of the best layout's step time: each input one standard deviation down and up",
+      table_text(table)};
 }
 
 Paragraph flips_text(const planner::Answers& answers) {
@@ -78,9 +82,9 @@ Paragraph flips_text(const planner::Answers& answers) {
   for (std::size_t i = 0; i < std::min(kFlipPoints, answers.crossovers.size()); ++i) {
     text += "  " + planner::sentence_of(answers.crossovers[i]) + "\n";
   }
-  if (!text.empty()) return {"where the answer flips, nearest first", wrapped(text)};
+  if (!text.empty()) return {"crossover points, nearest first", wrapped(text)};
   if (answers.confidence.against.empty()) return {};
-  return {"where the answer flips", "  nowhere between a quarter and four times of any input.\n"};
+  return {"crossover points", "  nowhere between a quarter and four times of any input.\n"};
 }
 
 Paragraph what_if_text(const planner::Answers& answers) {

@@ -115,13 +115,17 @@ planner::Plan estimated_again(const reports::PlanFile& read, const std::string& 
   return plan;
 }
 
+planner::Scaling scaling_of(const planner::Plan& plan, const planner::SearchOptions& search) {
+  return plan.ranked.empty() ? planner::scaling_until_it_fits(plan, search)
+                             : planner::scaling_around(plan, search);
+}
+
 // Questions that search the plan's space again; a file may describe one that is too large.
 void add_searches(reports::ReportContents& contents, const reports::PlanFile& plan,
                   const std::string& file) {
   try {
     contents.sizes = planner::size_map(contents.plan, plan.search);
-    contents.scaling =
-        plan.scaling ? *plan.scaling : planner::scaling_around(contents.plan, plan.search);
+    contents.scaling = plan.scaling ? *plan.scaling : scaling_of(contents.plan, plan.search);
   } catch (const InputError& error) {
     throw InputError(file, "/search", error.what(), error.hint());
   }
@@ -136,6 +140,12 @@ std::string add_trials(reports::ReportContents& contents, const Options& options
       planner::validate(contents.plan.model, contents.plan.cluster, contents.plan.job,
                         observations_from_json(trials, options.trials));
   return caution;
+}
+
+// The verdict, and how the recommended layout runs.
+std::string spoken_result(const Json& report) {
+  const auto how = report["decision"]["recommendation"].get<std::string>();
+  return report["verdict"].get<std::string>() + (how.empty() ? "" : "\n" + how);
 }
 
 int run(const Options& options, const Call& call) {
@@ -153,6 +163,7 @@ int run(const Options& options, const Call& call) {
   contents.plan_origin = plan.origin;
   contents.top = plan.search.top;
   contents.answers = plan.answers;
+  contents.capacity = plan.capacity;
   add_searches(contents, plan, options.plan);
   const std::string caution = add_trials(contents, options);
   if (!options.profile.empty()) {
@@ -166,7 +177,7 @@ int run(const Options& options, const Call& call) {
   write_file_atomically(options.out, reports::report_html(report));
   if (record.empty()) return kDone;
   write_file_atomically(record, text);
-  print_result(options.format, report["verdict"].get<std::string>(),
+  print_result(options.format, spoken_result(report),
                tables_of(contents.plan, contents.scaling, contents.validation), text);
   say("wrote {} and {}\n", options.out, record);
   return kDone;

@@ -48,7 +48,7 @@ Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& sear
   if (options.objective == Objective::memory_headroom) return answers;
   const std::vector<Layout> contenders = contenders_of(full, search);
   answers.confidence = confidence(plan, options.confidence);
-  answers.sensitivity = sensitivity(full, contenders, search.memory_headroom, options.sensitivity);
+  answers.sensitivity = sensitivity(full, contenders, search.memory_headroom);
   answers.crossovers = crossovers(full, search, contenders, options.crossovers);
   return answers;
 }

@@ -23,7 +23,6 @@ struct AnswerOptions {
   Objective objective = Objective::step_time;
   Limits limits;
   std::vector<std::string> what_ifs;  // as typed
-  SensitivityOptions sensitivity;
   CrossoverOptions crossovers;
   ConfidenceOptions confidence;
 };

@@ -12,6 +12,8 @@
 namespace meshwright::planner {
 namespace {
 
+constexpr std::int64_t kMostGpus = 1 << 20;
+
 bool dominates(const Choice& a, const Choice& b) {
   const bool no_worse = a.step_time <= b.step_time && a.peak_memory <= b.peak_memory &&
                         a.gpus <= b.gpus && a.gpu_seconds <= b.gpu_seconds;
@@ -137,6 +139,26 @@ Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
   Scaling found = scaling(scenario_of(plan), larger,
                           {.gpus = counts, .objective = Objective::step_time, .limits = {}});
   return {.points = std::move(found.points), .choices = {}, .best = {}};
+}
+
+Scaling scaling_until_it_fits(const Plan& plan, const SearchOptions& search) {
+  constexpr int kMostDoublings = 10;
+  const Cluster& cluster = plan.cluster;
+  const bool links_nodes = cluster.inter_node.bandwidth.value() > 0.0;
+  Scaling found;
+  for (int doubling = 1; doubling <= kMostDoublings; ++doubling) {
+    const std::int64_t gpus = std::int64_t{cluster.num_gpus()} << doubling;
+    const bool whole = gpus <= cluster.gpus_per_node || gpus % cluster.gpus_per_node == 0;
+    if (gpus > kMostGpus || !whole || (gpus > cluster.gpus_per_node && !links_nodes)) break;
+    SearchOptions one = search;
+    one.top = 1;
+    one.most_work *= gpus / cluster.num_gpus();  // more GPUs have more sizes
+    look_at(found, scenario_of(plan), static_cast<int>(gpus), one,
+            {.gpus = {}, .objective = Objective::step_time, .limits = {}});
+    if (found.points.back().layout) break;
+  }
+  found.choices.clear();
+  return found;
 }
 
 }  // namespace meshwright::planner

@@ -58,4 +58,8 @@ Scaling scaling(const Scenario& scenario, const SearchOptions& search,
 // layout fits the plan's own.
 Scaling scaling_around(const Plan& plan, const SearchOptions& search);
 
+// For a plan that no layout fits: twice, four times ... its GPUs, until one fits. The last point is
+// the fewest that do, when any of the counts does.
+Scaling scaling_until_it_fits(const Plan& plan, const SearchOptions& search);
+
 }  // namespace meshwright::planner

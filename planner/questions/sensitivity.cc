@@ -29,6 +29,13 @@ Turned turned(const Scenario& base, WhatIfParameter parameter, double factor,
   return result;
 }
 
+void turn_both_ways(Sensitivity& entry, double largest) {
+  const double up = std::exp(entry.relative_spread);
+  entry.low.factor = 1.0 / up;
+  entry.high.factor = std::min(up, largest);
+  entry.capped = up > largest;
+}
+
 }  // namespace
 
 bool Sensitivity::winner_changes(const Layout& winner) const {
@@ -40,22 +47,20 @@ Seconds Sensitivity::swing() const {
 }
 
 std::vector<Sensitivity> sensitivity(const Plan& plan, const std::vector<Layout>& contenders,
-                                     double memory_headroom, const SensitivityOptions& options) {
+                                     double memory_headroom) {
   if (plan.ranked.empty()) return {};
   const Scenario base = scenario_of(plan);
   std::vector<Sensitivity> all;
   for (const WhatIfParameterText& text : all_parameters()) {
     if (!changes_time(text.parameter)) continue;
     const double spread = relative_spread(text.parameter, base);
-    const double share = options.share > 0.0 ? options.share : spread;
-    if (share <= 0.0) continue;
+    if (spread <= 0.0) continue;
     Sensitivity entry;
     entry.parameter = text.parameter;
     entry.value = value_of(text.parameter, base);
     entry.relative_spread = spread;
     entry.provenance = provenance_of(text.parameter, base);
-    entry.low.factor = std::max(0.05, 1.0 - share);
-    entry.high.factor = 1.0 + share;
+    turn_both_ways(entry, largest_factor(text.parameter, base));
     all.push_back(entry);
   }
   tbb::parallel_for(std::size_t{0}, 2 * all.size(), [&](std::size_t i) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tornado: how the winner's step time answers when one input is turned down and up while all
-// others stay, and whether another layout would then be faster.
+// A tornado: how the winner's step time answers when one input is turned down and up by its own
+// standard deviation while all others stay, and whether another layout would then be faster.
+//
+// Records state one standard deviation s of an input's logarithm: the factors are exp(-s) and
+// min(exp(s), largest_factor()), so that no input is turned beyond what physics admits.
 #pragma once
 
 #include <vector>
@@ -25,19 +28,15 @@ struct Sensitivity {
   double relative_spread = 0.0;  // one standard deviation, as its record states it
   Provenance provenance = Provenance::measured;
   Turned low, high;
+  bool capped = false;  // high stands at the physical limit, nearer than one standard deviation
   [[nodiscard]] bool winner_changes(const Layout& winner) const;
   // Seconds between the winner's step at low and at high.
   [[nodiscard]] Seconds swing() const;
 };
 
-struct SensitivityOptions {
-  double share = 0.2;  // turned down and up by this much; 0: by the parameter's own spread
-};
-
 // One entry a parameter that changes the winner's time, largest swing first. Empty when the plan
 // has no winner.
 std::vector<Sensitivity> sensitivity(const Plan& plan, const std::vector<Layout>& contenders,
-                                     double memory_headroom,
-                                     const SensitivityOptions& options = {});
+                                     double memory_headroom);
 
 }  // namespace meshwright::planner

@@ -75,6 +75,16 @@ std::string conditions(const std::vector<Change>& changes) {
   return text;
 }
 
+// Of the whole training, where tokens and price are stated.
+std::string cost_text(const WhatIf& answer) {
+  if (!answer.needs || !answer.needs->cost) return "";
+  if (!answer.needs_today || !answer.needs_today->cost) {
+    return fmt::format(", the training costs {:.4g}", *answer.needs->cost);
+  }
+  return fmt::format(", the training costs {:.4g} instead of {:.4g}", *answer.needs->cost,
+                     *answer.needs_today->cost);
+}
+
 std::string sentence_of(const WhatIf& answer, const Estimate& today) {
   const std::string with = "With " + conditions(answer.changes);
   if (!answer.winner) return with + " no layout fits.";
@@ -82,13 +92,14 @@ std::string sentence_of(const WhatIf& answer, const Estimate& today) {
       fmt::format("{:.4g} s instead of {:.4g} s ({:+.3g} %)", answer.winner->step_time.value(),
                   today.step_time.value(), 100.0 * answer.step_time_change);
   if (!answer.winner_changes) {
-    return fmt::format("{} the best layout stays {}: {}.", with, brief_name(today.layout), time);
+    return fmt::format("{} the best layout stays {}: {}{}.", with, brief_name(today.layout), time,
+                       cost_text(answer));
   }
   const std::string old = answer.base_winner ? fmt::format("today's winner would take {:.4g} s",
                                                            answer.base_winner->step_time.value())
                                              : "today's winner could not run";
-  return fmt::format("{} the best layout is {}: {}; {}.", with, brief_name(answer.winner->layout),
-                     time, old);
+  return fmt::format("{} the best layout is {}: {}{}; {}.", with, brief_name(answer.winner->layout),
+                     time, cost_text(answer), old);
 }
 
 }  // namespace
@@ -126,7 +137,11 @@ WhatIf what_if(const Plan& plan, const SearchOptions& search_options, const std:
   const Estimate& today = plan.ranked.front();
   answer.base_winner = best_of(scenario, {today.layout}, search_options.memory_headroom);
   answer.winner_changes = !answer.winner || answer.winner->layout != today.layout;
-  if (answer.winner) answer.step_time_change = answer.winner->step_time / today.step_time - 1.0;
+  answer.needs_today = capacity(plan.job, plan.cluster, today.step_time);
+  if (answer.winner) {
+    answer.step_time_change = answer.winner->step_time / today.step_time - 1.0;
+    answer.needs = capacity(scenario.job, scenario.cluster, answer.winner->step_time);
+  }
   answer.sentence = sentence_of(answer, today);
   return answer;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/questions/what_if_parameter.h"
+#include "planner/search/capacity.h"
 #include "planner/search/contenders.h"
 
 namespace meshwright::planner {
@@ -26,7 +27,8 @@ struct WhatIf {
   std::optional<Timed> winner;       // under the changed inputs; nothing: no layout fits
   std::optional<Timed> base_winner;  // today's winner under the changed inputs; nothing: cannot run
   bool winner_changes = false;
-  double step_time_change = 0.0;  // new winner's step / today's winner's today - 1
+  double step_time_change = 0.0;                   // new winner's step / today's winner's today - 1
+  std::optional<Capacity> needs{}, needs_today{};  // of the training, where the job says its tokens
   std::string sentence;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "sim/base/error.h"
@@ -132,6 +133,19 @@ double link_spread(const Link& link) {
   const auto middle = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
   std::nth_element(spreads.begin(), middle, spreads.end());
   return *middle;
+}
+
+// 1 over what is reached of a peak today.
+double to_the_peak(double share) {
+  return share > 0.0 ? std::max(1.0, 1.0 / share) : std::numeric_limits<double>::infinity();
+}
+
+double fastest_attention(const Device& device) {
+  double most = 0.0;
+  for (const AttentionRate& rate : device.attention) {
+    most = std::max({most, rate.forward_fraction, rate.backward_fraction});
+  }
+  return most;
 }
 
 }  // namespace
@@ -263,6 +277,27 @@ Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario) {
       return link(scenario.cluster.inter_node);
     default:
       return Provenance::datasheet;  // peak, memory and power; batch and price are the user's
+  }
+}
+
+double largest_factor(WhatIfParameter parameter, const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster;
+  const Device& device = cluster.device;
+  switch (parameter) {
+    case WhatIfParameter::gemm_efficiency:
+      return to_the_peak(value_of(parameter, scenario));
+    case WhatIfParameter::attention_efficiency:
+      return to_the_peak(fastest_attention(device));
+    case WhatIfParameter::memory_bandwidth:
+      return to_the_peak(device.memory_bandwidth_fraction);
+    case WhatIfParameter::overlap_slowdown:
+      return to_the_peak(device.overlap_slowdown);
+    case WhatIfParameter::intra_node_bandwidth:
+      return to_the_peak(cluster.intra_node.bandwidth_fraction);
+    case WhatIfParameter::inter_node_bandwidth:
+      return to_the_peak(cluster.inter_node.bandwidth_fraction);
+    default:
+      return std::numeric_limits<double>::infinity();
   }
 }
 

@@ -54,6 +54,9 @@ double value_of(WhatIfParameter parameter, const Scenario& scenario);
 // none is stated (memory, batch, price).
 double relative_spread(WhatIfParameter parameter, const Scenario& scenario);
 Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario);
+// The largest factor that physics admits: no kernel beats the device's peak, and no collective the
+// link that carries it. Infinite where nothing bounds it.
+double largest_factor(WhatIfParameter parameter, const Scenario& scenario);
 Scenario scaled(Scenario scenario, WhatIfParameter parameter, double factor);
 
 }  // namespace meshwright::planner

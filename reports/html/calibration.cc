@@ -16,7 +16,7 @@ constexpr std::size_t kMostRanks = 256;  // of a table; the record has all
 
 // Points of one kind: measured, fitted, residual, noise.
 std::string measured_table(const Json& series) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& point : series["points"]) {
     rows.push_back({escape(text_at(point, "what")),
                     significant(number_at(point, "measured_seconds") * 1e3),
@@ -32,7 +32,7 @@ std::string measured_table(const Json& series) {
                 {"fitted model, ms", true},
                 {"residual, %", true},
                 {"noise (1 sigma), %", true},
-                {"look twice"}},
+                {"flagged"}},
                rows);
 }
 
@@ -53,7 +53,7 @@ std::string measured_points(const Json& measured) {
 // How well points repeat, by kind of what was timed.
 std::string noise(const Json& noise) {
   if (!noise.is_object()) return "";
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& kind : noise["kinds"]) {
     rows.push_back({escape(spoken(text_at(kind, "kind"))),
                     fmt::format("{:.0f}", number_at(kind, "num_points")),
@@ -79,7 +79,7 @@ std::string relative_time(const Json& rank, const char* what) {
 }
 
 std::string rank_rows(const Json& ranks) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& rank : ranks) {
     if (rows.size() == kMostRanks) break;
     rows.push_back({fmt::format("{:.0f}", number_at(rank, "rank")), escape(text_at(rank, "host")),
@@ -123,7 +123,7 @@ std::string flagged(const Json& notes) {
 
 std::string calibration(const Json& report) {
   const Json& calibration = report["calibration"];
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& fact : calibration["facts"]) {
     const double points = number_at(fact, "measured_points");
     rows.push_back({escape(text_at(fact, "what")), escape(text_at(fact, "value")),
@@ -133,7 +133,7 @@ std::string calibration(const Json& report) {
   std::string body = paragraph(
       fmt::format("{}: {}", text_at(calibration, "device"), text_at(calibration, "source")));
   body += table("What the machine can do",
-                {{"what"}, {"value"}, {"number is"}, {"measured points", true}}, rows);
+                {{"what"}, {"value"}, {"source"}, {"measured points", true}}, rows);
   if (!calibration["extrapolations"].empty()) {
     body += "<h3>Beyond what was measured</h3>\n" + list(calibration["extrapolations"]);
   }

@@ -38,7 +38,7 @@ std::string step_bars(const Json& terms) {
   std::vector<std::string> names;
   for (const Segment& segment : before) names.push_back(segment.name);
   const auto row = [&](const char* name, const std::vector<Segment>& parts) {
-    return std::vector<std::string>{name, bar(parts, longest), seconds_text(seconds(total(parts)))};
+    return TableRow{name, bar(parts, longest), seconds_text(seconds(total(parts)))};
   };
   return "<div class=\"bars\">" +
          table("Step time of the winners", {{"report"}, {"terms"}, {"step", true}},
@@ -68,13 +68,13 @@ std::string comparison(const Json& comparison) {
   std::string tables;
   for (const Table& each : comparison_tables(comparison)) tables += table(each);
   body += section("changes", "What changed", tables);
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& input : comparison["inputs"]) {
     rows.push_back(
         {escape(text_at(input, "name")), escape(text_at(input, "file")),
          fmt::format("<code class=\"hash\">{}</code>", escape(text_at(input, "sha256")))});
   }
-  return body + section("provenance", "How to make this again",
+  return body + section("provenance", "Reproduce",
                         fmt::format("<p>meshwright {}: <code>{}</code></p>\n",
                                     escape(text_at(comparison, "tool_version")),
                                     escape(text_at(comparison, "command"))) +

@@ -27,7 +27,7 @@ std::string runs_text(const Json& against) {
 }
 
 std::string against_table(const Json& confidence) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& a : part_at(confidence, "against")) {
     rows.push_back({fmt::format("{:.0f}", number_at(a, "rank")), layout_code(a),
                     fmt::format("{:.1f}", number_at(a, "probability_winner_is_faster") * 100.0),
@@ -49,7 +49,7 @@ std::string against_table(const Json& confidence) {
 std::string proposed(const Json& runs) {
   if (runs.empty())
     return "<p>No real run would change the choice by an amount that matters.</p>\n";
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& run : runs) {
     rows.push_back({fmt::format("{:.0f}", number_at(run, "rank")), layout_code(run),
                     fmt::format("{:.0f}", number_at(run, "runs")), escape(text_at(run, "reason"))});

@@ -18,7 +18,7 @@ struct Paint {
   int pattern;  // 0: plain; 1, 2, 3: so that neighbours differ without colour
 };
 
-// The same in viewer/src/paint.ts. Blue computes, warm colours communicate, grey waits.
+// The viewer reads them from the page. Blue computes, warm colours communicate, grey waits.
 constexpr std::array kPaints{
     Paint{"forward_compute", "#1f6fb4", 0},
     Paint{"backward_compute", "#5aa9e0", 1},
@@ -50,6 +50,22 @@ constexpr std::array kPaints{
     Paint{"data", "#e07b39", 3},
     Paint{"expert_data", "#3a9d6e", 1},
     Paint{"embedding", "#5aa9e0", 2},
+    // Work of the timeline.
+    Paint{"forward", "#1f6fb4", 0},
+    Paint{"backward", "#5aa9e0", 0},
+    Paint{"backward_input", "#5aa9e0", 0},
+    Paint{"backward_weight", "#3a9d6e", 0},
+    Paint{"tensor_communication", "#d1495b", 0},
+    Paint{"context_communication", "#edae49", 1},
+    Paint{"expert_communication", "#b5651d", 2},
+    Paint{"message", "#8e5ea2", 3},
+    Paint{"wait_for_parameters", "#e07b39", 3},
+    Paint{"parameter_all-gather", "#e07b39", 3},
+    Paint{"gradient_reduction", "#e07b39", 3},
+    Paint{"last_bucket,_once_a_step", "#c25a1b", 3},
+    Paint{"activation_offload", "#7d6b5d", 2},
+    Paint{"host_launches", "#6b5b95", 1},
+    Paint{"host,_once_a_step", "#6b5b95", 1},
 };
 
 const Paint& paint_of(std::string_view name) {
@@ -73,16 +89,6 @@ std::string rectangle(const Paint& paint, double x, double width, const std::str
         x, width, kHeight, paint.pattern);
   }
   return out;
-}
-
-std::string row_of(const std::vector<Heading>& headings, const std::vector<std::string>& cells) {
-  std::string out = "<tr>";
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const char* align = i < headings.size() && headings[i].number ? " class=\"number\"" : "";
-    out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", align, cells[i])
-                  : fmt::format("<td{}>{}</td>", align, cells[i]);
-  }
-  return out + "</tr>\n";
 }
 
 }  // namespace
@@ -110,8 +116,29 @@ double number_at(const Json& json, std::string_view key) {
   return std::isfinite(number) ? number : 0.0;  // as JSON has it: null
 }
 
+std::string table_row(const std::vector<Heading>& headings, const TableRow& cells,
+                      std::string_view attributes) {
+  std::string out = fmt::format("<tr{}>", attributes);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    std::string with = i < headings.size() && headings[i].number ? " class=\"number\"" : "";
+    if (cells[i].value && std::isfinite(*cells[i].value)) {
+      with += fmt::format(" data-value=\"{:.7g}\"", *cells[i].value);
+    }
+    out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", with, cells[i].html)
+                  : fmt::format("<td{}>{}</td>", with, cells[i].html);
+  }
+  return out + "</tr>\n";
+}
+
 std::string table(std::string_view caption, const std::vector<Heading>& headings,
-                  const std::vector<std::vector<std::string>>& rows) {
+                  const TableRows& rows) {
+  std::string text;
+  for (const TableRow& row : rows) text += table_row(headings, row);
+  return table_of_rows(caption, headings, text);
+}
+
+std::string table_of_rows(std::string_view caption, const std::vector<Heading>& headings,
+                          const std::string& rows) {
   std::string out = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">"
       "<table><caption>{0}</caption>\n<thead><tr>",
@@ -120,8 +147,7 @@ std::string table(std::string_view caption, const std::vector<Heading>& headings
     out += fmt::format("<th scope=\"col\"{}>{}</th>", heading.number ? " class=\"number\"" : "",
                        escape(heading.text));
   }
-  out += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : rows) out += row_of(headings, row);
+  out += "</tr></thead>\n<tbody>\n" + rows;
   return out + "</tbody></table></div>\n";
 }
 
@@ -135,11 +161,13 @@ std::string table(const Table& table) {
     headings.push_back(
         {column.unit.empty() ? column.heading : column.heading + ", " + column.unit, number});
   }
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const auto& cells : table.rows) {
-    std::vector<std::string> row;
+    TableRow row;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      row.push_back(escape(cell_text(cells[c], table.columns[c])));
+      const std::string text = escape(cell_text(cells[c], table.columns[c]));
+      const auto* number = std::get_if<double>(&cells[c]);
+      row.push_back(number != nullptr ? TableCell(text, *number) : TableCell(text));
     }
     rows.push_back(std::move(row));
   }
@@ -204,6 +232,14 @@ std::string legend(const std::vector<std::string>& names) {
         rectangle(paint, 0.0, 16.0, ""), escape(spoken(name)));
   }
   return out + "</ul>\n";
+}
+
+Json palette() {
+  Json all = Json::array();
+  for (const Paint& paint : kPaints) {
+    all.push_back({{"name", paint.name}, {"colour", paint.colour}, {"pattern", paint.pattern}});
+  }
+  return all;
 }
 
 std::string bar_patterns() {

@@ -2,8 +2,10 @@
 // Small pieces of the page: tables with captions, bars that need neither script nor style, badges.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/table.h"
@@ -24,9 +26,27 @@ struct Heading {
   bool number = false;  // its cells are right-aligned
 };
 
-// Cells are HTML. The first cell of a row heads it.
+// A cell's HTML, and the number behind its text where it has one: what the page sorts by and what
+// its CSV files hold.
+struct TableCell {
+  TableCell(std::string text) : html(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  TableCell(const char* text) : html(text) {}             // NOLINT(google-explicit-constructor)
+  TableCell(std::string text, double number) : html(std::move(text)), value(number) {}
+  std::string html;
+  std::optional<double> value{};
+};
+using TableRow = std::vector<TableCell>;
+using TableRows = std::vector<TableRow>;
+
+// The first cell of a row heads it.
 std::string table(std::string_view caption, const std::vector<Heading>& headings,
-                  const std::vector<std::vector<std::string>>& rows);
+                  const TableRows& rows);
+// <tr>; `attributes` are of the row.
+std::string table_row(const std::vector<Heading>& headings, const TableRow& cells,
+                      std::string_view attributes = "");
+// The table around rows that are written already.
+std::string table_of_rows(std::string_view caption, const std::vector<Heading>& headings,
+                          const std::string& rows);
 
 // A table of ours; its texts are escaped.
 std::string table(const Table& table);
@@ -54,5 +74,7 @@ std::string bar(const std::vector<Segment>& segments, double full, double mark =
 std::string legend(const std::vector<std::string>& names);
 // Patterns that bars refer to; once a page.
 std::string bar_patterns();
+// Colour and pattern of each name, for the viewer: [{"name", "colour", "pattern"}].
+Json palette();
 
 }  // namespace meshwright::reports::html

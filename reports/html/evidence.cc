@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
@@ -22,29 +24,53 @@ std::string cell_text_of(const Json& cell) {
                                                         : spoken(text_at(cell, "rule"))));
 }
 
+// Milliseconds; empty where the run did not say.
+std::string quantile_text(const Json& observation, const char* key) {
+  const double time = number_at(observation, key);
+  return time > 0.0 ? significant(time * 1e3) : "";
+}
+
+double fastest_of(const Json& layouts) {
+  double fastest = number_at(layouts.front(), "measured_seconds");
+  for (const Json& layout : layouts) {
+    fastest = std::min(fastest, number_at(layout, "measured_seconds"));
+  }
+  return fastest;
+}
+
 std::string comparison_table(const Json& layouts) {
-  std::vector<std::vector<std::string>> rows;
+  const double fastest = fastest_of(layouts);
+  TableRows rows;
   for (const Json& layout : layouts) {
     const Json& observation = layout["observation"];
-    rows.push_back({fmt::format("<code>{}</code>", escape(text_at(layout, "name"))),
-                    fmt::format("<code>{}</code>", escape(text_at(layout, "run_name"))),
-                    fmt::format("{:.0f}", number_at(observation, "ranks")),
-                    significant(number_at(layout, "predicted_seconds") * 1e3),
-                    significant(number_at(layout, "predicted_low_seconds") * 1e3) + " – " +
-                        significant(number_at(layout, "predicted_high_seconds") * 1e3),
-                    significant(number_at(layout, "measured_seconds") * 1e3),
-                    fmt::format("{:+.1f}", number_at(layout, "error") * 100.0),
-                    layout["inside_interval"].get<bool>() ? "yes" : "no"});
+    rows.push_back(
+        {fmt::format("<code>{}</code>", escape(text_at(layout, "name"))),
+         fmt::format("<code>{}</code>", escape(text_at(layout, "run_name"))),
+         fmt::format("{:.0f}", number_at(observation, "ranks")),
+         significant(number_at(layout, "predicted_seconds") * 1e3),
+         significant(number_at(layout, "predicted_low_seconds") * 1e3) + " – " +
+             significant(number_at(layout, "predicted_high_seconds") * 1e3),
+         significant(number_at(layout, "measured_seconds") * 1e3),
+         quantile_text(observation, "step_time_min_seconds"),
+         quantile_text(observation, "step_time_p10_seconds"),
+         quantile_text(observation, "step_time_p90_seconds"),
+         fmt::format("{:+.1f}", (number_at(layout, "measured_seconds") / fastest - 1.0) * 100.0),
+         fmt::format("{:+.1f}", number_at(layout, "error") * 100.0),
+         layout["inside_interval"].get<bool>() ? "yes" : "no"});
   }
   return table("Predicted and measured step time of what was run",
                {{"layout of the plan"},
-                {"really run"},
+                {"executed"},
                 {"ranks", true},
                 {"predicted, ms", true},
                 {"90 % interval, ms", true},
-                {"measured, ms", true},
+                {"measured median, ms", true},
+                {"fastest step, ms", true},
+                {"10th percentile, ms", true},
+                {"90th percentile, ms", true},
+                {"slower than fastest run, %", true},
                 {"error, %", true},
-                {"inside"}},
+                {"inside interval"}},
                rows);
 }
 
@@ -63,7 +89,7 @@ std::string share_text(const Json& term, const Json& layout) {
 }
 
 std::string comparison_terms(const Json& layouts) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& layout : layouts) {
     for (const Json& term : layout["terms"]) {
       rows.push_back({fmt::format("<code>{}</code>", escape(text_at(layout, "run_name"))),
@@ -74,7 +100,7 @@ std::string comparison_terms(const Json& layouts) {
     }
   }
   return table("Term by term",
-               {{"really run"},
+               {{"executed"},
                 {"term"},
                 {"predicted, ms", true},
                 {"measured, ms", true},
@@ -92,9 +118,9 @@ std::string heat_map(const Json& report) {
   for (const Json& p : map["pipeline_parallel_sizes"]) {
     headings.push_back({fmt::format("pipeline {}", p.get<int>()), true});
   }
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& t : map["tensor_parallel_sizes"]) {
-    std::vector<std::string> row{fmt::format("{}", t.get<int>())};
+    TableRow row{fmt::format("{}", t.get<int>())};
     for (const Json& cell : map["cells"]) {
       if (cell["tensor_parallel_size"] == t) row.push_back(cell_text_of(cell));
     }
@@ -103,7 +129,9 @@ std::string heat_map(const Json& report) {
   return section(
       "heat-map", "Tensor size against pipeline size",
       figure("heat_map",
-             "Best step time of each pair of sizes, in seconds, over everything else.") +
+             "Best step time of each pair of sizes, in seconds, over everything else. The colours "
+             "end at three times the fastest: cells marked * are slower still and share "
+             "the last colour.") +
           numbers("The same as a table",
                   table("Best step time in seconds, or why there is none", headings, rows)));
 }
@@ -116,17 +144,26 @@ std::string timeline(const Json& report) {
         "timeline", "The pipeline's timeline",
         fmt::format("<p class=\"notice\">{}</p>\n", escape(text_at(timeline, "sentence"))));
   }
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   int stage = 0;
-  for (const Json& busy : timeline["busy_share"]) {
-    rows.push_back({fmt::format("{}", stage++), fmt::format("{:.1f}", busy.get<double>() * 100.0)});
+  for (const Json& share : timeline["stage_shares"]) {
+    rows.push_back({fmt::format("{}", stage++),
+                    fmt::format("{:.1f}", number_at(share, "compute") * 100.0),
+                    fmt::format("{:.1f}", number_at(share, "communication") * 100.0),
+                    fmt::format("{:.1f}", number_at(share, "idle") * 100.0)});
   }
   return section(
       "timeline", "The pipeline's timeline",
       paragraph(text_at(timeline, "sentence")) +
-          figure("timeline", "What each pipeline stage does when.") +
-          numbers("Busy share of each stage", table("Busy share of the shown micro-batches",
-                                                    {{"stage", true}, {"busy, %", true}}, rows)));
+          figure("timeline",
+                 "What each pipeline stage does when: compute above, communication below it. The "
+                 "axis ends with the step. Zoom with the buttons, or with Ctrl and the wheel.") +
+          numbers("Shares of the step of each stage", table("Shares of the whole step",
+                                                            {{"stage", true},
+                                                             {"compute, %", true},
+                                                             {"communication, %", true},
+                                                             {"waiting, %", true}},
+                                                            rows)));
 }
 
 std::string validation(const Json& report) {
@@ -138,6 +175,17 @@ std::string validation(const Json& report) {
       layouts.size(), percent_text(number_at(validation, "median_absolute_error")),
       percent_text(number_at(validation, "worst_absolute_error")),
       percent_text(number_at(validation, "interval_coverage"))));
+  const auto outside = std::count_if(layouts.begin(), layouts.end(), [](const Json& layout) {
+    return !flag_at(layout, "inside_interval");
+  });
+  if (outside > 0) {
+    body += paragraph(fmt::format("Outliers: {} measured outside the interval.", outside));
+  }
+  if (layouts.size() >= 2) {
+    body += paragraph(fmt::format(
+        "Regret: the layout predicted fastest was {} slower than the fastest that was executed.",
+        percent_text(number_at(validation, "regret"))));
+  }
   if (layouts.size() >= 3) {
     body += paragraph(fmt::format("Rank agreement (Kendall's tau): {}.",
                                   significant(number_at(validation, "kendall_tau"), 3)));
@@ -193,7 +241,7 @@ std::string change_of(const Json& rejection) {
 
 std::string rejections(const Json& report) {
   if (report["rejections"].empty()) return "";
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& r : report["rejections"]) {
     rows.push_back({rule_code(text_at(r, "rule")), count_text(r["count"].get<std::int64_t>()),
                     escape(text_at(r, "requirement")), amount_of(r, "needed"),
@@ -214,7 +262,7 @@ std::string rejections(const Json& report) {
                  {"layouts", true},
                  {"what must hold"},
                  {"needed", true},
-                 {"there is", true},
+                 {"available", true},
                  {"nearest miss"},
                  {"smallest change that admits it"}},
                 rows) +
@@ -234,7 +282,7 @@ std::string assumptions(const Json& report) {
 }
 
 std::string provenance(const Json& report) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json* artefact : {&report, &report["plan"]}) {
     for (const Json& input : (*artefact)["inputs"]) {
       rows.push_back(
@@ -250,7 +298,7 @@ std::string provenance(const Json& report) {
       escape(text_at(report, "tool_version")), escape(text_at(report, "command")),
       escape(text_at(report, "schema")));
   if (!rows.empty()) body += table("Inputs", {{"part"}, {"file"}, {"SHA-256"}}, rows);
-  return section("provenance", "How to make this again", body);
+  return section("provenance", "Reproduce", body);
 }
 
 }  // namespace meshwright::reports::html

@@ -9,11 +9,12 @@
 
 namespace meshwright::reports::html {
 
-std::string headline(const Json& report);
+std::string first_screen(const Json& report);
 std::string step_time(const Json& report);
 std::string ranking(const Json& report);
 std::string confidence(const Json& report);
 std::string red_flags(const Json& report);
+std::string capacity(const Json& report);
 std::string sensitivity(const Json& report);
 std::string topology(const Json& report);
 std::string traffic(const Json& report);
@@ -31,6 +32,11 @@ std::string assumptions(const Json& report);
 std::string comparison_headline(const Json& comparison);
 std::string comparison(const Json& comparison);
 
+// Steps of the training that the decision is about.
+double train_steps(const Json& report);
+// The row of a capacity answer that levers start from: the plan's, else the recommended one. Null
+// where there is none.
+const Json& front_row(const Json& capacity);
 // <section id=...><h2>...: what every part is wrapped in.
 std::string section(std::string_view id, std::string_view heading, const std::string& body);
 // Where the viewer draws; `fallback` is shown until then.

@@ -18,12 +18,12 @@ std::string effect(const Json& flag) {
 
 std::string flags_table(const Json& flags) {
   if (flags.empty()) return "<p>None: nothing of what an expert would ask first stands out.</p>\n";
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& flag : flags) {
     rows.push_back({escape(spoken(text_at(flag, "id"))), escape(effect(flag)),
                     escape(text_at(flag, "sentence"))});
   }
-  return table("What hangs on each, as the model prices it", {{"flag"}, {"effect"}, {"why"}}, rows);
+  return table("Effect of each, as the model prices it", {{"flag"}, {"effect"}, {"why"}}, rows);
 }
 
 std::string rule_of_thumb(const Json& rule) {
@@ -38,7 +38,7 @@ std::string red_flags(const Json& report) {
   const Json& answers = part_at(report, "answers");
   if (!answers.is_object() || !answers.contains("red_flags")) return "";
   return section(
-      "red-flags", "Red flags",
+      "all-red-flags", "Red flags",
       flags_table(answers["red_flags"]) + rule_of_thumb(part_at(answers, "rule_of_thumb")));
 }
 

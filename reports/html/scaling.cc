@@ -9,18 +9,31 @@
 namespace meshwright::reports::html {
 namespace {
 
-std::vector<std::string> row_of(const Json& point) {
+// Of the whole training; empty where the record says none. Energy is in kWh there.
+TableCell amount_cell(const Json& point, const char* key, const char* unit) {
+  if (!part_at(point, key).is_number()) return {""};
+  const double scale = *unit == '\0' ? 1.0 : 1e3;
+  return {si_text(number_at(point, key) * scale) + unit, number_at(point, key)};
+}
+
+TableRow row_of(const Json& point) {
   const std::string gpus = count_text(point["gpus"].get<std::int64_t>());
   if (!point.contains("step_time_seconds")) {
-    return {gpus, "",
-            "",   "",
-            "",   fmt::format("<span class=\"why\">{}</span>", escape(text_at(point, "reason")))};
+    return {
+        gpus, "", "",
+        "",   "", "",
+        "",   "", fmt::format("<span class=\"why\">{}</span>", escape(text_at(point, "reason")))};
   }
   return {gpus,
           significant(number_at(point, "step_time_seconds")),
-          si_text(number_at(point, "tokens_per_second_per_gpu") * number_at(point, "gpus"), 4),
+          fmt::format("{} – {}", significant(number_at(point, "step_time_low_seconds")),
+                      significant(number_at(point, "step_time_high_seconds"))),
+          {si_text(number_at(point, "tokens_per_second_per_gpu") * number_at(point, "gpus"), 4),
+           number_at(point, "tokens_per_second_per_gpu") * number_at(point, "gpus")},
           significant(number_at(point, "tokens_per_second_per_gpu")),
           fmt::format("{:.1f}", number_at(point, "efficiency") * 100.0),
+          amount_cell(point, "cost", ""),
+          amount_cell(point, "device_energy_kwh", "Wh"),
           layout_code(point)};
 }
 
@@ -29,7 +42,7 @@ std::vector<std::string> row_of(const Json& point) {
 std::string scaling(const Json& report) {
   const Json& scaling = report["scaling"];
   if (!scaling.is_object()) return "";
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& point : scaling["points"]) rows.push_back(row_of(point));
   return section(
       "scaling", "More or fewer GPUs",
@@ -41,9 +54,12 @@ std::string scaling(const Json& report) {
               "Best layout of each number of GPUs; efficiency: tokens/s/GPU beside the first row's",
               {{"GPUs", true},
                {"step, s", true},
+               {"90 % range, s", true},
                {"tokens/s", true},
                {"tokens/s/GPU", true},
                {"efficiency, %", true},
+               {"cost", true},
+               {"energy", true},
                {"layout"}},
               rows));
 }

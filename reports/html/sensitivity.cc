@@ -38,31 +38,43 @@ std::string winner_there(const Json& s) {
   return at("low") + ", " + at("high");
 }
 
-std::string tornado_table(const Json& sensitivity, double step) {
-  std::vector<std::vector<std::string>> rows;
-  for (const Json& s : sensitivity) {
-    rows.push_back({escape(text_at(s, "label")),
-                    escape(amount(number_at(s, "value"), text_at(s, "unit"))),
-                    turned_text(part_at(s, "low")), turned_text(part_at(s, "high")),
-                    fmt::format("{:.1f}", swing(s) / step * 100.0), winner_there(s),
-                    badge(text_at(s, "provenance"))});
-  }
-  const Json& first = sensitivity.front();
-  return table(
-      "The winner's step when one input is turned and the others stay",
-      {{"input"},
-       {"today"},
-       {fmt::format("step at {}, ms", factor_text(number_at(part_at(first, "low"), "factor"))),
-        true},
-       {fmt::format("step at {}, ms", factor_text(number_at(part_at(first, "high"), "factor"))),
-        true},
-       {"swing, % of the step", true},
-       {"winner"},
-       {"number is"}},
-      rows);
+// More time in days than the plan takes; a step's difference times its steps.
+TableCell days_cell(const Json& turned, double step, double steps) {
+  const double days = (number_at(turned, "step_time_seconds") - step) * steps / 86400.0;
+  return {fmt::format("{:+.3g}", days), days};
 }
 
-// "20 % less of it makes the step 18.1 % longer".
+std::string spread_text(const Json& s) {
+  return fmt::format("{:.3g}{}", number_at(s, "relative_spread") * 100.0,
+                     flag_at(s, "capped") ? ", up to the physical limit" : "");
+}
+
+std::string tornado_table(const Json& sensitivity, double step, double steps) {
+  TableRows rows;
+  for (const Json& s : sensitivity) {
+    const Json& low = part_at(s, "low");
+    const Json& high = part_at(s, "high");
+    rows.push_back({escape(text_at(s, "label")),
+                    escape(amount(number_at(s, "value"), text_at(s, "unit"))), spread_text(s),
+                    turned_text(low), turned_text(high), days_cell(low, step, steps),
+                    days_cell(high, step, steps), fmt::format("{:.1f}", swing(s) / step * 100.0),
+                    winner_there(s), badge(text_at(s, "provenance"))});
+  }
+  return table("The best layout's step when one input moves by its own spread and the others stay",
+               {{"input"},
+                {"today"},
+                {"1σ, %", true},
+                {"step 1σ down, ms", true},
+                {"step 1σ up, ms", true},
+                {"days 1σ down", true},
+                {"days 1σ up", true},
+                {"swing, % of the step", true},
+                {"best layout"},
+                {"source"}},
+               rows);
+}
+
+// "7 % less of it makes the step 18.1 % longer".
 std::string effect(const Json& turned, double step) {
   const double factor = number_at(turned, "factor") - 1.0;
   const double change = number_at(turned, "step_time_seconds") / step - 1.0;
@@ -71,16 +83,18 @@ std::string effect(const Json& turned, double step) {
                      change < 0.0 ? "shorter" : "longer");
 }
 
-std::string tornado(const Json& sensitivity, double step) {
+std::string tornado(const Json& sensitivity, double step, double steps) {
   if (sensitivity.empty()) return "";
   const Json& first = sensitivity.front();
-  return fmt::format("<p>The step hangs most on {}, which is {} ({}): {}, {}.</p>\n",
+  return fmt::format("<p>The largest risk is the {}, which is {} ({}): {}, {}.</p>\n",
                      escape(text_at(first, "label")),
                      escape(amount(number_at(first, "value"), text_at(first, "unit"))),
                      badge(text_at(first, "provenance")), effect(part_at(first, "low"), step),
                      effect(part_at(first, "high"), step)) +
-         figure("tornado", "Change of the winner's step when one input is turned down and up.") +
-         numbers("Every input that the step depends on", tornado_table(sensitivity, step));
+         figure("tornado",
+                "Days more or less when one input moves by its own standard deviation, at most to "
+                "its physical limit.") +
+         numbers("Every input that the step depends on", tornado_table(sensitivity, step, steps));
 }
 
 std::string gain_text(const Json& c) {
@@ -97,7 +111,7 @@ std::string place_text(const Json& c) {
 }
 
 std::string flips_table(const Json& crossovers) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& c : crossovers) {
     const std::string unit = text_at(c, "unit");
     rows.push_back({escape(text_at(c, "label")), escape(amount(number_at(c, "today"), unit)),
@@ -109,7 +123,7 @@ std::string flips_table(const Json& crossovers) {
   return table("Where another layout becomes the best, nearest first",
                {{"input"},
                 {"today"},
-                {"flips"},
+                {"crossover"},
                 {"from today, %", true},
                 {"best there"},
                 {"saves of a step"},
@@ -136,9 +150,18 @@ std::string change_text(const Json& change) {
                      amount(number_at(change, "after"), unit));
 }
 
+// "108 days, 118 M": of the whole training, where its tokens are stated.
+std::string needs_text(const Json& what_if, const char* key) {
+  const Json& needs = part_at(what_if, key);
+  if (!needs.is_object()) return "";
+  std::string text = duration_text(seconds(number_at(needs, "train_seconds")));
+  if (part_at(needs, "cost").is_number()) text += ", cost " + si_text(number_at(needs, "cost"));
+  return text;
+}
+
 std::string what_ifs(const Json& all) {
   if (all.empty()) return "";
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& w : all) {
     std::string changes;
     for (const Json& change : part_at(w, "changes")) {
@@ -149,6 +172,7 @@ std::string what_ifs(const Json& all) {
     rows.push_back({escape(changes), fits ? layout_code(winner) : "none fits",
                     fits ? significant(number_at(winner, "step_time_seconds") * 1e3) : "",
                     fits ? fmt::format("{:+.1f}", number_at(w, "step_time_change") * 100.0) : "",
+                    needs_text(w, "needs"), needs_text(w, "needs_today"),
                     escape(text_at(w, "sentence"))});
   }
   return "<h3>What if</h3>\n" + table("The plan under changed inputs",
@@ -156,6 +180,8 @@ std::string what_ifs(const Json& all) {
                                        {"best layout there"},
                                        {"step, ms", true},
                                        {"against today, %", true},
+                                       {"training"},
+                                       {"today"},
                                        {"in words"}},
                                       rows);
 }
@@ -167,13 +193,13 @@ std::string sensitivity(const Json& report) {
   if (!answers.is_object() || !part_at(report, "summary").is_object()) return "";
   const Json& sensitivity = part_at(answers, "sensitivity");
   const double step = number_at(part_at(report, "summary"), "step_time_seconds");
-  std::string body = tornado(sensitivity, step);
-  // Where memory was wanted, nobody asked for flips.
+  std::string body = tornado(sensitivity, step, train_steps(report));
+  // Where memory was wanted, nobody asked for crossovers.
   if (!sensitivity.empty()) {
     body += "<h3>What would change the answer</h3>\n" + flips(part_at(answers, "crossovers"));
   }
   body += what_ifs(part_at(answers, "what_ifs"));
-  return body.empty() ? "" : section("sensitivity", "What the answer hangs on", body);
+  return body.empty() ? "" : section("sensitivity", "Sensitivity", body);
 }
 
 }  // namespace meshwright::reports::html

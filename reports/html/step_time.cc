@@ -45,7 +45,7 @@ std::string bars(const Json& ranked) {
   for (const Json& entry : ranked) {
     longest = std::max(longest, number_at(entry, "step_time_seconds"));
   }
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& entry : ranked) {
     std::vector<Segment> segments;
     for (const Json& term : entry["terms"]) {
@@ -65,7 +65,7 @@ std::string bars(const Json& ranked) {
 
 std::string terms_table(const Json& best) {
   const double step = number_at(best, "step_time_seconds");
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& term : best["terms"]) {
     const double time = number_at(term, "seconds");
     if (time == 0.0) continue;
@@ -76,7 +76,7 @@ std::string terms_table(const Json& best) {
   }
   rows.push_back({"step", significant(step * 1e3), "100", "", ""});
   return table("Step time of the winner, term by term",
-               {{"term"}, {"time, ms", true}, {"share, %", true}, {"1σ, %", true}, {"number is"}},
+               {{"term"}, {"time, ms", true}, {"share, %", true}, {"1σ, %", true}, {"source"}},
                rows);
 }
 
@@ -90,7 +90,13 @@ std::string why_of(const Json& entry) {
   return compared.is_object() ? escape(text_at(compared, "sentence")) : "";
 }
 
-std::vector<std::string> ranking_row(const Json& entry) {
+// "assumed 50 %": the weakest provenance, and how much of the step rests on it.
+TableCell badge_with_share(const Json& entry) {
+  const double share = number_at(entry, "provenance_share");
+  return {fmt::format("{} {:.0f} %", badge(text_at(entry, "provenance")), share * 100.0), share};
+}
+
+TableRow ranking_row(const Json& entry) {
   return {fmt::format("{}", entry["rank"].get<int>()),
           fmt::format("<code title=\"{}\">{}</code>", escape(text_at(entry, "short_name")),
                       escape(text_at(entry, "brief_name"))),
@@ -100,28 +106,30 @@ std::vector<std::string> ranking_row(const Json& entry) {
           significant(number_at(entry, "tokens_per_second_per_gpu")),
           fmt::format("{:.1f}", number_at(entry, "model_flops_utilization") * 100.0),
           significant(in_gibibytes(bytes(number_at(entry, "peak_memory_bytes"))), 3),
-          badge(text_at(entry, "provenance")),
+          badge_with_share(entry),
           entry["pareto"].get<bool>() ? "yes" : "",
           why_of(entry)};
 }
 
 std::string ranking_table(std::string_view caption, const Json& ranked, std::size_t begin,
                           std::size_t end) {
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = begin; i < end; ++i) rows.push_back(ranking_row(ranked[i]));
-  return table(caption,
-               {{"rank", true},
-                {"layout"},
-                {"step, s", true},
-                {"90 % interval, s", true},
-                {"behind, %", true},
-                {"tokens/s/GPU", true},
-                {"MFU, %", true},
-                {"peak memory, GiB", true},
-                {"weakest input"},
-                {"Pareto"},
-                {"why it beats the next"}},
-               rows);
+  const std::vector<Heading> headings{{"rank", true},
+                                      {"layout"},
+                                      {"step, s", true},
+                                      {"90 % interval, s", true},
+                                      {"slower than best, %", true},
+                                      {"tokens/s/GPU", true},
+                                      {"MFU, %", true},
+                                      {"peak memory, GiB", true},
+                                      {"weakest source, share of the step"},
+                                      {"Pareto"},
+                                      {"why it beats the next"}};
+  std::string rows;
+  for (std::size_t i = begin; i < end; ++i) {
+    rows += table_row(headings, ranking_row(ranked[i]),
+                      fmt::format(" id=\"layout-{}\"", ranked[i]["rank"].get<int>()));
+  }
+  return table_of_rows(caption, headings, rows);
 }
 
 }  // namespace

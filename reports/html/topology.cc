@@ -111,7 +111,7 @@ std::string where(const Json& axis) {
 }
 
 std::string axes_table(const Json& placement) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& axis : placement["axes"]) {
     rows.push_back({escape(spoken(text_at(axis, "group"))),
                     fmt::format("{:.0f}", number_at(axis, "group_size")), where(axis),
@@ -142,7 +142,7 @@ std::string link_bars(const Json& placement) {
   double most = 0.0;
   for (const Json& link : placement["links"])
     most = std::max(most, number_at(link, "share_of_step"));
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   std::vector<std::string> names;
   for (const Json& link : placement["links"]) {
     std::vector<Segment> segments;

@@ -29,7 +29,7 @@ std::string gibibytes_text(double amount) { return significant(in_gibibytes(byte
 std::string group_bars(const Json& volume) {
   double most = 0.0;
   for (const Json& group : volume["groups"]) most = std::max(most, number_at(group, "sent_bytes"));
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& group : volume["groups"]) {
     const double sent = number_at(group, "sent_bytes");
     const std::string tier = text_at(group, "tier");
@@ -44,7 +44,7 @@ std::string group_bars(const Json& volume) {
 }
 
 std::string orders(const Json& published) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& axis : published["axes"]) {
     rows.push_back({escape(text_at(axis, "axis")), escape(text_at(axis, "order")),
                     fmt::format("{:.3e}", number_at(axis, "order_elements")),
@@ -60,7 +60,7 @@ std::string orders(const Json& published) {
 }
 
 std::string transfers(const Json& volume) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& t : volume["transfers"]) {
     rows.push_back({escape(text_at(t, "name")), escape(spoken(text_at(t, "group"))),
                     escape(spoken(text_at(t, "collective"))), escape(text_at(t, "phase")),
@@ -97,7 +97,7 @@ std::vector<std::string> used_parts(const Json& stages) {
 }
 
 std::string stage_bars(const Json& stages, double capacity) {
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& stage : stages) {
     std::vector<Segment> segments;
     for (const std::string_view part : kMemoryParts) {
@@ -122,10 +122,10 @@ std::string stage_table(const Json& stages, double capacity) {
   for (const std::string& part : used) headings.push_back({spoken(part) + ", GiB", true});
   headings.push_back({"total, GiB", true});
   headings.push_back({"free, GiB", true});
-  std::vector<std::vector<std::string>> rows;
+  TableRows rows;
   for (const Json& stage : stages) {
-    std::vector<std::string> row{fmt::format("{}", stage["stage"].get<int>()),
-                                 fmt::format("{:.0f}", number_at(stage, "num_layers"))};
+    TableRow row{fmt::format("{}", stage["stage"].get<int>()),
+                 fmt::format("{:.0f}", number_at(stage, "num_layers"))};
     for (const std::string& part : used) {
       row.push_back(gibibytes_text(number_at(stage, part + "_bytes")));
     }
@@ -162,7 +162,7 @@ std::string traffic(const Json& report) {
   }
   body += orders(volume["published_orders"]);
   if (!volume["transfers"].empty()) body += details("Every transfer", transfers(volume));
-  return section("traffic", "What crosses which wire", body);
+  return section("traffic", "Traffic", body);
 }
 
 std::string memory(const Json& report) {

@@ -73,6 +73,15 @@ Json terms_of(const Estimate& estimate) {
   return terms;
 }
 
+// Of the step, in terms of that provenance.
+double share_of(const Estimate& estimate, Provenance provenance) {
+  Seconds time;
+  for (const Term& term : estimate.terms) {
+    if (term.cost.provenance == provenance) time += term.cost.time;
+  }
+  return estimate.step_time.value() > 0.0 ? time / estimate.step_time : 0.0;
+}
+
 }  // namespace
 
 Json ranking_section(const planner::Plan& plan) {
@@ -92,6 +101,7 @@ Json ranking_section(const planner::Plan& plan) {
                {"model_flops_utilization", e.model_flops_utilization},
                {"peak_memory_bytes", e.peak_memory().value()},
                {"provenance", name_of(e.provenance)},
+               {"provenance_share", share_of(e, e.provenance)},
                {"pareto", pareto},
                {"terms", terms_of(e)}};
     entry["compared_with_next"] =

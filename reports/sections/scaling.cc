@@ -38,8 +38,9 @@ std::string sentence(const planner::Plan& plan, const planner::Scaling& scaling)
 }  // namespace
 
 Json scaling_section(const planner::Plan& plan, const planner::Scaling& scaling) {
-  if (plan.ranked.empty() || scaling.points.empty()) return {};
+  if (scaling.points.empty()) return {};
   Json json = to_json(scaling);
+  json.erase("choices");  // the plan's file has them; nothing draws them
   json["sentence"] = sentence(plan, scaling);
   json["planned_gpus"] = plan.cluster.num_gpus();
   return json;

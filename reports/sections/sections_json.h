@@ -6,20 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "planner/accuracy/validation.h"
-#include "planner/questions/scaling.h"
-#include "planner/questions/size_map.h"
-#include "planner/search/plan.h"
-#include "sim/json/records.h"
+#include "reports/report_json.h"
 
 namespace meshwright::reports {
 
 // "tensor_parallel_communication" as people say it.
 std::string spoken(std::string_view name);
 
-// verdict, confidence, tiles, and the numbers behind them.
-// `validation` may be null.
-Json headline_section(const planner::Plan& plan, const planner::Validation* validation);
+std::string title_text(const planner::Plan& plan);
+// The winner's numbers; null when no layout fits.
+Json summary_section(const ReportContents& contents);
+// The job with a number of tokens to train on: its own, or a round one.
+Job job_with_tokens(const Job& job);
+// GPU counts against time, cost and energy, with the verdict and how the recommended row runs.
+Json decision_section(const ReportContents& contents);
+// The one statement of certainty, as items {"id", "label", "text"}.
+Json certainty_section(const ReportContents& contents);
+// The inputs that the winner uses, the network first: value, spread, provenance, source.
+Json rests_on_section(const ReportContents& contents);
+// What the model does not know, in sentences.
+Json left_out_section(const ReportContents& contents);
 // The ranked layouts, each with what sets it apart from the next.
 Json ranking_section(const planner::Plan& plan);
 // Bytes that one rank of the busiest stage sends in a step, by group and link, and the three

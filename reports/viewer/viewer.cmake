@@ -30,8 +30,9 @@ add_feature_info(VIEWER "${has_viewer}" "charts in the report page: needs npm an
 set(script ${CMAKE_BINARY_DIR}/generated/reports/viewer.js)
 set(MESHWRIGHT_VIEWER_SCRIPT "")
 if(has_viewer)
-  set(sources main report paint format charts theme step_time traffic memory heat_map pareto timeline parity whiskers
-              copy ranking residuals scaling tables tabs confidence flips links noise series term_errors tornado)
+  set(sources charts confidence contrast copy download flips format heat_map legend links main memory noise paint pareto parity
+              ranking report residuals scaling series step_time tables tabs term_errors theme timeline tornado traffic url
+              what_if whiskers)
   list(TRANSFORM sources PREPEND ${viewer}/src/)
   list(TRANSFORM sources APPEND .ts)
   add_custom_command(

@@ -2,16 +2,7 @@
 // The parts of ECharts that the charts use; what is not named here is left out of the bundle.
 
 import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
-import {
-  AriaComponent,
-  BrushComponent,
-  DataZoomComponent,
-  GridComponent,
-  LegendComponent,
-  MarkLineComponent,
-  TooltipComponent,
-  VisualMapComponent,
-} from "echarts/components";
+import { AriaComponent, BrushComponent, DataZoomComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import * as echarts from "echarts/core";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
@@ -30,23 +21,39 @@ echarts.use([
   ScatterChart,
   SVGRenderer,
   TooltipComponent,
-  VisualMapComponent,
 ]);
 
 export type Instance = echarts.ECharts;
 
 export interface Chart {
   height: number; // pixels
+  width?: number; // at most; default: what there is
   option: Record<string, unknown>;
   crowded?: boolean; // too many marks for one element each
 }
 
-const kDrawn = new Map<HTMLElement, { instance: Instance; observer: ResizeObserver }>();
+interface Drawn {
+  instance: Instance;
+  observer: ResizeObserver;
+}
+const kDrawn = new Map<HTMLElement, Drawn>();
 
 // Paper is narrower than the screen: a drawing shrinks only when it says what its size was.
 function allow_scaling(canvas: HTMLElement): void {
   const svg = canvas.querySelector("svg");
   svg?.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
+}
+
+function fit(canvas: HTMLElement, chart: Chart): void {
+  canvas.style.height = `${chart.height}px`;
+  canvas.style.maxWidth = chart.width === undefined ? "" : `${chart.width}px`;
+}
+
+// One sentence; the numbers are in the table that the figure links to.
+function describe(canvas: HTMLElement): object {
+  const caption = canvas.closest("figure")?.querySelector("figcaption .says")?.textContent ?? "chart";
+  canvas.setAttribute("role", "img");
+  return { enabled: true, label: { enabled: true, description: caption } };
 }
 
 // Draws the chart that `make` makes for the width there is, in place of the figure's static content
@@ -59,17 +66,17 @@ export function draw(canvas: HTMLElement, make: (width: number) => Chart | null)
   old?.instance.dispose();
   canvas.replaceChildren();
   canvas.classList.add("drawn");
-  canvas.style.height = `${chart.height}px`;
+  fit(canvas, chart);
   const instance = echarts.init(canvas, null, { renderer: chart.crowded ? "canvas" : "svg" });
-  instance.setOption(chart.option);
+  instance.setOption({ ...chart.option, aria: describe(canvas) });
   let width = canvas.clientWidth;
   const observer = new ResizeObserver(() => {
     if (canvas.clientWidth === width) return;
     width = canvas.clientWidth;
-    const again = make(width);
+    const again = make(canvas.parentElement?.clientWidth ?? width);
     if (again !== null) {
-      canvas.style.height = `${again.height}px`;
-      instance.setOption({ grid: again.option.grid as object }); // the legend wraps elsewhere
+      fit(canvas, again);
+      instance.setOption({ grid: again.option.grid as object });
     }
     instance.resize();
     allow_scaling(canvas);
@@ -79,3 +86,9 @@ export function draw(canvas: HTMLElement, make: (width: number) => Chart | null)
   kDrawn.set(canvas, { instance, observer });
   return instance;
 }
+
+// WCAG 1.4.13: what appeared under the mouse goes away without moving it.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const { instance } of kDrawn.values()) instance.dispatchAction({ type: "hideTip" });
+});

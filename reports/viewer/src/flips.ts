@@ -43,7 +43,6 @@ export function flips_chart(report: Report, theme: Theme, width: number): Chart 
       yAxis: { ...category_axis(theme, inputs), inverse: true, axisLabel: { color: theme.text, width: narrow ? 120 : 330, overflow: "break" } },
       tooltip: {
         ...base_option(theme).tooltip,
-        extraCssText: "max-width:28rem;white-space:normal",
         formatter: (item: Item) => escape(visible(item.data.flip.sentence)),
       },
       series: [

@@ -3,8 +3,11 @@
 
 import type { Chart } from "./charts";
 import { escape, seconds_text, significant, spoken, visible } from "./format";
+import { hex_of, mixed, text_on } from "./contrast";
 import type { Cell, Report } from "./report";
 import { base_option, category_axis, is_narrow, type Theme } from "./theme";
+
+const kEndOfScale = 3; // times the fastest; the same in reports/html/evidence.cc
 
 export function heat_map_chart(report: Report, theme: Theme, width: number): Chart | null {
   const narrow = is_narrow(width);
@@ -20,8 +23,8 @@ export function heat_map_chart(report: Report, theme: Theme, width: number): Cha
   const impossible = map.cells.filter((cell) => cell.step_time_seconds === null);
   const times = possible.map((cell) => cell.step_time_seconds as number);
   const fastest = Math.min(...times);
-  // A few hopeless cells must not wash out the differences between the good ones.
-  const slowest = Math.min(Math.max(...times), 3 * fastest);
+  // A few hopeless cells must not wash out the differences between the good ones; they are marked.
+  const slowest = Math.min(Math.max(...times), kEndOfScale * fastest);
   return {
     height: 44 * tensor.length + 80,
     option: {
@@ -29,13 +32,6 @@ export function heat_map_chart(report: Report, theme: Theme, width: number): Cha
       grid: { left: 50, right: 16, top: 8, bottom: 48 },
       xAxis: { ...category_axis(theme, pipeline.map(String), "pipeline size"), splitArea: { show: false } },
       yAxis: { ...category_axis(theme, tensor.map(String), "tensor size"), nameGap: 32 },
-      visualMap: {
-        show: false,
-        seriesIndex: 0,
-        min: fastest,
-        max: slowest > fastest ? slowest : fastest * 1.01,
-        inRange: { color: theme.heat },
-      },
       tooltip: {
         ...base_option(theme).tooltip,
         formatter: (item: { data: { cell: Cell } }) => tooltip(item.data.cell),
@@ -44,12 +40,16 @@ export function heat_map_chart(report: Report, theme: Theme, width: number): Cha
         {
           type: "heatmap",
           label: { show: true, fontSize: narrow ? 10 : 12, formatter: (item: { data: { cell: Cell } }) => label(item.data.cell, fastest, narrow) },
-          itemStyle: { borderColor: theme.page, borderWidth: 2 },
-          data: possible.map((cell) => ({
-            value: [...place(cell), cell.step_time_seconds],
-            cell,
-            label: { color: label_colour(cell, fastest, slowest, theme), fontWeight: is_best(cell, fastest) ? "bold" : "normal" },
-          })),
+          data: possible.map((cell) => {
+            const share = ((cell.step_time_seconds as number) - fastest) / (slowest - fastest || 1);
+            const colour = mixed(theme.heat[0], theme.heat[1], Math.min(1, share));
+            return {
+              value: [...place(cell), cell.step_time_seconds],
+              cell,
+              itemStyle: { color: hex_of(colour), borderColor: theme.page, borderWidth: 2 },
+              label: { color: text_on(colour), fontWeight: is_best(cell, fastest) ? "bold" : "normal" },
+            };
+          }),
         },
         {
           type: "custom",
@@ -93,15 +93,10 @@ function is_best(cell: Cell, fastest: number): boolean {
 }
 
 function label(cell: Cell, fastest: number, narrow: boolean): string {
-  if (narrow) return significant(cell.step_time_seconds as number, 3);
-  const text = significant(cell.step_time_seconds as number);
+  const beyond = (cell.step_time_seconds as number) > kEndOfScale * fastest ? "*" : "";
+  if (narrow) return significant(cell.step_time_seconds as number, 3) + beyond;
+  const text = significant(cell.step_time_seconds as number) + beyond;
   return is_best(cell, fastest) ? `\u2605 ${text} s` : `${text} s`;
-}
-
-// Dark cells need light text; in the dark theme all cells are dark enough.
-function label_colour(cell: Cell, fastest: number, slowest: number, theme: Theme): string {
-  const share = ((cell.step_time_seconds as number) - fastest) / (slowest - fastest || 1);
-  return share < 0.45 ? "#ffffff" : theme.text;
 }
 
 function tooltip(cell: Cell): string {

@@ -5,7 +5,7 @@ import type { Chart } from "./charts";
 import { escape, spoken, visible } from "./format";
 import { paint_of } from "./paint";
 import type { LinkLoad, Report } from "./report";
-import { base_option, category_axis, is_narrow, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme } from "./theme";
 
 function name_of(link: LinkLoad): string {
   return `${visible(link.link)}, ${link.tier === "intra_node" ? "inside a node" : "between nodes"}`;
@@ -19,13 +19,12 @@ export function links_chart(report: Report, theme: Theme, width: number): Chart 
   const groups = [...new Set(axes.map((axis) => axis.group))];
   const share = (link: LinkLoad, group: string) =>
     100 * (axes.find((axis) => axis.group === group && axis.tier === link.tier)?.share_of_step ?? 0);
-  const top = legend_height(groups.map(spoken), width);
   return {
-    height: 44 * links.length + 62 + top,
+    height: 44 * links.length + 62,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 8, right: 24, top: 10 + top, bottom: 44, containLabel: true },
+      legend: kLegend,
+      grid: { left: 8, right: 24, top: 10, bottom: 44, containLabel: true },
       xAxis: value_axis(theme, "busy, % of the step"),
       yAxis: {
         ...category_axis(theme, links.map(name_of)),

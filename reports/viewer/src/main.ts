@@ -7,6 +7,7 @@ import { add_copy_buttons } from "./copy";
 import { confidence_chart } from "./confidence";
 import { flips_chart } from "./flips";
 import { heat_map_chart } from "./heat_map";
+import { add_legend, add_tools, add_zoom } from "./legend";
 import { links_chart } from "./links";
 import { memory_chart } from "./memory";
 import { noise_chart } from "./noise";
@@ -17,13 +18,15 @@ import { read_report, type Report } from "./report";
 import { residuals_chart } from "./residuals";
 import { scaling_chart } from "./scaling";
 import { step_time_chart } from "./step_time";
-import { make_sortable } from "./tables";
+import { add_csv_button, make_sortable } from "./tables";
 import { make_tabs } from "./tabs";
 import { term_errors_chart } from "./term_errors";
 import { add_theme_button, is_dark, theme_of_page, type Theme } from "./theme";
 import { timeline_chart } from "./timeline";
 import { tornado_chart } from "./tornado";
 import { traffic_chart } from "./traffic";
+import { watch_places } from "./url";
+import { add_what_if } from "./what_if";
 
 const kCharts: Record<string, (report: Report, theme: Theme, width: number) => Chart | null> = {
   confidence: confidence_chart,
@@ -56,25 +59,68 @@ function drawn(name: string, attempt: () => Instance | null): Instance | null {
   }
 }
 
-function draw_all(): void {
+function draw_figure(figure: HTMLElement): void {
   const theme = theme_of_page();
-  for (const figure of document.querySelectorAll<HTMLElement>("figure.chart")) {
-    const canvas = figure.querySelector<HTMLElement>(".canvas");
-    const name = figure.dataset.chart ?? "";
-    const make = kCharts[name];
-    if (canvas === null || make === undefined) continue;
-    const instance = drawn(name, () => draw(canvas, (width) => make(report, theme, width)));
-    if (instance === null) continue;
-    if (name === "pareto") add_brush(figure, instance, (area) => ranking?.select(area));
-  }
+  const canvas = figure.querySelector<HTMLElement>(".canvas");
+  const name = figure.dataset.chart ?? "";
+  const make = kCharts[name];
+  if (canvas === null || make === undefined) return;
+  const instance = drawn(name, () => draw(canvas, (width) => make(report, theme, width)));
+  if (instance === null) return;
+  add_legend(figure, instance);
+  add_zoom(figure, instance);
+  add_tools(figure, canvas, instance, theme.page);
+  if (name === "pareto") add_brush(figure, instance, (area) => ranking?.select(area));
+}
+
+// Charts are drawn when they come near the screen, and again when the theme has changed since.
+const near = new Set<HTMLElement>();
+const drawn_in = new WeakMap<HTMLElement, number>();
+let theme_number = 0;
+
+function draw_if_old(figure: HTMLElement): void {
+  if (drawn_in.get(figure) === theme_number) return;
+  drawn_in.set(figure, theme_number);
+  draw_figure(figure);
+}
+
+const figures = [...document.querySelectorAll<HTMLElement>("figure.chart")];
+
+function watch_figures(): void {
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const figure = target as HTMLElement;
+        if (isIntersecting) near.add(figure);
+        else near.delete(figure);
+        if (isIntersecting) draw_if_old(figure);
+      }
+    },
+    { rootMargin: "400px" },
+  );
+  for (const figure of figures) observer.observe(figure);
+}
+
+function redraw(): void {
+  theme_number += 1;
+  for (const figure of near) draw_if_old(figure);
+}
+
+// Paper is light, and has everything.
+function print_all(): void {
+  theme_number += 1;
+  for (const figure of figures) draw_if_old(figure);
+  for (const details of document.querySelectorAll("details")) details.open = true;
 }
 
 function wake_tables(): void {
   const section = document.getElementById("ranking");
   const ranked = section?.querySelector<HTMLTableElement>("table") ?? null;
   for (const table of document.querySelectorAll<HTMLTableElement>(".scroll > table")) {
-    const fixed = table.closest(".bars, #ranking, #heat-map, [data-fixed]") !== null;
+    const is_bars = table.closest(".bars") !== null;
+    const fixed = is_bars || table.closest("#ranking, #heat-map, [data-fixed]") !== null;
     if (!fixed && (table.tBodies[0]?.rows.length ?? 0) > 1) make_sortable(table);
+    if (!is_bars && table !== ranked && table.closest(".panel") === null) add_csv_button(table);
   }
   if (section !== null && ranked !== null && Array.isArray(report.ranked)) ranking = new Ranking(report, section, ranked);
 }
@@ -84,18 +130,36 @@ function fold_numbers(): void {
   for (const numbers of document.querySelectorAll<HTMLDetailsElement>("details.numbers")) numbers.open = false;
 }
 
+// Each section can be linked to.
+function add_anchors(): void {
+  for (const heading of document.querySelectorAll<HTMLElement>("section[id] > h2")) {
+    const link = document.createElement("a");
+    link.className = "anchor";
+    link.href = `#${heading.parentElement?.id}`;
+    link.textContent = "#";
+    link.setAttribute("aria-label", `Link to ${heading.textContent}`);
+    heading.append(" ", link);
+  }
+}
+
 wake_tables();
 fold_numbers();
 for (const group of document.querySelectorAll<HTMLElement>(".tabs")) make_tabs(group);
 add_copy_buttons();
-add_theme_button(draw_all);
-draw_all();
+add_anchors();
+add_theme_button(redraw);
+add_what_if(report);
+watch_figures();
+watch_places();
 
 let dark = is_dark();
-const redraw = () => {
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   if (is_dark() === dark) return;
   dark = is_dark();
-  draw_all();
-};
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-matchMedia("print").addEventListener("change", redraw);
+  redraw();
+});
+addEventListener("beforeprint", print_all);
+addEventListener("afterprint", () => {
+  fold_numbers();
+  redraw();
+});

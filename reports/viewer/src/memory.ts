@@ -5,7 +5,7 @@ import type { Chart } from "./charts";
 import { escape, kGibibyte, memory_text, significant, spoken } from "./format";
 import { paint_of } from "./paint";
 import type { Report, StageMemory } from "./report";
-import { base_option, category_axis, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, kLegend, value_axis, type Theme } from "./theme";
 
 const kMebibyte = 1048576;
 const kFarFromFull = 0.2; // of the capacity: bars against it would be slivers
@@ -22,9 +22,10 @@ const kParts = [
   "reserve",
 ];
 
-export function memory_chart(report: Report, theme: Theme, width: number): Chart | null {
+export function memory_chart(report: Report, theme: Theme): Chart | null {
   if (report.memory === null) return null;
-  const { stages, capacity_bytes } = report.memory;
+  const { capacity_bytes } = report.memory;
+  const stages = report.memory.stages as unknown as StageMemory[];
   const parts = kParts.filter((part) => stages.some((stage) => stage[`${part}_bytes`] > 0));
   const fullest = Math.max(...stages.map((stage) => stage.total_bytes));
   const is_small = fullest < kFarFromFull * capacity_bytes;
@@ -32,13 +33,12 @@ export function memory_chart(report: Report, theme: Theme, width: number): Chart
   const capacity = capacity_bytes / scale;
   const end = is_small ? {} : { max: Math.ceil(capacity * 1.02) };
   const name = `memory of one GPU, ${unit}${is_small ? `; it has ${memory_text(capacity_bytes)}` : ""}`;
-  const top = legend_height(parts.map(spoken), width);
   return {
-    height: Math.min(24 * stages.length, 900) + 90 + top,
+    height: Math.min(24 * stages.length, 900) + 90,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 8, right: 40, top: 22 + top, bottom: 44, containLabel: true },
+      legend: kLegend,
+      grid: { left: 8, right: 40, top: 22, bottom: 44, containLabel: true },
       tooltip: {
         ...base_option(theme).tooltip,
         trigger: "axis",

@@ -5,20 +5,19 @@ import type { Chart } from "./charts";
 import { escape, seconds_text, seconds_tick, spoken, visible } from "./format";
 import type { Report } from "./report";
 import { kSeriesColours, kSeriesShapes } from "./series";
-import { base_option, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, kLegend, value_axis, type Theme } from "./theme";
 
-export function noise_chart(report: Report, theme: Theme, width: number): Chart | null {
+export function noise_chart(report: Report, theme: Theme): Chart | null {
   const kinds = report.calibration?.noise?.kinds ?? [];
   if (kinds.length === 0) return null;
-  const top = legend_height(kinds.map((kind) => spoken(kind.kind)), width);
   const count = kinds.reduce((sum, kind) => sum + kind.points.length, 0);
   return {
-    height: 260 + top,
+    height: 260,
     crowded: count > 1000,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 56, right: 24, top: 12 + top, bottom: 48 },
+      legend: kLegend,
+      grid: { left: 56, right: 24, top: 12, bottom: 48 },
       xAxis: { ...value_axis(theme, "measured time (logarithmic)"), type: "log" as const, axisLabel: { color: theme.soft, formatter: seconds_tick, hideOverlap: true } },
       yAxis: { ...value_axis(theme, "one standard deviation, % of it"), nameGap: 40 },
       tooltip: {

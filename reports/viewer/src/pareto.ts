@@ -5,10 +5,11 @@
 
 import type { Chart, Instance } from "./charts";
 import { escape, kGibibyte, memory_text, seconds_text, visible } from "./format";
+import { bar_of } from "./legend";
 import type { Area } from "./ranking";
 import type { RankedLayout, Report, TooLarge } from "./report";
 import { kSeriesColours } from "./series";
-import { base_option, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, kLegend, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
 
 const kCrowd = 1000; // more points are drawn on a canvas, without labels
@@ -58,7 +59,7 @@ function too_large_series(points: TooLarge[], theme: Theme): object {
   };
 }
 
-export function pareto_chart(report: Report, theme: Theme, width: number): Chart | null {
+export function pareto_chart(report: Report, theme: Theme): Chart | null {
   const ranked = report.ranked;
   if (ranked.length + report.too_large.length < 2) return null;
   const sizes = [...new Set(ranked.map((layout) => layout.layout.tensor_parallel_size))].sort((a, b) => a - b);
@@ -72,14 +73,13 @@ export function pareto_chart(report: Report, theme: Theme, width: number): Chart
     low: layout.step_time_low_seconds,
     high: layout.step_time_high_seconds,
   }));
-  const top = legend_height([...sizes.map((size) => `tp ${size}`), kTooLarge], width);
   return {
-    height: 320 + top,
+    height: 320,
     crowded: ranked.length > kCrowd,
     option: {
       ...base_option(theme),
-      legend: { ...legend(theme), selected: { [kTooLarge]: false } },
-      grid: { left: 56, right: 40, top: 12 + top, bottom: 48 },
+      legend: { ...kLegend, selected: { [kTooLarge]: false } },
+      grid: { left: 56, right: 40, top: 12, bottom: 48 },
       brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: "#1f6fb4", borderWidth: 1 } },
       xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true },
       yAxis: wide ? { ...step_axis, type: "log" as const, logBase: 2 } : step_axis,
@@ -99,9 +99,6 @@ interface BrushEnd {
 
 // Buttons above the chart: one takes the mouse for the brush, one lets go of what it took.
 export function add_brush(figure: HTMLElement, instance: Instance, select: (area: Area | null) => void): void {
-  figure.querySelector(".controls")?.remove();
-  const bar = document.createElement("div");
-  bar.className = "controls";
   const take = document.createElement("button");
   const clear = document.createElement("button");
   take.type = clear.type = "button";
@@ -127,26 +124,8 @@ export function add_brush(figure: HTMLElement, instance: Instance, select: (area
     arm(false);
     select({ memory_gib: range[0], seconds: range[1] });
   });
-  bar.append(take, clear, ...too_large_button(instance));
-  figure.querySelector("figcaption")?.after(bar);
+  bar_of(figure, "brush", [take, clear]);
   select(null);
-}
-
-// The legend does the same, for those who have a mouse and see its grey.
-function too_large_button(instance: Instance): HTMLButtonElement[] {
-  const series = (instance.getOption().series ?? []) as { name?: string; data?: unknown[] }[];
-  const points = series.find((one) => one.name === kTooLarge)?.data?.length ?? 0;
-  if (points === 0) return [];
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = `Show ${points} that are ${kTooLarge}`;
-  button.setAttribute("aria-pressed", "false");
-  button.addEventListener("click", () => instance.dispatchAction({ type: "legendToggleSelect", name: kTooLarge }));
-  instance.on("legendselectchanged", (event: unknown) => {
-    const { selected } = event as { selected: Record<string, boolean> };
-    button.setAttribute("aria-pressed", `${selected[kTooLarge]}`);
-  });
-  return [button];
 }
 
 function tooltip(item: Item): string {

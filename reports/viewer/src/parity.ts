@@ -11,11 +11,14 @@ interface Item {
   data: { comparison: Comparison };
 }
 
-export function parity_chart(report: Report, theme: Theme): Chart | null {
+const kLargest = 520; // pixels: on the diagonal both axes must be as long
+
+export function parity_chart(report: Report, theme: Theme, width: number): Chart | null {
   const layouts = report.validation?.layouts ?? [];
   if (layouts.length === 0) return null;
   const times = layouts.flatMap((c) => [c.measured_seconds, c.predicted_low_seconds, c.predicted_high_seconds]);
   const unit = Math.max(...times) < 1 ? { name: "ms", scale: 1e3 } : { name: "s", scale: 1 };
+  const side = Math.min(width, kLargest);
   const low = Math.min(...times) * 0.9 * unit.scale;
   const high = Math.max(...times) * 1.1 * unit.scale;
   const axis = (name: string) => ({
@@ -25,7 +28,8 @@ export function parity_chart(report: Report, theme: Theme): Chart | null {
     axisLabel: { color: theme.soft, showMinLabel: false, showMaxLabel: false, formatter: (v: number) => `${Number(v.toPrecision(4))}` },
   });
   return {
-    height: 380,
+    width: side,
+    height: side - 30, // the margins: 64 + 30 wide, 16 + 48 high
     option: {
       ...base_option(theme),
       grid: { left: 64, right: 30, top: 16, bottom: 48 },

@@ -5,7 +5,9 @@
 import { copy_button } from "./copy";
 import { kGibibyte, significant, visible } from "./format";
 import type { RankedLayout, Report } from "./report";
-import { add_sort_buttons } from "./tables";
+import { csv_text, download } from "./download";
+import { add_sort_buttons, show_sort } from "./tables";
+import { set_in_url, url_value } from "./url";
 
 export interface Area {
   memory_gib: [number, number];
@@ -24,7 +26,7 @@ const kSortKeys: ((layout: RankedLayout) => number | string)[] = [
   (l) => -l.tokens_per_second_per_gpu,
   (l) => -l.model_flops_utilization,
   (l) => l.peak_memory_bytes,
-  (l) => l.provenance,
+  (l) => l.provenance_share,
   (l) => (l.pareto ? 0 : 1),
   (l) => l.compared_with_next?.sentence ?? "",
 ];
@@ -44,16 +46,20 @@ function name_of(layout: RankedLayout): HTMLElement {
   return code;
 }
 
-function badge_of(provenance: string): HTMLElement {
+// The weakest provenance, and how much of the step rests on it.
+function badge_of(l: RankedLayout): DocumentFragment {
   const badge = document.createElement("span");
-  badge.className = `badge ${provenance}`;
-  badge.textContent = provenance;
-  return badge;
+  badge.className = `badge ${l.provenance}`;
+  badge.textContent = l.provenance;
+  const all = document.createDocumentFragment();
+  all.append(badge, ` ${(l.provenance_share * 100).toFixed(0)} %`);
+  return all;
 }
 
 function row_of(l: RankedLayout): HTMLElement {
   const behind = (l.relative_to_best - 1) * 100;
   const row = document.createElement("tr");
+  row.id = `layout-${l.rank}`;
   row.append(
     cell("th", `${l.rank}`, true),
     cell("td", name_of(l)),
@@ -63,17 +69,35 @@ function row_of(l: RankedLayout): HTMLElement {
     cell("td", significant(l.tokens_per_second_per_gpu), true),
     cell("td", (l.model_flops_utilization * 100).toFixed(1), true),
     cell("td", significant(l.peak_memory_bytes / kGibibyte, 3), true),
-    cell("td", badge_of(l.provenance)),
+    cell("td", badge_of(l)),
     cell("td", l.pareto ? "yes" : ""),
     cell("td", l.compared_with_next?.sentence ?? ""),
   );
   return row;
 }
 
+const kComparisons: Record<string, (a: number, b: number) => boolean> = {
+  "=": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+};
+
+// "pp=8", "tp<32": a size that a name leaves out is 1.
+function compares(parts: string[], word: string): boolean | null {
+  const found = /^([a-z]+)(!=|<=|>=|=|<|>)(\d+)$/.exec(word);
+  if (found === null) return null;
+  const [, name, sign, number] = found;
+  const part = parts.find((one) => one.startsWith(name) && /^\d+$/.test(one.slice(name.length)));
+  return kComparisons[sign](part === undefined ? 1 : Number(part.slice(name.length)), Number(number));
+}
+
 // A word with a digit names one size ("tp2" is not tp20); one without is the beginning of a word.
 export function matches(layout: RankedLayout, words: string[]): boolean {
   const parts = layout.short_name.toLowerCase().split(/[\s,]+/);
-  return words.every((word) => parts.some((part) => (/\d/.test(word) ? part === word : part.startsWith(word))));
+  return words.every((word) => compares(parts, word) ?? parts.some((part) => (/\d/.test(word) ? part === word : part.startsWith(word))));
 }
 
 function inside(layout: RankedLayout, area: Area): boolean {
@@ -82,12 +106,14 @@ function inside(layout: RankedLayout, area: Area): boolean {
   return memory >= area.memory_gib[0] && memory <= area.memory_gib[1] && time >= area.seconds[0] && time <= area.seconds[1];
 }
 
+const kCsvColumns = ["rank", "short_name", "step_time_seconds", "step_time_low_seconds", "step_time_high_seconds", "tokens_per_second_per_gpu", "model_flops_utilization", "peak_memory_bytes", "provenance", "pareto"] as const;
+
 function csv_of(layouts: RankedLayout[]): string {
-  const head = "rank,layout,step_time_seconds,step_time_low_seconds,step_time_high_seconds,tokens_per_second_per_gpu,model_flops_utilization,peak_memory_bytes,provenance,pareto";
-  const lines = layouts.map((l) =>
-    [l.rank, l.short_name, l.step_time_seconds, l.step_time_low_seconds, l.step_time_high_seconds, l.tokens_per_second_per_gpu, l.model_flops_utilization, l.peak_memory_bytes, l.provenance, l.pareto].join(","),
-  );
-  return `${[head, ...lines].join("\n")}\n`;
+  return csv_text([kCsvColumns.map((column) => (column === "short_name" ? "layout" : column)), ...layouts.map((l) => kCsvColumns.map((column) => l[column]))]);
+}
+
+function words_of(text: string): string[] {
+  return text.toLowerCase().split(/\s+/).filter((word) => word !== "");
 }
 
 export class Ranking {
@@ -113,9 +139,19 @@ export class Ranking {
     add_sort_buttons(table, (column, falling) => {
       this.sort_by = column;
       this.falling = falling;
+      set_in_url("sort", `${column}${falling ? "down" : "up"}`);
       this.restart();
     });
+    this.sort_as_in_url();
     this.show();
+  }
+
+  private sort_as_in_url(): void {
+    const found = /^(\d+)(up|down)$/.exec(url_value("sort") ?? "");
+    if (found === null || Number(found[1]) >= kSortKeys.length) return;
+    this.sort_by = Number(found[1]);
+    this.falling = found[2] === "down";
+    show_sort(this.table, this.sort_by, this.falling);
   }
 
   select(area: Area | null): void {
@@ -154,16 +190,27 @@ export class Ranking {
     const label = document.createElement("label");
     const input = document.createElement("input");
     input.type = "search";
-    input.placeholder = "tp2 zero1";
+    input.placeholder = "tp<32 pp=8 zero1";
+    input.value = url_value("filter") ?? "";
+    this.words = words_of(input.value);
     input.addEventListener("input", () => {
-      this.words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+      this.words = words_of(input.value);
+      set_in_url("filter", input.value === "" ? null : input.value);
       this.restart();
     });
     label.append("Filter by size or switch ", input);
     const bar = document.createElement("div");
     bar.className = "controls";
-    bar.append(label, this.count, copy_button("Copy as CSV", () => csv_of(this.chosen())));
+    bar.append(label, this.count, copy_button("Copy as CSV", () => csv_of(this.chosen())), this.csv_button());
     return bar;
+  }
+
+  private csv_button(): HTMLButtonElement {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Download CSV";
+    button.addEventListener("click", () => download("ranking.csv", new Blob([csv_of(this.chosen())], { type: "text/csv" })));
+    return button;
   }
 
   private chosen(): RankedLayout[] {

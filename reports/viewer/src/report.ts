@@ -1,180 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of report.json that charts are drawn from (reports/schema/report.schema.json).
+// The record as charts read it: the types of its schema (record.ts), and what the page adds.
 
-export interface Term {
-  name: string;
-  seconds: number;
-  provenance: string;
-}
+import type { ReportRecord, Term } from "./record";
 
-export interface RankedLayout {
-  rank: number;
-  short_name: string;
-  brief_name: string;
-  layout: { tensor_parallel_size: number; recompute_granularity: string };
-  step_time_seconds: number;
-  step_time_low_seconds: number;
-  step_time_high_seconds: number;
-  relative_to_best: number;
-  tokens_per_second_per_gpu: number;
-  model_flops_utilization: number;
-  peak_memory_bytes: number;
-  provenance: string;
-  pareto: boolean;
-  terms: Term[];
-  compared_with_next: { sentence: string } | null;
-}
+type Part<Key extends keyof ReportRecord> = NonNullable<ReportRecord[Key]>;
 
-// A layout that obeys every rule and needs more memory than there is.
-export interface TooLarge {
-  short_name: string;
-  step_time_seconds: number;
-  peak_memory_bytes: number;
-  reason: string;
-}
+export type { Term };
+export type Answers = Part<"answers">;
+export type AgainstRunnerUp = NonNullable<Answers["confidence"]>["against"][number];
+export type Sensitivity = Answers["sensitivity"][number];
+export type Turned = Sensitivity["low"];
+export type Crossover = Answers["crossovers"][number];
+export type RankedLayout = Part<"ranked">[number];
+export type TooLarge = Part<"too_large">[number];
+export type GroupVolume = Part<"volume">["groups"][number];
+export type StageMemory = Part<"memory">["stages"][number] & Record<string, number>; // "weights_bytes" ...
+export type Cell = Part<"heat_map">["cells"][number];
+export type Comparison = Part<"validation">["layouts"][number];
+export type TermComparison = Comparison["terms"][number];
+export type ScalePoint = Part<"scaling">["points"][number];
+export type LinkLoad = Part<"placement">["links"][number];
+export type AxisPlace = Part<"placement">["axes"][number];
+export type NoiseKind = NonNullable<Part<"calibration">["noise"]>["kinds"][number];
+export type MeasuredPoint = Part<"calibration">["measured"][number]["points"][number];
 
-export interface GroupVolume {
-  group: string;
-  tier: string;
-  group_size: number;
-  sent_bytes: number;
-}
-
-export interface StageMemory {
-  stage: number;
-  total_bytes: number;
-  [part: string]: number;
-}
-
-export interface Cell {
-  tensor_parallel_size: number;
-  pipeline_parallel_size: number;
-  step_time_seconds: number | null;
-  short_name?: string;
-  rule?: string;
-  reason?: string;
-}
-
-export type Event = [stage: number, begin: number, end: number, work: string, microBatch: number, chunk: number];
-
-export interface Timeline {
-  stages: number;
-  total_seconds: number;
-  events: Event[];
-}
-
-export interface TermComparison {
-  name: string;
-  predicted_seconds: number;
-  measured_seconds: number;
-}
-
-export interface Comparison {
-  name: string;
-  run_name: string;
-  terms: TermComparison[];
-  predicted_seconds: number;
-  predicted_low_seconds: number;
-  predicted_high_seconds: number;
-  measured_seconds: number;
-}
-
-// A count that no layout fits has a reason, and nothing else.
-export interface ScalePoint {
+// Of "capacity", whose schema is its own (capacity.schema.json): what the page steps through.
+export interface CapacityRun {
   gpus: number;
-  step_time_seconds?: number;
-  step_time_low_seconds?: number;
-  step_time_high_seconds?: number;
-  tokens_per_second_per_gpu: number;
-  efficiency: number;
-  short_name: string;
+  global_batch: number;
+  fits: boolean;
+  limits: string[];
+  layout?: string;
+  step_s?: { mid: number };
+  goodput?: number;
+  days?: { p10: number; p50: number; p90: number };
+  cost?: { p10: number; p50: number; p90: number; currency: string } | null;
+  energy_mwh?: number | null;
+  options?: string;
 }
-
-export interface AgainstRunnerUp {
-  rank: number;
-  brief_name: string;
-  probability_winner_is_faster: number;
-  difference_seconds: number;
-  deviation_seconds: number;
-}
-
-export interface Turned {
-  factor: number;
-  step_time_seconds: number;
-  best: { short_name: string };
-}
-
-export interface Sensitivity {
-  label: string;
-  unit: string;
-  value: number;
-  provenance: string;
-  low: Turned;
-  high: Turned;
-}
-
-export interface Crossover {
-  label: string;
-  factor: number;
-  sentence: string;
-}
-
-export interface Answers {
-  confidence: { against: AgainstRunnerUp[] } | null;
-  sensitivity: Sensitivity[];
-  crossovers: Crossover[];
-}
-
-// Time that sending takes on a link, over the step's.
-export interface LinkLoad {
-  link: string;
-  tier: string;
-  groups: string[];
-}
-
-export interface AxisPlace {
-  group: string;
-  tier: string;
-  share_of_step: number;
-}
-
-export interface NoiseKind {
-  kind: string;
-  points: [median_seconds: number, relative_spread: number][];
-}
-
-export interface MeasuredPoint {
-  what: string;
-  measured_seconds: number;
-  fitted_seconds: number;
-  residual: number;
-  relative_spread: number;
-}
-
-export interface Report {
-  top: number; // of ranked: those that were asked for
-  ranked: RankedLayout[];
-  too_large: TooLarge[];
-  volume: { groups: GroupVolume[] } | null;
-  memory: { capacity_bytes: number; stages: StageMemory[] } | null;
-  heat_map: {
-    tensor_parallel_sizes: number[];
-    pipeline_parallel_sizes: number[];
-    cells: Cell[];
+export interface Capacity {
+  command: string;
+  verdict: string;
+  planned: string | null;
+  recommended: string | null;
+  closest: string | null;
+  rows: (CapacityRun & { id: string })[];
+  what_if: {
+    axes: { batch_factor: number[]; gpus: number[]; network_factor: number[]; failure_rate: number[] };
+    cells: CapacityRun[]; // batches outermost, failure rates innermost
   } | null;
+}
+
+// Places in the event_columns; `work` is a place in `works`.
+export type Event = [stage: number, begin: number, end: number, work: number, microBatch: number, chunk: number];
+export type Timeline = Omit<Part<"timeline">, "events"> & { events: Event[] };
+
+// The page holds layouts beyond the first as short rows.
+export type Report = Omit<ReportRecord, "timeline" | "capacity"> & {
   timeline: Timeline | null;
-  summary: { step_time_seconds: number } | null;
-  answers: Answers | null;
-  placement: { links: LinkLoad[]; axes: AxisPlace[] } | null;
-  scaling: { points: ScalePoint[]; planned_gpus: number } | null;
-  calibration: {
-    measured: { name: string; points: MeasuredPoint[] }[];
-    noise: { kinds: NoiseKind[] } | null;
+  capacity: Capacity | null;
+  ranked_rest?: { columns: string[]; rows: unknown[][] };
+};
+
+const kNoLayout = { pipeline_parallel_size: 1, data_parallel_size: 1, zero_stage: 0 }; // no chart asks
+
+// "tp8 pp16 recompute=full:1": what charts ask a layout of which the page has no more.
+function layout_of(name: string): RankedLayout["layout"] {
+  return {
+    ...kNoLayout,
+    tensor_parallel_size: Number(/(?:^| )tp(\d+)/.exec(name)?.[1] ?? 1),
+    recompute_granularity: /(?:^| )recompute=([a-z]+)/.exec(name)?.[1] ?? "none",
   };
-  validation: { layouts: Comparison[] } | null;
+}
+
+// Layouts beyond the first are short rows.
+function rest_of(report: Report): RankedLayout[] {
+  const { columns, rows } = report.ranked_rest ?? { columns: [], rows: [] };
+  return rows.map((row) => {
+    const layout = Object.fromEntries(columns.map((column, index) => [column, row[index]])) as unknown as RankedLayout;
+    return { ...layout, layout: layout_of(layout.short_name), terms: [], compared_with_next: null };
+  });
 }
 
 export function read_report(): Report {
   const element = document.getElementById("report");
-  return JSON.parse(element?.textContent ?? "{}") as Report;
+  const report = JSON.parse(element?.textContent ?? "{}") as Report;
+  if (report.ranked_rest !== undefined) report.ranked = [...report.ranked, ...rest_of(report)];
+  return report;
+}
+
+// Steps of the training that the decision is about.
+export function train_steps(report: Report): number {
+  return report.summary === null ? 0 : Math.ceil(report.decision.train_tokens / report.summary.tokens_per_step);
 }

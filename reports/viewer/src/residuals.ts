@@ -5,7 +5,7 @@ import type { Chart } from "./charts";
 import { escape, seconds_text, seconds_tick, visible } from "./format";
 import type { MeasuredPoint, Report } from "./report";
 import { kSeriesColours, kSeriesShapes } from "./series";
-import { base_option, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, kLegend, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
 
 interface Item {
@@ -13,18 +13,17 @@ interface Item {
   data: { point: MeasuredPoint };
 }
 
-export function residuals_chart(report: Report, theme: Theme, width: number): Chart | null {
+export function residuals_chart(report: Report, theme: Theme): Chart | null {
   const measured = report.calibration?.measured ?? [];
   if (measured.length === 0) return null;
-  const top = legend_height(measured.map((series) => visible(series.name)), width);
   const points = measured.flatMap((series) => series.points);
   return {
-    height: 300 + top,
+    height: 300,
     crowded: points.length > 1000,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 56, right: 24, top: 12 + top, bottom: 48 },
+      legend: kLegend,
+      grid: { left: 56, right: 24, top: 12, bottom: 48 },
       xAxis: { ...value_axis(theme, "measured time"), type: "log" as const, axisLabel: { color: theme.soft, formatter: seconds_tick, hideOverlap: true } },
       yAxis: { ...value_axis(theme, "fitted / measured - 1, %"), nameGap: 40 },
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item) },

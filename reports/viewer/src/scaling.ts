@@ -4,7 +4,7 @@
 import type { Chart } from "./charts";
 import { escape, seconds_text, significant, visible } from "./format";
 import type { Report, ScalePoint } from "./report";
-import { base_option, legend, value_axis, type Theme } from "./theme";
+import { base_option, kLegend, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
 
 interface Item {
@@ -14,7 +14,7 @@ interface Item {
 const kMillion = 1e6;
 
 function tokens_per_second(point: ScalePoint): number {
-  return (point.tokens_per_second_per_gpu * point.gpus) / kMillion;
+  return ((point.tokens_per_second_per_gpu ?? 0) * point.gpus) / kMillion;
 }
 
 export function scaling_chart(report: Report, theme: Theme): Chart | null {
@@ -31,7 +31,7 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
     height: 340,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
+      legend: kLegend,
       grid: { left: 60, right: 40, top: 36, bottom: 48 },
       xAxis: { ...value_axis(theme, "GPUs"), min: 0, max: last },
       yAxis: {
@@ -83,6 +83,6 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
 function tooltip(point: ScalePoint): string {
   return (
     `<b>${point.gpus} GPUs</b>: ${seconds_text(point.step_time_seconds ?? 0)} a step, ` +
-    `${significant(point.tokens_per_second_per_gpu)} tokens/s/GPU<br>${escape(visible(point.short_name))}`
+    `${significant(point.tokens_per_second_per_gpu ?? 0)} tokens/s/GPU<br>${escape(visible(point.short_name ?? ""))}`
   );
 }

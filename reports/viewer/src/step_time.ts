@@ -5,7 +5,7 @@ import type { Chart } from "./charts";
 import { escape, seconds_text, spoken, visible } from "./format";
 import { paint_of } from "./paint";
 import type { RankedLayout, Report } from "./report";
-import { base_option, category_axis, is_narrow, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme } from "./theme";
 
 const kOneLine = 58; // characters beside a bar
 const kMostBars = 20; // the same in reports/html/step_time.cc, and:
@@ -31,13 +31,12 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
     itemStyle: paint_of(name),
     data: ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0),
   }));
-  const top = legend_height(terms.map(spoken), width);
   return {
-    height: (wrapped ? 36 : 26) * ranked.length + 70 + top,
+    height: (wrapped ? 36 : 26) * ranked.length + 70,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 8, right: 24, top: 12 + top, bottom: 44, containLabel: true },
+      legend: kLegend,
+      grid: { left: 8, right: 24, top: 12, bottom: 44, containLabel: true },
       tooltip: {
         ...base_option(theme).tooltip,
         trigger: "axis",

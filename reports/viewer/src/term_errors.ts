@@ -5,7 +5,7 @@ import type { Chart } from "./charts";
 import { escape, seconds_text, spoken, visible } from "./format";
 import type { Comparison, Report, TermComparison } from "./report";
 import { kSeriesColours } from "./series";
-import { base_option, category_axis, is_narrow, legend, legend_height, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme } from "./theme";
 
 const kMostRuns = 8; // side by side; the table has all
 
@@ -26,14 +26,13 @@ export function term_errors_chart(report: Report, theme: Theme, width: number): 
   const names = all.filter((name) => runs.some((run) => Math.abs(error_of(run, name) ?? 0) > 0));
   if (names.length === 0) return null;
   const titles = runs.map((run, index) => `${index + 1}: ${visible(run.run_name)}`);
-  const top = legend_height(titles, width);
   const bar = Math.max(4, Math.min(12, 36 / runs.length));
   return {
-    height: (bar + 2) * runs.length * names.length + 12 * names.length + 76 + top,
+    height: (bar + 2) * runs.length * names.length + 12 * names.length + 76,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
-      grid: { left: 8, right: 24, top: 12 + top, bottom: 44, containLabel: true },
+      legend: kLegend,
+      grid: { left: 8, right: 24, top: 12, bottom: 44, containLabel: true },
       xAxis: value_axis(theme, narrow ? "error, % of the step" : "predicted - measured, % of the measured step"),
       yAxis: {
         ...category_axis(theme, names.map(spoken)),

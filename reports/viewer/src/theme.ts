@@ -54,9 +54,9 @@ export function base_option(theme: Theme) {
   return {
     animation: false,
     textStyle: { color: theme.text, fontFamily: "system-ui, sans-serif", fontSize: 12 },
-    aria: { enabled: true },
     tooltip: {
       confine: true,
+      extraCssText: "max-width:min(28rem,92vw);white-space:normal;overflow-wrap:anywhere",
       backgroundColor: theme.panel,
       borderColor: theme.line,
       textStyle: { color: theme.text, fontSize: 12 },
@@ -96,27 +96,5 @@ export function is_narrow(width: number): boolean {
   return width < 600;
 }
 
-const kRowHeight = 24; // of a legend, pixels
-const kBesideText = 16 + 5 + 10; // an item's mark, and the gaps around it
-
-// The height of a legend of these names in a drawing of this width: it wraps where a row is full.
-export function legend_height(names: string[], width: number): number {
-  const pen = document.createElement("canvas").getContext("2d");
-  if (pen === null || names.length === 0) return 0;
-  pen.font = "12px system-ui, sans-serif";
-  let rows = 1;
-  let used = 0;
-  for (const name of names) {
-    const wide = pen.measureText(name).width + kBesideText;
-    if (used > 0 && used + wide > width - 16) {
-      rows += 1;
-      used = 0;
-    }
-    used += wide;
-  }
-  return rows * kRowHeight;
-}
-
-export function legend(theme: Theme) {
-  return { top: 0, left: 0, itemWidth: 16, itemHeight: 12, inactiveColor: theme.line, textStyle: { color: theme.soft } };
-}
+// The page draws the legend itself, as buttons (legend.ts); this one only knows what is chosen.
+export const kLegend = { show: false };

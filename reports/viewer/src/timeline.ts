@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each pipeline stage does when; drag or use the slider to zoom.
+// What each pipeline stage does when: compute in the upper lane of its row, communication in the
+// lower one, to the end of the step.
 
 import type { Chart } from "./charts";
-import { seconds_text, spoken } from "./format";
+import { escape, seconds_text, spoken } from "./format";
 import { paint_of } from "./paint";
-import type { Event, Report } from "./report";
-import { base_option, category_axis, value_axis, type Theme } from "./theme";
+import type { Event, Report, Timeline } from "./report";
+import { base_option, category_axis, kLegend, value_axis, type Theme } from "./theme";
 
 interface Api {
   value(index: number): number;
@@ -14,85 +15,96 @@ interface Api {
 }
 interface Params {
   dataIndex: number;
-  coordSys: { x: number; width: number };
+  coordSys: { x: number; y: number; width: number; height: number };
 }
 
 const kCrowd = 3000; // more pieces of work are drawn on a canvas
+const kCommunication = /communication|message|parameter|reduction|bucket/;
 
 export function timeline_chart(report: Report, theme: Theme): Chart | null {
   const timeline = report.timeline;
   if (timeline === null || timeline.events.length === 0) return null;
   const stages = Array.from({ length: timeline.stages }, (_, stage) => `stage ${stage}`);
-  const works = [...new Set(timeline.events.map((event) => event[3]))];
-  const row = Math.max(9, Math.min(26, 560 / timeline.stages));
+  const row = Math.max(14, Math.min(40, 640 / timeline.stages));
   return {
     crowded: timeline.events.length > kCrowd,
-    height: row * timeline.stages + 130,
+    height: row * timeline.stages + 60,
     option: {
       ...base_option(theme),
-      legend: {
-        top: 0,
-        left: 0,
-        selectedMode: false,
-        textStyle: { color: theme.soft },
-        data: works.map((work) => ({ name: spoken(work), itemStyle: { color: paint_of(work).color } })),
-      },
-      grid: { left: 8, right: 16, top: 30, bottom: 84, containLabel: true },
-      xAxis: { ...value_axis(theme, "time, s"), max: timeline.total_seconds, axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false } },
+      legend: kLegend,
+      grid: { left: 8, right: 16, top: 6, bottom: 44, containLabel: true },
+      xAxis: { ...value_axis(theme, "time, s"), max: timeline.step_seconds, axisLabel: { color: theme.soft, hideOverlap: true, showMaxLabel: false } },
       yAxis: { ...category_axis(theme, stages), inverse: true },
-      dataZoom: [
-        { type: "inside", filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true },
-        {
-          type: "slider",
-          filterMode: "weakFilter",
-          bottom: 8,
-          height: 22,
-          textStyle: { color: theme.soft },
-          labelFormatter: (value: number) => seconds_text(value),
-        },
-      ],
+      dataZoom: [{ type: "inside", filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true }],
       tooltip: {
         ...base_option(theme).tooltip,
-        formatter: (item: { data: { event: Event } }) => tooltip(item.data.event),
+        formatter: (item: { data: { event: Event } }) => tooltip(item.data.event, timeline),
       },
-      series: works.map((work) => {
-        const events = timeline.events.filter((event) => event[3] === work);
-        return {
-          name: spoken(work),
-          type: "custom",
-          clip: true,
-          itemStyle: { color: paint_of(work).color },
-          encode: { x: [1, 2], y: 0 },
-          data: events.map((event) => ({ value: [event[0], event[1], event[2]], event })),
-          renderItem: (params: Params, api: Api) => block(params, api, events[params.dataIndex], theme),
-        };
-      }),
+      series: [...timeline.works.map((work, index) => lane(timeline, work, index, theme)), ...gap(timeline, theme)],
     },
   };
 }
 
-function block(params: Params, api: Api, event: Event, theme: Theme): object | null {
+function lane(timeline: Timeline, work: string, index: number, theme: Theme): object {
+  const events = timeline.events.filter((event) => event[3] === index);
+  const { color, decal, pattern } = paint_of(work);
+  return {
+    name: spoken(work),
+    type: "custom",
+    clip: true,
+    itemStyle: { color, decal, pattern },
+    encode: { x: [1, 2], y: 0 },
+    data: events.map((event) => ({ value: [event[0], event[1], event[2]], event })),
+    renderItem: (params: Params, api: Api) => block(params, api, events[params.dataIndex], work, theme),
+  };
+}
+
+// What is left out of the middle is said, not drawn as waiting.
+function gap(timeline: Timeline, theme: Theme): object[] {
+  const [from, to] = timeline.left_out_seconds;
+  if (to <= from) return [];
+  const renderItem = (params: Params, api: Api) => {
+    const { x, y, width, height } = params.coordSys;
+    const left = Math.max(x, api.coord([from, 0])[0]);
+    const right = Math.min(x + width, api.coord([to, 0])[0]);
+    if (right <= left) return null;
+    return {
+      type: "rect",
+      shape: { x: left, y, width: right - left, height },
+      style: { fill: theme.panel, stroke: theme.line, lineDash: [4, 4] },
+      textContent: { style: { text: `not drawn: ${seconds_text(from)} to ${seconds_text(to)}`, fill: theme.text, width: right - left, overflow: "break" } },
+      textConfig: { position: "inside" },
+    };
+  };
+  return [{ type: "custom", silent: true, tooltip: { show: false }, data: [[from, 0]], encode: { x: 0, y: 1 }, renderItem }];
+}
+
+function block(params: Params, api: Api, event: Event, work: string, theme: Theme): object | null {
   const [begin, y] = api.coord([api.value(1), api.value(0)]);
   const end = api.coord([api.value(2), api.value(0)])[0];
-  const height = api.size([0, 1])[1] * 0.86;
+  const band = api.size([0, 1])[1];
+  const below = kCommunication.test(work);
+  const height = band * (below ? 0.34 : 0.52);
+  const top = y + band * (below ? 0.1 : -0.46);
   const left = Math.max(begin, params.coordSys.x);
   const right = Math.min(end, params.coordSys.x + params.coordSys.width);
   if (right <= left) return null;
-  const label = `${event[4]}`;
-  const fits = right - left > 7 * label.length + 4 && height >= 11;
+  const label = event[4] < 0 ? "" : `${event[4]}`;
+  const fits = label !== "" && right - left > 7 * label.length + 4 && height >= 11;
   return {
     type: "rect",
-    shape: { x: left, y: y - height / 2, width: Math.max(0.5, right - left), height },
-    style: { fill: paint_of(event[3]).color, stroke: theme.page, lineWidth: right - left > 6 ? 0.7 : 0 },
+    shape: { x: left, y: top, width: Math.max(0.5, right - left), height },
+    style: { fill: paint_of(work).color, stroke: theme.page, lineWidth: right - left > 6 ? 0.7 : 0 },
     textContent: fits ? { style: { text: label, fill: "#fff", fontSize: Math.min(11, height - 1) } } : undefined,
     textConfig: { position: "inside" },
   };
 }
 
-function tooltip(event: Event): string {
+function tooltip(event: Event, timeline: Timeline): string {
   const [stage, begin, end, work, micro_batch, chunk] = event;
+  const of = micro_batch < 0 ? "" : ` of micro-batch ${micro_batch}, chunk ${chunk}`;
   return (
-    `stage ${stage}: ${spoken(work)} of micro-batch ${micro_batch}, chunk ${chunk}<br>` +
+    `stage ${stage}: ${escape(spoken(timeline.works[work]))}${of}<br>` +
     `${seconds_text(begin)} to ${seconds_text(end)} (${seconds_text(end - begin)})`
   );
 }

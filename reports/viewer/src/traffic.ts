@@ -5,7 +5,7 @@ import type { Chart } from "./charts";
 import { escape, spoken, traffic_text } from "./format";
 import { paint_of } from "./paint";
 import type { Report } from "./report";
-import { base_option, category_axis, legend, value_axis, type Theme } from "./theme";
+import { base_option, category_axis, kLegend, value_axis, type Theme } from "./theme";
 
 export function traffic_chart(report: Report, theme: Theme): Chart | null {
   const groups = report.volume?.groups ?? [];
@@ -16,7 +16,7 @@ export function traffic_chart(report: Report, theme: Theme): Chart | null {
     height: 34 * groups.length + 92,
     option: {
       ...base_option(theme),
-      legend: legend(theme),
+      legend: kLegend,
       grid: { left: 8, right: 80, top: 30, bottom: 44, containLabel: true },
       tooltip: {
         ...base_option(theme).tooltip,

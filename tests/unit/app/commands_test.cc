@@ -156,7 +156,7 @@ TEST(Commands, ReportComparesTwoRecords) {
                                             folder.path("r128.report.json"), "--out",
                                             folder.path("both.html"), "--format", "markdown"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("| /job/global_batch_size | 64 | 128 |"));
+  EXPECT_THAT(result.out, HasSubstr("| job: global batch size | 64 | 128 |"));
   const ProgramResult refused =
       run_program({"report", "--compare", folder.path("p.json"), folder.path("r128.report.json"),
                    "--out", folder.path("x.html")});

@@ -44,7 +44,10 @@ TEST(Sensitivity, TurnsTheWinnerBothWaysAndSortsBySwing) {
   const Seconds today = plan.ranked.front().step_time;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Sensitivity& s = all[i];
-    EXPECT_NEAR(s.low.value, 0.8 * s.value, 1e-9 * s.value);
+    // One standard deviation of the logarithm down; as much up, or to the physical limit.
+    EXPECT_NEAR(s.low.factor, std::exp(-s.relative_spread), 1e-12);
+    EXPECT_LE(s.high.factor, std::exp(s.relative_spread));
+    EXPECT_EQ(s.capped, s.high.factor < std::exp(s.relative_spread));
     EXPECT_LE(std::min(s.low.step_time, s.high.step_time), today) << text_of(s.parameter).name;
     EXPECT_GE(std::max(s.low.step_time, s.high.step_time), today) << text_of(s.parameter).name;
     EXPECT_LE(s.low.best_step_time, s.low.step_time);
@@ -52,6 +55,21 @@ TEST(Sensitivity, TurnsTheWinnerBothWaysAndSortsBySwing) {
       EXPECT_LE(s.swing(), all[i - 1].swing());
     }
   }
+}
+
+// A GEMM at 0.97 of the peak with a spread of 20 %: exp(0.2) = 1.221 would be 1.18 of the peak.
+TEST(Sensitivity, TurnsNoInputBeyondPhysics) {
+  Plan plan = small_plan();
+  plan.cluster.device.gemm.front().sustained_fraction = 0.97;
+  plan.cluster.device.gemm.front().relative_spread = 0.2;
+  const auto all = sensitivity(plan, {plan.ranked.front().layout}, 0.0);
+  const auto gemm = std::find_if(all.begin(), all.end(), [](const Sensitivity& s) {
+    return s.parameter == WhatIfParameter::gemm_efficiency;
+  });
+  ASSERT_NE(gemm, all.end());
+  EXPECT_TRUE(gemm->capped);
+  EXPECT_NEAR(gemm->high.value, 1.0, 1e-12);
+  EXPECT_NEAR(gemm->low.value, 0.97 * 0.8187308, 1e-6);
 }
 
 TEST(Confidence, ProbabilitiesFollowTheDifferences) {
@@ -173,6 +191,20 @@ TEST(WhatIf, IsTheSearchUnderTheChangedInput) {
   EXPECT_EQ(answer.winner->step_time, other.ranked.front().step_time);
   EXPECT_GE(answer.base_winner->step_time, answer.winner->step_time);
   EXPECT_THAT(answer.sentence, HasSubstr("6.25 instead of 25 GB/s"));
+}
+
+// 1e9 tokens are ceil(1e9 / tokens a step) steps; a price twice as high doubles the cost alone.
+TEST(WhatIf, OnThePriceSaysTheCost) {
+  Cluster cluster = small_cluster(8, 8);
+  cluster.price_per_gpu_hour = 2.0;
+  Job job = small_job();
+  job.train_tokens = 1e9;
+  const Plan plan = search(small_model(), cluster, job, search_options());
+  const WhatIf answer = what_if(plan, search_options(), "price_per_gpu_hour=2x");
+  ASSERT_TRUE(answer.needs && answer.needs->cost && answer.needs_today);
+  EXPECT_EQ(answer.step_time_change, 0.0);
+  EXPECT_NEAR(*answer.needs->cost, 2.0 * *answer.needs_today->cost, 1e-9 * *answer.needs->cost);
+  EXPECT_THAT(answer.sentence, HasSubstr("the training costs"));
 }
 
 TEST(Scaling, EachPointIsTheSearchOfItsCount) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
@@ -38,6 +40,22 @@ TEST(Scaling, AroundAPlanWithoutLayoutsHasNoPoints) {
   Plan plan = search(small_model(), small_cluster(2, 80), small_job(), {});
   plan.ranked.clear();
   EXPECT_TRUE(scaling_around(plan, {}).points.empty());
+}
+
+// What is said to fit is what a search finds, and no smaller doubling has a layout.
+TEST(Scaling, UntilItFitsEndsAtTheFirstCountThatDoes) {
+  const Plan roomy = search(small_model(), small_cluster(1, 80), small_job(), {});
+  double least = 80.0;  // GiB: the Pareto set ends with the smallest
+  for (const Estimate& e : roomy.ranked) least = std::min(least, in_gibibytes(e.peak_memory()));
+  const Plan plan = search(small_model(), small_cluster(1, 0.9 * least), small_job(), {});
+  ASSERT_TRUE(plan.ranked.empty());
+  const Scaling found = scaling_until_it_fits(plan, {});
+  ASSERT_FALSE(found.points.empty());
+  for (const ScalePoint& point : found.points) {
+    const Plan there = search(plan.model, scaled_to(plan.cluster, point.gpus), plan.job, {});
+    EXPECT_EQ(point.layout.has_value(), !there.ranked.empty()) << point.gpus;
+    EXPECT_EQ(point.layout.has_value(), &point == &found.points.back()) << point.gpus;
+  }
 }
 
 }  // namespace

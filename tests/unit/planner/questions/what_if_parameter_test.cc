@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "sim/base/error.h"
 #include "sim/step/estimate.h"
 #include "tests/unit/planner/planner_fixture.h"
@@ -56,6 +58,16 @@ TEST(WhatIfParameter, MoreOfWhatIsFastIsNeverSlower) {
       before = after;
     }
   }
+}
+
+// 0.5 of the peak may double; a link that reaches 0.8 of its bandwidth may gain a quarter.
+TEST(WhatIfParameter, NothingGrowsBeyondItsPeak) {
+  Scenario scenario = base();
+  scenario.cluster.device.gemm.front().sustained_fraction = 0.5;
+  scenario.cluster.inter_node.bandwidth_fraction = 0.8;
+  EXPECT_DOUBLE_EQ(largest_factor(WhatIfParameter::gemm_efficiency, scenario), 2.0);
+  EXPECT_DOUBLE_EQ(largest_factor(WhatIfParameter::inter_node_bandwidth, scenario), 1.25);
+  EXPECT_TRUE(std::isinf(largest_factor(WhatIfParameter::inter_node_latency, scenario)));
 }
 
 // A message of 10 us is all latency; one of 110 us has 100 us of bytes.
