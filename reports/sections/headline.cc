@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "planner/search/capacity.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/spread.h"
 #include "sim/hardware/device.h"
 #include "sim/layout/short_name.h"
+#include "sim/step/step_interval.h"
 
 namespace meshwright::reports {
 namespace {
@@ -25,9 +28,12 @@ std::optional<planner::Capacity> training(const planner::Plan& plan, const Estim
   return planner::capacity(plan.job, plan.cluster, best.step_time);
 }
 
-// Layouts that the prediction cannot tell from the best one.
+// Layouts that the prediction cannot tell from the best one: what all layouts have in common does
+// not count, what each of the two misses for itself does.
 int contenders(const planner::Plan& plan) {
-  const Seconds limit = plan.ranked.front().step_time_high;
+  const double own = step_spread(plan.cluster, plan.model.moe.has_value()).between_layouts;
+  const Seconds limit =
+      plan.ranked.front().step_time * std::exp(kIntervalDeviations * std::sqrt(2.0) * own);
   return static_cast<int>(std::count_if(plan.ranked.begin() + 1, plan.ranked.end(),
                                         [&](const Estimate& e) { return e.step_time < limit; }));
 }
@@ -109,8 +115,8 @@ std::string confidence(const planner::Plan& plan, const planner::Validation* val
   const int close = contenders(plan);
   if (close > 0) {
     text += fmt::format(
-        " {} of the {} next layouts {} within the winner's interval, so a trial must decide "
-        "between them.",
+        " {} of the {} next layouts {} too close to the winner for the model to tell them "
+        "apart, so a trial must decide between them.",
         close, plan.ranked.size() - 1, close == 1 ? "is" : "are");
   }
   return text;
@@ -178,6 +184,8 @@ Json summary(const planner::Plan& plan) {
             {"step_time_seconds", best.step_time.value()},
             {"step_time_low_seconds", best.step_time_low.value()},
             {"step_time_high_seconds", best.step_time_high.value()},
+            {"interval_regime", name_of(best.interval_regime)},
+            {"interval_narrowed_by", best.narrowed_by},
             {"tokens_per_second_per_gpu", best.tokens_per_second_per_gpu},
             {"model_flops_utilization", best.model_flops_utilization},
             {"peak_memory_bytes", best.peak_memory().value()},
