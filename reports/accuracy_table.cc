@@ -19,7 +19,9 @@ Table accuracy_table(const std::vector<AccuracyResult>& results) {
                    {"kendall_tau", "tau", "", 3},
                    {"regret_percent", "regret", "%", 3},
                    {"memory_error_percent", "memory error", "%", 3},
+                   {"interval_regime", "regime", "", 4},
                    {"inside_interval_percent", "inside interval", "%", 3},
+                   {"interval_width_percent", "width", "%", 3},
                    {"limit_percent", "mean error allowed", "%", 3}};
   const auto cell = [](const std::optional<double>& value) {
     return value ? Cell(*value) : Cell();
@@ -31,7 +33,9 @@ Table accuracy_table(const std::vector<AccuracyResult>& results) {
          static_cast<double>(score.runs), score.mean_ape_percent, score.median_ape_percent,
          score.max_ape_percent, score.bias_percent, cell(score.kendall_tau),
          cell(score.top1_regret_percent_mean), cell(score.memory_median_ape_percent),
-         cell(score.interval_coverage_percent), cell(result.row.limits.mean_error)});
+         score.interval_regime ? Cell(std::string(name_of(*score.interval_regime))) : Cell(),
+         cell(score.interval_coverage_percent), cell(score.interval_width_percent),
+         cell(result.row.limits.mean_error)});
   }
   return table;
 }

@@ -43,6 +43,7 @@ Json run_json(const MeasuredRun& run, const PredictedRun& predicted) {
     found["step_seconds"] = estimate.step_time.value();
     found["step_seconds_low"] = estimate.step_time_low.value();
     found["step_seconds_high"] = estimate.step_time_high.value();
+    found["interval_regime"] = name_of(estimate.interval_regime);
     found["peak_memory_bytes"] = estimate.peak_memory().value();
     found["peak_allocated_bytes"] = estimate.peak_allocated().value();
     Json terms;
@@ -73,6 +74,8 @@ std::vector<Cell> score_row(const std::string& name, const Score& score) {
             {},
             cell(score.memory_median_ape_percent),
             cell(score.oom_accuracy_percent),
+            {},
+            {},
             {}};
   }
   return {name,
@@ -86,7 +89,9 @@ std::vector<Cell> score_row(const std::string& name, const Score& score) {
           cell(score.top3_regret_percent_mean),
           cell(score.memory_median_ape_percent),
           cell(score.oom_accuracy_percent),
-          cell(score.interval_coverage_percent)};
+          cell(score.interval_coverage_percent),
+          cell(score.interval_width_percent),
+          std::string(name_of(*score.interval_regime))};
 }
 
 // The three largest terms, "forward_compute 41 %, ...".
@@ -125,6 +130,9 @@ Json score_to_json(const Score& score) {
            {"oom_predicted_fit", c.oom_fits},       {"oom_predicted_oom", c.oom_oom},
            {"failed_predicted_fit", c.failed_fits}, {"failed_predicted_oom", c.failed_oom}};
   json["interval_coverage_percent"] = optional_json(score.interval_coverage_percent);
+  json["interval_width_percent"] = optional_json(score.interval_width_percent);
+  json["interval_regime"] =
+      score.interval_regime ? Json(name_of(*score.interval_regime)) : Json(nullptr);
   return json;
 }
 
@@ -162,7 +170,9 @@ Table scores_table(const Backtest& backtest) {
                    {"top3_regret_percent_mean", "top-3 regret", "%", 3},
                    {"memory_median_ape_percent", "memory error", "%", 3},
                    {"oom_accuracy_percent", "fit called right", "%", 4},
-                   {"interval_coverage_percent", "inside interval", "%", 3}};
+                   {"interval_coverage_percent", "inside interval", "%", 3},
+                   {"interval_width_percent", "width", "%", 3},
+                   {"interval_regime", "regime", "", 4}};
   for (const planner::GroupScore& group : backtest.groups) {
     table.rows.push_back(score_row(group.group, group.score));
   }

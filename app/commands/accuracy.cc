@@ -11,13 +11,19 @@
 #include "app/command.h"
 #include "app/commands/commands.h"
 #include "app/commands/output.h"
+#include "app/config_names.h"
 #include "app/files.h"
 #include "app/measurements.h"
+#include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
 #include "planner/accuracy/accuracy_list.h"
+#include "planner/accuracy/learning_curve.h"
+#include "planner/accuracy/regime_tables.h"
 #include "reports/accuracy_table.h"
+#include "reports/regime_report.h"
 #include "sim/base/error.h"
+#include "sim/json/records.h"
 
 namespace meshwright::app {
 namespace {
@@ -28,6 +34,9 @@ struct Options {
   std::string list = "published";
   std::string data;
   bool gate = false;
+  std::string leave_out;
+  bool learning = false;
+  std::string spreads_out;
   OutputOptions output;
 };
 
@@ -88,8 +97,82 @@ reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::strin
   }
 }
 
-int run(const Options& options) {
+// The sets of the list that are at hand, under the software that ran them.
+std::vector<planner::ListedSet> listed_sets(const std::string& list, const Options& options) {
+  std::vector<planner::ListedSet> sets;
+  for (const planner::AccuracyRow& row :
+       planner::accuracy_rows_from_json(read_json_file(list), list)) {
+    const std::string file = file_of(row, options);
+    if (file.empty()) continue;
+    planner::MeasuredWhere where;
+    if (!row.cluster.empty()) where.cluster = load_cluster(row.cluster);
+    if (!row.framework.empty()) where.framework = load_framework(row.framework);
+    sets.push_back({row.name, fs::path(row.set).stem().string(),
+                    planner::runs_of(row, load_measurements(file, where))});
+  }
+  return sets;
+}
+
+std::vector<Device> shipped_devices() {
+  std::vector<Device> devices;
+  for (const std::string& name : config_names("hardware")) {
+    const std::string file = require_config(name, "hardware");
+    devices.push_back(device_from_json(read_json_file(file), file));
+  }
+  return devices;
+}
+
+// What the intervals rest on; the spreads of it as a file.
+int print_regimes(const Options& options, const std::string& list, const std::string& command) {
+  const std::vector<planner::ListedSet> sets = listed_sets(list, options);
+  const planner::RegimeTables found = planner::regime_tables(sets, shipped_devices());
+  std::vector<reports::Table> tables;
+  for (const auto& what : planner::kLeftOutNames) {
+    if (options.leave_out != what.name && options.leave_out != "all") continue;
+    tables.push_back(reports::left_out_table(what.value, found));
+  }
+  tables.push_back(reports::regimes_table(found));
+  if (options.leave_out == "all") {
+    tables.push_back(reports::reliability_table(
+        "Software known, cluster not", planner::choices_of(planner::LeftOut::cluster, sets)));
+    tables.push_back(reports::reliability_table(
+        "Software not known", planner::choices_of(planner::LeftOut::framework, sets)));
+  }
+  if (!options.spreads_out.empty()) {
+    const std::string source = fmt::format(
+        "{}: {} rows of the list, each spread of sets that were predicted without what had been "
+        "learnt from them (docs/validation); sim/step/step_interval.h says what the numbers mean, "
+        "planner/accuracy/regime_fit.h how they are made",
+        command, sets.size());
+    write_file_atomically(options.spreads_out,
+                          reports::spreads_to_json(found, source).dump(2) + "\n");
+  }
+  write_output(options.output, tables, reports::regime_tables_to_json(found).dump(2) + "\n");
+  return kDone;
+}
+
+// Of every machine of every set with ten runs and more.
+int print_learning(const Options& options, const std::string& list) {
+  constexpr std::size_t kFewestRuns = 10;
+  const std::vector<planner::ListedSet> sets = listed_sets(list, options);
+  const planner::ClustersOfSets clusters = planner::clusters_of(sets);
+  std::vector<planner::LearningCurve> curves;
+  for (const planner::ListedSet& set : sets) {
+    for (const planner::ListedSet& piece : planner::pieces_of(set, true)) {
+      if (planner::set_errors(piece.set).errors.size() < kFewestRuns) continue;
+      curves.push_back(planner::learning_curve(planner::without_clusters(piece.set, clusters),
+                                               {0, 1, 2, 3, 5, 10}));
+    }
+  }
+  const reports::Table table = reports::learning_table(curves);
+  write_output(options.output, {table}, reports::learning_to_json(curves).dump(2) + "\n");
+  return kDone;
+}
+
+int run(const Options& options, const std::string& command) {
   const std::string list = require_config(options.list, "accuracy");
+  if (!options.leave_out.empty()) return print_regimes(options, list, command);
+  if (options.learning) return print_learning(options, list);
   std::vector<reports::AccuracyResult> results;
   int past = 0;
   int absent = 0;
@@ -133,8 +216,19 @@ void add_accuracy(Commands& commands) {
                                "Folder of sets that do not lie beside the list");
   command.options().add_flag("--gate", options->gate,
                              "Exit 1 when a row is past the limits that the list sets");
+  command.options()
+      .add_option("--leave-out", options->leave_out,
+                  "Print what the intervals rest on: each set as if its framework, cluster or "
+                  "device were unknown, or its groups by a fit on the others; all")
+      ->check(CLI::IsMember({"framework", "cluster", "device", "groups", "all"}).description(""));
+  command.writes("--spreads-out", options->spreads_out,
+                 "File for the spreads of every regime, as configs/spreads has them");
+  command.options().add_flag("--learning", options->learning,
+                             "Print what a few known runs of a machine teach about its others");
+  command.only_with("--spreads-out", "--leave-out");
+  command.never_with("--learning", {"--leave-out", "--gate"});
   add_output_options(command, options->output);
-  command.runs([options](const Call&) { return run(*options); });
+  command.runs([options](const Call& call) { return run(*options, call.text()); });
 }
 
 }  // namespace meshwright::app

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -17,11 +18,13 @@
 #include "app/measurements.h"
 #include "app/program.h"
 #include "app/terminal.h"
+#include "planner/accuracy/learning.h"
 #include "planner/accuracy/picks.h"
 #include "planner/accuracy/refit.h"
 #include "reports/backtest_json.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
@@ -35,6 +38,7 @@ struct Options {
   std::string fit_out;
   int folds = 0;
   std::string group_by;
+  int learn = 0;
   bool picks = false;
   OutputOptions output;
 };
@@ -53,7 +57,8 @@ Framework learn(const Options& options) {
   const planner::Refit found = planner::refit(training, fit_terms_named(options.fit));
   print_refit(found, training.name);
   if (!options.fit_out.empty()) {
-    write_refitted(training.runs.front().cluster, found, training.name, options.fit_out);
+    write_refitted(training.runs.front().cluster, found, found.framework.relative_spread,
+                   training.name, options.fit_out);
   }
   return found.framework;
 }
@@ -64,6 +69,33 @@ void regroup(planner::MeasuredSet& set, const std::string& group_by) {
     if (group_by == "model") run.group = run.model.name;
     if (group_by == "release") run.group = run.id.substr(0, run.id.find(' '));
   }
+}
+
+// The set's other runs, as known after the `count` that tell most of them.
+planner::MeasuredSet rest_after(planner::MeasuredSet set, int count) {
+  const bool one_software = std::all_of(set.runs.begin(), set.runs.end(), [&](const auto& run) {
+    return run.cluster.framework.name == set.runs.front().cluster.framework.name;
+  });
+  if (set.runs.empty() || !one_software) {
+    throw InputError("--learn", "", "needs runs of one training software", "give --framework");
+  }
+  const std::vector<planner::FitTerm> terms = planner::all_fit_terms();
+  planner::MeasuredSet known{set.name, set.source, set.assumed, {}};
+  std::vector<std::size_t> picked = planner::runs_to_make(set, terms, count);
+  for (const std::size_t i : picked) {
+    known.runs.push_back(set.runs[i]);
+    say("known: {} ({})\n", set.runs[i].id, short_name(set.runs[i].layout));
+  }
+  const planner::Learning learning = planner::learn(known, terms, set);
+  print_refit(learning.refit, set.name);
+  for (planner::MeasuredRun& run : set.runs) {
+    run.cluster = planner::with_learnt(run.cluster, learning);
+  }
+  std::sort(picked.rbegin(), picked.rend());
+  for (const std::size_t i : picked) {
+    set.runs.erase(set.runs.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return set;
 }
 
 int print_picks(const Options& options, const planner::MeasuredSet& set) {
@@ -82,8 +114,12 @@ int run(const Options& options) {
     say("every group is judged by a fit on the groups of {} other parts\n", options.folds - 1);
   } else if (!options.fit.empty()) {
     const Framework framework = learn(options);
-    for (planner::MeasuredRun& run : set.runs) run.cluster.framework = framework;
+    for (planner::MeasuredRun& run : set.runs) {
+      run.cluster.framework = framework;
+      run.cluster.framework_assumed = false;
+    }
   }
+  if (options.learn > 0) set = rest_after(std::move(set), options.learn);
   if (options.picks) return print_picks(options, set);
   const planner::Backtest result = planner::backtest(set);
   int illegal = 0;
@@ -128,11 +164,15 @@ void add_backtest(Commands& commands) {
       .add_option("--group-by", options->group_by,
                   "model or release (the id's first word) instead of the set's own groups")
       ->check(CLI::IsMember({"model", "release"}));
+      .add_option("--learn", options->learn,
+                  "Learn from so many runs, those that tell most, and predict the others")
+      ->check(CLI::Range(1, 1'000).description(""));
   command.options().add_flag("--picks", options->picks,
                              "Each run beside what the default search would pick in its place");
   command.only_with("--fit-on", "--fit");
   command.only_with("--fit-out", "--fit");
   command.only_with("--folds", "--fit");
+  command.never_with("--learn", {"--fit", "--folds", "--picks"});
   command.never_with("--folds", {"--fit-on", "--fit-out"});
   add_output_options(command, options->output);
   command.runs([options](const Call&) { return run(*options); });

@@ -16,6 +16,7 @@
 #include "app/program.h"
 #include "app/terminal.h"
 #include "planner/search/rejection.h"
+#include "reports/interval_text.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "sim/json/records.h"
@@ -125,6 +126,7 @@ int run(const Options& options, const Call& call) {
                                            reports::memory_table(found, inputs.cluster.device)};
   if (options.output.format == Format::table) {
     write_file_atomically(options.output.out, question_text(inputs) + in_a_line(found, inputs) +
+                                                  wrapped(reports::interval_text(found) + "\n") +
                                                   text_of(verdict) + "\n" +
                                                   tables_text(tables, Format::table));
   } else {

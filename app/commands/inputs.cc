@@ -146,6 +146,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
   if (inputs.has_cluster) inputs.cluster = load_cluster(options.cluster, &not_measured, origin);
   if (!options.framework.empty()) {
     inputs.cluster.framework = load_framework(options.framework, origin);
+    inputs.cluster.framework_assumed = false;
   }
   const nlohmann::json job = options.job.empty() ? nlohmann::json() : read_job(options.job, origin);
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);

@@ -13,6 +13,7 @@
 #include "app/commands/capacity_text.h"
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
+#include "app/commands/learnt_cluster.h"
 #include "app/commands/output.h"
 #include "app/commands/question.h"
 #include "app/commands/space_options.h"
@@ -27,6 +28,7 @@
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
 #include "reports/capacity_json.h"
+#include "reports/interval_text.h"
 #include "reports/plan_json.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -42,6 +44,7 @@ struct Options {
   SpaceOptions space;
   AnswerTexts answers;
   MoneyOptions money;  // its price is the answers'
+  std::string learn;
   int top = 10;
 };
 
@@ -151,6 +154,9 @@ Question question_of(const Options& options, const Call& call) {
   planner::check_objective(q.asked.objective, q.inputs.cluster);
   planner::check_limits(q.asked.limits, {q.inputs.model, q.inputs.cluster, q.inputs.job});
   q.search = search_options(options, q.asked, q.inputs.cluster.device);
+  if (!options.learn.empty()) {
+    q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);
+  }
   q.scaling = compare_counts(options, q.inputs, q.search, q.asked);
   check_links(q.inputs.cluster);
   MoneyOptions money = options.money;
@@ -200,6 +206,9 @@ void print_document(const Options& options, const Question& question, const Answ
     const std::string heading = fmt::format("fastest layouts of {} GPUs",
                                             reports::count_text(answer.plan.cluster.num_gpus()));
     print_paragraph({heading, table_text(reports::fastest_table(answer.plan, options.top))});
+  }
+  if (!answer.plan.ranked.empty()) {
+    print_text(wrapped(reports::interval_text(answer.plan.ranked.front()) + "\n"));
   }
   print_text(wrapped(left_out_text(answer.left_out)));
   if (answer.capacity) print_capacity(*answer.capacity);
@@ -264,6 +273,9 @@ void add_plan(Commands& commands) {
       .add_option("--top", options->top, "Fastest layouts to show and keep")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
+  command.reads("--learn", options->learn,
+                "Runs of this machine that the plan is to learn from: what meshwright trial wrote, "
+                "or a set of measured runs");
   add_answer_options(command.options(), options->answers);
   add_money_options(command, options->money);
   add_space_options(command.options(), options->space);

@@ -60,13 +60,18 @@ void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
   }
 }
 
-void write_refitted(Cluster cluster, const planner::Refit& refit, const std::string& learnt_from,
-                    const std::string& path) {
+void write_refitted(Cluster cluster, const planner::Refit& refit, double spread,
+                    const std::string& learnt_from, const std::string& path) {
   std::vector<std::string_view> names;
   for (const planner::FittedTerm& term : refit.terms) names.push_back(name_of(term.term));
+  if (!cluster.fit_holds()) cluster.fit = {};
   cluster.framework = refit.framework;
   cluster.framework.name = "fitted";
-  if (!cluster.fit.framework.empty()) cluster.fit.framework = cluster.framework.name;
+  cluster.framework_assumed = false;
+  cluster.fit.framework = cluster.framework.name;
+  cluster.fit.source = fmt::format("{} runs of {}", refit.runs, learnt_from);
+  cluster.fit.relative_spread = spread;
+  cluster.fit.learnt_runs = refit.runs;
   cluster.framework.source =
       fmt::format("{} runs of {}: {}", refit.runs, learnt_from, fmt::join(names, ", "));
   write_file_atomically(path, to_json(cluster).dump(2) + "\n");

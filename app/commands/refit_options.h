@@ -16,8 +16,9 @@ std::vector<planner::FitTerm> fit_terms_named(const std::vector<std::string>& na
 
 // On stderr: each term before and after, its standard error and how much of it the data settled.
 void print_refit(const planner::Refit& refit, const std::string& learnt_from);
-// `cluster` with the learnt framework, in a file that did not exist before.
-void write_refitted(Cluster cluster, const planner::Refit& refit, const std::string& learnt_from,
-                    const std::string& path);
+// `cluster` with the learnt framework, in a file that did not exist before. `spread`: how far a
+// step may be off then, one standard deviation.
+void write_refitted(Cluster cluster, const planner::Refit& refit, double spread,
+                    const std::string& learnt_from, const std::string& path);
 
 }  // namespace meshwright::app

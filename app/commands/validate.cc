@@ -17,6 +17,7 @@
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
+#include "planner/accuracy/learning.h"
 #include "planner/accuracy/validation.h"
 #include "reports/plan_json.h"
 #include "reports/tables.h"
@@ -157,10 +158,10 @@ int verdict(const Options& options, const planner::Validation& validation) {
 void learn(const Options& options, const Model& model, const Cluster& cluster, const Job& job,
            const std::vector<Observation>& observations, const std::string& caution) {
   const planner::MeasuredSet observed = planner::observed_runs(model, cluster, job, observations);
-  const planner::Refit found = planner::refit(observed, fit_terms_named(options.fit));
-  print_refit(found, options.trials);
+  const planner::Learning found = planner::learn(observed, fit_terms_named(options.fit), observed);
+  print_refit(found.refit, options.trials);
   const std::string from = caution.empty() ? options.trials : options.trials + " (" + caution + ")";
-  write_refitted(cluster, found, from, options.refit_out);
+  write_refitted(cluster, found.refit, found.relative_spread, from, options.refit_out);
   say("next: meshwright plan --cluster {} ...\n", options.refit_out);
 }
 

@@ -6,22 +6,13 @@
 #include <map>
 #include <numeric>
 
+#include "planner/accuracy/statistics.h"
 #include "planner/accuracy/validation.h"
 
 namespace meshwright::planner {
 namespace {
 
 double percent(double ratio) { return 100.0 * ratio; }
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
 
 PredictedRun predict(const MeasuredRun& run, std::size_t index) {
   PredictedRun predicted;
@@ -99,7 +90,7 @@ Score score_of(const MeasuredSet& set, const std::vector<const PredictedRun*>& r
   std::vector<double> signed_errors;
   std::vector<double> memory_errors;
   std::map<std::string, Series> groups;
-  double inside = 0;
+  double inside = 0, width = 0;
   for (const PredictedRun* predicted : runs) {
     const MeasuredRun& run = set.runs[predicted->run];
     count(score.oom_confusion, run.status, !predicted->violation);
@@ -109,6 +100,10 @@ Score score_of(const MeasuredSet& set, const std::vector<const PredictedRun*>& r
     errors.push_back(percent(std::abs(*predicted->step_time_error)));
     signed_errors.push_back(percent(*predicted->step_time_error));
     inside += predicted->inside_interval ? 1 : 0;
+    const Estimate& found = *predicted->estimate;
+    width += (found.step_time_high - found.step_time_low) / found.step_time;
+    score.interval_regime =
+        std::max(found.interval_regime, score.interval_regime.value_or(found.interval_regime));
     groups[run.group].predicted.push_back(predicted->estimate->step_time.value());
     groups[run.group].measured.push_back(run.step_time->value());
   }
@@ -124,6 +119,7 @@ Score score_of(const MeasuredSet& set, const std::vector<const PredictedRun*>& r
   score.max_ape_percent = *std::max_element(errors.begin(), errors.end());
   score.bias_percent = mean(signed_errors);
   score.interval_coverage_percent = percent(inside / static_cast<double>(errors.size()));
+  score.interval_width_percent = percent(width / static_cast<double>(errors.size()));
   Ranking ranking;
   for (const auto& [name, series] : groups) add_group(ranking, series.predicted, series.measured);
   if (ranking.tau.empty()) return score;

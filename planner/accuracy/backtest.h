@@ -43,6 +43,8 @@ struct Score {
   std::optional<double> oom_accuracy_percent;
   OomConfusion oom_confusion;
   std::optional<double> interval_coverage_percent;
+  std::optional<double> interval_width_percent;   // mean of (high - low) / predicted
+  std::optional<IntervalRegime> interval_regime;  // of several the one that is known least
 };
 
 struct GroupScore {

@@ -95,6 +95,7 @@ class RunReader {
 
   // The run's own framework, or its cluster's.
   void read_framework(ObjectReader& run, Cluster& cluster) const {
+    if (run.has("framework") || where_.framework) cluster.framework_assumed = false;
     if (run.has("framework")) {
       const std::string name = run.required_string("framework");
       if (!where_.framework) {

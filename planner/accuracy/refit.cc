@@ -26,7 +26,6 @@ constexpr std::array kTerms{FitTermName{FitTerm::gemm_time_factor, "gemm_time_fa
                             FitTermName{FitTerm::experts_kernel_time_factor,
                                         "experts_kernel_time_factor"}};
 
-constexpr double kResidualScale = 0.05;  // a prediction 5 % off counts as one standard deviation
 constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
 constexpr double kDerivativeStep = 0.02;
 constexpr int kIterations = 40;
@@ -38,16 +37,17 @@ struct Prior {
   double deviation = 0.3;
 };
 
-Prior prior_of(FitTerm term) {
+Prior prior_of(FitTerm term, const RefitPrior& prior = {}) {
+  const double wider = prior.factor_deviation / RefitPrior{}.factor_deviation;
   switch (term) {
     case FitTerm::host_launch:
-      return {30e-6, 1.0};
+      return {30e-6, 1.0 * wider};
     case FitTerm::micro_batch_overhead:
-      return {5e-4, 1.5};
+      return {5e-4, 1.5 * wider};
     case FitTerm::step_overhead:
-      return {5e-3, 1.5};
+      return {5e-3, 1.5 * wider};
     default:
-      return {1.0, 0.3};
+      return {1.0, prior.factor_deviation};
   }
 }
 
@@ -71,7 +71,7 @@ double get(const Framework& f, FitTerm term) {
   return 0;
 }
 
-void set(Framework& f, FitTerm term, double value) {
+void put(Framework& f, FitTerm term, double value) {
   switch (term) {
     case FitTerm::gemm_time_factor:
       f.gemm_time_factor = value;
@@ -97,24 +97,39 @@ void set(Framework& f, FitTerm term, double value) {
   }
 }
 
+std::vector<std::size_t> usable_runs(const MeasuredSet& set) {
+  std::vector<std::size_t> usable;
+  for (std::size_t i = 0; i < set.runs.size(); ++i) {
+    const MeasuredRun& run = set.runs[i];
+    if (!run.step_time || run.status != RunStatus::ok) continue;
+    if (!check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) usable.push_back(i);
+  }
+  return usable;
+}
+
+// A term that the framework's file leaves out starts at its prior's.
+double start_of(const Framework& framework, FitTerm term) {
+  const double before = get(framework, term);
+  return before > 0 ? before : prior_of(term).start;
+}
+
+double log_step(MeasuredRun run, const Framework& framework) {
+  run.cluster.framework = framework;
+  CostTable table(run.model, run.cluster, run.job);
+  return std::log(evaluate(table, run.layout, MemoryLimit::reported).step_time.value());
+}
+
 class Problem {
  public:
   Problem(const MeasuredSet& set, const std::vector<FitTerm>& terms) : terms_(terms) {
-    for (const MeasuredRun& run : set.runs) {
-      if (!run.step_time || run.status != RunStatus::ok) continue;
-      if (check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) continue;
-      runs_.push_back(run);
-    }
+    for (const std::size_t i : usable_runs(set)) runs_.push_back(set.runs[i]);
     if (runs_.empty()) {
       throw InputError(set.name, "",
                        "holds no run with a step time and a legal layout to learn from",
                        "meshwright backtest says which rule each layout breaks");
     }
     base_ = runs_.front().cluster.framework;
-    for (const FitTerm term : terms) {
-      const double before = get(base_, term);
-      start_.push_back(std::log(before > 0 ? before : prior_of(term).start));
-    }
+    for (const FitTerm term : terms) start_.push_back(std::log(start_of(base_, term)));
   }
 
   [[nodiscard]] std::size_t num_runs() const { return runs_.size(); }
@@ -124,7 +139,7 @@ class Problem {
   [[nodiscard]] Framework framework(std::span<const double> x) const {
     Framework f = base_;
     for (std::size_t i = 0; i < terms_.size(); ++i) {
-      set(f, terms_[i], std::exp(x[i]));
+      put(f, terms_[i], std::exp(x[i]));
     }
     return f;
   }
@@ -133,11 +148,8 @@ class Problem {
   [[nodiscard]] std::vector<double> residuals(std::span<const double> x) const {
     std::vector<double> r;
     const Framework f = framework(x);
-    for (MeasuredRun run : runs_) {
-      run.cluster.framework = f;
-      CostTable table(run.model, run.cluster, run.job);
-      const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
-      r.push_back(std::log(found.step_time / *run.step_time));
+    for (const MeasuredRun& run : runs_) {
+      r.push_back(log_step(run, f) - std::log(run.step_time->value()));
     }
     return r;
   }
@@ -166,15 +178,6 @@ class Problem {
     return std::sqrt(std::clamp(*place, 0.0, 1.0));
   }
 
-  [[nodiscard]] std::vector<double> prior_weights() const {
-    std::vector<double> w;
-    for (const FitTerm term : terms_) {
-      const double deviation = prior_of(term).deviation;
-      w.push_back(1.0 / (deviation * deviation));
-    }
-    return w;
-  }
-
  private:
   std::vector<FitTerm> terms_;
   std::vector<MeasuredRun> runs_;
@@ -182,14 +185,23 @@ class Problem {
   std::vector<double> start_;
 };
 
-LeastSquaresSolution minimise(const Problem& problem) {
+std::vector<double> prior_weights(const std::vector<FitTerm>& terms, const RefitPrior& prior) {
+  std::vector<double> weights;
+  for (const double deviation : prior_deviations(terms, prior)) {
+    weights.push_back(1.0 / (deviation * deviation));
+  }
+  return weights;
+}
+
+LeastSquaresSolution minimise(const Problem& problem, const std::vector<FitTerm>& terms,
+                              const RefitPrior& prior) {
   LeastSquaresProblem scaled;
   scaled.start = problem.start();
-  scaled.prior_weights = problem.prior_weights();
+  scaled.prior_weights = prior_weights(terms, prior);
   scaled.huber_bound = kHuber;
-  scaled.residuals = [&problem](std::span<const double> x) {
+  scaled.residuals = [&](std::span<const double> x) {
     std::vector<double> residuals = problem.residuals(x);
-    for (double& r : residuals) r /= kResidualScale;
+    for (double& r : residuals) r /= prior.residual_scale;
     return residuals;
   };
   return levenberg_marquardt(scaled, {kIterations, kDerivativeStep, kConvergence});
@@ -207,9 +219,35 @@ double robust_spread(std::vector<double> residuals) {
 
 std::span<const FitTermName> fit_terms() { return kTerms; }
 
-Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms) {
+std::vector<double> prior_deviations(const std::vector<FitTerm>& terms, const RefitPrior& prior) {
+  std::vector<double> deviations;
+  for (const FitTerm term : terms) deviations.push_back(prior_of(term, prior).deviation);
+  return deviations;
+}
+
+LogSteps log_steps(const MeasuredSet& set, const std::vector<FitTerm>& terms,
+                   const Framework& framework) {
+  LogSteps result;
+  result.runs = usable_runs(set);
+  for (const std::size_t i : result.runs) {
+    const MeasuredRun& run = set.runs[i];
+    result.steps.push_back(log_step(run, framework));
+    std::vector<double>& row = result.derivatives.emplace_back();
+    for (const FitTerm term : terms) {
+      Framework up = framework, down = framework;
+      const double value = start_of(framework, term);
+      put(up, term, value * std::exp(kDerivativeStep));
+      put(down, term, value * std::exp(-kDerivativeStep));
+      row.push_back((log_step(run, up) - log_step(run, down)) / (2.0 * kDerivativeStep));
+    }
+  }
+  return result;
+}
+
+Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms, const RefitPrior& prior) {
   const Problem problem(set, terms);
-  const LeastSquaresSolution solution = minimise(problem);
+  const LeastSquaresSolution solution = minimise(problem, terms, prior);
+  const std::vector<double> weights = prior_weights(terms, prior);
   Refit result;
   result.framework = problem.framework(solution.parameters);
   result.runs = static_cast<int>(problem.num_runs());
@@ -220,12 +258,13 @@ Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms) {
     const double variance = solution.variances[i];
     result.terms.push_back({terms[i], get(problem.base(), terms[i]),
                             std::exp(solution.parameters[i]), std::sqrt(variance),
-                            1.0 - variance * problem.prior_weights()[i]});
+                            1.0 - variance * weights[i]});
   }
   return result;
 }
 
-MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds) {
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds,
+                                   const RefitPrior& prior) {
   std::map<std::string, int> part_of_group;
   std::vector<int> part;
   for (const MeasuredRun& run : set.runs) {
@@ -244,7 +283,7 @@ MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& 
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] != fold) others.runs.push_back(all.runs[i]);
     }
-    const Framework framework = refit(others, terms).framework;
+    const Framework framework = refit(others, terms, prior).framework;
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] == fold) set.runs[i].cluster.framework = framework;
     }

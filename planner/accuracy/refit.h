@@ -52,13 +52,33 @@ struct Refit {
       0;  // robust standard deviation of log(predicted / measured) after the fit
 };
 
+// How far the scalars are expected to be from where they start, and a run from its prediction.
+struct RefitPrior {
+  double factor_deviation = 0.3;  // of a factor's logarithm; times are wider in proportion
+  double residual_scale = 0.05;   // a prediction so far off counts as one standard deviation
+};
+// Of the scalars' logarithms.
+std::vector<double> prior_deviations(const std::vector<FitTerm>& terms, const RefitPrior& prior);
+
 // Uses runs with a measured step time whose layout is legal. Throws InputError when there are none.
 // Fewer runs than terms are welcome: the prior keeps what they cannot settle.
-Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms);
+Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms,
+            const RefitPrior& prior = {});
+
+// ln step of every run that refit() would use, under a framework, and its derivatives to the
+// logarithms of the terms, by central difference.
+struct LogSteps {
+  std::vector<std::size_t> runs;  // indices into the set's
+  std::vector<double> steps;
+  std::vector<std::vector<double>> derivatives;
+};
+LogSteps log_steps(const MeasuredSet& set, const std::vector<FitTerm>& terms,
+                   const Framework& framework);
 
 // Every run with a framework that was fitted on the runs of other groups only: groups are dealt, in
 // order of first appearance, into `folds` parts, and each part is judged by a fit on the others.
 // Throws InputError when there are fewer groups than parts, or less than two parts.
-MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds);
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds,
+                                   const RefitPrior& prior = {});
 
 }  // namespace meshwright::planner

@@ -12,10 +12,13 @@
 #include "planner/search/normal.h"
 #include "sim/base/quadrature.h"
 #include "sim/hardware/device.h"
+#include "sim/step/step_interval.h"
 #include "sim/step/terms.h"
 
 namespace meshwright::planner {
 namespace {
+
+constexpr int kLikelySpreads = 7;  // of what layouts miss each for itself
 
 using Shape = std::array<int, 6>;
 
@@ -54,7 +57,7 @@ struct Linear {
   const Estimate* estimate = nullptr;
   std::vector<double> shared;           // seconds a standard deviation of each input
   std::array<double, kNumTerms> own{};  // seconds a standard deviation of each term's formula
-  double own_step = 0.0;                // of the whole step: what a fit left unexplained
+  double own_step = 0.0;  // of the whole step: what layouts of one regime miss each for itself
 };
 
 double covariance(const Linear& a, const Linear& b) {
@@ -118,7 +121,6 @@ std::vector<Linear> linearised(const Plan& plan, const ConfidenceOptions& option
           term.cost.time.value() * term.cost.relative_spread *
           std::sqrt(1.0 - shared_variance(term.cost.provenance));
     }
-    layouts[i].own_step = estimate.step_time.value() * plan.cluster.relative_spread();
   }
   fill_shared(plan, layouts);
   return layouts;
@@ -132,8 +134,7 @@ int runs_needed(double expected_difference, double step, const ConfidenceOptions
   return static_cast<int>(std::clamp(runs, 1.0, static_cast<double>(options.most_runs)));
 }
 
-AgainstRunnerUp compare(const std::vector<Linear>& layouts, std::size_t rank,
-                        const ConfidenceOptions& options) {
+AgainstRunnerUp compare(const std::vector<Linear>& layouts, std::size_t rank) {
   const Linear& winner = layouts.front();
   const Linear& other = layouts[rank];
   AgainstRunnerUp result;
@@ -147,15 +148,38 @@ AgainstRunnerUp compare(const std::vector<Linear>& layouts, std::size_t rank,
   const double scale = std::sqrt(covariance(winner, winner) * covariance(other, other));
   result.correlation = scale > 0.0 ? covariance(winner, other) / scale : 1.0;
   result.expected_gain = seconds(expected_gain(winner, other));
-  const double step = winner.estimate->step_time.value();
-  const bool open = result.probability_winner_is_faster < options.settled &&
-                    result.expected_gain.value() >= options.gain_that_matters * step;
-  if (open) result.runs_to_settle = runs_needed(in_quadrature(gap, deviation), step, options);
   return result;
 }
 
-// P(no runner-up is faster) and the mean loss, over a fixed lattice of the differences' normals.
-void fill_joint(const std::vector<Linear>& layouts, Confidence& result) {
+// The mean over spreads of what layouts miss each for itself; the deviation and the correlation are
+// those of the spread in the middle.
+AgainstRunnerUp mean_of(const std::vector<AgainstRunnerUp>& results) {
+  AgainstRunnerUp mean = results[results.size() / 2];
+  mean.probability_winner_is_faster = 0.0;
+  mean.expected_gain = {};
+  const auto n = static_cast<double>(results.size());
+  for (const AgainstRunnerUp& result : results) {
+    mean.probability_winner_is_faster += result.probability_winner_is_faster / n;
+    mean.expected_gain += result.expected_gain / n;
+  }
+  return mean;
+}
+
+void fill_runs_to_settle(AgainstRunnerUp& result, double step, const ConfidenceOptions& options) {
+  const bool open = result.probability_winner_is_faster < options.settled &&
+                    result.expected_gain.value() >= options.gain_that_matters * step;
+  const double expected = std::hypot(result.difference.value(), result.deviation.value());
+  if (open) result.runs_to_settle = runs_needed(expected, step, options);
+}
+
+// Own errors of this spread.
+void set_own_step(std::vector<Linear>& layouts, double spread) {
+  for (Linear& layout : layouts) layout.own_step = layout.estimate->step_time.value() * spread;
+}
+
+// P(no runner-up is faster) and the mean loss, over a fixed lattice of the differences' normals;
+// each counts `share`.
+void add_joint(const std::vector<Linear>& layouts, double share, Confidence& result) {
   const auto n = static_cast<Eigen::Index>(layouts.size()) - 1;
   if (n < 1) return;
   Eigen::VectorXd gap(n);
@@ -188,8 +212,8 @@ void fill_joint(const std::vector<Linear>& layouts, Confidence& result) {
     if (smallest >= 0.0) wins += 1.0;
     lost += std::max(0.0, -smallest);
   }
-  result.probability_best = wins / lattice.size();
-  result.expected_regret = lost / lattice.size() / step;
+  result.probability_best += share * wins / lattice.size();
+  result.expected_regret += share * lost / lattice.size() / step;
 }
 
 // Runner-ups whose question is open, the most promising first. One that can hardly beat another
@@ -237,14 +261,25 @@ double shared_variance(Provenance provenance) {
 Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   Confidence result;
   if (plan.ranked.empty()) return result;
-  const std::vector<Linear> layouts = linearised(plan, options);
-  const Linear& winner = layouts.front();
-  result.relative_deviation =
-      std::sqrt(covariance(winner, winner)) / winner.estimate->step_time.value();
-  for (std::size_t i = 1; i < layouts.size(); ++i) {
-    result.against.push_back(compare(layouts, i, options));
+  std::vector<Linear> layouts = linearised(plan, options);
+  const RegimeSpread regime = step_spread(plan.cluster, plan.model.moe.has_value());
+  const std::vector<double> spreads =
+      likely_spreads(regime.between_layouts, regime.between_degrees, kLikelySpreads);
+  std::vector<std::vector<AgainstRunnerUp>> compared(layouts.size());
+  if (layouts.size() > 1) result.probability_best = 0.0;
+  for (const double spread : spreads) {
+    set_own_step(layouts, spread);
+    for (std::size_t i = 1; i < layouts.size(); ++i) compared[i].push_back(compare(layouts, i));
+    add_joint(layouts, 1.0 / static_cast<double>(spreads.size()), result);
   }
-  fill_joint(layouts, result);
+  set_own_step(layouts, spreads[spreads.size() / 2]);
+  const Linear& winner = layouts.front();
+  const double step = winner.estimate->step_time.value();
+  result.relative_deviation = std::sqrt(covariance(winner, winner)) / step;
+  for (std::size_t i = 1; i < layouts.size(); ++i) {
+    result.against.push_back(mean_of(compared[i]));
+    fill_runs_to_settle(result.against.back(), step, options);
+  }
   propose(layouts, options, result);
   return result;
 }

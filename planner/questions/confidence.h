@@ -8,6 +8,8 @@
 // formula misses; layouts that run the same shapes in a term miss it alike. The two share the
 // variance that the records state: shared_variance(). P(winner faster) = Phi(difference / deviation
 // of the difference). That the winner is the fastest of all: the same normals on a fixed lattice.
+// What a layout misses for itself has a spread that differs from machine to machine: all of it is a
+// mean over seven equally likely spreads (step_interval.h, between_layouts).
 #pragma once
 
 #include <vector>

@@ -2,6 +2,7 @@
 #include "planner/search/normal.h"
 
 #include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
 #include <numbers>
 
@@ -37,6 +38,17 @@ double mean_shortfall(double gap, double deviation) {
   if (deviation <= 0.0) return std::max(0.0, -gap);
   const double z = gap / deviation;
   return deviation * normal_density(z) - gap * normal_cdf(-z);
+}
+
+std::vector<double> likely_spreads(double scale, double degrees, int count) {
+  if (!(degrees > 0.0)) return {scale};
+  const boost::math::chi_squared distribution(degrees);
+  std::vector<double> spreads;
+  for (int i = 0; i < count; ++i) {
+    const double square = boost::math::quantile(distribution, 1.0 - (i + 0.5) / count);
+    spreads.push_back(scale * std::sqrt(degrees / square));
+  }
+  return spreads;
 }
 
 NormalLattice::NormalLattice(int dimensions) : dimensions_(dimensions), size_(kPoints) {

@@ -14,6 +14,11 @@ double normal_quantile(double p);
 // E[max(0, -(gap + deviation z))]: what is lost on average by the side that leads by `gap`.
 double mean_shortfall(double gap, double deviation);
 
+// `count` equally likely values of a spread that is scaled inverse chi-squared: scale x
+// sqrt(degrees / the chi-squared distribution's quantile at 1 - (i + 1/2) / count). With 0 degrees
+// the scale alone.
+std::vector<double> likely_spreads(double scale, double degrees, int count);
+
 // 4,096 points of `dimensions` independent standard normals, always the same ones: the additive
 // recurrence of the generalised golden ratio (the root of x^(d+1) = x + 1; Roberts 2018,
 // "The Unreasonable Effectiveness of Quasirandom Sequences") through the quantile, and the same

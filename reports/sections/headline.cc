@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "planner/search/capacity.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/spread.h"
 #include "sim/hardware/device.h"
 #include "sim/layout/short_name.h"
+#include "sim/step/step_interval.h"
 
 namespace meshwright::reports {
 namespace {
@@ -45,6 +48,8 @@ Json summary(const planner::Plan& plan) {
             {"step_time_seconds", best.step_time.value()},
             {"step_time_low_seconds", best.step_time_low.value()},
             {"step_time_high_seconds", best.step_time_high.value()},
+            {"interval_regime", name_of(best.interval_regime)},
+            {"interval_narrowed_by", best.narrowed_by},
             {"tokens_per_second_per_gpu", best.tokens_per_second_per_gpu},
             {"model_flops_utilization", best.model_flops_utilization},
             {"peak_memory_bytes", best.peak_memory().value()},

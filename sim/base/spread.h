@@ -13,10 +13,4 @@ inline constexpr double kHostLaunchSpread = 0.2;      // what a host that falls 
 inline constexpr double kHostLinkSpread = 0.3;        // its bandwidth is shared with other devices
 inline constexpr double kUnknownAttentionSpread = 0.3;  // of a device without a rate of attention
 
-// Of a step. Software that nobody named: published sets that are predicted without their
-// framework's file are 0 to 39 % too fast in the mean, half of them 14 % and more. Experts: 48
-// published runs are off by 30 % in the mean (docs/validation).
-inline constexpr double kUnknownSoftwareSpread = 0.25;
-inline constexpr double kExpertsSpread = 0.3;
-
 }  // namespace meshwright

@@ -94,7 +94,10 @@ struct MachineFit {
   std::string source;
   double gemm_time_factor = 1.0, kernel_time_factor = 1.0, collective_time_factor = 1.0;
   Seconds micro_batch_overhead;
-  double relative_spread = 0.0;    // what remained
+  double relative_spread = 0.0;  // what remained
+  // Runs that taught it, where relative_spread says how far the next step may be off; 0: shipped,
+  // and relative_spread is of the very runs that it was fitted on.
+  int learnt_runs = 0;
   std::vector<std::string> sets;   // of measured runs
   std::vector<std::string> terms;  // of those above
   bool operator==(const MachineFit&) const = default;
@@ -120,6 +123,8 @@ struct Cluster {
   double core_oversubscription = 1.0;   // spine ports down / up; counts between pods
   std::optional<double> price_per_gpu_hour;
   Framework framework;  // what the training software adds
+  // Nobody said that this framework runs here: the file takes it as the likeliest.
+  bool framework_assumed = false;
   MachineFit fit;
 
   [[nodiscard]] bool fit_holds() const {

@@ -93,6 +93,7 @@ struct Device {
   std::string name;
   std::string source;  // datasheet or measurement, with date
   DeviceKind kind = DeviceKind::gpu;
+  std::string architecture;     // "hopper": chips of one run kernels alike; empty: not stated
   int num_multiprocessors = 1;  // of a GPU, SMs
   Bytes memory;                 // that CUDA offers: less than the datasheet's
   Bytes context_memory;         // of it CUDA's context and its loaded kernels, a rank

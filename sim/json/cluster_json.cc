@@ -99,6 +99,7 @@ MachineFit read_fit(ObjectReader reader) {
   fit.micro_batch_overhead =
       seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
   fit.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
+  fit.learnt_runs = reader.optional_int("learnt_runs", 0, {0, 1'000'000});
   fit.sets = reader.optional_strings("sets");
   fit.terms = reader.optional_strings("terms");
   reader.finish();
@@ -113,6 +114,7 @@ Json write_fit(const MachineFit& fit) {
          {"collective_time_factor", fit.collective_time_factor}};
   write_amount(j, "micro_batch_overhead", fit.micro_batch_overhead.value(), kMicroseconds);
   j["relative_spread"] = fit.relative_spread;
+  if (fit.learnt_runs > 0) j["learnt_runs"] = fit.learnt_runs;
   j["sets"] = fit.sets;
   j["terms"] = fit.terms;
   return j;
@@ -165,6 +167,7 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
   if (reader.has("framework")) {
     c.framework =
         framework_from_json(reader.member("framework"), file, reader.pointer_to("framework"));
+    c.framework_assumed = reader.optional_bool("framework_assumed", false);
   }
   if (reader.has("fit")) c.fit = read_fit(reader.required_object("fit"));
   reader.finish();
@@ -190,7 +193,10 @@ Json to_json(const Cluster& c) {
   j["spine_oversubscription"] = c.spine_oversubscription;
   j["core_oversubscription"] = c.core_oversubscription;
   j["price_per_gpu_hour"] = c.price_per_gpu_hour.value_or(0.0);
-  if (!(c.framework == Framework{})) j["framework"] = to_json(c.framework);
+  if (!(c.framework == Framework{})) {
+    j["framework"] = to_json(c.framework);
+    if (c.framework_assumed) j["framework_assumed"] = true;
+  }
   if (!(c.fit == MachineFit{})) j["fit"] = write_fit(c.fit);
   return j;
 }

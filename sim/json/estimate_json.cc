@@ -26,6 +26,8 @@ Json to_json(const Estimate& estimate) {
   json["step_time_seconds"] = estimate.step_time.value();
   json["step_time_low_seconds"] = estimate.step_time_low.value();
   json["step_time_high_seconds"] = estimate.step_time_high.value();
+  json["interval_regime"] = name_of(estimate.interval_regime);
+  json["interval_narrowed_by"] = estimate.narrowed_by;
   json["provenance"] = name_of(estimate.provenance);
   json["tokens_per_second_per_gpu"] = estimate.tokens_per_second_per_gpu;
   json["model_flops_utilization"] = estimate.model_flops_utilization;

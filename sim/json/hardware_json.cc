@@ -144,6 +144,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   // Files of before `kind` was written: only a core was one multiprocessor.
   const DeviceKind meant = d.num_multiprocessors == 1 ? DeviceKind::cpu : DeviceKind::gpu;
   d.kind = reader.optional_enum("kind", meant, kDeviceKindNames);
+  d.architecture = reader.optional_string("architecture", "");
   d.memory = bytes(require_amount(reader, "memory", kGibibytes));
   if (d.kind == DeviceKind::gpu) {
     d.context_memory =
@@ -176,6 +177,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
 Json to_json(const Device& d) {
   Json j{{"schema", kDeviceSchema}, {"name", d.name}, {"source", d.source}};
   j["kind"] = name_of(d.kind);
+  if (!d.architecture.empty()) j["architecture"] = d.architecture;
   j["num_multiprocessors"] = d.num_multiprocessors;
   write_amount(j, "memory", d.memory.value(), kGibibytes);
   if (d.kind == DeviceKind::gpu) {

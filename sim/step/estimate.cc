@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/spread.h"
 #include "sim/operators/operators.h"
 #include "sim/step/stage_memories.h"
+#include "sim/step/step_interval.h"
 #include "sim/step/utilization.h"
 
 namespace meshwright {
@@ -22,30 +22,20 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
-// What no term holds, one standard deviation of a step.
-double unexplained_spread(const Model& model, const Cluster& cluster) {
-  const bool unknown = cluster.framework.name.empty() && cluster.device.kind == DeviceKind::gpu;
-  const double software = unknown ? kUnknownSoftwareSpread : cluster.relative_spread();
-  return std::hypot(software, model.moe ? kExpertsSpread : 0.0);
-}
-
-// Terms err independently of each other; inside a term errors are shared. A step errs by a factor:
-// the interval is symmetric in its logarithm, which differs where the spread is wide.
-void fill_interval(Estimate& estimate, double unexplained_share) {
-  const double unexplained = unexplained_share * estimate.step_time.value();
-  double variance = unexplained * unexplained;
+void fill_interval(Estimate& estimate, const Model& model, const Cluster& cluster) {
+  estimate.interval_regime = interval_regime(cluster);
+  estimate.narrowed_by = narrowed_by(cluster);
+  if (estimate.step_time == seconds(0)) return;
   for (const Term& term : estimate.terms) {
-    const double deviation = term.cost.relative_spread * term.cost.time.value();
-    variance += deviation * deviation;
     if (term.cost.time > estimate.step_time * kTermThatMatters) {
       estimate.provenance = weakest(estimate.provenance, term.cost.provenance);
     }
   }
-  if (estimate.step_time == seconds(0)) return;
-  const double factor =
-      std::exp(kIntervalDeviations * std::sqrt(variance) / estimate.step_time.value());
-  estimate.step_time_low = estimate.step_time / factor;
-  estimate.step_time_high = estimate.step_time * factor;
+  const RegimeSpread spread = step_spread(cluster, model.moe.has_value());
+  const StepInterval found = step_interval(estimate.step_time, spread,
+                                           spread_of_parts(estimate.terms, estimate.step_time));
+  estimate.step_time_low = found.low;
+  estimate.step_time_high = found.high;
 }
 
 }  // namespace
@@ -72,7 +62,7 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   estimate.terms = evaluation.terms;
   estimate.memory = stage_memories(table, layout);
   estimate.volume = volume(model, job, layout);
-  fill_interval(estimate, unexplained_spread(model, cluster));
+  fill_interval(estimate, model, cluster);
   const double gpus = world_size(layout);
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;

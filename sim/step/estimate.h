@@ -3,11 +3,13 @@
 // reason why not.
 #pragma once
 
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
+#include "sim/hardware/interval_regime.h"
 #include "sim/layout/layout.h"
 #include "sim/memory/memory.h"
 #include "sim/model/model.h"
@@ -20,7 +22,9 @@ namespace meshwright {
 struct Estimate {
   Layout layout;
   Seconds step_time;
-  Seconds step_time_low, step_time_high;  // nominal 90 % interval
+  Seconds step_time_low, step_time_high;                          // nominal 90 % interval
+  IntervalRegime interval_regime = IntervalRegime::unknown_chip;  // what the interval rests on
+  std::string narrowed_by;  // what would make it narrower; empty: nothing known
   Terms terms{};
   std::vector<StageMemory> memory;  // per pipeline stage
   Volume volume;

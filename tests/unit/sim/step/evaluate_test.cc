@@ -13,6 +13,7 @@
 #include "sim/memory/memory.h"
 #include "sim/schedule/traits.h"
 #include "sim/step/estimate.h"
+#include "sim/step/step_interval.h"
 #include "sim/step/terms.h"
 #include "sim/step/utilization.h"
 
@@ -160,29 +161,28 @@ TEST(ModelFlopsUtilization, IsTheShareOfWhatTheDevicesCouldHaveDone) {
   EXPECT_EQ(model_flops_utilization(flops(6e15), seconds(2), flops_per_second(0), 4), 0.0);
 }
 
-// In logarithms a step lies as far above as below: by 1.645 deviations, 90 % of a normal. Terms err
-// independently of each other and of what no term holds.
-double half_width(const Estimate& found, double unexplained) {
-  double variance = std::pow(unexplained * found.step_time.value(), 2);
-  for (const Term& term : found.terms) {
-    variance += std::pow(term.cost.relative_spread * term.cost.time.value(), 2);
-  }
-  return 1.6448536 * std::sqrt(variance) / found.step_time.value();
-}
-
-TEST_F(EvaluateTest, TheIntervalIsTheRootOfTheSquaredDeviations) {
+TEST_F(EvaluateTest, TheIntervalIsTheRegimes) {
   Cluster cluster = eight_devices();
-  const auto expect_unexplained = [&](double unexplained) {
+  const auto expect_spread = [&](const RegimeSpread& spread, IntervalRegime regime) {
     const Outcome outcome = estimate(small_gpt(), cluster, job(), tensor_pipeline_data(2, 2, 2));
     const auto& found = std::get<Estimate>(outcome);
-    const double half = half_width(found, unexplained);
-    EXPECT_NEAR(std::log(found.step_time_high / found.step_time), half, 1e-3 * half);
-    EXPECT_NEAR(std::log(found.step_time / found.step_time_low), half, 1e-3 * half);
+    const StepInterval expected =
+        step_interval(found.step_time, spread, spread_of_parts(found.terms, found.step_time));
+    EXPECT_EQ(found.interval_regime, regime);
+    EXPECT_EQ(found.step_time_low, expected.low);
+    EXPECT_EQ(found.step_time_high, expected.high);
   };
-  cluster.framework.relative_spread = 0.1;
-  expect_unexplained(0.25);  // nobody named the software
-  cluster.framework.name = "software-2030";
-  expect_unexplained(0.1);
+  const auto expect_shipped = [&](IntervalRegime regime) {
+    expect_spread(shipped_spread(regime, false), regime);
+  };
+  expect_shipped(IntervalRegime::unknown_chip);
+  cluster.device.gemm[0].provenance = Provenance::fitted;
+  expect_shipped(IntervalRegime::unknown_software);  // nobody named it
+  cluster.framework.name = cluster.fit.framework = "software-2030";
+  expect_shipped(IntervalRegime::profiled_machine);
+  cluster.fit.learnt_runs = 5;
+  cluster.fit.relative_spread = 0.5;
+  expect_spread({.own = 0.5}, IntervalRegime::profiled_machine);
 }
 
 TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/learnt_cluster.h"
+
+#include "app/commands/refit_options.h"
+#include "app/files.h"
+#include "app/measurements.h"
+#include "app/observations.h"
+#include "planner/accuracy/learning.h"
+#include "planner/accuracy/validation.h"
+
+namespace meshwright::app {
+namespace {
+
+// The plan's own layouts, whose steps are to be known better.
+planner::MeasuredSet candidates_of(const planner::Plan& plan) {
+  planner::MeasuredSet set;
+  for (const Estimate& estimate : plan.ranked) {
+    planner::MeasuredRun run;
+    run.model = plan.model;
+    run.cluster = plan.cluster;
+    run.job = plan.job;
+    run.layout = estimate.layout;
+    run.step_time = estimate.step_time;
+    set.runs.push_back(std::move(run));
+  }
+  return set;
+}
+
+// Trials, or a set of measured runs of this machine.
+planner::MeasuredSet runs_in(const std::string& path, const Inputs& inputs,
+                             reports::Origin& origin) {
+  const nlohmann::json json = read_input("learn", path, origin);
+  if (json.is_object() && json.contains("runs")) {
+    return measurements_from_json(json, path,
+                                  {.cluster = std::nullopt, .framework = inputs.cluster.framework});
+  }
+  return planner::observed_runs(inputs.model, inputs.cluster, inputs.job,
+                                observations_from_json(json, path));
+}
+
+}  // namespace
+
+Cluster learnt_cluster(const std::string& path, const Inputs& inputs,
+                       const planner::SearchOptions& search, reports::Origin& origin) {
+  const planner::MeasuredSet runs = runs_in(path, inputs, origin);
+  const planner::Plan before = planner::search(inputs.model, inputs.cluster, inputs.job, search);
+  const planner::MeasuredSet candidates = before.ranked.empty() ? runs : candidates_of(before);
+  const planner::Learning found = planner::learn(runs, planner::all_fit_terms(), candidates);
+  print_refit(found.refit, path);
+  return planner::with_learnt(inputs.cluster, found);
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a few runs on a machine teach about the rest, and which few teach most.
+//
+// Maximum a posteriori: the framework's scalars (refit.h) start where its file has them, with the
+// regime's spread as the width of the factors' prior. In logarithms a step is then a linear
+// function of the scalars, with variance g' S g + own^2: g its derivatives, S = (P + sum g_i g_i' /
+// own^2)^-1 their covariance after the runs, P the prior's. own^2 = (d s^2 + sum of squared
+// residuals) / (d + runs), s and d the prior of own spreads (regime_fit.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/accuracy/measured_set.h"
+#include "planner/accuracy/refit.h"
+#include "sim/step/step_interval.h"
+
+namespace meshwright::planner {
+
+struct Learning {
+  Refit refit;
+  double own = 0.0;      // one standard deviation of a run, as the runs showed it
+  double degrees = 0.0;  // of the Student's distribution of what is to come
+  // As a normal's, of a step of the candidates on average: t sqrt(mean g' S g + own^2) / 1.645.
+  double relative_spread = 0.0;
+};
+
+// How far a machine's scalars may be off, and its runs from what they then say: the width of what
+// its regime's sets share, and the own spread of known software on a known chip.
+RefitPrior learning_prior(const RegimeSpread& regime, const RegimeSpread& known_chip);
+
+// own^2 after some residuals (logarithms), from the prior's scale s and degrees d.
+double posterior_own(const std::vector<double>& residuals, double scale, double degrees);
+
+// Learns from all runs of `runs`; `candidates`: those that will be predicted.
+// Throws InputError when no run has a time and a legal layout.
+Learning learn(const MeasuredSet& runs, const std::vector<FitTerm>& terms,
+               const MeasuredSet& candidates);
+
+// The cluster as it is known then: regime profiled_machine, with what the runs left open.
+Cluster with_learnt(Cluster cluster, const Learning& learning);
+
+// How much a candidate's time says about the others' (below).
+struct CandidateStep {
+  double seconds = 0.0;             // predicted
+  std::vector<double> derivatives;  // of ln step, to the logarithm of each scalar
+  int group = 0;                    // candidates of one group are alternatives
+};
+// Greedily `count` of the candidates: each time the one whose run takes away most of the weighted
+// variance for what it costs. Its own variance goes whole; of the others' what the scalars share
+// with it: (g_j' S g_i)^2 / (g_i' S g_i + own^2). Weight: 2 Phi(-gap / (sqrt(2) deviation)) of the
+// fastest's group lead: 1 for the fastest, less for what can hardly win. Cost: 1 + step / median
+// step, a start that takes as long as the median run.
+std::vector<std::size_t> most_telling(const std::vector<CandidateStep>& candidates,
+                                      const std::vector<double>& prior_deviations, double own,
+                                      int count);
+
+// The same of measured runs, whose times are not looked at. Indices into set.runs.
+std::vector<std::size_t> runs_to_make(const MeasuredSet& set, const std::vector<FitTerm>& terms,
+                                      int count);
+
+// Every scalar there is: those that the runs say nothing about keep their prior.
+std::vector<FitTerm> all_fit_terms();
+
+}  // namespace meshwright::planner

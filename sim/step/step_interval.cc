@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/step_interval.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/base/shipped_spreads.h"
+#include "sim/base/spread.h"
+
+namespace meshwright {
+namespace {
+
+using Row = std::array<RegimeSpread, 2>;  // dense, experts
+
+constexpr RegimeSpread spread_of(const shipped::Spread& s) {
+  return {s.bias, s.shared, s.own, s.between_layouts, s.between_degrees, s.sets};
+}
+
+// The generated table is in the order of the enumeration.
+constexpr std::array<Row, kNumIntervalRegimes> kTable = [] {
+  std::array<Row, kNumIntervalRegimes> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i] = {spread_of(shipped::kDense[i]), spread_of(shipped::kExperts[i])};
+  }
+  return table;
+}();
+
+}  // namespace
+
+const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts) {
+  return kTable[static_cast<std::size_t>(regime)][experts ? 1 : 0];
+}
+
+RegimeSpread step_spread(const Cluster& cluster, bool experts) {
+  const bool learnt = cluster.fit_holds() && cluster.fit.learnt_runs > 0;
+  if (!learnt) return shipped_spread(interval_regime(cluster), experts);
+  const double spread = cluster.fit.relative_spread;
+  return {.own = spread, .between_layouts = spread, .sets = 1};
+}
+
+double spread_of_parts(const Terms& terms, Seconds step) {
+  double variance = 0.0;
+  for (const Term& term : terms) {
+    const double deviation = term.cost.relative_spread * (term.cost.time / step);
+    variance += deviation * deviation;
+  }
+  return std::sqrt(variance);
+}
+
+StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts) {
+  const double half =
+      kIntervalDeviations * std::max(std::hypot(spread.shared, spread.own), of_parts);
+  return {step * std::min(1.0, std::exp(spread.bias - half)),
+          step * std::max(1.0, std::exp(spread.bias + half))};
+}
+
+}  // namespace meshwright

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interval that nine of ten measured steps are meant to lie in.
+//
+// ln(measured / predicted) of a step = bias + shared + own: the regime's mean error; what all runs
+// of one machine and software have in common, one draw a machine; and one draw a run. The spreads
+// are those of published runs that were predicted without what had been learnt from them
+// (configs/spreads/published.json; planner/accuracy/regime_fit.h says how).
+#pragma once
+
+#include "sim/base/units.h"
+#include "sim/hardware/interval_regime.h"
+#include "sim/step/terms.h"
+
+namespace meshwright {
+
+// Natural logarithms. As a normal's standard deviations: a Student-t's 95 % quantile over 1.645
+// stands in for few sets.
+struct RegimeSpread {
+  double bias = 0.0, shared = 0.0, own = 0.0;
+  // What one layout of a model misses and another does not: its spread is itself unknown, scaled
+  // inverse chi-squared with this scale and so many degrees (0: known to be between_layouts).
+  double between_layouts = 0.0, between_degrees = 0.0;
+  int sets = 0;  // that it was fitted on
+};
+
+// The shipped one; models with experts have their own.
+const RegimeSpread& shipped_spread(IntervalRegime regime, bool experts);
+// Of a step on this cluster: what its own runs taught, where they did, else the shipped one.
+RegimeSpread step_spread(const Cluster& cluster, bool experts);
+
+// What the terms' own spreads add up to, relative to the step: terms err independently.
+double spread_of_parts(const Terms& terms, Seconds step);
+
+struct StepInterval {
+  Seconds low, high;
+};
+// step x exp(bias -+ 1.645 x the larger of hypot(shared, own) and of_parts), the step itself always
+// inside. of_parts: what the spreads of the step's terms add up to.
+StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts = 0.0);
+
+}  // namespace meshwright

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/step_interval.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace meshwright {
+namespace {
+
+// hypot(0.3, 0.4) = 0.5: a half-width of 1.645 x 0.5 = 0.8225 about a bias of 0.1, so that
+// 2 s become 2 exp(-0.7225) = 0.971 to 2 exp(0.9225) = 5.031.
+TEST(StepInterval, IsTheRootOfTheSquaresAboutTheBias) {
+  const StepInterval found = step_interval(seconds(2), {.bias = 0.1, .shared = 0.3, .own = 0.4});
+  EXPECT_NEAR(found.low.value(), 0.971, 1e-3);
+  EXPECT_NEAR(found.high.value(), 5.031, 1e-3);
+}
+
+// 1.645 x 0.2 = 0.329: the step's parts say more than 0.1 does.
+TEST(StepInterval, IsNoNarrowerThanTheStepsParts) {
+  const StepInterval found = step_interval(seconds(1), {.own = 0.1}, 0.2);
+  EXPECT_NEAR(std::log(found.high.value()), 0.329, 1e-3);
+  EXPECT_NEAR(std::log(found.low.value()), -0.329, 1e-3);
+}
+
+// exp(0.5 - 1.645 x 0.1) = 1.399 is past the step.
+TEST(StepInterval, HoldsTheStepItself) {
+  const StepInterval found = step_interval(seconds(1), {.bias = 0.5, .own = 0.1});
+  EXPECT_EQ(found.low, seconds(1));
+  EXPECT_NEAR(found.high.value(), std::exp(0.6645), 1e-9);
+}
+
+// Terms of 3 and 2 s in 5, with 10 and 20 %: hypot(0.06, 0.08) = 0.1.
+TEST(StepInterval, PartsErrIndependently) {
+  Terms terms{};
+  terms[0].cost = {seconds(3), 0.1, Provenance::measured};
+  terms[1].cost = {seconds(2), 0.2, Provenance::measured};
+  EXPECT_NEAR(spread_of_parts(terms, seconds(5)), 0.1, 1e-12);
+}
+
+// A measured machine is better known than a chip, and a chip under known software better than
+// where one of the two is unknown.
+TEST(ShippedSpread, GrowsWithWhatIsNotKnown) {
+  for (const bool experts : {false, true}) {
+    const auto width = [&](IntervalRegime regime) {
+      const StepInterval found = step_interval(seconds(1), shipped_spread(regime, experts));
+      return std::log(found.high / found.low);
+    };
+    const double known = width(IntervalRegime::known_chip);
+    EXPECT_LT(width(IntervalRegime::profiled_machine), known);
+    EXPECT_LT(known, width(IntervalRegime::unknown_software));
+    EXPECT_LT(known, width(IntervalRegime::unknown_chip));
+  }
+}
+
+TEST(StepSpread, OfALearntMachineIsWhatItsRunsLeftOpen) {
+  Cluster cluster;
+  cluster.framework.name = cluster.fit.framework = "fitted";
+  cluster.fit.relative_spread = 0.03;
+  cluster.fit.learnt_runs = 5;
+  EXPECT_EQ(step_spread(cluster, false).own, 0.03);
+  EXPECT_EQ(step_spread(cluster, false).shared, 0.0);
+}
+
+}  // namespace
+}  // namespace meshwright
