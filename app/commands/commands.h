@@ -21,9 +21,11 @@ void add_volume(Commands& commands);
 void add_explain(Commands& commands);
 void add_model(Commands& commands);
 void add_cluster(Commands& commands);
+void add_reference(Commands& commands);
 
 inline constexpr void (*kAddEach[])(Commands&) = {
-    add_calibrate, add_plan, add_trial,    add_validate, add_backtest, add_accuracy, add_import,
-    add_report,    add_diff, add_estimate, add_volume,   add_explain,  add_model,    add_cluster};
+    add_calibrate, add_plan,    add_trial,  add_validate, add_backtest,
+    add_accuracy,  add_import,  add_report, add_diff,     add_estimate,
+    add_volume,    add_explain, add_model,  add_cluster,  add_reference};
 
 }  // namespace meshwright::app

@@ -3,11 +3,20 @@
 // decisions, names.
 #pragma once
 
+#include <unistd.h>
+
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
 
 namespace meshwright::calibrate {
+
+// Of this process.
+inline std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown-host";
+}
 
 class HostRanks {
  public:

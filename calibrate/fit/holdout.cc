@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibrate/measure/measurement.h"
+#include "sim/base/quadrature.h"
 #include "sim/collective/collective.h"
 
 namespace meshwright::calibrate {
@@ -26,7 +27,7 @@ Link& link_of(Cluster& cluster, Tier tier) {
 double noise_of(const CollectivePoint& point, const CollectivePoint& left,
                 const CollectivePoint& right) {
   const double neighbours = std::max(left.relative_spread, right.relative_spread);
-  return kDeviations * std::hypot(point.relative_spread, neighbours);
+  return kDeviations * in_quadrature(point.relative_spread, neighbours);
 }
 
 void predict(const CollectiveCurve& curve, Tier tier, Cluster cluster,

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/launch/rank_hosts.h"
 
-#include <unistd.h>
-
-#include <array>
-
 namespace meshwright::calibrate {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown-host";
-}
 
 std::vector<std::string> hosts_of(Communicator& world) {
   constexpr std::size_t kLength = 256;

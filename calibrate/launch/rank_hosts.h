@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ranks run, and what every rank says of itself, known to all of them.
+// What every rank says of itself, known to all of them.
 #pragma once
 
 #include <string>
@@ -8,9 +8,6 @@
 #include "calibrate/backends/communicator.h"
 
 namespace meshwright::calibrate {
-
-// Of this process.
-std::string host_name();
 
 // Each rank's host name, by rank. Collective.
 std::vector<std::string> hosts_of(Communicator& world);

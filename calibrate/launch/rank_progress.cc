@@ -20,7 +20,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr int kSystemFailure = 3;
 constexpr double kLongestInterval = 1.0;   // seconds between reports
 constexpr double kReportsPerTimeout = 10;  // or this many, where that is more often
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "sim/base/quadrature.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device.h"
 
@@ -96,7 +97,7 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
     if (logs.size() > 1) variance /= static_cast<double>(logs.size() - 1);
     device.kernels.push_back({.kernel = kernel,
                               .rate = bytes_per_second(std::exp(mean)),
-                              .relative_spread = std::hypot(noise[kernel], std::sqrt(variance)),
+                              .relative_spread = in_quadrature(noise[kernel], std::sqrt(variance)),
                               .provenance = Provenance::measured});
   }
 }

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "planner/search/normal.h"
+#include "sim/base/quadrature.h"
 #include "sim/hardware/device.h"
 #include "sim/step/step_interval.h"
 #include "sim/step/terms.h"
@@ -167,7 +168,7 @@ AgainstRunnerUp mean_of(const std::vector<AgainstRunnerUp>& results) {
 void fill_runs_to_settle(AgainstRunnerUp& result, double step, const ConfidenceOptions& options) {
   const bool open = result.probability_winner_is_faster < options.settled &&
                     result.expected_gain.value() >= options.gain_that_matters * step;
-  const double expected = std::hypot(result.difference.value(), result.deviation.value());
+  const double expected = in_quadrature(result.difference.value(), result.deviation.value());
   if (open) result.runs_to_settle = runs_needed(expected, step, options);
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
@@ -74,6 +73,9 @@ SearchSpace with_offload(SearchSpace space, const Model& model) {
   return space;
 }
 
+// Of optimizer states and of modules each with and without: as many times as large a space.
+constexpr std::int64_t kHostChoices = 4;
+
 // Where nothing fits on the devices alone, and nobody named what goes to the host, the host is
 // tried.
 SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes limit) {
@@ -82,7 +84,7 @@ SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes li
   if (!result.top.items().empty() || names_offload(options.space) || !linked) return result;
   SearchOptions wider = options;
   wider.space = with_offload(options.space, plan.model);
-  wider.most_work = std::numeric_limits<std::int64_t>::max();
+  wider.most_work *= kHostChoices;
   SearchResult found = search_layouts(plan.model, plan.cluster, plan.job, wider, limit);
   if (found.top.items().empty()) return result;
   plan.notes.emplace_back(

@@ -60,8 +60,9 @@ class SizesSearch {
   const ParallelSizes& sizes_;
   SettingsCost costs_;
   Devices devices_;
-  std::vector<Layout> data_layouts_;  // legal or not
-  std::vector<int> legal_;            // of them
+  std::vector<Layout> stage_layouts_;  // of the pipeline setting
+  std::vector<Layout> data_layouts_;   // legal or not
+  std::vector<int> legal_;             // of them
   std::vector<std::pair<int, Violation>> illegal_;
   std::vector<Candidate> candidates_;
   std::int64_t stages_with_illegal_data_ = 0;
@@ -94,9 +95,9 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
   bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
   candidates_.clear();
   costs_.begin_pipeline_setting();
-  const std::vector<Layout> layouts = stage_settings(search_.space, setting);
-  search_.work.look_at(layouts.size());
-  for (const Layout& layout : layouts) {
+  stage_settings(search_.space, setting, stage_layouts_);
+  search_.work.look_at(stage_layouts_.size());
+  for (const Layout& layout : stage_layouts_) {
     result_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
     const auto violation = check_sizes(table_.model(), table_.job(), layout, devices_);
     if (violation) {

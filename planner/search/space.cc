@@ -282,23 +282,24 @@ const std::vector<T>& in_order(const std::vector<T>& asked) {
   return asked;
 }
 
-// The layout with all values of the switches that vary at a level, one switch after the other.
-std::vector<Layout> settings_of(const SearchSpace& space, SearchLevel level, const Layout& layout) {
-  std::vector<Layout> settings{layout};
-  std::vector<Layout> product;
-  for_each_field([&](const auto& field) {
-    if (field.level != level) return;
-    const auto& asked = in_order(space[field.member]);
-    product.clear();
-    for (const Layout& before : settings) {
-      for_each_value(asked, field, before, [&](const auto& value) {
-        product.push_back(before);
-        product.back().*field.member = value;
+// The layout with all values of the switches that vary at a level, the last switch fastest.
+template <SearchLevel level, std::size_t index = 0>
+void add_settings(const SearchSpace& space, Layout& layout, std::vector<Layout>& settings) {
+  if constexpr (index == kNumLayoutFields) {
+    settings.push_back(layout);
+  } else {
+    constexpr const auto& kField = std::get<index>(kLayoutFields);
+    if constexpr (kField.level != level) {
+      add_settings<level, index + 1>(space, layout, settings);
+    } else {
+      const auto before = layout.*kField.member;
+      for_each_value(in_order(space[kField.member]), kField, layout, [&](const auto& value) {
+        layout.*kField.member = value;
+        add_settings<level, index + 1>(space, layout, settings);
       });
+      layout.*kField.member = before;
     }
-    std::swap(settings, product);
-  });
-  return settings;
+  }
 }
 
 // `sizes` once for every expert-parallel size and rank order.
@@ -434,16 +435,24 @@ std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const 
   return settings;
 }
 
-std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& pipeline) {
-  std::vector<Layout> settings = settings_of(space, SearchLevel::stage, pipeline);
+void stage_settings(const SearchSpace& space, Layout pipeline, std::vector<Layout>& settings) {
+  settings.clear();
+  add_settings<SearchLevel::stage>(space, pipeline, settings);
   for (Layout& layout : settings) {
     if (layout.recompute_num_layers > 0) layout.recompute_method = RecomputeMethod::block;
   }
+}
+
+std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& pipeline) {
+  std::vector<Layout> settings;
+  stage_settings(space, pipeline, settings);
   return settings;
 }
 
-std::vector<Layout> data_settings(const SearchSpace& space, const Layout& sizes) {
-  return settings_of(space, SearchLevel::data, sizes);
+std::vector<Layout> data_settings(const SearchSpace& space, Layout sizes) {
+  std::vector<Layout> settings;
+  add_settings<SearchLevel::data>(space, sizes, settings);
+  return settings;
 }
 
 Layout with_data_setting(Layout stage, const Layout& data) {

@@ -53,9 +53,11 @@ std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const 
 // A pipeline setting with every setting of what a stage computes and sends; the data-parallel side
 // has its defaults.
 std::vector<Layout> stage_settings(const SearchSpace& space, const Layout& pipeline);
+// The same into a list that a search uses again and again.
+void stage_settings(const SearchSpace& space, Layout pipeline, std::vector<Layout>& settings);
 // The settings of the data-parallel side (ZeRO, shards, overlap, optimizer offload): they depend on
 // the parallel sizes alone. Everything else is as in `sizes`.
-std::vector<Layout> data_settings(const SearchSpace& space, const Layout& sizes);
+std::vector<Layout> data_settings(const SearchSpace& space, Layout sizes);
 // One of each put together.
 Layout with_data_setting(Layout stage, const Layout& data);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/quadrature.h"
 #include "sim/collective/collective_model.h"
 
 namespace meshwright {
@@ -142,7 +143,7 @@ Cost collective_cost(Collective collective, Bytes payload, const Placement& plac
   // Another size or another share of the NICs: the model says how much longer that takes.
   const double scale = collective_model_time(collective, payload, placement, cluster) /
                        collective_model_time(collective, payload, measured, cluster);
-  return {seconds(value.seconds * scale), std::hypot(value.spread, link.relative_spread),
+  return {seconds(value.seconds * scale), in_quadrature(value.spread, link.relative_spread),
           Provenance::extrapolated};
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "sim/base/quadrature.h"
 #include "sim/kernel_time/compute.h"
 #include "sim/kernel_time/gemm_model.h"
 
@@ -98,7 +99,7 @@ Cost corrected(const GemmShape& s, const GemmModel& model, const Device& device)
   // One doubling away the model's own residual counts in full.
   const double away = std::min(1.0, around.nearest.front().distance);
   return {modelled * std::exp(log_ratio / weights),
-          std::hypot(spread / weights, model.relative_spread * away),
+          in_quadrature(spread / weights, model.relative_spread * away),
           around.inside ? Provenance::interpolated : Provenance::extrapolated};
 }
 

@@ -74,16 +74,31 @@ std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& 
          layout.tensor_parallel_size;
 }
 
+const Workspace& workspace_of(const RunningPass& running, const std::vector<ChunkMemory>& chunks) {
+  const ChunkMemory& chunk = chunks[static_cast<std::size_t>(running.chunk)];
+  if (running.pass == Pass::forward) return chunk.forward;
+  return running.pass == Pass::backward_weight ? chunk.weight : chunk.backward;
+}
+
 void add_workspace(StageMemory& memory, const RunningPass& running,
                    const std::vector<ChunkMemory>& chunks) {
-  const ChunkMemory& chunk = chunks[static_cast<std::size_t>(running.chunk)];
-  const Workspace& needed = running.pass == Pass::forward           ? chunk.forward
-                            : running.pass == Pass::backward_weight ? chunk.weight
-                                                                    : chunk.backward;
+  const Workspace& needed = workspace_of(running, chunks);
   memory.activations += needed.activations;
   memory.recompute_workspace += needed.recompute;
   memory.operator_workspace += needed.operators;
   memory.logits += needed.logits;
+}
+
+// memory_at(), summed: a peak is looked for among many states.
+Bytes total_at(const InFlightState& state, const std::vector<ChunkMemory>& chunks) {
+  Bytes total = workspace_of(state.running, chunks).total();
+  if (state.beside) total += workspace_of(*state.beside, chunks).total();
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const HeldBytes& one = chunks[c].held;
+    total += double(state.held[c].whole) * (one.whole + one.logits);
+    total += double(state.held[c].weight_only) * (one.weight_only + one.weight_only_logits);
+  }
+  return total;
 }
 
 StageMemory in_whole_bytes(StageMemory memory) {
@@ -318,11 +333,17 @@ StageMemory static_memory(const Model& model, const Job& job, const Layout& layo
 
 StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMemory>& chunks,
                           const std::vector<InFlightState>& states) {
-  StageMemory peak;
+  const InFlightState* fullest = nullptr;
+  Bytes most;
   for (const InFlightState& state : states) {
-    const StageMemory now = memory_at(state, chunks);
-    if (now.total() > peak.total()) peak = now;
+    const Bytes now = total_at(state, chunks);
+    if (now > most) {
+      most = now;
+      fullest = &state;
+    }
   }
+  StageMemory peak;
+  if (fullest != nullptr) peak = memory_at(*fullest, chunks);
   peak.operator_workspace += standing.operator_workspace;
   peak.communication_buffers += standing.communication_buffers;
   return in_whole_bytes(peak);

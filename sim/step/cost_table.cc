@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +47,15 @@ Layout said_one_way(Layout layout) {
   return layout;
 }
 
+// Schedule, stages, micro-batches, chunks of a stage, stage.
+using StatesKey = std::array<int, 5>;
+struct StatesKeyHash {
+  std::size_t operator()(const StatesKey& key) const {
+    std::uint64_t hash = kHashStart;
+    for (const int number : key) hash = mixed(hash, static_cast<std::uint32_t>(number));
+    return finished(hash);
+  }
+};
 // Of one stage, ungrouped and by the groupings that were asked for.
 struct StageStates {
   std::vector<InFlightState> all;
@@ -63,7 +71,7 @@ struct CostTable::Impl {
   std::array<bool, kLayerKinds> has_kind{};
   std::unordered_map<UnitKey, UnitCost, UnitKeyHash> unit_costs;
   std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
-  std::map<std::array<int, 5>, StageStates> states;
+  std::unordered_map<StatesKey, StageStates, StatesKeyHash> states;
 
   const UnitCost& unit_cost(const UnitPlacement& placement, int unit, const Layout& layout) {
     const UnitKey key{LayoutKey<KeyScope::any_layout, CostPart::units>(layout), placement, unit};
@@ -134,7 +142,7 @@ const std::vector<InFlightState>& CostTable::in_flight_states(const Layout& layo
       layout.schedule, stages, num_micro_batches(impl_->job.global_batch_size, layout));
   const int chunks = std::accumulate(group_sizes.begin(), group_sizes.end(), 0);
   const auto [found, is_new] = impl_->states.try_emplace(
-      {static_cast<int>(layout.schedule), stages, micro_batches, chunks, stage});
+      StatesKey{static_cast<int>(layout.schedule), stages, micro_batches, chunks, stage});
   StageStates& states = found->second;
   if (is_new) {
     states.all =

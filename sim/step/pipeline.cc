@@ -35,6 +35,8 @@ PassTimes times_of(const ChunkCost& chunk) {
 }
 
 void sum_stages(PipelinePart& part, const PipelineShape& shape) {
+  part.stages.reserve(shape.runs.size());
+  part.loads.reserve(shape.runs.size());
   for (const StageRun& run : shape.runs) {
     StageCost& stage = part.stages.emplace_back();
     StageLoad& load = part.loads.emplace_back();
@@ -103,6 +105,7 @@ Seconds send_wait(const SendCost& send, const StageCost& stage, int chunks_per_s
 
 void fill_stages(PipelinePart& part, const PipelineInput& input, const Units& units,
                  const PipelineShape& shape, const Cluster& cluster) {
+  part.chunks.reserve(shape.chunks.size());
   for (const ChunkKind& kind : shape.chunks) {
     part.chunks.push_back(
         chunk_cost(sum_of_units(kind, units, input.recomputed_share(kind.stage_layers)), cluster));

@@ -15,6 +15,7 @@ class RunMemory {
       : table_(table), layout_(layout), sizes_(groups.sizes) {
     const UnitBytes& units = table.unit_bytes(layout);
     standing_ = standing_memory(units, layout, run.kinds);
+    chunks_.reserve(groups.groups.size());
     for (const ChunkGroup& group : groups.groups) {
       chunks_.push_back(chunk_memory(units, layout, group));
     }
@@ -45,6 +46,7 @@ std::vector<MovingPeak> moving_peaks(CostTable& table, const Layout& layout,
                                      const PipelineShape& shape,
                                      const std::vector<ChunkGroups>& groups) {
   std::vector<MovingPeak> peaks;
+  peaks.reserve(shape.runs.size());
   for (std::size_t r = 0; r < shape.runs.size(); ++r) {
     const StageRun& run = shape.runs[r];
     const RunMemory memory(table, layout, run, groups[r]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/quadrature.h"
 #include "sim/collective/collective_model.h"
 
 namespace meshwright {
@@ -37,7 +38,7 @@ Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBacken
                             (inside.bandwidth * inside.bandwidth_fraction * shares.inside);
   if (p.num_nodes == 1) {
     return {inside.base_latency + inside.latency + handed_on,
-            std::hypot(inside.relative_spread, kSharesSpread), inside.provenance};
+            in_quadrature(inside.relative_spread, kSharesSpread), inside.provenance};
   }
   const double crossing =
       places_of_token(routing, p.num_nodes) / places_of_token(routing, p.group_size);
@@ -47,7 +48,7 @@ Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBacken
   const Seconds sent = copies * (p.ranks_per_node * crossing * ((domains - 1.0) / domains)) / nics;
   return {
       link.base_latency + link.latency * std::ceil(std::log2(domains)) + std::max(handed_on, sent),
-      std::hypot(link.relative_spread, kSharesSpread), link.provenance};
+      in_quadrature(link.relative_spread, kSharesSpread), link.provenance};
 }
 
 }  // namespace meshwright

@@ -9,6 +9,7 @@
 #include "planner/accuracy/backtest.h"
 #include "planner/search/objective.h"
 #include "planner/search/search.h"
+#include "sim/hardware/placement.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"
 #include "tests/paths.h"
@@ -47,6 +48,8 @@ TEST(ExpertLayouts, TheDefaultSearchLosesToNone) {
                theirs.step_time.value(), ours.step_time.value(), 100.0 * loss,
                short_name(ours.layout));
     EXPECT_LE(loss, kMostLoss);
+    // Tensor ranks on two nodes: none of these teams ran that.
+    EXPECT_NE(place(Group::tensor, ours.layout, run.cluster).tier(), Tier::inter_node);
   }
 }
 

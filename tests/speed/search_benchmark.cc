@@ -54,7 +54,7 @@ std::int64_t legal_stage_settings(const app::Inputs& in, const SearchSpace& spac
     for (const Layout& pipeline : pipeline_settings(in.model, in.job, space, sizes)) {
       for (const Layout& stage : stage_settings(space, pipeline)) {
         const bool legal = !check_sizes(in.model, in.job, stage, devices) &&
-                           !check_stage_switches(in.model, stage, devices);
+                           !check_stage_switches(in.model, in.job, stage, devices);
         count += legal ? 1 : 0;
       }
     }

@@ -14,7 +14,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr int kSystemFailure = 3;
 constexpr auto kInterval = std::chrono::seconds(1);
 
 struct Member {

@@ -199,11 +199,6 @@ std::unique_ptr<SocketRanks> SocketRanks::connect_to(int rank, int size,
   return ranks;
 }
 
-std::string SocketRanks::host() const {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : address_;
-}
-
 // Everybody listens, says where, and goes to the first of its color.
 std::unique_ptr<HostRanks> SocketRanks::split_ranks(int color, int key) {
   struct Offer {

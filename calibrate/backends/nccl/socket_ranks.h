@@ -44,7 +44,7 @@ class SocketRanks final : public HostRanks {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
-  [[nodiscard]] std::string host() const override;
+  [[nodiscard]] std::string host() const override { return host_name(); }
   [[nodiscard]] std::unique_ptr<HostRanks> split_ranks(int color, int key) override;
   void barrier() override;
   void host_broadcast(void* data, std::size_t bytes, int root) override;

@@ -152,6 +152,13 @@ TEST(CollectiveModel, AllToAllSendsWhatLeavesTheNodeThroughItsNics) {
   EXPECT_NEAR(us(Collective::all_to_all, 16e6, {16, 8, 2, 1}, cluster()), 188.0, 1e-6);
 }
 
+TEST(CollectiveModel, AllToAllLastsAsLongAsWhatStaysInTheNodeWhereItsLinksAreSlow) {
+  // The same over links of 20 GB/s: 7/16 * 16 MB = 7 MB take 350 us, longer than the NICs' 160.
+  Cluster slow = cluster();
+  slow.intra_node.bandwidth = gigabytes_per_second(20);
+  EXPECT_NEAR(us(Collective::all_to_all, 16e6, {16, 8, 2, 1}, slow), 378.0, 1e-6);
+}
+
 TEST(CollectiveModel, AGroupOfOneCostsNothing) {
   for (const Collective collective : kAll) {
     EXPECT_EQ(us(collective, 1e9, {1, 1, 1, 1}, cluster()), 0.0);

@@ -34,6 +34,17 @@ TEST(OptimizerCost, ZeroSharesTheStepButNotTheGradientsThatAreCleared) {
   EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, cluster()).time.value(), 25e-6, 1e-12);
 }
 
+// 8 data ranks, 4 of them share the experts: each expert has 8 / 4 = 2 copies, which share its
+// state. Half of 30 MB, and 4 MB to clear: 2 us + 19 MB / 500 GB/s = 40 us.
+TEST(OptimizerCost, ExpertsAreSharedByTheRanksThatHoldTheSameOnes) {
+  Layout layout;
+  layout.data_parallel_size = 8;
+  layout.expert_parallel_size = 4;
+  layout.zero_stage = 1;
+  const StageParameters experts{.dense = 0, .expert = 1e6};
+  EXPECT_NEAR(optimizer_cost(experts, Job{}, layout, cluster()).time.value(), 40e-6, 1e-12);
+}
+
 // 92 bytes a parameter of FSDP's quarter, no gradients to clear: 2 us + 23 MB / 500 GB/s = 48 us.
 TEST(OptimizerCost, TouchesWhatTheFrameworksKernelsTouch) {
   Layout layout;

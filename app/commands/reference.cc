@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// meshwright reference: the command line as a page, a manual page, or a shell's completion.
+#include "app/reference.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "app/command.h"
+#include "app/commands/commands.h"
+#include "app/generated/paths.h"
+#include "app/output_file.h"
+#include "app/program.h"
+
+namespace meshwright::app {
+namespace {
+
+enum class ReferenceForm { markdown, man, bash, zsh };
+
+std::string text_in(ReferenceForm form, const CommandText& program) {
+  switch (form) {
+    case ReferenceForm::markdown:
+      return reference_markdown(program);
+    case ReferenceForm::man:
+      return reference_man(program, kVersion);
+    case ReferenceForm::bash:
+      return bash_completion(program);
+    case ReferenceForm::zsh:
+      return zsh_completion(program);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_reference(Commands& commands) {
+  auto form = std::make_shared<ReferenceForm>(ReferenceForm::markdown);
+  auto out = std::make_shared<std::string>("-");
+  Command& command = commands.add("reference", "The command line as a page or a completion");
+  const std::map<std::string, ReferenceForm> forms{{"markdown", ReferenceForm::markdown},
+                                                   {"man", ReferenceForm::man},
+                                                   {"bash", ReferenceForm::bash},
+                                                   {"zsh", ReferenceForm::zsh}};
+  command.options()
+      .add_option("--format", *form,
+                  "markdown, man (a manual page), bash or zsh (completions); default: markdown")
+      ->transform(CLI::CheckedTransformer(forms).description(""))
+      ->type_name("FORM");
+  command.writes("--out", *out, "File to write; default: standard output");
+  command.runs([form, out, &options = command.options()](const Call&) {
+    write_file_atomically(*out, text_in(*form, command_text(*options.get_parent())));
+    return kDone;
+  });
+}
+
+}  // namespace meshwright::app
