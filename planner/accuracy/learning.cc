@@ -10,6 +10,7 @@
 #include "planner/accuracy/regime_fit.h"
 #include "planner/accuracy/statistics.h"
 #include "planner/search/normal.h"
+#include "sim/base/quadrature.h"
 #include "sim/base/shipped_spreads.h"
 #include "sim/base/spread.h"
 #include "sim/step/step_interval.h"
@@ -64,7 +65,7 @@ std::vector<double> weights_of(const std::vector<CandidateStep>& candidates,
 }  // namespace
 
 RefitPrior learning_prior(const RegimeSpread& regime, const RegimeSpread& known_chip) {
-  return {std::hypot(regime.bias, regime.shared), known_chip.own};
+  return {in_quadrature(regime.bias, regime.shared), known_chip.own};
 }
 
 double posterior_own(const std::vector<double>& residuals, double scale, double degrees) {

@@ -168,7 +168,7 @@ AgainstRunnerUp mean_of(const std::vector<AgainstRunnerUp>& results) {
 void fill_runs_to_settle(AgainstRunnerUp& result, double step, const ConfidenceOptions& options) {
   const bool open = result.probability_winner_is_faster < options.settled &&
                     result.expected_gain.value() >= options.gain_that_matters * step;
-  const double expected = std::hypot(result.difference.value(), result.deviation.value());
+  const double expected = in_quadrature(result.difference.value(), result.deviation.value());
   if (open) result.runs_to_settle = runs_needed(expected, step, options);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/quadrature.h"
 #include "sim/base/shipped_spreads.h"
 #include "sim/base/spread.h"
 
@@ -50,7 +51,7 @@ double spread_of_parts(const Terms& terms, Seconds step) {
 
 StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts) {
   const double half =
-      kIntervalDeviations * std::max(std::hypot(spread.shared, spread.own), of_parts);
+      kIntervalDeviations * std::max(in_quadrature(spread.shared, spread.own), of_parts);
   return {step * std::min(1.0, std::exp(spread.bias - half)),
           step * std::max(1.0, std::exp(spread.bias + half))};
 }
