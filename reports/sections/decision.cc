@@ -164,6 +164,14 @@ Json row_of_capacity(const Json& capacity, const Json& row) {
   return json;
 }
 
+// Of the first row that has a cost.
+std::string currency_of(const Json& capacity) {
+  for (const Json& row : part(capacity, "rows")) {
+    if (part(row, "cost").is_object()) return text(part(row, "cost"), "currency");
+  }
+  return "";
+}
+
 Json rows_of_capacity(const Json& capacity) {
   Json rows = Json::array();
   for (const Json& row : part(capacity, "rows")) rows.push_back(row_of_capacity(capacity, row));
@@ -283,7 +291,7 @@ Json decision_section(const ReportContents& contents) {
             {"train_tokens", *job.train_tokens},
             {"tokens_are_the_jobs", plan.job.train_tokens.has_value()},
             {"price_per_gpu_hour", optional_number(plan.cluster.price_per_gpu_hour)},
-            {"currency", text(part(capacity, "prices"), "currency")},
+            {"currency", currency_of(capacity)},
             {"range", with_capacity ? "10 to 90 % of cases" : "90 % range of the step"}};
   json["rows"] = with_capacity ? rows_of_capacity(capacity) : rows_of(plan, contents.scaling, job);
   json["verdict"] = !fits           ? no_layout_verdict(plan, contents.scaling)

@@ -59,6 +59,7 @@ function axes_of(grid: NonNullable<Capacity["what_if"]>, front: CapacityRun): Ax
 
 export class WhatIf {
   private chosen: number[]; // a place on each axis
+  private readonly said: string; // the record's verdict, with what must be said of its trials
   private readonly result = document.createElement("output");
   private readonly command = document.createElement("code");
   private readonly selects: HTMLSelectElement[] = [];
@@ -73,6 +74,7 @@ export class WhatIf {
     place: HTMLElement,
   ) {
     this.chosen = axes.map((axis) => axis.base);
+    this.said = verdict.textContent ?? "";
     this.row.className = "what-if";
     place.append(this.controls(), this.result, this.command);
     this.axes.forEach((axis, index) => {
@@ -159,7 +161,7 @@ export class WhatIf {
     const cell = this.cell();
     this.selects.forEach((select, index) => (select.value = `${this.chosen[index]}`));
     const is_record = this.axes.every((axis, index) => this.chosen[index] === axis.base);
-    this.verdict.textContent = is_record ? this.capacity.verdict : `${kMark}${this.sentence(cell)}`;
+    this.verdict.textContent = is_record ? this.said : `${kMark}${this.sentence(cell)}`;
     this.verdict.classList.toggle("what-if", !is_record);
     this.result.textContent = is_record ? "The page shows the record." : "The verdict and the table show a what-if, not the record. It is made again by:";
     this.command.textContent = is_record ? "" : `${this.capacity.command} ${cell?.options ?? ""}`;

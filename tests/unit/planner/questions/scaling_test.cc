@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
@@ -44,11 +42,12 @@ TEST(Scaling, AroundAPlanWithoutLayoutsHasNoPoints) {
 
 // What is said to fit is what a search finds, and no smaller doubling has a layout.
 TEST(Scaling, UntilItFitsEndsAtTheFirstCountThatDoes) {
-  const Plan roomy = search(small_model(), small_cluster(1, 80), small_job(), {});
-  double least = 80.0;  // GiB: the Pareto set ends with the smallest
-  for (const Estimate& e : roomy.ranked) least = std::min(least, in_gibibytes(e.peak_memory()));
-  const Plan plan = search(small_model(), small_cluster(1, 0.9 * least), small_job(), {});
-  ASSERT_TRUE(plan.ranked.empty());
+  double memory = 1.0;  // GiB of a device; less and less, until nothing fits
+  const auto searched = [&] {
+    return search(small_model(), small_cluster(1, memory), small_job(), {});
+  };
+  Plan plan = searched();
+  for (; !plan.ranked.empty(); plan = searched()) memory *= 0.8;
   const Scaling found = scaling_until_it_fits(plan, {});
   ASSERT_FALSE(found.points.empty());
   for (const ScalePoint& point : found.points) {
