@@ -98,6 +98,13 @@ void add_header(Launcher& launcher, const std::map<std::string, std::string>& he
   }
 }
 
+// torchrun and what it grew out of start on one node unless told.
+bool starts_one_node(const ShellCommand& command) {
+  return std::any_of(command.words.begin(), command.words.end(), [](const MarkedText& word) {
+    return word.text().ends_with("torchrun") || word.text().starts_with("torch.distributed.");
+  });
+}
+
 }  // namespace
 
 std::string why_unknown(const MarkedText& word, const ShellScript& script) {
@@ -182,10 +189,12 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
 void read_launcher(const ShellCommand& command, const ShellScript& script, const std::string& file,
                    LaunchRecord& record) {
   Launcher launcher;
+  bool says_nodes = false;
   const std::size_t end = first_program_word(command);
   for (const Value& option : options_of(command, 0, script, file)) {
     const auto says = launcher_says(option.key);
     if (!says || (end > 0 && option.words.empty())) continue;
+    says_nodes = says_nodes || *says == Says::nodes;
     const auto count = option.unknown.empty() && !option.words.empty()
                            ? count_in(option.words.front())
                            : std::nullopt;
@@ -200,6 +209,10 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
     }
   }
   add_header(launcher, script.slurm);
+  if (!launcher.nodes && !says_nodes && launcher.per_node && starts_one_node(command)) {
+    launcher.nodes = 1;
+    record.assumed.push_back({"num_nodes", "1", "torchrun's default", {}});
+  }
   if (launcher.per_node) record.gpus_per_node = *launcher.per_node;
   if (launcher.in_all) record.gpus = *launcher.in_all;
   if (!launcher.in_all && launcher.nodes && launcher.per_node) {

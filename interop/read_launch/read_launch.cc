@@ -2,6 +2,7 @@
 #include "interop/read_launch/read_launch.h"
 
 #include "interop/read_launch/megatron.h"
+#include "interop/read_launch/megatron_bridge.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
@@ -30,6 +31,10 @@ bool looks_like_llm_foundry(std::string_view text) {
   return has(text, "global_train_batch_size:") && has(text, "model:");
 }
 
+bool looks_like_megatron_bridge(std::string_view text) {
+  return has(text, "tensor_model_parallel_size:") || has(text, "pipeline_model_parallel_size:");
+}
+
 bool looks_like_deepspeed_script(std::string_view text) {
   return has(text, "--deepspeed") || has(text, "--per_device_train_batch_size");
 }
@@ -48,10 +53,13 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
   if (looks_like_torchtitan(text)) return read_torchtitan(text, file, hints);
   if (looks_like_nanotron(text)) return read_nanotron(text, file, hints);
   if (looks_like_llm_foundry(text)) return read_llm_foundry(text, file, hints);
+  if (looks_like_megatron_bridge(text)) return read_megatron_bridge(text, file, hints);
   if (looks_like_deepspeed_script(text)) return read_deepspeed_script(text, file, hints, read);
   throw InputError(file, "", "is no launch that is known here",
                    "read are: a command line or script of Megatron-LM or DeepSpeed, the argument "
-                   "block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, YAML of nanotron and llm-foundry");
+                   "block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, YAML of "
+                   "nanotron, llm-foundry and "
+                   "Megatron-Bridge");
 }
 
 }  // namespace meshwright::interop

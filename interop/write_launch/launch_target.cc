@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "interop/write_launch/megatron_bridge.h"
+
 namespace meshwright::interop {
 namespace {
 
@@ -69,7 +71,8 @@ std::vector<LaunchSetting> settings_in_json(const std::string& text) {
 std::vector<LaunchSetting> deepspeed_settings(const Training& t) {
   std::vector<LaunchSetting> settings = settings_in_json(deepspeed(t).text);
   const bool full = t.layout.recompute_granularity == RecomputeGranularity::full;
-  settings.push_back({"gradient_checkpointing_enable() in the model", full ? "called" : "not called"});
+  settings.push_back(
+      {"gradient_checkpointing_enable() in the model", full ? "called" : "not called"});
   return settings;
 }
 
@@ -123,10 +126,12 @@ constexpr std::array kTargets{
     Target{"Megatron-LM", [](const Training& t) { return megatron_layout_refusal(t.layout); },
            megatron_layout_settings},
     Target{"Megatron-DeepSpeed", megatron_deepspeed_refusal, megatron_deepspeed_settings},
+    Target{"Megatron-Bridge",
+           [](const Training& t) { return megatron_bridge_layout_refusal(t.layout); },
+           megatron_bridge_layout_settings},
     Target{"torchtitan", [](const Training& t) { return torchtitan(t).refusal; },
            [](const Training& t) { return settings_in_toml(torchtitan(t).text); }},
-    Target{"DeepSpeed", [](const Training& t) { return deepspeed(t).refusal; },
-           deepspeed_settings},
+    Target{"DeepSpeed", [](const Training& t) { return deepspeed(t).refusal; }, deepspeed_settings},
     Target{"llm-foundry", llm_foundry_refusal, llm_foundry_settings},
     Target{"nanotron", [](const Training& t) { return nanotron_layout_refusal(t.layout); },
            nanotron_layout_settings}};
@@ -182,8 +187,8 @@ std::vector<LaunchChange> launch_changes(const std::vector<LaunchSetting>& befor
   for (const LaunchSetting& setting : after) {
     const LaunchSetting* old = find(before, setting.name);
     if (old != nullptr && old->value == setting.value) continue;
-    changes.push_back({setting.name, old != nullptr, true, old != nullptr ? old->value : "",
-                       setting.value});
+    changes.push_back(
+        {setting.name, old != nullptr, true, old != nullptr ? old->value : "", setting.value});
   }
   for (const LaunchSetting& setting : before) {
     if (find(after, setting.name) != nullptr) continue;
@@ -197,9 +202,10 @@ std::vector<std::string> changed_command(const std::vector<std::string>& words,
   std::vector<std::string> changed;
   std::vector<bool> done(changes.size(), false);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto found = std::find_if(changes.begin(), changes.end(), [&](const LaunchChange& change) {
-      return is_option(words[i]) && change.name == option_name(words[i]);
-    });
+    const auto found =
+        std::find_if(changes.begin(), changes.end(), [&](const LaunchChange& change) {
+          return is_option(words[i]) && change.name == option_name(words[i]);
+        });
     if (found == changes.end()) {
       changed.push_back(words[i]);
       continue;

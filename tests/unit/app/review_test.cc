@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Five public shapes of a launch, each with a log in its software's shape, reviewed as a user
 // would.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string launch(const std::string& name) {
-  return std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/unit/app/launches/" + name;
+  return fmt::format("{}/tests/unit/app/launches/{}", MESHWRIGHT_SOURCE_DIR, name);
 }
 
 nlohmann::json reviewed(std::vector<std::string> arguments, int exit_code = 0) {

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "interop/read_launch/megatron.h"
+#include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/write_launch/launch.h"
 #include "interop/write_launch/launch_target.h"
+#include "interop/write_launch/megatron_bridge.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::interop {
@@ -211,6 +213,29 @@ TEST(LaunchRoundTrip, Nanotron) {
   EXPECT_EQ(trips, 8 * 2 * 2);
 }
 
+TEST(LaunchRoundTrip, MegatronBridge) {
+  int trips = 0;
+  for (const Layout& size : sizes()) {
+    for (const Layout& recompute : with_recompute(size)) {
+      for (const int zero : {0, 1}) {
+        Layout l = recompute;
+        l.zero_stage = zero;
+        l.sequence_parallel = l.tp_comm_overlap = l.overlap_grad_reduce = zero > 0;
+        l = settled(l);
+        const LaunchFile file = megatron_bridge(llama().training(l));
+        ASSERT_EQ(file.refusal, "");
+        const LaunchRecord record = read_megatron_bridge(file.text, "bridge.yaml", {});
+        EXPECT_TRUE(read_back(record, l) == l) << file.text << short_name(read_back(record, l));
+        EXPECT_EQ(record.job.global_batch_size, 256);
+        EXPECT_EQ(record.job.seq_length, 8192);
+        EXPECT_TRUE(record.not_understood.empty());
+        ++trips;
+      }
+    }
+  }
+  EXPECT_EQ(trips, 12 * 5 * 2);
+}
+
 TEST(LaunchRoundTrip, Torchtitan) {
   int trips = 0;
   LaunchHints hints;
@@ -259,7 +284,8 @@ TEST(LaunchRoundTrip, DeepSpeed) {
 }
 
 TEST(LaunchRoundTrip, AnUnknownTargetIsRefused) {
-  EXPECT_EQ(refusal_for("SomeLauncher", llama().training({})), "nothing is written for SomeLauncher");
+  EXPECT_EQ(refusal_for("SomeLauncher", llama().training({})),
+            "nothing is written for SomeLauncher");
 }
 
 TEST(LaunchChanges, AreWhatDiffersAndStayInTheCommand) {
@@ -267,7 +293,8 @@ TEST(LaunchChanges, AreWhatDiffersAndStayInTheCommand) {
   const std::vector<LaunchSetting> after{{"--tp", "4"}, {"--mbs", "1"}, {"--vpp", "2"}};
   const auto changes = launch_changes(before, after);
   ASSERT_EQ(changes.size(), 3U);
-  const std::vector<std::string> words{"run", "a.py", "--x", "$Y", "--tp", "8", "--sp", "--mbs", "1"};
+  const std::vector<std::string> words{"run", "a.py", "--x",   "$Y", "--tp",
+                                       "8",   "--sp", "--mbs", "1"};
   EXPECT_EQ(command_text(changed_command(words, changes)),
             "run a.py \\\n    --x $Y \\\n    --tp 4 \\\n    --mbs 1 \\\n    --vpp 2\n");
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Overrides of Megatron-Bridge: not always Megatron-LM's option with underscores.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "interop/write_launch/megatron_bridge.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::interop {
+namespace {
+
+class Overrides {
+ public:
+  void set(const char* key, int value) { settings_.push_back({key, std::to_string(value)}); }
+  void set(const char* key, bool value) { settings_.push_back({key, value ? "true" : "false"}); }
+  void set(const char* key, std::string_view value) {
+    settings_.push_back({key, std::string(value)});
+  }
+  void set_if(bool said, const char* key, auto value) {
+    if (said) set(key, value);
+  }
+  std::vector<LaunchSetting> take() { return std::move(settings_); }
+
+ private:
+  std::vector<LaunchSetting> settings_;
+};
+
+std::string module_list(RecomputeModules modules) {
+  std::vector<std::string_view> words;
+  for (const auto& entry : kRecomputeModuleNames) {
+    if (modules.has(entry.value)) words.push_back(entry.name);
+  }
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+void add_recompute(Overrides& o, const Layout& l) {
+  if (l.recompute_granularity == RecomputeGranularity::none) return;
+  o.set("model.recompute_granularity", name_of(l.recompute_granularity));
+  if (l.recompute_granularity == RecomputeGranularity::selective) {
+    o.set("model.recompute_modules", module_list(l.recompute_modules));
+    return;
+  }
+  const bool some = l.recompute_num_layers > 0;
+  o.set("model.recompute_method", std::string_view(some ? "block" : "uniform"));
+  o.set("model.recompute_num_layers",
+        some ? l.recompute_num_layers / l.virtual_pipeline_parallel_size : 1);
+}
+
+}  // namespace
+
+std::string megatron_bridge_layout_refusal(const Layout& l) {
+  if (l.zero_stage > 1) return "its FSDP is not written here";
+  if (l.zero_shard_size > 0) return "copies of the sharded optimizer are not written here";
+  if (l.pipeline_layout) return "lists of stages are not written here";
+  if (l.cuda_graph_impl != CudaGraphImpl::none) return "graphs are not written here";
+  if (l.offload_modules.bits != 0) return "offload of modules is not written here";
+  if (l.context_parallel_size > 1 && l.cp_comm_type != ContextParallelAlgorithm::p2p) {
+    return "context parallelism is written as p2p";
+  }
+  if (!(l.rank_order == Layout{}.rank_order)) return "another rank order is not written here";
+  return megatron_layout_refusal(l);
+}
+
+std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
+  const Layout& l = t.layout;
+  Overrides o;
+  o.set("model.tensor_model_parallel_size", l.tensor_parallel_size);
+  o.set("model.pipeline_model_parallel_size", l.pipeline_parallel_size);
+  o.set_if(l.virtual_pipeline_parallel_size > 1, "model.virtual_pipeline_model_parallel_size",
+           l.virtual_pipeline_parallel_size);
+  o.set("model.context_parallel_size", l.context_parallel_size);
+  o.set("model.sequence_parallel", l.sequence_parallel);
+  const bool first = l.num_layers_in_first_pipeline_stage > 0;
+  const bool last = l.num_layers_in_last_pipeline_stage > 0;
+  o.set_if(first, "model.num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage);
+  o.set_if(last, "model.num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage);
+  o.set_if(l.account_for_embedding_in_pipeline_split,
+           "model.account_for_embedding_in_pipeline_split", true);
+  o.set_if(l.account_for_loss_in_pipeline_split, "model.account_for_loss_in_pipeline_split", true);
+  if (t.model.moe) {
+    o.set("model.expert_model_parallel_size", l.expert_parallel_size);
+    o.set("model.expert_tensor_parallel_size", expert_tensor_size(l));
+    o.set("model.moe_token_dispatcher_type", name_of(l.moe_token_dispatcher_type));
+    o.set_if(l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex,
+             "model.moe_flex_dispatcher_backend", name_of(l.moe_flex_dispatcher_backend));
+    o.set_if(l.moe_shared_expert_overlap, "model.moe_shared_expert_overlap", true);
+    o.set_if(l.overlap_moe_expert_parallel_comm, "comm_overlap.overlap_moe_expert_parallel_comm",
+             true);
+  }
+  add_recompute(o, l);
+  o.set_if(l.cpu_offloading_num_layers > 0, "model.cpu_offloading_num_layers",
+           l.cpu_offloading_num_layers);
+  o.set("comm_overlap.tp_comm_overlap", l.tp_comm_overlap);
+  // In two places, or it is half on.
+  o.set("ddp.use_distributed_optimizer", l.zero_stage > 0);
+  o.set("optimizer.use_distributed_optimizer", l.zero_stage > 0);
+  o.set_if(l.optimizer_offload, "optimizer.optimizer_cpu_offload", true);
+  o.set("ddp.overlap_grad_reduce", l.overlap_grad_reduce);
+  o.set("ddp.overlap_param_gather", l.overlap_param_gather);
+  o.set("train.micro_batch_size", l.micro_batch_size);
+  o.set("train.global_batch_size", t.job.global_batch_size);
+  o.set("model.seq_length", t.job.seq_length);
+  return o.take();
+}
+
+LaunchFile megatron_bridge(const Training& t) {
+  LaunchFile launch{.target = "Megatron-Bridge",
+                    .names_of = "commit 067f987 of 2026-08-22",
+                    .file_name = "megatron-bridge.yaml",
+                    .text = "",
+                    .notes = {},
+                    .refusal = megatron_bridge_layout_refusal(t.layout)};
+  if (!launch.refusal.empty()) return launch;
+  const std::vector<LaunchSetting> settings = megatron_bridge_layout_settings(t);
+  std::string text = fmt::format("# {}\n", short_name(t.layout));
+  for (const char* section : {"model", "ddp", "optimizer", "comm_overlap", "train"}) {
+    text += fmt::format("{}:\n", section);
+    const std::string prefix = std::string(section) + ".";
+    for (const LaunchSetting& s : settings) {
+      if (!s.name.starts_with(prefix)) continue;
+      text += fmt::format("  {}: {}\n", s.name.substr(prefix.size()), s.value);
+    }
+  }
+  launch.text = std::move(text);
+  launch.notes.emplace_back("Overrides of a recipe of the model, which they leave out.");
+  return launch;
+}
+
+}  // namespace meshwright::interop
