@@ -17,14 +17,14 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr std::array kTerms{FitTermName{FitTerm::gemm_time_factor, "gemm_time_factor"},
-                            FitTermName{FitTerm::kernel_time_factor, "kernel_time_factor"},
-                            FitTermName{FitTerm::collective_time_factor, "collective_time_factor"},
-                            FitTermName{FitTerm::host_launch, "host_launch"},
-                            FitTermName{FitTerm::micro_batch_overhead, "micro_batch_overhead"},
-                            FitTermName{FitTerm::step_overhead, "step_overhead"},
-                            FitTermName{FitTerm::experts_kernel_time_factor,
-                                        "experts_kernel_time_factor"}};
+constexpr std::array kTerms{
+    FitTermName{FitTerm::gemm_time_factor, "gemm_time_factor"},
+    FitTermName{FitTerm::kernel_time_factor, "kernel_time_factor"},
+    FitTermName{FitTerm::collective_time_factor, "collective_time_factor"},
+    FitTermName{FitTerm::host_launch, "host_launch"},
+    FitTermName{FitTerm::micro_batch_overhead, "micro_batch_overhead"},
+    FitTermName{FitTerm::step_overhead, "step_overhead"},
+    FitTermName{FitTerm::experts_kernel_time_factor, "experts_kernel_time_factor"}};
 
 constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
 constexpr double kDerivativeStep = 0.02;

@@ -7,6 +7,7 @@
 #include "planner/capacity/checkpoint.h"
 #include "planner/capacity/failures.h"
 #include "planner/search/normal.h"
+#include "sim/base/quadrature.h"
 
 namespace meshwright::planner {
 
@@ -139,8 +140,8 @@ std::optional<Ranged> kilowatts_per_gpu(const PowerOptions& power, const Cluster
   // Which node it is and how busy are independent: their deviations add in squares.
   const double value = *cluster.device.power_watts / 1000.0 * power.node_over_devices.value *
                        power.share_of_rating.value;
-  const double spread = std::exp(kZ90 * std::hypot(log_deviation(power.node_over_devices),
-                                                   log_deviation(power.share_of_rating)));
+  const double spread = std::exp(kZ90 * in_quadrature(log_deviation(power.node_over_devices),
+                                                      log_deviation(power.share_of_rating)));
   return Ranged{value, value / spread, value * spread, power.share_of_rating.basis,
                 power.share_of_rating.source};
 }

@@ -73,7 +73,7 @@ struct Job {
   bool dropout = false;                    // attention and hidden dropout masks are kept
   bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
   bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
-  std::optional<Fp8Recipe> fp8_recipe;    // none: delayed scaling, as Megatron-LM's default
+  std::optional<Fp8Recipe> fp8_recipe;     // none: delayed scaling, as Megatron-LM's default
   // The device's products take per-tensor fp8 operands by rows and by columns (Device), so that one
   // copy serves both; set by job_on().
   bool operands_in_any_layout = false;
@@ -83,7 +83,7 @@ struct Job {
   // for 32 numbers. The other two ways are bf16.
   Precision moe_dispatch_fwd_dtype = Precision::bf16;
   Precision moe_combine_bwd_dtype = Precision::bf16;
-  bool causal = true;                   // fused kernels skip the masked half
+  bool causal = true;  // fused kernels skip the masked half
   // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
   // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
   double moe_load_imbalance = 1.01;
@@ -94,9 +94,7 @@ struct Job {
 };
 
 // Bytes of one activation as it is stored between operators and sent between ranks.
-constexpr double activation_bytes(Precision p) {
-  return is_narrow(p) ? 2.0 : bytes_per_element(p);
-}
+constexpr double activation_bytes(Precision p) { return is_narrow(p) ? 2.0 : bytes_per_element(p); }
 // Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights, unless
 // fp8_param_gather).
 constexpr double weight_bytes(Precision p) { return activation_bytes(p); }

@@ -17,8 +17,8 @@ struct NarrowFormat {
   double scale = 0.0;   // bytes of scales, a number
   double reads = 1.0;   // of the source by a cast
   double reads_after_norm = 1.0;
-  bool norm_casts = false;    // the norm writes the operand: nothing is left to cast
-  bool two_copies = true;     // on every device
+  bool norm_casts = false;        // the norm writes the operand: nothing is left to cast
+  bool two_copies = true;         // on every device
   double gemm_time_factor = 1.0;  // over per-tensor fp8 products, fp4 over its own
 };
 

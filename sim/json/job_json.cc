@@ -47,9 +47,10 @@ Job job_from_json(const nlohmann::json& json, const std::string& file, const std
   if (reader.has("fp8_recipe")) {
     job.fp8_recipe = reader.optional_enum("fp8_recipe", Fp8Recipe::delayed, kFp8RecipeNames);
   }
-  job.activation_func_fp8_input_store = reader.optional_bool("activation_func_fp8_input_store",
-                                                             job.activation_func_fp8_input_store);
-  job.moe_dispatch_fwd_dtype = read_sent(reader, "moe_dispatch_fwd_dtype", job.moe_dispatch_fwd_dtype);
+  job.activation_func_fp8_input_store =
+      reader.optional_bool("activation_func_fp8_input_store", job.activation_func_fp8_input_store);
+  job.moe_dispatch_fwd_dtype =
+      read_sent(reader, "moe_dispatch_fwd_dtype", job.moe_dispatch_fwd_dtype);
   job.moe_combine_bwd_dtype = read_sent(reader, "moe_combine_bwd_dtype", job.moe_combine_bwd_dtype);
   job.causal = reader.optional_bool("causal", job.causal);
   job.make_vocab_size_divisible_by = reader.optional_int(

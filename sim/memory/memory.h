@@ -64,8 +64,8 @@ StageParameters fp8_parameters(const Model& model, const Job& job, const Layout&
 constexpr bool gathers_fp8_params(const Job& job, const Layout& layout) {
   return job.precision == Precision::fp8 && job.fp8_param_gather && layout.zero_stage > 0;
 }
-// Bytes in which such a weight is gathered: MXFP8's go in 16 bits, through the gradients' buffer, and
-// are cast where they arrive (Megatron-LM reuse_grad_buf_for_mxfp8_param_ag).
+// Bytes in which such a weight is gathered: MXFP8's go in 16 bits, through the gradients' buffer,
+// and are cast where they arrive (Megatron-LM reuse_grad_buf_for_mxfp8_param_ag).
 double gathered_narrow_bytes(const Job& job);
 // What fp8 and fp4 add to 16-bit weights: Transformer Engine keeps each linear's operand from a
 // step's first micro-batch on (is_first_microbatch), in as many copies as operand_copies() says,

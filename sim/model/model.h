@@ -82,7 +82,7 @@ struct Model {
   bool parallel_attention_mlp = false;      // both read the layer's input (NeoX, Falcon)
   bool parallel_shared_layer_norm = false;  // ... through one norm (Falcon-7B; not NeoX)
   bool attention_sinks = false;             // one learned logit a head (gpt-oss)
-  double rotary_mscale = 1.0;  // of rotated queries and keys (YaRN's attention factor)
+  double rotary_mscale = 1.0;               // of rotated queries and keys (YaRN's attention factor)
   double activation_func_clamp_value = 0.0;  // the gate is clamped before it is activated; 0: not
   bool tied_embeddings = true;               // the head uses the embedding's matrix
   int sliding_window = 0;                    // 0: every layer attends to all positions

@@ -10,16 +10,16 @@ namespace meshwright {
 
 // Sizes of one rank's share of one micro-batch.
 struct RankShape {
-  std::int64_t rows = 0;           // b * s / c: tokens that a column-parallel linear sees
-  std::int64_t sequence_rows = 0;  // rows / t under sequence parallelism, else rows
-  std::int64_t tensor_size = 1;    // t
-  double width = 2;                // bytes of a stored activation
-  double operand = 2;              // bytes of a linear's input, kept for its weight gradient
-  bool scaled_blocks = false;      // operands of blocks with scales that products know
+  std::int64_t rows = 0;                 // b * s / c: tokens that a column-parallel linear sees
+  std::int64_t sequence_rows = 0;        // rows / t under sequence parallelism, else rows
+  std::int64_t tensor_size = 1;          // t
+  double width = 2;                      // bytes of a stored activation
+  double operand = 2;                    // bytes of a linear's input, kept for its weight gradient
+  bool scaled_blocks = false;            // operands of blocks with scales that products know
   double cast = 0, cast_after_norm = 0;  // bytes that casting one number of 16 bits moves
   double activation_input = 2;  // bytes of a gated activation's input, kept for its backward
   bool eager = false;           // the job's kernel_fusion
-  double mask = 0;                 // bytes of a dropout mask's entry: 1 with dropout, else 0
+  double mask = 0;              // bytes of a dropout mask's entry: 1 with dropout, else 0
 };
 RankShape rank_shape(const Job& job, const Layout& layout);
 

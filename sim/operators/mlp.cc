@@ -143,8 +143,9 @@ void append_stash(Operators& ops, const ExpertLoad& load, const Model& model, do
                            load.copies * kept / shape.width, 2, 2, shape));
 }
 
-// Where Transformer Engine fuses the experts of a graph, products of scaled blocks activate and cast
-// what they put out: fc1 forward, fc2's input gradient backward (pytorch/ops/fused/grouped_mlp.py).
+// Where Transformer Engine fuses the experts of a graph, products of scaled blocks activate and
+// cast what they put out: fc1 forward, fc2's input gradient backward
+// (pytorch/ops/fused/grouped_mlp.py).
 void fuse_activation(Operators& ops, std::ptrdiff_t first) {
   for (auto op = ops.begin() + first; op != ops.end(); ++op) {
     const bool activation = op->kernel == kernel::kActivation;

@@ -223,15 +223,17 @@ inline constexpr RuleRow kExpertRules[]{
      },
      .requirement = "moe_dispatch_fwd_dtype and moe_combine_bwd_dtype fp8 need a flex dispatcher "
                     "whose library sends fp8 in this framework.",
-     .reason = "Megatron-LM passes bf16 to DeepEP and HybridEP, also in fp8 training; NCCL EP sends "
-               "MXFP8 (core/transformer/moe/fused_a2a.py, transformer_config.py).",
+     .reason =
+         "Megatron-LM passes bf16 to DeepEP and HybridEP, also in fp8 training; NCCL EP sends "
+         "MXFP8 (core/transformer/moe/fused_a2a.py, transformer_config.py).",
      .remedy = "Use moe_flex_dispatcher_backend ncclep, or send bf16.",
      .sentence =
          [](const RuleInput& in, const Missed&) {
-           return fmt::format("tokens are to travel in fp8 with moe_token_dispatcher_type {} and "
-                              "moe_flex_dispatcher_backend {}",
-                              name_of(in.layout.moe_token_dispatcher_type),
-                              name_of(in.layout.moe_flex_dispatcher_backend));
+           return fmt::format(
+               "tokens are to travel in fp8 with moe_token_dispatcher_type {} and "
+               "moe_flex_dispatcher_backend {}",
+               name_of(in.layout.moe_token_dispatcher_type),
+               name_of(in.layout.moe_flex_dispatcher_backend));
          }},
     {.name = "whole_step_graph_needs_fixed_sizes",
      .part = RulePart::stage_switches,

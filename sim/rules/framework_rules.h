@@ -60,9 +60,9 @@ inline constexpr RuleRow kFrameworkRules[]{
     framework_row<Lack::fp8, [](const RuleInput& in) { return is_narrow(in.job.precision); },
                   [](const RuleInput& in) {
                     return fmt::format("precision is {}", name_of(in.job.precision));
-                  }>(
-        "framework_has_fp8", RulePart::sizes, "precision fp8 or fp4 needs a framework with such linears.",
-        "Use bf16, or name another framework."),
+                  }>("framework_has_fp8", RulePart::sizes,
+                     "precision fp8 or fp4 needs a framework with such linears.",
+                     "Use bf16, or name another framework."),
     framework_row<Lack::interleaving,
                   [](const RuleInput& in) {
                     return traits(in.layout.schedule).any_number_of_chunks() &&

@@ -17,7 +17,8 @@ inline constexpr RuleRow kNarrowRules[]{
        const bool asked = mxfp8 || in.job.precision == Precision::fp4;
        return asked && !in.devices.block_scaling ? CheckResult{missed(1, 0)} : std::nullopt;
      },
-     .requirement = "fp8_recipe mxfp8 and precision fp4 need devices that scale blocks (Blackwell).",
+     .requirement =
+         "fp8_recipe mxfp8 and precision fp4 need devices that scale blocks (Blackwell).",
      .reason = "Tensor cores before SM 10.0 have no products of scaled blocks (Transformer Engine, "
                "mxfp8.rst and nvfp4.rst: SM 10.0 and 10.3).",
      .remedy = "Use fp8_recipe delayed, tensorwise or blockwise.",

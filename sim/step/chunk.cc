@@ -38,8 +38,8 @@ double time_factor(const Operator& op, const Job& job, const Layout& layout,
   double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
   if (op.of_expert) factor *= cluster.framework.experts.gemm_time_factor;
   if (is_narrow(compute_precision(op, job.precision))) {
-    factor *= narrow_format(job).gemm_time_factor *
-              cluster.framework.kernels.narrow_gemm_time_factor;
+    factor *=
+        narrow_format(job).gemm_time_factor * cluster.framework.kernels.narrow_gemm_time_factor;
   }
   return factor * slowest * cluster.gemm_time_factor() / cluster.device.sustained_clock_fraction;
 }
@@ -255,8 +255,8 @@ Cost sticking_out(const Paired& paired, const std::vector<Operator>& ops, const 
     if (cuts) cut += pass_time(op, pairing.pass, pairing.pieces, unit) * paired.calls;
   }
   const Seconds compute = std::max(whole, cut);
-  const Seconds exposed = exposed_time(pairing, paired.communication.time, compute,
-                                       overlap_slowdown(pairing, unit));
+  const Seconds exposed =
+      exposed_time(pairing, paired.communication.time, compute, overlap_slowdown(pairing, unit));
   return with_time(paired.communication, exposed + (compute - whole));
 }
 

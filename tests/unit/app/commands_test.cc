@@ -19,9 +19,10 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-const std::vector<std::string> kCommands{
-    "backtest", "calibrate", "capacity", "cluster", "diff",   "estimate",  "explain", "import",
-    "model",    "plan",      "reference", "report", "review", "schema", "trial",   "validate", "volume"};
+const std::vector<std::string> kCommands{"backtest",  "calibrate", "capacity", "cluster", "diff",
+                                         "estimate",  "explain",   "import",   "model",   "plan",
+                                         "reference", "report",    "review",   "schema",  "trial",
+                                         "validate",  "volume"};
 
 TEST(Commands, HelpListsEachCommandAndTheExitCodes) {
   const ProgramResult result = run_program({"--help"});

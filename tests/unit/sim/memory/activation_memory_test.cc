@@ -173,8 +173,9 @@ TEST_F(ExpertActivations, RecomputeFreesWhatItsModuleKeeps) {
   EXPECT_EQ(kept(0) - kept(kRecomputeMlp | kRecomputeSharedExperts), 0);
 }
 
-// Of 8 rows of experts' operands that wait for their weight gradients, h + 2f and f + h numbers, and of
-// attention's: in 2 bytes; in fp8 with a byte of scale for 32, all but the router's 4096 + 128.
+// Of 8 rows of experts' operands that wait for their weight gradients, h + 2f and f + h numbers,
+// and of attention's: in 2 bytes; in fp8 with a byte of scale for 32, all but the router's 4096 +
+// 128.
 TEST_F(ExpertActivations, OperandsWaitInTheFormatOfTheirProducts) {
   const auto waiting = [&] {
     return layer_weight_gradient_bytes(model_, {true, false}, job_, {}).value() / 4096;

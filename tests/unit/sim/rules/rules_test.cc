@@ -746,9 +746,7 @@ std::vector<Broken> library_and_format_cases() {
            }),
       with({"block_scaling_needs_devices_that_have_it",
             "the devices have no scaled blocks, which fp4 needs"},
-           [](Broken& b) {
-             b.job.precision = Precision::fp4, b.devices.block_scaling = false;
-           }),
+           [](Broken& b) { b.job.precision = Precision::fp4, b.devices.block_scaling = false; }),
       with({"blocks_divide_widths", "a width of 2880 is not divisible by blocks of 128"},
            [](Broken& b) {
              b.job.precision = Precision::fp8, b.job.fp8_recipe = Fp8Recipe::blockwise;
