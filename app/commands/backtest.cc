@@ -164,8 +164,9 @@ void add_backtest(Commands& commands) {
       .add_option("--group-by", options->group_by,
                   "model or release (the id's first word) instead of the set's own groups")
       ->check(CLI::IsMember({"model", "release"}));
-  .add_option("--learn", options->learn,
-              "Learn from so many runs, those that tell most, and predict the others")
+  command.options()
+      .add_option("--learn", options->learn,
+                  "Learn from so many runs, those that tell most, and predict the others")
       ->check(CLI::Range(1, 1'000).description(""));
   command.options().add_flag("--picks", options->picks,
                              "Each run beside what the default search would pick in its place");
