@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <vector>
 
 #include "sim/hardware/hops.h"
@@ -143,7 +144,7 @@ Placement place_ranks(const std::vector<int>& ranks, const Cluster& cluster) {
 
 // Any strides and node sizes: count. The group that touches the most nodes, with the fewest members
 // on one of them, stands for all; NICs are shared by the groups that leave the node.
-Placement place_counted(Group group, const Layout& layout, const Cluster& cluster) {
+Placement counted(Group group, const Layout& layout, const Cluster& cluster) {
   Placement worst;
   worst.in_island = true;
   std::vector<int> leaving(
@@ -165,6 +166,27 @@ Placement place_counted(Group group, const Layout& layout, const Cluster& cluste
   }
   worst.groups_per_node = std::max(1, *std::max_element(leaving.begin(), leaving.end()));
   return worst;
+}
+
+// A search asks for the same few placements again and again; counting looks at every rank. No pairs
+// come here, so that sizes and strides say all of the group.
+Placement place_counted(Group group, const Dimensions& d, const Layout& layout,
+                        const Cluster& cluster) {
+  constexpr std::size_t kMost = 10'000;
+  const std::array<int, 9> key{d[0].size,
+                               d[0].stride,
+                               d[1].size,
+                               d[1].stride,
+                               world_size(layout),
+                               cluster.gpus_per_node,
+                               cluster.gpus_per_island,
+                               cluster.nodes_per_leaf,
+                               cluster.nodes_per_pod};
+  thread_local std::map<std::array<int, 9>, Placement> known;
+  if (known.size() == kMost) known.clear();
+  const auto [found, is_new] = known.try_emplace(key);
+  if (is_new) found->second = counted(group, layout, cluster);
+  return found->second;
 }
 
 std::vector<int> ranks_from(int first, const Dimensions& d) {
@@ -228,7 +250,7 @@ Placement place(Group group, const Layout& layout, const Cluster& cluster) {
     return place_aligned(d[0], cluster, world_size(layout));
   }
   if (strides_over_nodes(d, cluster)) return place_like_first(d, cluster);
-  return place_counted(group, layout, cluster);
+  return place_counted(group, d, layout, cluster);
 }
 
 }  // namespace meshwright
