@@ -104,7 +104,7 @@ Cluster measured_cluster() {
   c.framework.step_overhead = seconds(1e-3 / 7.0);
   c.framework.defaults.job.kernel_fusion = KernelFusion::eager;
   c.framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
-  c.fit = {"test framework", "7 runs", 0.9, 1.1, 1.2, seconds(1e-3), 0.02, {"set"}, {"gemm"}};
+  c.fit = {"test framework", "7 runs", 0.9, 1.1, 1.2, seconds(1e-3), 0.02, 5, {"set"}, {"gemm"}};
   return c;
 }
 
