@@ -463,7 +463,7 @@ test("says what would change the answer, and what if", async (t) => {
   const needs = make_report("priced", [...kPlan, "--price", "2", "--what-if", "price_per_gpu_hour=2x"]).record;
   const { needs: doubled, needs_today } = needs.answers.what_ifs[0];
   assert.ok(Math.abs(doubled.cost / needs_today.cost - 2) < 1e-9);
-  assert.match(needs.verdict, /days .* for [\d.]+ M \([\d.]+ M to [\d.]+ M\)/);
+  assert.match(needs.verdict, /days .* for [\d.]+ M USD \([\d.]+ to [\d.]+ M\)/);
 });
 
 test("draws the ranks of the first nodes and the load of each link", async (t) => {

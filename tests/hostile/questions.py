@@ -23,6 +23,16 @@ RUN = {"id": "a", "group": "g", "model": "llama-3-8b", "cluster": "h100-8", "gpu
 MEASUREMENTS = {"schema": "meshwright.measurements/1", "name": "example", "source": "invented", "assumed": "",
                 "runs": [RUN, RUN | {"id": "b", "measured": {"status": "oom"}}]}
 
+LAUNCH = """#!/bin/bash
+GPUS=8
+ARGS=(--num-layers 8 --hidden-size 1024 --ffn-hidden-size 4096 --num-attention-heads 8 --seq-length 2048
+  --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16
+  --tensor-model-parallel-size 2 --sequence-parallel)
+torchrun --nproc-per-node $GPUS pretrain_gpt.py "${ARGS[@]}"
+"""
+LOG = "".join(f" iteration {i:8}/    1000 | consumed samples: {64 * i:12} | elapsed time per iteration (ms): {time} | global batch size:    64 |\n"
+              for i, time in enumerate([9000.0, 500.5, 502.0, 499.5], 1))
+
 JOURNAL = ".partial.jsonl"  # of a calibration that was ended, beside its --out
 
 ACCURACY = {"schema": "meshwright.accuracy/1",
@@ -91,6 +101,13 @@ READERS = [
     ("nccl_json", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
     ("ib_write_bw", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
     ("babelstream", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
+    ("prices", "capacity --model quickstart-gpt --cluster h100-8 --gpus 8 --train-tokens 1e9 --prices FILE --format json"),
+    ("model", "capacity --model FILE --cluster h100-8 --gpus 8 --train-tokens 1e9 --format json"),
+    ("measurements", "plan --model llama-3-8b --cluster h100-8 --learn FILE --ranking-only --format json"),
+    ("launch", "review --from FILE --cluster h100-8 --json"),
+    ("log", "review --from LAUNCH --log FILE --cluster h100-8 --json"),
+    ("cluster", "review --from LAUNCH --cluster FILE --json"),
+    ("model", "review --from LAUNCH --model FILE --cluster h100-8 --json"),
 ]
 REFUSED_BEFORE_RANKS = "--backend none"  # all is read, then that is refused: no ranks are started
 
@@ -173,7 +190,8 @@ def make_good_artefacts(program, folder):
     cluster = json.loads((CONFIGS / "clusters/h100-8.json").read_text())
     contents = {
         "hugging_face": text(HUGGING_FACE), "hugging_face_moe": text(HUGGING_FACE_MOE), "measurements": text(MEASUREMENTS),
-        "accuracy": text(ACCURACY),
+        "accuracy": text(ACCURACY), "launch": LAUNCH, "log": LOG,
+        "prices": (CONFIGS / "prices/example-2026.json").read_text(),
         "layout": text({"tensor_parallel_size": 2, "data_parallel_size": 4, "sequence_parallel": True, "micro_batch_size": 1, "zero_stage": 1}),
         "profile": (DATA / "profile.json").read_text(), "nccl": (DATA / "nccl.log").read_text(),
         "nccl_json": (DATA / "nccl.json").read_text(), "ib_write_bw": (DATA / "ib_write_bw.txt").read_text(),
@@ -207,7 +225,7 @@ def readers_left_out():
     left_out = []
     for source in sorted((ROOT / "app/commands").glob("*.cc")):
         for option in re.findall(r'[.]reads\(\s*"(--[\w-]+)"', source.read_text()):
-            asked = [command for _, command in READERS if source.stem in ("inputs", command.split()[0])]
+            asked = [command for _, command in READERS if source.stem.removesuffix("_options") in ("inputs", command.split()[0])]
             attacked = re.compile(option + r" (?:RECORD )?(?:FILE|WITH_)")
             if not any(attacked.search(command) for command in asked):
                 left_out.append(f"{source.stem} {option}")

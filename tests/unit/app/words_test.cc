@@ -120,6 +120,7 @@ TEST(Words, AnOwnClusterMayNameAShippedDevice) {
   nlohmann::json cluster = nlohmann::json::parse(in);
   cluster["device"] = "h100-sxm-80gb";
   cluster.erase("framework");
+  cluster.erase("framework_assumed");
   const std::string file = folder.write("own.json", cluster.dump());
   const ProgramResult good = plan({"--model", "llama-3-8b", "--cluster", file});
   EXPECT_EQ(good.exit_code, 0) << good.err;
