@@ -9,16 +9,19 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "calibrate/backends/host_ranks.h"
 
 namespace meshwright::calibrate {
 
 enum class Reduction { sum, max };
+inline constexpr int kNoGroup = -1;
 
 class Communicator : public HostRanks {
  public:
-  // As split_ranks, of which it is the whole.
+  // As split_ranks, of which it is the whole. A rank of color kNoGroup takes part in the call and
+  // gets nothing: no device memory is spent on a group that never works.
   [[nodiscard]] virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
   [[nodiscard]] std::unique_ptr<HostRanks> split_ranks(int color, int key) final {
     return split(color, key);
@@ -28,12 +31,17 @@ class Communicator : public HostRanks {
   virtual void all_gather(const float* in, float* out, std::int64_t count_per_rank) = 0;
   virtual void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) = 0;  // sum
   virtual void all_to_all(const float* in, float* out, std::int64_t count_per_rank) = 0;
+  // Of any sizes: so many numbers to and from each rank, without gaps.
+  virtual void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts,
+                            float* out, const std::vector<std::int64_t>& receive_counts) = 0;
   virtual void broadcast(float* data, std::int64_t count, int root) = 0;
 
   // Point to point. send returns at once and keeps reading `data` until wait_sends().
   virtual void send(const float* data, std::int64_t count, int to) = 0;
   virtual void receive(float* data, std::int64_t count, int from) = 0;
   virtual void wait_sends() = 0;
+  // Those that are only noted start now (QueuedCommunicator); nobody waits.
+  virtual void start_sends() {}
   // A send goes through while this rank waits for other messages, before wait_sends().
   [[nodiscard]] virtual bool sends_alone() const { return true; }
 

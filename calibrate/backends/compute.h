@@ -6,12 +6,15 @@
 // given, numbers are fp32. Calls are asynchronous where the device is; synchronize() waits.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "calibrate/backends/device_state.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/base/units.h"
@@ -24,10 +27,12 @@ struct DeviceDescription {
   [[nodiscard]] DeviceKind device_kind() const {
     return kind == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
   }
-  std::string name;   // the device's own name
-  Bytes memory;       // of one rank
-  Bytes free_memory;  // of it, what other programs leave now
+  std::string name;          // the device's own name
+  std::string architecture;  // of a GPU, "hopper"; empty: not known
+  Bytes memory;              // of one rank
+  Bytes free_memory;         // of it, what other programs leave now
   int num_multiprocessors = 1;
+  Bytes cache;  // the last level, between it and memory; 0: not known
   std::vector<std::pair<std::string, std::string>>
       details;  // driver, libraries, clocks, instruction sets
 };
@@ -39,15 +44,20 @@ class OutOfMemory : public SystemError {
 };
 
 // c[i] = alpha * op(a[i]) * op(b[i]) + beta * c[i], for i < batch, strides in elements.
-// op(a) is m x k, op(b) is k x n, c is m x n. Operands have `precision`; c is fp32.
+// op(a) is m x k, op(b) is k x n, c is m x n. Operands have `precision`, c has `result`: fp32, or
+// 16 bits where the backend writes_sixteen_bits().
 struct GemmCall {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   Precision precision = Precision::fp32;
+  Precision result = Precision::fp32;
+  // fp8 sums in the tensor cores' own registers, with some 14 bits, as Transformer Engine does in
+  // forward; else they are moved to fp32 in between.
+  bool fast_accumulation = false;
   float alpha = 1.0F, beta = 0.0F;
   const void* a = nullptr;
   const void* b = nullptr;
-  float* c = nullptr;
+  void* c = nullptr;
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
@@ -65,6 +75,8 @@ class Compute {
 
   [[nodiscard]] virtual DeviceDescription describe() const = 0;
   [[nodiscard]] virtual bool supports(Precision gemm_precision) const = 0;
+  // Products may have results of 16 bits.
+  [[nodiscard]] virtual bool writes_sixteen_bits() const { return false; }
 
   virtual void* allocate(std::size_t bytes) = 0;  // aligned to 64 bytes at least
   virtual void release(void* pointer) = 0;
@@ -72,7 +84,51 @@ class Compute {
   virtual void download(void* host, const void* device, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;  // device to device
   virtual void fill_zero(void* device, std::size_t bytes) = 0;
+  // How many of `count` numbers of a are not b's. Waits.
+  [[nodiscard]] virtual std::int64_t num_different(const float* a, const float* b,
+                                                   std::int64_t count) = 0;
   virtual void synchronize() = 0;
+
+  // A moment between what was asked before and what is asked after: a GPU's event, which the host
+  // does not wait for. Where a call is over when it returns, the host's clock.
+  using Mark = std::size_t;
+  virtual Mark mark() {
+    synchronize();
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    marks_.push_back(std::chrono::duration<double>(now).count());
+    return marks_.size() - 1;
+  }
+  // Waits until both have come.
+  [[nodiscard]] virtual double seconds_between(Mark from, Mark to) {
+    return marks_[to] - marks_[from];
+  }
+  // Marks so far mean nothing any more.
+  virtual void forget_marks() { marks_.clear(); }
+
+  // Its clock and power now; zeros where nobody says.
+  [[nodiscard]] virtual DeviceState state() { return {}; }
+
+  // Memory of the host that the device reads and writes by itself (pinned).
+  virtual void* allocate_host(std::size_t bytes) { return std::malloc(bytes); }
+  virtual void release_host(void* pointer) { std::free(pointer); }
+  // As download, but with the rest of what is asked: done at the next synchronize(). `host` is from
+  // allocate_host.
+  virtual void start_download(void* host, const void* device, std::size_t bytes) {
+    download(host, device, bytes);
+  }
+  // An upload and a download at once, each of so many bytes; both are over before what is asked
+  // next.
+  struct BothWays {
+    void* to_device;
+    const void* from_host;
+    void* to_host;
+    const void* from_device;
+    std::size_t bytes;
+  };
+  virtual void transfer_both_ways(const BothWays& t) {
+    upload(t.to_device, t.from_host, t.bytes);
+    download(t.to_host, t.from_device, t.bytes);
+  }
 
   virtual void gemm(const GemmCall& call) = 0;
   // fp32 values to `precision`, for bf16/fp16 operands.
@@ -126,18 +182,26 @@ class Compute {
   // dbias += column sums of dy.
   virtual void bias_backward(const float* dy, float* dbias, std::int64_t rows,
                              std::int64_t cols) = 0;
+  // A row of y is the row of x times scale[row] (y may be x).
+  virtual void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                          std::int64_t cols) = 0;
+  // dots[row] += the row of a times the row of b.
+  virtual void row_dots(const float* a, const float* b, float* dots, std::int64_t rows,
+                        std::int64_t cols) = 0;
   // y = a + b (y may be a or b).
   virtual void add(const float* a, const float* b, float* y, std::int64_t count) = 0;
 
-  // `matrices` score matrices (queries x keys): y = softmax(scale * x), where query i sees keys
-  // 0..first + i (causal; the queries stand at positions first..), the other entries are 0. In
-  // place allowed.
+  // `matrices` score matrices (queries x keys): y = softmax(scale * x), where a query at position p
+  // sees keys 0..p (causal), of these the last `window` where that is not 0; the other entries are
+  // 0. Query i stands at first + i, those of the second half `jump` further. In place allowed.
   virtual void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                                      std::int64_t queries, std::int64_t keys,
-                                      std::int64_t first) = 0;
-  // dx = scale * y * (dy - sum(dy * y)), for square matrices. In place on dy allowed.
+                                      std::int64_t queries, std::int64_t keys, std::int64_t first,
+                                      std::int64_t window = 0, std::int64_t jump = 0) = 0;
+  // dx = scale * y * (dy - sum(dy * y)), of matrices of queries (0: as many as keys) x keys. In
+  // place on dy allowed.
   virtual void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                                std::int64_t matrices, std::int64_t positions) = 0;
+                                std::int64_t matrices, std::int64_t keys,
+                                std::int64_t queries = 0) = 0;
 
   // Rotary positions (Su 2021, arXiv 2104.09864; halves as Megatron and Llama pair them): of each
   // of `blocks` blocks of `heads` heads of x (positions x width), the first `rotated` heads. With
@@ -185,6 +249,9 @@ class Compute {
 
   virtual void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
                     std::int64_t count, const AdamStep& step) = 0;
+
+ private:
+  std::vector<double> marks_;  // seconds of the host's clock
 };
 
 }  // namespace meshwright::calibrate

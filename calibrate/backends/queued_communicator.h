@@ -26,6 +26,7 @@ class QueuedCommunicator : public Communicator {
     noted_.push_back({.to_here = data, .count = count, .peer = from});
     start_noted();
   }
+  void start_sends() final { start_noted(); }
   [[nodiscard]] bool sends_alone() const final { return false; }
 
  protected:

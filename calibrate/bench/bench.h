@@ -13,27 +13,67 @@ namespace meshwright::calibrate {
 
 class Bench {
  public:
-  Bench() = default;
+  explicit Bench(Compute& compute) : compute_(compute) {}
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
   virtual ~Bench() = default;
 
   // Runs once and compares. Empty when right, else what was wrong. Collective where run is.
   [[nodiscard]] virtual std::string check() = 0;
-  // Does the work `repetitions` times and waits for it.
-  virtual void run(int repetitions) = 0;
+  // Asks the device for the work, `repetitions` times, and waits for nothing.
+  virtual void start(int repetitions) = 0;
+  void run(int repetitions) {
+    start(repetitions);
+    compute_.synchronize();
+  }
   // How many of the thing that is timed one repetition does.
   [[nodiscard]] virtual double units() const { return 1.0; }
+  // Its operands may lie in a cache although a step would not find them there: they are too small,
+  // or the device's memory is.
+  [[nodiscard]] virtual bool is_warm() const { return false; }
+
+ protected:
+  Compute& compute_;
 };
 
-// How many copies of `one` thing's memory to use in turn, so that none of it still lies in a cache
-// when its turn comes: a step meets its operands so. 64 MiB is more than the second-level cache of
-// an H100 (50 MB) or of any CPU core.
-[[nodiscard]] inline std::size_t cold_copies(Bytes one) {
-  constexpr double kCold = 64.0 * 1024 * 1024;
-  constexpr double kMost = 64.0;
-  return static_cast<std::size_t>(std::clamp(std::ceil(kCold / one.value()), 1.0, kMost));
+// How many copies of a thing that touches `footprint` bytes to use in turn, so that none of it
+// still lies in the last cache when its turn comes: a step meets its operands so. Between two turns
+// of a copy all others are touched: twice the cache, since caches do not forget in order; where the
+// cache's size is not known, what is more than an H100's (50 MB). At most an eighth of the memory.
+inline constexpr std::size_t kMostCopies = 1024;
+[[nodiscard]] inline std::size_t cold_copies(Bytes footprint, const DeviceDescription& device) {
+  constexpr Bytes kUnknownCache = mebibytes(64);
+  const Bytes cache = device.cache.value() > 0.0 ? device.cache : kUnknownCache;
+  const double wanted = 1.0 + std::ceil(2.0 * cache / footprint);
+  const double room = std::floor(device.free_memory * (1.0 / 8.0) / footprint);
+  return static_cast<std::size_t>(
+      std::clamp(std::min(wanted, room), 1.0, static_cast<double>(kMostCopies)));
 }
+// Whether so many copies are still in the cache when their turn comes.
+[[nodiscard]] inline bool stays_in_cache(Bytes footprint, std::size_t copies,
+                                         const DeviceDescription& device) {
+  const double others = static_cast<double>(copies - 1);
+  return footprint <= device.cache && footprint * others < device.cache;
+}
+
+// Memory of the host that the device reaches by itself, given back at the end.
+class HostArray {
+ public:
+  HostArray(Compute& compute, std::size_t bytes)
+      : compute_(compute), bytes_(bytes), data_(compute.allocate_host(bytes)) {}
+  HostArray(const HostArray&) = delete;
+  HostArray& operator=(const HostArray&) = delete;
+  ~HostArray() { compute_.release_host(data_); }
+
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] float* floats() const { return static_cast<float*>(data_); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  Compute& compute_;
+  std::size_t bytes_;
+  void* data_;
+};
 
 // Device memory that is given back.
 class DeviceArray {

@@ -12,7 +12,9 @@
 
 namespace meshwright::calibrate {
 
+// `cold`: messages in turn, so that none lies in a cache any more when it is sent. An all-reduce of
+// 4 MiB over two ranks of a machine took 0.4 ms from the cache and 1.2 ms from memory.
 std::unique_ptr<Bench> make_collective_bench(Compute& compute, Communicator& group,
-                                             Collective collective, Bytes payload);
+                                             Collective collective, Bytes payload, bool cold);
 
 }  // namespace meshwright::calibrate

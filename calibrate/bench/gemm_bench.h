@@ -29,6 +29,25 @@ enum class GemmOperand { weight, activation, transposed_activation };
 // The three products of a forward shape, as a step runs them.
 std::vector<GemmVariant> training_variants(GemmShape s, GemmOperand second = GemmOperand::weight);
 
+// As Transformer Engine multiplies fp8: forward sums fast, both gradients in fp32 (its
+// _2X_ACC_FPROP, _2X_ACC_DGRAD, _2X_ACC_WGRAD).
+bool accumulates_fast(const GemmVariant& variant, Precision precision);
+
+// How far a right result may be from the double-precision one.
+//
+// Operands are exact, so fp32 sums err by no more than 1e-5 of the sum of the products' magnitudes.
+// Fast accumulation keeps some 14 bits: each of its k / 32 additions may lose 2^-13 of the running
+// sum, which for numbers of either sign stays below 2^-9 of the magnitudes up to k = 64 Ki. One
+// more rounding, to the result's 8 or 11 bits.
+struct GemmTolerance {
+  double of_magnitude = 1e-5;
+  double of_value = 0.0;
+  [[nodiscard]] double of(double expected, double magnitude) const {
+    return of_magnitude * magnitude + of_value * (expected < 0.0 ? -expected : expected);
+  }
+};
+GemmTolerance gemm_tolerance(bool fast_accumulation, Precision result);
+
 // Bytes that the operands and the result take.
 Bytes gemm_memory(const GemmShape& shape, Precision precision);
 

@@ -28,12 +28,13 @@ std::string compare(std::string_view what, double is, double expected) {
 // Arrays of one kernel: floats by count, filled with sample numbers or zeros.
 class KernelBench : public Bench {
  public:
-  KernelBench(Compute& compute, const KernelSizes& sizes) : compute_(compute), s_(sizes) {}
-  void run(int repetitions) final {
+  KernelBench(Compute& compute, const KernelSizes& sizes) : Bench(compute), s_(sizes) {}
+  void start(int repetitions) final {
     for (int i = 0; i < repetitions; ++i) once();
-    compute_.synchronize();
   }
   virtual void once() = 0;
+  // Of all its arrays.
+  [[nodiscard]] Bytes footprint() const { return bytes(static_cast<double>(footprint_)); }
 
  protected:
   std::unique_ptr<DeviceArray> sample(std::int64_t count) {
@@ -45,6 +46,7 @@ class KernelBench : public Bench {
     auto array =
         std::make_unique<DeviceArray>(compute_, static_cast<std::size_t>(count) * sizeof(float));
     compute_.fill_zero(array->data(), array->bytes());
+    footprint_ += array->bytes();
     return array;
   }
   // Token ids 0, 7, 14, ... modulo `limit`.
@@ -61,11 +63,11 @@ class KernelBench : public Bench {
     return downloaded(compute_, array.floats(), static_cast<std::size_t>(count));
   }
 
-  Compute& compute_;
   KernelSizes s_;
 
  private:
   unsigned stream_ = 0;
+  std::size_t footprint_ = 0;
 };
 
 class LayerNormBench : public KernelBench {
@@ -360,18 +362,20 @@ std::unique_ptr<KernelBench> make(Compute& compute, const KernelSizes& sizes) {
 class ColdBench : public Bench {
  public:
   ColdBench(Compute& compute, std::vector<std::unique_ptr<KernelBench>> copies)
-      : compute_(compute), copies_(std::move(copies)) {}
+      : Bench(compute), device_(compute.describe()), copies_(std::move(copies)) {}
   std::string check() override { return copies_.front()->check(); }
-  void run(int repetitions) override {
+  void start(int repetitions) override {
     for (int i = 0; i < repetitions; ++i) {
       copies_[next_]->once();
       next_ = (next_ + 1) % copies_.size();
     }
-    compute_.synchronize();
+  }
+  [[nodiscard]] bool is_warm() const override {
+    return stays_in_cache(copies_.front()->footprint(), copies_.size(), device_);
   }
 
  private:
-  Compute& compute_;
+  DeviceDescription device_;
   std::vector<std::unique_ptr<KernelBench>> copies_;
   std::size_t next_ = 0;
 };
@@ -431,8 +435,10 @@ std::unique_ptr<Bench> make_kernel_bench(Compute& compute, std::string_view kern
                                          const KernelSizes& sizes) {
   for (const Entry& entry : kEntries) {
     if (entry.kernel != kernel) continue;
-    std::vector<std::unique_ptr<KernelBench>> copies(cold_copies(traffic_of(entry, sizes)));
-    for (auto& copy : copies) copy = entry.make(compute, sizes);
+    std::vector<std::unique_ptr<KernelBench>> copies;
+    copies.push_back(entry.make(compute, sizes));
+    const std::size_t wanted = cold_copies(copies.front()->footprint(), compute.describe());
+    while (copies.size() < wanted) copies.push_back(entry.make(compute, sizes));
     return std::make_unique<ColdBench>(compute, std::move(copies));
   }
   invariant(false, "a kernel that no bench knows");

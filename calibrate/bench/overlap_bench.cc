@@ -17,36 +17,40 @@ constexpr int kMostCalls = 1000;
 
 class Overlap {
  public:
-  Overlap(Compute& compute, Communicator& world, const MeasuredPoint& point)
+  Overlap(Compute& compute, Communicator& world, Communicator& group, const MeasuredPoint& point)
       : compute_(compute),
         world_(world),
+        group_(group),
+        collective_(point.collective),
         product_(make_gemm_bench(compute, {.shape = point.shape}, point.precision)),
         count_(static_cast<std::int64_t>(point.amount.value()) / 4),
-        message_(compute, static_cast<std::size_t>(count_) * sizeof(float)) {
+        message_(compute, static_cast<std::size_t>(count_) * sizeof(float)),
+        result_(compute, static_cast<std::size_t>(count_) * sizeof(float)) {
     const std::string wrong = product_->check();
     if (!wrong.empty()) throw SystemError("wrong result: " + wrong);
     compute_.fill_zero(message_.data(), message_.bytes());
     compute_.synchronize();
-    world_.run_beside_compute(true);
+    group_.run_beside_compute(true);
   }
   Overlap(const Overlap&) = delete;
   Overlap& operator=(const Overlap&) = delete;
   ~Overlap() {
     try {
-      world_.run_beside_compute(false);
+      group_.run_beside_compute(false);
     } catch (const SystemError&) {  // the error that brought us here says more
     }
   }
 
   MeasuredPoint measured(MeasuredPoint point, const MeasureOptions& options) {
     const auto time = [&](const std::function<void(int)>& run) {
-      return measure(world_, steady_clock_seconds, run, options);
+      return measure(world_, host_timer(steady_clock_seconds), run, options);
     };
     const Seconds product = time([this](int n) { product_->run(n); }).summary.median;
     const Seconds collective = time([this](int n) { communicate(n); }).summary.median;
     // The same numbers on all ranks: times are the slowest rank's.
-    products_ = calls_for(collective / product);
-    calls_ = calls_for(product / collective);
+    const OverlapCalls calls = overlap_calls(product, collective, options.shortest_sample);
+    products_ = calls.products;
+    calls_ = calls.collectives;
     point.measurement = time([this](int n) {
       for (int i = 0; i < n; ++i) run_both();
     });
@@ -58,17 +62,25 @@ class Overlap {
   }
 
  private:
-  static int calls_for(double ratio) {
-    return std::clamp(static_cast<int>(std::lround(ratio)), 1, kMostCalls);
+  void start_collective() {
+    const std::int64_t part = count_ / group_.size();
+    switch (collective_) {
+      case Collective::all_gather:
+        return group_.all_gather(message_.floats(), result_.floats(), part);
+      case Collective::reduce_scatter:
+        return group_.reduce_scatter(message_.floats(), result_.floats(), part);
+      default:
+        return group_.all_reduce(message_.floats(), count_, Reduction::sum);
+    }
   }
 
   void start_collectives(int calls) {
-    for (int i = 0; i < calls; ++i) world_.all_reduce(message_.floats(), count_, Reduction::sum);
+    for (int i = 0; i < calls; ++i) start_collective();
   }
 
   void communicate(int calls) {
     start_collectives(calls);
-    world_.wait_beside_compute();
+    group_.wait_beside_compute();
   }
 
   void run_both() {
@@ -77,7 +89,7 @@ class Overlap {
       product_->run(products_);
       product_ends_.push_back(steady_clock_seconds() - start);
     };
-    if (world_.calls_block()) {
+    if (group_.calls_block()) {
       // Messages stay on this thread: MPI was told that only the main thread calls it.
       std::future<void> product = std::async(std::launch::async, multiply);
       communicate(calls_);
@@ -86,25 +98,36 @@ class Overlap {
     } else {
       start_collectives(calls_);
       multiply();
-      world_.wait_beside_compute();
+      group_.wait_beside_compute();
       collective_ends_.push_back(steady_clock_seconds() - start);
     }
   }
 
   Compute& compute_;
   Communicator& world_;
+  Communicator& group_;
+  Collective collective_;
   std::unique_ptr<Bench> product_;
   std::int64_t count_;
-  DeviceArray message_;
+  DeviceArray message_, result_;
   int products_ = 1, calls_ = 1;  // of each, when together
   std::vector<double> product_ends_, collective_ends_;
 };
 
 }  // namespace
 
-MeasuredPoint measure_overlap(Compute& compute, Communicator& world, MeasuredPoint point,
-                              const MeasureOptions& options) {
-  Overlap overlap(compute, world, point);
+OverlapCalls overlap_calls(Seconds product, Seconds collective, double shortest_sample) {
+  const double longest = std::max({product.value(), collective.value(), shortest_sample});
+  const auto calls = [&](Seconds one) {
+    return std::clamp(static_cast<int>(std::lround(longest / std::max(1e-9, one.value()))), 1,
+                      kMostCalls);
+  };
+  return {.products = calls(product), .collectives = calls(collective)};
+}
+
+MeasuredPoint measure_overlap(Compute& compute, Communicator& world, Communicator& group,
+                              MeasuredPoint point, const MeasureOptions& options) {
+  Overlap overlap(compute, world, group, point);
   return overlap.measured(std::move(point), options);
 }
 

@@ -2,6 +2,7 @@
 #include "calibrate/bench/sample_data.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -10,6 +11,7 @@ namespace {
 
 // A prime, so that rows of a matrix do not repeat each other.
 constexpr std::size_t kTableSize = 65'537;
+constexpr std::size_t kStreamsApart = 7919;
 
 const std::vector<float>& table() {
   static const std::vector<float> numbers = [] {
@@ -29,7 +31,7 @@ const std::vector<float>& table() {
 std::vector<float> sample_numbers(std::size_t count, unsigned stream) {
   const std::vector<float>& source = table();
   std::vector<float> result(count);
-  std::size_t from = (static_cast<std::size_t>(stream) * 7919U) % kTableSize;
+  std::size_t from = (static_cast<std::size_t>(stream) * kStreamsApart) % kTableSize;
   for (std::size_t done = 0; done < count;) {
     const std::size_t part = std::min(count - done, kTableSize - from);
     std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(from), part,
@@ -40,9 +42,40 @@ std::vector<float> sample_numbers(std::size_t count, unsigned stream) {
   return result;
 }
 
+float sample_number(std::size_t index, unsigned stream) {
+  return table()[(static_cast<std::size_t>(stream) * kStreamsApart + index) % kTableSize];
+}
+
+std::size_t sample_period() { return kTableSize; }
+
+void fill_repeated(Compute& compute, float* to, std::size_t count,
+                   const std::vector<float>& period) {
+  std::size_t done = std::min(count, period.size());
+  compute.upload(to, period.data(), done * sizeof(float));
+  while (done < count) {
+    const std::size_t part = std::min(done, count - done);
+    compute.copy(to + done, to, part * sizeof(float));
+    done += part;
+  }
+}
+
 void fill_with_sample(Compute& compute, const DeviceArray& array, unsigned stream) {
-  const std::vector<float> numbers = sample_numbers(array.bytes() / sizeof(float), stream);
-  compute.upload(array.data(), numbers.data(), numbers.size() * sizeof(float));
+  const std::size_t count = array.bytes() / sizeof(float);
+  fill_repeated(compute, array.floats(), count,
+                sample_numbers(std::min(count, kTableSize), stream));
+}
+
+double from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
+
+double from_fp16(std::uint16_t bits) {
+  const double sign = (bits & 0x8000U) != 0 ? -1.0 : 1.0;
+  const int exponent = (bits >> 10U) & 0x1FU;
+  const double fraction = (bits & 0x3FFU) / 1024.0;
+  if (exponent == 0x1F) return sign * (fraction == 0.0 ? INFINITY : NAN);
+  const bool normal = exponent != 0;
+  return sign * std::ldexp((normal ? 1.0 : 0.0) + fraction, (normal ? exponent : 1) - 15);
 }
 
 std::vector<float> downloaded(Compute& compute, const float* from, std::size_t count) {

@@ -5,17 +5,30 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "calibrate/bench/bench.h"
 
 namespace meshwright::calibrate {
 
-// `count` numbers; the same `stream` gives the same numbers.
+// `count` numbers; the same `stream` gives the same numbers. They come again after a prime number
+// of them.
 std::vector<float> sample_numbers(std::size_t count, unsigned stream);
+float sample_number(std::size_t index, unsigned stream);
+std::size_t sample_period();
+
+// `count` numbers on the device that are `period` over and over: one upload, and copies on the
+// device.
+void fill_repeated(Compute& compute, float* to, std::size_t count,
+                   const std::vector<float>& period);
 
 // Uploaded as fp32.
 void fill_with_sample(Compute& compute, const DeviceArray& array, unsigned stream);
+
+// Numbers of 16 bits as what they are.
+double from_bf16(std::uint16_t bits);
+double from_fp16(std::uint16_t bits);
 
 std::vector<float> downloaded(Compute& compute, const float* from, std::size_t count);
 

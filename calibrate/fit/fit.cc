@@ -17,6 +17,10 @@ namespace {
 // Too few points to say how far off a model is.
 constexpr double kUnknownSpread = 0.3;
 constexpr std::size_t kFewestPoints = 4;
+// Where a fit starts that nothing else says.
+constexpr double kFirstRamp = 16.0, kFirstLatency = 1e-6;
+constexpr BytesPerSecond kFirstBandwidth = gigabytes_per_second(1);
+constexpr double kLargestFraction = 2.0;  // that a cluster file may state
 
 double best_rate(const std::vector<GemmPoint>& points) {
   double best = 0.0;
@@ -52,19 +56,21 @@ std::vector<LinkSample> samples_of(const Cluster& cluster, Tier tier) {
 
 Fit fit_gemm(GemmModel& model, const Device& device) {
   Fit fit{.what = "gemm " + std::string(name_of(model.precision)), .parameters = {}};
-  const FlopsPerSecond best = flops_per_second(best_rate(model.points));
-  model.peak = best;
-  model.sustained_fraction = 1.0;
-  model.relative_spread = kUnknownSpread;
-  model.provenance = Provenance::fitted;
+  const bool has_peak = model.peak.value() > 0.0;
   fit.points = static_cast<int>(model.points.size());
+  if (!has_peak) {
+    model.peak = flops_per_second(best_rate(model.points));
+    model.sustained_fraction = 1.0;
+    model.relative_spread = kUnknownSpread;
+    model.provenance = Provenance::fitted;
+  }
   if (model.points.size() < kFewestPoints) return fit;
   std::vector<double> observed;
   for (const GemmPoint& p : model.points) observed.push_back(p.time.value());
   GemmModel tried = model;
   tried.points.clear();
   const LogFit result = fit_log_space(
-      {1.0, 16.0},
+      {model.sustained_fraction, model.ramp_k > 0.0 ? model.ramp_k : kFirstRamp},
       [&](std::span<const double> parameters, std::size_t i) {
         const GemmPoint& p = model.points[i];
         tried.sustained_fraction = parameters[0];
@@ -72,14 +78,16 @@ Fit fit_gemm(GemmModel& model, const Device& device) {
         return gemm_model_time({p.batch, p.m, p.n, p.k}, tried, device).value();
       },
       observed);
-  // peak is the best rate seen; where the fit asks for more, that is the peak.
-  model.peak *= std::max(1.0, result.parameters[0]);
+  const FlopsPerSecond asked = model.peak;
+  // peak is the best rate seen; where the fit asks for more, that is the peak. No datasheet's is.
+  if (!has_peak) model.peak *= std::max(1.0, result.parameters[0]);
   model.sustained_fraction = std::min(1.0, result.parameters[0]);
   model.ramp_k = result.parameters[1];
   model.relative_spread = result.relative_spread;
+  model.provenance = Provenance::fitted;
   fit.relative_spread = result.relative_spread;
-  fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * best.value(),
-                     result.standard_errors[0] * best.value()},
+  fit.parameters = {{"sustained_flops_per_second", result.parameters[0] * asked.value(),
+                     result.standard_errors[0] * asked.value()},
                     {"ramp_k", result.parameters[1], result.standard_errors[1]}};
   return fit;
 }
@@ -89,31 +97,43 @@ Fit fit_link(Cluster& cluster, Tier tier) {
   Fit fit{.what = "link " + std::string(name_of(tier)), .parameters = {}};
   const std::vector<LinkSample> samples = samples_of(cluster, tier);
   fit.points = static_cast<int>(samples.size());
-  link.bandwidth_fraction = 1.0;
-  link.relative_spread = kUnknownSpread;
+  const bool has_bandwidth = link.bandwidth.value() > 0.0;
+  if (!has_bandwidth) {
+    link.bandwidth_fraction = 1.0;
+    link.relative_spread = kUnknownSpread;
+  }
   if (samples.size() < kFewestPoints) return fit;
   std::vector<double> observed;
   for (const LinkSample& s : samples) observed.push_back(s.time.value());
   Cluster tried = cluster;
   Link& tried_link = tier == Tier::intra_node ? tried.intra_node : tried.inter_node;
   tried_link.curves.clear();
+  if (!has_bandwidth) tried_link.bandwidth = kFirstBandwidth;
+  const BytesPerSecond whole = tried_link.bandwidth;
   const LogFit result = fit_log_space(
-      {1e-6, 1e9},
+      {link.latency.value() > 0.0 ? link.latency.value() : kFirstLatency, link.bandwidth_fraction},
       [&](std::span<const double> parameters, std::size_t i) {
         tried_link.latency = seconds(parameters[0]);
-        tried_link.bandwidth = bytes_per_second(parameters[1]);
+        tried_link.bandwidth_fraction = parameters[1];
         const LinkSample& s = samples[i];
         return collective_model_time(s.collective, s.payload, s.place, tried).value();
       },
       observed);
   link.latency = seconds(result.parameters[0]);
-  link.bandwidth = bytes_per_second(result.parameters[1]);
+  // More than a link states, where nothing else is a share of that: it was no datasheet's.
+  const bool outgrown = result.parameters[1] > 1.0 && link.sharp_bandwidth_fraction == 0.0;
+  if (has_bandwidth && !outgrown) {
+    link.bandwidth_fraction = std::min(kLargestFraction, result.parameters[1]);
+  } else {
+    link.bandwidth = whole * result.parameters[1];
+    link.bandwidth_fraction = 1.0;
+  }
   link.relative_spread = result.relative_spread;
   link.provenance = Provenance::fitted;
   fit.relative_spread = result.relative_spread;
-  fit.parameters = {
-      {"latency_seconds", result.parameters[0], result.standard_errors[0]},
-      {"bandwidth_bytes_per_second", result.parameters[1], result.standard_errors[1]}};
+  fit.parameters = {{"latency_seconds", result.parameters[0], result.standard_errors[0]},
+                    {"bandwidth_bytes_per_second", result.parameters[1] * whole.value(),
+                     result.standard_errors[1] * whole.value()}};
   return fit;
 }
 

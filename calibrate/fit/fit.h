@@ -27,12 +27,15 @@ struct Fit {
   int points = 0;
 };
 
-// Fills peak, sustained_fraction, ramp_k and the spread of `model` from its points. `device` gives
-// launch cost and memory bandwidth, which are measured before.
+// Fills sustained_fraction, ramp_k and the spread of `model` from its points. `device` gives
+// launch cost and memory bandwidth, which are measured before. A peak that the model states, the
+// datasheet's, stays, and so does a model with too few points to fit; without one, the best rate
+// that was measured is the peak.
 Fit fit_gemm(GemmModel& model, const Device& device);
 
 // Fills latency, bandwidth and the spread of the cluster's link of this tier from its curves. A
-// link between nodes is fitted with what the link inside a node already says.
+// link between nodes is fitted with what the link inside a node already says. A bandwidth that the
+// link states stays, and the fraction of it is fitted in its place.
 Fit fit_link(Cluster& cluster, Tier tier);
 
 }  // namespace meshwright::calibrate

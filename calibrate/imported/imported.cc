@@ -8,16 +8,19 @@ namespace meshwright::calibrate {
 Imported imported(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '{') {
-    Imported result = from_nccl_tests_json(text, file);
-    if (!result.points.empty()) return result;
+    for (Imported result : {from_attention_times(text, file), from_nccl_tests_json(text, file)}) {
+      if (!result.points.empty()) return result;
+    }
   }
-  for (Imported result : {from_babel_stream(text), from_ib_write_bw(text)}) {
+  for (Imported result :
+       {from_babel_stream(text), from_ib_write_bw(text), from_flash_attention(text)}) {
     if (!result.points.empty()) return result;
   }
   Imported result = from_nccl_tests(text, file);
   if (!result.points.empty()) return result;
   throw InputError(file, "",
-                   "holds no result of nccl-tests (text or -J JSON), ib_write_bw or BabelStream",
+                   "holds no result of nccl-tests (text or -J JSON), ib_write_bw, BabelStream, "
+                   "flash-attention's benchmark or scripts/gpu-reference",
                    "give the tool's whole output, with its header lines");
 }
 

@@ -47,7 +47,18 @@ struct Seats {
   std::map<std::string, int> on_host;
 };
 
-Placement placement_of(const Seats& seats, const std::string& file) {
+// NCCL_TESTS_SPLIT makes several groups, all at work at once; each is a communicator of its own.
+using GroupSeats = std::map<int, Seats>;
+
+int groups_on(const std::string& host, const GroupSeats& groups) {
+  return static_cast<int>(std::count_if(groups.begin(), groups.end(), [&](const auto& group) {
+    return group.second.on_host.contains(host);
+  }));
+}
+
+// Of the first group; the others are like it.
+Placement placement_of(const GroupSeats& groups, const std::string& file) {
+  const Seats seats = groups.empty() ? Seats{} : groups.begin()->second;
   if (seats.ranks < 2) {
     throw InputError(file, "", "does not say that two or more ranks took part",
                      "keep nccl-tests' lines \"# Rank ...\"");
@@ -55,7 +66,8 @@ Placement placement_of(const Seats& seats, const std::string& file) {
   int most = 1;
   for (const auto& [host, ranks] : seats.on_host) most = std::max(most, ranks);
   const int nodes = std::max<int>(1, static_cast<int>(seats.on_host.size()));
-  return {seats.ranks, nodes == 1 ? seats.ranks : most, nodes, 1};
+  return {seats.ranks, nodes == 1 ? seats.ranks : most, nodes,
+          groups_on(seats.on_host.begin()->first, groups)};
 }
 
 MeasuredPoint point_of(Collective collective, const Placement& place, double size, double us) {
@@ -68,7 +80,8 @@ MeasuredPoint point_of(Collective collective, const Placement& place, double siz
   point.group_size = pairs ? 2 : place.group_size;
   point.ranks_per_node =
       pairs && place.num_nodes > 1 ? 1 : std::min(place.ranks_per_node, point.group_size);
-  point.groups_per_node = pairs && place.num_nodes > 1 ? place.ranks_per_node : 1;
+  point.groups_per_node =
+      pairs && place.num_nodes > 1 ? place.ranks_per_node : place.groups_per_node;
   point.amount = bytes(size);
   point.measurement = told(microseconds(us));
   return point;
@@ -88,12 +101,19 @@ std::optional<Columns> columns_in(const std::vector<std::string>& words) {
   return found ? std::optional(columns) : std::nullopt;
 }
 
+struct Seat {
+  std::string host;
+  int group = 0;
+};
+
 // "# Rank 0 Group 0 Pid 101 on alpha device 0 ..." names alpha.
-std::optional<std::string> host_in(const std::vector<std::string>& words) {
+std::optional<Seat> seat_in(const std::vector<std::string>& words) {
   if (words.size() < 3 || words[0] != "#" || words[1] != "Rank") return std::nullopt;
   const auto on = std::find(words.begin(), words.end(), "on");
   if (words.end() - on < 3 || on[2] != "device") return std::nullopt;
-  return on[1];
+  const auto group = std::find(words.begin(), on, "Group");
+  const auto number = on - group < 2 ? std::nullopt : number_in(group[1]);
+  return Seat{on[1], static_cast<int>(std::clamp(number.value_or(0.0), 0.0, 1e6))};
 }
 
 class TextReader {
@@ -109,9 +129,10 @@ class TextReader {
   void read_line(const std::string& line) {
     std::vector<std::string> words = words_of(line);
     if (words.empty()) return;
-    if (const auto host = host_in(words)) {
-      ++seats_.ranks;
-      ++seats_.on_host[*host];
+    if (const auto seat = seat_in(words)) {
+      Seats& seats = seats_[seat->group];
+      ++seats.ranks;
+      ++seats.on_host[seat->host];
       return;
     }
     if (words.front().front() == '#') {
@@ -138,7 +159,7 @@ class TextReader {
 
   const std::string& text_;
   const std::string& file_;
-  Seats seats_;
+  GroupSeats seats_;
   std::optional<Columns> columns_;
   Imported result_;
 };
@@ -164,13 +185,15 @@ double member_number(const json& object, std::initializer_list<const char*> name
   return 0.0;
 }
 
-Seats seats_in(const json& document) {
-  Seats seats;
+GroupSeats seats_in(const json& document) {
+  GroupSeats groups;
   for (const json& device : member(member(document, "config"), "devices")) {
+    const double group = member_number(device, {"group"});
+    Seats& seats = groups[static_cast<int>(std::clamp(group, 0.0, 1e6))];
     ++seats.ranks;
     ++seats.on_host[member(device, "hostname").dump()];
   }
-  return seats;
+  return groups;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "calibrate/launch/child_process.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_hosts.h"
+#include "calibrate/launch/rank_place.h"
 #include "calibrate/launch/rank_watch.h"
 #include "calibrate/launch/scratch_folder.h"
 #include "sim/base/error.h"
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr char kStartedByUs[] = "MESHWRIGHT_STARTED_RANKS";
 
+// Empty where it is not there.
 std::string find_on_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
@@ -39,9 +41,16 @@ std::string find_on_path(const std::string& program) {
     const fs::path candidate = fs::path(folder) / program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
   }
-  throw SystemError(fmt::format("{} is not on PATH, so no ranks can be started", program),
-                    "apt install openmpi-bin, or start this command under srun or mpirun yourself");
+  return "";
 }
+
+// One rank needs no launcher: MPI starts alone, and looks for no daemon of its own.
+constexpr std::array<std::pair<const char*, const char*>, 5> kRankAlone{
+    {{kOwnRank, "0"},
+     {kOwnRanks, "1"},
+     {kOwnLocalRank, "0"},
+     {"OMPI_MCA_ess_singleton_isolated", "1"},
+     {kStartedByUs, "1"}}};
 
 // Open MPI takes OMPI_MCA_* variables as its parameters: no warnings about networks that a machine
 // does not have. It refuses to run as root unless told twice.
@@ -191,7 +200,14 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, int ranks, in
 LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
                            const LaunchOptions& options) {
   const std::string mpirun = find_on_path("mpirun");
-  note_root_once();
+  const bool alone = mpirun.empty() && ranks == 1 && options.mpirun_arguments.empty();
+  if (mpirun.empty() && !alone) {
+    throw SystemError(
+        "mpirun is not on PATH, so no ranks can be started",
+        "apt install openmpi-bin, or start this command under srun or mpirun yourself; "
+        "--ranks 1 needs none");
+  }
+  if (!alone) note_root_once();
   LaunchOptions ours = options;
   ours.place_ranks = options.place_ranks && !environment_places_ranks();
   ours.environment.emplace_back(kStartedByUs, "1");
@@ -204,13 +220,16 @@ LaunchOutcome launch_ranks(int ranks, const std::vector<std::string>& program,
     const auto scratch = scratch_environment(*sessions, *memory);
     environment.insert(environment.end(), scratch.begin(), scratch.end());
   }
+  if (alone) {
+    environment.insert(environment.end(), kRankAlone.begin(), kRankAlone.end());
+  }
   Listener listener(ranks, options.rank_timeout_seconds);
-  const ChildEnd end =
-      run_child({.command = mpirun_command(mpirun, ranks, usable_cores(), program, ours),
-                 .environment = environment,
-                 .time_limit_seconds = options.time_limit_seconds,
-                 .grace_seconds = kGraceSeconds},
-                listener.events());
+  const ChildEnd end = run_child(
+      {.command = alone ? program : mpirun_command(mpirun, ranks, usable_cores(), program, ours),
+       .environment = environment,
+       .time_limit_seconds = options.time_limit_seconds,
+       .grace_seconds = kGraceSeconds},
+      listener.events());
   return outcome_of(end, listener.failure(), listener.stuck());
 }
 

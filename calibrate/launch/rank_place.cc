@@ -18,6 +18,7 @@ struct Launcher {
 };
 
 constexpr std::array kLaunchers{
+    Launcher{"meshwright", kOwnRank, kOwnRanks, kOwnLocalRank},
     Launcher{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
              "OMPI_COMM_WORLD_LOCAL_RANK"},
     Launcher{"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},

@@ -17,6 +17,10 @@ namespace meshwright::calibrate {
 // Its ranks have no MPI: they meet over sockets (backends/nccl/socket_ranks.h).
 inline constexpr char kTorchrun[] = "torchrun";
 
+// A rank that we start alone, without a launcher.
+inline constexpr char kOwnRank[] = "MESHWRIGHT_RANK", kOwnRanks[] = "MESHWRIGHT_RANKS",
+                      kOwnLocalRank[] = "MESHWRIGHT_LOCAL_RANK";
+
 using Environment = std::map<std::string, std::string>;
 
 struct RankPlace {

@@ -2,6 +2,7 @@
 #include "calibrate/launch/reporting_communicator.h"
 
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "calibrate/launch/rank_progress.h"
@@ -60,6 +61,12 @@ class ReportingCommunicator : public Communicator {
     const TransferScope scope("all_to_all", size_of(count_per_rank * size()));
     inner_->all_to_all(in, out, count_per_rank);
   }
+  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+                    const std::vector<std::int64_t>& receive_counts) override {
+    const TransferScope scope("all_to_all",
+                              size_of(std::reduce(send_counts.begin(), send_counts.end())));
+    inner_->all_to_all_v(in, send_counts, out, receive_counts);
+  }
   void broadcast(float* data, std::int64_t count, int root) override {
     const TransferScope scope("broadcast", size_of(count));
     inner_->broadcast(data, count, root);
@@ -75,6 +82,10 @@ class ReportingCommunicator : public Communicator {
   void wait_sends() override {
     const TransferScope scope("wait for sends");
     inner_->wait_sends();
+  }
+  void start_sends() override {
+    const TransferScope scope("start of sends");
+    inner_->start_sends();
   }
   [[nodiscard]] bool sends_alone() const override { return inner_->sends_alone(); }
   [[nodiscard]] bool calls_block() const override { return inner_->calls_block(); }
@@ -109,6 +120,7 @@ class ReportingCommunicator : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> reporting(std::unique_ptr<Communicator> communicator) {
+  if (communicator == nullptr) return nullptr;
   return std::make_unique<ReportingCommunicator>(std::move(communicator));
 }
 

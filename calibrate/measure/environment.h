@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that was measured, as a profile keeps it: enough to judge a number later. Environment
-// variables are never part of it.
+// The machine that was measured, as a profile keeps it: enough to judge a number later. Of the
+// environment only NCCL's own variables are part of it.
 #pragma once
 
 #include <string>
@@ -16,12 +16,16 @@ struct MachineDescription {
   std::string cpu;
   int cores = 0;  // of the machine, hyper-threads counted
   Bytes memory;
-  std::string kernel;                                          // "Linux 6.1.0"
-  double load_average = 0.0;                                   // one minute, at the start
-  std::vector<std::pair<std::string, std::string>> details{};  // libraries, driver, clocks
+  std::string kernel;                                                 // "Linux 6.1.0"
+  double load_average = 0.0;                                          // one minute, at the start
+  std::vector<std::pair<std::string, std::string>> details{};         // libraries, driver, clocks
+  std::vector<std::pair<std::string, std::string>> nccl_variables{};  // NCCL_ALGO and its like
 };
 
 MachineDescription describe_machine();
+// Of "NAME=value" entries those that are NCCL's, by name; what is not printable ASCII becomes '?'.
+std::vector<std::pair<std::string, std::string>> nccl_variables(
+    const std::vector<std::string>& environment);
 // "2026-01-31T12:00:00Z"; honours SOURCE_DATE_EPOCH, so that files can be reproduced.
 std::string utc_now();
 

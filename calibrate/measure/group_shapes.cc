@@ -50,6 +50,18 @@ class Seats {
     return shape;
   }
 
+  // Each node in groups of `in_node` ranks, as far apart as they can be.
+  [[nodiscard]] GroupShape strided_shape(int in_node) const {
+    const int stride = per_node_ / in_node;
+    GroupShape shape{
+        .placement = {in_node, in_node, 1, stride}, .color_of_rank = {}, .stride = stride};
+    for (std::size_t rank = 0; rank < node_.size(); ++rank) {
+      const bool works = local_[rank] < in_node * stride;
+      shape.color_of_rank.push_back(works ? node_[rank] * stride + local_[rank] % stride : -1);
+    }
+    return shape;
+  }
+
  private:
   std::vector<int> node_, local_;
   int per_node_ = 1, nodes_ = 1;
@@ -74,7 +86,7 @@ std::vector<int> local_numbers(const std::vector<int>& node_of_rank) {
   return local;
 }
 
-std::vector<GroupShape> group_shapes(const std::vector<int>& node_of_rank) {
+std::vector<GroupShape> group_shapes(const std::vector<int>& node_of_rank, bool strided) {
   const Seats seats(node_of_rank);
   std::vector<GroupShape> shapes;
   for (const int nodes : sizes_up_to(seats.nodes(), false)) {
@@ -84,6 +96,9 @@ std::vector<GroupShape> group_shapes(const std::vector<int>& node_of_rank) {
       shapes.push_back(seats.shape(in_node, nodes, most));
       if (most > 1) shapes.push_back(seats.shape(in_node, nodes, 1));
     }
+  }
+  for (const int in_node : sizes_up_to(strided ? seats.per_node() / 2 : 1, false)) {
+    if (in_node > 1) shapes.push_back(seats.strided_shape(in_node));
   }
   return shapes;
 }

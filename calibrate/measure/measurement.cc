@@ -14,6 +14,7 @@ namespace {
 // p90 - p10 of a normal distribution, in standard deviations.
 constexpr double kDecilesApart = 2.563;
 constexpr double kMostRepetitions = 10'000;
+constexpr double kLeastSample = 1e-6;  // seconds, so that any warm-up ends
 
 double percentile(const std::vector<double>& sorted, double share) {
   const double position = share * static_cast<double>(sorted.size() - 1);
@@ -24,19 +25,19 @@ double percentile(const std::vector<double>& sorted, double share) {
 
 class Attempt {
  public:
-  Attempt(Communicator& ranks, const Clock& clock, const std::function<void(int)>& run,
+  Attempt(Communicator& ranks, const Timer& timer, const std::function<void(int)>& run,
           const MeasureOptions& options)
-      : ranks_(ranks), clock_(clock), run_(run), options_(options) {}
+      : ranks_(ranks), timer_(timer), run_(run), options_(options) {}
 
   Measurement measure() {
     Measurement result;
     result.repetitions = warm_up();
-    const double start = clock_();
+    const double start = timer_.clock();
     std::vector<double> samples;
     own_.clear();
     while (result.stopped == StopReason::go_on) {
       samples.push_back(sample(result.repetitions) / result.repetitions);
-      result.stopped = decide(samples, clock_() - start);
+      result.stopped = decide(samples, timer_.clock() - start);
     }
     result.summary = summarise(std::move(samples));
     result.own_median = summarise(own_).median / result.repetitions;
@@ -46,17 +47,28 @@ class Attempt {
  private:
   double sample(int repetitions) {
     ranks_.barrier();
-    const double start = clock_();
-    run_(repetitions);
-    own_.push_back(clock_() - start);
+    own_.push_back(timer_.seconds_of([&] { run_(repetitions); }));
     return ranks_.host_max(own_.back());
   }
 
   // The last warm-up says how often a short piece of work has to be repeated: the same number on
-  // all ranks, since host_max gives all of them the same time.
+  // all ranks, since host_max gives all of them the same time. A call alone takes longer than one
+  // of many, so a first guess that falls short is corrected once.
   int warm_up() {
     double once = 0.0;
     for (int i = 0; i < std::max(1, options_.warmup); ++i) once = sample(1);
+    int repetitions = repetitions_for(once);
+    if (repetitions > 1) {
+      once = sample(repetitions) / repetitions;
+      repetitions = std::max(repetitions, repetitions_for(once));
+    }
+    for (double spent = 0.0; spent < options_.warmup_seconds;) {
+      spent += std::max(sample(repetitions), kLeastSample);
+    }
+    return repetitions;
+  }
+
+  [[nodiscard]] int repetitions_for(double once) const {
     const double wanted = std::ceil(options_.shortest_sample / std::max(once, 1e-9));
     return static_cast<int>(std::clamp(wanted, 1.0, kMostRepetitions));
   }
@@ -69,7 +81,7 @@ class Attempt {
   }
 
   Communicator& ranks_;
-  const Clock& clock_;
+  const Timer& timer_;
   const std::function<void(int)>& run_;
   const MeasureOptions& options_;
   std::vector<double> own_;
@@ -94,9 +106,26 @@ double steady_clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Measurement measure(Communicator& ranks, const Clock& clock, const std::function<void(int)>& run,
+Timer host_timer(Clock clock) {
+  return {clock, [clock](const std::function<void()>& work) {
+            const double start = clock();
+            work();
+            return clock() - start;
+          }};
+}
+
+Timer device_timer(Compute& compute) {
+  return {steady_clock_seconds, [&compute](const std::function<void()>& work) {
+            compute.forget_marks();
+            const Compute::Mark begin = compute.mark();
+            work();
+            return compute.seconds_between(begin, compute.mark());
+          }};
+}
+
+Measurement measure(Communicator& ranks, const Timer& timer, const std::function<void(int)>& run,
                     const MeasureOptions& options) {
-  Attempt attempt(ranks, clock, run, options);
+  Attempt attempt(ranks, timer, run, options);
   Measurement first = attempt.measure();
   if (first.summary.relative_spread <= options.noisy_above) return first;
   Measurement second = attempt.measure();

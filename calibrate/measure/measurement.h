@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/backends/communicator.h"
+#include "calibrate/backends/compute.h"
 #include "calibrate/measure/stopping.h"
 #include "sim/base/units.h"
 
@@ -27,9 +28,20 @@ Summary summarise(std::vector<double> samples);
 using Clock = std::function<double()>;  // seconds, never backwards
 double steady_clock_seconds();
 
+// How long a piece of work takes on this rank, and how much time goes by.
+struct Timer {
+  Clock clock = steady_clock_seconds;
+  // Seconds of the work; it need not be over when `work` returns, but when this does.
+  std::function<double(const std::function<void()>& work)> seconds_of;
+};
+Timer host_timer(Clock clock);  // for work that is over when its call returns
+// By the device's own marks: the host's way to the device and back is no part of it.
+Timer device_timer(Compute& compute);
+
 struct MeasureOptions {
   StopOptions stop{};
   int warmup = 2;
+  double warmup_seconds = 0.0;     // and at least as long, samples of full length without a pause
   double shortest_sample = 50e-6;  // seconds; what is shorter is repeated within a sample
   double noisy_above = 0.15;       // relative spread that is measured again, and flagged
 };
@@ -43,8 +55,9 @@ struct Measurement {
   Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
 };
 
-// run(n) does the work n times and waits for it. Collective over `ranks`.
-Measurement measure(Communicator& ranks, const Clock& clock, const std::function<void(int)>& run,
+// run(n) does the work n times, in a way that `timer` can time. Collective over `ranks`: they leave
+// a barrier before each sample, and none is inside.
+Measurement measure(Communicator& ranks, const Timer& timer, const std::function<void(int)>& run,
                     const MeasureOptions& options);
 
 }  // namespace meshwright::calibrate

@@ -22,8 +22,16 @@ std::string seats_text(const MeasuredPoint& p) {
   if (p.tier == Tier::inter_node && p.ranks_per_node > 0) {
     text += fmt::format(", {} a node", p.ranks_per_node);
   }
+  if (p.stride > 1) text += fmt::format(", every {}th", p.stride);
   if (p.groups_per_node > 1) text += fmt::format(", {} groups a node at once", p.groups_per_node);
   return text;
+}
+
+// "attention backward 2 x 16 heads of 128, 8192 positions"
+std::string attention_label(const AttentionShape& s) {
+  return fmt::format("attention {} {} x {} heads of {}, {} positions{}",
+                     s.backward ? "backward" : "forward", s.batch, s.heads, s.head_dim, s.positions,
+                     s.causal ? "" : ", not causal");
 }
 
 auto shape_key(const MeasuredPoint& p) {
@@ -32,7 +40,8 @@ auto shape_key(const MeasuredPoint& p) {
 }
 
 auto group_key(const MeasuredPoint& p) {
-  return std::make_tuple(p.collective, p.tier, p.group_size, p.ranks_per_node, p.groups_per_node);
+  return std::make_tuple(p.collective, p.tier, p.group_size, p.ranks_per_node, p.groups_per_node,
+                         p.stride);
 }
 
 }  // namespace
@@ -53,17 +62,26 @@ std::string_view name_of(PointKind kind) {
       return "collective";
     case PointKind::overlap:
       return "overlap";
+    case PointKind::sustained_gemm:
+      return "sustained_gemm";
+    case PointKind::attention:
+      return "attention";
   }
   return "?";
 }
 
 std::string MeasuredPoint::label() const {
   switch (kind) {
-    case PointKind::gemm: {
+    case PointKind::gemm:
+    case PointKind::sustained_gemm: {
       const std::string batch = shape.batch > 1 ? fmt::format("{} x ", shape.batch) : "";
-      return fmt::format("gemm {} {}({} x {} x {})", name_of(precision), batch, shape.m, shape.n,
-                         shape.k);
+      return fmt::format("{} {} {}({} x {} x {})", name_of(kind), name_of(precision), batch,
+                         shape.m, shape.n, shape.k);
     }
+    case PointKind::attention:
+      return attention_label(attention.value_or(AttentionShape{}));
+    case PointKind::host_link:
+      return fmt::format("host_link {} {}", name_of(direction), size_text(amount));
     case PointKind::kernel:
       return fmt::format("kernel {} {}", kernel, size_text(amount));
     case PointKind::collective:
@@ -82,7 +100,12 @@ bool same_subject(const MeasuredPoint& a, const MeasuredPoint& b) {
   if (a.kind != b.kind || a.amount != b.amount) return false;
   switch (a.kind) {
     case PointKind::gemm:
+    case PointKind::sustained_gemm:
       return shape_key(a) == shape_key(b);
+    case PointKind::host_link:
+      return a.direction == b.direction;
+    case PointKind::attention:
+      return a.attention == b.attention && a.precision == b.precision;
     case PointKind::kernel:
       return a.kernel == b.kernel && a.sizes == b.sizes;
     case PointKind::collective:
@@ -90,7 +113,6 @@ bool same_subject(const MeasuredPoint& a, const MeasuredPoint& b) {
     case PointKind::overlap:
       return shape_key(a) == shape_key(b) && group_key(a) == group_key(b);
     case PointKind::memory_copy:
-    case PointKind::host_link:
     case PointKind::kernel_launch:
       break;
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/backends/device_state.h"
+#include "calibrate/measure/attention_shape.h"
 #include "calibrate/measure/kernel_sizes.h"
 #include "calibrate/measure/measurement.h"
 #include "sim/hardware/cluster.h"
@@ -13,16 +15,35 @@
 
 namespace meshwright::calibrate {
 
-enum class PointKind { gemm, kernel, memory_copy, host_link, kernel_launch, collective, overlap };
+// sustained_gemm: a product after it has run for a second, when clocks have settled. attention: one
+// fused kernel, timed by another tool.
+enum class PointKind {
+  gemm,
+  kernel,
+  memory_copy,
+  host_link,
+  kernel_launch,
+  collective,
+  overlap,
+  sustained_gemm,
+  attention
+};
 std::string_view name_of(PointKind kind);
+
+enum class HostDirection { to_device, to_host, both };
+inline constexpr std::array kHostDirectionNames{EnumName{HostDirection::to_device, "to_device"},
+                                                EnumName{HostDirection::to_host, "to_host"},
+                                                EnumName{HostDirection::both, "both"}};
+constexpr std::string_view name_of(HostDirection v) { return name_in(kHostDirectionNames, v); }
 
 struct MeasuredPoint {
   PointKind kind = PointKind::gemm;
-  Precision precision = Precision::fp32;  // gemm
-  GemmShape shape{};                      // gemm, overlap: op(a) is m x k, op(b) is k x n
+  Precision precision = Precision::fp32;  // gemm, sustained_gemm, overlap
+  GemmShape shape{};                      // of the same: op(a) is m x k, op(b) is k x n
   bool transpose_a = false, transpose_b = false, accumulate = false;
   std::string kernel{};                            // kernel: the model's name
   int launches = 1;                                // kernel: that the model charges
+  std::optional<AttentionShape> attention{};       // attention
   std::optional<KernelSizes> sizes{};              // kernel: absent in older profiles
   Collective collective = Collective::all_reduce;  // collective
   Tier tier = Tier::intra_node;                    // collective
@@ -31,7 +52,13 @@ struct MeasuredPoint {
   int groups_per_node = 0;  // collective: of such groups, at work at once on each node
   Bytes amount{};           // payload, or bytes read + written
   Measurement measurement{};
-  std::string source{};     // empty: measured here; else the tool, file and hash it came from
+  int stride = 1;     // collective: from one rank of a group to the next, inside a node
+  bool cold = false;  // collective: several messages in turn, so that each is met in memory
+  HostDirection direction = HostDirection::to_device;  // host_link
+  DeviceState state{};    // of the device after the last sample; of all ranks the least clock, the
+                          // most power and all reasons
+  bool in_cache = false;  // too small for its operands to be met in memory, as a step meets them
+  std::string source{};   // empty: measured here; else the tool, file and hash it came from
   std::string algorithm{};  // collective: what the library chose, where it says so: "ring simple"
   // overlap: products and all-reduces, as many as take about as long as each other, alone and with
   // the other beside; `measurement` is the time until both are done.
@@ -39,6 +66,12 @@ struct MeasuredPoint {
 
   // overlap: (both - product alone) / collective alone, within 0 and 1.
   [[nodiscard]] double overlap_slowdown() const;
+  // The device was held back: by power, heat, or a slower peer.
+  [[nodiscard]] bool throttled() const { return is_throttled(state.throttle_reasons); }
+  [[nodiscard]] bool multiplies() const {
+    return kind == PointKind::gemm || kind == PointKind::overlap ||
+           kind == PointKind::sustained_gemm;
+  }
   [[nodiscard]] Seconds time() const { return measurement.summary.median; }
   // "gemm fp32 512 x 1024 x 4096", "all_reduce 1 MiB over 2 ranks"
   [[nodiscard]] std::string label() const;

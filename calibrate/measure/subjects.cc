@@ -18,8 +18,13 @@ std::string subject_of(const MeasuredPoint& p) {
                          p.tier == Tier::inter_node ? "between nodes" : "inside a node");
     case PointKind::overlap:
       return "products beside messages";
-    case PointKind::memory_copy:
+    case PointKind::sustained_gemm:
+      return "sustained products";
+    case PointKind::attention:
+      return "fused attention";
     case PointKind::host_link:
+      return fmt::format("host_link {}", name_of(p.direction));
+    case PointKind::memory_copy:
     case PointKind::kernel_launch:
       break;
   }

@@ -23,6 +23,8 @@ std::string group_of(const MeasuredPoint& p) {
   switch (p.kind) {
     case PointKind::gemm:
       return fmt::format("gemm {}", name_of(p.precision));
+    case PointKind::sustained_gemm:
+      return fmt::format("sustained gemm {}", name_of(p.precision));
     case PointKind::kernel:
       return "kernels";
     case PointKind::collective:

@@ -2,37 +2,58 @@
 #include "calibrate/profile/merge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "calibrate/measure/subjects.h"
+#include "calibrate/profile/device_spread.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-Summary merged(const Summary& a, const Summary& b) {
-  const double x = a.median.value(), y = b.median.value();
-  return {.median = seconds(std::sqrt(x * y)),
-          .min = std::min(a.min, b.min),
-          .p10 = std::min(a.p10, b.p10),
-          .p90 = std::max(a.p90, b.p90),
-          .count = a.count + b.count,
-          .relative_spread =
-              std::max({a.relative_spread, b.relative_spread, std::abs(std::log(x / y)) / 2.0})};
+Summary merged(const std::vector<Summary>& all) {
+  Summary result = all.front();
+  const auto n = static_cast<double>(all.size());
+  double mean = 0.0, variance = 0.0;
+  for (const Summary& s : all) mean += std::log(s.median.value()) / n;
+  for (const Summary& s : all) variance += std::pow(std::log(s.median.value()) - mean, 2.0) / n;
+  result.count = 0;
+  for (const Summary& s : all) {
+    result.min = std::min(result.min, s.min);
+    result.p10 = std::min(result.p10, s.p10);
+    result.p90 = std::max(result.p90, s.p90);
+    result.count += s.count;
+    result.relative_spread = std::max(result.relative_spread, s.relative_spread);
+  }
+  if (all.size() == 1) return result;
+  result.median = seconds(std::exp(mean));
+  result.relative_spread = std::max(result.relative_spread, std::sqrt(variance));
+  return result;
 }
 
-void add(std::vector<MeasuredPoint>& points, const MeasuredPoint& point) {
-  const auto same = std::find_if(points.begin(), points.end(),
-                                 [&](const MeasuredPoint& p) { return same_subject(p, point); });
-  if (same == points.end()) {
-    points.push_back(point);
-    return;
+// One thing, and every time of it.
+struct Times {
+  MeasuredPoint point;
+  std::vector<Summary> all;
+};
+
+std::vector<Times> times_of(const std::vector<Profile>& profiles) {
+  std::vector<Times> times;
+  for (const Profile& profile : profiles) {
+    for (const MeasuredPoint& p : profile.points) {
+      const auto known = std::find_if(times.begin(), times.end(),
+                                      [&](const Times& t) { return same_subject(t.point, p); });
+      Times& t = known != times.end() ? *known : times.emplace_back(Times{p, {}});
+      t.all.push_back(p.measurement.summary);
+      t.point.measurement.noisy = t.point.measurement.noisy || p.measurement.noisy;
+      t.point.state = combined({t.point.state, p.state});
+    }
   }
-  Measurement& m = same->measurement;
-  m.summary = merged(m.summary, point.measurement.summary);
-  m.noisy = m.noisy || point.measurement.noisy;
+  return times;
 }
 
 // Of another job on other hosts; ranks count on.
@@ -51,7 +72,11 @@ void add_ranks(Profile& to, const Profile& from) {
 
 // Without what points say.
 Cluster emptied(Cluster cluster) {
+  cluster.nics_per_node = 0;
+  cluster.device.memory_bandwidth = {};
+  cluster.device.sustained_clock_fraction = 1.0;
   cluster.device.gemm.clear();
+  cluster.device.attention.clear();
   cluster.device.kernels.clear();
   for (Link* link : {&cluster.intra_node, &cluster.inter_node}) {
     Link fresh;
@@ -61,34 +86,62 @@ Cluster emptied(Cluster cluster) {
   return cluster;
 }
 
-}  // namespace
-
-void refit(Profile& profile) {
-  Assembled assembled = assemble(profile.points, emptied(std::move(profile.cluster)));
-  profile.cluster = std::move(assembled.cluster);
-  profile.fits = std::move(assembled.fits);
-  profile.not_measured = still_missing(profile.not_measured, profile.points);
-}
-
-Profile merged(const Profile& a, const Profile& b) {
+void check_same_kind(const Profile& a, const Profile& b) {
   if (a.cluster.device.name != b.cluster.device.name) {
     throw InputError("merge", "",
                      fmt::format("the profiles are of different devices: \"{}\" and \"{}\"",
                                  a.cluster.device.name, b.cluster.device.name),
                      "a plan on a mixed cluster takes the slower device's profile");
   }
-  Profile result = a;
-  result.created = std::max(a.created, b.created);
-  for (const MeasuredPoint& point : b.points) add(result.points, point);
-  add_ranks(result, b);
-  result.not_measured.insert(result.not_measured.end(), b.not_measured.begin(),
-                             b.not_measured.end());
-  for (const std::string& note : b.notes) result.notes.push_back(note);
-  result.notes.push_back(fmt::format("merged: {} points of {} ({}) and {} points of {} ({})",
-                                     a.points.size(), a.machine.host, a.created, b.points.size(),
-                                     b.machine.host, b.created));
-  result.cluster.num_nodes = std::max(a.cluster.num_nodes, b.cluster.num_nodes);
-  result.cluster.gpus_per_node = std::max(a.cluster.gpus_per_node, b.cluster.gpus_per_node);
+  if (a.onto != b.onto) {
+    const auto words = [](const Profile& p) {
+      return p.onto.empty() ? std::string("none") : fmt::format("\"{}\"", p.onto);
+    };
+    throw InputError("merge", "",
+                     fmt::format("the profiles were measured onto different clusters: {} and {}",
+                                 words(a), words(b)),
+                     "calibrate each node with the same --onto");
+  }
+}
+
+}  // namespace
+
+void refit(Profile& profile) {
+  // Measured onto a cluster: what its datasheets say stays, and each point replaces its older self.
+  Cluster start =
+      profile.onto.empty() ? emptied(std::move(profile.cluster)) : std::move(profile.cluster);
+  Assembled assembled = assemble(profile.points, std::move(start));
+  profile.cluster = std::move(assembled.cluster);
+  profile.fits = std::move(assembled.fits);
+  profile.not_measured = still_missing(profile.not_measured, profile.points);
+}
+
+Profile merged(const std::vector<Profile>& profiles) {
+  for (const Profile& p : profiles) check_same_kind(profiles.front(), p);
+  Profile result = profiles.front();
+  result.points.clear();
+  for (Times& t : times_of(profiles)) {
+    t.point.measurement.summary = merged(t.all);
+    result.points.push_back(std::move(t.point));
+  }
+  std::vector<std::string> parts;
+  for (const Profile& p : profiles) {
+    parts.push_back(
+        fmt::format("{} points of {} ({})", p.points.size(), p.machine.host, p.created));
+    result.created = std::max(result.created, p.created);
+    result.num_ranks = std::max(result.num_ranks, p.num_ranks);
+    result.cluster.num_nodes = std::max(result.cluster.num_nodes, p.cluster.num_nodes);
+    result.cluster.gpus_per_node = std::max(result.cluster.gpus_per_node, p.cluster.gpus_per_node);
+    if (&p == &profiles.front()) continue;
+    add_ranks(result, p);
+    result.not_measured.insert(result.not_measured.end(), p.not_measured.begin(),
+                               p.not_measured.end());
+    result.notes.insert(result.notes.end(), p.notes.begin(), p.notes.end());
+  }
+  result.notes.push_back(fmt::format("merged: {}", fmt::join(parts, " and ")));
+  if (const auto spread = spread_between_devices(profiles)) {
+    result.notes.push_back(spread->sentence());
+  }
   refit(result);
   return result;
 }

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
+#include "calibrate/fit/attention_fit.h"
+#include "calibrate/profile/stand_ins.h"
 #include "sim/base/quadrature.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device.h"
@@ -26,18 +29,48 @@ const MeasuredPoint* first_of(const std::vector<MeasuredPoint>& points, PointKin
   return found == points.end() ? nullptr : &*found;
 }
 
+// One way at a time, the slower of both.
+void set_host_link(Device& device, const std::vector<MeasuredPoint>& points) {
+  std::optional<BytesPerSecond> slower;
+  for (const MeasuredPoint& p : points) {
+    if (p.kind != PointKind::host_link || p.direction == HostDirection::both) continue;
+    const BytesPerSecond rate = p.amount / p.time();
+    slower = slower ? std::min(*slower, rate) : rate;
+  }
+  if (slower) device.host_link = *slower;
+}
+
+// A bandwidth that the cluster states, of a datasheet, stays what shares are of.
 void set_memory(Device& device, const std::vector<MeasuredPoint>& points) {
   if (const MeasuredPoint* launch = first_of(points, PointKind::kernel_launch)) {
     device.kernel_launch = launch->time();
   }
   if (const MeasuredPoint* copy = first_of(points, PointKind::memory_copy)) {
-    device.memory_bandwidth = copy->amount / copy->time();
-    device.memory_bandwidth_fraction = 1.0;
+    const BytesPerSecond rate = copy->amount / copy->time();
+    // Faster than stated, it was no datasheet's.
+    device.memory_bandwidth = std::max(device.memory_bandwidth, rate);
+    device.memory_bandwidth_fraction = rate / device.memory_bandwidth;
     device.memory_provenance = Provenance::measured;
   }
-  if (const MeasuredPoint* upload = first_of(points, PointKind::host_link)) {
-    device.host_link = upload->amount / upload->time();
+  set_host_link(device, points);
+}
+
+// The largest products again after a second of them: how much longer they take is what the clock
+// lost. A cluster that already knows of training steps may know of more than the clock: the smaller
+// fraction stands.
+void set_sustained_clock(Device& device, const std::vector<MeasuredPoint>& points) {
+  std::vector<double> fractions;
+  for (const MeasuredPoint& sustained : points) {
+    if (sustained.kind != PointKind::sustained_gemm) continue;
+    MeasuredPoint burst = sustained;
+    burst.kind = PointKind::gemm;
+    const auto found = std::find_if(points.begin(), points.end(),
+                                    [&](const MeasuredPoint& p) { return same_subject(p, burst); });
+    if (found != points.end()) fractions.push_back(found->time() / sustained.time());
   }
+  if (fractions.empty()) return;
+  const double measured = summarise(std::move(fractions)).median.value();
+  device.sustained_clock_fraction = std::min(device.sustained_clock_fraction, measured);
 }
 
 GemmPoint merged(const std::vector<const MeasuredPoint*>& same_shape) {
@@ -61,6 +94,36 @@ GemmPoint merged(const std::vector<const MeasuredPoint*>& same_shape) {
   return point;
 }
 
+// The element of `list` that `is_it` means; a new one where there is none.
+template <typename Item, typename IsIt>
+Item& found_or_added(std::vector<Item>& list, const IsIt& is_it, Item fresh) {
+  const auto found = std::find_if(list.begin(), list.end(), is_it);
+  if (found != list.end()) return *found;
+  list.push_back(std::move(fresh));
+  return list.back();
+}
+
+GemmModel fresh_model(Precision precision, DeviceKind kind) {
+  GemmModel model;
+  model.precision = precision;
+  // A core works an element at a time as far as the model can see; a GPU in large tiles.
+  if (kind == DeviceKind::cpu) model.tile_m = model.tile_n = 1;
+  return model;
+}
+
+// Over an older time of the same shape; sorted as readers want them.
+void put(std::vector<GemmPoint>& points, const GemmPoint& point) {
+  const auto key = [](const GemmPoint& p) { return std::make_tuple(p.m, p.n, p.k, p.batch); };
+  const auto at =
+      std::lower_bound(points.begin(), points.end(), point,
+                       [&](const GemmPoint& a, const GemmPoint& b) { return key(a) < key(b); });
+  if (at != points.end() && key(*at) == key(point)) {
+    *at = point;
+  } else {
+    points.insert(at, point);
+  }
+}
+
 void set_gemms(Device& device, const std::vector<MeasuredPoint>& points, std::vector<Fit>& fits) {
   using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Precision, std::map<Shape, std::vector<const MeasuredPoint*>>> by_precision;
@@ -69,14 +132,23 @@ void set_gemms(Device& device, const std::vector<MeasuredPoint>& points, std::ve
     by_precision[p.precision][{p.shape.m, p.shape.n, p.shape.k, p.shape.batch}].push_back(&p);
   }
   for (const auto& [precision, shapes] : by_precision) {
-    GemmModel model;
-    model.precision = precision;
-    // A core works an element at a time as far as the model can see; a GPU in large tiles.
-    if (device.kind == DeviceKind::cpu) model.tile_m = model.tile_n = 1;
-    for (const auto& [shape, same] : shapes) model.points.push_back(merged(same));
+    GemmModel& model = found_or_added(
+        device.gemm, [p = precision](const GemmModel& m) { return m.precision == p; },
+        fresh_model(precision, device.kind));
+    for (const auto& [shape, same] : shapes) put(model.points, merged(same));
     fits.push_back(fit_gemm(model, device));
-    device.gemm.push_back(std::move(model));
   }
+}
+
+// A GPU's kernels here work on fp32 with plain loads, and no two of a step's are fused. Frameworks'
+// own, of 16 bits, move at least as many bytes a second: a bound, which a cluster's higher rate
+// beats.
+constexpr double kBoundSpread = 0.2;
+KernelRate as_bound(KernelRate measured, const KernelRate& known) {
+  if (known.rate > measured.rate) return known;
+  measured.relative_spread = std::max(measured.relative_spread, kBoundSpread);
+  measured.provenance = Provenance::extrapolated;
+  return measured;
 }
 
 // One rate a kernel: the geometric mean over its sizes. How they differ counts as spread.
@@ -95,17 +167,30 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
     for (const double x : logs) mean += x / static_cast<double>(logs.size());
     for (const double x : logs) variance += (x - mean) * (x - mean);
     if (logs.size() > 1) variance /= static_cast<double>(logs.size() - 1);
-    device.kernels.push_back({.kernel = kernel,
-                              .rate = bytes_per_second(std::exp(mean)),
-                              .relative_spread = in_quadrature(noise[kernel], std::sqrt(variance)),
-                              .provenance = Provenance::measured});
+    const KernelRate rate{.kernel = kernel,
+                          .rate = bytes_per_second(std::exp(mean)),
+                          .relative_spread = in_quadrature(noise[kernel], std::sqrt(variance)),
+                          .provenance = Provenance::measured};
+    const auto same = [&rate](const KernelRate& k) { return k.kernel == rate.kernel; };
+    KernelRate& known = found_or_added(device.kernels, same, rate);
+    known = device.kind == DeviceKind::cpu ? rate : as_bound(rate, known);
   }
 }
 
-void set_curves(Link& link, const std::vector<MeasuredPoint>& points, Tier tier) {
+// Which link of the cluster a point is of. Where neighbours have a faster one of their own, only
+// groups that lie inside an island go over it, and what crosses islands is the node's; elsewhere
+// ranks that are no neighbours take the same way as those that are, and are not counted twice.
+const Link* link_of(const MeasuredPoint& p, const Cluster& cluster) {
+  if (p.tier == Tier::inter_node) return &cluster.inter_node;
+  const int island = cluster.gpus_per_island;
+  if (island > 0 && p.stride == 1 && p.group_size <= island) return &cluster.island;
+  return p.stride > 1 && island == 0 ? nullptr : &cluster.intra_node;
+}
+
+void set_curves(Link& link, const Cluster& cluster, const std::vector<MeasuredPoint>& points) {
   std::map<std::tuple<Collective, int, int, int>, CollectiveCurve> curves;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::collective || p.tier != tier) continue;
+    if (p.kind != PointKind::collective || link_of(p, cluster) != &link) continue;
     CollectiveCurve& curve =
         curves[{p.collective, p.group_size, p.ranks_per_node, p.groups_per_node}];
     curve.collective = p.collective;
@@ -117,7 +202,11 @@ void set_curves(Link& link, const std::vector<MeasuredPoint>& points, Tier tier)
   for (auto& [key, curve] : curves) {
     std::sort(curve.points.begin(), curve.points.end(),
               [](const auto& a, const auto& b) { return a.payload < b.payload; });
-    link.curves.push_back(std::move(curve));
+    const auto same = [&c = curve](const CollectiveCurve& older) {
+      return older.collective == c.collective && older.group_size == c.group_size &&
+             older.ranks_per_node == c.ranks_per_node && older.groups_per_node == c.groups_per_node;
+    };
+    found_or_added(link.curves, same, CollectiveCurve{}) = std::move(curve);
   }
 }
 
@@ -165,13 +254,19 @@ Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
   if (device.kind == DeviceKind::cpu) device.overlap_slowdown = 1.0;
   set_memory(device, points);
   set_gemms(device, points, result.fits);
+  add_stand_ins(device);
+  for (Fit& fit : fit_attention(device, points)) result.fits.push_back(std::move(fit));
   set_kernels(device, points);
   set_overlap(device, points);
+  set_sustained_clock(device, points);
+  set_curves(result.cluster.island, result.cluster, points);
   for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
     Link& link = tier == Tier::intra_node ? result.cluster.intra_node : result.cluster.inter_node;
-    set_curves(link, points, tier);
+    set_curves(link, result.cluster, points);
     if (link.curves.empty()) continue;  // not measured: there is no such link
-    if (tier == Tier::inter_node) result.cluster.nics_per_node = nics_seen(result.cluster);
+    if (tier == Tier::inter_node && result.cluster.nics_per_node == 0) {
+      result.cluster.nics_per_node = nics_seen(result.cluster);
+    }
     result.fits.push_back(fit_link(result.cluster, tier));
   }
   return result;

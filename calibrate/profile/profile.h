@@ -26,11 +26,14 @@ struct Profile {
   std::vector<std::string> notes;         // points left out or noisy, a loaded machine
   std::vector<RankSpeed> ranks;           // every rank beside the median one
   std::vector<Straggler> stragglers;
+  std::string onto{};  // the cluster that it was measured onto; empty: nothing was there before
+  int num_ranks = 0;   // that measured together; 0: not recorded (older profiles)
 };
 
 // The cluster of measured points: the device with its GEMM points and kernel rates, the links with
 // their curves, and the models fitted to them. Several times of one shape (transposed operands) are
-// averaged; their difference counts as spread.
+// averaged; their difference counts as spread. What `cluster` already says and no point speaks of
+// stays: a datasheet's peak, attention, other kernels, latencies and reduction in the switch.
 struct Assembled {
   Cluster cluster;
   std::vector<Fit> fits;

@@ -22,7 +22,9 @@ constexpr std::array kPointKindNames{EnumName{PointKind::gemm, "gemm"},
                                      EnumName{PointKind::host_link, "host_link"},
                                      EnumName{PointKind::kernel_launch, "kernel_launch"},
                                      EnumName{PointKind::collective, "collective"},
-                                     EnumName{PointKind::overlap, "overlap"}};
+                                     EnumName{PointKind::overlap, "overlap"},
+                                     EnumName{PointKind::sustained_gemm, "sustained_gemm"},
+                                     EnumName{PointKind::attention, "attention"}};
 constexpr std::array kStopReasonNames{EnumName{StopReason::go_on, "go_on"},
                                       EnumName{StopReason::steady, "steady"},
                                       EnumName{StopReason::time_used_up, "time_used_up"},
@@ -34,7 +36,17 @@ Json to_json(const MachineDescription& machine) {
             {"kernel", machine.kernel}, {"load_average", machine.load_average},
             {"details", Json::object()}};
   for (const auto& [name, value] : machine.details) json["details"][name] = value;
+  for (const auto& [name, value] : machine.nccl_variables) json["nccl_variables"][name] = value;
   return json;
+}
+
+std::vector<std::pair<std::string, std::string>> texts_of(ObjectReader& reader, const char* key) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  if (!reader.has(key)) return texts;
+  for (const auto& [name, value] : reader.member(key).items()) {
+    texts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return texts;
 }
 
 MachineDescription machine_from_json(ObjectReader reader) {
@@ -45,12 +57,8 @@ MachineDescription machine_from_json(ObjectReader reader) {
   machine.memory = bytes(reader.required_number("memory_bytes"));
   machine.kernel = reader.optional_string("kernel", "");
   machine.load_average = reader.optional_number("load_average", 0.0);
-  if (reader.has("details")) {
-    for (const auto& [name, value] : reader.member("details").items()) {
-      machine.details.emplace_back(name,
-                                   value.is_string() ? value.get<std::string>() : value.dump());
-    }
-  }
+  machine.details = texts_of(reader, "details");
+  machine.nccl_variables = texts_of(reader, "nccl_variables");
   reader.finish();
   return machine;
 }
@@ -105,6 +113,26 @@ KernelSizes sizes_from_json(ObjectReader reader) {
   sizes.vocab = reader.required_int("vocab");
   reader.finish();
   return sizes;
+}
+
+Json to_json(const AttentionShape& s) {
+  return {{"batch", s.batch},         {"heads", s.heads},       {"query_groups", s.query_groups},
+          {"positions", s.positions}, {"head_dim", s.head_dim}, {"causal", s.causal},
+          {"backward", s.backward},   {"version", s.version}};
+}
+
+AttentionShape attention_from_json(ObjectReader reader) {
+  AttentionShape s;
+  s.batch = reader.required_int("batch");
+  s.heads = reader.required_int("heads");
+  s.query_groups = reader.required_int("query_groups");
+  s.positions = reader.required_int("positions");
+  s.head_dim = reader.required_int("head_dim");
+  s.causal = reader.optional_bool("causal", s.causal);
+  s.backward = reader.optional_bool("backward", s.backward);
+  s.version = reader.optional_int("version", s.version, {.low = 0, .high = 9});
+  reader.finish();
+  return s;
 }
 
 Json to_json(const RankSpeed& rank) {
@@ -164,7 +192,7 @@ Json ranks_json(const Profile& profile) {
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
 void add_what(Json& json, const MeasuredPoint& point) {
-  if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {
+  if (point.multiplies()) {
     json["precision"] = name_of(point.precision);
     json["batch"] = point.shape.batch;
     json["m"] = point.shape.m;
@@ -177,6 +205,11 @@ void add_what(Json& json, const MeasuredPoint& point) {
     json["kernel"] = point.kernel;
     json["launches"] = point.launches;
     if (point.sizes) json["sizes"] = to_json(*point.sizes);
+  } else if (point.kind == PointKind::host_link) {
+    json["direction"] = name_of(point.direction);
+  } else if (point.attention) {
+    json["precision"] = name_of(point.precision);
+    json["attention"] = to_json(*point.attention);
   }
   if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
     json["collective"] = name_of(point.collective);
@@ -184,11 +217,13 @@ void add_what(Json& json, const MeasuredPoint& point) {
     json["group_size"] = point.group_size;
     if (point.ranks_per_node > 0) json["ranks_per_node"] = point.ranks_per_node;
     if (point.groups_per_node > 0) json["groups_per_node"] = point.groups_per_node;
+    if (point.stride > 1) json["stride"] = point.stride;
+    if (point.cold) json["cold"] = true;
   }
 }
 
 void read_what(ObjectReader& reader, MeasuredPoint& point) {
-  if (point.kind == PointKind::gemm || point.kind == PointKind::overlap) {
+  if (point.multiplies()) {
     point.precision = reader.optional_enum("precision", point.precision, kPrecisionNames);
     point.shape = {.batch = reader.required_int("batch"),
                    .m = reader.required_int("m"),
@@ -201,6 +236,11 @@ void read_what(ObjectReader& reader, MeasuredPoint& point) {
     point.kernel = reader.required_string("kernel");
     point.launches = reader.optional_int("launches", 1);
     if (reader.has("sizes")) point.sizes = sizes_from_json(reader.required_object("sizes"));
+  } else if (point.kind == PointKind::attention) {
+    point.precision = reader.optional_enum("precision", point.precision, kPrecisionNames);
+    point.attention = attention_from_json(reader.required_object("attention"));
+  } else if (point.kind == PointKind::host_link) {
+    point.direction = reader.optional_enum("direction", point.direction, kHostDirectionNames);
   }
   if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
     point.collective = reader.optional_enum("collective", point.collective, kCollectiveNames);
@@ -208,7 +248,26 @@ void read_what(ObjectReader& reader, MeasuredPoint& point) {
     point.group_size = reader.required_int("group_size");
     point.ranks_per_node = reader.optional_int("ranks_per_node", 0, {.low = 0});
     point.groups_per_node = reader.optional_int("groups_per_node", 0, {.low = 0});
+    point.stride = reader.optional_int("stride", 1);
+    point.cold = reader.optional_bool("cold", false);
   }
+}
+
+void add_state(Json& json, const MeasuredPoint& point) {
+  if (point.state.clock_mhz > 0.0) json["clock_mhz"] = point.state.clock_mhz;
+  if (point.state.power_watts > 0.0) json["power_watts"] = point.state.power_watts;
+  if (point.state.throttle_reasons != 0) json["throttle_reasons"] = point.state.throttle_reasons;
+  if (point.throttled()) json["throttled"] = true;
+  if (point.in_cache) json["in_cache"] = true;
+}
+
+void read_state(ObjectReader& reader, MeasuredPoint& point) {
+  point.state.clock_mhz = reader.optional_number("clock_mhz", 0.0);
+  point.state.power_watts = reader.optional_number("power_watts", 0.0);
+  point.state.throttle_reasons = static_cast<unsigned long long>(
+      reader.optional_int("throttle_reasons", 0, {.low = 0, .high = 0x1FF}));
+  reader.optional_bool("throttled", false);  // says again what the reasons say
+  point.in_cache = reader.optional_bool("in_cache", false);
 }
 
 MeasuredPoint read_measured_point(ObjectReader reader) {
@@ -228,6 +287,7 @@ MeasuredPoint read_measured_point(ObjectReader reader) {
   m.stopped = reader.optional_enum("stopped", m.stopped, kStopReasonNames);
   m.repeated = reader.optional_bool("repeated", false);
   m.noisy = reader.optional_bool("noisy", false);
+  read_state(reader, point);
   point.source = reader.optional_string("source", "");
   point.algorithm = reader.optional_string("algorithm", "");
   if (point.kind == PointKind::overlap) {
@@ -269,6 +329,7 @@ Json to_json(const MeasuredPoint& point) {
   json["stopped"] = name_of(m.stopped);
   if (m.repeated) json["repeated"] = true;
   if (m.noisy) json["noisy"] = true;
+  add_state(json, point);
   if (!point.source.empty()) json["source"] = point.source;
   if (!point.algorithm.empty()) json["algorithm"] = point.algorithm;
   if (point.kind == PointKind::overlap) {
@@ -298,6 +359,8 @@ Json to_json(const Profile& profile) {
             {"ranks", ranks_json(profile)},
             {"stragglers", Json::array()},
             {"measurements", Json::array()}};
+  if (!profile.onto.empty()) json["onto"] = profile.onto;
+  if (profile.num_ranks > 0) json["num_ranks"] = profile.num_ranks;
   for (const Straggler& s : profile.stragglers) json["stragglers"].push_back(to_json(s));
   for (const Fit& fit : profile.fits) json["fits"].push_back(to_json(fit));
   for (const MeasuredPoint& point : profile.points) json["measurements"].push_back(to_json(point));
@@ -314,6 +377,8 @@ Profile profile_from_json(const nlohmann::json& json, const std::string& file) {
   profile.created = reader.required_string("created");
   profile.tool_version = reader.optional_string("tool_version", "");
   profile.command = reader.optional_string("command", "");
+  profile.onto = reader.optional_string("onto", "");
+  profile.num_ranks = reader.optional_int("num_ranks", 0, {.low = 0});
   profile.machine = machine_from_json(reader.required_object("machine"));
   profile.cluster = cluster_from_json(reader.member("cluster"), file, reader.pointer_to("cluster"));
   profile.fits = read_all<Fit>(reader, "fits", fit_from_json);

@@ -66,6 +66,17 @@ TEST_F(Kernels, GatedActivationsWithAndWithoutBias) {
   });
 }
 
+TEST_F(Kernels, RowsAreScaledAndMultiplied) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        const float *x = a.in(values(kRows * kCols, 1)), *b = a.in(values(kRows * kCols, 2));
+        const float* scale = a.in(values(kRows, 3));
+        c.scale_rows(x, scale, a.out(zeros(kRows * kCols)), kRows, kCols);
+        c.row_dots(x, b, a.out(values(kRows, 4)), kRows, kCols);
+      },
+      3e-5);
+}
+
 using ActivationForward = void (Compute::*)(const float*, const float*, float*, std::int64_t,
                                             std::int64_t);
 using ActivationBackward = void (Compute::*)(const float*, const float*, const float*, float*,

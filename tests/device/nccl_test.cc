@@ -37,7 +37,9 @@ TEST_F(Nccl, EveryCollectiveGivesWhatItsDefinitionSays) {
         Collective::all_to_all, Collective::broadcast, Collective::send_recv}) {
     for (const Bytes size : {kibibytes(1), mebibytes(4)}) {
       const Bytes whole = whole_payload(size, world().size());
-      EXPECT_EQ(make_collective_bench(compute(), world(), collective, whole)->check(), "");
+      for (const bool cold : {false, true}) {
+        EXPECT_EQ(make_collective_bench(compute(), world(), collective, whole, cold)->check(), "");
+      }
     }
   }
 }

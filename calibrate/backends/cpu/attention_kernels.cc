@@ -9,8 +9,14 @@
 namespace meshwright::calibrate::cpu {
 namespace {
 
-// y[0..valid) = softmax(scale * x[0..valid)), the rest 0.
-void softmax_row(const float* x, float* y, float scale, std::int64_t valid, std::int64_t cols) {
+// y[begin..end) = softmax(scale * x[begin..end)), the rest 0.
+void softmax_row(const float* x, float* y, float scale, std::int64_t begin, std::int64_t end,
+                 std::int64_t cols) {
+  std::fill(y, y + begin, 0.0F);
+  std::fill(y + end, y + cols, 0.0F);
+  x += begin;
+  y += begin;
+  const std::int64_t valid = end - begin;
   float maximum = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : maximum)
   for (std::int64_t j = 0; j < valid; ++j) maximum = std::max(maximum, scale * x[j]);
@@ -24,7 +30,6 @@ void softmax_row(const float* x, float* y, float scale, std::int64_t valid, std:
   const float inverse = 1.0F / sum;
 #pragma omp simd
   for (std::int64_t j = 0; j < valid; ++j) y[j] *= inverse;
-  std::fill(y + valid, y + cols, 0.0F);
 }
 
 // cosines and sines of one position: table[0..half) and table[half..2 * half).
@@ -60,21 +65,26 @@ void for_each_head_row(std::int64_t positions, std::int64_t batch, std::int64_t 
 }  // namespace
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t queries, std::int64_t keys, std::int64_t first) {
+                            std::int64_t queries, std::int64_t keys, std::int64_t first,
+                            std::int64_t window, std::int64_t jump) {
   for (std::int64_t row = 0; row < matrices * queries; ++row) {
-    softmax_row(x + row * keys, y + row * keys, scale, first + row % queries + 1, keys);
+    const std::int64_t query = row % queries;
+    const std::int64_t end = first + query + (2 * query >= queries ? jump : 0) + 1;
+    const std::int64_t begin = window > 0 ? std::max<std::int64_t>(0, end - window) : 0;
+    softmax_row(x + row * keys, y + row * keys, scale, begin, end, keys);
   }
 }
 
 void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                      std::int64_t matrices, std::int64_t positions) {
-  for (std::int64_t row = 0; row < matrices * positions; ++row) {
-    const std::int64_t offset = row * positions;
+                      std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+  const std::int64_t rows = matrices * (queries > 0 ? queries : keys);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t offset = row * keys;
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t j = 0; j < positions; ++j) sum += dy[offset + j] * y[offset + j];
+    for (std::int64_t j = 0; j < keys; ++j) sum += dy[offset + j] * y[offset + j];
 #pragma omp simd
-    for (std::int64_t j = 0; j < positions; ++j) {
+    for (std::int64_t j = 0; j < keys; ++j) {
       dx[offset + j] = scale * y[offset + j] * (dy[offset + j] - sum);
     }
   }

@@ -43,6 +43,17 @@ double machine_memory() {
   return memory;
 }
 
+// What the cores of this one's group share, in KiB as the kernel says it ("32768K"); 0 where it
+// does not. sysconf would give the sum over all groups.
+Bytes last_cache() {
+  for (const char* level : {"3", "2"}) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", level));
+    double size = 0.0;
+    if (file >> size) return kibibytes(size);
+  }
+  return {};
+}
+
 // Of the machine's instruction sets, those that decide how fast GEMMs are.
 std::string instruction_sets() {
   const std::string flags = fmt::format(" {} ", cpuinfo("flags"));
@@ -61,6 +72,7 @@ class CpuCompute final : public Compute {
     const std::string name = cpuinfo("model name");
     d.name = name.empty() ? "CPU core" : name + ", one core";
     d.memory = d.free_memory = bytes(machine_memory() / machine_cores());
+    d.cache = last_cache();
     d.details = {{"gemm_library", gemm_library()},
                  {"instruction_sets", instruction_sets()},
                  {"cores", std::to_string(machine_cores())}};
@@ -91,6 +103,12 @@ class CpuCompute final : public Compute {
   }
   void fill_zero(void* device, std::size_t size) override {
     if (size > 0) std::memset(device, 0, size);
+  }
+  [[nodiscard]] std::int64_t num_different(const float* a, const float* b,
+                                           std::int64_t count) override {
+    std::int64_t different = 0;
+    for (std::int64_t i = 0; i < count; ++i) different += a[i] != b[i] ? 1 : 0;
+    return different;
   }
   void synchronize() override {}
 
@@ -156,17 +174,25 @@ class CpuCompute final : public Compute {
   void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) override {
     cpu::bias_backward(dy, dbias, rows, cols);
   }
+  void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                  std::int64_t cols) override {
+    cpu::scale_rows(x, scale, y, rows, cols);
+  }
+  void row_dots(const float* a, const float* b, float* dots, std::int64_t rows,
+                std::int64_t cols) override {
+    cpu::row_dots(a, b, dots, rows, cols);
+  }
   void add(const float* a, const float* b, float* y, std::int64_t count) override {
     cpu::add(a, b, y, count);
   }
   void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                              std::int64_t queries, std::int64_t keys,
-                              std::int64_t first) override {
-    cpu::causal_softmax_forward(x, y, scale, matrices, queries, keys, first);
+                              std::int64_t queries, std::int64_t keys, std::int64_t first,
+                              std::int64_t window, std::int64_t jump) override {
+    cpu::causal_softmax_forward(x, y, scale, matrices, queries, keys, first, window, jump);
   }
   void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                        std::int64_t matrices, std::int64_t positions) override {
-    cpu::softmax_backward(dy, y, dx, scale, matrices, positions);
+                        std::int64_t matrices, std::int64_t keys, std::int64_t queries) override {
+    cpu::softmax_backward(dy, y, dx, scale, matrices, keys, queries);
   }
   void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
               std::int64_t rotated, std::int64_t positions, std::int64_t width,

@@ -168,6 +168,24 @@ void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_
   }
 }
 
+void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
+    const float factor = scale[i];
+#pragma omp simd
+    for (std::int64_t j = 0; j < cols; ++j) y[j] = factor * x[j];
+  }
+}
+
+void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, a += cols, b += cols) {
+    float sum = 0.0F;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < cols; ++j) sum += a[j] * b[j];
+    dots[i] += sum;
+  }
+}
+
 void add(const float* a, const float* b, float* y, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] + b[i];

@@ -37,7 +37,7 @@ class EigenGemm final : public Gemm {
   static void run_one(const GemmCall& call, std::int64_t i) {
     const float* a = static_cast<const float*>(call.a) + i * call.stride_a;
     const float* b = static_cast<const float*>(call.b) + i * call.stride_b;
-    const Eigen::Map<Matrix> c(call.c + i * call.stride_c, call.m, call.n);
+    const Eigen::Map<Matrix> c(static_cast<float*>(call.c) + i * call.stride_c, call.m, call.n);
     const ConstMap plain_a(a, call.m, call.k), stored_a(a, call.k, call.m);
     const ConstMap plain_b(b, call.k, call.n), stored_b(b, call.n, call.k);
     if (call.transpose_a && call.transpose_b) {

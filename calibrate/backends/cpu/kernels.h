@@ -37,15 +37,18 @@ void bias_geglu_backward(const float* dy, const float* x, const float* bias, flo
                          float* dbias, std::int64_t rows, std::int64_t cols);
 void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols);
 void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols);
+void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows, std::int64_t cols);
+void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols);
 void add(const float* a, const float* b, float* y, std::int64_t count);
 void to_bf16(std::uint16_t* to, const float* from, std::int64_t count);
 void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
           std::int64_t count, const AdamStep& step);
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t queries, std::int64_t keys, std::int64_t first);
+                            std::int64_t queries, std::int64_t keys, std::int64_t first,
+                            std::int64_t window = 0, std::int64_t jump = 0);
 void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                      std::int64_t matrices, std::int64_t positions);
+                      std::int64_t matrices, std::int64_t keys, std::int64_t queries = 0);
 void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
             std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse);
 void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,

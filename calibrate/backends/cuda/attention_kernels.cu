@@ -5,22 +5,29 @@
 namespace meshwright::calibrate::cuda {
 namespace {
 
-// A block a row. y[0..valid) = softmax(scale * x[0..valid)), the rest 0.
-__global__ void softmax_kernel(const float* x, float* y, float scale, std::int64_t queries,
-                               std::int64_t keys, std::int64_t first) {
-  const std::int64_t valid = first + blockIdx.x % queries + 1;
-  x += static_cast<std::int64_t>(blockIdx.x) * keys;
-  y += static_cast<std::int64_t>(blockIdx.x) * keys;
-  const float maximum = reduce_row(valid, Max{}, [=](std::int64_t j) { return scale * x[j]; });
-  const float sum = reduce_row(valid, Add{}, [=](std::int64_t j) {
-    const float e = expf(scale * x[j] - maximum);
-    y[j] = e;
+// Which keys queries see.
+struct Mask {
+  std::int64_t queries, keys, first, window, jump;
+};
+
+// A block a row. y[begin..end) = softmax(scale * x[begin..end)), the rest 0.
+__global__ void softmax_kernel(const float* x, float* y, float scale, Mask mask) {
+  const std::int64_t query = blockIdx.x % mask.queries;
+  const std::int64_t end = mask.first + query + (2 * query >= mask.queries ? mask.jump : 0) + 1;
+  const std::int64_t begin = mask.window > 0 && end > mask.window ? end - mask.window : 0;
+  x += static_cast<std::int64_t>(blockIdx.x) * mask.keys;
+  y += static_cast<std::int64_t>(blockIdx.x) * mask.keys;
+  const float maximum =
+      reduce_row(end - begin, Max{}, [=](std::int64_t j) { return scale * x[begin + j]; });
+  const float sum = reduce_row(end - begin, Add{}, [=](std::int64_t j) {
+    const float e = expf(scale * x[begin + j] - maximum);
+    y[begin + j] = e;
     return e;
   });
   const float inverse = 1.0F / sum;
-  // A thread scales the same entries that it wrote.
-  for (std::int64_t j = threadIdx.x; j < keys; j += kThreads) {
-    y[j] = j < valid ? y[j] * inverse : 0.0F;
+  __syncthreads();  // another thread wrote what this one scales
+  for (std::int64_t j = threadIdx.x; j < mask.keys; j += kThreads) {
+    y[j] = begin <= j && j < end ? y[j] * inverse : 0.0F;
   }
 }
 
@@ -95,18 +102,19 @@ void move_heads(const float* x, float* y, std::int64_t positions, std::int64_t b
 }  // namespace
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t queries, std::int64_t keys, std::int64_t first) {
+                            std::int64_t queries, std::int64_t keys, std::int64_t first,
+                            std::int64_t window, std::int64_t jump) {
   if (matrices * queries * keys == 0) return;
   softmax_kernel<<<one_block_a_row(matrices * queries), kThreads, 0, kStream>>>(
-      x, y, scale, queries, keys, first);
+      x, y, scale, Mask{queries, keys, first, window, jump});
   check_launch();
 }
 
 void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                      std::int64_t matrices, std::int64_t positions) {
-  if (matrices * positions == 0) return;
-  softmax_backward_kernel<<<one_block_a_row(matrices * positions), kThreads, 0, kStream>>>(
-      dy, y, dx, scale, positions);
+                      std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+  const std::int64_t rows = matrices * (queries > 0 ? queries : keys);
+  if (rows * keys == 0) return;
+  softmax_backward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(dy, y, dx, scale, keys);
   check_launch();
 }
 

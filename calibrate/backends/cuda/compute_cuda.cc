@@ -2,12 +2,18 @@
 #include "calibrate/backends/cuda/compute_cuda.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "calibrate/backends/cuda/check.h"
 #include "calibrate/backends/cuda/device.h"
+#include "calibrate/backends/cuda/device_memory.h"
 #include "calibrate/backends/cuda/gemm.h"
 #include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/marks.h"
+#include "calibrate/backends/cuda/nvml.h"
 #include "calibrate/backends/cuda/stream.h"
+#include "calibrate/backends/cuda/two_way_copy.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {
@@ -15,12 +21,23 @@ namespace {
 class CudaCompute final : public Compute {
  public:
   explicit CudaCompute(int local_rank)
-      : device_(select_device(local_rank)), gemm_(compute_capability(device_)) {}
+      : device_(select_device(local_rank)),
+        gemm_(compute_capability(device_)),
+        nvml_(pci_bus_id(device_)) {}
 
-  [[nodiscard]] DeviceDescription describe() const override { return describe_device(device_); }
+  [[nodiscard]] DeviceDescription describe() const override {
+    if (description_.name.empty()) {
+      description_ = describe_device(device_);
+      for (auto& detail : nvml_.details()) description_.details.push_back(std::move(detail));
+    }
+    DeviceDescription description = description_;
+    description.free_memory = free_memory();
+    return description;
+  }
   [[nodiscard]] bool supports(Precision precision) const override {
     return gemm_.supports(precision);
   }
+  [[nodiscard]] bool writes_sixteen_bits() const override { return true; }
 
   void* allocate(std::size_t size) override {
     void* pointer = nullptr;
@@ -47,7 +64,39 @@ class CudaCompute final : public Compute {
     if (size == 0) return;
     CUDA_CHECK(cudaMemsetAsync(device, 0, size, kStream));
   }
+  [[nodiscard]] std::int64_t num_different(const float* a, const float* b,
+                                           std::int64_t count) override {
+    if (count == 0) return 0;
+    unsigned long long found = 0;
+    counter_.reserve(sizeof found);
+    fill_zero(counter_.data(), sizeof found);
+    count_different(a, b, count, static_cast<unsigned long long*>(counter_.data()));
+    download(&found, counter_.data(), sizeof found);
+    return static_cast<std::int64_t>(found);
+  }
   void synchronize() override { CUDA_CHECK(cudaStreamSynchronize(kStream)); }
+
+  Mark mark() override { return marks_.mark(); }
+  [[nodiscard]] double seconds_between(Mark from, Mark to) override {
+    return marks_.seconds_between(from, to);
+  }
+  void forget_marks() override { marks_.forget(); }
+  [[nodiscard]] DeviceState state() override { return nvml_.state(); }
+
+  void* allocate_host(std::size_t size) override {
+    void* pointer = nullptr;
+    CUDA_CHECK(cudaHostAlloc(&pointer, std::max<std::size_t>(size, 1), cudaHostAllocDefault));
+    return pointer;
+  }
+  void release_host(void* pointer) override { cudaFreeHost(pointer); }
+  void start_download(void* host, const void* device, std::size_t size) override {
+    if (size == 0) return;
+    CUDA_CHECK(cudaMemcpyAsync(host, device, size, cudaMemcpyDeviceToHost, kStream));
+  }
+  void transfer_both_ways(const BothWays& transfers) override {
+    if (!two_way_copy_) two_way_copy_ = std::make_unique<TwoWayCopy>();
+    two_way_copy_->run(transfers);
+  }
 
   void gemm(const GemmCall& call) override { gemm_.run(call); }
   void convert(void* to, Precision precision, const float* from, std::int64_t count) override {
@@ -121,17 +170,25 @@ class CudaCompute final : public Compute {
   void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) override {
     cuda::bias_backward(dy, dbias, rows, cols);
   }
+  void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                  std::int64_t cols) override {
+    cuda::scale_rows(x, scale, y, rows, cols);
+  }
+  void row_dots(const float* a, const float* b, float* dots, std::int64_t rows,
+                std::int64_t cols) override {
+    cuda::row_dots(a, b, dots, rows, cols);
+  }
   void add(const float* a, const float* b, float* y, std::int64_t count) override {
     cuda::add(a, b, y, count);
   }
   void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                              std::int64_t queries, std::int64_t keys,
-                              std::int64_t first) override {
-    cuda::causal_softmax_forward(x, y, scale, matrices, queries, keys, first);
+                              std::int64_t queries, std::int64_t keys, std::int64_t first,
+                              std::int64_t window, std::int64_t jump) override {
+    cuda::causal_softmax_forward(x, y, scale, matrices, queries, keys, first, window, jump);
   }
   void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                        std::int64_t matrices, std::int64_t positions) override {
-    cuda::softmax_backward(dy, y, dx, scale, matrices, positions);
+                        std::int64_t matrices, std::int64_t keys, std::int64_t queries) override {
+    cuda::softmax_backward(dy, y, dx, scale, matrices, keys, queries);
   }
   void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
               std::int64_t rotated, std::int64_t positions, std::int64_t width,
@@ -187,6 +244,11 @@ class CudaCompute final : public Compute {
  private:
   int device_;
   Gemm gemm_;
+  Marks marks_;
+  DeviceMemory counter_;
+  NvmlDevice nvml_;
+  mutable DeviceDescription description_;  // asked once; only the free memory changes
+  std::unique_ptr<TwoWayCopy> two_way_copy_;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace meshwright::calibrate::cuda {
 int select_device(int local_rank);
 
 DeviceDescription describe_device(int device);
+std::string pci_bus_id(int device);
+Bytes free_memory();  // of the current device
 
 struct ComputeCapability {
   int major = 0, minor = 0;
@@ -21,6 +23,8 @@ struct ComputeCapability {
   }
 };
 ComputeCapability compute_capability(int device);
+// "hopper" (CUDA C++ Programming Guide, compute capabilities); empty for older or unknown ones.
+std::string architecture_of(ComputeCapability capability);
 
 // "cuBLASLt 13.1.0, CUDA runtime 13.0"
 std::string libraries();

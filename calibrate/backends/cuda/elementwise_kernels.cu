@@ -4,6 +4,7 @@
 
 #include "calibrate/backends/cuda/column_sums.cuh"
 #include "calibrate/backends/cuda/kernels.h"
+#include "calibrate/backends/cuda/reduce.cuh"
 
 namespace meshwright::calibrate::cuda {
 namespace {
@@ -53,6 +54,19 @@ __global__ void activation_backward_kernel(const float* dy, const float* x, cons
     const float v = x[row + j] + (bias == nullptr ? 0.0F : bias[j]);
     dx[row + j] = dy[row + j] * Activation::derivative(v);
   });
+}
+
+// A block adds what its threads found once.
+__global__ void count_different_kernel(const float* a, const float* b, std::int64_t count,
+                                       unsigned long long* found) {
+  __shared__ unsigned long long of_block;
+  if (threadIdx.x == 0) of_block = 0;
+  __syncthreads();
+  unsigned long long mine = 0;
+  for (std::int64_t i = first_index(); i < count; i += index_step()) mine += a[i] != b[i] ? 1 : 0;
+  if (mine > 0) atomicAdd(&of_block, mine);
+  __syncthreads();
+  if (threadIdx.x == 0 && of_block > 0) atomicAdd(found, of_block);
 }
 
 template <typename Activation>
@@ -125,6 +139,19 @@ void gated_backward(const float* dy, const float* x, const float* bias, float* d
 __global__ void add_bias_kernel(float* y, const float* bias, std::int64_t cols) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
   for_columns_of_chunk(cols, [=](std::int64_t j) { y[row + j] += bias[j]; });
+}
+
+__global__ void scale_rows_kernel(const float* x, const float* scale, float* y, std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
+  const float factor = scale[blockIdx.x];
+  for_columns_of_chunk(cols, [=](std::int64_t j) { y[row + j] = factor * x[row + j]; });
+}
+
+__global__ void row_dots_kernel(const float* a, const float* b, float* dots, std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
+  const float sum =
+      reduce_row(cols, Add{}, [=](std::int64_t j) { return a[row + j] * b[row + j]; });
+  if (threadIdx.x == 0) dots[blockIdx.x] += sum;
 }
 
 struct Entry {
@@ -207,6 +234,19 @@ void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_
   add_column_sums(Entry{dy, cols}, dbias, rows, cols);
 }
 
+void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  scale_rows_kernel<<<row_chunks(rows, cols), kThreads, 0, kStream>>>(x, scale, y, cols);
+  check_launch();
+}
+
+void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols) {
+  if (rows == 0) return;
+  row_dots_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(a, b, dots, cols);
+  check_launch();
+}
+
 void add(const float* a, const float* b, float* y, std::int64_t count) {
   if (count == 0) return;
   add_kernel<<<flat(count), kThreads, 0, kStream>>>(a, b, y, count);
@@ -227,6 +267,12 @@ void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_s
       1.0F - step.learning_rate * step.weight_decay};
   adam_kernel<<<flat(count), kThreads, 0, kStream>>>(weight, gradient, exp_avg, exp_avg_sq, count,
                                                      factors);
+  check_launch();
+}
+
+void count_different(const float* a, const float* b, std::int64_t count,
+                     unsigned long long* found) {
+  count_different_kernel<<<flat(count), kThreads, 0, kStream>>>(a, b, count, found);
   check_launch();
 }
 

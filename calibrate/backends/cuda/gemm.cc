@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/backends/cuda/cublas_check.h"
+#include "calibrate/backends/cuda/event.h"
 #include "calibrate/backends/cuda/kernels.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "sim/base/error.h"
@@ -21,25 +22,6 @@ constexpr std::size_t kWorkspace = std::size_t{32} << 20U;  // cuBLAS's own defa
 constexpr int kCandidates = 6;
 constexpr int kTimedRuns = 3;
 constexpr std::int64_t kFp8Multiple = 16;
-
-class Event {
- public:
-  Event() { CUDA_CHECK(cudaEventCreate(&event_)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { cudaEventDestroy(event_); }
-  void record() const { CUDA_CHECK(cudaEventRecord(event_, kStream)); }
-  // Since `begin`, once this one has happened.
-  [[nodiscard]] float milliseconds_since(const Event& begin) const {
-    float elapsed = 0.0F;
-    CUDA_CHECK(cudaEventSynchronize(event_));
-    CUDA_CHECK(cudaEventElapsedTime(&elapsed, begin.event_, event_));
-    return elapsed;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 CublasObject<cublasLtHandle_t> make_handle() {
   cublasLtHandle_t handle = nullptr;
@@ -73,7 +55,8 @@ std::string words(const GemmCall& c) {
 
 std::size_t result_bytes(const GemmCall& c) {
   const std::int64_t between = c.batch == 1 ? 0 : (c.batch - 1) * c.stride_c;
-  return static_cast<std::size_t>(between + c.m * c.n) * sizeof(float);
+  const double width = bytes_per_element(c.result);
+  return static_cast<std::size_t>(static_cast<double>(between + c.m * c.n) * width);
 }
 
 }  // namespace
@@ -128,7 +111,7 @@ Gemm::Plan Gemm::search(const GemmCall& call) {
   }
   DeviceMemory aside;
   const bool harmless = call.beta == 0.0F || aside.try_reserve(result_bytes(call));
-  float* result = call.beta == 0.0F ? call.c : static_cast<float*>(aside.data());
+  void* result = call.beta == 0.0F ? call.c : aside.data();
   const int timed = harmless ? found : 1;
   float best = std::numeric_limits<float>::infinity();
   std::size_t chosen = 0;
@@ -146,7 +129,7 @@ Gemm::Plan Gemm::search(const GemmCall& call) {
 }
 
 // Of the fastest of kTimedRuns after one that warms up; infinite when the algorithm refuses.
-float Gemm::milliseconds(const GemmCall& call, const Plan& plan, float* result) {
+float Gemm::milliseconds(const GemmCall& call, const Plan& plan, void* result) {
   float best = std::numeric_limits<float>::infinity();
   if (multiply(call, plan, result) != CUBLAS_STATUS_SUCCESS) return best;
   const Event begin, end;
@@ -159,7 +142,7 @@ float Gemm::milliseconds(const GemmCall& call, const Plan& plan, float* result) 
   return best;
 }
 
-cublasStatus_t Gemm::multiply(const GemmCall& call, const Plan& plan, float* result) {
+cublasStatus_t Gemm::multiply(const GemmCall& call, const Plan& plan, void* result) {
   const GemmProblem& p = plan.problem;
   return cublasLtMatmul(handle_.get(), p.operation.get(), &call.alpha, call.b, p.first.get(),
                         call.a, p.second.get(), &call.beta, call.c, p.result.get(), result,

@@ -3,8 +3,8 @@
 // which is timed once on the real operands; the fastest is kept and used from then on.
 //
 // fp8 is e4m3 with scale 1. Hopper and Ada multiply it only with op(a) = a and op(b) = b'
-// (cuBLASLt's "TN"); other operands are transposed first, as training frameworks do, and that takes
-// part of the measured time. Edges must be multiples of 16.
+// (cuBLASLt's "TN"); other operands are transposed first, which is no part of the product: what
+// times products hands them over in that order. Edges must be multiples of 16.
 #pragma once
 
 #include <map>
@@ -31,8 +31,8 @@ class Gemm {
 
   const Plan& plan_for(const GemmCall& call);
   Plan search(const GemmCall& call);
-  cublasStatus_t multiply(const GemmCall& call, const Plan& plan, float* result);
-  float milliseconds(const GemmCall& call, const Plan& plan, float* result);
+  cublasStatus_t multiply(const GemmCall& call, const Plan& plan, void* result);
+  float milliseconds(const GemmCall& call, const Plan& plan, void* result);
   GemmCall with_fp8_operands_in_order(const GemmCall& call);
 
   ComputeCapability capability_;

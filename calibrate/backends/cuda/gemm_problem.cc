@@ -8,7 +8,7 @@
 namespace meshwright::calibrate::cuda {
 namespace {
 
-cudaDataType_t operand_type(Precision precision) {
+cudaDataType_t data_type(Precision precision) {
   switch (precision) {
     case Precision::fp32:
     case Precision::tf32:
@@ -40,6 +40,11 @@ CublasObject<cublasLtMatmulDesc_t> make_operation(const GemmCall& call) {
       cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
   CUBLAS_CHECK(
       cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
+  if (call.fast_accumulation) {
+    const std::int8_t fast = 1;
+    CUBLAS_CHECK(
+        cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
+  }
   return operation;
 }
 
@@ -63,8 +68,8 @@ CublasObject<cublasLtMatrixLayout_t> make_layout(cudaDataType_t type, std::int64
 CublasObject<cublasLtMatrixLayout_t> operand_layout(const GemmCall& call, std::int64_t rows,
                                                     std::int64_t cols, bool transposed,
                                                     std::int64_t stride) {
-  return make_layout(operand_type(call.precision), transposed ? cols : rows,
-                     transposed ? rows : cols, call.batch, stride);
+  return make_layout(data_type(call.precision), transposed ? cols : rows, transposed ? rows : cols,
+                     call.batch, stride);
 }
 
 }  // namespace
@@ -83,6 +88,8 @@ GemmKey key_of(const GemmCall& c) {
           c.transpose_a,
           c.transpose_b,
           c.precision,
+          c.result,
+          c.fast_accumulation,
           c.beta != 0.0F,
           c.stride_a,
           c.stride_b,
@@ -96,6 +103,6 @@ GemmProblem::GemmProblem(const GemmCall& c)
     : operation(make_operation(c)),
       first(operand_layout(c, c.k, c.n, c.transpose_b, c.stride_b)),
       second(operand_layout(c, c.m, c.k, c.transpose_a, c.stride_a)),
-      result(make_layout(CUDA_R_32F, c.m, c.n, c.batch, c.stride_c)) {}
+      result(make_layout(data_type(c.result), c.m, c.n, c.batch, c.stride_c)) {}
 
 }  // namespace meshwright::calibrate::cuda

@@ -29,9 +29,9 @@ using CublasObject = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyCubla
 unsigned alignment_of(const void* pointer);
 
 // What decides which algorithm is best: the call with its pointers' alignments in place of them.
-using GemmKey =
-    std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool, Precision, bool,
-               std::int64_t, std::int64_t, std::int64_t, unsigned, unsigned, unsigned>;
+using GemmKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool, bool,
+                           Precision, Precision, bool, bool, std::int64_t, std::int64_t,
+                           std::int64_t, unsigned, unsigned, unsigned>;
 GemmKey key_of(const GemmCall& call);
 
 struct GemmProblem {

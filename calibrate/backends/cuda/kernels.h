@@ -38,6 +38,8 @@ void bias_geglu_backward(const float* dy, const float* x, const float* bias, flo
                          float* dbias, std::int64_t rows, std::int64_t cols);
 void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols);
 void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols);
+void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows, std::int64_t cols);
+void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols);
 void add(const float* a, const float* b, float* y, std::int64_t count);
 void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
           std::int64_t count, const AdamStep& step);
@@ -47,13 +49,17 @@ void to_bf16(void* to, const float* from, std::int64_t count);
 void to_fp16(void* to, const float* from, std::int64_t count);
 void to_fp8(void* to, const float* from, std::int64_t count);  // e4m3
 // `batch` matrices of bytes, rows x cols to cols x rows; `stride` bytes between those at `from`.
+// Adds to *found how many of a's numbers are not b's.
+void count_different(const float* a, const float* b, std::int64_t count, unsigned long long* found);
+
 void transpose_bytes(const void* from, void* to, std::int64_t rows, std::int64_t cols,
                      std::int64_t batch, std::int64_t stride);
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t queries, std::int64_t keys, std::int64_t first);
+                            std::int64_t queries, std::int64_t keys, std::int64_t first,
+                            std::int64_t window = 0, std::int64_t jump = 0);
 void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                      std::int64_t matrices, std::int64_t positions);
+                      std::int64_t matrices, std::int64_t keys, std::int64_t queries = 0);
 void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
             std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse);
 void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,

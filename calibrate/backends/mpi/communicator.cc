@@ -17,6 +17,21 @@ int mpi_count(std::int64_t count, const char* call) {
                     "use a smaller micro-batch or a larger tensor-parallel size");
 }
 
+// Blocks that follow each other without gaps.
+struct Blocks {
+  std::vector<int> counts, begins;
+};
+Blocks blocks_of(const std::vector<std::int64_t>& counts) {
+  Blocks blocks;
+  std::int64_t next = 0;
+  for (const std::int64_t count : counts) {
+    blocks.begins.push_back(mpi_count(next, "MPI_Alltoallv"));
+    blocks.counts.push_back(mpi_count(count, "MPI_Alltoallv"));
+    next += count;
+  }
+  return blocks;
+}
+
 }  // namespace
 
 MpiCommunicator::MpiCommunicator(MPI_Comm communicator) : communicator_(communicator) {
@@ -44,7 +59,9 @@ std::string MpiCommunicator::host() const {
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   MPI_Comm part = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(communicator_, color, key, &part), "MPI_Comm_split");
+  const int of_mpi = color == kNoGroup ? MPI_UNDEFINED : color;
+  check_mpi(MPI_Comm_split(communicator_, of_mpi, key, &part), "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) return nullptr;
   return std::make_unique<MpiCommunicator>(part);
 }
 
@@ -71,6 +88,14 @@ void MpiCommunicator::reduce_scatter(const float* in, float* out, std::int64_t c
 void MpiCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
   const int n = mpi_count(count_per_rank, "MPI_Alltoall");
   check_mpi(MPI_Alltoall(in, n, MPI_FLOAT, out, n, MPI_FLOAT, communicator_), "MPI_Alltoall");
+}
+
+void MpiCommunicator::all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts,
+                                   float* out, const std::vector<std::int64_t>& receive_counts) {
+  const auto send = blocks_of(send_counts), receive = blocks_of(receive_counts);
+  check_mpi(MPI_Alltoallv(in, send.counts.data(), send.begins.data(), MPI_FLOAT, out,
+                          receive.counts.data(), receive.begins.data(), MPI_FLOAT, communicator_),
+            "MPI_Alltoallv");
 }
 
 void MpiCommunicator::broadcast(float* data, std::int64_t count, int root) {

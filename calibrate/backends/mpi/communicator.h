@@ -26,6 +26,8 @@ class MpiCommunicator : public Communicator {
   void all_gather(const float* in, float* out, std::int64_t count_per_rank) override;
   void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override;
   void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override;
+  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+                    const std::vector<std::int64_t>& receive_counts) override;
   void broadcast(float* data, std::int64_t count, int root) override;
 
   void send(const float* data, std::int64_t count, int to) override;

@@ -55,7 +55,9 @@ std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
   wait_for(stream_);
   std::unique_ptr<HostRanks> host = host_->split_ranks(color, key);
   ncclComm_t device = nullptr;
+  static_assert(kNoGroup == NCCL_SPLIT_NOCOLOR);
   NCCL_CHECK(device_, ncclCommSplit(device_, color, key, &device, nullptr));
+  if (device == nullptr) return nullptr;
   return std::make_unique<NcclCommunicator>(std::move(host), device);
 }
 
@@ -97,6 +99,24 @@ void NcclCommunicator::all_to_all(const float* in, float* out, std::int64_t coun
     const std::int64_t part = peer * count_per_rank;
     NCCL_CHECK(device_, ncclSend(in + part, count, ncclFloat32, peer, device_, stream_));
     NCCL_CHECK(device_, ncclRecv(out + part, count, ncclFloat32, peer, device_, stream_));
+  }
+  NCCL_CHECK(device_, ncclGroupEnd());
+}
+
+void NcclCommunicator::all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts,
+                                    float* out, const std::vector<std::int64_t>& receive_counts) {
+  forget_choice();
+  start_noted();
+  NCCL_CHECK(device_, ncclGroupStart());
+  for (int peer = 0; peer < size(); ++peer) {
+    const std::size_t send = unsigned_count(send_counts[static_cast<std::size_t>(peer)]);
+    const std::size_t receive = unsigned_count(receive_counts[static_cast<std::size_t>(peer)]);
+    if (send > 0) NCCL_CHECK(device_, ncclSend(in, send, ncclFloat32, peer, device_, stream_));
+    if (receive > 0) {
+      NCCL_CHECK(device_, ncclRecv(out, receive, ncclFloat32, peer, device_, stream_));
+    }
+    in += send;
+    out += receive;
   }
   NCCL_CHECK(device_, ncclGroupEnd());
 }

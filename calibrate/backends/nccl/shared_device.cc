@@ -64,7 +64,7 @@ void allow_shared_devices(HostRanks& ranks) {
   if (ranks.rank() != 0) return;
   fmt::print(stderr,
              "warning: several ranks share one GPU: they take turns on it and talk over sockets, "
-             "results are right but times mean nothing; start one rank a GPU to measure\n");
+             "results are right but times mean nothing; start one rank per GPU to measure\n");
 }
 
 }  // namespace meshwright::calibrate
