@@ -30,8 +30,10 @@ std::size_t index(BudgetKind kind) { return static_cast<std::size_t>(kind); }
 BudgetKind budget_kind(const MeasuredPoint& point) {
   switch (point.kind) {
     case PointKind::gemm:
+    case PointKind::sustained_gemm:
       return BudgetKind::product;
     case PointKind::kernel:
+    case PointKind::attention:
       return BudgetKind::kernel;
     case PointKind::overlap:
       return BudgetKind::other_collective;

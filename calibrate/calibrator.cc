@@ -10,11 +10,13 @@
 #include "calibrate/bench/pair_bench.h"
 #include "calibrate/bench/point_bench.h"
 #include "calibrate/budget.h"
+#include "calibrate/calibrated_machine.h"
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/launch/rank_progress.h"
 #include "calibrate/measure/rank_times.h"
 #include "calibrate/measure/subjects.h"
+#include "calibrate/profile/onto.h"
 #include "sim/base/error.h"
 #include "sim/hardware/cluster.h"
 
@@ -22,6 +24,7 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr double kShortestPoint = 0.02, kLongestPoint = 1.0;  // seconds
+constexpr double kGpuSample = 3e-3, kSustainedSeconds = 1.0;
 // A point may take this much more than an even share: most stop early, when they are steady.
 constexpr double kGenerous = 2.0;
 // Of the budget: a collective that is expected to take more than this is left out.
@@ -47,14 +50,20 @@ class Calibrator {
         device_(compute.describe()),
         hosts_(hosts_of(world)),
         node_of_rank_(node_numbers(hosts_)),
-        shapes_(group_shapes(node_of_rank_)),
+        shapes_(group_shapes(node_of_rank_, is_gpu())),
         groups_(shapes_.size()),
+        is_made_(shapes_.size()),
         rank_times_(hosts_, local_numbers(node_of_rank_)) {}
 
   Profile run() {
     Profile profile;
     profile.created = utc_now();
     profile.machine = describe_machine();
+    refuse_shared_devices(world_, device_);
+    if (options_.onto) check_onto(*options_.onto, measured_cluster(seats(), device_, profile));
+    if (!same_nccl_variables(world_, profile.machine)) {
+      note("ranks have different NCCL_* variables; rank 0's are in the profile");
+    }
     warn_if_busy(profile.machine);
     start_ = steady_clock_seconds() - options_.used_seconds;
     measure_all(profile);
@@ -110,6 +119,7 @@ class Calibrator {
          .device = device_.device_kind(),
          .budget_seconds = options_.budget_seconds,
          .largest_payload = std::min(options_.largest_payload, device_.free_memory * kMemoryShare),
+         .cache = device_.cache,
          .supports = [this](Precision precision) { return compute_.supports(precision); }});
   }
 
@@ -158,20 +168,23 @@ class Calibrator {
     return samples * (nearest->time() * (task.amount / nearest->amount)).value();
   }
 
-  // The world of this rank's groups of this shape; made when first needed, by all ranks together.
-  Communicator& group_of(std::size_t shape) {
-    if (!groups_[shape]) {
+  // This rank's group of this shape, null where it waits; made when first needed, by all ranks
+  // together.
+  Communicator* group_of(std::size_t shape) {
+    if (!is_made_[shape]) {
       const int color = shapes_[shape].color_of_rank[static_cast<std::size_t>(world_.rank())];
-      groups_[shape] = world_.split(color < 0 ? world_.size() : color, world_.rank());
+      groups_[shape] = world_.split(color < 0 ? kNoGroup : color, world_.rank());
+      is_made_[shape] = true;
     }
-    return *groups_[shape];
+    return groups_[shape].get();
   }
 
   [[nodiscard]] std::size_t shape_of(const MeasuredPoint& point) const {
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const Placement& p = shapes_[i].placement;
       if (p.tier() == point.tier && p.group_size == point.group_size &&
-          p.ranks_per_node == point.ranks_per_node && p.groups_per_node == point.groups_per_node) {
+          p.ranks_per_node == point.ranks_per_node && p.groups_per_node == point.groups_per_node &&
+          shapes_[i].stride == point.stride) {
         return i;
       }
     }
@@ -182,17 +195,38 @@ class Calibrator {
   // Null on a rank that waits.
   std::unique_ptr<Bench> bench_for(const MeasuredPoint& task) {
     if (task.kind != PointKind::collective) return make_point_bench(compute_, world_, task);
-    const std::size_t shape = shape_of(task);
-    Communicator& group = group_of(shape);
-    const bool waits = shapes_[shape].color_of_rank[static_cast<std::size_t>(world_.rank())] < 0;
-    return waits ? nullptr : make_point_bench(compute_, group, task);
+    Communicator* group = group_of(shape_of(task));
+    return group == nullptr ? nullptr : make_point_bench(compute_, *group, task);
   }
 
+  // Events tell a GPU's time to half a microsecond: samples of some milliseconds make that, and the
+  // start of the first kernel, less than a thousandth.
   [[nodiscard]] MeasureOptions limited(double limit) const {
     MeasureOptions options = options_.measure;
+    if (is_gpu()) options.shortest_sample = std::max(options.shortest_sample, kGpuSample);
     options.stop.max_seconds = limit;
     options.stop.min_seconds = std::min(options.stop.min_seconds, limit / 4.0);
     return options;
+  }
+
+  [[nodiscard]] MeasureOptions options_for(const MeasuredPoint& task, double limit) const {
+    if (task.kind != PointKind::sustained_gemm) return limited(limit);
+    MeasureOptions options = limited(kSustainedSeconds);
+    options.warmup_seconds = kSustainedSeconds;
+    return options;
+  }
+
+  [[nodiscard]] bool is_gpu() const { return device_.device_kind() == DeviceKind::gpu; }
+
+  // Of all ranks' devices while they work: the least clock, the most power, all reasons.
+  DeviceState state_at_work(Bench* bench, int repetitions) {
+    if (!is_gpu()) return {};
+    if (bench != nullptr) bench->start(repetitions);
+    const DeviceState mine = compute_.state();
+    compute_.synchronize();
+    std::vector<DeviceState> all(static_cast<std::size_t>(world_.size()));
+    world_.host_gather(&mine, all.data(), sizeof mine);
+    return combined(all);
   }
 
   // Empty, on all ranks, where one of them has not the memory.
@@ -208,18 +242,18 @@ class Calibrator {
     }
     begin_operation(operation);
     check(bench.get());
-    const MeasureOptions options = limited(limit);
     const auto work = [&](int repetitions) {
       begin_operation(operation);
-      if (bench) bench->run(repetitions);
+      if (bench) bench->start(repetitions);
     };
-    point.measurement = measure(world_, steady_clock_seconds, work, options);
+    point.measurement = measure(world_, device_timer(compute_), work, options_for(task, limit));
+    point.state = state_at_work(bench.get(), point.measurement.repetitions);
+    point.in_cache = bench != nullptr && bench->is_warm();
     scale(point.measurement.summary, bench ? 1.0 / bench->units() : 1.0);
     rank_times_.add(point, gathered(world_, point.measurement.own_median.value()));
     if (task.kind == PointKind::collective && bench) {
-      point.algorithm = group_of(shape_of(task)).chosen_algorithm();
+      point.algorithm = group_of(shape_of(task))->chosen_algorithm();
     }
-    note_noise(point);
     return point;
   }
 
@@ -236,17 +270,17 @@ class Calibrator {
   }
 
   MeasuredPoint measured_overlap(const MeasuredPoint& task, double limit) {
-    MeasuredPoint point = measure_overlap(compute_, world_, task, limited(limit));
-    note_noise(point);
+    Communicator* group = group_of(shape_of(task));
+    invariant(group != nullptr, "an overlap over groups in which a rank waits");
+    MeasuredPoint point = measure_overlap(compute_, world_, *group, task, limited(limit));
     return point;
   }
 
   static Operation operation_of(const MeasuredPoint& task) {
-    const bool multiplies = task.kind == PointKind::gemm || task.kind == PointKind::overlap;
     return {.name = name_of(task.kind).data(),
             .amount = task.amount,
             .slow = slow_transfer(task.amount) +
-                    (multiplies ? slow_product(gemm_flops(task.shape)) : Seconds{})};
+                    (task.multiplies() ? slow_product(gemm_flops(task.shape)) : Seconds{})};
   }
 
   // Every rank learns of a wrong result, so that all of them end.
@@ -265,15 +299,6 @@ class Calibrator {
   void note(const std::string& text) {
     notes_.push_back(text);
     if (world_.rank() == 0) events_.warning(text);
-  }
-
-  void note_noise(const MeasuredPoint& point) {
-    const Measurement& m = point.measurement;
-    if (!m.noisy) return;
-    note(
-        fmt::format("{}: measured twice and still noisy, {:.0f} % spread: other programs on this "
-                    "machine, or more ranks than cores; --budget gives more samples",
-                    point.label(), 100.0 * m.summary.relative_spread));
   }
 
   void left_out(const std::vector<MeasuredPoint>& tasks, const Budget& budget) {
@@ -305,44 +330,52 @@ class Calibrator {
     for (const Straggler& straggler : profile.stragglers) note(straggler.sentence);
   }
 
+  [[nodiscard]] Seats seats() const {
+    return {.num_nodes = 1 + *std::max_element(node_of_rank_.begin(), node_of_rank_.end()),
+            .num_ranks = world_.size()};
+  }
+
   void finish(Profile& profile) {
     if (!options_.known.empty()) {
       note(fmt::format("{} points are of an earlier run that was ended", options_.known.size()));
     }
+    const std::string noisy = noisy_words(profile.points);
+    if (!noisy.empty()) note(noisy);
+    const std::string neighbours = neighbours_words(profile.points);
+    if (!neighbours.empty()) note(neighbours);
+    const std::string throttled = throttled_words(profile.points);
+    if (!throttled.empty()) note(throttled);
     if (too_long_ > 0) {
       note(
           fmt::format("{} large collectives would each have taken more than {:.0f} % of the budget "
                       "and were left out; they will be extrapolated; --budget gives more time",
                       too_long_, 100.0 * kLargestShare));
     }
-    Cluster cluster;
-    cluster.name = profile.machine.host;
-    cluster.source = "measured " + profile.created;
-    cluster.num_nodes = 1 + *std::max_element(node_of_rank_.begin(), node_of_rank_.end());
-    cluster.gpus_per_node = world_.size() / cluster.num_nodes;
-    cluster.device.name = device_.name;
-    cluster.device.source = cluster.source;
-    cluster.device.kind = device_.device_kind();
-    cluster.device.num_multiprocessors = device_.num_multiprocessors;
-    cluster.device.memory = device_.memory;
-    const bool cores = cluster.device.kind == DeviceKind::cpu;
-    if (cores) cluster.node_fabric = NodeFabric::shared_memory;
-    cluster.intra_node.name = cores ? "shared memory" : "device links";
-    cluster.inter_node.name = "network";
+    Cluster cluster = measured_cluster(seats(), device_, profile);
+    if (options_.onto) {
+      profile.onto = options_.onto->name;
+      cluster = put_onto(*options_.onto, cluster);
+    }
+    profile.num_ranks = world_.size();
     if (world_.rank() == 0) {
       Assembled assembled = assemble(profile.points, std::move(cluster));
       profile.cluster = std::move(assembled.cluster);
       profile.fits = std::move(assembled.fits);
+      for (const std::string& words : faster_than_peak(profile.cluster.device)) note(words);
       for (const FitCheck& check : check_fits(profile.cluster)) {
         if (!check.describes() && !options_.only) note(check.sentence());
       }
     }
     if (!profile.not_measured.empty()) {
-      note(fmt::format("not measured: {}; --budget gives more time",
+      const std::string instead =
+          profile.onto.empty() ? "" : fmt::format(", as {} has it", profile.onto);
+      note(fmt::format("not measured{}: {}; --budget gives more time", instead,
                        fmt::join(profile.not_measured, ", ")));
     }
     profile.notes = notes_;
     profile.machine.details = device_.details;
+    const std::string nvls = reduction_in_switch(profile.points);
+    if (!nvls.empty()) profile.machine.details.emplace_back("nvls", nvls);
   }
 
   Compute& compute_;
@@ -354,6 +387,7 @@ class Calibrator {
   std::vector<int> node_of_rank_;
   std::vector<GroupShape> shapes_;
   std::vector<std::unique_ptr<Communicator>> groups_;
+  std::vector<bool> is_made_;
   RankTimes rank_times_;
   std::vector<std::string> notes_;
   double start_ = 0.0;

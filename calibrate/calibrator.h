@@ -25,6 +25,7 @@ struct CalibrationOptions {
   Bytes largest_payload = gibibytes(1);  // or what memory and budget allow
   MeasureOptions measure{};
   std::optional<std::vector<MeasuredPoint>> only{};  // these instead of a sweep
+  std::optional<Cluster> onto{};  // what is not measured stays as this cluster says it
   // Of an earlier run of the same that was ended: not measured again, and its time is spent. Rank
   // 0's count.
   std::vector<MeasuredPoint> known{};

@@ -19,6 +19,10 @@ constexpr double kMemoryShare = 1.0 / 8.0;
 constexpr Bytes kLargeCopy = mebibytes(256), kSmallestCopy = mebibytes(64);
 constexpr double kLargeCopyBudget = 30.0;  // seconds
 constexpr std::int64_t kEssentialEdge = 256;
+// Of the last cache, which ranks share; without knowing it, of 32 MiB.
+constexpr double kColdShare = 1.0 / 8.0;
+constexpr Bytes kColdUnknown = mebibytes(4);
+constexpr double kSustainedBudget = 30.0;  // seconds; less has no time for seconds of one product
 // A model's collectives come in hundreds of sizes; the grid interpolates the lighter ones.
 constexpr std::size_t kMostDemands = 64;
 
@@ -56,13 +60,15 @@ MeasuredPoint gemm_point(const GemmVariant& variant, Precision precision) {
   return point;
 }
 
-MeasuredPoint collective_point(Collective collective, const Placement& place, Bytes payload) {
+MeasuredPoint collective_point(Collective collective, const GroupShape& shape, Bytes payload) {
+  const Placement& place = shape.placement;
   MeasuredPoint point = of_kind(PointKind::collective, whole_payload(payload, place.group_size));
   point.collective = collective;
   point.tier = place.tier();
   point.group_size = place.group_size;
   point.ranks_per_node = place.ranks_per_node;
   point.groups_per_node = place.groups_per_node;
+  point.stride = shape.stride;
   return point;
 }
 
@@ -74,11 +80,13 @@ class SweepPlanner {
 
   std::vector<MeasuredPoint> plan() {
     add_memory();
-    const std::span<const Precision> all(workload_.precisions);
+    const std::vector<Precision> precisions = measured_precisions(workload_, limits_);
+    const std::span<const Precision> all(precisions);
     add_gemm({.shape = {1, kEssentialEdge, kEssentialEdge, kEssentialEdge}}, all);
     add_gemm({.shape = {1, 512, 512, 512}}, all);
     add_kernels();
     add_model_and_grid(all.first(std::min<std::size_t>(1, all.size())));
+    add_sustained(all);
     add_collectives(1);
     add_model_and_grid(all.subspan(std::min<std::size_t>(1, all.size())));
     if (points_.size() > kMostPoints) points_.resize(kMostPoints);
@@ -107,7 +115,29 @@ class SweepPlanner {
     const Bytes size = std::min(affordable, limits_.memory * (kMemoryShare / 2.0));
     add(of_kind(PointKind::kernel_launch, bytes(12)));
     add(of_kind(PointKind::memory_copy, size * 2.0));
-    add(of_kind(PointKind::host_link, size));
+    for (const HostDirection direction :
+         {HostDirection::to_device, HostDirection::to_host, HostDirection::both}) {
+      MeasuredPoint point = of_kind(PointKind::host_link, size);
+      point.direction = direction;
+      // Of a core, host and device memory are the same.
+      if (direction == HostDirection::to_device || limits_.device == DeviceKind::gpu) add(point);
+    }
+  }
+
+  // The largest product of each format: it draws the most power. Clocks settle within a second.
+  void add_sustained(std::span<const Precision> precisions) {
+    if (limits_.device == DeviceKind::cpu || limits_.budget_seconds < kSustainedBudget) return;
+    for (const Precision precision : precisions) {
+      MeasuredPoint largest;
+      for (const GemmVariant& variant : general_gemms(limits_.device)) {
+        if (gemm_flops(variant.shape) <= gemm_flops(largest.shape)) continue;
+        if (fits(variant.shape, precision)) largest = gemm_point(variant, precision);
+      }
+      if (gemm_flops(largest.shape).value() <= 0.0) continue;
+      add(largest);
+      largest.kind = PointKind::sustained_gemm;
+      add(largest);
+    }
   }
 
   void add_kernels() {
@@ -197,16 +227,21 @@ class SweepPlanner {
 
   [[nodiscard]] std::vector<CollectiveDemand> summed_collectives() const {
     std::map<std::tuple<Collective, int, double>, CollectiveDemand> sums;
+    std::map<std::tuple<Collective, int, double>, double> cold_calls;
     for (const CollectiveDemand& d : workload_.collectives) {
       CollectiveDemand whole = d;
       whole.payload = whole_payload(d.payload, d.group_size);
       if (whole.payload < kibibytes(1) || whole.payload > limits_.largest_payload) continue;
       whole.calls = 0.0;
-      sums.try_emplace({d.collective, d.group_size, whole.payload.value()}, whole)
-          .first->second.calls += d.calls;
+      const std::tuple key{d.collective, d.group_size, whole.payload.value()};
+      sums.try_emplace(key, whole).first->second.calls += d.calls;
+      if (d.cold) cold_calls[key] += d.calls;
     }
     std::vector<CollectiveDemand> result;
-    for (const auto& [key, demand] : sums) result.push_back(demand);
+    for (auto& [key, demand] : sums) {
+      demand.cold = cold_calls[key] * 2.0 > demand.calls;
+      result.push_back(demand);
+    }
     std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
       return a.payload * a.calls > b.payload * b.calls;
     });
@@ -216,38 +251,59 @@ class SweepPlanner {
 
   void add_collective(const CollectiveDemand& demand) {
     for (const GroupShape& shape : shapes_) {
-      if (shape.placement.group_size != demand.group_size) continue;
-      add(collective_point(demand.collective, shape.placement, demand.payload));
-    }
-  }
-
-  // One product beside all-reduces of all ranks: messages of two sizes.
-  void add_overlaps() {
-    const bool gpu = limits_.device == DeviceKind::gpu;
-    const std::int64_t edge = gpu ? 4096 : 512;
-    const Precision precision = gpu ? Precision::bf16 : Precision::fp32;
-    const GroupShape* all = whole_job();
-    if (all == nullptr || !limits_.supports(precision)) return;
-    for (const Bytes payload : gpu ? std::array{mebibytes(16), mebibytes(128)}
-                                   : std::array{kibibytes(256), mebibytes(2)}) {
-      if (payload > limits_.largest_payload) continue;
-      MeasuredPoint point = collective_point(Collective::all_reduce, all->placement, payload);
-      point.kind = PointKind::overlap;
-      point.precision = precision;
-      point.shape = {1, edge, edge, edge};
+      if (shape.placement.group_size != demand.group_size || shape.stride > 1) continue;
+      MeasuredPoint point = collective_point(demand.collective, shape, demand.payload);
+      point.cold = demand.cold;
       add(point);
     }
   }
 
-  // The groups in which every rank works, and that are largest.
-  [[nodiscard]] const GroupShape* whole_job() const {
+  // One product beside what a step runs beside products: all-reduces, reduce-scatters and
+  // all-gathers of gradients and weights over all ranks, and those of tensor ranks inside a node.
+  void add_overlaps() {
+    const bool gpu = limits_.device == DeviceKind::gpu;
+    const Precision precision = gpu ? Precision::bf16 : Precision::fp32;
+    if (!limits_.supports(precision)) return;
+    const auto payloads =
+        gpu ? std::array{mebibytes(16), mebibytes(128)} : std::array{kibibytes(256), mebibytes(2)};
+    for (const GroupShape* shape : working_shapes()) {
+      for (const Collective collective :
+           {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather}) {
+        if (!gpu && collective != Collective::all_reduce) break;
+        for (const Bytes payload : payloads) add_overlap(*shape, collective, payload, precision);
+      }
+    }
+  }
+
+  void add_overlap(const GroupShape& shape, Collective collective, Bytes payload,
+                   Precision precision) {
+    if (payload > limits_.largest_payload) return;
+    const std::int64_t edge = limits_.device == DeviceKind::gpu ? 4096 : 512;
+    MeasuredPoint point = collective_point(collective, shape, payload);
+    point.kind = PointKind::overlap;
+    point.precision = precision;
+    point.shape = {1, edge, edge, edge};
+    add(point);
+  }
+
+  // Groups in which every rank works: of all ranks first, then those inside a node; of a core,
+  // which moves its own messages whoever it talks to, the first alone.
+  [[nodiscard]] std::vector<const GroupShape*> working_shapes() const {
+    std::vector<const GroupShape*> inside, shapes;
     const GroupShape* largest = nullptr;
     for (const GroupShape& s : shapes_) {
-      const bool all = std::none_of(s.color_of_rank.begin(), s.color_of_rank.end(),
-                                    [](int color) { return color != 0; });
-      if (all) largest = &s;
+      const auto waits = [](int color) { return color < 0; };
+      if (std::any_of(s.color_of_rank.begin(), s.color_of_rank.end(), waits)) continue;
+      const auto in_first = [](int color) { return color == 0; };
+      if (std::all_of(s.color_of_rank.begin(), s.color_of_rank.end(), in_first)) largest = &s;
+      if (s.placement.tier() == Tier::intra_node && s.stride == 1) inside.push_back(&s);
     }
-    return largest;
+    if (largest != nullptr) shapes.push_back(largest);
+    if (limits_.device == DeviceKind::cpu) return shapes;
+    for (const GroupShape* s : inside) {
+      if (s != largest) shapes.push_back(s);
+    }
+    return shapes;
   }
 
   // Pass 0: every third doubling and the largest, the smallest and a large one first, so that a few
@@ -260,10 +316,23 @@ class SweepPlanner {
         for (const GroupShape& shape : shapes_) {
           const Placement& place = shape.placement;
           if (collective == Collective::send_recv && place.group_size != 2) continue;
-          add(collective_point(collective, place, size));
+          if (shape.stride > 1 && !is_for_strides(collective, size, pass)) continue;
+          MeasuredPoint point = collective_point(collective, shape, size);
+          point.cold = size >= cold_payload();
+          add(point);
         }
       }
     }
+  }
+
+  // Enough to see whether neighbours have wires of their own, and how fast the others are.
+  static bool is_for_strides(Collective collective, Bytes size, int pass) {
+    return collective == Collective::all_reduce && pass == 0 && size >= mebibytes(1);
+  }
+
+  // Messages of so much are those of gradients and weights, as a rule.
+  [[nodiscard]] Bytes cold_payload() const {
+    return limits_.cache.value() > 0.0 ? limits_.cache * kColdShare : kColdUnknown;
   }
 
   [[nodiscard]] std::vector<Bytes> coarse_payloads() const {
@@ -291,43 +360,32 @@ std::vector<MeasuredPoint> planned_points(const Workload& workload,
   return SweepPlanner(workload, shapes, limits).plan();
 }
 
+std::vector<Precision> measured_precisions(const Workload& workload, const SweepLimits& limits) {
+  std::vector<Precision> wanted = workload.precisions;
+  if (limits.device == DeviceKind::cpu) {
+    wanted.insert(wanted.end(), {Precision::fp32, Precision::bf16});
+  } else {
+    wanted.push_back(Precision::bf16);
+    const auto is_fp4 = [](Precision p) { return p == Precision::fp4; };
+    const bool asks_fp8 =
+        workload.precisions.empty() ||
+        std::any_of(wanted.begin(), wanted.end(), is_fp4);  // nobody has an fp4 product
+    if (asks_fp8) wanted.push_back(Precision::fp8);
+  }
+  std::vector<Precision> precisions;
+  for (const Precision p : wanted) {
+    const bool known = std::find(precisions.begin(), precisions.end(), p) != precisions.end();
+    if (!known && limits.supports(p)) precisions.push_back(p);
+  }
+  return precisions;
+}
+
 bool is_essential(const MeasuredPoint& point) {
   const GemmShape& s = point.shape;
   const bool small_product = point.kind == PointKind::gemm && s.m == kEssentialEdge &&
                              s.n == kEssentialEdge && s.k == kEssentialEdge;
   return small_product || point.kind == PointKind::kernel_launch ||
          point.kind == PointKind::memory_copy;
-}
-
-std::vector<GemmVariant> general_gemms(DeviceKind kind) {
-  // A core reaches its rate at a few hundred; a GPU needs thousands to fill it.
-  const std::int64_t scale = kind == DeviceKind::gpu ? 4 : 1;
-  std::vector<GemmVariant> gemms;
-  for (const std::int64_t m : {128, 512, 2048}) {
-    for (const std::int64_t n : {128, 512, 2048}) {
-      for (const std::int64_t k : {128, 512, 2048}) {
-        gemms.push_back({.shape = {1, m * scale, n * scale, k * scale}});
-      }
-    }
-  }
-  for (const std::int64_t m : {1, 8, 32}) gemms.push_back({.shape = {1, m, 1024, 1024}});
-  gemms.push_back({.shape = {1, 1024 * scale, 1024 * scale, 1024 * scale}});
-  std::stable_sort(gemms.begin(), gemms.end(), [](const GemmVariant& a, const GemmVariant& b) {
-    return gemm_flops(a.shape) > gemm_flops(b.shape);
-  });
-  return gemms;
-}
-
-std::vector<Bytes> payloads(Bytes largest) {
-  std::vector<Bytes> sizes;
-  for (Bytes size = kibibytes(1); size <= largest; size *= 2.0) sizes.push_back(size);
-  return sizes;
-}
-
-Bytes whole_payload(Bytes payload, int group_size) {
-  const auto per_rank =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(payload.value()) / 4 / group_size);
-  return bytes(4.0 * static_cast<double>(per_rank * group_size));
 }
 
 }  // namespace meshwright::calibrate

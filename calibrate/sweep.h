@@ -6,12 +6,14 @@
 // Order: launch cost, memory, small products of each number format, kernels; then what the model
 // needs, products and collectives together, by their seconds a step at nominal rates; then the
 // general grid, from coarse to fine: all in the first number format, then products in the others.
+// Of a GPU also the largest products of each format, sustained.
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "calibrate/bench/gemm_bench.h"
+#include "calibrate/grid.h"
 #include "calibrate/measure/group_shapes.h"
 #include "calibrate/measure/kernel_sizes.h"
 #include "calibrate/measure/points.h"
@@ -28,6 +30,9 @@ struct CollectiveDemand {
   int group_size = 2;
   Bytes payload;
   double calls = 1.0;
+  // Of gradients and weights: by the end of a step they lie in memory. What a layer has just
+  // computed lies in a cache.
+  bool cold = false;
 };
 
 // What a model's layouts will run; without it, a general grid alone is measured. The same thing may
@@ -36,7 +41,7 @@ struct Workload {
   std::vector<GemmDemand> gemms{};
   std::vector<KernelSizes> kernels{};
   std::vector<CollectiveDemand> collectives{};
-  std::vector<Precision> precisions{Precision::fp32, Precision::bf16};
+  std::vector<Precision> precisions{};  // that the model's job multiplies in
 };
 
 // What this machine can be asked for.
@@ -45,6 +50,7 @@ struct SweepLimits {
   DeviceKind device = DeviceKind::cpu;
   double budget_seconds = 60.0;
   Bytes largest_payload = mebibytes(64);
+  Bytes cache{};  // the last one; 0: not known
   std::function<bool(Precision)> supports = [](Precision) { return true; };
 };
 
@@ -54,16 +60,12 @@ std::vector<MeasuredPoint> planned_points(const Workload& workload,
                                           const std::vector<GroupShape>& shapes,
                                           const SweepLimits& limits);
 
+// The number formats to measure, the job's first, and what a device is asked for besides: 16 bits,
+// in which fp8 jobs run attention, the router and the output layer; without a job fp8, too; of a
+// core fp32, in which trials run. Only what it supports.
+std::vector<Precision> measured_precisions(const Workload& workload, const SweepLimits& limits);
+
 // Measured however short the budget is: without them there is no profile.
 bool is_essential(const MeasuredPoint& point);
-
-// Shapes from vectors to large squares. A GPU gets larger ones.
-std::vector<GemmVariant> general_gemms(DeviceKind kind);
-
-// 1 KiB to `largest` in powers of two.
-std::vector<Bytes> payloads(Bytes largest);
-
-// The payload rounded down to whole elements for each rank, at least one: 1 KiB is 256 of 4 bytes.
-Bytes whole_payload(Bytes payload, int group_size);
 
 }  // namespace meshwright::calibrate

@@ -69,13 +69,18 @@ void add_products(Workload& workload, const Model& model, const Job& job, const 
   add_gemms(workload, head_operators(model, job, layout), calls);
 }
 
+// What is reduced or gathered once a step, over ranks that hold the same weights.
+bool is_cold(Group group) {
+  return group == Group::data || group == Group::expert_data || group == Group::embedding;
+}
+
 void add_collectives(Workload& workload, const Model& model, const Job& job, const Layout& layout,
                      double share) {
   const Volume moved = volume(model, job, layout);
   for (const Transfer& t : moved.busiest().transfers) {
     if (t.group_size < 2) continue;
     workload.collectives.push_back(
-        {t.collective, t.group_size, t.payload, t.times_per_step * share});
+        {t.collective, t.group_size, t.payload, t.times_per_step * share, is_cold(t.group)});
   }
 }
 
@@ -88,9 +93,7 @@ Job as_trials_run_it(Job job) {
 
 Workload workload_of(const Model& model, const Job& job, const std::vector<LayoutGroup>& groups) {
   Workload workload;
-  // The job's own first.
-  std::erase(workload.precisions, job.precision);
-  workload.precisions.insert(workload.precisions.begin(), job.precision);
+  workload.precisions = {job.precision};
   std::set<int> tensor_sizes;
   for (const LayoutGroup& group : groups) {
     const double share = 1.0 / static_cast<double>(groups.size());

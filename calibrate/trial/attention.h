@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal attention of a tensor rank's heads through memory (no fused kernel): qkv, scores, softmax,
-// context, projection. One entry here for each of sim/operators/attention.cc; the queries of
-// a group are one matrix against the group's key and value.
+// Causal attention of a tensor rank's heads: qkv, core attention, projection. One entry here for
+// each of sim/operators/attention.cc.
 #pragma once
 
 #include <string>
 
+#include "calibrate/trial/core_attention.h"
 #include "calibrate/trial/key_value_cache.h"
 #include "calibrate/trial/query_key_value.h"
 
 namespace meshwright::calibrate {
 
 struct AttentionSaved {
-  Tensor heads;          // q, k and v by heads
-  Tensor probabilities;  // (groups, batch, queries, positions, positions); empty where core
-                         // attention is recomputed
-  Tensor merged;         // the projection's input
+  Tensor heads;  // q, k and v by heads; of the rank's own positions
+  CoreSaved core;
+  Tensor merged;  // the projection's input
 };
 
 class Attention {
  public:
-  Attention(const TrialContext& context, ParameterStore& store, const std::string& name);
+  // window: positions that a query sees; 0: all before it.
+  Attention(const TrialContext& context, ParameterStore& store, const std::string& name,
+            std::int64_t window);
 
   [[nodiscard]] Tensor forward(const Tensor& x, AttentionSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x, AttentionSaved& saved) const;
@@ -30,13 +31,10 @@ class Attention {
   [[nodiscard]] Tensor forward_cached(const Tensor& x, KeyValueCache& cache) const;
 
  private:
-  // Of the heads' queries, keys and values: the first number.
+  // Of the heads' keys and values: the first number.
   [[nodiscard]] float* keys(const Tensor& heads) const;
   [[nodiscard]] float* values(const Tensor& heads) const;
   [[nodiscard]] std::int64_t query_rows() const;  // of one group and sequence
-  [[nodiscard]] Tensor probabilities(const Tensor& heads) const;
-  [[nodiscard]] Tensor context(const Tensor& heads, const Tensor& probabilities) const;
-  [[nodiscard]] Tensor heads_gradient(const Tensor& dout, const AttentionSaved& saved) const;
   void multiply_blocks(GemmCall call) const;
   void store(const Tensor& heads, KeyValueCache& cache) const;
   [[nodiscard]] Tensor attend(const Tensor& heads, const KeyValueCache& cache) const;
@@ -44,6 +42,7 @@ class Attention {
 
   const TrialContext& context_;
   QueryKeyValue qkv_;
+  CoreAttention core_;
   RowParallelLinear projection_;
 };
 

@@ -18,10 +18,15 @@ std::vector<std::int32_t> token_ids(const Model& model, std::int64_t batch, std:
 
 namespace {
 
-Tensor tokens(const TrialContext& context, std::int64_t first_sample, std::int64_t first_position,
+// The tokens `ahead` of the context's positions.
+Tensor tokens(const TrialContext& context, std::int64_t first_sample, std::int64_t ahead,
               std::uint64_t seed) {
-  const auto ids = token_ids(context.model, context.layout.micro_batch_size, context.positions,
-                             first_sample, first_position, seed);
+  std::vector<std::int32_t> ids;
+  for (std::int64_t i = 0; i < context.positions; ++i) {
+    const auto at = token_ids(context.model, context.layout.micro_batch_size, 1, first_sample,
+                              context.position(i) + ahead, seed);
+    ids.insert(ids.end(), at.begin(), at.end());
+  }
   Tensor device = context.tensor(context.rows());
   context.compute.upload(device.data(), ids.data(), device.size());
   context.compute.synchronize();
@@ -35,10 +40,10 @@ Tensor numbers(const TrialContext& context, std::uint64_t stream, std::int64_t f
   const std::int64_t batch = context.layout.micro_batch_size;
   std::vector<float> values(static_cast<std::size_t>(context.rows() * width));
   for (std::int64_t i = 0; i < context.rows() * width; ++i) {
-    const std::int64_t row = i / width;
+    const std::int64_t row = i / width, position = context.position(row / batch);
     values[static_cast<std::size_t>(i)] =
         hashed_number(seed, stream, static_cast<std::uint64_t>(first_sample + row % batch),
-                      static_cast<std::uint64_t>(row / batch * width + i % width));
+                      static_cast<std::uint64_t>(position * width + i % width));
   }
   Tensor device = context.tensor(context.rows() * width);
   context.compute.upload(device.data(), values.data(), device.size());

@@ -14,6 +14,8 @@
 
 namespace meshwright::calibrate {
 
+class ShardedStates;
+
 struct TrialContext {
   const Model& model;
   const Job& job;
@@ -22,10 +24,13 @@ struct TrialContext {
   Arena& arena;
   Recorder& recorder;
   RankGroups& groups;
-  // Of each sequence, what a pass works on: all of a training job's, or a prompt, or the next one.
+  // Of each sequence, what a pass works on: all of a training job's or a context rank's share, or a
+  // prompt, or the next one.
   std::int64_t positions;
   std::int64_t first_position = 0;
   const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
+  ShardedStates* states = nullptr;      // where weights or gradients are whole for a unit at a time
+  bool force_load_balancing = true;     // tokens are dealt out to experts in turn
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
   // on `rows` / t of them.
@@ -36,10 +41,23 @@ struct TrialContext {
   [[nodiscard]] std::int64_t local_positions() const {
     return local_rows() / layout.micro_batch_size;
   }
+  // Where in its sequence the i-th of the rank's positions is. Of 2c chunks a context rank has the
+  // r-th and the r-th from the end.
+  [[nodiscard]] std::int64_t position(std::int64_t i) const {
+    const std::int64_t c = layout.context_parallel_size, rank = groups.at.context;
+    if (c == 1) return first_position + i;
+    const std::int64_t chunk = positions / 2;
+    return i < chunk ? rank * chunk + i : (2 * c - 2 - rank) * chunk + i;
+  }
+  // Of a row among the local ones.
+  [[nodiscard]] std::int64_t position_of(std::int64_t row) const {
+    const std::int64_t first = layout.sequence_parallel ? local_rows() * groups.at.tensor : 0;
+    return position((first + row) / layout.micro_batch_size);
+  }
   [[nodiscard]] std::int64_t hidden() const { return model.hidden_size; }
-  // Selective recompute runs this module again in backward.
-  [[nodiscard]] bool recomputes(RecomputeModule module) const {
-    return recomputes_module(layout, module);
+  // Selective recompute runs one of these modules again in backward.
+  [[nodiscard]] bool recomputes(unsigned modules) const {
+    return recomputes_module(layout, modules);
   }
   [[nodiscard]] Tensor tensor(std::int64_t count) const { return {arena, count}; }
 };

@@ -32,10 +32,10 @@ Embedding::Embedding(const TrialContext& context, ParameterStore& store)
 
 void Embedding::update_positions() {
   if (positions_ == nullptr) return;
-  const auto first = static_cast<std::int32_t>(context_.first_position);
   std::vector<std::int32_t> ids(static_cast<std::size_t>(context_.rows()));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    ids[i] = first + static_cast<std::int32_t>(i) / context_.layout.micro_batch_size;
+    const auto row = static_cast<std::int64_t>(i);
+    ids[i] = static_cast<std::int32_t>(context_.position(row / context_.layout.micro_batch_size));
   }
   position_ids_ = context_.tensor(context_.rows());
   context_.compute.upload(position_ids_.data(), ids.data(), position_ids_.size());

@@ -24,7 +24,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
       decode_tokens_(decode_tokens),
       capacity_(job.seq_length + decode_tokens) {
   if (model_.position_embedding == PositionEmbedding::rope) {
-    rotary_ = rotary_table(arena_, compute_, capacity_, model_.kv_channels);
+    rotary_ = rotary_table(arena_, compute_, first_positions(capacity_), rotary_width(model_));
     context_.rotary_table = rotary_.data();
   }
   embedding_.emplace(context_, store_);

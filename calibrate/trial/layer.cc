@@ -15,25 +15,36 @@ std::string layer_name(int index, const char* part) {
 }  // namespace
 
 Layer::Layer(const TrialContext& context, ParameterStore& store, int index)
-    : context_(context),
-      mlp_norm_(context, store, layer_name(index, "mlp_norm")),
-      fc1_(context, store, layer_name(index, "mlp.fc1"), is_gated(context.model.activation) ? 2 : 1,
-           context.model.ffn_hidden_size, context.model.add_bias_linear,
-           input_names(transfer_names::kMlp, context.layout.sequence_parallel)),
-      fc2_(context, store, layer_name(index, "mlp.fc2"), context.model.ffn_hidden_size,
-           context.model.add_bias_linear,
-           output_names(transfer_names::kMlp, context.layout.sequence_parallel)) {
-  if (context.model.num_attention_heads == 0) return;
+    : context_(context), mlp_norm_(context, store, layer_name(index, "mlp_norm")) {
+  const Model& model = context.model;
+  if (layer_kind(model, index).mixture_of_experts) {
+    const int shared = model.moe->moe_shared_expert_intermediate_size;
+    experts_.emplace(context, store, layer_name(index, "mlp.experts"));
+    if (shared > 0) {
+      mlp_.emplace(context, store, layer_name(index, "mlp.shared_expert"), shared, false,
+                   transfer_names::kSharedExpert);
+    }
+  } else {
+    mlp_.emplace(context, store, layer_name(index, "mlp"), model.ffn_hidden_size,
+                 model.add_bias_linear, transfer_names::kMlp);
+  }
+  if (model.num_attention_heads == 0) return;
   attention_norm_.emplace(context, store, layer_name(index, "input_norm"));
-  attention_.emplace(context, store, layer_name(index, "attention"));
+  const int window = layer_kind(model, index).sliding_window ? model.sliding_window : 0;
+  if (model.mla) {
+    latent_.emplace(context, store, layer_name(index, "attention"), window);
+  } else {
+    attention_.emplace(context, store, layer_name(index, "attention"), window);
+  }
 }
 
 Tensor Layer::forward(Tensor x, LayerSaved& saved, Phase phase) const {
   saved.input = std::move(x);
   Tensor y;
-  if (attention_) {
+  if (attention_norm_) {
     saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
-    saved.middle = attention_->forward(saved.attention_input, saved.attention, phase);
+    saved.middle = latent_ ? latent_->forward(saved.attention_input, saved.latent, phase)
+                           : attention_->forward(saved.attention_input, saved.attention, phase);
     context_.compute.add(saved.middle.data(), saved.input.data(), saved.middle.data(),
                          saved.middle.count());
     y = mlp_forward(saved.middle, saved, phase);
@@ -63,19 +74,28 @@ Tensor Layer::forward_cached(Tensor x, KeyValueCache& cache) const {
 
 Tensor Layer::mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const {
   saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
-  saved.fc1 = fc1_.forward(saved.mlp_input, phase);
-  saved.activation = context_.tensor(context_.rows() * activation_cols());
-  activate(saved.fc1.data(), saved.activation.data());
-  return fc2_.forward(saved.activation, phase);
+  if (!experts_) return mlp_->forward(saved.mlp_input, saved.mlp, phase);
+  Tensor y = experts_->forward(saved.mlp_input, saved.experts, phase);
+  if (!mlp_) return y;
+  const Tensor shared = mlp_->forward(saved.mlp_input, saved.mlp, phase);
+  context_.compute.add(y.data(), shared.data(), y.data(), y.count());
+  return y;
 }
 
-// Core attention drops its own (attention.cc). Norms are done in one module with the linear after
-// them, as in Megatron-LM's dense layers: run again with the MLP, and not by themselves.
+// Core attention and experts' activations are dropped where they are made. A dense layer's norm is
+// done in one module with the linear after it, as in Megatron-LM, and run again with the MLP; the
+// norms before experts and before latent attention are modules of their own.
 void Layer::drop_recomputed(LayerSaved& saved) const {
-  if (!context_.recomputes(kRecomputeMlp)) return;
-  saved.mlp_input.release();
-  saved.fc1.release();
-  saved.activation.release();
+  if (latent_ && context_.recomputes(kRecomputeLayerNorm)) saved.attention_input.release();
+  if (!experts_) {
+    if (!context_.recomputes(kRecomputeMlp)) return;
+    saved.mlp_input.release();
+    saved.mlp = {};
+    return;
+  }
+  if (context_.recomputes(kRecomputeLayerNorm)) saved.mlp_input.release();
+  if (context_.recomputes(kRecomputeMoe)) saved.experts = {};
+  if (context_.recomputes(kRecomputeMoe | kRecomputeSharedExperts)) saved.mlp = {};
 }
 
 // Megatron's checkpoint of a whole MLP runs it to its end, last reduction included.
@@ -85,8 +105,19 @@ void Layer::recompute_mlp(const Tensor& x, LayerSaved& saved) const {
   mlp_forward(x, saved, Phase::recompute).release();
 }
 
+void Layer::recompute_experts(const Tensor& x, LayerSaved& saved) const {
+  const TermScope scope(context_.recorder, TermKind::recompute);
+  if (saved.mlp_input.empty()) saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
+  if (saved.experts.tokens.empty()) {
+    experts_->forward(saved.mlp_input, saved.experts, Phase::recompute).release();
+  }
+  if (mlp_ && saved.mlp.fc1.empty()) {
+    mlp_->forward(saved.mlp_input, saved.mlp, Phase::recompute).release();
+  }
+}
+
 Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
-  if (!attention_) return mlp_backward(dy, saved.input, saved);
+  if (!attention_norm_) return mlp_backward(dy, saved.input, saved);
   Tensor dmiddle = mlp_backward(dy, saved.middle, saved);
   context_.compute.add(dmiddle.data(), dy.data(), dmiddle.data(), dy.count());
   dy.release();
@@ -96,57 +127,29 @@ Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
 }
 
 Tensor Layer::mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const {
-  recompute_mlp(x, saved);
-  const Tensor dactivation = fc2_.backward(dy, saved.activation);
-  const Tensor dfc1 = context_.tensor(saved.fc1.count());
-  activate_backward(dactivation.data(), saved.fc1.data(), dfc1.data());
-  return mlp_norm_.backward(fc1_.backward(dfc1, saved.mlp_input), x, saved.mlp_norm);
+  if (!experts_) {
+    recompute_mlp(x, saved);
+    return mlp_norm_.backward(mlp_->backward(dy, saved.mlp_input, saved.mlp), x, saved.mlp_norm);
+  }
+  recompute_experts(x, saved);
+  Tensor dnorm;
+  if (mlp_) {
+    dnorm = mlp_->backward(dy, saved.mlp_input, saved.mlp);
+    saved.mlp = {};
+  }
+  Tensor dx = experts_->backward(dy, saved.mlp_input, saved.experts);
+  if (!dnorm.empty()) context_.compute.add(dx.data(), dnorm.data(), dx.data(), dx.count());
+  return mlp_norm_.backward(std::move(dx), x, saved.mlp_norm);
 }
 
 Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {
-  Tensor dnorm = attention_->backward(dy, saved.attention_input, saved.attention);
+  if (saved.attention_input.empty()) {
+    const TermScope scope(context_.recorder, TermKind::recompute);
+    saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
+  }
+  Tensor dnorm = latent_ ? latent_->backward(dy, saved.attention_input, saved.latent)
+                         : attention_->backward(dy, saved.attention_input, saved.attention);
   return attention_norm_->backward(std::move(dnorm), saved.input, saved.attention_norm);
-}
-
-std::int64_t Layer::activation_cols() const {
-  return context_.model.ffn_hidden_size / context_.layout.tensor_parallel_size;
-}
-
-void Layer::activate(const float* x, float* y) const {
-  const float* bias = fc1_.bias() == nullptr ? nullptr : fc1_.bias()->weight;
-  const auto run = [&] {
-    switch (context_.model.activation) {
-      case Activation::relu:
-        return &Compute::bias_relu_forward;
-      case Activation::gelu:
-        return &Compute::bias_gelu_forward;
-      case Activation::swiglu:
-        return &Compute::bias_swiglu_forward;
-      case Activation::geglu:
-        break;
-    }
-    return &Compute::bias_geglu_forward;
-  }();
-  (context_.compute.*run)(x, bias, y, context_.rows(), activation_cols());
-}
-
-void Layer::activate_backward(const float* dy, const float* x, float* dx) const {
-  const float* bias = fc1_.bias() == nullptr ? nullptr : fc1_.bias()->weight;
-  float* dbias = fc1_.bias() == nullptr ? nullptr : fc1_.bias()->gradient;
-  const auto run = [&] {
-    switch (context_.model.activation) {
-      case Activation::relu:
-        return &Compute::bias_relu_backward;
-      case Activation::gelu:
-        return &Compute::bias_gelu_backward;
-      case Activation::swiglu:
-        return &Compute::bias_swiglu_backward;
-      case Activation::geglu:
-        break;
-    }
-    return &Compute::bias_geglu_backward;
-  }();
-  (context_.compute.*run)(dy, x, bias, dx, dbias, context_.rows(), activation_cols());
 }
 
 }  // namespace meshwright::calibrate

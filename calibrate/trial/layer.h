@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One transformer layer on one tensor rank, operator by operator as sim/operators/operators.cc
-// lists them. A model without attention has fc1, activation, fc2 only, and no residual.
+// lists them. Behind attention stands an MLP, or routed experts with or without a shared one. A
+// model without attention has fc1, activation, fc2 only, and no residual.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "calibrate/trial/attention.h"
-#include "calibrate/trial/linear.h"
+#include "calibrate/trial/experts.h"
+#include "calibrate/trial/latent_attention.h"
+#include "calibrate/trial/mlp.h"
 #include "calibrate/trial/norm.h"
 
 namespace meshwright::calibrate {
@@ -19,9 +22,11 @@ struct LayerSaved {
   Tensor attention_input, middle;  // output of the first norm; sum after attention
   NormSaved attention_norm;
   AttentionSaved attention;
+  MultiLatentSaved latent;
   Tensor mlp_input;  // output of the second norm
   NormSaved mlp_norm;
-  Tensor fc1, activation;
+  MlpSaved mlp;  // or the shared expert
+  ExpertsSaved experts;
 };
 
 class Layer {
@@ -43,16 +48,15 @@ class Layer {
   // Selective recompute: gives up what is run again, and runs it again.
   void drop_recomputed(LayerSaved& saved) const;
   void recompute_mlp(const Tensor& x, LayerSaved& saved) const;
-  [[nodiscard]] std::int64_t activation_cols() const;  // of this rank
-  void activate(const float* x, float* y) const;
-  void activate_backward(const float* dy, const float* x, float* dx) const;
+  void recompute_experts(const Tensor& x, LayerSaved& saved) const;
 
   const TrialContext& context_;
   std::optional<Norm> attention_norm_;
   std::optional<Attention> attention_;
+  std::optional<MultiLatentAttention> latent_;  // instead
   Norm mlp_norm_;
-  ColumnParallelLinear fc1_;
-  RowParallelLinear fc2_;
+  std::optional<Mlp> mlp_;  // or the shared expert
+  std::optional<Experts> experts_;
 };
 
 }  // namespace meshwright::calibrate

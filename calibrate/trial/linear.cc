@@ -4,29 +4,32 @@
 #include <utility>
 
 namespace meshwright::calibrate {
-namespace {
 
-void forward_product(const TrialContext& context, const float* x, const Parameter& w, float* y) {
+void forward_product(const TrialContext& context, std::int64_t rows, const float* x,
+                     const Parameter& w, float* y) {
   const std::int64_t cols = w.blocks * w.local_cols;
-  multiply(context, product(context.rows(), cols, w.local_rows, x, w.weight, y));
+  multiply(context, product(rows, cols, w.local_rows, x, w.weight, y));
 }
 
-// dx = dy w^T, dw += x^T dy.
-void input_gradient(const TrialContext& context, const float* dy, const Parameter& w, float* dx) {
+void input_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
+                    const Parameter& w, float* dx, float beta) {
   const std::int64_t cols = w.blocks * w.local_cols;
-  GemmCall call = product(context.rows(), w.local_rows, cols, dy, w.weight, dx);
+  GemmCall call = product(rows, w.local_rows, cols, dy, w.weight, dx);
   call.transpose_b = true;
+  call.beta = beta;
   multiply(context, call);
 }
 
-void weight_gradient(const TrialContext& context, const float* dy, const float* x,
-                     const Parameter& w) {
+void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
+                     const float* x, const Parameter& w) {
   const std::int64_t cols = w.blocks * w.local_cols;
-  GemmCall call = product(w.local_rows, cols, context.rows(), x, dy, w.gradient);
+  GemmCall call = product(w.local_rows, cols, rows, x, dy, w.gradient);
   call.transpose_a = true;
   call.beta = 1.0F;
   multiply(context, call);
 }
+
+namespace {
 
 Parameter weight_columns(const TrialContext& context, const std::string& name, std::int64_t blocks,
                          std::int64_t cols) {
@@ -56,10 +59,12 @@ LinearNames output_names(const transfer_names::BlockNames& block, bool sequence_
 
 ColumnParallelLinear::ColumnParallelLinear(const TrialContext& context, ParameterStore& store,
                                            const std::string& name, std::int64_t blocks,
-                                           std::int64_t cols, bool bias, LinearNames names)
+                                           std::int64_t cols, bool bias, LinearNames names,
+                                           std::int64_t rows)
     : context_(context),
       weight_(store.add(weight_columns(context, name + ".weight", blocks, cols))),
       names_(names) {
+  if (rows > 0) weight_.rows = weight_.local_rows = rows;
   if (!bias) return;
   Parameter p = weight_columns(context, name + ".bias", blocks, cols);
   p.init = Init::bias;
@@ -68,20 +73,20 @@ ColumnParallelLinear::ColumnParallelLinear(const TrialContext& context, Paramete
 }
 
 Tensor ColumnParallelLinear::forward(const Tensor& x, Phase phase) const {
-  const WholeSequence whole(context_, x.data(), context_.hidden(), names_.forward, phase);
+  const WholeSequence whole(context_, x.data(), weight_.local_rows, names_.forward, phase);
   Tensor y = context_.tensor(context_.rows() * local_cols());
-  forward_product(context_, whole.data(), weight_, y.data());
+  forward_product(context_, context_.rows(), whole.data(), weight_, y.data());
   return y;
 }
 
 Tensor ColumnParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
-  Tensor partial = context_.tensor(context_.rows() * context_.hidden());
-  input_gradient(context_, dy.data(), weight_, partial.data());
-  Tensor dx = reduce_sequence(context_, std::move(partial), context_.hidden(), names_.backward,
+  Tensor partial = context_.tensor(context_.rows() * weight_.local_rows);
+  input_gradient(context_, context_.rows(), dy.data(), weight_, partial.data());
+  Tensor dx = reduce_sequence(context_, std::move(partial), weight_.local_rows, names_.backward,
                               Phase::backward);
-  const WholeSequence whole(context_, x.data(), context_.hidden(), names_.weight_gradient,
+  const WholeSequence whole(context_, x.data(), weight_.local_rows, names_.weight_gradient,
                             Phase::backward);
-  weight_gradient(context_, dy.data(), whole.data(), weight_);
+  weight_gradient(context_, context_.rows(), dy.data(), whole.data(), weight_);
   return dx;
 }
 
@@ -111,7 +116,7 @@ RowParallelLinear::RowParallelLinear(const TrialContext& context, ParameterStore
 
 Tensor RowParallelLinear::forward(const Tensor& x, Phase phase) const {
   Tensor partial = context_.tensor(context_.rows() * context_.hidden());
-  forward_product(context_, x.data(), weight_, partial.data());
+  forward_product(context_, context_.rows(), x.data(), weight_, partial.data());
   Tensor y =
       reduce_sequence(context_, std::move(partial), context_.hidden(), names_.forward, phase);
   if (bias_ != nullptr) {
@@ -128,8 +133,8 @@ Tensor RowParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
   const WholeSequence whole(context_, dy.data(), context_.hidden(), names_.backward,
                             Phase::backward);
   Tensor dx = context_.tensor(context_.rows() * weight_.local_rows);
-  input_gradient(context_, whole.data(), weight_, dx.data());
-  weight_gradient(context_, whole.data(), x.data(), weight_);
+  input_gradient(context_, context_.rows(), whole.data(), weight_, dx.data());
+  weight_gradient(context_, context_.rows(), whole.data(), x.data(), weight_);
   return dx;
 }
 

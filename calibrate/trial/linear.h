@@ -14,6 +14,16 @@
 
 namespace meshwright::calibrate {
 
+// y = x w, of `rows` rows.
+void forward_product(const TrialContext& context, std::int64_t rows, const float* x,
+                     const Parameter& w, float* y);
+// dx = dy w^T + beta dx.
+void input_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
+                    const Parameter& w, float* dx, float beta = 0.0F);
+// The weight's gradient += x^T dy.
+void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
+                     const float* x, const Parameter& w);
+
 // What the ledger (sim/volume/transfer_names.h) calls a linear's collectives.
 struct LinearNames {
   std::string_view forward, backward, weight_gradient;
@@ -23,13 +33,14 @@ LinearNames output_names(const transfer_names::BlockNames& block, bool sequence_
 
 class ColumnParallelLinear {
  public:
-  // `cols` of each of `blocks` blocks, full size.
+  // `cols` of each of `blocks` blocks, full size; `rows` of its input, 0: hidden.
   ColumnParallelLinear(const TrialContext& context, ParameterStore& store, const std::string& name,
-                       std::int64_t blocks, std::int64_t cols, bool bias, LinearNames names);
+                       std::int64_t blocks, std::int64_t cols, bool bias, LinearNames names,
+                       std::int64_t rows = 0);
 
   [[nodiscard]] std::int64_t local_cols() const { return weight_.blocks * weight_.local_cols; }
   [[nodiscard]] const Parameter* bias() const { return bias_; }  // not added here
-  // rows x local_cols(), from local_rows x hidden.
+  // rows x local_cols(), from local_rows of the input.
   [[nodiscard]] Tensor forward(const Tensor& x, Phase phase) const;
   // The gradient of x; adds to the weight's.
   [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x) const;

@@ -5,11 +5,12 @@
 
 namespace meshwright::calibrate {
 
-Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string& name)
-    : context_(context) {
+Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string& name,
+           std::int64_t width)
+    : context_(context), width_(width > 0 ? width : context.hidden()) {
   if (context.model.normalization == Normalization::none) return;
   Parameter p;
-  p.cols = p.local_cols = context.hidden();
+  p.cols = p.local_cols = width_;
   p.partial_gradient = context.layout.sequence_parallel;
   p.name = name + ".weight";
   p.init = Init::gain;
@@ -22,7 +23,7 @@ Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string
 
 Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
   const std::int64_t rows = context_.local_rows();
-  Tensor y = context_.tensor(rows * context_.hidden());
+  Tensor y = context_.tensor(rows * width_);
   if (gamma_ == nullptr) {
     context_.compute.copy(y.data(), x.data(), y.size());
     return y;
@@ -30,13 +31,12 @@ Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
   saved.rstd = context_.tensor(rows);
   if (beta_ == nullptr) {
     context_.compute.rms_norm_forward(x.data(), gamma_->weight, y.data(), saved.rstd.data(), rows,
-                                      context_.hidden());
+                                      width_);
     return y;
   }
   saved.mean = context_.tensor(rows);
   context_.compute.layer_norm_forward(x.data(), gamma_->weight, beta_->weight, y.data(),
-                                      saved.mean.data(), saved.rstd.data(), rows,
-                                      context_.hidden());
+                                      saved.mean.data(), saved.rstd.data(), rows, width_);
   return y;
 }
 
@@ -45,13 +45,12 @@ Tensor Norm::backward(Tensor dy, const Tensor& x, const NormSaved& saved) const 
   Tensor dx = context_.tensor(x.count());
   if (beta_ == nullptr) {
     context_.compute.rms_norm_backward(dy.data(), x.data(), gamma_->weight, saved.rstd.data(),
-                                       dx.data(), gamma_->gradient, context_.local_rows(),
-                                       context_.hidden());
+                                       dx.data(), gamma_->gradient, context_.local_rows(), width_);
     return dx;
   }
   context_.compute.layer_norm_backward(dy.data(), x.data(), gamma_->weight, saved.mean.data(),
                                        saved.rstd.data(), dx.data(), gamma_->gradient,
-                                       beta_->gradient, context_.local_rows(), context_.hidden());
+                                       beta_->gradient, context_.local_rows(), width_);
   return dx;
 }
 

@@ -15,7 +15,9 @@ struct NormSaved {
 
 class Norm {
  public:
-  Norm(const TrialContext& context, ParameterStore& store, const std::string& name);
+  // width: of a row; 0: hidden.
+  Norm(const TrialContext& context, ParameterStore& store, const std::string& name,
+       std::int64_t width = 0);
 
   [[nodiscard]] Tensor forward(const Tensor& x, NormSaved& saved) const;
   // The gradient of x.
@@ -23,6 +25,7 @@ class Norm {
 
  private:
   const TrialContext& context_;
+  std::int64_t width_;
   Parameter* gamma_ = nullptr;
   Parameter* beta_ = nullptr;  // of layer norm only
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/parameters.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "calibrate/launch/rank_progress.h"
@@ -57,56 +59,120 @@ std::int64_t Parameter::global_col(std::int64_t index) const {
   return col / local_cols * cols + first_col + col % local_cols;
 }
 
-Parameter& ParameterStore::add(Parameter parameter) {
-  parameters_.push_back(std::move(parameter));
-  return parameters_.back();
+void ParameterUnit::take_weights(Arena& arena) {
+  weights = Tensor(arena, total);
+  std::int64_t next = 0;
+  for (Parameter* p : members) p->weight = weights.data() + std::exchange(next, next + p->count());
 }
 
-std::int64_t ParameterStore::total() const {
-  std::int64_t sum = 0;
-  for (const Parameter& p : parameters_) sum += p.count();
-  return sum;
-}
-
-void ParameterStore::place(bool partial, std::int64_t& next) {
-  for (Parameter& p : parameters_) {
-    if (p.partial_gradient != partial) continue;
-    p.weight = weights_.data() + next;
-    if (!gradients_.empty()) p.gradient = gradients_.data() + next;
-    next += p.count();
+void ParameterUnit::take_gradients(Arena& arena) {
+  gradients = Tensor(arena, total);
+  std::int64_t next = 0;
+  for (Parameter* p : members) {
+    p->gradient = gradients.data() + std::exchange(next, next + p->count());
   }
 }
 
-void ParameterStore::fill(Compute& compute, std::uint64_t seed) {
-  std::int64_t next = 0;
-  place(false, next);
-  partial_begin_ = next;
-  place(true, next);
-  partial_count_ = next - partial_begin_;
-  for (const Parameter& p : parameters_) {
-    const Bytes size = bytes(static_cast<double>(p.count()) * sizeof(float));
+void ParameterStore::begin_unit(int key, int pieces) {
+  key_ = key;
+  pieces_ = pieces;
+}
+
+ParameterUnit& ParameterStore::unit_of(const Parameter& parameter) {
+  const auto found = std::find_if(units_.begin(), units_.end(), [&](const ParameterUnit& unit) {
+    return unit.key == parameter.unit && unit.expert == parameter.expert;
+  });
+  if (found != units_.end()) return *found;
+  ParameterUnit& unit = units_.emplace_back();
+  unit.key = parameter.unit;
+  unit.expert = parameter.expert;
+  unit.pieces = pieces_;
+  return unit;
+}
+
+Parameter& ParameterStore::add(Parameter parameter) {
+  parameter.unit = key_;
+  parameters_.push_back(std::move(parameter));
+  Parameter& added = parameters_.back();
+  unit_of(added).members.push_back(&added);
+  return added;
+}
+
+// Partial gradients last.
+void ParameterStore::place(const KeptStates& kept) {
+  for (ParameterUnit& unit : units_) {
+    const auto partial =
+        std::stable_partition(unit.members.begin(), unit.members.end(),
+                              [](const Parameter* p) { return !p->partial_gradient; });
+    const auto count = [](auto first, auto last) {
+      return std::accumulate(first, last, std::int64_t{0},
+                             [](std::int64_t sum, const Parameter* p) { return sum + p->count(); });
+    };
+    unit.partial_begin = count(unit.members.begin(), partial);
+    unit.partial_count = count(partial, unit.members.end());
+    unit.shards = unit.expert ? kept.expert : kept.dense;
+    const std::int64_t parts = std::int64_t{unit.pieces} * unit.shards.count;
+    unit.total = (unit.partial_begin + unit.partial_count + parts - 1) / parts * parts;
+  }
+}
+
+void ParameterStore::fill(ParameterUnit& unit, Compute& compute, std::uint64_t seed) {
+  compute.fill_zero(unit.weights.data(), unit.weights.size());
+  for (const Parameter* p : unit.members) {
+    const Bytes size = bytes(static_cast<double>(p->count()) * sizeof(float));
     begin_operation({.name = "initial weights", .amount = size, .slow = slow_transfer(size)});
-    const auto values = initial_values(p, seed);
-    compute.upload(p.weight, values.data(), values.size() * sizeof(float));
+    const auto values = initial_values(*p, seed);
+    compute.upload(p->weight, values.data(), values.size() * sizeof(float));
     compute.synchronize();
   }
 }
 
-void ParameterStore::allocate(Arena& arena, Compute& compute, int shards, std::uint64_t seed) {
-  const std::int64_t padded = (total() + shards - 1) / shards * shards;
-  weights_ = Tensor(arena, padded);
-  gradients_ = Tensor(arena, padded);
-  exp_avg_ = Tensor(arena, padded / shards);
-  exp_avg_sq_ = Tensor(arena, padded / shards);
-  for (const Tensor* t : {&weights_, &gradients_, &exp_avg_, &exp_avg_sq_}) {
-    compute.fill_zero(t->data(), t->size());
+namespace {
+
+// This rank's part of each piece.
+void keep_shard(ParameterUnit& unit, Arena& arena, Compute& compute) {
+  unit.shard_weights = Tensor(arena, unit.total / unit.shards.count);
+  const std::int64_t piece = unit.total / unit.pieces, share = piece / unit.shards.count;
+  for (std::int64_t i = 0; i < unit.pieces; ++i) {
+    compute.copy(unit.shard_weights.data() + i * share,
+                 unit.weights.data() + i * piece + share * unit.shards.rank,
+                 static_cast<std::size_t>(share) * sizeof(float));
   }
-  fill(compute, seed);
+  unit.weights.release();
+}
+
+Tensor zeros(Arena& arena, Compute& compute, std::int64_t count) {
+  Tensor t(arena, count);
+  compute.fill_zero(t.data(), t.size());
+  return t;
+}
+
+}  // namespace
+
+void ParameterStore::allocate(Arena& arena, Compute& compute, const KeptStates& kept,
+                              std::uint64_t seed) {
+  place(kept);
+  for (ParameterUnit& unit : units_) {
+    const std::int64_t share = unit.total / unit.shards.count;
+    unit.take_weights(arena);
+    fill(unit, compute, seed);
+    if (!kept.whole_weights) keep_shard(unit, arena, compute);
+    if (kept.whole_gradients) {
+      unit.take_gradients(arena);
+    } else {
+      unit.shard_gradients = zeros(arena, compute, share);
+    }
+    unit.exp_avg = zeros(arena, compute, share);
+    unit.exp_avg_sq = zeros(arena, compute, share);
+  }
 }
 
 void ParameterStore::allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed) {
-  weights_ = Tensor(arena, total());
-  fill(compute, seed);
+  place({});
+  for (ParameterUnit& unit : units_) {
+    unit.take_weights(arena);
+    fill(unit, compute, seed);
+  }
 }
 
 float hashed_number(std::uint64_t seed, std::uint64_t stream, std::uint64_t row,

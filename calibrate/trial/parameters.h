@@ -2,9 +2,9 @@
 // The trial's weights: each a slice of a matrix that is the same under every layout.
 //
 // Entry (row, col) of the full matrix is a hash of (seed, the parameter's name, row, col), so a
-// rank makes its own slice and never sees the rest. All weights of a rank lie in one array, all
-// gradients in another, as in Megatron-LM's contiguous gradient buffer: one all-reduce, one
-// optimizer call.
+// rank makes its own slice and never sees the rest. Weights that the same ranks hold lie in one
+// array, their gradients in another, as in Megatron-LM's contiguous gradient buffers: one
+// all-reduce, one optimizer call. Routed experts' are arrays of their own.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ struct Parameter {
   std::int64_t first_row = 0, local_rows = 1, first_col = 0, local_cols = 1;
   // Its gradient on one tensor rank covers that rank's positions only (sequence parallelism).
   bool partial_gradient = false;
+  bool expert = false;  // of a routed expert
+  int unit = 0;         // set by add(): the one begun last
 
   float* weight = nullptr;
   float* gradient = nullptr;
@@ -37,34 +39,62 @@ struct Parameter {
   [[nodiscard]] std::int64_t global_col(std::int64_t index) const;  // of rows x (blocks * cols)
 };
 
+// Of states that are cut into `count` shards, this rank's.
+struct Shards {
+  int count = 1, rank = 0;
+};
+
+// Parameters whose gradients the same ranks add up at the same time.
+struct ParameterUnit {
+  int key = 0;
+  bool expert = false;
+  // Numbers of the arrays, padded. Each of `pieces` of them is cut into shards of its own, which
+  // lie in the shard's arrays one behind the other.
+  std::int64_t total = 0;
+  int pieces = 1;
+  Shards shards;
+  Tensor weights, gradients;              // whole; empty where they are gathered and summed in time
+  Tensor shard_weights, shard_gradients;  // then these
+  Tensor exp_avg, exp_avg_sq;             // of the shard
+  std::vector<Parameter*> members;
+  // The end of the arrays: parameters with partial_gradient.
+  std::int64_t partial_begin = 0, partial_count = 0;
+
+  void take_weights(Arena& arena);
+  void take_gradients(Arena& arena);
+};
+
+// How states are kept from the first micro-batch of a step to the last.
+struct KeptStates {
+  Shards dense, expert;  // of the moments, and of what is not whole
+  bool whole_weights = true, whole_gradients = true;
+};
+
 class ParameterStore {
  public:
-  // The reference stays valid; weight and gradient are set by allocate().
+  // What is added from now on belongs to this unit, whose arrays are cut as said above.
+  void begin_unit(int key, int pieces);
+  // The reference stays valid; weight and gradient are set by allocate(), and anew where a unit's
+  // arrays are.
   Parameter& add(Parameter parameter);
-  // Once, after the last add. The arrays are padded to a multiple of `shards`; moments are kept for
-  // one shard.
-  void allocate(Arena& arena, Compute& compute, int shards, std::uint64_t seed);
+  // Once, after the last add.
+  void allocate(Arena& arena, Compute& compute, const KeptStates& kept, std::uint64_t seed);
   // Weights only, for inference; once, instead of allocate().
   void allocate_weights(Arena& arena, Compute& compute, std::uint64_t seed);
 
   [[nodiscard]] const std::deque<Parameter>& parameters() const { return parameters_; }
-  [[nodiscard]] float* weights() const { return weights_.data(); }
-  [[nodiscard]] float* gradients() const { return gradients_.data(); }
-  [[nodiscard]] float* exp_avg() const { return exp_avg_.data(); }
-  [[nodiscard]] float* exp_avg_sq() const { return exp_avg_sq_.data(); }
-  [[nodiscard]] std::int64_t count() const { return weights_.count(); }
-  // The end of the arrays: parameters with partial_gradient.
-  [[nodiscard]] std::int64_t partial_begin() const { return partial_begin_; }
-  [[nodiscard]] std::int64_t partial_count() const { return partial_count_; }
+  // By unit the dense one, and that of the experts where there are any here.
+  [[nodiscard]] const std::deque<ParameterUnit>& units() const { return units_; }
+  [[nodiscard]] std::deque<ParameterUnit>& units() { return units_; }
 
  private:
-  [[nodiscard]] std::int64_t total() const;
-  void place(bool partial, std::int64_t& next);
-  void fill(Compute& compute, std::uint64_t seed);
+  ParameterUnit& unit_of(const Parameter& parameter);
+  void place(const KeptStates& kept);
+  static void fill(ParameterUnit& unit, Compute& compute, std::uint64_t seed);
 
   std::deque<Parameter> parameters_;
-  Tensor weights_, gradients_, exp_avg_, exp_avg_sq_;
-  std::int64_t partial_begin_ = 0, partial_count_ = 0;
+  std::deque<ParameterUnit> units_;
+  int key_ = 0, pieces_ = 1;
 };
 
 // A number in [-1, 1), the same for the same arguments everywhere.

@@ -13,6 +13,11 @@ TermKind term_of(Group group) {
       return TermKind::tensor_parallel_communication;
     case Group::pipeline:
       return TermKind::pipeline_communication;
+    case Group::context:
+      return TermKind::context_parallel_communication;
+    case Group::expert:
+    case Group::expert_tensor:
+      return TermKind::expert_parallel_communication;
     default:
       return TermKind::data_parallel_communication;
   }
@@ -21,13 +26,50 @@ TermKind term_of(Group group) {
 // A color that ranks share exactly when they share these two coordinates.
 int color(int a, int size_a, int b) { return b * size_a + a; }
 
-std::unique_ptr<Communicator> embedding_ranks(const Layout& layout, Coordinates at,
-                                              Communicator& ranks) {
+// Which of the groups of this kind the rank is in, and where in it.
+struct Member {
+  int group = 0, place = 0, groups = 1;
+};
+Member member_of(Group group, const Layout& layout, int rank) {
+  Member member;
+  const auto groups = group_ranks(group, layout);
+  member.groups = static_cast<int>(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto found = std::find(groups[g].begin(), groups[g].end(), rank);
+    if (found == groups[g].end()) continue;
+    member.group = static_cast<int>(g);
+    member.place = static_cast<int>(found - groups[g].begin());
+  }
+  return member;
+}
+
+std::unique_ptr<Communicator> group_of(Group group, const Layout& layout, Communicator& ranks) {
+  const Member member = member_of(group, layout, ranks.rank());
+  return ranks.split(member.group, member.place);
+}
+
+// Neighbours in the group are a shard group; every shard-th rank holds a copy of the same shard.
+std::unique_ptr<Communicator> shards_of(Group group, int shard, const Layout& layout,
+                                        Communicator& ranks) {
+  const Member member = member_of(group, layout, ranks.rank());
+  return ranks.split(color(member.group, member.groups, member.place / shard), member.place);
+}
+std::unique_ptr<Communicator> copies_of(Group group, int shard, const Layout& layout,
+                                        Communicator& ranks) {
+  const Member member = member_of(group, layout, ranks.rank());
+  return ranks.split(color(member.group, member.groups, member.place % shard), member.place);
+}
+
+// All ranks with the same place in the stage.
+std::unique_ptr<Communicator> stages_of(const Layout& layout, Coordinates at, Communicator& ranks,
+                                        bool ends_only) {
   const int stages = layout.pipeline_parallel_size;
-  const bool at_an_end = at.pipeline == 0 || at.pipeline == stages - 1;
-  const int pipelines = layout.tensor_parallel_size * layout.data_parallel_size;
-  const int own = color(at.tensor, layout.tensor_parallel_size, at.data);
-  return ranks.split(own + (at_an_end ? 0 : at.pipeline * pipelines), at.pipeline);
+  const int place = color(at.tensor, layout.tensor_parallel_size,
+                          color(at.context, layout.context_parallel_size, at.data));
+  const bool alone = ends_only && at.pipeline != 0 && at.pipeline != stages - 1;
+  const int pipelines =
+      layout.tensor_parallel_size * layout.context_parallel_size * layout.data_parallel_size;
+  return ranks.split(place + (alone ? at.pipeline * pipelines : 0), at.pipeline);
 }
 
 }  // namespace
@@ -75,6 +117,24 @@ void CountedGroup::reduce_scatter(std::string_view name, Phase phase, const floa
       [&] { ranks_->reduce_scatter(in, out, count_per_rank); });
 }
 
+void CountedGroup::all_to_all(std::string_view name, Phase phase, const float* in, float* out,
+                              std::int64_t count_per_rank) {
+  run(call(name, phase, Collective::all_to_all, count_per_rank * size()),
+      [&] { ranks_->all_to_all(in, out, count_per_rank); });
+}
+
+void CountedGroup::all_to_all_v(const CountedCall& as, const float* in,
+                                const std::vector<std::int64_t>& sent, float* out,
+                                const std::vector<std::int64_t>& received) {
+  run(call(as.name, as.phase, as.collective, as.count),
+      [&] { ranks_->all_to_all_v(in, sent, out, received); });
+}
+
+void CountedGroup::host_gather(const void* in, void* out, std::size_t bytes_per_rank) {
+  const TermScope scope(recorder_, term_, "counts of tokens");
+  ranks_->host_gather(in, out, bytes_per_rank);
+}
+
 void CountedGroup::send(std::string_view name, Phase phase, const float* data, std::int64_t count,
                         int to) {
   const TermScope scope(recorder_, term_, name);
@@ -98,6 +158,15 @@ void CountedGroup::wait_sends() {
   ranks_->wait_sends();
 }
 
+void CountedGroup::send_and_receive(std::string_view name, Phase phase, const float* send, int to,
+                                    float* receive, int from, std::int64_t count) {
+  run(call(name, phase, Collective::send_recv, count), [&] {
+    ranks_->send(send, count, to);
+    ranks_->receive(receive, count, from);
+    ranks_->wait_sends();
+  });
+}
+
 double CountedGroup::measure_transfer(float* buffer, std::int64_t count, int with) {
   constexpr int kTries = 5;  // the first ones open the connection
   double best = 1e9;
@@ -119,16 +188,26 @@ double CountedGroup::measure_transfer(float* buffer, std::int64_t count, int wit
 
 RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& recorder)
     : at(coordinates(layout, ranks.rank())),
-      tensor(ranks.split(color(at.data, layout.data_parallel_size, at.pipeline), at.tensor),
-             Group::tensor, recorder),
-      data(ranks.split(color(at.tensor, layout.tensor_parallel_size, at.pipeline), at.data),
-           Group::data, recorder),
-      pipeline(ranks.split(color(at.tensor, layout.tensor_parallel_size, at.data), at.pipeline),
-               Group::pipeline, recorder),
-      embedding(embedding_ranks(layout, at, ranks), Group::embedding, recorder) {
+      tensor(group_of(Group::tensor, layout, ranks), Group::tensor, recorder),
+      context(group_of(Group::context, layout, ranks), Group::context, recorder),
+      data(group_of(Group::data, layout, ranks), Group::data, recorder),
+      pipeline(stages_of(layout, at, ranks, false), Group::pipeline, recorder),
+      embedding(stages_of(layout, at, ranks, true), Group::embedding, recorder),
+      expert(group_of(Group::expert, layout, ranks), Group::expert, recorder),
+      expert_tensor(group_of(Group::expert_tensor, layout, ranks), Group::expert_tensor, recorder),
+      expert_data(group_of(Group::expert_data, layout, ranks), Group::expert_data, recorder),
+      data_shard(shards_of(Group::data, zero_shard_group_size(layout), layout, ranks), Group::data,
+                 recorder),
+      data_copies(copies_of(Group::data, zero_shard_group_size(layout), layout, ranks), Group::data,
+                  recorder),
+      expert_data_shard(
+          shards_of(Group::expert_data, expert_shard_group_size(layout), layout, ranks),
+          Group::expert_data, recorder),
+      expert_data_copies(
+          copies_of(Group::expert_data, expert_shard_group_size(layout), layout, ranks),
+          Group::expert_data, recorder) {
   if (!ranks.sends_alone()) return;
-  const int column = color(at.tensor, layout.tensor_parallel_size, at.data);
-  gradients_.emplace(ranks.split(column, at.pipeline), Group::pipeline, recorder);
+  gradients_.emplace(stages_of(layout, at, ranks, false), Group::pipeline, recorder);
 }
 
 }  // namespace meshwright::calibrate

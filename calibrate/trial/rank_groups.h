@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "calibrate/backends/communicator.h"
 #include "calibrate/trial/recorder.h"
@@ -12,6 +13,14 @@
 #include "sim/layout/layout.h"
 
 namespace meshwright::calibrate {
+
+// What the account says of a call.
+struct CountedCall {
+  std::string_view name;
+  Phase phase = Phase::forward;
+  Collective collective = Collective::all_to_all;
+  std::int64_t count = 0;  // numbers of the whole array
+};
 
 // A communicator that writes every call into the recorder. A group of one does nothing and counts
 // nothing.
@@ -24,17 +33,27 @@ class CountedGroup {
 
   void all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
                   Reduction op = Reduction::sum);
-  // Only of groups larger than one.
+  // What follows is only of groups larger than one.
   void all_gather(std::string_view name, Phase phase, const float* in, float* out,
                   std::int64_t count_per_rank);
   void reduce_scatter(std::string_view name, Phase phase, const float* in, float* out,
                       std::int64_t count_per_rank);
+  void all_to_all(std::string_view name, Phase phase, const float* in, float* out,
+                  std::int64_t count_per_rank);
+  // Of unlike sizes. In the account it is what it stands for, of `counted` numbers.
+  void all_to_all_v(const CountedCall& as, const float* in, const std::vector<std::int64_t>& sent,
+                    float* out, const std::vector<std::int64_t>& received);
+  // From the hosts' memory; not counted.
+  void host_gather(const void* in, void* out, std::size_t bytes_per_rank);
   // `transfer_seconds`: what the message takes when both sides are ready; the rest of the time
   // until it is there is waiting, the pipeline's bubble.
   void send(std::string_view name, Phase phase, const float* data, std::int64_t count, int to);
   void receive(std::string_view name, float* data, std::int64_t count, int from,
                double transfer_seconds);
   void wait_sends();
+  // One message to `to` and one from `from`, both at once.
+  void send_and_receive(std::string_view name, Phase phase, const float* send, int to,
+                        float* receive, int from, std::int64_t count);
 
   // Seconds of one message of `count` numbers to or from a neighbour that is ready; collective over
   // both. Counts nothing.
@@ -58,9 +77,17 @@ struct RankGroups {
 
   Coordinates at;
   CountedGroup tensor;
-  CountedGroup data;
+  CountedGroup context;
+  CountedGroup data;       // with the context ranks
   CountedGroup pipeline;   // rank in it: the stage
   CountedGroup embedding;  // first and last stage; other stages are alone in theirs
+  CountedGroup expert;     // rank in it: which of the experts
+  CountedGroup expert_tensor;
+  CountedGroup expert_data;
+  // Of the data ranks, those that share one copy of the sharded states, and those that hold the
+  // same shard.
+  CountedGroup data_shard, data_copies;
+  CountedGroup expert_data_shard, expert_data_copies;
 
   // The stages again, for gradients, which do not queue behind activations; where a send starts
   // only together with a receive, the same group, or it would never start.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "calibrate/trial/trial.h"
@@ -37,9 +38,14 @@ class Cutter {
       l.tensor_parallel_size = largest_divisor(wanted_.tensor_parallel_size, ranks);
       l.pipeline_parallel_size =
           largest_divisor(wanted_.pipeline_parallel_size, ranks / l.tensor_parallel_size);
+      l.context_parallel_size =
+          largest_divisor(wanted_.context_parallel_size,
+                          ranks / (l.tensor_parallel_size * l.pipeline_parallel_size));
       l.data_parallel_size = largest_divisor(
-          wanted_.data_parallel_size, ranks / (l.tensor_parallel_size * l.pipeline_parallel_size));
+          wanted_.data_parallel_size,
+          ranks / (l.tensor_parallel_size * l.pipeline_parallel_size * l.context_parallel_size));
     }
+    cut_experts();
     cut_layers();
     cut_interleaving();
     cut_batch();
@@ -65,12 +71,14 @@ class Cutter {
     // Interleaved stages send beside computing (trial_step.cc).
     if (!traits(l.schedule).overlaps_sends)
       switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
+    switch_off(l.defer_grad_reduce, "gradients reduced once a step (after each micro-batch)");
     switch_off(l.all_reduce_gradients, "sums of whole gradients (each rank gets its share's)");
     if (l.pipeline_engine == PipelineEngine::deepspeed) {
       l.pipeline_engine = PipelineEngine::megatron;  // the same stages
       l.scatter_gather_p2p = true;
     }
     switch_off(l.scatter_gather_p2p, "sending pieces between stages (whole activations are sent)");
+    take_away_expert_switches();
     if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
       say("fused attention (scores go through memory)");
     }
@@ -78,6 +86,43 @@ class Cutter {
     if (bytes_per_element(job_.precision) < 4.0) {
       say("16-bit storage and messages (only products use the format)");
     }
+  }
+
+  void take_away_expert_switches() {
+    Layout& l = run_.layout;
+    if (!model_.moe) return;
+    if (l.moe_token_dispatcher_type != MoeTokenDispatcherType::alltoall) {
+      const bool flex = l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex;
+      say(fmt::format(
+          "the {} dispatcher (alltoall was run)",
+          flex ? name_of(l.moe_flex_dispatcher_backend) : name_of(l.moe_token_dispatcher_type)));
+      l.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+    }
+    switch_off(l.overlap_moe_expert_parallel_comm,
+               "overlap of tokens on their way with another micro-batch");
+    l.delay_wgrad_compute = false;
+    switch_off(l.moe_shared_expert_overlap,
+               "overlap of tokens on their way with the shared expert");
+  }
+
+  // The ranks of a stage that are run carry expert ranks, pieces of experts first. With each expert
+  // rank that is left out its experts are: those of the others keep their shapes and tokens.
+  void cut_experts() {
+    Layout& l = run_.layout;
+    if (!model_.moe) return;
+    const int ranks = l.tensor_parallel_size * l.data_parallel_size * l.context_parallel_size;
+    const int wanted_pieces = expert_tensor_size(wanted_);
+    const int pieces = std::gcd(wanted_pieces, ranks);
+    const int experts = std::gcd(wanted_.expert_parallel_size, ranks / pieces);
+    if (pieces != wanted_pieces || l.tensor_parallel_size != wanted_.tensor_parallel_size) {
+      l.expert_tensor_parallel_size = pieces;
+    }
+    l.expert_parallel_size = experts;
+    run_.num_moe_experts = model_.moe->num_moe_experts / wanted_.expert_parallel_size * experts;
+    while (run_.num_moe_experts < model_.moe->moe_router_topk) run_.num_moe_experts *= 2;
+    if (run_.num_moe_experts == model_.moe->num_moe_experts) return;
+    say(fmt::format("{} of {} experts", model_.moe->num_moe_experts - run_.num_moe_experts,
+                    model_.moe->num_moe_experts));
   }
 
   [[nodiscard]] bool runs_schedule(PipelineSchedule schedule) const {
@@ -133,8 +178,8 @@ class Cutter {
     Layout& l = run_.layout;
     run_.global_batch_size =
         job_.global_batch_size / wanted_.data_parallel_size * l.data_parallel_size;
-    if (l.data_parallel_size == 1) l.zero_stage = 0;
-    if (l.data_parallel_size != wanted_.data_parallel_size) l.zero_shard_size = 0;
+    if (gradient_group_size(l) == 1) l.zero_stage = 0;
+    if (gradient_group_size(l) != gradient_group_size(wanted_)) l.zero_shard_size = 0;
     if (l.tensor_parallel_size == 1) l.sequence_parallel = false;
     if (l.sequence_parallel != wanted_.sequence_parallel) say("sequence parallelism");
     if (l.zero_stage != wanted_.zero_stage) {
@@ -150,7 +195,10 @@ class Cutter {
     const Layout& l = run_.layout;
     tell_size("tensor-parallel", wanted_.tensor_parallel_size, l.tensor_parallel_size);
     tell_size("pipeline-parallel", wanted_.pipeline_parallel_size, l.pipeline_parallel_size);
+    tell_size("context-parallel", wanted_.context_parallel_size, l.context_parallel_size);
     tell_size("data-parallel", wanted_.data_parallel_size, l.data_parallel_size);
+    tell_size("expert-parallel", wanted_.expert_parallel_size, l.expert_parallel_size);
+    tell_size("expert-tensor-parallel", expert_tensor_size(wanted_), expert_tensor_size(l));
   }
 
   const Model& model_;
@@ -161,8 +209,7 @@ class Cutter {
 };
 
 std::string unsupported_model(const Model& m) {
-  if (m.moe) return "mixture-of-experts layers";
-  if (m.mla) return "multi-latent attention";
+  if (m.moe && m.activation_func_clamp_value > 0) return "experts with a clamped activation";
   if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::alibi) {
     return "ALiBi positions";
   }
@@ -171,7 +218,6 @@ std::string unsupported_model(const Model& m) {
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
   if (m.attention_sinks) return "attention sinks";
-  if (m.sliding_window > 0) return "sliding-window attention";
   if (m.mtp_num_layers > 0) return "multi-token prediction";
   return "";
 }
@@ -183,11 +229,9 @@ bool splits_unevenly(const Model& m, const Layout& l) {
 }
 
 std::string unsupported_layout(const Model& m, const Layout& l) {
-  if (l.context_parallel_size > 1) return "context parallelism";
-  if (l.expert_parallel_size > 1) return "expert parallelism";
-  if (uses_fsdp(l)) return "PyTorch FSDP";
-  if (l.zero_stage > 1) return fmt::format("ZeRO stage {}", l.zero_stage);
-  if (l.zero_shard_size != 0 && l.zero_shard_size != l.data_parallel_size) return "hybrid sharding";
+  if (l.context_parallel_size > 1 && l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p) {
+    return "hierarchical context parallelism";
+  }
   if (l.optimizer_offload || offloads_activations(l)) return "offloading to the host";
   if (splits_unevenly(m, l)) return "query-key-value columns that do not divide by the ranks";
   return "";
@@ -215,6 +259,7 @@ RunnableLayout runnable_inference_layout(const Model& model, const Job& /*job*/,
                                          const Layout& layout, int ranks) {
   RunnableLayout run;
   run.num_layers = model.num_layers;
+  if (model.moe) run.num_moe_experts = model.moe->num_moe_experts;
   run.layout.tensor_parallel_size = largest_divisor(layout.tensor_parallel_size, ranks);
   run.layout.micro_batch_size = run.global_batch_size = layout.micro_batch_size;
   const auto say = [&](const char* axis, int wanted, int done) {

@@ -26,7 +26,8 @@ double sum_of(const Recorder::Terms& terms) {
 double time_with_others(const Recorder::Terms& terms) {
   double sum = 0.0;
   for (const TermKind kind :
-       {TermKind::tensor_parallel_communication, TermKind::pipeline_communication,
+       {TermKind::tensor_parallel_communication, TermKind::context_parallel_communication,
+        TermKind::expert_parallel_communication, TermKind::pipeline_communication,
         TermKind::pipeline_bubble, TermKind::data_parallel_communication}) {
     sum += terms[static_cast<std::size_t>(kind)];
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "calibrate/trial/sharded_states.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -16,12 +17,17 @@ StageModel::StageModel(const TrialContext& context, ParameterStore& store, const
   const Layout& layout = context.layout;
   const bool language = context.model.vocab_size > 0;
   loss_weight_ = static_cast<float>(layout.micro_batch_size) /
-                 static_cast<float>(context.job.global_batch_size);
+                 static_cast<float>(context.job.global_batch_size) /
+                 static_cast<float>(layout.context_parallel_size);
+  store.begin_unit(kRootUnit, calls_of_unit(context.model, layout, kRootUnit));
   if (chunk.embedding && language) embedding_.emplace(context, store);
   layers_.reserve(static_cast<std::size_t>(chunk.num_layers));
   for (int i = 0; i < chunk.num_layers; ++i) {
+    const int unit = unit_of_layer(layout, chunk.first_layer + i);
+    store.begin_unit(unit, calls_of_unit(context.model, layout, unit));
     layers_.emplace_back(context, store, chunk.first_layer + i);
   }
+  store.begin_unit(kRootUnit, calls_of_unit(context.model, layout, kRootUnit));
   if (chunk.head && language) {
     language_head_.emplace(context, store, embedding_ ? &embedding_->words() : nullptr);
   } else if (chunk.head) {
@@ -29,6 +35,28 @@ StageModel::StageModel(const TrialContext& context, ParameterStore& store, const
   }
   if (!language || !context.model.tied_embeddings || chunk.embedding == chunk.head) return;
   shared_words_ = embedding_ ? &embedding_->words() : &language_head_->words();
+}
+
+void StageModel::use(int unit, Phase phase) const {
+  if (context_.states != nullptr) context_.states->use(unit, phase);
+}
+
+void StageModel::release(int unit, Phase phase) const {
+  if (context_.states != nullptr) context_.states->release(unit, phase);
+}
+
+void StageModel::open_gradients(int unit) const {
+  if (context_.states != nullptr) context_.states->open_gradients(unit);
+}
+
+void StageModel::reduce_gradients(int unit) const {
+  if (context_.states == nullptr) return;
+  context_.states->reduce_gradients(unit);
+  context_.states->release(unit, Phase::backward);
+}
+
+int StageModel::unit_of(std::size_t layer) const {
+  return unit_of_layer(context_.layout, chunk_.first_layer + static_cast<int>(layer));
 }
 
 Tensor StageModel::first_input(const MicroBatch& data) const {
@@ -51,7 +79,9 @@ Tensor StageModel::layers_forward(Tensor x, Saved& saved) const {
   for (std::size_t first = 0; first < layers_.size();) {
     const std::size_t end = end_of_unit(first);
     for (std::size_t i = first; i < end; ++i) {
+      use(unit_of(i), Phase::forward);
       x = layers_[i].forward(std::move(x), saved.layers[i], Phase::forward);
+      if (unit_of(i) != kRootUnit) release(unit_of(i), Phase::forward);
       if (i >= recomputed_layers_) continue;
       LayerSaved kept;
       if (i == first) kept.input = std::move(saved.layers[i].input);
@@ -77,10 +107,14 @@ Tensor StageModel::layers_backward(Tensor dy, Saved& saved) const {
   }
   for (; !units.empty(); units.pop_back()) {
     const std::size_t first = units.back(), end = end_of_unit(first);
+    for (std::size_t i = first; i < end; ++i) use(unit_of(i), Phase::backward);
     if (first < recomputed_layers_) recompute_unit(first, end, saved);
     for (std::size_t i = end; i-- > first;) {
       LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
+      if (unit_of(i) != kRootUnit) open_gradients(unit_of(i));
       dy = layers_[i].backward(std::move(dy), of_layer);
+      of_layer = {};
+      if (unit_of(i) != kRootUnit) reduce_gradients(unit_of(i));
     }
   }
   return dy;
@@ -90,11 +124,15 @@ Tensor StageModel::forward(int micro_batch, const MicroBatch& data, Tensor x) {
   const TermScope scope(context_.recorder, TermKind::forward_compute);
   Saved& saved = in_flight_[micro_batch];
   saved.layers.resize(layers_.size());
+  use(kRootUnit, Phase::forward);
   if (chunk_.embedding) x = first_input(data);
   x = layers_forward(std::move(x), saved);
-  if (!chunk_.head) return x;
-  head_forward(std::move(x), data, saved);
-  return {};
+  if (chunk_.head) {
+    head_forward(std::move(x), data, saved);
+    x = {};
+  }
+  release(kRootUnit, Phase::forward);
+  return x;
 }
 
 void StageModel::head_forward(Tensor x, const MicroBatch& data, Saved& saved) {
@@ -113,14 +151,17 @@ Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) 
   invariant(found != in_flight_.end(), "a backward pass comes after its forward pass");
   Saved saved = std::move(found->second);
   in_flight_.erase(found);
+  use(kRootUnit, Phase::backward);
+  open_gradients(kRootUnit);
   if (chunk_.head) {
     dy = head_backward(data, saved);
     saved.head = {};
   }
   dy = layers_backward(std::move(dy), saved);
-  if (!chunk_.embedding) return dy;
   if (embedding_) embedding_->backward(dy, data.input);
-  return {};
+  reduce_gradients(kRootUnit);
+  if (chunk_.embedding) return {};
+  return dy;
 }
 
 double StageModel::take_loss() { return std::exchange(loss_, 0.0); }

@@ -49,6 +49,12 @@ class StageModel {
   [[nodiscard]] Tensor layers_forward(Tensor x, Saved& saved) const;
   [[nodiscard]] Tensor layers_backward(Tensor dy, Saved& saved) const;
   void recompute_unit(std::size_t first, std::size_t end, Saved& saved) const;
+  // Where states are sharded by unit.
+  void use(int unit, Phase phase) const;
+  void release(int unit, Phase phase) const;
+  void open_gradients(int unit) const;
+  void reduce_gradients(int unit) const;  // and releases its weights
+  [[nodiscard]] int unit_of(std::size_t layer) const;
   [[nodiscard]] Tensor first_input(const MicroBatch& data) const;
   void head_forward(Tensor x, const MicroBatch& data, Saved& saved);
   [[nodiscard]] Tensor head_backward(const MicroBatch& data, Saved& saved) const;

@@ -38,7 +38,9 @@ Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, 
 template <typename Step>
 void observe(Step& step, Communicator& ranks, const TrialOptions& options, int passes,
              Observation& o) {
-  const bool same_calls = o.run_layout.pipeline_parallel_size == 1;
+  // Stages differ, and so does what falls into a shard of the tensor ranks' replicated gradients.
+  const bool same_calls = o.run_layout.pipeline_parallel_size == 1 &&
+                          !(shards_by_unit(o.run_layout) && o.run_layout.sequence_parallel);
   run_steps(step, ranks, options, same_calls).describe(o, passes);
   o.counted = step.recorder().transfers();
   o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));
@@ -46,7 +48,9 @@ void observe(Step& step, Communicator& ranks, const TrialOptions& options, int p
 }
 
 StepOptions step_options(const TrialOptions& options) {
-  return {.learning_rate = static_cast<float>(options.learning_rate), .seed = options.seed};
+  return {.learning_rate = static_cast<float>(options.learning_rate),
+          .seed = options.seed,
+          .moe_router_force_load_balancing = options.moe_router_force_load_balancing};
 }
 
 void train_on(Communicator& ranks, const Model& model, const Job& job, Compute& compute,
@@ -125,6 +129,10 @@ Observation run_trial(const Model& model, const Job& job, const Layout& layout, 
   }
   Model run_model = model;
   run_model.num_layers = runnable.num_layers;
+  if (run_model.moe && runnable.num_moe_experts < run_model.moe->num_moe_experts) {
+    run_model.moe->num_moe_experts = runnable.num_moe_experts;
+    run_model.moe->moe_router_num_groups = run_model.moe->moe_router_group_topk = 0;
+  }
   Job run_job = job;
   run_job.global_batch_size = runnable.global_batch_size;
   if (o.failure.empty() && trains) {

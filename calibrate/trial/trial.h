@@ -24,6 +24,8 @@ struct TrialOptions {
   TrialMode mode = TrialMode::training;
   int decode_tokens = 32;       // the last positions of job.seq_length, which a step of decode adds
   bool keep_intervals = false;  // of the last step, on every rank
+  // Megatron-LM --moe-router-force-load-balancing: as what is predicted; else as the router says.
+  bool moe_router_force_load_balancing = true;
 };
 
 // What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
@@ -33,6 +35,7 @@ struct TrialOptions {
 struct RunnableLayout {
   Layout layout;
   int num_layers = 0;
+  int num_moe_experts = 0;  // of models with experts
   int global_batch_size = 0;
   std::vector<std::string> not_run;  // empty: everything is run
 };

@@ -43,21 +43,39 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
       arena_(compute, options.poison_memory),
       recorder_(compute),
       groups_(layout_, ranks, recorder_),
-      context_{model_, job_, layout_, compute_, arena_, recorder_, groups_, job_.seq_length},
+      context_{model_, job_,      layout_, compute_,
+               arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
       options_(options) {
   make_chunks();
-  store_.allocate(arena_, compute_, layout_.zero_stage == 1 ? layout_.data_parallel_size : 1,
-                  options_.seed);
+  context_.force_load_balancing = options_.moe_router_force_load_balancing;
+  store_.allocate(arena_, compute_, kept_states(), options_.seed);
+  if (shards_by_unit(layout_)) {
+    context_.states = &states_.emplace(context_, store_, chunks_.front().chunk().first_layer);
+  }
   const int micro_batches = num_micro_batches(job_.global_batch_size, layout_);
   batches_ = make_micro_batches(context_, micro_batches, options_.seed);
   program_ = stage_program(layout_, micro_batches, groups_.at.pipeline);
   measure_neighbours();
 }
 
+// The moments of a shard from ZeRO-1 on; FSDP's weights with them.
+KeptStates TrialStep::kept_states() const {
+  KeptStates kept;
+  if (layout_.zero_stage == 0) return kept;
+  kept.dense = {groups_.data_shard.size(), groups_.data_shard.rank()};
+  kept.expert = {groups_.expert_data_shard.size(), groups_.expert_data_shard.rank()};
+  if (!shards_by_unit(layout_)) return kept;
+  kept.whole_gradients = false;
+  kept.whole_weights = layout_.zero_stage == 2 && !uses_fsdp(layout_);
+  return kept;
+}
+
 // The stage's first layers are the ones that block recompute takes.
 void TrialStep::make_chunks() {
   if (model_.position_embedding == PositionEmbedding::rope && model_.num_attention_heads > 0) {
-    rotary_ = rotary_table(arena_, compute_, job_.seq_length, model_.kv_channels);
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < context_.positions; ++i) positions.push_back(context_.position(i));
+    rotary_ = rotary_table(arena_, compute_, positions, rotary_width(model_));
     context_.rotary_table = rotary_.data();
   }
   const Stage stage =
@@ -99,9 +117,11 @@ void TrialStep::measure_neighbours() {
 
 void TrialStep::run() {
   recorder_.begin_step();
-  {
+  if (!states_) {
     const TermScope scope(recorder_, TermKind::optimizer);
-    compute_.fill_zero(store_.gradients(), static_cast<std::size_t>(store_.count()) * 4);
+    for (const ParameterUnit& unit : store_.units()) {
+      compute_.fill_zero(unit.gradients.data(), unit.gradients.size());
+    }
   }
   for (const Instruction& instruction : program_) {
     recorder_.work_on(instruction.micro_batch, instruction.chunk);
@@ -194,9 +214,10 @@ void TrialStep::reduce_loss() {
 }
 
 void TrialStep::reduce_shared_gradients() {
-  if (store_.partial_count() > 0) {
+  for (const ParameterUnit& unit : store_.units()) {
+    if (unit.partial_count == 0 || states_) continue;
     groups_.tensor.all_reduce(transfer_names::kReplicatedGradientAllReduce, Phase::step,
-                              store_.gradients() + store_.partial_begin(), store_.partial_count());
+                              unit.gradients.data() + unit.partial_begin, unit.partial_count);
   }
   for (const StageModel& chunk : chunks_) {
     const Parameter* words = chunk.shared_words();
@@ -208,32 +229,50 @@ void TrialStep::reduce_shared_gradients() {
 
 void TrialStep::reduce_gradients_and_update() {
   const AdamStep adam{.learning_rate = options_.learning_rate, .step = ++steps_done_};
-  if (layout_.zero_stage == 1 && groups_.data.size() > 1) return update_shard(adam);
-  groups_.data.all_reduce(transfer_names::kGradientAllReduce, Phase::step, store_.gradients(),
-                          store_.count());
+  if (states_) return states_->update(adam);
+  for (const ParameterUnit& unit : store_.units()) {
+    if (layout_.zero_stage > 0 && unit.shards.count > 1) {
+      update_shard(unit, adam);
+    } else {
+      update_whole(unit, adam);
+    }
+  }
+}
+
+void TrialStep::update_whole(const ParameterUnit& unit, const AdamStep& adam) {
+  CountedGroup& ranks = unit.expert ? groups_.expert_data : groups_.data;
+  ranks.all_reduce(transfer_names::kGradientAllReduce, Phase::step, unit.gradients.data(),
+                   unit.total);
   const TermScope scope(recorder_, TermKind::optimizer);
-  begin_update(store_.count());
-  compute_.adam(store_.weights(), store_.gradients(), store_.exp_avg(), store_.exp_avg_sq(),
-                store_.count(), adam);
+  begin_update(unit.total);
+  compute_.adam(unit.weights.data(), unit.gradients.data(), unit.exp_avg.data(),
+                unit.exp_avg_sq.data(), unit.total, adam);
 }
 
 // ZeRO-1: each data rank sums, updates and hands out its part of the arrays (arXiv
-// 1910.02054, 5.1).
-void TrialStep::update_shard(const AdamStep& adam) {
-  const std::int64_t share = store_.count() / groups_.data.size();
+// 1910.02054, 5.1). What ranks with the same part have is summed between them.
+void TrialStep::update_shard(const ParameterUnit& unit, const AdamStep& adam) {
+  CountedGroup& ranks = unit.expert ? groups_.expert_data_shard : groups_.data_shard;
+  CountedGroup& copies = unit.expert ? groups_.expert_data_copies : groups_.data_copies;
+  const std::int64_t share = unit.total / ranks.size();
   const Tensor gradient = context_.tensor(share);
-  groups_.data.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step,
-                              store_.gradients(), gradient.data(), share);
+  ranks.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, unit.gradients.data(),
+                       gradient.data(), share);
+  copies.all_reduce(transfer_names::kShardAllReduce, Phase::step, gradient.data(), share);
   const Tensor weight = context_.tensor(share);
   {
     const TermScope scope(recorder_, TermKind::optimizer);
     begin_update(share);
-    compute_.copy(weight.data(), store_.weights() + share * groups_.data.rank(), weight.size());
-    compute_.adam(weight.data(), gradient.data(), store_.exp_avg(), store_.exp_avg_sq(), share,
-                  adam);
+    compute_.copy(weight.data(), unit.weights.data() + share * ranks.rank(), weight.size());
+    compute_.adam(weight.data(), gradient.data(), unit.exp_avg.data(), unit.exp_avg_sq.data(),
+                  share, adam);
   }
-  groups_.data.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, weight.data(),
-                          store_.weights(), share);
+  ranks.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, weight.data(),
+                   unit.weights.data(), share);
+}
+
+void TrialStep::gather_weights() {
+  if (states_) states_->gather_all();
 }
 
 }  // namespace meshwright::calibrate

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/sharded_states.h"
 #include "calibrate/trial/stage_model.h"
 #include "sim/schedule/schedule.h"
 
@@ -20,6 +22,8 @@ struct StepOptions {
   // Fills memory that is given back with numbers that are not numbers, so that a test sees what
   // reads something that nothing has written.
   bool poison_memory = false;
+  // Tokens are dealt out to experts in turn; else they go where the router sends them.
+  bool moe_router_force_load_balancing = true;
 };
 
 class TrialStep {
@@ -32,6 +36,9 @@ class TrialStep {
   TrialStep& operator=(const TrialStep&) = delete;
 
   void run();
+  // Whole weights where ranks hold shards between the steps; collective, for whoever looks at them
+  // after the last step.
+  void gather_weights();
 
   // Mean over the global batch before the last step's update; on ranks of the last stage, else 0.
   [[nodiscard]] double loss() const { return loss_; }
@@ -51,6 +58,7 @@ class TrialStep {
     return context_.local_rows() * context_.hidden();
   }
   void make_chunks();
+  [[nodiscard]] KeptStates kept_states() const;
   void measure_neighbours();
   void forward(const Instruction& instruction);
   void backward(const Instruction& instruction);
@@ -62,7 +70,8 @@ class TrialStep {
   void reduce_loss();
   void reduce_shared_gradients();
   void reduce_gradients_and_update();
-  void update_shard(const AdamStep& adam);
+  void update_whole(const ParameterUnit& unit, const AdamStep& adam);
+  void update_shard(const ParameterUnit& unit, const AdamStep& adam);
 
   Model model_;
   Job job_;
@@ -73,6 +82,7 @@ class TrialStep {
   RankGroups groups_;
   TrialContext context_;
   ParameterStore store_;
+  std::optional<ShardedStates> states_;
   Tensor rotary_;
   std::deque<StageModel> chunks_;
   std::vector<MicroBatch> batches_;

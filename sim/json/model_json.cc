@@ -129,6 +129,7 @@ void read_switches(ObjectReader& reader, Model& model) {
   read("add_bias_linear", model.add_bias_linear);
   read("add_qkv_bias", model.add_qkv_bias);
   read("qk_layernorm", model.qk_layernorm);
+  read("qk_layernorm_all_heads", model.qk_layernorm_all_heads);
   read("post_layer_norms", model.post_layer_norms);
   read("parallel_attention_mlp", model.parallel_attention_mlp);
   read("parallel_shared_layer_norm", model.parallel_shared_layer_norm);
@@ -208,6 +209,7 @@ Json to_json(const Model& model) {
   json["add_bias_linear"] = model.add_bias_linear;
   json["add_qkv_bias"] = model.add_qkv_bias;
   json["qk_layernorm"] = model.qk_layernorm;
+  if (model.qk_layernorm_all_heads) json["qk_layernorm_all_heads"] = true;
   json["post_layer_norms"] = model.post_layer_norms;
   json["embedding_layer_norm"] = model.embedding_layer_norm;
   json["parallel_attention_mlp"] = model.parallel_attention_mlp;

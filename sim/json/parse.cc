@@ -41,7 +41,7 @@ class Checker : public nlohmann::json_sax<json> {
     Level& level = levels_.back();
     const bool is_new = level.keys.insert(name).second;
     level.key = name;
-    if (!is_new) throw InputError(file_, pointer(), "stands twice in its object");
+    if (!is_new) throw InputError(file_, pointer(), "is a duplicate key of its object");
     return true;
   }
 

@@ -182,7 +182,7 @@ inline constexpr std::tuple kRows{
     field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
         .read(shape)
         .axis(SearchLevel::pipeline, "--vpp",
-              "Model chunks a stage; default: divisors of a stage's layers, and those of "
+              "Model chunks per stage; default: divisors of a stage's layers, and those of "
               "--pipeline-layout")
         .implied_by([](const Layout& l) {
           return std::max(1, l.pipeline_layout.num_chunks() / l.pipeline_parallel_size);
@@ -193,8 +193,8 @@ inline constexpr std::tuple kRows{
     field(&L::context_parallel_size, "context_parallel_size", "cp")
         .read(placement, units, unit_bytes, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--cp",
-              "Context-parallel sizes; default: 1; from 8,192 positions on powers of two, "
-              "4,096 positions a rank at least"),
+              "Context-parallel sizes; default: 1; from 8,192 tokens on powers of two, "
+              "at least 4,096 tokens per rank"),
     field(&L::expert_parallel_size, "expert_parallel_size", "ep")
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::parallel_sizes, "--ep",

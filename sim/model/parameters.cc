@@ -44,7 +44,11 @@ LayerParameters query_key_value(const Model& model) {
   LayerParameters count;
   count.sharded = width * model.hidden_size;
   if (model.add_bias_linear || model.add_qkv_bias) count.sharded += width;
-  if (model.qk_layernorm) count.replicated = 2 * norm_parameters(model, model.kv_channels);
+  if (model.qk_layernorm && model.qk_layernorm_all_heads) {
+    count.sharded += norm_parameters(model, query_size(model) + key_size(model));
+  } else if (model.qk_layernorm) {
+    count.replicated = 2 * norm_parameters(model, model.kv_channels);
+  }
   return count;
 }
 

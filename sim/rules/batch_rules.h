@@ -73,7 +73,7 @@ inline constexpr RuleRow kBatchRules[]{
            const bool heads =
                in.model.num_attention_heads / l.tensor_parallel_size % whole(m.needed) != 0;
            return fmt::format(
-               "{} {} over tensor_parallel_size {} leave {} a rank, not divisible by {} {}",
+               "{} {} over tensor_parallel_size {} leave {} per rank, not divisible by {} {}",
                heads ? "num_attention_heads" : "num_query_groups",
                heads ? in.model.num_attention_heads : in.model.num_query_groups,
                l.tensor_parallel_size, whole(m.available),

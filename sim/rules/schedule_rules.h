@@ -123,7 +123,7 @@ inline constexpr RuleRow kScheduleRules[]{
                     "for a schedule that folds the model or runs it from both ends, even for the "
                     "latter, with p stages; p-1 for 1f1b with pipeline_engine nanotron.",
      .reason = "With fewer, the warm-up does not fill: ZB-H2 keeps 2p-1 micro-batches in flight "
-               "(arXiv 2401.10241), a V schedule fills two chunks a stage (arXiv 2405.15362), "
+               "(arXiv 2401.10241), a V schedule fills two chunks per stage (arXiv 2405.15362), "
                "DualPipe feeds half of them from each end (deepseek-ai/DualPipe README).",
      .remedy = "Use smaller micro-batches, fewer stages or data ranks, or schedule 1f1b.",
      .sentence =

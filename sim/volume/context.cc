@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "sim/volume/parts.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright {
 namespace {
+
+using namespace transfer_names;
 
 // Columns of keys and values, and of queries and outputs, on one tensor rank. Key-value groups are
 // shared when there are fewer than ranks; MLA expands its latents to all heads before attention.
@@ -48,10 +51,10 @@ class ContextLedger {
     const auto pass = [&](std::string_view name, Phase phase, double times) {
       add(name, Collective::send_recv, phase, size, times * hops, payload, true, "b*s*kv*w/(c*t)");
     };
-    pass("key-value ring send", Phase::forward, calls_.forward);
-    pass("key-value ring send", Phase::recompute, calls_.recompute);
-    pass("key-value ring send again", Phase::backward, calls_.forward);
-    pass("key-value gradient ring send", Phase::backward, calls_.forward);
+    pass(kKeyRing, Phase::forward, calls_.forward);
+    pass(kKeyRing, Phase::recompute, calls_.recompute);
+    pass(kKeyRingAgain, Phase::backward, calls_.forward);
+    pass(kKeyGradientRing, Phase::backward, calls_.forward);
   }
 
   void all_gather(int size) {
@@ -59,11 +62,10 @@ class ContextLedger {
     const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
       add(name, collective, phase, size, times, payload, false, "b*s*kv*w/t");
     };
-    call("key-value all-gather", Collective::all_gather, Phase::forward, calls_.forward);
-    call("key-value all-gather", Collective::all_gather, Phase::recompute, calls_.recompute);
-    call("key-value all-gather again", Collective::all_gather, Phase::backward, calls_.forward);
-    call("key-value gradient reduce-scatter", Collective::reduce_scatter, Phase::backward,
-         calls_.forward);
+    call(kKeyGather, Collective::all_gather, Phase::forward, calls_.forward);
+    call(kKeyGather, Collective::all_gather, Phase::recompute, calls_.recompute);
+    call(kKeyGatherAgain, Collective::all_gather, Phase::backward, calls_.forward);
+    call(kKeyGradientScatter, Collective::reduce_scatter, Phase::backward, calls_.forward);
   }
 
   // Ulysses: sequence pieces against heads before the attention, and back after it.
@@ -72,9 +74,9 @@ class ContextLedger {
     const auto call = [&](std::string_view name, Phase phase, double times) {
       add(name, Collective::all_to_all, phase, size, times, payload, false, "b*s*(q+kv+o)*w/(c*t)");
     };
-    call("query-key-value-output all-to-all", Phase::forward, calls_.forward);
-    call("query-key-value-output all-to-all", Phase::recompute, calls_.recompute);
-    call("query-key-value-output gradient all-to-all", Phase::backward, calls_.forward);
+    call(kHeadsExchange, Phase::forward, calls_.forward);
+    call(kHeadsExchange, Phase::recompute, calls_.recompute);
+    call(kHeadsExchangeGradient, Phase::backward, calls_.forward);
   }
 
  private:

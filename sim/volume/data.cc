@@ -70,7 +70,7 @@ class DataLedger {
   void cut_into_units(int units) { units_ = units; }
   // Hybrid sharding: each shard is summed over the copies.
   void all_reduce_between_copies(Phase phase) {
-    add("gradient shard all-reduce", Collective::all_reduce, phase,
+    add(transfer_names::kShardAllReduce, Collective::all_reduce, phase,
         shard_.group_size / shard_.shard_size, gradients_ / shard_.shard_size,
         scope_.layout.overlap_grad_reduce, "N*g/shard");
   }
@@ -209,8 +209,8 @@ void add_zero_transfers(Ledger& ledger, const VolumeScope& scope, const Chunk& c
     DataLedger data(ledger, scope, shard);
     data.cut_into_units(units);
     if (scope.layout.zero_stage == 3) {
-      data.all_gather_weights("weight all-gather", Phase::forward);
-      data.all_gather_weights("weight all-gather again", Phase::backward);
+      data.all_gather_weights(transfer_names::kWeightGather, Phase::forward);
+      data.all_gather_weights(transfer_names::kWeightGatherAgain, Phase::backward);
     }
     data.reduce_scatter_gradients(Phase::backward);
     if (stage < 3 || !recomputed) continue;

@@ -30,8 +30,9 @@ class ExpertLedger {
   // Experts cut over etp ranks: each sees the tokens of all of them.
   void share_between_tensor_ranks() {
     const int size = expert_tensor_size(scope_.layout);
-    const Bytes payload = rows(copies()) * size;
-    const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
+    const Bytes tokens = rows(copies()) * size;
+    const auto send = [&](std::string_view name, Collective collective, Phase phase, double times,
+                          Bytes payload, std::string_view formula) {
       add({.name = name,
            .group = Group::expert_tensor,
            .collective = collective,
@@ -39,15 +40,28 @@ class ExpertLedger {
            .group_size = size,
            .times_per_step = times,
            .payload = payload,
-           .formula = "etp*b*s*topk*h*w/(c*t)"});
+           .formula = formula});
     };
-    call("expert input all-gather", Collective::all_gather, Phase::forward, forward_);
-    call("expert input all-gather", Collective::all_gather, Phase::recompute, recompute_);
-    call("expert input gradient reduce-scatter", Collective::reduce_scatter, Phase::backward,
-         forward_);
-    call("expert output reduce-scatter", Collective::reduce_scatter, Phase::forward, forward_);
-    call("expert output reduce-scatter", Collective::reduce_scatter, Phase::recompute, recompute_);
-    call("expert output gradient all-gather", Collective::all_gather, Phase::backward, forward_);
+    const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
+      send(name, collective, phase, times, tokens, "etp*b*s*topk*h*w/(c*t)");
+    };
+    using enum Collective;
+    using namespace transfer_names;
+    call(kExpertInputGather, all_gather, Phase::forward, forward_);
+    call(kExpertInputGather, all_gather, Phase::recompute, recompute_);
+    call(kExpertInputGradientScatter, reduce_scatter, Phase::backward, forward_);
+    call(kExpertOutputScatter, reduce_scatter, Phase::forward, forward_);
+    call(kExpertOutputScatter, reduce_scatter, Phase::recompute, recompute_);
+    call(kExpertOutputGradientGather, all_gather, Phase::backward, forward_);
+    if (scope_.layout.moe_token_dispatcher_type != MoeTokenDispatcherType::alltoall) return;
+    const Bytes probabilities = bytes(copies() * bytes_per_element(Precision::fp32)) * size;
+    const auto weigh = [&](std::string_view name, Collective collective, Phase phase,
+                           double times) {
+      send(name, collective, phase, times, probabilities, "etp*b*s*topk*4/(c*t)");
+    };
+    weigh(kExpertProbabilityGather, all_gather, Phase::forward, forward_);
+    weigh(kExpertProbabilityGather, all_gather, Phase::recompute, recompute_);
+    weigh(kExpertProbabilityGradientScatter, reduce_scatter, Phase::backward, forward_);
   }
 
  private:
@@ -56,7 +70,7 @@ class ExpertLedger {
     const Bytes tokens = rows(copies());
     const Bytes probabilities = bytes(copies() * bytes_per_element(Precision::fp32));
     both_ways(kExperts.dispatch, kExperts.dispatch_gradient, tokens, tokens, "b*s*topk*h*w/(c*t)");
-    both_ways("router probability all-to-all", "router probability gradient all-to-all",
+    both_ways(transfer_names::kRouterProbability, transfer_names::kRouterProbabilityGradient,
               probabilities, probabilities, "b*s*topk*4/(c*t)");
     both_ways(kExperts.combine, kExperts.combine_gradient, tokens, tokens, "b*s*topk*h*w/(c*t)");
   }

@@ -48,15 +48,19 @@ bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
   if (layout.sequence_parallel) {
-    ledger.add({.name = transfer_names::kReplicatedGradientAllReduce,
-                .group = Group::tensor,
-                .collective = Collective::all_reduce,
-                .phase = Phase::step,
-                .group_size = layout.tensor_parallel_size,
-                .times_per_step = 1,
-                .payload = in_gradient_precision(scope, replicated_parameters(scope.model, stage)),
-                .overlappable = false,
-                .formula = "N_replicated*g"});
+    // Sharded gradients: what falls into a rank's shard, on the mean of the data ranks.
+    const bool sharded = layout.zero_stage > 1 && !fsdp_reduces_once(layout);
+    const double parts = sharded ? zero_shard_group_size(layout) : 1.0;
+    ledger.add(
+        {.name = transfer_names::kReplicatedGradientAllReduce,
+         .group = Group::tensor,
+         .collective = Collective::all_reduce,
+         .phase = Phase::step,
+         .group_size = layout.tensor_parallel_size,
+         .times_per_step = 1,
+         .payload = in_gradient_precision(scope, replicated_parameters(scope.model, stage) / parts),
+         .overlappable = false,
+         .formula = sharded ? "N_replicated*g/shard" : "N_replicated*g"});
   }
   if (!shares_embedding(scope, stage)) return;
   const auto rows = static_cast<double>(padded_vocab_size(

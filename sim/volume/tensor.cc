@@ -109,17 +109,21 @@ void add_latent_attention(TensorLedger& tensor, const VolumeScope& scope, Times 
     tensor.input(kLatentQuery, times, scope.model.hidden_size, kHiddenFormula);
   }
   tensor.input(kLatentKeyValue, up, mla.kv_lora_rank, "b*s*kv_lora_rank*w/c");
-  if (scope.layout.sequence_parallel) {
-    const std::string_view formula = "b*s*qk_pos_emb_head_dim*w/c";
-    const double width = mla.qk_pos_emb_head_dim;
+  // The rotary part of keys is one for all heads: each rank has its heads' share of its gradient.
+  const std::string_view formula = "b*s*qk_pos_emb_head_dim*w/c";
+  const double width = mla.qk_pos_emb_head_dim;
+  if (!scope.layout.sequence_parallel) {
+    tensor.add(transfer_names::kRotaryKeyGradientAllReduce, Collective::all_reduce, Phase::backward,
+               times.forward, width, formula, false);
+  } else {
     const auto gather = [&](Phase phase, double calls) {
-      tensor.add("rotary key all-gather", Collective::all_gather, phase, calls, width, formula,
-                 false);
+      tensor.add(transfer_names::kRotaryKeyGather, Collective::all_gather, phase, calls, width,
+                 formula, false);
     };
     gather(Phase::forward, times.forward);
     gather(Phase::recompute, times.recompute);
-    tensor.add("rotary key gradient reduce-scatter", Collective::reduce_scatter, Phase::backward,
-               times.forward, width, formula, false);
+    tensor.add(transfer_names::kRotaryKeyGradientScatter, Collective::reduce_scatter,
+               Phase::backward, times.forward, width, formula, false);
   }
   tensor.output(kAttention, times);
 }

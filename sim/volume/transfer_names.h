@@ -27,6 +27,18 @@ struct ExpertNames {
 inline constexpr ExpertNames kExperts{"expert dispatch all-to-all", "expert combine all-to-all",
                                       "expert dispatch gradient all-to-all",
                                       "expert combine gradient all-to-all"};
+inline constexpr std::string_view kRouterProbability = "router probability all-to-all";
+inline constexpr std::string_view kRouterProbabilityGradient =
+    "router probability gradient all-to-all";
+// Between ranks that hold pieces of the same experts.
+inline constexpr std::string_view kExpertInputGather = "expert input all-gather";
+inline constexpr std::string_view kExpertInputGradientScatter =
+    "expert input gradient reduce-scatter";
+inline constexpr std::string_view kExpertOutputScatter = "expert output reduce-scatter";
+inline constexpr std::string_view kExpertOutputGradientGather = "expert output gradient all-gather";
+inline constexpr std::string_view kExpertProbabilityGather = "router probability all-gather";
+inline constexpr std::string_view kExpertProbabilityGradientScatter =
+    "router probability gradient reduce-scatter";
 
 inline constexpr BlockNames kAttention{"attention output all-reduce",
                                        "attention input gradient all-reduce",
@@ -72,6 +84,21 @@ inline constexpr BlockNames kLatentKeyValue{"",
                                             "latent key-value gradient reduce-scatter",
                                             "latent key-value all-gather for the weight gradient"};
 
+inline constexpr std::string_view kRotaryKeyGather = "rotary key all-gather";
+inline constexpr std::string_view kRotaryKeyGradientScatter = "rotary key gradient reduce-scatter";
+inline constexpr std::string_view kRotaryKeyGradientAllReduce = "rotary key gradient all-reduce";
+
+// Keys and values between context ranks, or heads.
+inline constexpr std::string_view kKeyRing = "key-value ring send";
+inline constexpr std::string_view kKeyRingAgain = "key-value ring send again";
+inline constexpr std::string_view kKeyGradientRing = "key-value gradient ring send";
+inline constexpr std::string_view kKeyGather = "key-value all-gather";
+inline constexpr std::string_view kKeyGatherAgain = "key-value all-gather again";
+inline constexpr std::string_view kKeyGradientScatter = "key-value gradient reduce-scatter";
+inline constexpr std::string_view kHeadsExchange = "query-key-value-output all-to-all";
+inline constexpr std::string_view kHeadsExchangeGradient =
+    "query-key-value-output gradient all-to-all";
+
 inline constexpr std::string_view kSharedGroupsAllGather =
     "query-key-value all-gather of shared groups";
 inline constexpr std::string_view kSharedGroupsReduceScatter =
@@ -105,6 +132,10 @@ inline constexpr std::string_view kActivationGradientSend = "activation gradient
 inline constexpr std::string_view kGradientAllReduce = "gradient all-reduce";
 inline constexpr std::string_view kGradientReduceScatter = "gradient reduce-scatter";
 inline constexpr std::string_view kUpdatedWeightAllGather = "updated weight all-gather";
+// ZeRO-3's, and between copies of shards.
+inline constexpr std::string_view kWeightGather = "weight all-gather";
+inline constexpr std::string_view kWeightGatherAgain = "weight all-gather again";
+inline constexpr std::string_view kShardAllReduce = "gradient shard all-reduce";
 // FSDP's units, and its root.
 inline constexpr std::string_view kFirstUnitGather = "first unit's weight all-gather";
 inline constexpr std::string_view kUnitGather = "unit weight all-gather";

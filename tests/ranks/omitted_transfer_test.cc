@@ -18,9 +18,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Groups as RankGroups makes them, and where none of them ever talks.
-constexpr int kSplits = 5;
-
 class OneStep {
  public:
   OneStep(const Model& model, const Job& job, const Layout& layout, const Reference& alone)
@@ -33,6 +30,7 @@ class OneStep {
   bool notices(TransferCall call) {
     omission_.begin(call);
     step_.run();
+    step_.gather_weights();
     return machine().world->host_max(differs() ? 1.0 : 0.0) > 0.0;
   }
 
@@ -40,9 +38,12 @@ class OneStep {
   std::vector<TransferCall> calls() {
     omission_.begin({.split = -1});
     step_.run();
+    const auto made = omission_.made;
+    step_.gather_weights();
+    omission_.made = made;
     const int ranks = machine().world->size();
     std::vector<TransferCall> all;
-    for (int split = 0; split < kSplits; ++split) {
+    for (int split = 0; split < omission_.splits; ++split) {
       append(all, {.split = split});
       for (int from = 0; from < ranks; ++from) {
         for (int to = 0; to < ranks; ++to) append(all, {.split = split, .from = from, .to = to});
@@ -84,6 +85,7 @@ Model two_layers(Model model) {
 
 // Recompute runs an MLP to its end, last reduction included, and drops what comes out.
 int dropped_outputs(const Model& model, const Layout& layout, int micro_batches) {
+  if (model.moe) return 0;
   const bool mlp = layout.recompute_granularity == RecomputeGranularity::full ||
                    recomputes_module(layout, kRecomputeMlp);
   return mlp ? model.num_layers * micro_batches : 0;
@@ -124,6 +126,58 @@ std::vector<std::string> layouts_of(int ranks) {
   if (ranks == 4)
     return {"tp=2,pp=2,mbs=4", "tp=2,dp=2,sp,zero=1,mbs=2", "pp=2,dp=2,mbs=2", "tp=4,sp,mbs=4"};
   return {};
+}
+
+std::vector<std::string> expert_layouts(int ranks) {
+  if (ranks == 2) return {"dp=2,ep=2,mbs=2", "tp=2,sp,mbs=2", "tp=2,sp,ep=2,etp=1,mbs=2"};
+  if (ranks == 4) return {"tp=2,dp=2,sp,ep=2,mbs=2", "dp=4,ep=2", "pp=2,dp=2,ep=2,mbs=2"};
+  return {};
+}
+
+TEST(OmittedTransfer, EachCallOfAStepWithExpertsIsNoticedWhenItIsLeftOut) {
+  if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
+  for (const std::string& text : expert_layouts(machine().world->size())) {
+    expect_every_call_noticed(two_layers(small_moe()), layout_from_text(text));
+  }
+}
+
+std::vector<std::string> context_layouts(int ranks) {
+  if (ranks == 2)
+    return {"cp=2,mbs=2", "cp=2,cp_comm_type=a2a,mbs=2", "cp=2,cp_comm_type=all_gather"};
+  if (ranks == 4) return {"cp=4", "tp=2,cp=2,sp,mbs=2"};
+  return {};
+}
+
+TEST(OmittedTransfer, EachCallOfContextRanksIsNoticedWhenItIsLeftOut) {
+  if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
+  for (const std::string& text : context_layouts(machine().world->size())) {
+    expect_every_call_noticed(two_layers(small_model()), layout_from_text(text));
+  }
+}
+
+std::vector<std::string> latent_layouts(int ranks) {
+  if (ranks == 2) return {"tp=2,mbs=2", "tp=2,sp,mbs=2"};
+  return {};
+}
+
+TEST(OmittedTransfer, EachCallOfLatentAttentionIsNoticedWhenItIsLeftOut) {
+  if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
+  for (const std::string& text : latent_layouts(machine().world->size())) {
+    expect_every_call_noticed(two_layers(small_mla()), layout_from_text(text));
+  }
+}
+
+std::vector<std::string> sharded_layouts(int ranks) {
+  if (ranks == 2) return {"dp=2,zero=2,mbs=2", "dp=2,zero=3,mbs=2", "dp=2,zero=3,fsdp=block,mbs=2"};
+  if (ranks == 4) return {"tp=2,dp=2,sp,zero=3,mbs=2", "dp=4,zero=3,fsdp=block,shard=2"};
+  return {};
+}
+
+TEST(OmittedTransfer, EachCallOfAShardedStepIsNoticedWhenItIsLeftOut) {
+  if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
+  for (const std::string& text : sharded_layouts(machine().world->size())) {
+    expect_every_call_noticed(two_layers(small_llama()), layout_from_text(text));
+  }
 }
 
 TEST(OmittedTransfer, EachCallOfAStepIsNoticedWhenItIsLeftOut) {

@@ -67,6 +67,10 @@ class OmittingCommunicator final : public Communicator {
   void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override {
     if (collective()) inner_.all_to_all(in, out, count_per_rank);
   }
+  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+                    const std::vector<std::int64_t>& receive_counts) override {
+    if (collective()) inner_.all_to_all_v(in, send_counts, out, receive_counts);
+  }
   void broadcast(float* data, std::int64_t count, int root) override {
     if (collective()) inner_.broadcast(data, count, root);
   }

@@ -43,6 +43,10 @@ class OneQueueCommunicator final : public QueuedCommunicator {
   void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override {
     in_turn([&] { ranks_->all_to_all(in, out, count_per_rank); });
   }
+  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+                    const std::vector<std::int64_t>& receive_counts) override {
+    in_turn([&] { ranks_->all_to_all_v(in, send_counts, out, receive_counts); });
+  }
   void broadcast(float* data, std::int64_t count, int root) override {
     in_turn([&] { ranks_->broadcast(data, count, root); });
   }

@@ -48,7 +48,7 @@ struct Reference {
   double loss = 0.0, later_loss = 0.0;  // of the first and the third step
   std::map<std::string, Tensors> after_first, after_third;
 };
-Reference reference(const Model& model, const Job& job);
+Reference reference(const Model& model, const Job& job, const StepOptions& options = kOptions);
 
 // Of a slice of a tensor to the whole one: the largest difference over the whole one's largest
 // entry; infinite where something is not a number. Only entries whose gradient is at least
@@ -61,6 +61,7 @@ Difference gradient_difference(const Parameter& p, const Reference& alone);
 Difference weight_difference(const Parameter& p, const std::map<std::string, Tensors>& alone,
                              const Reference& reference);
 
-void expect_same_step(const Model& model, const Job& job, const Layout& layout);
+void expect_same_step(const Model& model, const Job& job, const Layout& layout,
+                      const StepOptions& options = kOptions);
 
 }  // namespace meshwright::calibrate

@@ -46,6 +46,55 @@ inline Model small_multi_query() {
   return m;
 }
 
+// Two of 8 experts a token in each layer but the first, and a shared expert.
+inline Model small_moe() {
+  Model m = small_llama();
+  m.name = "moe";
+  m.moe = MixtureOfExperts{.num_moe_experts = 8,
+                           .moe_router_topk = 2,
+                           .moe_ffn_hidden_size = 32,
+                           .moe_shared_expert_intermediate_size = 48,
+                           .num_first_dense_layers = 1};
+  return m;
+}
+
+// Experts with biases and twice the places that are needed, in each layer; a biased router.
+inline Model small_moe_with_capacity() {
+  Model m = small_model();
+  m.name = "moe with capacity";
+  m.moe = MixtureOfExperts{.num_moe_experts = 4,
+                           .moe_router_topk = 2,
+                           .moe_ffn_hidden_size = 48,
+                           .moe_expert_capacity_factor = 2.0,
+                           .moe_expert_bias = true,
+                           .moe_router_bias = true};
+  return m;
+}
+
+// Attention as DeepSeek-V2's: latent queries, keys and values, of which 4 columns are rotated.
+inline Model small_mla() {
+  Model m = small_llama();
+  m.name = "mla";
+  m.num_query_groups = 4;
+  m.kv_channels = 12;
+  m.mla = LatentAttention{.q_lora_rank = 24,
+                          .kv_lora_rank = 16,
+                          .qk_head_dim = 8,
+                          .qk_pos_emb_head_dim = 4,
+                          .v_head_dim = 6};
+  return m;
+}
+
+// Every second layer sees 5 positions (Gemma 2).
+inline Model small_window() {
+  Model m = small_llama();
+  m.name = "window";
+  m.num_query_groups = 4;
+  m.sliding_window = 5;
+  m.sliding_window_interval = 2;
+  return m;
+}
+
 // No attention and no vocabulary: fc1, activation, fc2 and a mean square.
 inline Model plain_mlp() {
   Model m;

@@ -32,6 +32,11 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "tp=2,recompute=selective,recompute_modules=mlp",
                            "pp=2,first=1,last=3",
                            "pp=2,first=3",
+                           "pp=2,stages=Et|tttL",
+                           "pp=2,stages=Etttt|L,mbs=2",
+                           "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,stages=Et|tt|t|L",
+                           "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,stages=E|tt||ttL",
+                           "pp=4,stages=E|tt|t|tL",
                            "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
                            "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,mbs=2,recompute=full",
                            "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,recompute=full,"
@@ -60,6 +65,102 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "tp=2,dp=2,sp,zero=1",
                            "pp=2,dp=2",
                            "pp=2,dp=2,zero=1,schedule=gpipe"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
+// The same for models with experts.
+inline std::vector<Layout> expert_layouts_of(int ranks) {
+  std::vector<Layout> chosen;
+  for (const char* text : {"mbs=2",
+                           "recompute=full",
+                           "recompute=selective,recompute_modules=moe",
+                           "recompute=selective,recompute_modules=moe_act+layernorm",
+                           "dp=2",
+                           "dp=2,ep=2",
+                           "dp=2,ep=2,mbs=2,zero=1",
+                           "dp=2,ep=2,recompute=full",
+                           "dp=2,ep=2,recompute=selective,recompute_modules=moe",
+                           "dp=2,ep=2,recompute=selective,recompute_modules=moe_act",
+                           "dp=2,ep=2,recompute=selective,recompute_modules=layernorm+moe_act",
+                           "tp=2,sp",
+                           "tp=2,sp,recompute=full",
+                           "tp=2,sp,recompute=selective,recompute_modules=moe",
+                           "tp=2,sp,ep=2,etp=1",
+                           "tp=2,sp,etp=1",
+                           "pp=2,mbs=2",
+                           "dp=4,ep=2,zero=1",
+                           "dp=4,ep=4",
+                           "dp=4,ep=4,mbs=2",
+                           "tp=2,dp=2,sp,ep=2",
+                           "tp=2,dp=2,sp,ep=2,zero=1",
+                           "tp=2,dp=2,sp,ep=4,etp=1",
+                           "tp=2,dp=2,sp,ep=2,etp=1",
+                           "tp=2,pp=2,sp,ep=2,etp=1,mbs=2",
+                           "tp=4,sp,ep=2,etp=2",
+                           "pp=2,dp=2,ep=2",
+                           "pp=2,dp=2,ep=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
+                           "pp=2,dp=2,ep=2,zero=1,schedule=gpipe"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
+// Of models with latent attention.
+inline std::vector<Layout> latent_layouts_of(int ranks) {
+  std::vector<Layout> chosen = layouts_of(ranks);
+  for (const char* text : {"recompute=selective,recompute_modules=mla_up_proj",
+                           "recompute=selective,recompute_modules=core_attn+mla_up_proj+layernorm",
+                           "tp=2,sp,recompute=selective,recompute_modules=mla_up_proj",
+                           "tp=2,recompute=selective,recompute_modules=mla_up_proj+core_attn"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
+// Context ranks beside all others.
+inline std::vector<Layout> context_layouts_of(int ranks) {
+  std::vector<Layout> chosen;
+  for (const char* text : {"cp=2", "cp=2,mbs=2", "cp=2,recompute=full", "cp=2,recompute=selective",
+                           "cp=2,cp_comm_type=all_gather", "cp=2,cp_comm_type=a2a",
+                           "cp=2,cp_comm_type=a2a,mbs=2,recompute=selective", "cp=2,zero=1",
+                           "cp=2,zero=3", "cp=4", "cp=4,cp_comm_type=all_gather", "tp=2,cp=2,sp",
+                           "tp=2,cp=2,cp_comm_type=a2a", "pp=2,cp=2,mbs=2", "cp=2,dp=2,zero=1"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
+// Of states that are gathered and reduced by layer, or cut over some of the data ranks.
+inline std::vector<Layout> sharded_layouts_of(int ranks) {
+  std::vector<Layout> chosen;
+  for (const char* text : {"dp=2,zero=2",
+                           "dp=2,zero=2,mbs=2",
+                           "dp=2,zero=3",
+                           "dp=2,zero=3,mbs=2,recompute=full",
+                           "dp=2,zero=3,recompute=full,recompute_num_layers=2",
+                           "dp=2,zero=2,fsdp=block",
+                           "dp=2,zero=3,fsdp=block",
+                           "dp=2,zero=3,fsdp=block,recompute=full",
+                           "dp=2,zero=3,fsdp=module",
+                           "dp=2,zero=3,fsdp=whole",
+                           "dp=4,zero=2",
+                           "dp=4,zero=3",
+                           "dp=4,zero=1,shard=2",
+                           "dp=4,zero=3,shard=2",
+                           "dp=4,zero=3,fsdp=block,shard=2",
+                           "dp=4,zero=2,fsdp=block,shard=2",
+                           "tp=2,dp=2,zero=2",
+                           "tp=2,dp=2,sp,zero=2",
+                           "tp=2,dp=2,sp,zero=3",
+                           "tp=2,dp=2,sp,zero=3,fsdp=block",
+                           "pp=2,dp=2,zero=3,fsdp=block",
+                           "pp=2,dp=2,zero=2,fsdp=block,mbs=2"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
   }

@@ -77,6 +77,10 @@ TEST(TrialGradients, GradientsOnOneRankAreTheDifferencesOfTheLoss) {
   Differences(other, Layout{}).expect_all();
   Differences(small_llama(), Layout{}).expect_all();
   Differences(small_multi_query(), Layout{}).expect_all();
+  Differences(small_moe(), Layout{}).expect_all();
+  Differences(small_mla(), Layout{}).expect_all();
+  Differences(small_window(), Layout{}).expect_all();
+  Differences(small_moe_with_capacity(), Layout{}).expect_all();
   Model smooth = plain_mlp();  // a ReLU has no slope at its corner
   smooth.activation = Activation::gelu;
   Differences(smooth, Layout{}).expect_all();

@@ -46,6 +46,46 @@ TEST(TrialRanks, MlpWithoutAttentionTakesTheSameStepAsOneRank) {
   }
 }
 
+TEST(TrialRanks, LatentAttentionTakesTheSameStepAsOneRank) {
+  Model direct = small_mla();
+  direct.mla->q_lora_rank = 0;
+  for (const Layout& l : latent_layouts_of(machine().world->size())) {
+    expect_same_step(small_mla(), small_job(), l);
+    expect_same_step(direct, small_job(), l);
+  }
+}
+
+TEST(TrialRanks, SlidingWindowsTakeTheSameStepAsOneRank) {
+  for (const Layout& l : layouts_of(machine().world->size())) {
+    expect_same_step(small_window(), small_job(), l);
+  }
+}
+
+// Four query groups divide by the ranks that heads are exchanged over.
+TEST(TrialRanks, ContextRanksTakeTheSameStepAsOneRank) {
+  for (const Layout& l : context_layouts_of(machine().world->size())) {
+    expect_same_step(small_model(), small_job(), l);
+    expect_same_step(small_window(), small_job(), l);
+    expect_same_step(small_mla(), small_job(), l);
+    const bool routes = l.tensor_parallel_size == 1 || l.sequence_parallel;
+    if (routes && l.cp_comm_type != ContextParallelAlgorithm::a2a) {
+      expect_same_step(small_moe(), small_job(), l);
+    }
+  }
+}
+
+TEST(TrialRanks, ShardedStatesTakeTheSameStepAsOneRank) {
+  for (const Layout& l : sharded_layouts_of(machine().world->size())) {
+    expect_same_step(small_model(), small_job(), l);
+    expect_same_step(small_llama(), small_job(), l);
+    Layout with_experts = l;
+    if (l.tensor_parallel_size == 1) with_experts.expert_parallel_size = 2;
+    if (l.tensor_parallel_size > 1 && !l.sequence_parallel) continue;
+    expect_same_step(small_moe(), small_job(), l);
+    expect_same_step(small_moe(), small_job(), with_experts);
+  }
+}
+
 TEST(TrialRanks, OtherRankOrdersTakeTheSameStep) {
   if (machine().world->size() != 4) GTEST_SKIP() << "needs 4 ranks";
   Layout l = layout_from_text("tp=2,pp=2");

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores, softmax and context of this rank's heads, through memory (no fused kernel), with what
+// context parallelism exchanges for them. The queries of a group are one matrix against the group's
+// key and value.
+#pragma once
+
+#include <optional>
+
+#include "calibrate/trial/context_exchange.h"
+
+namespace meshwright::calibrate {
+
+struct CoreSaved {
+  Tensor probabilities;  // (blocks, queries, own positions, keys); empty where they are recomputed
+  Tensor heads;          // of all positions, where these were exchanged for heads
+};
+
+class CoreAttention {
+ public:
+  // window: positions that a query sees, itself included; 0: all before it.
+  CoreAttention(const TrialContext& context, const HeadShape& shape, std::int64_t window);
+
+  // (blocks, queries, positions, value_width) from the heads. Context ranks that exchange heads
+  // keep these in `saved` and need no others for backward.
+  [[nodiscard]] Tensor forward(const Tensor& heads, CoreSaved& saved, Phase phase) const;
+  // The gradient of the heads.
+  [[nodiscard]] Tensor backward(const Tensor& dout, const Tensor& heads, CoreSaved& saved) const;
+  [[nodiscard]] std::int64_t window() const { return window_; }
+  [[nodiscard]] bool exchanges_heads() const;
+
+ private:
+  // Queries against keys and values, block by block.
+  struct View {
+    std::int64_t blocks, query_positions, key_positions;
+    float *queries, *keys, *values;
+    std::int64_t query_stride, key_stride, value_stride;
+  };
+  [[nodiscard]] std::int64_t rows(const View& v) const {
+    return shape_.queries * v.query_positions;
+  }
+  [[nodiscard]] View square(const Tensor& heads) const;
+  [[nodiscard]] View against(const Tensor& heads, const Tensor& keys) const;
+  [[nodiscard]] Tensor probabilities(const View& v) const;
+  [[nodiscard]] Tensor context(const View& v, const Tensor& probabilities) const;
+  void gradient(const View& v, const View& d, const Tensor& dout,
+                const Tensor& probabilities) const;
+  [[nodiscard]] Tensor ring_backward(const Tensor& dout, const Tensor& heads,
+                                     const CoreSaved& saved) const;
+
+  const TrialContext& context_;
+  HeadShape shape_;
+  std::int64_t window_;
+  std::optional<ContextExchange> exchange_;
+};
+
+}  // namespace meshwright::calibrate

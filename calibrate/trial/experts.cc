@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/experts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "calibrate/trial/mlp.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+using namespace transfer_names;
+
+constexpr ExchangeNames kDispatch{kExperts.dispatch, kExpertInputGather};
+constexpr ExchangeNames kProbability{kRouterProbability, kExpertProbabilityGather};
+constexpr ExchangeNames kCombine{kExperts.combine, kExpertOutputScatter};
+constexpr ExchangeNames kCombineGradient{kExperts.combine_gradient, kExpertOutputGradientGather};
+constexpr ExchangeNames kDispatchGradient{kExperts.dispatch_gradient, kExpertInputGradientScatter};
+constexpr ExchangeNames kProbabilityGradient{kRouterProbabilityGradient,
+                                             kExpertProbabilityGradientScatter};
+
+Parameter router_parameter(const TrialContext& context, const std::string& name,
+                           std::int64_t rows) {
+  Parameter p;
+  p.name = name;
+  p.rows = p.local_rows = rows;
+  p.cols = p.local_cols = context.model.moe->num_moe_experts;
+  p.partial_gradient = context.layout.sequence_parallel;
+  return p;
+}
+
+template <typename Number>
+Tensor uploaded(const TrialContext& context, const std::vector<Number>& values) {
+  static_assert(sizeof(Number) == sizeof(float));
+  Tensor device = context.tensor(static_cast<std::int64_t>(values.size()));
+  context.compute.upload(device.data(), values.data(), device.size());
+  context.compute.synchronize();
+  return device;
+}
+
+std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
+  std::vector<float> values(static_cast<std::size_t>(from.count()));
+  context.compute.download(values.data(), from.data(), from.size());
+  context.compute.synchronize();
+  return values;
+}
+
+}  // namespace
+
+Experts::Experts(const TrialContext& context, ParameterStore& store, const std::string& name)
+    : context_(context),
+      moe_(*context.model.moe),
+      cols_(moe_.moe_ffn_hidden_size / expert_tensor_size(context.layout)),
+      router_(store.add(router_parameter(context, name + ".router.weight", context.hidden()))) {
+  if (moe_.moe_router_bias) {
+    Parameter p = router_parameter(context, name + ".router.bias", 1);
+    p.init = Init::bias;
+    router_bias_ = &store.add(std::move(p));
+  }
+  const int here = moe_.num_moe_experts / context.layout.expert_parallel_size;
+  const int first = context.groups.expert.rank() * here;
+  for (int e = first; e < first + here; ++e) add_expert(store, fmt::format("{}.{}", name, e));
+}
+
+// fc1's columns and fc2's rows are cut over the expert-tensor ranks; of fc2's bias each rank adds
+// its columns.
+void Experts::add_expert(ParameterStore& store, const std::string& name) {
+  const int pieces = expert_tensor_size(context_.layout);
+  const std::int64_t piece = context_.groups.expert_tensor.rank(), h = context_.hidden();
+  Parameter fc1;
+  fc1.name = name + ".fc1.weight";
+  fc1.expert = true;
+  fc1.rows = fc1.local_rows = h;
+  fc1.blocks = mlp_inputs(context_.model);
+  fc1.cols = moe_.moe_ffn_hidden_size;
+  fc1.local_cols = cols_;
+  fc1.first_col = cols_ * piece;
+  Parameter fc2;
+  fc2.name = name + ".fc2.weight";
+  fc2.expert = true;
+  fc2.rows = moe_.moe_ffn_hidden_size;
+  fc2.local_rows = cols_;
+  fc2.first_row = cols_ * piece;
+  fc2.cols = fc2.local_cols = h;
+  Expert expert{&store.add(fc1), nullptr, &store.add(fc2), nullptr};
+  if (moe_.moe_expert_bias) {
+    fc1.name = name + ".fc1.bias";
+    fc1.init = fc2.init = Init::bias;
+    fc1.rows = fc1.local_rows = 1;
+    expert.fc1_bias = &store.add(fc1);
+    fc2.name = name + ".fc2.bias";
+    fc2.rows = fc2.local_rows = 1;
+    fc2.first_row = 0;
+    fc2.local_cols = h / pieces;
+    fc2.first_col = fc2.local_cols * piece;
+    expert.fc2_bias = &store.add(fc2);
+  }
+  experts_.push_back(expert);
+}
+
+void Experts::route(const Tensor& x, ExpertsSaved& saved) const {
+  const std::int64_t tokens = context_.local_rows();
+  saved.logits = context_.tensor(tokens * moe_.num_moe_experts);
+  forward_product(context_, tokens, x.data(), router_, saved.logits.data());
+  if (router_bias_ != nullptr) {
+    context_.compute.add_bias(saved.logits.data(), router_bias_->weight, tokens,
+                              moe_.num_moe_experts);
+  }
+  const std::vector<float> logits = downloaded(context_, saved.logits);
+  if (context_.force_load_balancing) {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t row = 0; row < tokens; ++row) positions.push_back(context_.position_of(row));
+    saved.routes = routes_in_turn(moe_, logits, positions);
+  } else {
+    saved.routes = routes_by_logits(moe_, logits);
+  }
+  Copies copies = copies_of(moe_, saved.routes);
+  std::vector<std::int32_t> tokens_sent;
+  for (const std::int32_t choice : copies.choices) {
+    tokens_sent.push_back(choice == kEmptyPlace ? kEmptyPlace : choice / moe_.moe_router_topk);
+  }
+  saved.choices = std::move(copies.choices);
+  saved.tokens_sent = uploaded(context_, tokens_sent);
+  saved.plan = exchange_plan(context_, copies.of_expert, moe_.moe_expert_capacity_factor > 0.0);
+}
+
+void Experts::send_probabilities(ExpertsSaved& saved, Phase phase) const {
+  std::vector<float> own;
+  for (const std::int32_t choice : saved.choices) {
+    own.push_back(choice == kEmptyPlace
+                      ? 0.0F
+                      : saved.routes.probabilities[static_cast<std::size_t>(choice)]);
+  }
+  saved.probabilities =
+      to_experts(context_, saved.plan, uploaded(context_, own), 1, kProbability, phase);
+}
+
+Tensor Experts::forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+  const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
+  route(x, saved);
+  const std::int64_t copies = saved.plan.copies;
+  Tensor rows = context_.tensor(copies * h);
+  context_.compute.embedding_forward(saved.tokens_sent.integers(), x.data(), rows.data(), copies, 0,
+                                     tokens, h);
+  saved.tokens = to_experts(context_, saved.plan, std::move(rows), h, kDispatch, phase);
+  send_probabilities(saved, phase);
+  const Tensor back =
+      from_experts(context_, saved.plan, experts_forward(saved), h, kCombine, phase);
+  Tensor y = context_.tensor(tokens * h);
+  context_.compute.fill_zero(y.data(), y.size());
+  context_.compute.embedding_backward(saved.tokens_sent.integers(), back.data(), y.data(), copies,
+                                      0, tokens, h);
+  return y;
+}
+
+template <typename Visit>
+void Experts::for_each_expert(const ExpertsSaved& saved, const Visit& visit) const {
+  Rows rows{0, 0};
+  for (std::size_t e = 0; e < experts_.size(); ++e) {
+    rows.count = saved.plan.of_expert[e];
+    if (rows.count > 0) visit(experts_[e], rows);
+    rows.begin += rows.count;
+  }
+}
+
+Tensor Experts::activated(const ExpertsSaved& saved, bool weighted) const {
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_;
+  Tensor y = context_.tensor(saved.plan.rows() * cols_);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const float* bias = expert.fc1_bias == nullptr ? nullptr : expert.fc1_bias->weight;
+    activate(context_, saved.fc1.data() + rows.begin * inputs, bias, y.data() + rows.begin * cols_,
+             rows.count, cols_);
+  });
+  if (weighted) {
+    context_.compute.scale_rows(y.data(), saved.probabilities.data(), y.data(), saved.plan.rows(),
+                                cols_);
+  }
+  return y;
+}
+
+Tensor Experts::experts_forward(ExpertsSaved& saved) const {
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_, h = context_.hidden();
+  saved.fc1 = context_.tensor(saved.plan.rows() * inputs);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    forward_product(context_, rows.count, saved.tokens.data() + rows.begin * h, *expert.fc1,
+                    saved.fc1.data() + rows.begin * inputs);
+  });
+  saved.activation = activated(saved, true);
+  Tensor out = context_.tensor(saved.plan.rows() * h);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    float* y = out.data() + rows.begin * h;
+    forward_product(context_, rows.count, saved.activation.data() + rows.begin * cols_, *expert.fc2,
+                    y);
+    add_output_bias(expert, saved.probabilities.data() + rows.begin, y, rows.count);
+  });
+  if (context_.recomputes(kRecomputeMoeActivation)) saved.activation.release();
+  return out;
+}
+
+// This rank's columns of the bias, zeros beside them.
+Tensor Experts::whole_bias(const Expert& expert) const {
+  const Parameter& bias = *expert.fc2_bias;
+  Tensor whole = context_.tensor(bias.cols);
+  context_.compute.fill_zero(whole.data(), whole.size());
+  context_.compute.copy_rows(whole.data() + bias.first_col, bias.cols, bias.weight, bias.local_cols,
+                             1, bias.local_cols);
+  return whole;
+}
+
+void Experts::add_output_bias(const Expert& expert, const float* probabilities, float* y,
+                              std::int64_t rows) const {
+  if (expert.fc2_bias == nullptr) return;
+  const Tensor bias = whole_bias(expert);
+  GemmCall call = product(rows, context_.hidden(), 1, probabilities, bias.data(), y);
+  call.beta = 1.0F;
+  context_.compute.gemm(call);
+}
+
+void Experts::output_bias_backward(const Expert& expert, const float* dout,
+                                   const float* probabilities, float* dprobabilities,
+                                   std::int64_t rows) const {
+  if (expert.fc2_bias == nullptr) return;
+  const std::int64_t h = context_.hidden();
+  const Parameter& bias = *expert.fc2_bias;
+  const Tensor whole = whole_bias(expert);
+  GemmCall call = product(rows, 1, h, dout, whole.data(), dprobabilities);
+  call.beta = 1.0F;
+  context_.compute.gemm(call);
+  context_.compute.gemm(product(1, h, rows, probabilities, dout, whole.data()));
+  context_.compute.add(bias.gradient, whole.data() + bias.first_col, bias.gradient,
+                       bias.local_cols);
+}
+
+// out = p a W2 + p b2, a = activation(fc1): p's gradient is a . (dout W2^T) + b2 . dout.
+Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
+                                 const Tensor& dprobabilities) const {
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_, h = context_.hidden();
+  const std::int64_t rows_here = saved.plan.rows();
+  if (saved.activation.empty()) {
+    const TermScope scope(context_.recorder, TermKind::recompute);
+    saved.activation = activated(saved, true);
+  }
+  Tensor dactivation = context_.tensor(rows_here * cols_);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const float* dy = dout.data() + rows.begin * h;
+    input_gradient(context_, rows.count, dy, *expert.fc2, dactivation.data() + rows.begin * cols_);
+    weight_gradient(context_, rows.count, dy, saved.activation.data() + rows.begin * cols_,
+                    *expert.fc2);
+    output_bias_backward(expert, dy, saved.probabilities.data() + rows.begin,
+                         dprobabilities.data() + rows.begin, rows.count);
+  });
+  saved.activation.release();
+  {
+    const Tensor unweighted = activated(saved, false);
+    context_.compute.row_dots(dactivation.data(), unweighted.data(), dprobabilities.data(),
+                              rows_here, cols_);
+  }
+  context_.compute.scale_rows(dactivation.data(), saved.probabilities.data(), dactivation.data(),
+                              rows_here, cols_);
+  const Tensor dfc1 = context_.tensor(rows_here * inputs);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    activate_backward(context_, dactivation.data() + rows.begin * cols_,
+                      saved.fc1.data() + rows.begin * inputs, expert.fc1_bias,
+                      dfc1.data() + rows.begin * inputs, rows.count, cols_);
+  });
+  dactivation.release();
+  saved.fc1.release();
+  Tensor dtokens = context_.tensor(rows_here * h);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const float* dy = dfc1.data() + rows.begin * inputs;
+    input_gradient(context_, rows.count, dy, *expert.fc1, dtokens.data() + rows.begin * h);
+    weight_gradient(context_, rows.count, dy, saved.tokens.data() + rows.begin * h, *expert.fc1);
+  });
+  saved.tokens.release();
+  return dtokens;
+}
+
+Tensor Experts::backward(const Tensor& dy, const Tensor& x, ExpertsSaved& saved) const {
+  const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
+  const std::int64_t copies = saved.plan.copies;
+  Tensor rows = context_.tensor(copies * h);
+  context_.compute.embedding_forward(saved.tokens_sent.integers(), dy.data(), rows.data(), copies,
+                                     0, tokens, h);
+  Tensor dout =
+      to_experts(context_, saved.plan, std::move(rows), h, kCombineGradient, Phase::backward);
+  Tensor dprobabilities = context_.tensor(saved.plan.rows());
+  context_.compute.fill_zero(dprobabilities.data(), dprobabilities.size());
+  Tensor dtokens = experts_backward(dout, saved, dprobabilities);
+  dout.release();
+  const Tensor back =
+      from_experts(context_, saved.plan, std::move(dtokens), h, kDispatchGradient, Phase::backward);
+  Tensor dx = context_.tensor(tokens * h);
+  context_.compute.fill_zero(dx.data(), dx.size());
+  context_.compute.embedding_backward(saved.tokens_sent.integers(), back.data(), dx.data(), copies,
+                                      0, tokens, h);
+  dprobabilities = from_experts(context_, saved.plan, std::move(dprobabilities), 1,
+                                kProbabilityGradient, Phase::backward);
+  route_backward(x, dprobabilities, saved, dx);
+  return dx;
+}
+
+void Experts::route_backward(const Tensor& x, const Tensor& dprobabilities, ExpertsSaved& saved,
+                             const Tensor& dx) const {
+  const std::vector<float> of_copies = downloaded(context_, dprobabilities);
+  std::vector<float> of_routes(saved.routes.experts.size(), 0.0F);
+  for (std::size_t i = 0; i < of_copies.size(); ++i) {
+    if (saved.choices[i] == kEmptyPlace) continue;
+    of_routes[static_cast<std::size_t>(saved.choices[i])] = of_copies[i];
+  }
+  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, of_routes);
+  const std::int64_t tokens = context_.local_rows();
+  context_.compute.upload(saved.logits.data(), dlogits.data(), saved.logits.size());
+  context_.compute.synchronize();
+  weight_gradient(context_, tokens, saved.logits.data(), x.data(), router_);
+  if (router_bias_ != nullptr) {
+    context_.compute.bias_backward(saved.logits.data(), router_bias_->gradient, tokens,
+                                   moe_.num_moe_experts);
+  }
+  input_gradient(context_, tokens, saved.logits.data(), router_, dx.data(), 1.0F);
+}
+
+}  // namespace meshwright::calibrate
