@@ -71,7 +71,7 @@ void check_header(const std::vector<std::string>& columns, const std::string& fi
   std::set<std::string> names;
   for (const std::string& column : columns) {
     if (names.insert(column).second) continue;
-    throw InputError(file, "", fmt::format("column \"{}\" stands twice in the header", column));
+    throw InputError(file, "", fmt::format("column \"{}\" is a duplicate of another one", column));
   }
 }
 

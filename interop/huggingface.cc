@@ -48,6 +48,12 @@ bool looks_like_huggingface(const nlohmann::json& config) {
   return config.is_object() && (config.contains("model_type") || has_nested(config));
 }
 
+std::string not_modelled_of_huggingface(const nlohmann::json& config) {
+  const nlohmann::json& inner = has_nested(config) ? config[kNested] : config;
+  if (!inner.contains("model_type") || !inner["model_type"].is_string()) return "";
+  return std::string(huggingface_not_modelled(inner["model_type"].get<std::string>()));
+}
+
 Model model_from_huggingface(const nlohmann::json& config, const std::string& file) {
   ObjectReader outer(config, file);
   const bool nested = has_nested(config);

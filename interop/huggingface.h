@@ -17,6 +17,9 @@ namespace meshwright::interop {
 // An object with "model_type", itself or in its "text_config".
 bool looks_like_huggingface(const nlohmann::json& config);
 
+// What of such a model is read and neither counted nor priced, in a sentence; empty: nothing.
+std::string not_modelled_of_huggingface(const nlohmann::json& config);
+
 // Named by "_name_or_path", else after the file (its folder when the file is config.json). Keys
 // that no planner needs are passed over. Throws InputError.
 Model model_from_huggingface(const nlohmann::json& config, const std::string& file);

@@ -12,6 +12,7 @@ namespace {
 struct ModelTypeReader {
   std::string_view model_type;
   HuggingFaceFamilyReader read;
+  std::string_view not_modelled{};
 };
 
 constexpr std::array kFamilies{
@@ -23,6 +24,10 @@ constexpr std::array kFamilies{
     ModelTypeReader{"gemma", huggingface::read_gemma},
     ModelTypeReader{"gemma2", huggingface::read_gemma2},
     ModelTypeReader{"gemma3_text", huggingface::read_gemma3},
+    ModelTypeReader{"olmo2", huggingface::read_olmo2},
+    ModelTypeReader{"apertus", huggingface::read_apertus,
+                    "xIELU is priced as a plain activation; its two trained numbers a layer are "
+                    "not counted"},
     ModelTypeReader{"mixtral", huggingface::read_mixtral},
     ModelTypeReader{"qwen3_moe", huggingface::read_qwen3_moe},
     ModelTypeReader{"deepseek_v2", huggingface::read_deepseek_v2},
@@ -30,6 +35,9 @@ constexpr std::array kFamilies{
     ModelTypeReader{"kimi_k2", huggingface::read_deepseek_v3},
     ModelTypeReader{"glm4_moe", huggingface::read_glm4_moe},
     ModelTypeReader{"gpt_oss", huggingface::read_gpt_oss},
+    ModelTypeReader{"llama4_text", huggingface::read_llama4,
+                    "attention in chunks is priced as attention to all positions"},
+    ModelTypeReader{"nemotron_h", huggingface::read_nemotron_h},
     ModelTypeReader{"gpt2", huggingface::read_gpt2},
     ModelTypeReader{"gpt_neox", huggingface::read_gpt_neox},
     ModelTypeReader{"opt", huggingface::read_opt},
@@ -74,6 +82,13 @@ HuggingFaceFamilyReader huggingface_family(std::string_view model_type) {
     if (reader.model_type == model_type) return reader.read;
   }
   return nullptr;
+}
+
+std::string_view huggingface_not_modelled(std::string_view model_type) {
+  for (const ModelTypeReader& reader : kFamilies) {
+    if (reader.model_type == model_type) return reader.not_modelled;
+  }
+  return "";
 }
 
 std::vector<std::string> huggingface_model_types() {
@@ -130,8 +145,8 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
   if (gated && (word == "silu" || word == "swish")) return Activation::swiglu;
   if (gated && gelu) return Activation::geglu;
   if (!gated && gelu) return Activation::gelu;
-  // A squared ReLU is the same bytes and one product more.
-  if (!gated && (word == "relu" || word == "relu2")) return Activation::relu;
+  // A squared ReLU is the same bytes and one product more; xIELU a few products.
+  if (!gated && (word == "relu" || word == "relu2" || word == "xielu")) return Activation::relu;
   config.fail(
       key, fmt::format("must be {}, is \"{}\"",
                        gated ? "silu or one of the gelu family" : "relu or one of the gelu family",

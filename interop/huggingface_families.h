@@ -18,6 +18,8 @@ using HuggingFaceFamilyReader = void (*)(ObjectReader& config, Model& model);
 // The reader of a model_type, or nullptr.
 HuggingFaceFamilyReader huggingface_family(std::string_view model_type);
 std::vector<std::string> huggingface_model_types();
+// What of a family is read and not counted or priced; empty: nothing.
+std::string_view huggingface_not_modelled(std::string_view model_type);
 
 namespace huggingface {
 
@@ -50,6 +52,8 @@ void read_phi3(ObjectReader& config, Model& model);
 void read_gemma(ObjectReader& config, Model& model);
 void read_gemma2(ObjectReader& config, Model& model);
 void read_gemma3(ObjectReader& config, Model& model);
+void read_olmo2(ObjectReader& config, Model& model);
+void read_apertus(ObjectReader& config, Model& model);
 
 void read_mixtral(ObjectReader& config, Model& model);
 void read_qwen3_moe(ObjectReader& config, Model& model);
@@ -57,6 +61,9 @@ void read_deepseek_v2(ObjectReader& config, Model& model);
 void read_deepseek_v3(ObjectReader& config, Model& model);
 void read_glm4_moe(ObjectReader& config, Model& model);
 void read_gpt_oss(ObjectReader& config, Model& model);
+void read_llama4(ObjectReader& config, Model& model);
+// Fails: says which of its parts are not modelled.
+void read_nemotron_h(ObjectReader& config, Model& model);
 
 void read_gpt2(ObjectReader& config, Model& model);
 void read_gpt_neox(ObjectReader& config, Model& model);

@@ -150,8 +150,9 @@ void read_cohere(ObjectReader& config, Model& model) {
   read_common(config, model);
   read_grouped_heads(config, model);
   refuse_unless(config, "attention_bias", false, false, "Command R with biases is not supported");
-  refuse_unless(config, "use_qk_norm", false, false,
-                "norms of its own for each head (Command R+) are not supported");
+  // A weight for each head's own columns.
+  model.qk_layernorm = config.optional_bool("use_qk_norm", false);
+  model.qk_layernorm_all_heads = model.qk_layernorm;
   model.ffn_hidden_size = config.required_int("intermediate_size");
   model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 0);
   model.position_embedding = PositionEmbedding::rope;

@@ -78,6 +78,30 @@ void read_gemma2(ObjectReader& config, Model& model) {
   read_layer_types(config, model);
 }
 
+// Its norms stand behind attention and MLP instead of before them: as many, and as dear.
+void read_olmo2(ObjectReader& config, Model& model) {
+  read_common(config, model, false, "silu");
+  refuse_unless(config, "attention_bias", false, false, kOutputBias);
+  model.qk_layernorm = model.qk_layernorm_all_heads = true;
+}
+
+// A plain MLP with xIELU.
+void read_apertus(ObjectReader& config, Model& model) {
+  read_shape(config, model);
+  read_grouped_heads(config, model);
+  refuse_unless(config, "attention_bias", false, false, kOutputBias);
+  refuse_unless(config, "mlp_bias", false, false, "biases in the MLP are not supported");
+  refuse_unless(config, "post_norm", false, false, "norms after the residual are not supported");
+  model.ffn_hidden_size = config.required_int("intermediate_size");
+  model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 65536);
+  model.activation = read_activation(config, {"hidden_act"}, "xielu", false);
+  model.normalization = Normalization::rms_norm;
+  model.position_embedding = PositionEmbedding::rope;
+  model.add_bias_linear = false;
+  model.qk_layernorm = config.optional_bool("qk_norm", true);
+  model.tied_embeddings = config.optional_bool("tie_word_embeddings", false);
+}
+
 void read_gemma3(ObjectReader& config, Model& model) {
   read_gemma2(config, model);
   model.qk_layernorm = true;

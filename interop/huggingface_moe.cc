@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixtures of experts: Mixtral, Qwen3, DeepSeek, GLM-4.5, gpt-oss.
+// Mixtures of experts: Mixtral, Qwen3, DeepSeek, GLM-4.5, gpt-oss, Llama 4; and what is none of
+// ours.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "interop/huggingface_families.h"
@@ -70,9 +72,12 @@ MixtureOfExperts read_grouped_experts(ObjectReader& config) {
 // What YaRN multiplies rotated queries and keys by (arXiv 2309.00071, 3.4): attention_factor, or
 // 0.1 ln(factor) + 1.
 double yarn_mscale(ObjectReader& config) {
-  if (!config.has("rope_scaling")) return 1.0;
-  ObjectReader scaling = config.required_object("rope_scaling");
-  if (scaling.optional_string("rope_type", "") != "yarn") return 1.0;
+  // transformers 5 calls it rope_parameters.
+  const char* const key = config.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
+  if (!config.has(key)) return 1.0;
+  ObjectReader scaling = config.required_object(key);
+  const std::string older = scaling.optional_string("type", "");
+  if (scaling.optional_string("rope_type", older) != "yarn") return 1.0;
   const double factor = scaling.optional_number("factor", 1.0, {1.0, 1e6});
   return scaling.optional_number("attention_factor", 0.1 * std::log(factor) + 1.0, {0.0, 1e3});
 }
@@ -121,6 +126,33 @@ void read_glm4_moe(ObjectReader& config, Model& model) {
   model.moe = read_grouped_experts(config);
   model.moe->moe_router_bias = true;  // e_score_correction_bias
   model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+}
+
+// intermediate_size is an expert's, intermediate_size_mlp a dense layer's; every token also passes
+// a shared expert. Its norms of queries and keys have no numbers.
+void read_llama4(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  refuse_unless(config, "attention_bias", false, false,
+                "biases in attention but not in the MLP are not supported");
+  MixtureOfExperts moe = read_routing(config, "num_local_experts");
+  moe.moe_ffn_hidden_size = model.ffn_hidden_size;
+  moe.moe_shared_expert_intermediate_size = model.ffn_hidden_size;
+  moe.moe_layer_interval = config.optional_int("interleave_moe_layer_step", 1, {1, 100'000});
+  moe.num_first_dense_layers = moe.moe_layer_interval - 1;
+  model.ffn_hidden_size = config.optional_int("intermediate_size_mlp", 16384);
+  model.moe = moe;
+}
+
+// "M-M-M*-": M a Mamba-2 layer, * attention, - an MLP, each a block of its own.
+void read_nemotron_h(ObjectReader& config, Model& /*model*/) {
+  const std::string pattern = config.required_string("hybrid_override_pattern");
+  const auto count = [&](char c) { return std::count(pattern.begin(), pattern.end(), c); };
+  config.fail("hybrid_override_pattern",
+              fmt::format("of {} blocks {} are Mamba-2 layers, {} attention, {} MLPs, {} experts: "
+                          "Mamba-2's state-space layers, and blocks that are attention or MLP "
+                          "alone, are not modelled",
+                          pattern.size(), count('M'), count('*'), count('-'), count('E')),
+              "a transformer of the same parameters would be priced otherwise: nothing is guessed");
 }
 
 void read_gpt_oss(ObjectReader& config, Model& model) {

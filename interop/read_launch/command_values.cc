@@ -191,9 +191,13 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
   Launcher launcher;
   bool says_nodes = false;
   const std::size_t end = first_program_word(command);
-  for (const Value& option : options_of(command, 0, script, file)) {
+  for (Value& option : options_of(command, 0, script, file)) {
     const auto says = launcher_says(option.key);
     if (!says || (end > 0 && option.words.empty())) continue;
+    if (option.words.size() > 1) {  // what follows is the program, not the option's
+      option.words.resize(1);
+      option.said = said(option, option.key);
+    }
     says_nodes = says_nodes || *says == Says::nodes;
     const auto count = option.unknown.empty() && !option.words.empty()
                            ? count_in(option.words.front())

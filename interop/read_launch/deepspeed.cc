@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepSpeed's JSON (docs/_pages/config-json.md, runtime/config.py, commit edaa722), and the command
-// that names it, with the options of Hugging Face's Trainer (training_args.py).
+// DeepSpeed's JSON (docs/_pages/config-json.md, runtime/config.py, commit edaa722).
 #include <algorithm>
 #include <array>
 
-#include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
-#include "interop/read_launch/shell_script.h"
-#include "sim/base/error.h"
+#include "interop/read_launch/trainer.h"
 
 namespace meshwright::interop {
 namespace {
@@ -125,7 +122,9 @@ void read_sizes(LaunchReading& r) {
   }
 }
 
-void read_json(LaunchReading& r) {
+}  // namespace
+
+void read_deepspeed_json(LaunchReading& r) {
   LaunchRecord& record = r.record();
   record.target = "DeepSpeed";
   record.framework = "deepspeed-2025";
@@ -150,153 +149,15 @@ void read_json(LaunchReading& r) {
   }
 }
 
-void set_sequence(LaunchRecord& record, const LaunchHints& hints, const std::string& file) {
-  if (hints.seq_length) {
-    record.job.seq_length = *hints.seq_length;
-    record.assumed.push_back(
-        {"seq_length", std::to_string(*hints.seq_length), "named beside the launch", {}});
-  } else if (std::find(record.job_fields.begin(), record.job_fields.end(), "seq_length") ==
-             record.job_fields.end()) {
-    throw InputError(file, "", "does not say how long sequences are",
-                     "state it with --seq-length N");
-  }
-  record.job_fields.emplace_back("seq_length");
-}
-
-void assume_recompute(LaunchReading& r, bool on, const std::string& why) {
-  r.record().layout.recompute_granularity =
-      on ? RecomputeGranularity::full : RecomputeGranularity::none;
-  r.settle_layout("recompute_granularity");
-  r.assume("recompute_granularity", on ? "full" : "none", why);
-}
-
-constexpr std::array kHarmlessTrainer{"--output_dir",
-                                      "--learning_rate",
-                                      "--num_train_epochs",
-                                      "--save_steps",
-                                      "--logging_steps",
-                                      "--warmup_ratio",
-                                      "--warmup_steps",
-                                      "--weight_decay",
-                                      "--lr_scheduler_type",
-                                      "--report_to",
-                                      "--evaluation_strategy",
-                                      "--save_strategy",
-                                      "--save_total_limit",
-                                      "--data_path",
-                                      "--dataset_name",
-                                      "--train_file",
-                                      "--validation_file",
-                                      "--seed",
-                                      "--max_steps",
-                                      "--tf32",
-                                      "--do_train",
-                                      "--do_eval",
-                                      "--overwrite_output_dir",
-                                      "--per_device_eval_batch_size",
-                                      "--local_rank",
-                                      "--max_grad_norm",
-                                      "--dataloader_num_workers",
-                                      "--preprocessing_num_workers",
-                                      "--ddp_timeout",
-                                      "--save_on_each_node"};
-
-// What the command says where the JSON says "auto".
-void read_trainer(LaunchReading& r) {
-  LaunchRecord& record = r.record();
-  const bool has_global = std::find(record.job_fields.begin(), record.job_fields.end(),
-                                    "global_batch_size") != record.job_fields.end();
-  int micro = 0;
-  int accumulation = 0;
-  if (r.integer(micro, "micro_batch_size", "--per_device_train_batch_size", kCount)) {
-    record.layout.micro_batch_size = micro;
-    r.settle_layout("micro_batch_size");
-    if (record.micro_batches_a_rank == 0 && !has_global) record.micro_batches_a_rank = 1;
-  }
-  if (r.integer(accumulation, "gradient_accumulation_steps", "--gradient_accumulation_steps",
-                kCount) &&
-      !has_global) {
-    record.micro_batches_a_rank = accumulation;
-  }
-  for (const char* key : {"--model_max_length", "--max_seq_length", "--max_seq_len", "--block_size",
-                          "--cutoff_len", "--max_length", "--seq_length"}) {
-    if (r.integer(record.job.seq_length, "seq_length", key, kCount)) r.settle_job("seq_length");
-  }
-  bool recomputes = false;
-  if (r.flag(recomputes, "recompute_granularity", "--gradient_checkpointing") && recomputes) {
-    record.layout.recompute_granularity = RecomputeGranularity::full;
-  }
-  r.settle_layout("recompute_granularity");
-  for (const auto& [key, precision] :
-       {std::pair{"--bf16", Precision::bf16}, {"--fp16", Precision::fp16}}) {
-    if (!r.is_on(key)) continue;
-    record.job.precision = precision;
-    r.note("precision", std::string(name_of(precision)), *r.find(key));
-    r.settle_job("precision");
-  }
-  if (const Value* model = r.find("--model_name_or_path")) {
-    record.model_name = word_of(*model);
-    r.note("model", record.model_name, *model);
-  }
-  for (const char* key : kHarmlessTrainer) r.values().pass_over(key);
-}
-
-}  // namespace
-
 LaunchRecord read_deepspeed(std::string_view text, const std::string& file,
                             const LaunchHints& hints) {
   Values values = values_of_json(text, file);
   LaunchRecord record;
   LaunchReading reading(values, record);
-  read_json(reading);
-  set_sequence(record, hints, file);
+  read_deepspeed_json(reading);
+  set_sequence_beside(record, hints, file);
   assume_recompute(reading, false, "the model switches it on, not this file");
   reading.list_unused("no key of DeepSpeed that is known here");
-  return record;
-}
-
-LaunchRecord read_deepspeed_script(std::string_view text, const std::string& file,
-                                   const LaunchHints& hints, const ReadNamedFile& read) {
-  const ShellScript script = read_shell_script(text, file, hints.variables);
-  LaunchRecord record;
-  const auto is_option = [](std::string_view word) {
-    return word == "--deepspeed" || word == "--deepspeed_config" ||
-           word == "--per_device_train_batch_size" || word == "--gradient_accumulation_steps";
-  };
-  const ShellCommand* command = launch_command(script, is_option, file, record);
-  if (command == nullptr) throw InputError(file, "", "has no command with --deepspeed FILE");
-  for (const MarkedText& word : command->words) record.command.push_back(word.text());
-  read_launcher(*command, script, file, record);
-  Values options;
-  std::string json_file;
-  for (Value& option : options_of(*command, first_program_word(*command), script, file)) {
-    const bool names_json = (option.key == "--deepspeed" || option.key == "--deepspeed_config");
-    if (names_json && !option.words.empty()) {
-      if (option.unknown.empty()) json_file = option.words.front();
-      option.used = true;
-    }
-    options.add(std::move(option));
-  }
-  const auto json = json_file.empty() || !read ? std::nullopt : read(json_file);
-  std::string here;
-  for (const HereDocument& document : script.here_documents) {
-    if (document.text.text().find("zero_optimization") != std::string::npos)
-      here = document.text.text();
-  }
-  if (!json && here.empty()) {
-    throw InputError(file, "",
-                     json_file.empty() ? "names no JSON of DeepSpeed that is known"
-                                       : json_file + " is not there to be read",
-                     "keep it beside the script, by the name that the script has");
-  }
-  Values values = values_of_json(json ? *json : here, json ? json_file : file);
-  LaunchReading of_json(values, record);
-  read_json(of_json);
-  of_json.list_unused("no key of DeepSpeed that is known here");
-  LaunchReading of_command(options, record);
-  read_trainer(of_command);
-  set_sequence(record, hints, file);
-  of_command.list_unused("no option that is known here");
   return record;
 }
 

@@ -15,7 +15,10 @@ class FlatValues {
  public:
   explicit FlatValues(std::string file) : file_(std::move(file)) {}
 
-  void add(const std::string& key, std::vector<std::string> words, int line) {
+  struct At {
+    int line = 0, column = 0;
+  };
+  void add(const std::string& key, std::vector<std::string> words, At at) {
     Value value;
     value.key = key;
     value.said = key + " =";
@@ -23,9 +26,9 @@ class FlatValues {
     constexpr std::size_t kLongest = 120;
     if (value.said.size() > kLongest) value.said = value.said.substr(0, kLongest) + "...";
     value.words = std::move(words);
-    value.place = {file_, line};
+    value.place = {file_, at.line, at.column};
     values_.add(std::move(value));
-    if (values_.all().size() > kMostValues) fail(line, "holds more than 100,000 values");
+    if (values_.all().size() > kMostValues) fail(at.line, "holds more than 100,000 values");
   }
   void check_depth(int depth, int line) const {
     if (depth > kDeepest) fail(line, "nests deeper than 50 levels");
@@ -36,7 +39,7 @@ class FlatValues {
   static constexpr std::size_t kMostValues = 100'000;
   static constexpr int kDeepest = 50;
   [[noreturn]] void fail(int line, const std::string& what) const {
-    throw InputError(Place{file_, line}.text(), "", what);
+    throw InputError(Place{file_, line, 0}.text(), "", what);
   }
 
   std::string file_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/flat_values.h"
@@ -13,7 +14,9 @@ namespace {
 
 class JsonFlattener {
  public:
-  JsonFlattener(std::string_view text, const std::string& file) : text_(text), values_(file) {}
+  JsonFlattener(std::string_view text, const std::string& file) : text_(text), values_(file) {
+    find_lines();
+  }
 
   Values read(const nlohmann::json& json) {
     flatten(json, "", "", 0);
@@ -21,11 +24,23 @@ class JsonFlattener {
   }
 
  private:
+  // Lines at which keys first stand, in one pass: strings before a colon.
+  void find_lines() {
+    int line = 1;
+    for (std::size_t i = 0; i < text_.size(); ++i) {
+      if (text_[i] == '\n') ++line;
+      if (text_[i] != '"') continue;
+      const std::size_t begin = ++i;
+      while (i < text_.size() && text_[i] != '"') i += text_[i] == '\\' ? 2 : 1;
+      const std::size_t end = std::min(i, text_.size());
+      const std::size_t next = text_.find_first_not_of(" \t\r\n", end + 1);
+      const bool is_key = next != std::string_view::npos && text_[next] == ':';
+      if (is_key) lines_.try_emplace(std::string(text_.substr(begin, end - begin)), line);
+    }
+  }
   [[nodiscard]] int line_of(const std::string& key) const {
-    const std::size_t at = text_.find("\"" + key + "\"");
-    if (at == std::string_view::npos) return 0;
-    return 1 + static_cast<int>(std::count(text_.begin(),
-                                           text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    const auto found = lines_.find(key);
+    return found == lines_.end() ? 0 : found->second;
   }
   static std::string word(const nlohmann::json& json) {
     return json.is_string() ? json.get<std::string>() : json.dump();
@@ -41,7 +56,7 @@ class JsonFlattener {
       }
       return;
     }
-    if (!json.is_array()) return values_.add(path, {word(json)}, line_of(key));
+    if (!json.is_array()) return values_.add(path, {word(json)}, {line_of(key), 0});
     std::vector<std::string> words;
     for (std::size_t i = 0; i < json.size(); ++i) {
       if (json[i].is_structured()) {
@@ -50,10 +65,11 @@ class JsonFlattener {
         words.push_back(word(json[i]));
       }
     }
-    values_.add(path, std::move(words), line_of(key));
+    values_.add(path, std::move(words), {line_of(key), 0});
   }
 
   std::string_view text_;
+  std::unordered_map<std::string, int> lines_;
   FlatValues values_;
 };
 

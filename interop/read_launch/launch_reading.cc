@@ -31,6 +31,16 @@ bool LaunchReading::flag(bool& target, std::string_view field, std::string_view 
   return true;
 }
 
+bool LaunchReading::recompute_switch(std::string_view key) {
+  using enum RecomputeGranularity;
+  const Value* value = find(key);
+  if (value == nullptr) return false;
+  RecomputeGranularity& target = record_.layout.recompute_granularity;
+  target = flag_of(*value) ? full : none;
+  note("recompute_granularity", std::string(name_of(target)), *value);
+  return true;
+}
+
 bool LaunchReading::is_on(std::string_view key) {
   const Value* value = find(key);
   return value != nullptr && flag_of(*value);

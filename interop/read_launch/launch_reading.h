@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "interop/read_launch/launch_record.h"
@@ -34,7 +35,7 @@ class LaunchReading {
     for (const auto& entry : names) {
       if (entry.name == word) {
         target = entry.value;
-        note(field, word, *value);
+        note(field, said_as(entry.value, word), *value);
         return true;
       }
       allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
@@ -42,9 +43,20 @@ class LaunchReading {
     fail_at(*value, "must be one of " + allowed);
   }
 
+  // Full recompute or none, by a switch; noted as such.
+  bool recompute_switch(std::string_view key);
+
   [[nodiscard]] bool is_on(std::string_view key);
   // The word under a key, or a default.
   std::string word(std::string_view key, const std::string& otherwise);
+
+  // Numbers as numbers, whatever the launcher calls them: ZeRO 3 is "FULL_SHARD".
+  template <typename Enum>
+  static std::string said_as(Enum value, const std::string& word) {
+    if constexpr (std::is_same_v<Enum, int>) return std::to_string(value);
+    if constexpr (std::is_same_v<Enum, bool>) return value ? "true" : "false";
+    return word;
+  }
 
   // Something was read that other fields follow from.
   void note(std::string_view field, const std::string& value, const Value& from);

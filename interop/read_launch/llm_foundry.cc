@@ -89,7 +89,7 @@ void read_job(LaunchReading& r, const std::string& file) {
   const std::string mixed = r.word("fsdp_config.mixed_precision", "DEFAULT");
   job.gradient_precision = mixed == "PURE" ? Precision::bf16 : Precision::fp32;
   if (const Value* value = r.find("fsdp_config.mixed_precision")) {
-    r.note("gradient_precision", mixed, *value);
+    r.note("gradient_precision", std::string(name_of(job.gradient_precision)), *value);
   }
   for (const char* key : {"model.attn_config.attn_impl", "model.attn_impl"}) {
     const Value* value = r.find(key);
@@ -119,9 +119,7 @@ void read_layout(LaunchReading& r) {
                                    EnumName{0, "NO_SHARD"}};
   r.choice(l.zero_stage, "zero_stage", "fsdp_config.sharding_strategy", kStrategies);
   if (l.zero_stage == 0) l.fsdp_unit = FsdpUnit::none;
-  bool recomputes = false;
-  r.flag(recomputes, "recompute_granularity", "fsdp_config.activation_checkpointing");
-  l.recompute_granularity = recomputes ? RecomputeGranularity::full : RecomputeGranularity::none;
+  r.recompute_switch("fsdp_config.activation_checkpointing");
   if (const Value* offload = r.find("fsdp_config.activation_cpu_offload");
       offload != nullptr && flag_of(*offload)) {
     r.not_understood(*offload, "activations on the host are not modelled for it");

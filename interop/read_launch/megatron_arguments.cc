@@ -2,7 +2,10 @@
 #include "interop/read_launch/megatron_arguments.h"
 
 #include <algorithm>
-#include <iterator>
+#include <deque>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace meshwright::interop {
 namespace {
@@ -11,442 +14,241 @@ constexpr auto kOn = ArgumentKind::on, kOff = ArgumentKind::off, kOne = Argument
                kMany = ArgumentKind::many;
 constexpr auto kRead = ArgumentMeaning::read, kHarmless = ArgumentMeaning::harmless,
                kUnmodelled = ArgumentMeaning::unmodelled;
-constexpr auto kLater = ArgumentAge::later, kEarlier = ArgumentAge::earlier;
+constexpr auto kNow = ArgumentAge::now, kLater = ArgumentAge::later,
+               kEarlier = ArgumentAge::earlier;
 
-// Sorted by flag, so that it can be searched.
+// Options that are alike, without their dashes.
+struct Group {
+  ArgumentMeaning meaning;
+  ArgumentKind kind;
+  ArgumentAge age;
+  std::string_view names;
+};
+
 // clang-format off
-constexpr MegatronArgument kArguments[] = {
-    {"--DDP-impl", "DDP_impl", kOne, kHarmless, kEarlier},
-    {"--abort-on-unmet-fused-kernel-constraints", "abort_on_unmet_fused_kernel_constraints", kOn, kHarmless, kEarlier},
-    {"--account-for-embedding-in-pipeline-split", "account_for_embedding_in_pipeline_split", kOn, kRead},
-    {"--account-for-loss-in-pipeline-split", "account_for_loss_in_pipeline_split", kOn, kRead},
-    {"--accumulate-allreduce-grads-in-fp32", "accumulate_allreduce_grads_in_fp32", kOn, kRead},
-    {"--activations-checkpoint-method", "activations_checkpoint_method", kOne, kRead, kEarlier},
-    {"--activations-checkpoint-num-layers", "activations_checkpoint_num_layers", kOne, kRead, kEarlier},
-    {"--adam-beta1", "adam_beta1", kOne, kHarmless},
-    {"--adam-beta2", "adam_beta2", kOne, kHarmless},
-    {"--adam-eps", "adam_eps", kOne, kHarmless},
-    {"--add-qkv-bias", "add_qkv_bias", kOn, kRead},
-    {"--apply-layernorm-1p", "apply_layernorm_1p", kOn, kHarmless},
-    {"--apply-query-key-layer-scaling", "apply_query_key_layer_scaling", kOn, kHarmless},
-    {"--apply-residual-connection-post-layernorm", "apply_residual_connection_post_layernorm", kOn, kUnmodelled},
-    {"--async-save", "async_save", kOn, kHarmless},
-    {"--attention-backend", "attention_backend", kOne, kRead},
-    {"--attention-dropout", "attention_dropout", kOne, kRead},
-    {"--attention-softmax-in-fp32", "attention_softmax_in_fp32", kOn, kHarmless},
-    {"--auto-detect-ckpt-format", "auto_detect_ckpt_format", kOn, kHarmless},
-    {"--bf16", "bf16", kOn, kRead},
-    {"--calculate-per-token-loss", "calculate_per_token_loss", kOn, kHarmless},
-    {"--check-for-large-grads", "check_for_large_grads", kOn, kHarmless},
-    {"--check-for-spiky-loss", "check_for_spiky_loss", kOn, kHarmless},
-    {"--check-weight-hash-across-dp-replicas-interval", "check_weight_hash_across_dp_replicas_interval", kOne, kHarmless},
-    {"--checkpoint-activations", "checkpoint_activations", kOn, kRead},
-    {"--checkpoint-num-layers", "checkpoint_num_layers", kOne, kRead, kEarlier},
-    {"--ckpt-assume-constant-structure", "ckpt_assume_constant_structure", kOn, kHarmless},
-    {"--ckpt-format", "ckpt_format", kOne, kRead},
-    {"--ckpt-fully-parallel-load", "ckpt_fully_parallel_load", kOn, kHarmless},
-    {"--ckpt-fully-parallel-save", "ckpt_fully_parallel_save_deprecated", kOn, kHarmless},
-    {"--ckpt-step", "ckpt_step", kOne, kHarmless},
-    {"--clip-grad", "clip_grad", kOne, kHarmless},
-    {"--codecarbon-dir", "codecarbon_dir", kOne, kHarmless, kEarlier},
-    {"--config-logger-dir", "config_logger_dir", kOne, kHarmless},
-    {"--context-parallel-size", "context_parallel_size", kOne, kRead},
-    {"--cp-comm-type", "cp_comm_type", kMany, kRead},
-    {"--cpu-offloading-num-layers", "cpu_offloading_num_layers", kOne, kRead},
-    {"--create-all-gather-group", "create_all_gather_group", kOn, kHarmless},
-    {"--cross-entropy-fusion-impl", "cross_entropy_fusion_impl", kOne, kRead},
-    {"--cross-entropy-loss-fusion", "cross_entropy_loss_fusion", kOn, kRead},
-    {"--cuda-graph-impl", "cuda_graph_impl", kOne, kRead},
-    {"--cuda-graph-modules", "cuda_graph_modules", kMany, kRead, kLater},
-    {"--cuda-graph-scope", "cuda_graph_scope", kOne, kRead},
-    {"--data-args-path", "data_args_path", kOne, kHarmless},
-    {"--data-cache-path", "data_cache_path", kOne, kHarmless},
-    {"--data-impl", "data_impl", kOne, kHarmless, kEarlier},
-    {"--data-parallel-random-init", "data_parallel_random_init", kOn, kHarmless},
-    {"--data-parallel-sharding-strategy", "data_parallel_sharding_strategy", kOne, kRead},
-    {"--data-path", "data_path", kMany, kHarmless},
-    {"--dataloader-type", "dataloader_type", kOne, kHarmless},
-    {"--ddp-average-in-collective", "ddp_average_in_collective", kOn, kHarmless},
-    {"--ddp-bucket-size", "ddp_bucket_size", kOne, kUnmodelled},
-    {"--ddp-num-buckets", "ddp_num_buckets", kOne, kUnmodelled},
-    {"--ddp-pad-buckets-for-high-nccl-busbw", "ddp_pad_buckets_for_high_nccl_busbw", kOn, kHarmless},
-    {"--ddp-reduce-scatter-with-fp32-accumulation", "ddp_reduce_scatter_with_fp32_accumulation", kOn, kUnmodelled},
-    {"--decoder-first-pipeline-num-layers", "decoder_first_pipeline_num_layers", kOne, kRead},
-    {"--decoder-last-pipeline-num-layers", "decoder_last_pipeline_num_layers", kOne, kRead},
-    {"--decoupled-lr", "decoupled_lr", kOne, kHarmless},
-    {"--decoupled-min-lr", "decoupled_min_lr", kOne, kHarmless},
-    {"--decrease-batch-size-if-needed", "decrease_batch_size_if_needed", kOn, kHarmless},
-    {"--deepspeed", "deepspeed", kOn, kRead, kEarlier},
-    {"--deepspeed-activation-checkpointing", "deepspeed_activation_checkpointing", kOn, kRead, kEarlier},
-    {"--deepspeed_config", "deepspeed_config", kOne, kRead, kEarlier},
-    {"--defer-embedding-wgrad-compute", "defer_embedding_wgrad_compute", kOn, kUnmodelled},
-    {"--delay-wgrad-compute", "delay_wgrad_compute", kOn, kRead},
-    {"--deterministic-mode", "deterministic_mode", kOn, kUnmodelled},
-    {"--disable-bf16-reduced-precision-matmul", "disable_bf16_reduced_precision_matmul", kOn, kHarmless},
-    {"--disable-bias-linear", "add_bias_linear", kOff, kRead},
-    {"--disable-gloo-process-groups", "enable_gloo_process_groups", kOff, kHarmless},
-    {"--disable-msc", "enable_msc", kOff, kHarmless},
-    {"--disable-symmetric-registration", "disable_symmetric_registration", kOn, kHarmless},
-    {"--disable-tp-comm-bulk-dgrad", "tp_comm_bulk_dgrad", kOff, kUnmodelled},
-    {"--disable-tp-comm-bulk-wgrad", "tp_comm_bulk_wgrad", kOff, kUnmodelled},
-    {"--disable-tp-comm-overlap-ag", "tp_comm_overlap_ag", kOff, kUnmodelled},
-    {"--disable-tp-comm-overlap-rs", "tp_comm_overlap_rs", kOff, kUnmodelled},
-    {"--dist-ckpt-format", "dist_ckpt_format_deprecated", kOne, kHarmless},
-    {"--dist-ckpt-strictness", "dist_ckpt_strictness", kOne, kHarmless},
-    {"--distribute-saved-activations", "distribute_saved_activations", kOn, kUnmodelled},
-    {"--distributed-backend", "distributed_backend", kOne, kHarmless},
-    {"--distributed-timeout-minutes", "distributed_timeout_minutes", kOne, kHarmless},
-    {"--distributed-timeout-seconds-after-init", "distributed_timeout_seconds_after_init", kOne, kHarmless},
-    {"--embed-layernorm", "embed_layernorm", kOn, kRead, kEarlier},
-    {"--embedding-init-method-std", "embedding_init_method_std", kOne, kHarmless},
-    {"--empty-unused-memory-level", "empty_unused_memory_level", kOne, kUnmodelled},
-    {"--enable-cuda-graph", "enable_cuda_graph", kOn, kRead},
-    {"--enable-experimental", "enable_experimental", kOn, kHarmless},
-    {"--enable-ft-package", "enable_ft_package", kOn, kHarmless},
-    {"--enable-full-sharding-in-hsdp", "enable_full_sharding_in_hsdp", kOn, kUnmodelled},
-    {"--end-weight-decay", "end_weight_decay", kOne, kHarmless},
-    {"--eod-mask-loss", "eod_mask_loss", kOn, kHarmless},
-    {"--error-injection-rate", "error_injection_rate", kOne, kHarmless},
-    {"--error-injection-type", "error_injection_type", kOne, kHarmless},
-    {"--eval-interval", "eval_interval", kOne, kHarmless},
-    {"--eval-iters", "eval_iters", kOne, kHarmless},
-    {"--exit-duration-in-mins", "exit_duration_in_mins", kOne, kHarmless},
-    {"--exit-interval", "exit_interval", kOne, kHarmless},
-    {"--exit-on-missing-checkpoint", "exit_on_missing_checkpoint", kOn, kHarmless},
-    {"--exit-signal-handler", "exit_signal_handler", kOn, kHarmless},
-    {"--exp-avg-dtype", "exp_avg_dtype", kOne, kRead},
-    {"--exp-avg-sq-dtype", "exp_avg_sq_dtype", kOne, kRead},
-    {"--expert-model-parallel-size", "expert_model_parallel_size", kOne, kRead},
-    {"--expert-tensor-parallel-size", "expert_tensor_parallel_size", kOne, kRead},
-    {"--external-cuda-graph", "external_cuda_graph", kOn, kRead},
-    {"--ffn-hidden-size", "ffn_hidden_size", kOne, kRead},
-    {"--fine-grained-activation-offloading", "fine_grained_activation_offloading", kOn, kRead, kLater},
-    {"--finetune", "finetune", kOn, kHarmless},
-    {"--first-last-layers-bf16", "first_last_layers_bf16", kOn, kUnmodelled},
-    {"--fp16", "fp16", kOn, kRead},
-    {"--fp16-lm-cross-entropy", "fp16_lm_cross_entropy", kOn, kUnmodelled},
-    {"--fp32-residual-connection", "fp32_residual_connection", kOn, kUnmodelled},
-    {"--fp4-format", "fp4", kOne, kUnmodelled},
-    {"--fp4-param-gather", "fp4_param", kOn, kUnmodelled},
-    {"--fp8-amax-compute-algo", "fp8_amax_compute_algo", kOne, kHarmless},
-    {"--fp8-amax-history-len", "fp8_amax_history_len", kOne, kHarmless},
-    {"--fp8-format", "fp8", kOne, kRead},
-    {"--fp8-interval", "fp8_interval", kOne, kHarmless},
-    {"--fp8-margin", "fp8_margin", kOne, kHarmless},
-    {"--fp8-param-gather", "fp8_param_gather", kOn, kRead},
-    {"--fp8-recipe", "fp8_recipe", kOne, kRead},
-    {"--fsdp-double-buffer", "fsdp_double_buffer", kOn, kUnmodelled},
-    {"--full-validation", "full_validation", kOn, kHarmless},
-    {"--global-batch-size", "global_batch_size", kOne, kRead},
-    {"--grad-reduce-in-bf16", "grad_reduce_in_bf16", kOn, kRead},
-    {"--group-query-attention", "group_query_attention", kOn, kRead},
-    {"--heterogeneous-layers-config-path", "heterogeneous_layers_config_path", kOne, kUnmodelled},
-    {"--hidden-dropout", "hidden_dropout", kOne, kRead},
-    {"--hidden-size", "hidden_size", kOne, kRead},
-    {"--hierarchical-context-parallel-sizes", "hierarchical_context_parallel_sizes", kMany, kRead},
-    {"--high-priority-stream-groups", "high_priority_stream_groups", kOne, kHarmless},
-    {"--hybrid-attention-ratio", "hybrid_attention_ratio", kOne, kUnmodelled},
-    {"--hybrid-mlp-ratio", "hybrid_mlp_ratio", kOne, kUnmodelled},
-    {"--hybrid-override-pattern", "hybrid_override_pattern", kOne, kUnmodelled},
-    {"--hysteresis", "hysteresis", kOne, kHarmless},
-    {"--init-method-std", "init_method_std", kOne, kHarmless},
-    {"--init-method-xavier-uniform", "init_method_xavier_uniform", kOn, kHarmless},
-    {"--init-model-with-meta-device", "init_model_with_meta_device", kOn, kHarmless},
-    {"--initial-loss-scale", "initial_loss_scale", kOne, kHarmless},
-    {"--is-hybrid-model", "is_hybrid_model", kOn, kUnmodelled},
-    {"--iterations-to-skip", "iterations_to_skip", kMany, kHarmless},
-    {"--keep-fp8-transpose-cache", "keep_fp8_transpose_cache", kOn, kUnmodelled},
-    {"--kill-switch-path", "kill_switch_path", kOne, kHarmless, kEarlier},
-    {"--kv-channels", "kv_channels", kOne, kRead},
-    {"--kv-lora-rank", "kv_lora_rank", kOne, kRead},
-    {"--layernorm-epsilon", "layernorm_epsilon", kOne, kHarmless},
-    {"--legacy-tokenizer", "legacy_tokenizer", kOn, kHarmless},
-    {"--load", "load", kOne, kHarmless},
-    {"--local-rank", "local_rank", kOne, kHarmless},
-    {"--log-batch-size-to-tensorboard", "log_batch_size_to_tensorboard", kOn, kHarmless},
-    {"--log-energy", "log_energy", kOn, kHarmless},
-    {"--log-interval", "log_interval", kOne, kHarmless},
-    {"--log-memory-to-tensorboard", "log_memory_to_tensorboard", kOn, kHarmless},
-    {"--log-num-zeros-in-grad", "log_num_zeros_in_grad", kOn, kHarmless},
-    {"--log-params-norm", "log_params_norm", kOn, kHarmless},
-    {"--log-progress", "log_progress", kOn, kHarmless},
-    {"--log-straggler", "log_straggler", kOn, kHarmless},
-    {"--log-throughput", "log_throughput", kOn, kHarmless},
-    {"--log-timers-to-tensorboard", "log_timers_to_tensorboard", kOn, kHarmless},
-    {"--log-validation-ppl-to-tensorboard", "log_validation_ppl_to_tensorboard", kOn, kHarmless},
-    {"--log-world-size-to-tensorboard", "log_world_size_to_tensorboard", kOn, kHarmless},
-    {"--logging-level", "logging_level", kOne, kHarmless},
-    {"--loss-scale", "loss_scale", kOne, kHarmless},
-    {"--loss-scale-window", "loss_scale_window", kOne, kHarmless},
-    {"--lr", "lr", kOne, kHarmless},
-    {"--lr-decay-iters", "lr_decay_iters", kOne, kHarmless},
-    {"--lr-decay-samples", "lr_decay_samples", kOne, kHarmless},
-    {"--lr-decay-style", "lr_decay_style", kOne, kHarmless},
-    {"--lr-warmup-fraction", "lr_warmup_fraction", kOne, kHarmless},
-    {"--lr-warmup-init", "lr_warmup_init", kOne, kHarmless},
-    {"--lr-warmup-iters", "lr_warmup_iters", kOne, kHarmless},
-    {"--lr-warmup-samples", "lr_warmup_samples", kOne, kHarmless},
-    {"--lr-wsd-decay-iters", "lr_wsd_decay_iters", kOne, kHarmless},
-    {"--lr-wsd-decay-samples", "lr_wsd_decay_samples", kOne, kHarmless},
-    {"--lr-wsd-decay-style", "lr_wsd_decay_style", kOne, kHarmless},
-    {"--main-grads-dtype", "main_grads_dtype", kOne, kRead},
-    {"--main-params-dtype", "main_params_dtype", kOne, kUnmodelled},
-    {"--make-vocab-size-divisible-by", "make_vocab_size_divisible_by", kOne, kRead},
-    {"--manual-gc", "manual_gc", kOn, kHarmless},
-    {"--manual-gc-interval", "manual_gc_interval", kOne, kHarmless},
-    {"--max-position-embeddings", "max_position_embeddings", kOne, kRead},
-    {"--memory-snapshot-path", "memory_snapshot_path", kOne, kHarmless},
-    {"--merge-file", "merge_file", kOne, kHarmless},
-    {"--micro-batch-size", "micro_batch_size", kOne, kRead},
-    {"--microbatch-group-size-per-virtual-pipeline-stage", "microbatch_group_size_per_vp_stage", kOne, kUnmodelled},
-    {"--mid-level-dataset-surplus", "mid_level_dataset_surplus", kOne, kHarmless},
-    {"--min-loss-scale", "min_loss_scale", kOne, kHarmless},
-    {"--min-lr", "min_lr", kOne, kHarmless},
-    {"--mock-data", "mock_data", kOn, kRead},
-    {"--moe-apply-probs-on-input", "moe_apply_probs_on_input", kOn, kHarmless},
-    {"--moe-aux-loss-coeff", "moe_aux_loss_coeff", kOne, kHarmless},
-    {"--moe-deepep-num-sms", "moe_deepep_num_sms", kOne, kHarmless},
-    {"--moe-enable-deepep", "moe_enable_deepep", kOn, kRead},
-    {"--moe-expert-capacity-factor", "moe_expert_capacity_factor", kOne, kRead},
-    {"--moe-ffn-hidden-size", "moe_ffn_hidden_size", kOne, kRead},
-    {"--moe-flex-dispatcher-backend", "moe_flex_dispatcher_backend", kOne, kRead, kLater},
-    {"--moe-grouped-gemm", "moe_grouped_gemm", kOn, kRead},
-    {"--moe-input-jitter-eps", "moe_input_jitter_eps", kOne, kHarmless},
-    {"--moe-layer-freq", "moe_layer_freq", kOne, kRead},
-    {"--moe-pad-expert-input-to-capacity", "moe_pad_expert_input_to_capacity", kOn, kUnmodelled},
-    {"--moe-per-layer-logging", "moe_per_layer_logging", kOn, kHarmless},
-    {"--moe-permute-fusion", "moe_permute_fusion", kOn, kHarmless},
-    {"--moe-router-bias-update-rate", "moe_router_bias_update_rate", kOne, kHarmless},
-    {"--moe-router-dtype", "moe_router_dtype", kOne, kHarmless},
-    {"--moe-router-enable-expert-bias", "moe_router_enable_expert_bias", kOn, kRead},
-    {"--moe-router-force-load-balancing", "moe_router_force_load_balancing", kOn, kHarmless},
-    {"--moe-router-group-topk", "moe_router_group_topk", kOne, kRead},
-    {"--moe-router-load-balancing-type", "moe_router_load_balancing_type", kOne, kHarmless},
-    {"--moe-router-num-groups", "moe_router_num_groups", kOne, kRead},
-    {"--moe-router-padding-for-fp8", "moe_router_padding_for_fp8", kOne, kHarmless},
-    {"--moe-router-pre-softmax", "moe_router_pre_softmax", kOn, kHarmless},
-    {"--moe-router-score-function", "moe_router_score_function", kOne, kHarmless},
-    {"--moe-router-topk", "moe_router_topk", kOne, kRead},
-    {"--moe-router-topk-scaling-factor", "moe_router_topk_scaling_factor", kOne, kHarmless},
-    {"--moe-shared-expert-intermediate-size", "moe_shared_expert_intermediate_size", kOne, kRead},
-    {"--moe-shared-expert-overlap", "moe_shared_expert_overlap", kOn, kRead},
-    {"--moe-token-dispatcher-type", "moe_token_dispatcher_type", kOne, kRead},
-    {"--moe-token-drop-policy", "moe_token_drop_policy", kOne, kHarmless},
-    {"--moe-z-loss-coeff", "moe_z_loss_coeff", kOne, kHarmless},
-    {"--mscale", "mscale", kOne, kHarmless},
-    {"--mscale-all-dim", "mscale_all_dim", kOne, kHarmless},
-    {"--mtp-loss-scaling-factor", "mtp_loss_scaling_factor", kOne, kHarmless},
-    {"--mtp-num-layers", "mtp_num_layers", kOne, kRead},
-    {"--multi-latent-attention", "multi_latent_attention", kOn, kRead},
-    {"--nccl-communicator-config-path", "nccl_communicator_config_path", kOne, kHarmless},
-    {"--no-align-grad-reduce", "align_grad_reduce", kOff, kUnmodelled},
-    {"--no-align-param-gather", "align_param_gather", kOff, kUnmodelled},
-    {"--no-async-tensor-model-parallel-allreduce", "async_tensor_model_parallel_allreduce", kOff, kHarmless},
-    {"--no-barrier-with-level-1-timing", "barrier_with_L1_time", kOff, kHarmless},
-    {"--no-bias-dropout-fusion", "bias_dropout_fusion", kOff, kUnmodelled},
-    {"--no-bias-gelu-fusion", "bias_gelu_fusion", kOff, kUnmodelled},
-    {"--no-bias-swiglu-fusion", "bias_swiglu_fusion", kOff, kUnmodelled},
-    {"--no-check-for-nan-in-loss-and-grad", "check_for_nan_in_loss_and_grad", kOff, kHarmless},
-    {"--no-ckpt-fully-parallel-save", "ckpt_fully_parallel_save", kOff, kHarmless},
-    {"--no-clone-scatter-output-in-embedding", "clone_scatter_output_in_embedding", kOff, kHarmless},
-    {"--no-create-attention-mask-in-dataloader", "create_attention_mask_in_dataloader", kOff, kHarmless},
-    {"--no-fp8-wgrad", "fp8_wgrad", kOff, kUnmodelled},
-    {"--no-gradient-accumulation-fusion", "gradient_accumulation_fusion", kOff, kUnmodelled},
-    {"--no-gradient-reduce-div-fusion", "gradient_reduce_div_fusion", kOff, kHarmless},
-    {"--no-initialization", "perform_initialization", kOff, kHarmless},
-    {"--no-load-optim", "no_load_optim", kOn, kHarmless},
-    {"--no-load-rng", "no_load_rng", kOn, kHarmless},
-    {"--no-log-loss-scale-to-tensorboard", "log_loss_scale_to_tensorboard", kOff, kHarmless},
-    {"--no-manual-gc-eval", "manual_gc_eval", kOff, kHarmless},
-    {"--no-masked-softmax-fusion", "masked_softmax_fusion", kOff, kUnmodelled},
-    {"--no-mmap-bin-files", "mmap_bin_files", kOff, kHarmless},
-    {"--no-overlap-p2p-communication", "overlap_p2p_comm", kOff, kRead},
-    {"--no-persist-layer-norm", "no_persist_layer_norm", kOn, kHarmless},
-    {"--no-position-embedding", "add_position_embedding", kOff, kRead},
-    {"--no-rope-fusion", "apply_rope_fusion", kOff, kUnmodelled},
-    {"--no-save-optim", "no_save_optim", kOn, kHarmless},
-    {"--no-save-rng", "no_save_rng", kOn, kHarmless},
-    {"--no-scatter-gather-tensors-in-pipeline", "scatter_gather_tensors_in_pipeline", kOff, kRead},
-    {"--no-strict-fsdp-dtensor-load", "strict_fsdp_dtensor_load", kOff, kHarmless},
-    {"--no-use-tokenizer-model-from-checkpoint-args", "use_tokenizer_model_from_checkpoint_args", kOff, kHarmless},
-    {"--non-persistent-ckpt-type", "non_persistent_ckpt_type", kOne, kHarmless},
-    {"--non-persistent-save-interval", "non_persistent_save_interval", kOne, kHarmless},
-    {"--norm-epsilon", "norm_epsilon", kOne, kHarmless},
-    {"--normalization", "normalization", kOne, kRead},
-    {"--num-attention-heads", "num_attention_heads", kOne, kRead},
-    {"--num-dataset-builder-threads", "num_dataset_builder_threads", kOne, kHarmless},
-    {"--num-distributed-optimizer-instances", "num_distributed_optimizer_instances", kOne, kRead},
-    {"--num-experts", "num_experts", kOne, kRead},
-    {"--num-layers", "num_layers", kOne, kRead},
-    {"--num-layers-at-end-in-bf16", "num_layers_at_end_in_bf16", kOne, kUnmodelled},
-    {"--num-layers-at-start-in-bf16", "num_layers_at_start_in_bf16", kOne, kUnmodelled},
-    {"--num-layers-per-virtual-pipeline-stage", "num_layers_per_virtual_pipeline_stage", kOne, kRead},
-    {"--num-query-groups", "num_query_groups", kOne, kRead},
-    {"--num-virtual-stages-per-pipeline-rank", "num_virtual_stages_per_pipeline_rank", kOne, kRead},
-    {"--num-workers", "num_workers", kOne, kHarmless},
-    {"--object-storage-cache-path", "object_storage_cache_path", kOne, kHarmless},
-    {"--offload-modules", "offload_modules", kMany, kRead, kLater},
-    {"--one-logger-project", "one_logger_project", kOne, kHarmless},
-    {"--one-logger-run-name", "one_logger_run_name", kOne, kHarmless},
-    {"--onnx-safe", "onnx_safe", kOn, kHarmless},
-    {"--openai-gelu", "openai_gelu", kOn, kHarmless},
-    {"--optimizer", "optimizer", kOne, kRead},
-    {"--optimizer-cpu-offload", "optimizer_cpu_offload", kOn, kRead},
-    {"--optimizer-offload-fraction", "optimizer_offload_fraction", kOne, kUnmodelled},
-    {"--overlap-cpu-optimizer-d2h-h2d", "overlap_cpu_optimizer_d2h_h2d", kOn, kUnmodelled},
-    {"--overlap-grad-reduce", "overlap_grad_reduce", kOn, kRead},
-    {"--overlap-moe-expert-parallel-comm", "overlap_moe_expert_parallel_comm", kOn, kRead},
-    {"--overlap-p2p-communication-warmup-flush", "overlap_p2p_comm_warmup_flush", kOn, kUnmodelled},
-    {"--overlap-param-gather", "overlap_param_gather", kOn, kRead},
-    {"--overlap-param-gather-with-optimizer-step", "overlap_param_gather_with_optimizer_step", kOn, kUnmodelled},
-    {"--override-opt-param-scheduler", "override_opt_param_scheduler", kOn, kHarmless},
-    {"--override-opt_param-scheduler", "override_opt_param_scheduler", kOn, kHarmless},
-    {"--pad-vocab-size-to", "pad_vocab_size_to", kOne, kRead, kEarlier},
-    {"--padded-vocab-size", "padded_vocab_size", kOne, kRead},
-    {"--per-split-data-args-path", "per_split_data_args_path", kOne, kHarmless},
-    {"--perform-rl-step", "perform_rl_step", kOn, kUnmodelled},
-    {"--pipeline-model-parallel-comm-backend", "pipeline_model_parallel_comm_backend", kOne, kHarmless},
-    {"--pipeline-model-parallel-layout", "pipeline_model_parallel_layout", kOne, kRead},
-    {"--pipeline-model-parallel-size", "pipeline_model_parallel_size", kOne, kRead},
-    {"--position-embedding-type", "position_embedding_type", kOne, kRead},
-    {"--pp-partition-method", "pp_partition_method", kOne, kRead, kEarlier},
-    {"--pretrained-checkpoint", "pretrained_checkpoint", kOne, kHarmless},
-    {"--profile", "profile", kOn, kHarmless},
-    {"--profile-ranks", "profile_ranks", kMany, kHarmless},
-    {"--profile-step-end", "profile_step_end", kOne, kHarmless},
-    {"--profile-step-start", "profile_step_start", kOne, kHarmless},
-    {"--q-lora-rank", "q_lora_rank", kOne, kRead},
-    {"--qk-head-dim", "qk_head_dim", kOne, kRead},
-    {"--qk-layernorm", "qk_layernorm", kOn, kRead},
-    {"--qk-pos-emb-head-dim", "qk_pos_emb_head_dim", kOne, kRead},
-    {"--quick-geglu", "quick_geglu", kOn, kRead},
-    {"--rampup-batch-size", "rampup_batch_size", kMany, kRead},
-    {"--recompute-activations", "recompute_activations", kOn, kRead},
-    {"--recompute-granularity", "recompute_granularity", kOne, kRead},
-    {"--recompute-method", "recompute_method", kOne, kRead},
-    {"--recompute-modules", "recompute_modules", kMany, kRead},
-    {"--recompute-num-layers", "recompute_num_layers", kOne, kRead},
-    {"--record-memory-history", "record_memory_history", kOn, kHarmless},
-    {"--replication", "replication", kOn, kHarmless},
-    {"--rerun-mode", "rerun_mode", kOne, kHarmless},
-    {"--reset-attention-mask", "reset_attention_mask", kOn, kHarmless},
-    {"--reset-position-ids", "reset_position_ids", kOn, kHarmless},
-    {"--retriever-seq-length", "retriever_seq_length", kOne, kUnmodelled},
-    {"--retro-add-retriever", "retro_add_retriever", kOn, kUnmodelled},
-    {"--reuse-grad-buf-for-mxfp8-param-ag", "reuse_grad_buf_for_mxfp8_param_ag", kOn, kUnmodelled},
-    {"--rope-scaling-factor", "rope_scaling_factor", kOne, kHarmless},
-    {"--rope-type", "rope_type", kOne, kHarmless},
-    {"--rotary-base", "rotary_base", kOne, kHarmless},
-    {"--rotary-base-scaling", "rotary_base_scaling", kOne, kHarmless},
-    {"--rotary-interleaved", "rotary_interleaved", kOn, kHarmless},
-    {"--rotary-percent", "rotary_percent", kOne, kHarmless},
-    {"--rotary-percent-scaling", "rotary_percent_scaling", kOn, kHarmless},
-    {"--rotary-scaling-factor", "rotary_scaling_factor", kOne, kHarmless},
-    {"--rotary-seq-len-interpolation-factor", "rotary_seq_len_interpolation_factor", kOne, kHarmless},
-    {"--save", "save", kOne, kHarmless},
-    {"--save-interval", "save_interval", kOne, kHarmless},
-    {"--save-retain-interval", "save_retain_interval", kOne, kHarmless},
-    {"--seed", "seed", kOne, kHarmless},
-    {"--seq-length", "seq_length", kOne, kRead},
-    {"--sequence-parallel", "sequence_parallel", kOn, kRead},
-    {"--sft", "sft", kOn, kUnmodelled},
-    {"--sgd-momentum", "sgd_momentum", kOne, kHarmless},
-    {"--sharp-enabled-group", "sharp_enabled_group", kOne, kUnmodelled},
-    {"--skip-train", "skip_train", kOn, kHarmless},
-    {"--spec", "spec", kMany, kUnmodelled},
-    {"--split", "split", kOne, kHarmless},
-    {"--squared-relu", "squared_relu", kOn, kRead},
-    {"--start-weight-decay", "start_weight_decay", kOne, kHarmless},
-    {"--suggested-communication-unit-size", "suggested_communication_unit_size", kOne, kUnmodelled},
-    {"--swiglu", "swiglu", kOn, kRead},
-    {"--symmetric-ar-type", "symmetric_ar_type", kOne, kUnmodelled},
-    {"--sync-tp-duplicated-parameters", "sync_tp_duplicated_parameters", kOn, kHarmless, kEarlier},
-    {"--te-rng-tracker", "te_rng_tracker", kOn, kRead},
-    {"--tensor-model-parallel-size", "tensor_model_parallel_size", kOne, kRead},
-    {"--tensorboard-debug", "tensorboard_debug", kOn, kHarmless, kEarlier},
-    {"--tensorboard-dir", "tensorboard_dir", kOne, kHarmless},
-    {"--tensorboard-log-interval", "tensorboard_log_interval", kOne, kHarmless},
-    {"--tensorboard-queue-size", "tensorboard_queue_size", kOne, kHarmless},
-    {"--test-data-path", "test_data_path", kMany, kHarmless},
-    {"--tiktoken-pattern", "tiktoken_pattern", kOne, kHarmless},
-    {"--tiktoken-special-tokens", "tiktoken_special_tokens", kMany, kHarmless},
-    {"--timing-log-level", "timing_log_level", kOne, kHarmless},
-    {"--timing-log-option", "timing_log_option", kOne, kHarmless},
-    {"--tokenizer-metadata", "tokenizer_metadata", kOne, kHarmless},
-    {"--tokenizer-model", "tokenizer_model", kOne, kHarmless},
-    {"--tokenizer-name-or-path", "tokenizer_name_or_path", kOne, kHarmless, kEarlier},
-    {"--tokenizer-type", "tokenizer_type", kOne, kRead},
-    {"--torch-fsdp2-no-reshard-after-forward", "torch_fsdp2_reshard_after_forward", kOff, kRead},
-    {"--tp-comm-overlap", "tp_comm_overlap", kOn, kRead},
-    {"--tp-comm-overlap-cfg", "tp_comm_overlap_cfg", kOne, kUnmodelled},
-    {"--tp-comm-overlap-rs-dgrad", "tp_comm_overlap_rs_dgrad", kOn, kUnmodelled},
-    {"--train-data-path", "train_data_path", kMany, kHarmless},
-    {"--train-iters", "train_iters", kOne, kRead},
-    {"--train-samples", "train_samples", kOne, kRead},
-    {"--train-sync-interval", "train_sync_interval", kOne, kHarmless},
-    {"--train-weighted-split-paths-path", "train_weighted_split_paths_path", kOne, kHarmless, kEarlier},
-    {"--transformer-impl", "transformer_impl", kOne, kRead},
-    {"--trust-remote-code", "trust_remote_code", kOn, kHarmless},
-    {"--untie-embeddings-and-output-weights", "untie_embeddings_and_output_weights", kOn, kRead},
-    {"--use-checkpoint-args", "use_checkpoint_args", kOn, kUnmodelled},
-    {"--use-checkpoint-opt_param-scheduler", "use_checkpoint_opt_param_scheduler", kOn, kHarmless},
-    {"--use-cpu-initialization", "use_cpu_initialization", kOn, kHarmless},
-    {"--use-custom-fsdp", "use_custom_fsdp", kOn, kRead},
-    {"--use-dist-ckpt", "use_dist_ckpt_deprecated", kOn, kHarmless},
-    {"--use-distributed-optimizer", "use_distributed_optimizer", kOn, kRead},
-    {"--use-flash-attn", "use_flash_attn", kOn, kRead},
-    {"--use-fused-weighted-squared-relu", "use_fused_weighted_squared_relu", kOn, kHarmless},
-    {"--use-legacy-models", "use_legacy_models", kOn, kRead},
-    {"--use-mcore-models", "deprecated_use_mcore_models", kOn, kRead},
-    {"--use-megatron-fsdp", "use_megatron_fsdp", kOn, kRead},
-    {"--use-mp-args-from-checkpoint-args", "use_mp_args_from_checkpoint_args", kOn, kUnmodelled},
-    {"--use-nccl-ub", "nccl_ub", kOn, kUnmodelled},
-    {"--use-persistent-ckpt-worker", "use_persistent_ckpt_worker", kOn, kHarmless},
-    {"--use-precision-aware-optimizer", "use_precision_aware_optimizer", kOn, kRead},
-    {"--use-pytorch-profiler", "use_pytorch_profiler", kOn, kHarmless},
-    {"--use-ring-exchange-p2p", "use_ring_exchange_p2p", kOn, kUnmodelled},
-    {"--use-rope-scaling", "use_rope_scaling", kOn, kHarmless},
-    {"--use-rotary-position-embeddings", "use_rotary_position_embeddings", kOn, kRead},
-    {"--use-sharp", "use_sharp", kOn, kUnmodelled},
-    {"--use-te-activation-func", "use_te_activation_func", kOn, kHarmless},
-    {"--use-torch-fsdp2", "use_torch_fsdp2", kOn, kRead},
-    {"--use-tp-pp-dp-mapping", "use_tp_pp_dp_mapping", kOn, kRead},
-    {"--v-head-dim", "v_head_dim", kOne, kRead},
-    {"--valid-data-path", "valid_data_path", kMany, kHarmless},
-    {"--valid-num-workers", "valid_num_workers", kOne, kHarmless, kEarlier},
-    {"--valid-weighted-split-paths-path", "valid_weighted_split_paths_path", kOne, kHarmless, kEarlier},
-    {"--vocab-file", "vocab_file", kOne, kHarmless},
-    {"--vocab-size", "vocab_size", kOne, kRead},
-    {"--wandb-entity", "wandb_entity", kOne, kHarmless},
-    {"--wandb-exp-name", "wandb_exp_name", kOne, kHarmless},
-    {"--wandb-project", "wandb_project", kOne, kHarmless},
-    {"--wandb-save-dir", "wandb_save_dir", kOne, kHarmless},
-    {"--weight-decay", "weight_decay", kOne, kHarmless},
-    {"--weight-decay-incr-style", "weight_decay_incr_style", kOne, kHarmless},
-    {"--wgrad-deferral-limit", "wgrad_deferral_limit", kOne, kUnmodelled},
-    {"--window-size", "window_size", kOne, kUnmodelled},
-    {"--yaml-cfg", "yaml_cfg", kOne, kUnmodelled},
-    {"--zero-stage", "zero_stage", kOne, kRead, kEarlier},
+constexpr Group kGroups[] = {
+    {kRead, kOn, kNow,
+     "account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
+     "accumulate-allreduce-grads-in-fp32 add-qkv-bias bf16 checkpoint-activations "
+     "cross-entropy-loss-fusion delay-wgrad-compute enable-cuda-graph external-cuda-graph fp16 "
+     "fp8-param-gather grad-reduce-in-bf16 group-query-attention mock-data moe-enable-deepep "
+     "moe-grouped-gemm moe-router-enable-expert-bias moe-shared-expert-overlap multi-latent-attention "
+     "optimizer-cpu-offload overlap-grad-reduce overlap-moe-expert-parallel-comm overlap-param-gather "
+     "qk-layernorm quick-geglu recompute-activations sequence-parallel squared-relu swiglu te-rng-tracker "
+     "tp-comm-overlap untie-embeddings-and-output-weights use-custom-fsdp use-distributed-optimizer "
+     "use-flash-attn use-legacy-models use-mcore-models use-megatron-fsdp use-precision-aware-optimizer "
+     "use-rotary-position-embeddings use-torch-fsdp2 use-tp-pp-dp-mapping"},
+    {kRead, kOff, kNow,
+     "disable-bias-linear no-overlap-p2p-communication no-position-embedding "
+     "no-scatter-gather-tensors-in-pipeline torch-fsdp2-no-reshard-after-forward"},
+    {kRead, kOne, kNow,
+     "attention-backend attention-dropout ckpt-format context-parallel-size cpu-offloading-num-layers "
+     "cross-entropy-fusion-impl cuda-graph-impl cuda-graph-scope data-parallel-sharding-strategy "
+     "decoder-first-pipeline-num-layers decoder-last-pipeline-num-layers exp-avg-dtype exp-avg-sq-dtype "
+     "expert-model-parallel-size expert-tensor-parallel-size ffn-hidden-size fp8-format fp8-recipe "
+     "global-batch-size hidden-dropout hidden-size kv-channels kv-lora-rank main-grads-dtype "
+     "make-vocab-size-divisible-by max-position-embeddings micro-batch-size moe-expert-capacity-factor "
+     "moe-ffn-hidden-size moe-layer-freq moe-router-group-topk moe-router-num-groups moe-router-topk "
+     "moe-shared-expert-intermediate-size moe-token-dispatcher-type mtp-num-layers normalization "
+     "num-attention-heads num-distributed-optimizer-instances num-experts num-layers "
+     "num-layers-per-virtual-pipeline-stage num-query-groups num-virtual-stages-per-pipeline-rank "
+     "optimizer padded-vocab-size pipeline-model-parallel-layout pipeline-model-parallel-size "
+     "position-embedding-type q-lora-rank qk-head-dim qk-pos-emb-head-dim recompute-granularity "
+     "recompute-method recompute-num-layers seq-length tensor-model-parallel-size tokenizer-type "
+     "train-iters train-samples transformer-impl v-head-dim vocab-size"},
+    {kRead, kMany, kNow,
+     "cp-comm-type hierarchical-context-parallel-sizes rampup-batch-size recompute-modules"},
+    {kRead, kOn, kLater,
+     "fine-grained-activation-offloading"},
+    {kRead, kOne, kLater,
+     "moe-flex-dispatcher-backend"},
+    {kRead, kMany, kLater,
+     "cuda-graph-modules offload-modules"},
+    {kRead, kOn, kEarlier,
+     "deepspeed deepspeed-activation-checkpointing embed-layernorm"},
+    {kRead, kOne, kEarlier,
+     "activations-checkpoint-method activations-checkpoint-num-layers checkpoint-num-layers "
+     "deepspeed_config pad-vocab-size-to pp-partition-method zero-stage"},
+    {kUnmodelled, kOn, kNow,
+     "apply-residual-connection-post-layernorm ddp-reduce-scatter-with-fp32-accumulation "
+     "defer-embedding-wgrad-compute deterministic-mode distribute-saved-activations "
+     "enable-full-sharding-in-hsdp first-last-layers-bf16 fp16-lm-cross-entropy fp32-residual-connection "
+     "fp4-param-gather fsdp-double-buffer is-hybrid-model keep-fp8-transpose-cache "
+     "moe-pad-expert-input-to-capacity overlap-cpu-optimizer-d2h-h2d "
+     "overlap-p2p-communication-warmup-flush overlap-param-gather-with-optimizer-step perform-rl-step "
+     "retro-add-retriever reuse-grad-buf-for-mxfp8-param-ag sft tp-comm-overlap-rs-dgrad "
+     "use-checkpoint-args use-mp-args-from-checkpoint-args use-nccl-ub use-ring-exchange-p2p use-sharp"},
+    {kUnmodelled, kOff, kNow,
+     "disable-tp-comm-bulk-dgrad disable-tp-comm-bulk-wgrad disable-tp-comm-overlap-ag "
+     "disable-tp-comm-overlap-rs no-align-grad-reduce no-align-param-gather no-bias-dropout-fusion "
+     "no-bias-gelu-fusion no-bias-swiglu-fusion no-fp8-wgrad no-gradient-accumulation-fusion "
+     "no-masked-softmax-fusion no-rope-fusion"},
+    {kUnmodelled, kOne, kNow,
+     "ddp-bucket-size ddp-num-buckets empty-unused-memory-level fp4-format "
+     "heterogeneous-layers-config-path hybrid-attention-ratio hybrid-mlp-ratio hybrid-override-pattern "
+     "main-params-dtype microbatch-group-size-per-virtual-pipeline-stage num-layers-at-end-in-bf16 "
+     "num-layers-at-start-in-bf16 optimizer-offload-fraction retriever-seq-length sharp-enabled-group "
+     "suggested-communication-unit-size symmetric-ar-type tp-comm-overlap-cfg wgrad-deferral-limit "
+     "window-size yaml-cfg"},
+    {kUnmodelled, kMany, kNow,
+     "spec"},
+    {kHarmless, kOn, kNow,
+     "apply-layernorm-1p apply-query-key-layer-scaling async-save attention-softmax-in-fp32 "
+     "auto-detect-ckpt-format calculate-per-token-loss check-for-large-grads check-for-spiky-loss "
+     "ckpt-assume-constant-structure ckpt-fully-parallel-load ckpt-fully-parallel-save "
+     "create-all-gather-group data-parallel-random-init ddp-average-in-collective "
+     "ddp-pad-buckets-for-high-nccl-busbw decrease-batch-size-if-needed "
+     "disable-bf16-reduced-precision-matmul disable-symmetric-registration enable-experimental "
+     "enable-ft-package eod-mask-loss exit-on-missing-checkpoint exit-signal-handler finetune "
+     "full-validation init-method-xavier-uniform init-model-with-meta-device legacy-tokenizer "
+     "log-batch-size-to-tensorboard log-energy log-memory-to-tensorboard log-num-zeros-in-grad "
+     "log-params-norm log-progress log-straggler log-throughput log-timers-to-tensorboard "
+     "log-validation-ppl-to-tensorboard log-world-size-to-tensorboard manual-gc moe-apply-probs-on-input "
+     "moe-per-layer-logging moe-permute-fusion moe-router-force-load-balancing moe-router-pre-softmax "
+     "no-load-optim no-load-rng no-persist-layer-norm no-save-optim no-save-rng onnx-safe openai-gelu "
+     "override-opt-param-scheduler override-opt_param-scheduler profile record-memory-history replication "
+     "reset-attention-mask reset-position-ids rotary-interleaved rotary-percent-scaling skip-train "
+     "trust-remote-code use-checkpoint-opt_param-scheduler use-cpu-initialization use-dist-ckpt "
+     "use-fused-weighted-squared-relu use-persistent-ckpt-worker use-pytorch-profiler use-rope-scaling "
+     "use-te-activation-func"},
+    {kHarmless, kOff, kNow,
+     "disable-gloo-process-groups disable-msc no-async-tensor-model-parallel-allreduce "
+     "no-barrier-with-level-1-timing no-check-for-nan-in-loss-and-grad no-ckpt-fully-parallel-save "
+     "no-clone-scatter-output-in-embedding no-create-attention-mask-in-dataloader "
+     "no-gradient-reduce-div-fusion no-initialization no-log-loss-scale-to-tensorboard no-manual-gc-eval "
+     "no-mmap-bin-files no-strict-fsdp-dtensor-load no-use-tokenizer-model-from-checkpoint-args"},
+    {kHarmless, kOne, kNow,
+     "adam-beta1 adam-beta2 adam-eps check-weight-hash-across-dp-replicas-interval ckpt-step clip-grad "
+     "config-logger-dir data-args-path data-cache-path dataloader-type decoupled-lr decoupled-min-lr "
+     "dist-ckpt-format dist-ckpt-strictness distributed-backend distributed-timeout-minutes "
+     "distributed-timeout-seconds-after-init embedding-init-method-std end-weight-decay "
+     "error-injection-rate error-injection-type eval-interval eval-iters exit-duration-in-mins "
+     "exit-interval fp8-amax-compute-algo fp8-amax-history-len fp8-interval fp8-margin "
+     "high-priority-stream-groups hysteresis init-method-std initial-loss-scale layernorm-epsilon load "
+     "local-rank log-interval logging-level loss-scale loss-scale-window lr lr-decay-iters "
+     "lr-decay-samples lr-decay-style lr-warmup-fraction lr-warmup-init lr-warmup-iters lr-warmup-samples "
+     "lr-wsd-decay-iters lr-wsd-decay-samples lr-wsd-decay-style manual-gc-interval memory-snapshot-path "
+     "merge-file mid-level-dataset-surplus min-loss-scale min-lr moe-aux-loss-coeff moe-deepep-num-sms "
+     "moe-input-jitter-eps moe-router-bias-update-rate moe-router-dtype moe-router-load-balancing-type "
+     "moe-router-padding-for-fp8 moe-router-score-function moe-router-topk-scaling-factor "
+     "moe-token-drop-policy moe-z-loss-coeff mscale mscale-all-dim mtp-loss-scaling-factor "
+     "nccl-communicator-config-path non-persistent-ckpt-type non-persistent-save-interval norm-epsilon "
+     "num-dataset-builder-threads num-workers object-storage-cache-path one-logger-project "
+     "one-logger-run-name per-split-data-args-path pipeline-model-parallel-comm-backend "
+     "pretrained-checkpoint profile-step-end profile-step-start rerun-mode rope-scaling-factor rope-type "
+     "rotary-base rotary-base-scaling rotary-percent rotary-scaling-factor "
+     "rotary-seq-len-interpolation-factor save save-interval save-retain-interval seed sgd-momentum split "
+     "start-weight-decay tensorboard-dir tensorboard-log-interval tensorboard-queue-size tiktoken-pattern "
+     "timing-log-level timing-log-option tokenizer-metadata tokenizer-model train-sync-interval vocab-file "
+     "wandb-entity wandb-exp-name wandb-project wandb-save-dir weight-decay weight-decay-incr-style"},
+    {kHarmless, kMany, kNow,
+     "data-path iterations-to-skip profile-ranks test-data-path tiktoken-special-tokens train-data-path "
+     "valid-data-path"},
+    {kHarmless, kOn, kEarlier,
+     "abort-on-unmet-fused-kernel-constraints sync-tp-duplicated-parameters tensorboard-debug"},
+    {kHarmless, kOne, kEarlier,
+     "DDP-impl codecarbon-dir data-impl kill-switch-path tokenizer-name-or-path "
+     "train-weighted-split-paths-path valid-num-workers valid-weighted-split-paths-path"},
+};
+
+// argparse's dest is the option with underscores but for these.
+struct OwnKey {
+  std::string_view flag, key;
+};
+constexpr OwnKey kOwnKeys[] = {
+    {"--ckpt-fully-parallel-save", "ckpt_fully_parallel_save_deprecated"},
+    {"--disable-bias-linear", "add_bias_linear"},
+    {"--disable-gloo-process-groups", "enable_gloo_process_groups"},
+    {"--disable-msc", "enable_msc"},
+    {"--disable-tp-comm-bulk-dgrad", "tp_comm_bulk_dgrad"},
+    {"--disable-tp-comm-bulk-wgrad", "tp_comm_bulk_wgrad"},
+    {"--disable-tp-comm-overlap-ag", "tp_comm_overlap_ag"},
+    {"--disable-tp-comm-overlap-rs", "tp_comm_overlap_rs"},
+    {"--dist-ckpt-format", "dist_ckpt_format_deprecated"},
+    {"--fp4-format", "fp4"},
+    {"--fp4-param-gather", "fp4_param"},
+    {"--fp8-format", "fp8"},
+    {"--microbatch-group-size-per-virtual-pipeline-stage", "microbatch_group_size_per_vp_stage"},
+    {"--no-align-grad-reduce", "align_grad_reduce"},
+    {"--no-align-param-gather", "align_param_gather"},
+    {"--no-async-tensor-model-parallel-allreduce", "async_tensor_model_parallel_allreduce"},
+    {"--no-barrier-with-level-1-timing", "barrier_with_L1_time"},
+    {"--no-bias-dropout-fusion", "bias_dropout_fusion"},
+    {"--no-bias-gelu-fusion", "bias_gelu_fusion"},
+    {"--no-bias-swiglu-fusion", "bias_swiglu_fusion"},
+    {"--no-check-for-nan-in-loss-and-grad", "check_for_nan_in_loss_and_grad"},
+    {"--no-ckpt-fully-parallel-save", "ckpt_fully_parallel_save"},
+    {"--no-clone-scatter-output-in-embedding", "clone_scatter_output_in_embedding"},
+    {"--no-create-attention-mask-in-dataloader", "create_attention_mask_in_dataloader"},
+    {"--no-fp8-wgrad", "fp8_wgrad"},
+    {"--no-gradient-accumulation-fusion", "gradient_accumulation_fusion"},
+    {"--no-gradient-reduce-div-fusion", "gradient_reduce_div_fusion"},
+    {"--no-initialization", "perform_initialization"},
+    {"--no-log-loss-scale-to-tensorboard", "log_loss_scale_to_tensorboard"},
+    {"--no-manual-gc-eval", "manual_gc_eval"},
+    {"--no-masked-softmax-fusion", "masked_softmax_fusion"},
+    {"--no-mmap-bin-files", "mmap_bin_files"},
+    {"--no-overlap-p2p-communication", "overlap_p2p_comm"},
+    {"--no-position-embedding", "add_position_embedding"},
+    {"--no-rope-fusion", "apply_rope_fusion"},
+    {"--no-scatter-gather-tensors-in-pipeline", "scatter_gather_tensors_in_pipeline"},
+    {"--no-strict-fsdp-dtensor-load", "strict_fsdp_dtensor_load"},
+    {"--no-use-tokenizer-model-from-checkpoint-args", "use_tokenizer_model_from_checkpoint_args"},
+    {"--overlap-p2p-communication-warmup-flush", "overlap_p2p_comm_warmup_flush"},
+    {"--torch-fsdp2-no-reshard-after-forward", "torch_fsdp2_reshard_after_forward"},
+    {"--use-dist-ckpt", "use_dist_ckpt_deprecated"},
+    {"--use-mcore-models", "deprecated_use_mcore_models"},
+    {"--use-nccl-ub", "nccl_ub"},
 };
 // clang-format on
 
-constexpr bool by_flag(const MegatronArgument& a, const MegatronArgument& b) {
-  return a.flag < b.flag;
+// The rows of all groups, sorted by option; what they point to lives as long as the program.
+class Table {
+ public:
+  Table() {
+    for (const Group& group : kGroups) {
+      std::istringstream names{std::string(group.names)};
+      for (std::string name; names >> name;) add(group, "--" + name);
+    }
+    std::sort(rows_.begin(), rows_.end(),
+              [](const auto& a, const auto& b) { return a.flag < b.flag; });
+  }
+  [[nodiscard]] const std::vector<MegatronArgument>& rows() const { return rows_; }
+
+ private:
+  void add(const Group& group, std::string flag) {
+    std::string key = flag.substr(2);
+    std::replace(key.begin(), key.end(), '-', '_');
+    for (const OwnKey& own : kOwnKeys) {
+      if (own.flag == flag) key = own.key;
+    }
+    const std::string& flag_text = texts_.emplace_back(std::move(flag));
+    const std::string& key_text = texts_.emplace_back(std::move(key));
+    rows_.push_back({flag_text, key_text, group.kind, group.meaning, group.age});
+  }
+
+  std::deque<std::string> texts_;  // never moved
+  std::vector<MegatronArgument> rows_;
+};
+
+const std::vector<MegatronArgument>& rows() {
+  static const Table kTable;
+  return kTable.rows();
 }
-static_assert(std::is_sorted(std::begin(kArguments), std::end(kArguments), by_flag));
 
 }  // namespace
 
 const MegatronArgument* megatron_argument(std::string_view flag) {
-  const auto* const found = std::lower_bound(std::begin(kArguments), std::end(kArguments),
-                                             MegatronArgument{flag, ""}, by_flag);
-  return found != std::end(kArguments) && found->flag == flag ? found : nullptr;
+  const auto found =
+      std::lower_bound(rows().begin(), rows().end(), flag,
+                       [](const auto& row, std::string_view f) { return row.flag < f; });
+  return found != rows().end() && found->flag == flag ? &*found : nullptr;
 }
 
 const MegatronArgument* megatron_argument_of_key(std::string_view key) {
-  const auto* const found = std::find_if(std::begin(kArguments), std::end(kArguments),
-                                         [&](const MegatronArgument& a) { return a.key == key; });
-  return found != std::end(kArguments) ? found : nullptr;
+  const auto found = std::find_if(rows().begin(), rows().end(),
+                                  [&](const MegatronArgument& a) { return a.key == key; });
+  return found != rows().end() ? &*found : nullptr;
 }
 
 }  // namespace meshwright::interop

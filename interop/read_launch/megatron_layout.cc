@@ -117,21 +117,23 @@ constexpr std::array kShardingNames{EnumName{0, "no_shard"}, EnumName{1, "optim"
                                     EnumName{2, "optim_grads"}, EnumName{3, "optim_grads_params"}};
 
 void read_sharding(LaunchReading& r, Layout& l) {
-  bool distributed = false;
-  r.flag(distributed, "zero_stage", "use_distributed_optimizer");
-  l.zero_stage = distributed ? 1 : 0;
+  l.zero_stage = r.is_on("use_distributed_optimizer") ? 1 : 0;
+  if (l.zero_stage == 1) r.note("zero_stage", "1", *r.find("use_distributed_optimizer"));
   const bool fsdp = r.is_on("use_megatron_fsdp") || r.is_on("use_custom_fsdp");
   if (fsdp) {
     l.zero_stage = 3;
-    r.choice(l.zero_stage, "zero_stage", "data_parallel_sharding_strategy", kShardingNames);
+    if (!r.choice(l.zero_stage, "zero_stage", "data_parallel_sharding_strategy", kShardingNames)) {
+      r.note("zero_stage", "3",
+             *r.find(r.is_on("use_megatron_fsdp") ? "use_megatron_fsdp" : "use_custom_fsdp"));
+    }
   } else {
     r.values().pass_over("data_parallel_sharding_strategy");
   }
   if (r.is_on("use_torch_fsdp2")) {
     l.fsdp_unit = FsdpUnit::block;
-    bool reshards = true;
-    r.flag(reshards, "zero_stage", "torch_fsdp2_reshard_after_forward");
-    l.zero_stage = reshards ? 3 : 2;
+    const Value* reshard = r.find("torch_fsdp2_reshard_after_forward");
+    l.zero_stage = reshard == nullptr || flag_of(*reshard) ? 3 : 2;
+    r.note("zero_stage", std::to_string(l.zero_stage), *r.find("use_torch_fsdp2"));
   }
   r.flag(l.overlap_grad_reduce, "overlap_grad_reduce", "overlap_grad_reduce");
   r.flag(l.overlap_param_gather, "overlap_param_gather", "overlap_param_gather");

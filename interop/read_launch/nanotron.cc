@@ -58,9 +58,11 @@ void read_job(LaunchReading& r) {
                               EnumName{Precision::fp16, "float16"},
                               EnumName{Precision::fp32, "float32"}};
   r.choice(job.precision, "precision", "model.dtype", kTypes);
-  bool fp32 = true;
-  r.flag(fp32, "gradient_precision", "optimizer.accumulate_grad_in_fp32");
-  job.gradient_precision = fp32 ? Precision::fp32 : job.precision;
+  const Value* fp32 = r.find("optimizer.accumulate_grad_in_fp32");
+  job.gradient_precision = fp32 == nullptr || flag_of(*fp32) ? Precision::fp32 : job.precision;
+  if (fp32 != nullptr) {
+    r.note("gradient_precision", std::string(name_of(job.gradient_precision)), *fp32);
+  }
   r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
             "model.make_vocab_size_divisible_by", kCount);
   for (const char* field : {"seq_length", "global_batch_size", "precision", "gradient_precision",
@@ -91,9 +93,7 @@ void read_layout(LaunchReading& r) {
   r.choice(l.schedule, "schedule", "parallelism.pp_engine", kEngines);
   if (l.pipeline_parallel_size == 1) l.schedule = kDefaultSchedule;
   r.integer(l.zero_stage, "zero_stage", "optimizer.zero_stage", {0, 1});
-  bool recomputes = false;
-  r.flag(recomputes, "recompute_granularity", "parallelism.recompute_layer");
-  l.recompute_granularity = recomputes ? RecomputeGranularity::full : RecomputeGranularity::none;
+  r.recompute_switch("parallelism.recompute_layer");
   for (const char* field :
        {"tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size",
         "expert_parallel_size", "data_parallel_size", "micro_batch_size", "sequence_parallel",

@@ -35,8 +35,15 @@ bool looks_like_megatron_bridge(std::string_view text) {
   return has(text, "tensor_model_parallel_size:") || has(text, "pipeline_model_parallel_size:");
 }
 
-bool looks_like_deepspeed_script(std::string_view text) {
-  return has(text, "--deepspeed") || has(text, "--per_device_train_batch_size");
+bool looks_like_accelerate(std::string_view text) {
+  return has(text, "distributed_type:") &&
+         (has(text, "fsdp_config:") || has(text, "num_processes:") ||
+          has(text, "parallelism_config:"));
+}
+
+bool looks_like_trainer_script(std::string_view text) {
+  return has(text, "--deepspeed") || has(text, "--per_device_train_batch_size") ||
+         has(text, "accelerate launch");
 }
 
 }  // namespace
@@ -50,16 +57,17 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
   if (count_megatron_options(text, kEnoughOptions) >= kEnoughOptions) {
     return read_megatron_script(text, file, hints);
   }
+  if (looks_like_trainer_script(text)) return read_trainer_script(text, file, hints, read);
   if (looks_like_torchtitan(text)) return read_torchtitan(text, file, hints);
   if (looks_like_nanotron(text)) return read_nanotron(text, file, hints);
   if (looks_like_llm_foundry(text)) return read_llm_foundry(text, file, hints);
   if (looks_like_megatron_bridge(text)) return read_megatron_bridge(text, file, hints);
-  if (looks_like_deepspeed_script(text)) return read_deepspeed_script(text, file, hints, read);
-  throw InputError(file, "", "is no launch that is known here",
-                   "read are: a command line or script of Megatron-LM or DeepSpeed, the argument "
-                   "block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, YAML of "
-                   "nanotron, llm-foundry and "
-                   "Megatron-Bridge");
+  if (looks_like_accelerate(text)) return read_accelerate(text, file, hints);
+  throw InputError(
+      file, "", "is no launch that is known here",
+      "read are: a command line or script of Megatron-LM, DeepSpeed or accelerate, the "
+      "argument block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, YAML "
+      "of nanotron, llm-foundry, accelerate and Megatron-Bridge");
 }
 
 }  // namespace meshwright::interop

@@ -29,9 +29,12 @@ LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
 // DeepSpeed's JSON.
 LaunchRecord read_deepspeed(std::string_view text, const std::string& file,
                             const LaunchHints& hints);
-// A script whose command names such a file.
-LaunchRecord read_deepspeed_script(std::string_view text, const std::string& file,
-                                   const LaunchHints& hints, const ReadNamedFile& read);
+// accelerate's YAML.
+LaunchRecord read_accelerate(std::string_view text, const std::string& file,
+                             const LaunchHints& hints);
+// A script whose command names a file of DeepSpeed or accelerate.
+LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
+                                 const LaunchHints& hints, const ReadNamedFile& read);
 
 // Whether a log says by itself how it was launched.
 bool log_says_launch(std::string_view log);

@@ -11,6 +11,9 @@ namespace meshwright::interop {
 namespace {
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+FlatValues::At place_of(const toml::node& node) {
+  return {line_of(node), static_cast<int>(node.source().begin.column)};
+}
 
 std::string word_of_node(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -28,7 +31,7 @@ void flatten(const toml::node& node, const std::string& path, int depth, FlatVal
     return;
   }
   const toml::array* list = node.as_array();
-  if (list == nullptr) return values.add(path, {word_of_node(node)}, line_of(node));
+  if (list == nullptr) return values.add(path, {word_of_node(node)}, place_of(node));
   std::vector<std::string> words;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const toml::node& each = *list->get(i);
@@ -38,7 +41,7 @@ void flatten(const toml::node& node, const std::string& path, int depth, FlatVal
       words.push_back(word_of_node(each));
     }
   }
-  values.add(path, std::move(words), line_of(node));
+  values.add(path, std::move(words), place_of(node));
 }
 
 }  // namespace

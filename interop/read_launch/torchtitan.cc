@@ -143,11 +143,12 @@ class Reader {
   // Parameters are kept below a pipeline, and freed otherwise, unless told.
   int zero_stage() {
     const std::string reshard = r_.word("parallelism.fsdp_reshard_after_forward", "default");
+    const bool kept =
+        reshard == "default" ? record_.layout.pipeline_parallel_size > 1 : reshard == "never";
     if (const Value* value = r_.find("parallelism.fsdp_reshard_after_forward")) {
-      r_.note("zero_stage", reshard, *value);
+      r_.note("zero_stage", kept ? "2" : "3", *value);
     }
-    if (reshard == "default") return record_.layout.pipeline_parallel_size > 1 ? 2 : 3;
-    return reshard == "never" ? 2 : 3;
+    return kept ? 2 : 3;
   }
 
   void read_batch() {
@@ -192,22 +193,77 @@ class Reader {
       r_.note("schedule", word, *schedule);
     }
     if (l.schedule == PipelineSchedule::interleaved) l.virtual_pipeline_parallel_size = 2;
-    // Its split counts the embedding and the head as a layer each.
-    l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split =
-        num_layers_ % l.pipeline_parallel_size != 0;
+    l.overlap_p2p_comm = l.schedule == PipelineSchedule::interleaved;
+    read_split();
+    settle({"schedule", "virtual_pipeline_parallel_size", "account_for_embedding_in_pipeline_split",
+            "account_for_loss_in_pipeline_split", "pipeline_layout", "overlap_p2p_comm"});
+  }
+
+  // Embedding and head weigh as so many layers, one each unless told; what is left over goes to the
+  // first stages (distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part).
+  void read_split() {
+    Layout& l = record_.layout;
+    int first = 1;
+    int last = 1;
+    const bool says_first =
+        r_.integer(first, "embedding_as_layers",
+                   "parallelism.pipeline_parallel_first_stage_less_layers", {0, 1000});
+    const bool says_last = r_.integer(
+        last, "head_as_layers", "parallelism.pipeline_parallel_last_stage_less_layers", {0, 1000});
     const Value* layers = r_.find("parallelism.pipeline_parallel_layers_per_stage");
+    if (num_layers_ == 0) {
+      if (layers != nullptr) fail_at(*layers, "the model's layers are not known here");
+      return;
+    }
+    if (!says_first && !says_last && layers != nullptr &&
+        is_older_split(integer_of(*layers, kCount))) {
+      first = last = 0;
+      r_.assume("embedding_as_layers", "0",
+                "an older release: with both ends counted as layers they would not divide");
+    }
+    const int weighed = num_layers_ + first + last;
     if (layers != nullptr) {
       const int each = integer_of(*layers, kCount);
-      if (num_layers_ == 0) fail_at(*layers, "the model's layers are not known here");
-      const int stages = (num_layers_ + 2 + each - 1) / each;
-      const int even = num_layers_ / each;
-      const int used = even % l.pipeline_parallel_size == 0 ? even : stages;
-      l.virtual_pipeline_parallel_size = std::max(1, used / l.pipeline_parallel_size);
+      const int stages = (weighed + each - 1) / each;
+      if (stages % l.pipeline_parallel_size != 0) {
+        fail_at(*layers, fmt::format("{} layers and {} for embedding and head make {} stages, "
+                                     "which {} ranks do not divide",
+                                     num_layers_, first + last, stages, l.pipeline_parallel_size));
+      }
+      l.virtual_pipeline_parallel_size = stages / l.pipeline_parallel_size;
       r_.note("virtual_pipeline_parallel_size", std::to_string(l.virtual_pipeline_parallel_size),
               *layers);
     }
-    settle({"schedule", "virtual_pipeline_parallel_size", "account_for_embedding_in_pipeline_split",
-            "account_for_loss_in_pipeline_split"});
+    const int stages = l.pipeline_parallel_size * l.virtual_pipeline_parallel_size;
+    if (weighed % stages == 0 && first <= 1 && last <= 1) {
+      l.account_for_embedding_in_pipeline_split = first == 1;
+      l.account_for_loss_in_pipeline_split = last == 1;
+      return;
+    }
+    set_list(weighed, stages, first, last);
+  }
+
+  // Whether a number of layers a stage divides the layers alone, and not with both ends.
+  [[nodiscard]] bool is_older_split(int each) const {
+    const int ranks = record_.layout.pipeline_parallel_size;
+    const bool new_divides = (num_layers_ + 2 + each - 1) / each % ranks == 0;
+    return !new_divides && num_layers_ % each == 0 && num_layers_ / each % ranks == 0;
+  }
+
+  void set_list(int weighed, int stages, int first, int last) {
+    std::string text = "E";
+    for (int i = 0; i < stages; ++i) {
+      const int layers = weighed / stages + (i < weighed % stages ? 1 : 0) - (i == 0 ? first : 0) -
+                         (i == stages - 1 ? last : 0);
+      if (i > 0) text += "|";
+      for (int k = 0; k < layers; ++k) text += "t";
+    }
+    const auto list = read_pipeline_layout(text + "L");
+    if (const auto* made = std::get_if<PipelineLayout>(&list)) {
+      record_.layout.pipeline_layout = *made;
+      r_.assume("pipeline_layout", std::string(made->text()),
+                "how torchtitan deals out layers, embedding and head");
+    }
   }
 
   void read_rest() {
@@ -228,10 +284,13 @@ class Reader {
     }
     l.tp_comm_overlap = r_.is_on("parallelism.enable_async_tensor_parallel") ||
                         r_.is_on("experimental.enable_async_tensor_parallel");
+    settle({"recompute_granularity", "tp_comm_overlap"});
     const std::string rotate = r_.word("parallelism.context_parallel_rotate_method", "allgather");
-    l.cp_comm_type =
-        rotate == "alltoall" ? ContextParallelAlgorithm::p2p : ContextParallelAlgorithm::all_gather;
-    settle({"recompute_granularity", "tp_comm_overlap", "cp_comm_type"});
+    if (l.context_parallel_size > 1) {
+      l.cp_comm_type = rotate == "alltoall" ? ContextParallelAlgorithm::p2p
+                                            : ContextParallelAlgorithm::all_gather;
+      settle({"cp_comm_type"});
+    }
     const bool compiled = r_.is_on("compile.enable") || r_.is_on("training.compile");
     job.kernel_fusion = compiled ? KernelFusion::compiled : KernelFusion::eager;
     r_.settle_job("kernel_fusion");

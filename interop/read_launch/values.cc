@@ -45,7 +45,7 @@ void Values::pass_over_below(std::string_view prefix) {
 }
 
 void fail_at(const Value& value, const std::string& what, const std::string& hint) {
-  throw InputError(value.place.text(), "", value.said + ": " + what, hint);
+  throw InputError(value.place.exact_text(), "", value.said + ": " + what, hint);
 }
 
 std::string word_of(const Value& value) {

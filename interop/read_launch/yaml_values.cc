@@ -11,12 +11,13 @@ namespace meshwright::interop {
 namespace {
 
 int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+FlatValues::At place_of(const YAML::Node& node) { return {line_of(node), node.Mark().column + 1}; }
 
 bool is_plain(const YAML::Node& node) { return node.IsScalar() || node.IsNull(); }
 
 void flatten(const YAML::Node& node, const std::string& path, int depth, FlatValues& values) {
   values.check_depth(depth, line_of(node));
-  if (node.IsScalar()) return values.add(path, {node.Scalar()}, line_of(node));
+  if (node.IsScalar()) return values.add(path, {node.Scalar()}, place_of(node));
   if (node.IsMap()) {
     for (const auto& entry : node) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "?";
@@ -29,7 +30,7 @@ void flatten(const YAML::Node& node, const std::string& path, int depth, FlatVal
                   [](const YAML::Node& each) { return is_plain(each); })) {
     std::vector<std::string> words;
     for (const YAML::Node& each : node) words.push_back(each.IsNull() ? "null" : each.Scalar());
-    return values.add(path, std::move(words), line_of(node));
+    return values.add(path, std::move(words), place_of(node));
   }
   for (std::size_t i = 0; i < node.size(); ++i) {
     flatten(node[i], joined_key(path, std::to_string(i)), depth + 1, values);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout in the words of the frameworks that would run it: Megatron-LM arguments, torchtitan
-// TOML, DeepSpeed JSON. What a framework cannot express is refused with the reason, never
-// approximated.
+// A layout in the words of the frameworks that would run it. What a framework cannot express is
+// refused with the reason, never approximated.
 //
 // Names are those of the frameworks' sources at the commit in `names_of`; nothing here was run.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/job.h"
@@ -24,13 +24,6 @@ struct Training {
   const Layout& layout;
 };
 
-LaunchFile megatron_lm(const Training& training);
-LaunchFile torchtitan(const Training& training);
-LaunchFile deepspeed(const Training& training);
-LaunchFile nanotron(const Training& training);
-
-std::vector<LaunchFile> launches(const Training& training);
-
 // One thing that a launcher is told: "--tensor-model-parallel-size" and "8", "parallelism.tp" and
 // "8"; an empty value is a switch that is on.
 struct LaunchSetting {
@@ -38,12 +31,48 @@ struct LaunchSetting {
   bool operator==(const LaunchSetting&) const = default;
 };
 
-// What a layout decides of Megatron-LM's options, whatever the model is.
+// Of each launcher: why it cannot run a model, whatever the layout is; why it cannot say a layout,
+// whatever the model is but for its experts (both empty: it can); what a layout decides of its
+// options; and the file. A launch that is changed keeps its own model.
+std::string megatron_model_refusal(const Training& training);
+std::string megatron_layout_refusal(const Training& training);
 std::vector<LaunchSetting> megatron_layout_settings(const Training& training);
-// Why Megatron-LM cannot run a layout; empty: it can.
-std::string megatron_layout_refusal(const Layout& layout);
-// The same of nanotron.
+LaunchFile megatron_lm(const Training& training);
+
+std::string megatron_bridge_layout_refusal(const Training& training);
+std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& training);
+LaunchFile megatron_bridge(const Training& training);
+
+// Nothing is written whole for BLOOM's software.
+std::string megatron_deepspeed_layout_refusal(const Training& training);
+std::vector<LaunchSetting> megatron_deepspeed_layout_settings(const Training& training);
+
+std::string torchtitan_layout_refusal(const Training& training);
+std::vector<LaunchSetting> torchtitan_layout_settings(const Training& training);
+LaunchFile torchtitan(const Training& training);
+
+std::string deepspeed_layout_refusal(const Training& training);
+std::vector<LaunchSetting> deepspeed_layout_settings(const Training& training);
+LaunchFile deepspeed(const Training& training);
+
+std::string accelerate_layout_refusal(const Training& training);
+std::vector<LaunchSetting> accelerate_layout_settings(const Training& training);
+LaunchFile accelerate(const Training& training);
+
+std::string nanotron_model_refusal(const Training& training);
+std::string nanotron_layout_refusal(const Training& training);
 std::vector<LaunchSetting> nanotron_layout_settings(const Training& training);
-std::string nanotron_layout_refusal(const Layout& layout);
+LaunchFile nanotron(const Training& training);
+
+std::string llm_foundry_model_refusal(const Training& training);
+std::string llm_foundry_layout_refusal(const Training& training);
+std::vector<LaunchSetting> llm_foundry_layout_settings(const Training& training);
+LaunchFile llm_foundry(const Training& training);
+
+// Slurm's header, with ranks a node and what the topology asks for, round any of the above.
+LaunchFile sbatch(const Training& training);
+
+// Every file, or why there is none.
+std::vector<LaunchFile> launches(const Training& training);
 
 }  // namespace meshwright::interop

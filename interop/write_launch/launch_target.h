@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launchers that a layout can be said to, by name: why not, the settings that it decides, and
-// what changes from one layout to another.
+// The launchers that a layout can be said to, by name: whose costs are theirs, why not, and the
+// settings that a layout decides.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,23 +12,22 @@
 
 namespace meshwright::interop {
 
-// As LaunchRecord::target names it. Nothing is written for a target that is not known.
+struct LaunchTarget {
+  std::string_view name;       // as LaunchRecord::target and LaunchFile::target have it
+  std::string_view framework;  // of configs/frameworks: its software's costs
+  std::string_view why;        // where that software is not its own; empty: it is
+  std::string (*model_refusal)(const Training&);   // whatever the layout is
+  std::string (*layout_refusal)(const Training&);  // whatever the model is, but for experts
+  std::vector<LaunchSetting> (*settings)(const Training&);
+  LaunchFile (*write)(const Training&);  // nullptr: settings alone, in a launch that is there
+};
+
+std::span<const LaunchTarget> launch_targets();
+// In any case of letters; nullptr: not known.
+const LaunchTarget* launch_target(std::string_view name);
+
+// By name: nothing is written for a target that is not known.
 std::string refusal_for(std::string_view target, const Training& training);
 std::vector<LaunchSetting> settings_for(std::string_view target, const Training& training);
-
-struct LaunchChange {
-  std::string name;
-  bool before = false, after = false;  // whether it is said
-  std::string value_before, value_after;
-};
-// In the order in which the later settings say them; what is only said before comes last.
-std::vector<LaunchChange> launch_changes(const std::vector<LaunchSetting>& before,
-                                         const std::vector<LaunchSetting>& after);
-
-// The words of a command with the options changed, added behind the others, or removed.
-std::vector<std::string> changed_command(const std::vector<std::string>& words,
-                                         const std::vector<LaunchChange>& changes);
-// Words as a shell reads them, an option a line.
-std::string command_text(const std::vector<std::string>& words);
 
 }  // namespace meshwright::interop

@@ -4,11 +4,25 @@
 #include <nlohmann/json.hpp>
 
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/settings_text.h"
+#include "interop/write_launch/vocabulary.h"
 
 namespace meshwright::interop {
 namespace {
 
-std::string refusal_of(const Training& t) {
+constexpr const char* kRecomputeSwitch = "gradient_checkpointing_enable() in the model";
+
+const Vocabulary& vocabulary() {
+  static const Vocabulary kWords{"tensor_parallel_size", "context_parallel_size",
+                                 "cp_comm_type",         "zero_stage",
+                                 "zero_shard_size",      "overlap_grad_reduce",
+                                 "optimizer_offload",    "recompute_granularity"};
+  return kWords;
+}
+
+}  // namespace
+
+std::string deepspeed_layout_refusal(const Training& t) {
   const Layout& l = t.layout;
   if (l.pipeline_parallel_size > 1) {
     return "its pipeline stages are made in Python (PipelineModule), not in the JSON";
@@ -22,14 +36,19 @@ std::string refusal_of(const Training& t) {
   if (t.model.moe && l.expert_parallel_size > 1) {
     return "its expert parallelism knows a few model families by name only";
   }
-  if (l.recompute_granularity == RecomputeGranularity::selective || l.recompute_num_layers > 0) {
+  if (l.recompute_granularity == RecomputeGranularity::selective ||
+      (l.recompute_granularity == RecomputeGranularity::full && l.recompute_num_layers > 0 &&
+       l.recompute_method == RecomputeMethod::block)) {
     return "its recompute is of whole layers, all of them";
   }
   if (offloads_activations(l)) return "it offloads activations of all layers or none";
-  return "";
+  if (uses_fsdp(l)) return "it shards by ZeRO, not by FSDP";
+  if (l.zero_shard_size > 0 && l.zero_stage != 3) return "only stage 3 has copies of shards (MiCS)";
+  if (t.job.precision == Precision::fp4 || t.job.precision == Precision::tf32) {
+    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  }
+  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
-
-}  // namespace
 
 LaunchFile deepspeed(const Training& t) {
   LaunchFile launch{.target = "DeepSpeed",
@@ -37,7 +56,7 @@ LaunchFile deepspeed(const Training& t) {
                     .file_name = "deepspeed.json",
                     .text = "",
                     .notes = {},
-                    .refusal = refusal_of(t)};
+                    .refusal = deepspeed_layout_refusal(t)};
   if (!launch.refusal.empty()) return launch;
   const Layout& l = t.layout;
   nlohmann::ordered_json json{
@@ -65,6 +84,33 @@ LaunchFile deepspeed(const Training& t) {
     launch.notes.emplace_back("fp8 is the model's business (Transformer Engine), not the JSON's.");
   }
   return launch;
+}
+
+namespace {
+
+void flatten(const nlohmann::ordered_json& json, const std::string& path, SettingsList& settings) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string name = path.empty() ? key : path + "." + key;
+    if (value.is_object()) {
+      flatten(value, name, settings);
+    } else {
+      settings.set(name,
+                   std::string_view(value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+}
+
+}  // namespace
+
+// Recompute is the model's switch, not the file's.
+std::vector<LaunchSetting> deepspeed_layout_settings(const Training& t) {
+  SettingsList settings;
+  if (const std::string text = deepspeed(t).text; !text.empty()) {
+    flatten(nlohmann::ordered_json::parse(text), "", settings);
+  }
+  const bool full = t.layout.recompute_granularity == RecomputeGranularity::full;
+  settings.set(kRecomputeSwitch, full ? "called" : "not called");
+  return settings.take();
 }
 
 }  // namespace meshwright::interop

@@ -7,7 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "interop/write_launch/bash_arguments.h"
+#include "interop/write_launch/hosts.h"
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/vocabulary.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
@@ -16,53 +19,6 @@
 
 namespace meshwright::interop {
 namespace {
-
-// One group of a launch script: a bash array.
-class Arguments {
- public:
-  void flag(std::string_view name) { lines_.push_back(std::string(name)); }
-  template <typename Value>
-  void set(std::string_view name, const Value& value) {
-    lines_.push_back(fmt::format("{} {}", name, value));
-  }
-  void flag_if(bool on, std::string_view name) {
-    if (on) flag(name);
-  }
-  template <typename Value>
-  void set_if(bool on, std::string_view name, const Value& value) {
-    if (on) set(name, value);
-  }
-  [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
-  [[nodiscard]] std::string text(std::string_view array) const {
-    return fmt::format("{}=(\n  {}\n)\n", array, fmt::join(lines_, "\n  "));
-  }
-
- private:
-  std::vector<std::string> lines_;
-};
-
-std::string expert_layers(const Model& model) {
-  const MixtureOfExperts& moe = *model.moe;
-  std::string pattern;
-  for (int i = 0; i < model.num_layers; ++i) {
-    pattern +=
-        fmt::format("{}{}", i == 0 ? "" : ",", layer_kind(model, i).mixture_of_experts ? 1 : 0);
-  }
-  if (moe.moe_layer_interval == 1) {
-    return fmt::format("[0]*{}+[1]*{}", moe.num_first_dense_layers,
-                       model.num_layers - moe.num_first_dense_layers);
-  }
-  return "[" + pattern + "]";
-}
-
-void add_dispatcher(Arguments& arguments, const Layout& l) {
-  arguments.set("--moe-token-dispatcher-type", name_of(l.moe_token_dispatcher_type));
-  arguments.set_if(l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex,
-                   "--moe-flex-dispatcher-backend", name_of(l.moe_flex_dispatcher_backend));
-  arguments.flag_if(l.overlap_moe_expert_parallel_comm, "--overlap-moe-expert-parallel-comm");
-  arguments.flag_if(l.delay_wgrad_compute, "--delay-wgrad-compute");
-  arguments.flag_if(l.moe_shared_expert_overlap, "--moe-shared-expert-overlap");
-}
 
 std::string graph_modules(CudaGraphModules modules) {
   std::string words(name_of(modules));
@@ -79,64 +35,6 @@ void add_graphs(Arguments& arguments, const Layout& l) {
   arguments.set("--cuda-graph-impl", name_of(l.cuda_graph_impl));
   arguments.set_if(l.cuda_graph_impl != CudaGraphImpl::full_iteration, "--cuda-graph-modules",
                    graph_modules(l.cuda_graph_modules));
-}
-
-void add_experts(Arguments& arguments, const Model& model, const Layout& layout) {
-  const MixtureOfExperts& moe = *model.moe;
-  arguments.set("--num-experts", moe.num_moe_experts);
-  arguments.set("--moe-ffn-hidden-size", moe.moe_ffn_hidden_size);
-  arguments.set("--moe-router-topk", moe.moe_router_topk);
-  arguments.set_if(moe.moe_shared_expert_intermediate_size > 0,
-                   "--moe-shared-expert-intermediate-size",
-                   moe.moe_shared_expert_intermediate_size);
-  arguments.set_if(moe.num_first_dense_layers > 0 || moe.moe_layer_interval > 1, "--moe-layer-freq",
-                   fmt::format("\"{}\"", expert_layers(model)));
-  arguments.set_if(moe.moe_router_num_groups > 0, "--moe-router-num-groups",
-                   moe.moe_router_num_groups);
-  arguments.set_if(moe.moe_router_num_groups > 0, "--moe-router-group-topk",
-                   moe.moe_router_group_topk);
-  add_dispatcher(arguments, layout);
-  arguments.flag("--moe-grouped-gemm");
-  arguments.set_if(moe.moe_expert_capacity_factor > 0.0, "--moe-expert-capacity-factor",
-                   moe.moe_expert_capacity_factor);
-}
-
-void add_latent_attention(Arguments& arguments, const LatentAttention& mla) {
-  arguments.flag("--multi-latent-attention");
-  arguments.set_if(mla.q_lora_rank > 0, "--q-lora-rank", mla.q_lora_rank);
-  arguments.set("--kv-lora-rank", mla.kv_lora_rank);
-  arguments.set("--qk-head-dim", mla.qk_head_dim);
-  arguments.set("--qk-pos-emb-head-dim", mla.qk_pos_emb_head_dim);
-  arguments.set("--v-head-dim", mla.v_head_dim);
-}
-
-std::string model_arguments(const Training& t) {
-  const Model& m = t.model;
-  Arguments a;
-  a.set("--num-layers", m.num_layers);
-  a.set("--hidden-size", m.hidden_size);
-  a.set("--ffn-hidden-size", m.ffn_hidden_size);
-  a.set("--num-attention-heads", m.num_attention_heads);
-  if (m.num_query_groups != m.num_attention_heads) {
-    a.flag("--group-query-attention");
-    a.set("--num-query-groups", m.num_query_groups);
-  }
-  a.set("--kv-channels", m.kv_channels);
-  a.set("--seq-length", t.job.seq_length);
-  a.set("--max-position-embeddings", std::max(m.max_position_embeddings, t.job.seq_length));
-  a.flag_if(m.activation == Activation::swiglu, "--swiglu");
-  a.set_if(m.normalization == Normalization::rms_norm, "--normalization", "RMSNorm");
-  a.flag_if(!m.tied_embeddings, "--untie-embeddings-and-output-weights");
-  a.flag_if(!m.add_bias_linear, "--disable-bias-linear");
-  a.flag_if(m.add_qkv_bias, "--add-qkv-bias");
-  a.flag_if(m.qk_layernorm, "--qk-layernorm");
-  a.set_if(m.position_embedding == PositionEmbedding::rope, "--position-embedding-type", "rope");
-  a.set_if(m.position_embedding == PositionEmbedding::none, "--position-embedding-type", "none");
-  a.set("--make-vocab-size-divisible-by", t.job.make_vocab_size_divisible_by);
-  if (m.mla) add_latent_attention(a, *m.mla);
-  if (m.moe) add_experts(a, m, t.layout);
-  a.set_if(m.mtp_num_layers > 0, "--mtp-num-layers", m.mtp_num_layers);
-  return a.text("MODEL_ARGS");
 }
 
 std::string_view cp_type(ContextParallelAlgorithm algorithm) {
@@ -210,7 +108,7 @@ void add_recompute(Arguments& a, const Layout& l) {
     a.set("--recompute-modules", named_modules(l.recompute_modules, kRecomputeModuleNames));
     return;
   }
-  const bool some = l.recompute_num_layers > 0;
+  const bool some = l.recompute_num_layers > 0 && l.recompute_method == RecomputeMethod::block;
   a.set("--recompute-method", some ? "block" : "uniform");
   // Counted for each chunk; a unit of one layer keeps one input a layer.
   a.set("--recompute-num-layers",
@@ -234,7 +132,8 @@ void add_parallel(Arguments& a, const Training& t) {
     a.set("--context-parallel-size", l.context_parallel_size);
     a.set("--cp-comm-type", cp_type(l.cp_comm_type));
     a.set_if(
-        l.hierarchical_context_parallel_size > 0, "--hierarchical-context-parallel-sizes",
+        l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p,
+        "--hierarchical-context-parallel-sizes",
         fmt::format("{} {}", l.hierarchical_context_parallel_size,
                     l.context_parallel_size / std::max(1, l.hierarchical_context_parallel_size)));
   }
@@ -295,22 +194,50 @@ std::string training_arguments(const Training& t) {
   return a.text("TRAINING_ARGS");
 }
 
-std::string missing_feature(const Model& m) {
-  if (m.num_attention_heads == 0) return "model without attention";
-  if (m.vocab_size == 0) return "model without a vocabulary";
-  if (m.activation == Activation::relu || m.activation == Activation::geglu) {
-    return fmt::format("{} activation", name_of(m.activation));
-  }
-  if (m.position_embedding == PositionEmbedding::alibi) return "ALiBi";
-  if (m.parallel_attention_mlp) return "parallel attention and MLP";
-  if (m.post_layer_norms) return "second norm after attention and MLP";
-  if (m.embedding_layer_norm) return "norm after the embedding";
-  if (m.normalization == Normalization::none) return "layers without norms";
-  return "";
+// All but what its engine settles by itself.
+const Vocabulary& vocabulary() {
+  static const Vocabulary kWords{"tensor_parallel_size",
+                                 "pipeline_parallel_size",
+                                 "pipeline_layout",
+                                 "virtual_pipeline_parallel_size",
+                                 "context_parallel_size",
+                                 "expert_parallel_size",
+                                 "expert_tensor_parallel_size",
+                                 "sequence_parallel",
+                                 "schedule",
+                                 "num_layers_in_first_pipeline_stage",
+                                 "num_layers_in_last_pipeline_stage",
+                                 "account_for_embedding_in_pipeline_split",
+                                 "account_for_loss_in_pipeline_split",
+                                 "cp_comm_type",
+                                 "hierarchical_context_parallel_size",
+                                 "zero_stage",
+                                 "zero_shard_size",
+                                 "recompute_granularity",
+                                 "recompute_num_layers",
+                                 "recompute_method",
+                                 "recompute_modules",
+                                 "overlap_grad_reduce",
+                                 "overlap_param_gather",
+                                 "tp_comm_overlap",
+                                 "overlap_p2p_comm",
+                                 "moe_token_dispatcher_type",
+                                 "moe_flex_dispatcher_backend",
+                                 "overlap_moe_expert_parallel_comm",
+                                 "delay_wgrad_compute",
+                                 "moe_shared_expert_overlap",
+                                 "cuda_graph_impl",
+                                 "cuda_graph_modules",
+                                 "optimizer_offload",
+                                 "cpu_offloading_num_layers",
+                                 "offload_modules",
+                                 "rank_order"};
+  return kWords;
 }
 
 std::string layout_refusal(const Layout& l) {
-  if (l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
+  if (l.recompute_granularity == RecomputeGranularity::full &&
+      l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
     return "it counts recomputed layers a chunk, and these do not divide";
   }
   const bool known = l.pipeline_parallel_size == 1 || l.schedule == PipelineSchedule::one_f_one_b ||
@@ -332,30 +259,27 @@ std::string layout_refusal(const Layout& l) {
   return "";
 }
 
-std::string refusal_of(const Training& t) {
-  const std::string missing = missing_feature(t.model);
-  return missing.empty() ? layout_refusal(t.layout) : "its GPT has no " + missing;
-}
-
 std::string distributed(const Cluster& cluster, const Layout& layout) {
-  const int gpus = world_size(layout);
-  const int per_node = std::min(gpus, cluster.gpus_per_node);
+  const Hosts hosts = hosts_of(cluster, layout);
   return fmt::format(
       "torchrun --nproc_per_node {} --nnodes {} --node_rank \"$NODE_RANK\" --master_addr "
       "\"$MASTER_ADDR\" --master_port \"${{MASTER_PORT:-6000}}\" \\\n  pretrain_gpt.py "
       "\"${{MODEL_ARGS[@]}}\" \"${{MODEL_PARALLEL_ARGS[@]}}\" \"${{TRAINING_ARGS[@]}}\" "
       "\"${{DATA_ARGS[@]}}\"\n",
-      per_node, (gpus + per_node - 1) / per_node);
+      hosts.devices, hosts.count);
 }
 
 }  // namespace
 
-std::string megatron_layout_refusal(const Layout& layout) { return layout_refusal(layout); }
+std::string megatron_layout_refusal(const Training& t) {
+  if (std::string why = layout_refusal(t.layout); !why.empty()) return why;
+  return vocabulary().refusal(t.layout, t.model, Layout{});
+}
 
 std::vector<LaunchSetting> megatron_layout_settings(const Training& t) {
   Arguments arguments;
   add_parallel(arguments, t);
-  if (t.model.moe) add_dispatcher(arguments, t.layout);
+  if (t.model.moe) add_megatron_dispatcher(arguments, t.layout);
   arguments.set("--micro-batch-size", t.layout.micro_batch_size);
   std::vector<LaunchSetting> settings;
   for (const std::string& line : arguments.lines()) {
@@ -373,7 +297,8 @@ LaunchFile megatron_lm(const Training& t) {
                     .file_name = "megatron-lm.sh",
                     .text = "",
                     .notes = {},
-                    .refusal = refusal_of(t)};
+                    .refusal = megatron_model_refusal(t)};
+  if (launch.refusal.empty()) launch.refusal = megatron_layout_refusal(t);
   if (!launch.refusal.empty()) return launch;
   Arguments data;
   data.flag("--mock-data");
@@ -397,7 +322,8 @@ LaunchFile megatron_lm(const Training& t) {
     launch.notes.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS=1 is for GPUs before Blackwell.");
   }
   if (t.layout.offload_modules.bits != 0) text += "export NVTE_CPU_OFFLOAD_V1=1\n";
-  text += model_arguments(t) + parallel_arguments(t) + training_arguments(t);
+  text += megatron_model_arguments(t).text("MODEL_ARGS") + parallel_arguments(t) +
+          training_arguments(t);
   text += data.text("DATA_ARGS") + distributed(t.cluster, t.layout);
   launch.notes.emplace_back(
       "Switches of the model that cost nothing (rotary base, initialisation) are not written.");

@@ -3,28 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "interop/write_launch/megatron_bridge.h"
+#include "interop/write_launch/launch.h"
+#include "interop/write_launch/settings_text.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::interop {
 namespace {
-
-class Overrides {
- public:
-  void set(const char* key, int value) { settings_.push_back({key, std::to_string(value)}); }
-  void set(const char* key, bool value) { settings_.push_back({key, value ? "true" : "false"}); }
-  void set(const char* key, std::string_view value) {
-    settings_.push_back({key, std::string(value)});
-  }
-  void set_if(bool said, const char* key, auto value) {
-    if (said) set(key, value);
-  }
-  std::vector<LaunchSetting> take() { return std::move(settings_); }
-
- private:
-  std::vector<LaunchSetting> settings_;
-};
 
 std::string module_list(RecomputeModules modules) {
   std::vector<std::string_view> words;
@@ -34,14 +19,14 @@ std::string module_list(RecomputeModules modules) {
   return fmt::format("[{}]", fmt::join(words, ", "));
 }
 
-void add_recompute(Overrides& o, const Layout& l) {
+void add_recompute(SettingsList& o, const Layout& l) {
   if (l.recompute_granularity == RecomputeGranularity::none) return;
   o.set("model.recompute_granularity", name_of(l.recompute_granularity));
   if (l.recompute_granularity == RecomputeGranularity::selective) {
     o.set("model.recompute_modules", module_list(l.recompute_modules));
     return;
   }
-  const bool some = l.recompute_num_layers > 0;
+  const bool some = l.recompute_num_layers > 0 && l.recompute_method == RecomputeMethod::block;
   o.set("model.recompute_method", std::string_view(some ? "block" : "uniform"));
   o.set("model.recompute_num_layers",
         some ? l.recompute_num_layers / l.virtual_pipeline_parallel_size : 1);
@@ -49,7 +34,8 @@ void add_recompute(Overrides& o, const Layout& l) {
 
 }  // namespace
 
-std::string megatron_bridge_layout_refusal(const Layout& l) {
+std::string megatron_bridge_layout_refusal(const Training& t) {
+  const Layout& l = t.layout;
   if (l.zero_stage > 1) return "its FSDP is not written here";
   if (l.zero_shard_size > 0) return "copies of the sharded optimizer are not written here";
   if (l.pipeline_layout) return "lists of stages are not written here";
@@ -59,12 +45,13 @@ std::string megatron_bridge_layout_refusal(const Layout& l) {
     return "context parallelism is written as p2p";
   }
   if (!(l.rank_order == Layout{}.rank_order)) return "another rank order is not written here";
-  return megatron_layout_refusal(l);
+  if (l.delay_wgrad_compute && t.model.moe) return "delayed weight gradients are not written here";
+  return megatron_layout_refusal(t);
 }
 
 std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   const Layout& l = t.layout;
-  Overrides o;
+  SettingsList o;
   o.set("model.tensor_model_parallel_size", l.tensor_parallel_size);
   o.set("model.pipeline_model_parallel_size", l.pipeline_parallel_size);
   o.set_if(l.virtual_pipeline_parallel_size > 1, "model.virtual_pipeline_model_parallel_size",
@@ -101,6 +88,9 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   o.set("train.micro_batch_size", l.micro_batch_size);
   o.set("train.global_batch_size", t.job.global_batch_size);
   o.set("model.seq_length", t.job.seq_length);
+  const bool half = t.job.precision == Precision::bf16 || t.job.precision == Precision::fp16;
+  o.set_if(half, "mixed_precision",
+           std::string_view(t.job.precision == Precision::bf16 ? "bf16_mixed" : "fp16_mixed"));
   return o.take();
 }
 
@@ -110,19 +100,13 @@ LaunchFile megatron_bridge(const Training& t) {
                     .file_name = "megatron-bridge.yaml",
                     .text = "",
                     .notes = {},
-                    .refusal = megatron_bridge_layout_refusal(t.layout)};
+                    .refusal = megatron_bridge_layout_refusal(t)};
   if (!launch.refusal.empty()) return launch;
-  const std::vector<LaunchSetting> settings = megatron_bridge_layout_settings(t);
-  std::string text = fmt::format("# {}\n", short_name(t.layout));
-  for (const char* section : {"model", "ddp", "optimizer", "comm_overlap", "train"}) {
-    text += fmt::format("{}:\n", section);
-    const std::string prefix = std::string(section) + ".";
-    for (const LaunchSetting& s : settings) {
-      if (!s.name.starts_with(prefix)) continue;
-      text += fmt::format("  {}: {}\n", s.name.substr(prefix.size()), s.value);
-    }
+  launch.text =
+      fmt::format("# {}\n{}", short_name(t.layout), yaml_text(megatron_bridge_layout_settings(t)));
+  if (is_narrow(t.job.precision)) {
+    launch.notes.emplace_back("mixed_precision is the recipe's: its fp8 and fp4 presets are many.");
   }
-  launch.text = std::move(text);
   launch.notes.emplace_back("Overrides of a recipe of the model, which they leave out.");
   return launch;
 }

@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/settings_text.h"
+#include "interop/write_launch/vocabulary.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::interop {
 namespace {
 
-// The model apart: a launch that is changed keeps its own.
+const Vocabulary& vocabulary() {
+  static const Vocabulary kWords{"tensor_parallel_size",
+                                 "pipeline_parallel_size",
+                                 "context_parallel_size",
+                                 "expert_parallel_size",
+                                 "sequence_parallel",
+                                 "tp_comm_overlap",
+                                 "schedule",
+                                 "zero_stage",
+                                 "recompute_granularity",
+                                 "pipeline_engine"};
+  return kWords;
+}
+
+// "bfloat16"; empty: it has none.
+std::string_view dtype_of(Precision precision) {
+  if (precision == Precision::bf16) return "bfloat16";
+  if (precision == Precision::fp16) return "float16";
+  return precision == Precision::fp32 ? "float32" : "";
+}
+
 std::string layout_refusal(const Layout& l) {
   const bool piped = l.pipeline_parallel_size > 1;
   if (l.zero_stage > 1 || l.zero_shard_size > 0 || uses_fsdp(l)) {
@@ -26,7 +50,9 @@ std::string layout_refusal(const Layout& l) {
       l.account_for_loss_in_pipeline_split) {
     return "it gives out layers by itself";
   }
-  if (l.recompute_granularity == RecomputeGranularity::selective || l.recompute_num_layers > 0) {
+  if (l.recompute_granularity == RecomputeGranularity::selective ||
+      (l.recompute_granularity == RecomputeGranularity::full && l.recompute_num_layers > 0 &&
+       l.recompute_method == RecomputeMethod::block)) {
     return "it recomputes all layers or none";
   }
   if (l.optimizer_offload || offloads_activations(l)) return "it offloads nothing";
@@ -34,28 +60,44 @@ std::string layout_refusal(const Layout& l) {
   return "";
 }
 
-std::string refusal_of(const Training& t) {
+std::vector<LaunchSetting> model_settings(const Training& t) {
   const Model& m = t.model;
-  const bool llama = m.activation == Activation::swiglu &&
-                     m.position_embedding == PositionEmbedding::rope && !m.add_bias_linear &&
-                     m.normalization == Normalization::rms_norm;
-  if (!llama || m.moe || m.mla) return "it is written for models like Llama";
-  return layout_refusal(t.layout);
-}
-
-std::string model_text(const Model& m) {
-  return fmt::format(
-      "model:\n  dtype: bfloat16\n  model_config:\n    hidden_act: silu\n    hidden_size: {}\n"
-      "    intermediate_size: {}\n    is_llama_config: true\n    max_position_embeddings: {}\n"
-      "    num_attention_heads: {}\n    num_hidden_layers: {}\n    num_key_value_heads: {}\n"
-      "    tie_word_embeddings: {}\n    vocab_size: {}\n",
-      m.hidden_size, m.ffn_hidden_size, m.max_position_embeddings, m.num_attention_heads,
-      m.num_layers, m.num_query_groups, m.tied_embeddings, m.vocab_size);
+  const std::string at = "model.model_config.";
+  SettingsList s;
+  s.set("model.dtype", dtype_of(t.job.precision));
+  s.set("model.make_vocab_size_divisible_by", t.job.make_vocab_size_divisible_by);
+  s.set(at + "hidden_act", "silu");
+  s.set(at + "hidden_size", m.hidden_size);
+  s.set(at + "intermediate_size", m.ffn_hidden_size);
+  s.set(at + "is_llama_config", true);
+  s.set(at + "max_position_embeddings", std::max(m.max_position_embeddings, t.job.seq_length));
+  s.set(at + "num_attention_heads", m.num_attention_heads);
+  s.set(at + "num_hidden_layers", m.num_layers);
+  s.set(at + "num_key_value_heads", m.num_query_groups);
+  s.set(at + "tie_word_embeddings", m.tied_embeddings);
+  s.set(at + "vocab_size", m.vocab_size);
+  s.set("optimizer.accumulate_grad_in_fp32", t.job.gradient_precision == Precision::fp32);
+  return s.take();
 }
 
 }  // namespace
 
-std::string nanotron_layout_refusal(const Layout& layout) { return layout_refusal(layout); }
+std::string nanotron_model_refusal(const Training& t) {
+  const Model& m = t.model;
+  const bool llama = m.activation == Activation::swiglu &&
+                     m.position_embedding == PositionEmbedding::rope && !m.add_bias_linear &&
+                     m.normalization == Normalization::rms_norm && m.num_attention_heads > 0 &&
+                     m.kv_channels * m.num_attention_heads == m.hidden_size;
+  return llama && !m.moe && !m.mla ? "" : "it is written for models like Llama";
+}
+
+std::string nanotron_layout_refusal(const Training& t) {
+  if (std::string why = layout_refusal(t.layout); !why.empty()) return why;
+  if (dtype_of(t.job.precision).empty()) {
+    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  }
+  return vocabulary().refusal(t.layout, t.model, t.cluster.framework.defaults.layout);
+}
 
 std::vector<LaunchSetting> nanotron_layout_settings(const Training& t) {
   const Layout& l = t.layout;
@@ -84,20 +126,12 @@ LaunchFile nanotron(const Training& t) {
                     .file_name = "nanotron.yaml",
                     .text = "",
                     .notes = {},
-                    .refusal = refusal_of(t)};
+                    .refusal = nanotron_model_refusal(t)};
+  if (launch.refusal.empty()) launch.refusal = nanotron_layout_refusal(t);
   if (!launch.refusal.empty()) return launch;
-  std::string text = fmt::format("# {}\n{}", short_name(t.layout), model_text(t.model));
-  std::string section = "model";
-  for (const LaunchSetting& setting : nanotron_layout_settings(t)) {
-    const std::size_t dot = setting.name.find('.');
-    if (setting.name.substr(0, dot) != section) {
-      section = setting.name.substr(0, dot);
-      text += section + ":\n";
-      if (section == "optimizer") text += "  accumulate_grad_in_fp32: true\n";
-    }
-    text += fmt::format("  {}: {}\n", setting.name.substr(dot + 1), setting.value);
-  }
-  launch.text = std::move(text);
+  std::vector<LaunchSetting> settings = model_settings(t);
+  for (LaunchSetting& setting : nanotron_layout_settings(t)) settings.push_back(std::move(setting));
+  launch.text = fmt::format("# {}\n{}", short_name(t.layout), yaml_text(std::move(settings)));
   launch.notes.emplace_back(
       "Checkpoints, data stages, tokenizer, learning rate and train_steps are yours to add.");
   return launch;

@@ -1,37 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
+// torchtitan's TOML, up to v0.2.2.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/settings_text.h"
+#include "interop/write_launch/vocabulary.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::interop {
 namespace {
 
-std::string refusal_of(const Training& t) {
-  const Layout& l = t.layout;
-  const bool piped = l.pipeline_parallel_size > 1;
-  if (l.data_parallel_size > 1 && l.zero_stage == 1) {
+const Vocabulary& vocabulary() {
+  static const Vocabulary kWords{"tensor_parallel_size",
+                                 "pipeline_parallel_size",
+                                 "virtual_pipeline_parallel_size",
+                                 "context_parallel_size",
+                                 "expert_parallel_size",
+                                 "expert_tensor_parallel_size",
+                                 "sequence_parallel",
+                                 "schedule",
+                                 "account_for_embedding_in_pipeline_split",
+                                 "account_for_loss_in_pipeline_split",
+                                 "zero_stage",
+                                 "zero_shard_size",
+                                 "fsdp_unit",
+                                 "recompute_granularity",
+                                 "cp_comm_type",
+                                 "tp_comm_overlap",
+                                 "overlap_p2p_comm"};
+  return kWords;
+}
+
+std::string sharding_refusal(const Layout& l) {
+  if (gradient_group_size(l) > 1 && l.zero_stage == 1) {
     return "its data parallelism shards weights and gradients too, or nothing: ZeRO 1 cannot be "
            "said";
   }
-  if (l.tensor_parallel_size > 1 && !l.sequence_parallel) {
-    return "its tensor parallelism is always sequence-parallel";
+  if (l.zero_stage > 1 && l.fsdp_unit != FsdpUnit::block) return "it shards a block at a time";
+  if (l.zero_stage > 1 && zero_shard_group_size(l) < std::max(2, l.context_parallel_size)) {
+    return "a shard of one data rank is no sharding there";
   }
-  if (piped && l.schedule != PipelineSchedule::one_f_one_b &&
-      l.schedule != PipelineSchedule::interleaved && l.schedule != PipelineSchedule::gpipe) {
+  const bool shards = l.zero_stage == 0 && gradient_group_size(l) > l.data_parallel_size;
+  if (shards) return "with context ranks it shards, whatever is asked for";
+  return "";
+}
+
+std::string pipeline_refusal(const Layout& l) {
+  if (l.pipeline_parallel_size == 1) return "";
+  if (l.schedule != PipelineSchedule::one_f_one_b && l.schedule != PipelineSchedule::interleaved &&
+      l.schedule != PipelineSchedule::gpipe) {
     return fmt::format("no equal of the {} schedule is known here", name_of(l.schedule));
   }
-  if (l.num_layers_in_first_pipeline_stage > 0 || l.num_layers_in_last_pipeline_stage > 0 ||
-      l.pipeline_layout || (piped && l.pipeline_engine != PipelineEngine::megatron)) {
-    return "uneven stages are counted otherwise there";
-  }
-  if (l.optimizer_offload || offloads_activations(l)) {
-    return "it offloads all state or none";
-  }
-  if (t.model.moe && expert_tensor_size(l) != l.tensor_parallel_size &&
-      expert_tensor_size(l) != 1) {
-    return "experts are cut over all tensor ranks or none";
+  if (l.pipeline_engine != PipelineEngine::megatron) return "its stages are cut otherwise";
+  if (l.overlap_p2p_comm != (l.schedule == PipelineSchedule::interleaved)) {
+    return "whether messages overlap follows from the schedule there";
   }
   return "";
 }
@@ -41,7 +66,93 @@ std::string_view schedule_name(PipelineSchedule schedule) {
   return schedule == PipelineSchedule::gpipe ? "GPipe" : "1F1B";
 }
 
+// What a stage holds counts embedding and head as a layer each unless told otherwise.
+void add_pipeline(SettingsList& s, const Training& t) {
+  const Layout& l = t.layout;
+  if (l.pipeline_parallel_size == 1) return;
+  const int first = l.account_for_embedding_in_pipeline_split ? 1 : 0;
+  const int last = l.account_for_loss_in_pipeline_split ? 1 : 0;
+  const int stages = l.pipeline_parallel_size * l.virtual_pipeline_parallel_size;
+  s.set("parallelism.pipeline_parallel_schedule", schedule_name(l.schedule));
+  s.set("parallelism.pipeline_parallel_microbatch_size", l.micro_batch_size);
+  s.set("parallelism.pipeline_parallel_first_stage_less_layers", first);
+  s.set("parallelism.pipeline_parallel_last_stage_less_layers", last);
+  s.set("parallelism.pipeline_parallel_layers_per_stage",
+        (t.model.num_layers + first + last + stages - 1) / stages);
+}
+
+void add_sizes(SettingsList& s, const Training& t) {
+  const Layout& l = t.layout;
+  const bool sharded = l.zero_stage >= 2;
+  const int replicas = !sharded                 ? l.data_parallel_size
+                       : l.zero_shard_size == 0 ? 1
+                                                : gradient_group_size(l) / zero_shard_group_size(l);
+  s.set("parallelism.data_parallel_replicate_degree", replicas);
+  s.set("parallelism.data_parallel_shard_degree", l.data_parallel_size / replicas);
+  s.set("parallelism.tensor_parallel_degree", l.tensor_parallel_size);
+  s.set("parallelism.context_parallel_degree", l.context_parallel_size);
+  s.set("parallelism.pipeline_parallel_degree", l.pipeline_parallel_size);
+  add_pipeline(s, t);
+  if (t.model.moe) {
+    s.set("parallelism.expert_parallel_degree", l.expert_parallel_size);
+    s.set("parallelism.expert_tensor_parallel_degree", expert_tensor_size(l));
+  }
+  s.set_if(l.context_parallel_size > 1, "parallelism.context_parallel_rotate_method",
+           l.cp_comm_type == ContextParallelAlgorithm::p2p ? "alltoall" : "allgather");
+  s.set_if(sharded, "parallelism.fsdp_reshard_after_forward",
+           l.zero_stage == 3 ? "always" : "never");
+  s.set_if(l.tp_comm_overlap, "parallelism.enable_async_tensor_parallel", true);
+}
+
 }  // namespace
+
+std::string torchtitan_layout_refusal(const Training& t) {
+  const Layout& l = t.layout;
+  if (t.job.precision != Precision::bf16 && t.job.precision != Precision::fp8) {
+    return fmt::format("{} is not written for it: bf16 and fp8 are", name_of(t.job.precision));
+  }
+  if (std::string why = sharding_refusal(l); !why.empty()) return why;
+  if ((l.tensor_parallel_size > 1) != l.sequence_parallel) {
+    return "its tensor parallelism is always sequence-parallel";
+  }
+  if (std::string why = pipeline_refusal(l); !why.empty()) return why;
+  if (l.context_parallel_size > 1 && l.cp_comm_type != ContextParallelAlgorithm::p2p &&
+      l.cp_comm_type != ContextParallelAlgorithm::all_gather) {
+    return "its context ranks pass keys and values round or gather them";
+  }
+  if (l.num_layers_in_first_pipeline_stage > 0 || l.num_layers_in_last_pipeline_stage > 0 ||
+      l.pipeline_layout) {
+    return "uneven stages are counted otherwise there";
+  }
+  if (l.optimizer_offload || offloads_activations(l)) return "it offloads all state or none";
+  if (l.recompute_granularity == RecomputeGranularity::selective &&
+      l.recompute_modules != Layout{}.recompute_modules) {
+    return "its selective recompute chooses by itself";
+  }
+  if (l.recompute_granularity == RecomputeGranularity::full && l.recompute_num_layers > 0 &&
+      l.recompute_method == RecomputeMethod::block) {
+    return "it recomputes every layer or none";
+  }
+  if (t.model.moe && expert_tensor_size(l) != l.tensor_parallel_size &&
+      expert_tensor_size(l) != 1) {
+    return "experts are cut over all tensor ranks or none";
+  }
+  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+}
+
+std::vector<LaunchSetting> torchtitan_layout_settings(const Training& t) {
+  const Layout& l = t.layout;
+  const bool piped = l.pipeline_parallel_size > 1;
+  SettingsList s;
+  s.set("training.seq_len", t.job.seq_length);
+  s.set("training.local_batch_size",
+        piped ? t.job.global_batch_size / l.data_parallel_size : l.micro_batch_size);
+  s.set("training.global_batch_size", t.job.global_batch_size);
+  add_sizes(s, t);
+  s.set("compile.enable", t.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap);
+  s.set("activation_checkpoint.mode", name_of(l.recompute_granularity));
+  return s.take();
+}
 
 LaunchFile torchtitan(const Training& t) {
   LaunchFile launch{.target = "torchtitan",
@@ -49,50 +160,23 @@ LaunchFile torchtitan(const Training& t) {
                     .file_name = "torchtitan.toml",
                     .text = "",
                     .notes = {},
-                    .refusal = refusal_of(t)};
+                    .refusal = torchtitan_layout_refusal(t)};
   if (!launch.refusal.empty()) return launch;
-  const Layout& l = t.layout;
-  const bool piped = l.pipeline_parallel_size > 1;
-  const bool sharded = l.zero_stage >= 2;
-  const int replicas = !sharded                 ? l.data_parallel_size
-                       : l.zero_shard_size == 0 ? 1
-                                                : gradient_group_size(l) / zero_shard_group_size(l);
-  std::string text = fmt::format(
-      "# {}\n[model]\nname = \"llama3\"  # yours\nflavor = \"\"  # yours\n\n[training]\n"
-      "seq_len = {}\nlocal_batch_size = {}\nglobal_batch_size = {}\n\n[parallelism]\n",
-      short_name(l), t.job.seq_length,
-      piped ? t.job.global_batch_size / l.data_parallel_size : l.micro_batch_size,
-      t.job.global_batch_size);
-  text += fmt::format(
-      "data_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n"
-      "tensor_parallel_degree = {}\ncontext_parallel_degree = {}\npipeline_parallel_degree = {}\n",
-      replicas, l.data_parallel_size / replicas, l.tensor_parallel_size, l.context_parallel_size,
-      l.pipeline_parallel_size);
-  if (piped) {
-    text +=
-        fmt::format("pipeline_parallel_schedule = \"{}\"\npipeline_parallel_microbatch_size = {}\n",
-                    schedule_name(l.schedule), l.micro_batch_size);
-    text += fmt::format(
-        "pipeline_parallel_layers_per_stage = {}\n",
-        t.model.num_layers / (l.pipeline_parallel_size * l.virtual_pipeline_parallel_size));
-  }
-  if (t.model.moe) {
-    text += fmt::format("expert_parallel_degree = {}\nexpert_tensor_parallel_degree = {}\n",
-                        l.expert_parallel_size, expert_tensor_size(l));
-  }
-  if (sharded) {
-    text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n",
-                        l.zero_stage == 3 ? "always" : "never");
-  }
-  text +=
-      fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", name_of(l.recompute_granularity));
-  launch.text = std::move(text);
+  std::string model = "[model]\nname = \"llama3\"  # yours\nflavor = \"\"  # yours\n";
+  if (t.job.precision == Precision::fp8) model += "converters = [\"quantize.linear.float8\"]\n";
+  launch.text = fmt::format("# {}\n{}\n{}", short_name(t.layout), model,
+                            toml_text(torchtitan_layout_settings(t)));
   launch.notes.emplace_back(
       "Since commit 9810191 of 2026-02-23 a run is a Python function; the names of the sizes "
       "stayed.");
-  if (l.recompute_granularity == RecomputeGranularity::selective) {
+  if (t.layout.recompute_granularity == RecomputeGranularity::selective) {
     launch.notes.emplace_back(
         "Its selective mode chooses other tensors than Megatron-LM's core attention.");
+  }
+  if (t.layout.tp_comm_overlap) {
+    launch.notes.emplace_back(
+        "Async tensor parallelism needs the compiler; where its pass finds no product to overlap "
+        "with it says so and does nothing.");
   }
   return launch;
 }

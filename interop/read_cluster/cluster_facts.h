@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools say about a machine, laid over a cluster of the same kind: sizes and wiring. Rates
+// stay as the cluster has them unless a tool states the line rate.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "interop/read_launch/place.h"
+#include "sim/hardware/cluster.h"
+
+namespace meshwright::interop {
+
+struct ClusterFacts {
+  std::string tool{};  // "nvidia-smi topo -m"
+  std::optional<int> gpus_per_host{};
+  std::optional<int> num_hosts{};
+  std::optional<int> hosts_per_domain{};  // that one NVLink domain joins
+  std::optional<int> gpus_per_island{};   // neighbours with links of their own; 0: none
+  std::optional<NodeFabric> node_fabric{};
+  std::optional<int> nics_per_host{};
+  std::optional<double> nic_gb_per_s{};  // line rate of one NIC
+  std::optional<int> hosts_per_leaf{}, hosts_per_pod{};
+  std::string device{};              // the tool's word for it, such as "h100"
+  std::vector<std::string> notes{};  // what was seen and is not modelled, or left out
+};
+
+// All of several tools. Throws InputError where two of them differ, by their names.
+ClusterFacts merged(const std::vector<ClusterFacts>& all);
+
+struct ClusterChange {
+  std::string field, before, after;
+};
+struct OverlaidCluster {
+  Cluster cluster;
+  std::vector<ClusterChange> changes;
+};
+// Throws InputError: a device count that does not divide into domains, another device than the
+// cluster's.
+OverlaidCluster overlaid(Cluster cluster, const ClusterFacts& facts, const std::string& file);
+
+}  // namespace meshwright::interop

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// topograph's graph (docs/engines/graph.md): {"instances": [{"id", "network_layers": [the nearest
+// switch first], "labels": {"accelerator.topograph.run/domain": NVLink domain}}]}.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "interop/read_cluster/network_tree.h"
+#include "interop/read_cluster/read_cluster.h"
+#include "sim/base/error.h"
+#include "sim/json/parse.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr const char* kDomain = "accelerator.topograph.run/domain";
+constexpr std::size_t kMostHosts = 100'000;
+
+}  // namespace
+
+ClusterFacts read_topograph(std::string_view text, const std::string& file) {
+  const nlohmann::json json = parse_json(std::string(text), file);
+  ObjectReader document(json, file);
+  const nlohmann::json& instances = document.required_array("instances");
+  if (instances.size() > kMostHosts) document.fail("instances", "holds more than 100,000 hosts");
+  NetworkTree tree;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    const std::string pointer = fmt::format("/instances/{}", i);
+    ObjectReader instance(instances[i], file, pointer);
+    HostPlace& place = tree[instance.required_string("id")];
+    place.switches = instance.optional_strings("network_layers");
+    if (!instance.has("labels")) continue;
+    ObjectReader labels = instance.required_object("labels");
+    place.domain = labels.optional_string(kDomain, "");
+  }
+  if (tree.empty()) document.fail("instances", "names no hosts");
+  return facts_of(tree, "topograph");
+}
+
+}  // namespace meshwright::interop

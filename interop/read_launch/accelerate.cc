@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// accelerate's YAML: FSDP of version 1 and 2, its parallelism_config, and DeepSpeed by a few keys
+// (examples/torch_native_parallelism/configs, examples/config_yaml_templates,
+// src/accelerate/parallelism_config.py, commit 16cb6eb). Batch and sequence are the command's.
+#include <algorithm>
+#include <array>
+
+#include "interop/read_launch/document.h"
+#include "interop/read_launch/launch_reading.h"
+#include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/trainer.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr IntRange kCount{1, 1'000'000};
+
+struct SizeKey {
+  int Layout::*member;
+  const char *field, *key;
+};
+constexpr SizeKey kSizes[] = {
+    {&Layout::tensor_parallel_size, "tensor_parallel_size",
+     "parallelism_config.parallelism_config_tp_size"},
+    {&Layout::context_parallel_size, "context_parallel_size",
+     "parallelism_config.parallelism_config_cp_size"},
+};
+
+void settle(LaunchReading& r, std::initializer_list<const char*> fields) {
+  for (const char* field : fields) r.settle_layout(field);
+}
+
+// How keys and values travel, or Ulysses, which accelerate calls sequence parallelism.
+void read_context(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  const std::string key = "parallelism_config.parallelism_config_cp_comm_strategy";
+  if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
+  constexpr std::array kStrategies{EnumName{ContextParallelAlgorithm::all_gather, "allgather"},
+                                   EnumName{ContextParallelAlgorithm::p2p, "alltoall"}};
+  r.choice(l.cp_comm_type, "cp_comm_type", key, kStrategies);
+  int ulysses = 1;
+  const Value* size = r.find("parallelism_config.parallelism_config_sp_size");
+  if (size != nullptr) ulysses = integer_of(*size, kCount);
+  if (ulysses > 1) {
+    if (l.context_parallel_size > 1) fail_at(*size, "beside context ranks it is not modelled");
+    l.context_parallel_size = ulysses;
+    l.cp_comm_type = ContextParallelAlgorithm::a2a;
+    r.note("context_parallel_size", std::to_string(ulysses), *size);
+  }
+  settle(r, {"context_parallel_size"});
+  if (l.context_parallel_size > 1) settle(r, {"cp_comm_type"});
+}
+
+void read_sizes(LaunchReading& r) {
+  LaunchRecord& record = r.record();
+  Layout& l = record.layout;
+  for (const SizeKey& size : kSizes) r.integer(l.*size.member, size.field, size.key, kCount);
+  read_context(r);
+  l.sequence_parallel = false;
+  int shards = 0;
+  r.integer(shards, "data_parallel_shard_size",
+            "parallelism_config.parallelism_config_dp_shard_size", kCount);
+  r.integer(record.replicas, "data_parallel_replicate_size",
+            "parallelism_config.parallelism_config_dp_replicate_size", kCount);
+  if (shards > 0) {
+    record.data_parallel_size_follows = false;
+    l.data_parallel_size = shards * record.replicas;
+  }
+  settle(r, {"tensor_parallel_size", "sequence_parallel", "data_parallel_size", "zero_shard_size"});
+}
+
+// HYBRID_SHARD shares inside a node; its copies are the nodes.
+void read_strategy_1(LaunchReading& r, bool& hybrid) {
+  const Value* strategy = r.find("fsdp_config.fsdp_sharding_strategy");
+  if (strategy == nullptr) return;
+  struct Strategy {
+    const char *name, *number;
+    int zero_stage;
+    bool hybrid;
+  };
+  constexpr std::array kStrategies{
+      Strategy{"FULL_SHARD", "1", 3, false}, Strategy{"SHARD_GRAD_OP", "2", 2, false},
+      Strategy{"NO_SHARD", "3", 0, false}, Strategy{"HYBRID_SHARD", "4", 3, true},
+      Strategy{"HYBRID_SHARD_ZERO2", "5", 2, true}};
+  const std::string word = word_of(*strategy);
+  const auto* const known =
+      std::find_if(kStrategies.begin(), kStrategies.end(),
+                   [&](const Strategy& s) { return word == s.name || word == s.number; });
+  if (known == kStrategies.end()) fail_at(*strategy, "is no sharding strategy that is known here");
+  r.record().layout.zero_stage = known->zero_stage;
+  hybrid = known->hybrid;
+  r.note("zero_stage", std::to_string(known->zero_stage), *strategy);
+}
+
+void read_fsdp(LaunchReading& r) {
+  LaunchRecord& record = r.record();
+  Layout& l = record.layout;
+  int version = 1;
+  r.integer(version, "fsdp_version", "fsdp_config.fsdp_version", {1, 2});
+  record.framework = version == 2 ? "automodel-2026" : "pytorch-fsdp-2023";
+  r.assume("framework", record.framework,
+           version == 2 ? "no runs of accelerate are known; NeMo AutoModel runs FSDP2 likewise: "
+                          "blocks are freed after forward, gradients reduced once a step"
+                        : "no runs of accelerate are known; priced as FSDP1 of PyTorch 2.0");
+  l.fsdp_unit = FsdpUnit::block;
+  l.zero_stage = 3;
+  bool hybrid = false;
+  if (version == 1) read_strategy_1(r, hybrid);
+  const Value* reshards = r.find("fsdp_config.fsdp_reshard_after_forward");
+  if (reshards != nullptr && version == 2) {
+    l.zero_stage = flag_of(*reshards) ? 3 : 2;
+    r.note("zero_stage", std::to_string(l.zero_stage), *reshards);
+  }
+  if (l.zero_stage == 0) l.fsdp_unit = FsdpUnit::none;
+  if (hybrid && record.gpus > 0 && record.gpus_per_node > 0) {
+    record.replicas = record.gpus / record.gpus_per_node;
+  }
+  r.recompute_switch("fsdp_config.fsdp_activation_checkpointing");
+  if (l.recompute_granularity == RecomputeGranularity::none) {
+    r.assume("recompute_granularity", "none", "the model may switch it on, which no file shows");
+  }
+  const Value* offload = r.find("fsdp_config.fsdp_offload_params");
+  if (offload != nullptr && flag_of(*offload)) {
+    r.not_understood(*offload, "weights, gradients and optimizer on the host are not modelled");
+  }
+  settle(r, {"fsdp_unit", "zero_stage", "recompute_granularity"});
+}
+
+void read_replicas(LaunchReading& r) {
+  LaunchRecord& record = r.record();
+  record.framework = "automodel-2026";
+  r.assume("framework", record.framework, "no runs of accelerate are known");
+  record.layout.zero_stage = 0;
+  record.layout.fsdp_unit = FsdpUnit::none;
+  settle(r, {"fsdp_unit", "zero_stage"});
+}
+
+// Its own few keys of DeepSpeed; a deepspeed_config_file says more and is read by the caller.
+void read_deepspeed_keys(LaunchReading& r) {
+  LaunchRecord& record = r.record();
+  Layout& l = record.layout;
+  record.framework = "deepspeed-2025";
+  r.assume("framework", record.framework, "the file does not say which release runs");
+  l.zero_stage = 2;  // accelerate's default
+  r.integer(l.zero_stage, "zero_stage", "deepspeed_config.zero_stage", {0, 3});
+  l.overlap_grad_reduce = l.zero_stage == 3;
+  const Value* device = r.find("deepspeed_config.offload_optimizer_device");
+  l.optimizer_offload = device != nullptr && word_of(*device) != "none";
+  if (l.optimizer_offload) r.note("optimizer_offload", "true", *device);
+  const Value* weights = r.find("deepspeed_config.offload_param_device");
+  if (weights != nullptr && word_of(*weights) != "none") {
+    r.not_understood(*weights, "weights on the host are not modelled");
+  }
+  r.integer(record.micro_batches_a_rank, "gradient_accumulation_steps",
+            "deepspeed_config.gradient_accumulation_steps", kCount);
+  settle(r, {"zero_stage", "overlap_grad_reduce", "optimizer_offload"});
+}
+
+void read_precision(LaunchReading& r) {
+  Job& job = r.record().job;
+  job.precision = Precision::fp32;
+  constexpr std::array kWords{EnumName{Precision::fp32, "no"}, EnumName{Precision::bf16, "bf16"},
+                              EnumName{Precision::fp16, "fp16"}, EnumName{Precision::fp8, "fp8"}};
+  r.choice(job.precision, "precision", "mixed_precision", kWords);
+  r.settle_job("precision");
+}
+
+void pass_over(Values& values) {
+  for (const char* section : {"fsdp_config.", "parallelism_config.", "deepspeed_config.",
+                              "dynamo_config.", "fp8_config.", "tpu_", "main_process_"}) {
+    values.pass_over_below(section);
+  }
+  for (const char* key : {"compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity",
+                          "machine_rank", "main_training_function", "rdzv_backend", "same_network",
+                          "use_cpu", "gpu_ids", "commands", "command_file", "dynamo_backend"}) {
+    values.pass_over(key);
+  }
+}
+
+}  // namespace
+
+void read_accelerate_yaml(LaunchReading& r) {
+  LaunchRecord& record = r.record();
+  record.target = "accelerate";
+  record.job.name = "the launched job";
+  int machines = 1;
+  r.integer(machines, "num_nodes", "num_machines", kCount);
+  if (r.integer(record.gpus, "gpus", "num_processes", kCount)) {
+    record.gpus_per_node = std::max(1, record.gpus / machines);
+  }
+  read_sizes(r);
+  const Value* type = r.find("distributed_type");
+  const std::string word = type == nullptr ? "" : word_of(*type);
+  if (word == "FSDP") {
+    read_fsdp(r);
+  } else if (word == "MULTI_GPU" || word == "NO") {
+    read_replicas(r);
+  } else if (word == "DEEPSPEED") {
+    read_deepspeed_keys(r);
+  } else if (type != nullptr) {
+    fail_at(*type, "FSDP, MULTI_GPU and DEEPSPEED are read");
+  }
+  read_precision(r);
+  pass_over(r.values());
+}
+
+LaunchRecord read_accelerate(std::string_view text, const std::string& file,
+                             const LaunchHints& hints) {
+  Values values = values_of_yaml(text, file);
+  LaunchRecord record;
+  LaunchReading reading(values, record);
+  read_accelerate_yaml(reading);
+  set_sequence_beside(record, hints, file);
+  reading.assume("micro_batch_size", "1",
+                 "the command says it (--per_device_train_batch_size), not this file");
+  if (record.micro_batches_a_rank == 0) record.micro_batches_a_rank = 1;
+  reading.settle_layout("micro_batch_size");
+  reading.list_unused("no key of accelerate that is known here");
+  return record;
+}
+
+}  // namespace meshwright::interop

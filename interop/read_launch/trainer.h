@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of Hugging Face's Trainer: a command whose options say the batch, and a file of
+// DeepSpeed or accelerate that says the sharding.
+#pragma once
+
+#include <string>
+
+#include "interop/read_launch/launch_reading.h"
+
+namespace meshwright::interop {
+
+// What a DeepSpeed JSON, and an accelerate YAML, says; the keys that they know are marked.
+void read_deepspeed_json(LaunchReading& reading);
+void read_accelerate_yaml(LaunchReading& reading);
+
+// The sequence length that the user names beside the launch. Throws InputError where nobody says
+// one.
+void set_sequence_beside(LaunchRecord& record, const LaunchHints& hints, const std::string& file);
+void assume_recompute(LaunchReading& reading, bool on, const std::string& why);
+
+}  // namespace meshwright::interop

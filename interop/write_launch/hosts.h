@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hosts that a launcher starts ranks on: a node of the cluster, or a tray of a rack that one
+// NVLink domain joins.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/hardware/cluster.h"
+#include "sim/layout/layout.h"
+
+namespace meshwright::interop {
+
+// An NVLink domain of more devices than a host holds is a rack of trays with four each (GB200 and
+// GB300 NVL72).
+inline constexpr int kMostOfAHost = 16;
+inline constexpr int kDevicesOfATray = 4;
+
+struct Hosts {
+  int devices = 0;  // of a host
+  int count = 0;
+  int per_domain = 1;  // hosts that one NVLink domain joins
+};
+
+inline Hosts hosts_of(const Cluster& cluster, const Layout& layout) {
+  const int gpus = world_size(layout);
+  const bool racks = cluster.gpus_per_node > kMostOfAHost;
+  const int used = std::min(gpus, racks ? kDevicesOfATray : cluster.gpus_per_node);
+  return {used, (gpus + used - 1) / used, racks ? cluster.gpus_per_node / kDevicesOfATray : 1};
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/write_launch/launch_changes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+namespace meshwright::interop {
+namespace {
+
+const LaunchSetting* find(const std::vector<LaunchSetting>& settings, const std::string& name) {
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const LaunchSetting& s) { return s.name == name; });
+  return found == settings.end() ? nullptr : &*found;
+}
+
+bool is_option(const std::string& word) { return word.starts_with("--") && word.size() > 2; }
+std::string option_name(const std::string& word) { return word.substr(0, word.find('=')); }
+
+void append_option(std::vector<std::string>& words, const LaunchChange& change) {
+  words.push_back(change.name);
+  std::istringstream values(change.value_after);
+  for (std::string value; values >> value;) words.push_back(value);
+}
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "-_./:=,@%+^$";
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos;
+  });
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+std::vector<LaunchChange> launch_changes(const std::vector<LaunchSetting>& before,
+                                         const std::vector<LaunchSetting>& after) {
+  std::vector<LaunchChange> changes;
+  for (const LaunchSetting& setting : after) {
+    const LaunchSetting* old = find(before, setting.name);
+    if (old != nullptr && old->value == setting.value) continue;
+    changes.push_back(
+        {setting.name, old != nullptr, true, old != nullptr ? old->value : "", setting.value});
+  }
+  for (const LaunchSetting& setting : before) {
+    if (find(after, setting.name) != nullptr) continue;
+    changes.push_back({setting.name, true, false, setting.value, ""});
+  }
+  return changes;
+}
+
+std::vector<std::string> changed_command(const std::vector<std::string>& words,
+                                         const std::vector<LaunchChange>& changes) {
+  std::vector<std::string> changed;
+  std::vector<bool> done(changes.size(), false);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto found =
+        std::find_if(changes.begin(), changes.end(), [&](const LaunchChange& change) {
+          return is_option(words[i]) && change.name == option_name(words[i]);
+        });
+    if (found == changes.end()) {
+      changed.push_back(words[i]);
+      continue;
+    }
+    while (i + 1 < words.size() && !words[i + 1].starts_with("-")) ++i;
+    const auto at = static_cast<std::size_t>(found - changes.begin());
+    if (found->after && !done[at]) append_option(changed, *found);
+    done[at] = true;
+  }
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i].after && !done[i] && is_option(changes[i].name)) {
+      append_option(changed, changes[i]);
+    }
+  }
+  return changed;
+}
+
+std::string command_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += is_option(word) ? " \\\n    " : " ";
+    text += quoted(word);
+  }
+  return text.empty() ? "" : text + "\n";
+}
+
+}  // namespace meshwright::interop

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// accelerate's FSDP2: a YAML, and the command that names it with the batch (the file has none).
+#include <fmt/format.h>
+
+#include "interop/write_launch/hosts.h"
+#include "interop/write_launch/launch.h"
+#include "interop/write_launch/settings_text.h"
+#include "interop/write_launch/vocabulary.h"
+#include "sim/layout/layout.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::interop {
+namespace {
+
+const Vocabulary& vocabulary() {
+  static const Vocabulary kWords{"tensor_parallel_size", "context_parallel_size", "cp_comm_type",
+                                 "zero_stage",           "zero_shard_size",       "fsdp_unit",
+                                 "recompute_granularity"};
+  return kWords;
+}
+
+int copies_of(const Layout& l) {
+  if (l.zero_stage == 0) return l.data_parallel_size;
+  return l.zero_shard_size == 0 ? 1 : gradient_group_size(l) / zero_shard_group_size(l);
+}
+
+std::string sharding_refusal(const Layout& l) {
+  if (l.zero_stage == 1) return "FSDP2 shards weights and gradients too: ZeRO 1 cannot be said";
+  if (l.zero_stage > 1 && l.fsdp_unit != FsdpUnit::block) return "it shards a block at a time";
+  if (l.zero_stage > 1 && zero_shard_group_size(l) == 1) {
+    return "a shard of one rank is no sharding there";
+  }
+  const bool beside = l.tensor_parallel_size > 1 || l.context_parallel_size > 1;
+  if (beside && copies_of(l) > 1 && l.data_parallel_size / copies_of(l) == 1) {
+    return "beside tensor or context ranks copies of the weights must be sharded, too "
+           "(parallelism_config.py)";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string accelerate_layout_refusal(const Training& t) {
+  const Layout& l = t.layout;
+  if (l.pipeline_parallel_size > 1) return "it has no pipeline but Megatron-LM's";
+  if (t.model.moe && l.expert_parallel_size > 1) return "it has no expert parallelism";
+  if (l.sequence_parallel) return "its tensor parallelism has no sequence parallelism";
+  if (std::string why = sharding_refusal(l); !why.empty()) return why;
+  if (l.context_parallel_size > 1 && l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p) {
+    return "its context ranks gather keys and values, pass them round, or trade heads";
+  }
+  if (l.recompute_granularity == RecomputeGranularity::selective ||
+      (l.recompute_granularity == RecomputeGranularity::full && l.recompute_num_layers > 0 &&
+       l.recompute_method == RecomputeMethod::block)) {
+    return "it recomputes all blocks or none";
+  }
+  if (l.optimizer_offload || offloads_activations(l)) return "it offloads all state or none";
+  if (t.job.precision == Precision::tf32 || t.job.precision == Precision::fp4) {
+    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  }
+  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+}
+
+std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
+  const Layout& l = t.layout;
+  const int gpus = world_size(l);
+  const bool sharded = l.zero_stage > 1;
+  const bool heads = l.cp_comm_type == ContextParallelAlgorithm::a2a;
+  const std::string sizes = "parallelism_config.parallelism_config_";
+  SettingsList s;
+  s.set("distributed_type", sharded ? "FSDP" : "MULTI_GPU");
+  s.set("mixed_precision",
+        t.job.precision == Precision::fp32 ? std::string_view("no") : name_of(t.job.precision));
+  s.set("num_machines", hosts_of(t.cluster, l).count);
+  s.set("num_processes", gpus);
+  s.set_if(sharded, "fsdp_config.fsdp_version", 2);
+  s.set_if(sharded, "fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP");
+  s.set_if(sharded, "fsdp_config.fsdp_reshard_after_forward", l.zero_stage == 3);
+  s.set_if(sharded, "fsdp_config.fsdp_activation_checkpointing",
+           l.recompute_granularity == RecomputeGranularity::full);
+  s.set_if(sharded, "fsdp_config.fsdp_offload_params", false);
+  s.set_if(sharded, "fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT");
+  s.set(sizes + "dp_replicate_size", copies_of(l));
+  s.set(sizes + "dp_shard_size", l.data_parallel_size / copies_of(l));
+  s.set(sizes + "tp_size", l.tensor_parallel_size);
+  s.set(sizes + "cp_size", heads ? 1 : l.context_parallel_size);
+  s.set_if(l.context_parallel_size > 1 && !heads, sizes + "cp_comm_strategy",
+           l.cp_comm_type == ContextParallelAlgorithm::p2p ? "alltoall" : "allgather");
+  s.set_if(heads, sizes + "sp_size", l.context_parallel_size);
+  // Of the command, where the file has no place for it.
+  s.set("--per_device_train_batch_size", l.micro_batch_size);
+  s.set("--gradient_accumulation_steps", num_micro_batches(t.job.global_batch_size, l));
+  return s.take();
+}
+
+LaunchFile accelerate(const Training& t) {
+  LaunchFile launch{.target = "accelerate",
+                    .names_of = "commit 16cb6eb of 2026-07-24",
+                    .file_name = "accelerate.sh",
+                    .text = "",
+                    .notes = {},
+                    .refusal = accelerate_layout_refusal(t)};
+  if (!launch.refusal.empty()) return launch;
+  std::vector<LaunchSetting> file;
+  std::string options;
+  for (LaunchSetting& setting : accelerate_layout_settings(t)) {
+    if (setting.name.starts_with("--")) {
+      options += fmt::format(" \\\n  {} {}", setting.name, setting.value);
+    } else {
+      file.push_back(std::move(setting));
+    }
+  }
+  const bool unsharded_recompute =
+      t.layout.zero_stage < 2 && t.layout.recompute_granularity == RecomputeGranularity::full;
+  if (unsharded_recompute) options += " \\\n  --gradient_checkpointing";
+  launch.text = fmt::format(
+      "#!/bin/bash\n# {}\nset -eu\ncat > accelerate.yaml <<'EOF'\n{}EOF\n"
+      "accelerate launch --config_file accelerate.yaml --machine_rank \"${{NODE_RANK:-0}}\" \\\n"
+      "  --main_process_ip \"${{MASTER_ADDR:-localhost}}\" --main_process_port "
+      "\"${{MASTER_PORT:-6000}}\" \\\n  train.py --max_seq_length {}{}\n",
+      short_name(t.layout), yaml_text(std::move(file)), t.job.seq_length, options);
+  launch.notes.emplace_back(
+      "train.py is yours: the options are those of Hugging Face's Trainer; the YAML alone serves "
+      "any program that accelerate starts.");
+  return launch;
+}
+
+}  // namespace meshwright::interop
