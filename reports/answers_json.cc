@@ -40,7 +40,7 @@ Json timed_or_null(const std::optional<planner::Timed>& timed) {
 }
 
 // Of the whole training.
-Json needs_or_null(const std::optional<planner::Capacity>& needs) {
+Json needs_or_null(const std::optional<planner::TrainingCost>& needs) {
   if (!needs) return {};
   return {{"train_seconds", needs->train_time.value()},
           {"gpu_hours", needs->gpu_hours},

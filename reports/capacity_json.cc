@@ -26,7 +26,7 @@ Json cost_to_json(const std::optional<planner::Quantiles>& cost, const std::stri
 
 std::string id_of(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
   return fmt::format("{}/{}/{}", answer.question.clusters[row.cluster_case].name, row.gpus,
-                     row.global_batch_size);
+                     row.scheduled ? "schedule" : std::to_string(row.global_batch_size));
 }
 
 Json id_or_null(const planner::CapacityAnswer& answer, const std::optional<std::size_t>& place) {
@@ -82,11 +82,21 @@ Json interruptions_to_json(const planner::TrainingRun& run) {
           {"spare_nodes", run.spare_nodes}};
 }
 
+// The days of the calendar on which it ends; null where no start is stated.
+Json done_to_json(const planner::CapacityOptions& options, const planner::Quantiles& days) {
+  if (!options.start) return {};
+  const auto at = [&](double d) {
+    return planner::date_text(planner::last_day(*options.start, d));
+  };
+  return {{"p10", at(days.p10)}, {"p50", at(days.p50)}, {"p90", at(days.p90)}};
+}
+
 // What every row says, whether a layout fits or not, and then what the run takes. Decision tables,
 // levers and what-ifs read the same names.
-Json run_to_json(const planner::CapacityRow& row, const std::string& currency) {
+Json run_to_json(const planner::CapacityRow& row, const planner::CapacityOptions& options) {
   Json json{{"gpus", row.gpus},
             {"global_batch", row.global_batch_size},
+            {"schedule", row.scheduled},
             {"fits", row.fits()},
             {"limits", row.broken_limits}};
   if (!row.fits()) {
@@ -96,9 +106,14 @@ Json run_to_json(const planner::CapacityRow& row, const std::string& currency) {
   const Estimate& estimate = row.main_phase().estimate;
   json["layout"] = brief_name(estimate.layout);
   json["step_s"] = step_to_json(estimate);
+  json["mfu"] = estimate.model_flops_utilization;
+  json["memory_share"] = row.memory_share;
   json["goodput"] = row.run.time.goodput();
+  json["effective_tokens_per_second"] = to_json(row.tokens_per_second);
   json["days"] = to_json(row.run.days);
-  json["cost"] = cost_to_json(row.run.cost, currency);
+  json["done"] = done_to_json(options, row.run.days);
+  json["gpu_hours"] = to_json(row.run.gpu_hours);
+  json["cost"] = cost_to_json(row.run.cost, options.prices.currency);
   json["energy_mwh"] = row.run.energy_mwh ? Json(row.run.energy_mwh->p50) : Json();
   return json;
 }
@@ -106,7 +121,6 @@ Json run_to_json(const planner::CapacityRow& row, const std::string& currency) {
 Json row_to_json(const planner::CapacityAnswer& answer, std::size_t place) {
   const planner::CapacityRow& row = answer.rows[place];
   const planner::CapacityQuestion& question = answer.question;
-  const std::string& currency = question.options.prices.currency;
   const planner::ClusterCase& cluster = question.clusters[row.cluster_case];
   Json json{{"id", id_of(answer, row)},
             {"cluster", cluster.name},
@@ -114,21 +128,20 @@ Json row_to_json(const planner::CapacityAnswer& answer, std::size_t place) {
             {"device", cluster.cluster.device.name},
             {"seq_length", row.seq_length},
             {"recommended", answer.recommendation.recommended == place}};
-  json.update(run_to_json(row, currency));
+  json.update(run_to_json(row, question.options));
   if (!row.fits()) return json;
   const Estimate& estimate = row.main_phase().estimate;
   json["layout_name"] = short_name(estimate.layout);
   json["layout_record"] = meshwright::to_json(estimate.layout);
   json["tokens_per_second"] = estimate.tokens_per_second_per_gpu * row.gpus;
-  json["mfu"] = estimate.model_flops_utilization;
   json["memory_gib"] = in_gibibytes(estimate.peak_memory());
-  json["memory_share"] = estimate.peak_memory() / cluster.cluster.device.memory;
   json["provenance"] = name_of(estimate.provenance);
   json["terms_s"] = terms_to_json(estimate);
-  json["gpu_hours"] = to_json(row.run.gpu_hours);
   json["energy_mwh_range"] = to_json(row.run.energy_mwh);
   json["power_mw"] = to_json(row.run.megawatts);
   json["power_mw_high"] = to_json(row.run.megawatts_high);
+  json["power_mw_waiting"] = to_json(row.run.megawatts_waiting);
+  json["load"] = row.run.load;
   json["co2_t"] = to_json(row.run.co2_tonnes);
   json["scaling_efficiency"] = row.efficiency;
   json["goodput_meta"] = to_json(row.run.meta_ettr);
@@ -145,6 +158,7 @@ Json row_to_json(const planner::CapacityAnswer& answer, std::size_t place) {
 Json series_to_json(const planner::CapacityAnswer& answer, const planner::ScalingSeries& series) {
   Json json{{"cluster", answer.question.clusters[series.cluster_case].name},
             {"global_batch", series.global_batch_size},
+            {"schedule", series.scheduled},
             {"steps", Json::array()},
             {"bends_at_gpus", Json()},
             {"sentence", bend_of(answer, series)}};
@@ -176,11 +190,11 @@ Json assumption_to_json(const planner::Assumption& assumption) {
   return json;
 }
 
-Json end_to_json(const std::optional<planner::LeverEnd>& end, const std::string& currency,
-                 const std::string& place) {
+Json end_to_json(const std::optional<planner::LeverEnd>& end,
+                 const planner::CapacityOptions& options, const std::string& place) {
   if (!end) return {};
   Json json{{"value", end->value}, {"options", place + end->options}};
-  json.update(run_to_json(end->row, currency));
+  json.update(run_to_json(end->row, options));
   return json;
 }
 
@@ -188,13 +202,11 @@ Json end_to_json(const std::optional<planner::LeverEnd>& end, const std::string&
 std::string place_of(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
   const planner::CapacityQuestion& question = answer.question;
   std::string text = fmt::format("--cluster {} ", question.clusters[row.cluster_case].name);
-  if (question.options.schedule.empty()) {
-    text += fmt::format("--global-batch-size {} ", row.asked_batch_size);
-  }
-  return text;
+  return text + fmt::format("--global-batch-size {} ",
+                            row.scheduled ? "schedule" : std::to_string(row.asked_batch_size));
 }
 
-Json lever_to_json(const planner::Lever& lever, const std::string& currency,
+Json lever_to_json(const planner::Lever& lever, const planner::CapacityOptions& options,
                    const std::string& place) {
   return {{"name", lever.name},
           {"label", lever.label},
@@ -204,12 +216,11 @@ Json lever_to_json(const planner::Lever& lever, const std::string& currency,
           {"relative_spread", lever.relative_spread},
           {"value", lever.value},
           {"swing_days", lever.swing_days},
-          {"low", end_to_json(lever.low, currency, place)},
-          {"high", end_to_json(lever.high, currency, place)}};
+          {"low", end_to_json(lever.low, options, place)},
+          {"high", end_to_json(lever.high, options, place)}};
 }
 
-Json grid_to_json(const planner::CapacityAnswer& answer, const std::string& currency,
-                  const std::string& place) {
+Json grid_to_json(const planner::CapacityAnswer& answer, const std::string& place) {
   const planner::WhatIfGrid& grid = answer.levers.grid;
   Json json{{"axes",
              {{"batch_factor", grid.batch_factors},
@@ -219,7 +230,7 @@ Json grid_to_json(const planner::CapacityAnswer& answer, const std::string& curr
             {"order", {"batch_factor", "gpus", "network_factor", "failure_rate"}},
             {"cells", Json::array()}};
   for (const planner::WhatIfCell& cell : grid.cells) {
-    Json entry = run_to_json(cell.row, currency);
+    Json entry = run_to_json(cell.row, answer.question.options);
     entry["options"] = place + planner::options_of(answer.question, cell);
     json["cells"].push_back(std::move(entry));
   }
@@ -228,6 +239,7 @@ Json grid_to_json(const planner::CapacityAnswer& answer, const std::string& curr
 
 Json limits_to_json(const planner::CapacityLimits& limits) {
   return {{"deadline_days", to_json(limits.deadline_days)},
+          {"deadline", limits.deadline ? Json(planner::date_text(*limits.deadline)) : Json()},
           {"budget", to_json(limits.budget)},
           {"max_megawatts", to_json(limits.max_megawatts)},
           {"max_gpus", limits.max_gpus ? Json(*limits.max_gpus) : Json()}};
@@ -243,16 +255,44 @@ Json prices_to_json(const planner::PriceList& prices) {
 }
 
 void add_levers(Json& json, const planner::CapacityAnswer& answer) {
-  const std::string& currency = answer.question.options.prices.currency;
+  const planner::CapacityOptions& options = answer.question.options;
   json["levers"] = Json::array();
   json["what_if"] = Json();
   const planner::CapacityRow* front = answer.front();
   if (front == nullptr || answer.levers.levers.empty()) return;
   const std::string place = place_of(answer, *front);
   for (const planner::Lever& lever : answer.levers.levers) {
-    json["levers"].push_back(lever_to_json(lever, currency, place));
+    json["levers"].push_back(lever_to_json(lever, options, place));
   }
-  json["what_if"] = grid_to_json(answer, currency, place);
+  json["what_if"] = grid_to_json(answer, place);
+}
+
+}  // namespace
+
+namespace {
+
+// The parts add up to what is stated less the row's.
+Json reference_to_json(const planner::CapacityAnswer& answer) {
+  if (!answer.reference) return {};
+  const planner::ReferenceRun& run = *answer.question.options.reference;
+  const planner::ReferenceComparison& comparison = *answer.reference;
+  Json json{{"name", run.name},
+            {"source", run.source},
+            {"row", id_of(answer, answer.rows[comparison.row])},
+            {"gpus", run.gpus},
+            {"stated_gpu_hours", run.gpu_hours},
+            {"stated_step_s", to_json(run.step_seconds)},
+            {"stated_mfu", to_json(run.model_flops_utilization)},
+            {"stated_goodput", to_json(run.goodput)},
+            {"stated_mean_time_between_h", to_json(run.mean_time_between_hours)},
+            {"gpu_hours", comparison.gpu_hours},
+            {"schedule_gpu_hours", to_json(comparison.schedule_gpu_hours)},
+            {"parts", Json::array()}};
+  for (const planner::ReferencePart& part : comparison.parts) {
+    json["parts"].push_back(
+        {{"name", part.name}, {"gpu_hours", part.gpu_hours}, {"sentence", part.sentence}});
+  }
+  return json;
 }
 
 }  // namespace
@@ -260,7 +300,10 @@ void add_levers(Json& json, const planner::CapacityAnswer& answer) {
 Json capacity_to_json(const planner::CapacityAnswer& answer, const std::string& command) {
   const planner::CapacityQuestion& question = answer.question;
   const planner::Recommendation& choice = answer.recommendation;
-  Json json{{"train_tokens", question.train_tokens},
+  const auto& start = question.options.start;
+  Json json{{"train_tokens", question.tokens()},
+            {"tokens_stated", question.train_tokens.has_value()},
+            {"start", start ? Json(planner::date_text(*start)) : Json()},
             {"command", command},
             {"verdict", verdict_of(answer)},
             {"planned", id_or_null(answer, answer.planned)},
@@ -280,6 +323,7 @@ Json capacity_to_json(const planner::CapacityAnswer& answer, const std::string& 
   for (const planner::ScalingSeries& series : answer.scaling) {
     json["scaling"].push_back(series_to_json(answer, series));
   }
+  json["reference"] = reference_to_json(answer);
   add_levers(json, answer);
   json["assumptions"] = Json::array();
   json["included"] = Json::array();

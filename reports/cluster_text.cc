@@ -175,7 +175,7 @@ Table group_loads_table(const std::vector<GroupLoad>& loads) {
               {{"group", "group", ""},
                {"group_size", "size", ""},
                {"num_groups", "groups", ""},
-               {"ranks_per_node", "ranks a node", ""},
+               {"ranks_per_node", "ranks per node", ""},
                {"num_nodes", "nodes", ""},
                {"closed_form_gb_per_s", "estimate", "GB/s"},
                {"alone_gb_per_s", "alone", "GB/s"},

@@ -6,147 +6,227 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 
-#include "reports/sections/sections_json.h"
+#include "reports/comparison_text.h"
+#include "reports/json_at.h"
 #include "reports/text.h"
 
 namespace meshwright::reports {
 namespace {
 
-Json member(const Json& json, const std::string& key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return found == json.end() ? Json() : *found;
-}
-
-// A record that its schema admits may still lack what another part of it promises.
-std::string text_at(const Json& json, const std::string& key) {
-  const Json text = member(json, key);
-  return text.is_string() ? text.get<std::string>() : "";
-}
-
-double number_at(const Json& json, const std::string& key) {
-  const Json number = member(json, key);
-  return number.is_number() ? number.get<double>() : 0.0;
-}
-
 // Every leaf of an input by its JSON pointer.
 std::map<std::string, Json> leaves(const Json& report) {
   std::map<std::string, Json> all;
   for (const char* part : {"model", "job", "cluster"}) {
-    const Json flat = member(report, part).flatten();
+    const Json flat = part_at(report, part).flatten();
     for (const auto& [pointer, value] : flat.items()) {
       all[fmt::format("/{}{}", part, pointer)] = value;
     }
   }
   for (const char* key : {"tool_version", "command"}) {
-    all[fmt::format("/plan/{}", key)] = member(member(report, "plan"), key);
+    all[fmt::format("/plan/{}", key)] = part_at(part_at(report, "plan"), key);
   }
   return all;
 }
 
-Json different_inputs(const Json& before, const Json& after) {
-  const auto a = leaves(before);
-  const auto b = leaves(after);
+Json different_inputs(const std::vector<Json>& reports) {
+  std::vector<std::map<std::string, Json>> all;
   std::set<std::string> pointers;
-  for (const auto& [pointer, value] : a) pointers.insert(pointer);
-  for (const auto& [pointer, value] : b) pointers.insert(pointer);
+  for (const Json& report : reports) {
+    all.push_back(leaves(report));
+    for (const auto& [pointer, value] : all.back()) pointers.insert(pointer);
+  }
   Json json = Json::array();
   for (const std::string& pointer : pointers) {
-    const Json x = a.count(pointer) != 0 ? a.at(pointer) : Json();
-    const Json y = b.count(pointer) != 0 ? b.at(pointer) : Json();
-    if (x != y) json.push_back({{"input", pointer}, {"before", x}, {"after", y}});
+    Json values = Json::array();
+    for (const auto& leaf : all) {
+      const auto found = leaf.find(pointer);
+      values.push_back(found == leaf.end() ? Json() : found->second);
+    }
+    const bool same = std::all_of(values.begin(), values.end(),
+                                  [&](const Json& value) { return value == values.front(); });
+    if (same) continue;
+    json.push_back(
+        {{"pointer", pointer}, {"words", words_of_pointer(pointer)}, {"values", values}});
   }
   return json;
 }
 
-// Numbers of one name in both; null where one has none.
-Json pair_of(const std::string& name, const Json& before, const Json& after) {
-  Json json{{"name", name}, {"before", before}, {"after", after}, {"change", nullptr}};
-  if (before.is_number() && after.is_number()) {
-    json["change"] = after.get<double>() - before.get<double>();
-  }
-  return json;
-}
+// Of one report: a number, and its ends where the record has them.
+struct Value {
+  Json middle{}, low{}, high{};
+};
 
 struct Quantity {
-  std::string_view key;  // in a report's summary
-  std::string_view words;
-  double unit = 1.0;
+  std::string_view name, label, unit;
+  double size = 1.0;  // of the unit
+  Value (*of)(const Json& report) = nullptr;
 };
+
+const Json& summary_of(const Json& report) { return part_at(report, "summary"); }
+
+// The capacity answer's row of the plan.
+const Json& row_of(const Json& report) {
+  static const Json nothing;
+  const Json& capacity = part_at(report, "capacity");
+  for (const char* which : {"planned", "recommended"}) {
+    for (const Json& row : part_at(capacity, "rows")) {
+      const std::string id = text_at(row, "id");
+      if (!id.empty() && id == text_at(capacity, which)) return row;
+    }
+  }
+  return nothing;
+}
+
+template <const char* kKey>
+Value from_summary(const Json& report) {
+  return {part_at(summary_of(report), kKey)};
+}
+template <const char* kKey>
+Value from_row(const Json& report) {
+  const Json& q = part_at(row_of(report), kKey);
+  if (!q.is_object()) return {q};
+  return {part_at(q, "p50"), part_at(q, "p10"), part_at(q, "p90")};
+}
+Value step_of(const Json& report) {
+  const Json& s = summary_of(report);
+  return {part_at(s, "step_time_seconds"), part_at(s, "step_time_low_seconds"),
+          part_at(s, "step_time_high_seconds")};
+}
+// Days of a training that nobody stated say nothing.
+Value days_of(const Json& report) {
+  static constexpr char kDays[] = "days";
+  return flag_at(part_at(report, "capacity"), "tokens_stated") ? from_row<kDays>(report) : Value{};
+}
+
+constexpr char kGpus[] = "gpus", kTokensPerStep[] = "tokens_per_step",
+               kPerGpu[] = "tokens_per_second_per_gpu", kMfu[] = "model_flops_utilization",
+               kPeak[] = "peak_memory_bytes", kMemory[] = "memory_capacity_bytes",
+               kEffective[] = "effective_tokens_per_second", kGpuHours[] = "gpu_hours",
+               kCost[] = "cost", kEnergy[] = "energy_mwh", kGoodput[] = "goodput";
 constexpr double kGibibyte = 1073741824.0;
 constexpr std::array kQuantities{
-    Quantity{"gpus", "GPUs"},
-    Quantity{"tokens_per_step", "tokens a step"},
-    Quantity{"step_time_seconds", "step time, s"},
-    Quantity{"step_time_low_seconds", "step time, low end of the interval, s"},
-    Quantity{"step_time_high_seconds", "step time, high end of the interval, s"},
-    Quantity{"tokens_per_second_per_gpu", "tokens/s/GPU"},
-    Quantity{"model_flops_utilization", "MFU, %", 0.01},
-    Quantity{"peak_memory_bytes", "peak memory, GiB", kGibibyte},
-    Quantity{"memory_capacity_bytes", "memory capacity, GiB", kGibibyte},
-    Quantity{"train_seconds", "time to train, days", 86400.0},
-    Quantity{"gpu_hours", "GPU-hours"},
-    Quantity{"cost", "cost"}};
+    Quantity{"gpus", "GPUs", "", 1.0, from_summary<kGpus>},
+    Quantity{"days", "time to train", "days", 1.0, days_of},
+    Quantity{"effective_tokens_per_second", "tokens/s, failures counted", "M/s", 1e6,
+             from_row<kEffective>},
+    Quantity{"cost", "cost", "M", 1e6, from_row<kCost>},
+    Quantity{"gpu_hours", "GPU-hours", "M", 1e6, from_row<kGpuHours>},
+    Quantity{"energy_mwh", "energy", "MWh", 1.0, from_row<kEnergy>},
+    Quantity{"goodput", "goodput", "%", 0.01, from_row<kGoodput>},
+    Quantity{"step_time_seconds", "step time", "s", 1.0, step_of},
+    Quantity{"tokens_per_step", "tokens per step", "M", 1e6, from_summary<kTokensPerStep>},
+    Quantity{"tokens_per_second_per_gpu", "tokens/s/GPU", "", 1.0, from_summary<kPerGpu>},
+    Quantity{"model_flops_utilization", "MFU", "%", 0.01, from_summary<kMfu>},
+    Quantity{"peak_memory_bytes", "peak memory", "GiB", kGibibyte, from_summary<kPeak>},
+    Quantity{"memory_capacity_bytes", "memory capacity", "GiB", kGibibyte, from_summary<kMemory>}};
 
-Json quantities(const Json& before, const Json& after) {
-  Json json = Json::array();
-  for (const Quantity& quantity : kQuantities) {
-    const std::string key(quantity.key);
-    const Json x = member(member(before, "summary"), key);
-    const Json y = member(member(after, "summary"), key);
-    if (!x.is_null() || !y.is_null()) json.push_back(pair_of(key, x, y));
+// Against the first; null where either has none.
+Json change_of(const Json& first, const Json& mine) {
+  if (!first.is_number() || !mine.is_number() || first.get<double>() == 0.0) return {};
+  return (mine.get<double>() / first.get<double>() - 1.0) * 100.0;
+}
+
+Json with_changes(Json json) {
+  json["change_percent"] = Json::array();
+  for (const Json& value : json["values"]) {
+    json["change_percent"].push_back(change_of(json["values"].front(), value));
   }
   return json;
 }
 
-// Pairs of the lists' elements: those with the same name, in the order of first appearance.
-template <typename NameOf, typename ValueOf>
-Json paired(const Json& before, const Json& after, const NameOf& name_of, const ValueOf& value_of) {
+Json quantities(const std::vector<Json>& reports) {
+  Json json = Json::array();
+  for (const Quantity& quantity : kQuantities) {
+    Json one{{"name", quantity.name},      {"label", quantity.label}, {"unit", quantity.unit},
+             {"unit_size", quantity.size}, {"values", Json::array()}, {"low", Json::array()},
+             {"high", Json::array()}};
+    bool any = false;
+    for (const Json& report : reports) {
+      const Value value = quantity.of(report);
+      const auto number = [](const Json& n) { return n.is_number() ? n : Json(); };
+      one["values"].push_back(number(value.middle));
+      one["low"].push_back(number(value.low));
+      one["high"].push_back(number(value.high));
+      any = any || value.middle.is_number();
+    }
+    if (any) json.push_back(with_changes(std::move(one)));
+  }
+  return json;
+}
+
+using NameOf = std::function<std::string(const Json&)>;
+using ValueOf = std::function<Json(const Json&)>;
+
+// The lists' elements by name, in the order of first appearance: [{"name", "values"}].
+Json by_name(const std::vector<Json>& lists, const NameOf& name_of, const ValueOf& value_of) {
   std::vector<std::string> names;
-  std::map<std::string, Json> a, b;
-  const auto collect = [&](const Json& list, std::map<std::string, Json>& values) {
-    if (!list.is_array()) return;
-    for (const Json& element : list) {
+  std::vector<std::map<std::string, Json>> values(lists.size());
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (!lists[i].is_array()) continue;
+    for (const Json& element : lists[i]) {
       const std::string name = name_of(element);
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      if (values.count(name) == 0) values[name] = value_of(element);
+      values[i].try_emplace(name, value_of(element));
     }
-  };
-  collect(before, a);
-  collect(after, b);
+  }
   Json json = Json::array();
-  for (const std::string& name : names) json.push_back(pair_of(name, a[name], b[name]));
+  for (const std::string& name : names) {
+    Json row{{"name", name}, {"values", Json::array()}};
+    for (auto& mine : values) {
+      const auto found = mine.find(name);
+      row["values"].push_back(found == mine.end() ? Json() : found->second);
+    }
+    json.push_back(with_changes(std::move(row)));
+  }
   return json;
+}
+
+ValueOf member(const char* key) {
+  return [key](const Json& element) { return part_at(element, key); };
+}
+NameOf named(const char* key) {
+  return [key](const Json& element) { return text_at(element, key); };
+}
+
+std::vector<Json> each(const std::vector<Json>& reports,
+                       const std::function<Json(const Json&)>& list_of) {
+  std::vector<Json> lists;
+  for (const Json& report : reports) lists.push_back(list_of(report));
+  return lists;
 }
 
 Json winner(const Json& report) {
-  const Json ranked = member(report, "ranked");
+  const Json& ranked = part_at(report, "ranked");
   return ranked.is_array() && !ranked.empty() ? ranked.front() : Json();
 }
 
-// Without those that are nothing in both.
-Json present(const Json& pairs) {
+// Without those that are nothing in all.
+Json present(const Json& rows) {
   Json json = Json::array();
-  for (const Json& pair : pairs) {
-    if (pair["before"] != 0.0 || pair["after"] != 0.0) json.push_back(pair);
+  for (const Json& row : rows) {
+    const bool any = std::any_of(row["values"].begin(), row["values"].end(), [](const Json& v) {
+      return v.is_number() && v.get<double>() != 0.0;
+    });
+    if (any) json.push_back(row);
   }
   return json;
 }
 
-Json terms(const Json& before, const Json& after) {
-  return present(paired(
-      member(winner(before), "terms"), member(winner(after), "terms"),
-      [](const Json& t) { return text_at(t, "name"); },
-      [](const Json& t) { return member(t, "seconds"); }));
+Json terms(const std::vector<Json>& reports) {
+  return present(by_name(each(reports, [](const Json& r) { return part_at(winner(r), "terms"); }),
+                         named("name"), member("seconds")));
 }
 
 // The parts of the fullest stage's memory, as a list.
 Json fullest_stage(const Json& report) {
   Json fullest;
   double most = -1.0;
-  for (const Json& stage : member(member(report, "memory"), "stages")) {
+  for (const Json& stage : part_at(part_at(report, "memory"), "stages")) {
     if (number_at(stage, "total_bytes") <= most) continue;
     most = number_at(stage, "total_bytes");
     fullest = stage;
@@ -154,212 +234,84 @@ Json fullest_stage(const Json& report) {
   Json parts = Json::array();
   if (!fullest.is_object()) return parts;
   for (const auto& [key, value] : fullest.items()) {
-    const bool part = key.size() > 6 && key.substr(key.size() - 6) == "_bytes";
-    if (part) parts.push_back({{"name", key.substr(0, key.size() - 6)}, {"bytes", value}});
+    if (key.ends_with("_bytes") && key != "total_bytes") {
+      parts.push_back({{"name", key.substr(0, key.size() - 6)}, {"bytes", value}});
+    }
   }
   return parts;
 }
 
-Json memory(const Json& before, const Json& after) {
-  return present(paired(
-      fullest_stage(before), fullest_stage(after),
-      [](const Json& part) { return text_at(part, "name"); },
-      [](const Json& part) { return member(part, "bytes"); }));
-}
-
-Json volume(const Json& before, const Json& after) {
-  return paired(
-      member(member(before, "volume"), "groups"), member(member(after, "volume"), "groups"),
-      [](const Json& group) {
-        return fmt::format("{} ({})", text_at(group, "group"), text_at(group, "tier"));
-      },
-      [](const Json& group) { return member(group, "sent_bytes"); });
-}
-
-// The layouts that either report shows at the top: rank and time in both.
-Json ranking(const Json& before, const Json& after) {
-  const auto name = [](const Json& l) { return text_at(l, "short_name"); };
-  const Json ranks = paired(member(before, "ranked"), member(after, "ranked"), name,
-                            [](const Json& l) { return member(l, "rank"); });
-  const Json times = paired(member(before, "ranked"), member(after, "ranked"), name,
-                            [](const Json& l) { return member(l, "step_time_seconds"); });
-  const auto shown = [](const Json& rank, const Json& report) {
-    return rank.is_number() && rank.get<double>() <= number_at(report, "top");
+Json volume(const std::vector<Json>& reports) {
+  const NameOf name = [](const Json& group) {
+    return fmt::format("{} ({})", text_at(group, "group"), text_at(group, "tier"));
   };
+  return by_name(
+      each(reports, [](const Json& r) { return part_at(part_at(r, "volume"), "groups"); }), name,
+      member("sent_bytes"));
+}
+
+// The layouts that any report shows at the top: rank and time in each.
+Json ranking(const std::vector<Json>& reports) {
+  const auto lists = each(reports, [](const Json& r) { return part_at(r, "ranked"); });
+  const Json ranks = by_name(lists, named("short_name"), member("rank"));
+  const Json times = by_name(lists, named("short_name"), member("step_time_seconds"));
   Json json = Json::array();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Json& rank = ranks[i];
-    if (!shown(rank["before"], before) && !shown(rank["after"], after)) continue;
-    json.push_back({{"layout", rank["name"]},
-                    {"rank_before", rank["before"]},
-                    {"rank_after", rank["after"]},
-                    {"step_time_before_seconds", times[i]["before"]},
-                    {"step_time_after_seconds", times[i]["after"]}});
+    bool shown = false;
+    for (std::size_t k = 0; k < reports.size(); ++k) {
+      const Json& rank = ranks[i]["values"][k];
+      shown = shown || (rank.is_number() && rank.get<double>() <= number_at(reports[k], "top"));
+    }
+    if (!shown) continue;
+    json.push_back({{"layout", ranks[i]["name"]},
+                    {"ranks", ranks[i]["values"]},
+                    {"step_time_seconds", times[i]["values"]}});
   }
   return json;
 }
 
-Json rejections(const Json& before, const Json& after) {
-  return paired(
-      member(before, "rejections"), member(after, "rejections"),
-      [](const Json& r) { return text_at(r, "rule"); },
-      [](const Json& r) { return member(r, "count"); });
-}
-
-std::string layouts_sentence(const Json& before, const Json& after) {
-  const std::string a = text_at(winner(before), "brief_name");
-  const std::string b = text_at(winner(after), "brief_name");
-  const bool same = text_at(member(before, "summary"), "short_name") ==
-                    text_at(member(after, "summary"), "short_name");
-  return same ? fmt::format("The winner stays {}.", a)
-              : fmt::format("The winner was {} and is {}.", a, b);
-}
-
-std::string sentence(const Json& before, const Json& after) {
-  const bool fits_before = member(before, "summary").is_object();
-  const bool fits_after = member(after, "summary").is_object();
-  if (!fits_before && !fits_after) return "No layout fits in either report.";
-  if (!fits_before) return "No layout fitted before; now one does.";
-  if (!fits_after) return "A layout fitted before; now none does.";
-  const Json a = member(before, "summary");
-  const Json b = member(after, "summary");
-  const double x = number_at(a, "tokens_per_second_per_gpu") * number_at(a, "gpus");
-  const double y = number_at(b, "tokens_per_second_per_gpu") * number_at(b, "gpus");
-  const double change = x > 0.0 ? y / x - 1.0 : 0.0;
-  std::string text = fmt::format(
-      "{}: {} tokens/s in all before, {} after; a step takes {} instead of {}. {}",
-      change == 0.0 ? "The same throughput"
-                    : fmt::format("{} {} throughput", percent_text(std::abs(change)),
-                                  change > 0.0 ? "more" : "less"),
-      si_text(x, 4), si_text(y, 4), seconds_text(seconds(number_at(b, "step_time_seconds"))),
-      seconds_text(seconds(number_at(a, "step_time_seconds"))), layouts_sentence(before, after));
-  const bool same_work = member(a, "tokens_per_step") == member(b, "tokens_per_step");
-  const bool apart =
-      number_at(a, "step_time_high_seconds") < number_at(b, "step_time_low_seconds") ||
-      number_at(b, "step_time_high_seconds") < number_at(a, "step_time_low_seconds");
-  if (same_work && change != 0.0 && !apart) {
-    text += " The intervals of the two step times overlap: the predictions cannot tell them apart.";
+// "q3.report.json" is q3; names that stand twice are numbered.
+std::vector<std::string> names_of(const std::vector<ComparedReport>& compared) {
+  std::vector<std::string> names;
+  for (const ComparedReport& one : compared) {
+    std::string name = std::filesystem::path(one.file).stem().string();
+    if (name.ends_with(".report")) name.resize(name.size() - 7);
+    const auto before = std::count_if(names.begin(), names.end(), [&](const std::string& other) {
+      return other == name || other.starts_with(name + " #");
+    });
+    names.push_back(before == 0 ? name : fmt::format("{} #{}", name, before + 1));
   }
-  return text;
-}
-
-Cell cell_of(const Json& value, double unit = 1.0) {
-  if (value.is_number()) return value.get<double>() / unit;
-  if (value.is_null()) return std::monostate{};
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::vector<Cell> pair_row(std::string name, double unit, const Json& pair) {
-  const bool relative = pair["change"].is_number() && pair["before"].get<double>() != 0.0;
-  return {std::move(name), cell_of(pair["before"], unit), cell_of(pair["after"], unit),
-          cell_of(pair["change"], unit),
-          relative ? Cell(pair["change"].get<double>() / pair["before"].get<double>() * 100.0)
-                   : Cell(std::monostate{})};
-}
-
-struct PairUnit {
-  std::string key;   // "_ms"
-  std::string name;  // "ms"
-  double size = 1.0;
-};
-
-Table pairs_table(std::string title, const std::string& what, const PairUnit& unit,
-                  const Json& pairs) {
-  Table table{std::move(title),
-              {{"name", what, ""},
-               {"before" + unit.key, "before", unit.name},
-               {"after" + unit.key, "after", unit.name},
-               {"change" + unit.key, "change", unit.name, 3},
-               {"change_percent", "change", "%", 3}},
-              {}};
-  for (const Json& pair : pairs) {
-    table.rows.push_back(pair_row(spoken(pair["name"].get<std::string>()), unit.size, pair));
-  }
-  return table;
-}
-
-Table quantities_table(const Json& pairs) {
-  Table table = pairs_table("The winners", "quantity", {}, Json::array());
-  for (const Json& pair : pairs) {
-    const auto* quantity =
-        std::find_if(kQuantities.begin(), kQuantities.end(),
-                     [&](const Quantity& q) { return q.key == pair["name"].get<std::string>(); });
-    if (quantity == kQuantities.end()) continue;
-    table.rows.push_back(pair_row(std::string(quantity->words), quantity->unit, pair));
-  }
-  return table;
-}
-
-// "/cluster/gpus_per_node" is "cluster: gpus per node".
-std::string words_of_pointer(const std::string& pointer) {
-  std::string words;
-  for (const char c : pointer.substr(pointer.empty() ? 0 : 1)) {
-    words += c == '/' ? ": " : std::string(1, c == '_' ? ' ' : c);
-  }
-  return words;
-}
-
-Table inputs_table(const Json& inputs) {
-  Table table{"Inputs that differ",
-              {{"input", "input", ""}, {"before", "before", ""}, {"after", "after", ""}},
-              {}};
-  const auto text = [](const Json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump();
-  };
-  for (const Json& input : inputs) {
-    table.rows.push_back(
-        {words_of_pointer(text(input["input"])), text(input["before"]), text(input["after"])});
-  }
-  return table;
-}
-
-Table ranking_table(const Json& ranking) {
-  Table table{"Ranking",
-              {{"layout", "layout", ""},
-               {"rank_before", "rank before", ""},
-               {"rank_after", "rank after", ""},
-               {"step_time_before_seconds", "step before", "s"},
-               {"step_time_after_seconds", "step after", "s"}},
-              {}};
-  for (const Json& row : ranking) {
-    table.rows.push_back({cell_of(row["layout"]), cell_of(row["rank_before"]),
-                          cell_of(row["rank_after"]), cell_of(row["step_time_before_seconds"]),
-                          cell_of(row["step_time_after_seconds"])});
-  }
-  return table;
+  return names;
 }
 
 }  // namespace
 
-Json comparison_to_json(const Json& before, const Json& after, const Origin& origin) {
+Json comparison_to_json(const std::vector<ComparedReport>& compared, const Origin& origin) {
+  std::vector<Json> reports;
+  for (const ComparedReport& one : compared) reports.push_back(one.record);
+  const std::vector<std::string> names = names_of(compared);
   Json json = artefact(kComparisonSchema, origin);
-  json["sentence"] = sentence(before, after);
-  for (const auto& [name, report] : {std::pair{"before", &before}, std::pair{"after", &after}}) {
-    json[name] = {{"title", member(*report, "title")}, {"verdict", member(*report, "verdict")}};
+  json["sentence"] = "";
+  json["reports"] = Json::array();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    json["reports"].push_back({{"name", names[i]},
+                               {"title", text_at(reports[i], "title")},
+                               {"verdict", text_at(reports[i], "verdict")},
+                               {"layout", text_at(winner(reports[i]), "brief_name")},
+                               {"fits", summary_of(reports[i]).is_object()}});
   }
-  json["inputs_that_differ"] = different_inputs(before, after);
-  json["quantities"] = quantities(before, after);
-  json["terms_seconds"] = terms(before, after);
-  json["fullest_stage_bytes"] = memory(before, after);
-  json["sent_bytes"] = volume(before, after);
-  json["ranking"] = ranking(before, after);
-  json["rejections"] = rejections(before, after);
+  json["inputs_that_differ"] = different_inputs(reports);
+  json["quantities"] = quantities(reports);
+  json["terms_seconds"] = terms(reports);
+  json["fullest_stage_bytes"] =
+      present(by_name(each(reports, fullest_stage), named("name"), member("bytes")));
+  json["sent_bytes"] = volume(reports);
+  json["ranking"] = ranking(reports);
+  json["rejections"] =
+      by_name(each(reports, [](const Json& r) { return part_at(r, "rejections"); }), named("rule"),
+              member("count"));
+  json["sentence"] = comparison_sentence(json);
   return json;
-}
-
-std::vector<Table> comparison_tables(const Json& comparison) {
-  std::vector<Table> all{inputs_table(comparison["inputs_that_differ"]),
-                         quantities_table(comparison["quantities"]),
-                         pairs_table("Terms of the winners' steps", "term", {"_ms", "ms", 1e-3},
-                                     comparison["terms_seconds"]),
-                         pairs_table("Memory of the fullest GPU", "part",
-                                     {"_gib", "GiB", kGibibyte}, comparison["fullest_stage_bytes"]),
-                         pairs_table("Sent by one GPU in a step", "group", {"_gb", "GB", 1e9},
-                                     comparison["sent_bytes"]),
-                         ranking_table(comparison["ranking"]),
-                         pairs_table("Rejected layouts", "rule", {}, comparison["rejections"])};
-  std::erase_if(all, [](const Table& table) { return table.rows.empty(); });
-  return all;
 }
 
 }  // namespace meshwright::reports

@@ -5,9 +5,12 @@
 
 #include <array>
 
+#include "reports/html/decision_table_json.h"
+#include "reports/html/drawing_json.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
+#include "reports/section_registry.h"
 
 namespace meshwright::reports {
 namespace {
@@ -32,35 +35,9 @@ std::string head(std::string_view title, const std::string& script) {
       policy(script), html::escape(title), page_style());
 }
 
-// The page's sections in their order. A new one is a row here, its function in html/, its part of
-// the record in sections/, and its chart, if it has one, in viewer/.
-struct PageSection {
-  std::string_view id;
-  std::string_view word;  // in the navigation
-  std::string (*html)(const Json& report);
-};
-constexpr std::array kSections{PageSection{"step-time", "Time", html::step_time},
-                               PageSection{"ranking", "Ranking", html::ranking},
-                               PageSection{"all-red-flags", "Red flags", html::red_flags},
-                               PageSection{"capacity", "Capacity", html::capacity},
-                               PageSection{"confidence", "Confidence", html::confidence},
-                               PageSection{"sensitivity", "Sensitivity", html::sensitivity},
-                               PageSection{"validation", "Measured", html::validation},
-                               PageSection{"traffic", "Traffic", html::traffic},
-                               PageSection{"topology", "Placement", html::topology},
-                               PageSection{"memory", "Memory", html::memory},
-                               PageSection{"heat-map", "Sizes", html::heat_map},
-                               PageSection{"timeline", "Timeline", html::timeline},
-                               PageSection{"scaling", "Scaling", html::scaling},
-                               PageSection{"rejections", "Rejected", html::rejections},
-                               PageSection{"launch", "Launch", html::launch},
-                               PageSection{"calibration", "Evidence", html::calibration},
-                               PageSection{"assumptions", "Assumptions", html::assumptions},
-                               PageSection{"provenance", "Reproduce", html::provenance}};
-
 std::string navigation(const std::string& body) {
   std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
-  for (const PageSection& section : kSections) {
+  for (const ReportSection& section : report_sections()) {
     if (body.find(fmt::format("<section id=\"{}\"", section.id)) == std::string::npos) continue;
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>", section.id, section.word);
   }
@@ -80,32 +57,36 @@ std::string data_block(std::string_view id, const Json& data) {
 // Ten thousand layouts in full are 30 MB that no reader opens: beyond the first, the page holds of
 // each layout what its ranking and its scatter chart show, as rows. The record beside it has all.
 constexpr std::size_t kLayoutsInFull = 200;
-constexpr std::array kShortColumns{"rank",
-                                   "short_name",
-                                   "brief_name",
-                                   "step_time_seconds",
-                                   "step_time_low_seconds",
-                                   "step_time_high_seconds",
-                                   "relative_to_best",
-                                   "tokens_per_second_per_gpu",
-                                   "model_flops_utilization",
-                                   "peak_memory_bytes",
-                                   "provenance",
-                                   "provenance_share",
-                                   "pareto"};
+constexpr std::array kShortNumbers{"step_time_seconds",         "step_time_low_seconds",
+                                   "step_time_high_seconds",    "relative_to_best",
+                                   "tokens_per_second_per_gpu", "model_flops_utilization",
+                                   "peak_memory_bytes",         "provenance_share"};
 
+// Charts and sorting need no more digits.
+Json seven_digits(const Json& number) {
+  if (!number.is_number()) return number;
+  return Json::parse(fmt::format("{:.7g}", number.get<double>()), nullptr, false);
+}
+
+// [texts of the ranking's row, numbers, name, provenance, Pareto].
+Json short_row(const Json& layout) {
+  Json numbers = Json::array();
+  for (const char* key : kShortNumbers) numbers.push_back(seven_digits(part_at(layout, key)));
+  return Json::array({html::ranking_texts(layout), std::move(numbers),
+                      part_at(layout, "short_name"), part_at(layout, "provenance"),
+                      part_at(layout, "pareto")});
+}
+
+// The record, less what the page has as texts: the grid of what-ifs, and layouts far down.
 Json embedded(const Json& record) {
-  const Json& ranked = html::part_at(record, "ranked");
-  if (ranked.size() <= kLayoutsInFull) return record;
-  Json rows = Json::array();
-  for (std::size_t i = kLayoutsInFull; i < ranked.size(); ++i) {
-    Json row = Json::array();
-    for (const char* column : kShortColumns) row.push_back(html::part_at(ranked[i], column));
-    rows.push_back(std::move(row));
-  }
   Json page = record;
+  if (page.contains("capacity") && page["capacity"].is_object()) page["capacity"].erase("what_if");
+  const Json& ranked = part_at(record, "ranked");
+  if (ranked.size() <= kLayoutsInFull) return page;
+  Json rows = Json::array();
+  for (std::size_t i = kLayoutsInFull; i < ranked.size(); ++i) rows.push_back(short_row(ranked[i]));
   page["ranked"] = Json(ranked.begin(), ranked.begin() + kLayoutsInFull);
-  page["ranked_rest"] = {{"columns", kShortColumns}, {"rows", std::move(rows)}};
+  page["ranked_rest"] = {{"numbers", kShortNumbers}, {"rows", std::move(rows)}};
   return page;
 }
 
@@ -118,7 +99,8 @@ std::string page_of(std::string_view title, const std::string& top, const std::s
       "<body>\n<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n"
       "{}{}<main id=\"main\" tabindex=\"-1\">\n{}</main>\n",
       html::bar_patterns(), top, body);
-  page += data_block("report", embedded(record)) + data_block("palette", html::palette());
+  page += data_block("report", embedded(record)) + data_block("drawing", html::drawing()) +
+          data_block("what-ifs", html::what_if_block(part_at(record, "capacity")));
   if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
   return page + "</body>\n</html>\n";
 }
@@ -131,13 +113,13 @@ std::string record_text(const Json& record) {
 
 std::string report_html(const Json& report) {
   std::string body;
-  for (const PageSection& section : kSections) body += section.html(report);
-  return page_of(html::text_at(report, "title"), html::first_screen(report) + navigation(body),
-                 body, report);
+  for (const ReportSection& section : report_sections()) body += section.html(report);
+  return page_of(text_at(report, "title"), html::first_screen(report) + navigation(body), body,
+                 report);
 }
 
 std::string comparison_html(const Json& comparison) {
-  return page_of("Two reports compared", html::comparison_headline(comparison).append(kThemeBar),
+  return page_of("Reports compared", html::comparison_headline(comparison).append(kThemeBar),
                  html::comparison(comparison), comparison);
 }
 

@@ -104,6 +104,19 @@ planner::SearchStatistics read_statistics(ObjectReader reader) {
   return {.enumerated = count("enumerated"), .legal = count("legal"), .fitting = count("fitting")};
 }
 
+planner::NotExpressible read_not_expressible(ObjectReader& reader) {
+  planner::NotExpressible counts;
+  if (!reader.has("not_expressible")) return counts;
+  const nlohmann::json& given = reader.member("not_expressible");
+  for (const auto& [why, count] : given.items()) {
+    if (!given.is_object() || !count.is_number_unsigned()) {
+      reader.fail("not_expressible", "must be an object of counts by reason");
+    }
+    counts[why] = count.get<std::int64_t>();
+  }
+  return counts;
+}
+
 // Places in "ranked", counted from 1 in the file.
 std::vector<std::size_t> read_proposed_runs(ObjectReader answers, std::size_t num_layouts) {
   std::vector<std::size_t> places;
@@ -145,6 +158,10 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   for (const planner::Rejection& rejection : plan.closest) {
     json["closest"].push_back(rejection_to_json(rejection));
   }
+  if (!plan.target.empty()) {
+    Json& cannot = json["not_expressible"] = Json::object();
+    for (const auto& [why, count] : plan.not_expressible) cannot[why] = count;
+  }
   json["statistics"] = {{"enumerated", plan.statistics.enumerated},
                         {"legal", plan.statistics.legal},
                         {"fitting", plan.statistics.fitting}};
@@ -170,6 +187,7 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
   plan.closest = read_rejections(reader, "closest");
   if (reader.has("statistics"))
     plan.statistics = read_statistics(reader.required_object("statistics"));
+  plan.not_expressible = read_not_expressible(reader);
   plan.notes = read_strings(reader, "notes");
   if (reader.has("answers")) {
     ObjectReader answers = reader.required_object("answers");
@@ -181,7 +199,7 @@ PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
   }
   if (reader.has("capacity")) plan.capacity = reader.member("capacity");
   plan.defaults = read_strings(reader, "defaults");
-  reader.finish({"schema", "tool_version", "command", "inputs"});
+  reader.finish({"schema", "tool_version", "command", "inputs", "runs_to_make"});
   return plan;
 }
 
@@ -193,6 +211,8 @@ planner::Plan without_estimates(const PlanFile& plan) {
           .pareto = plan.pareto,
           .rejections = plan.rejections,
           .statistics = plan.statistics,
+          .target = plan.search.target.name,
+          .not_expressible = plan.not_expressible,
           .closest = plan.closest,
           .notes = plan.notes};
 }

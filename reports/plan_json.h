@@ -30,6 +30,7 @@ struct PlanFile {
   std::vector<planner::Rejection> rejections;
   std::vector<planner::Rejection> closest;  // when nothing fits
   planner::SearchStatistics statistics;
+  planner::NotExpressible not_expressible;  // where the search has a target
   std::vector<std::string> notes;
   std::vector<std::string> defaults;  // what was not asked for: "seq_length", ...
   Json answers;                       // as answers_to_json() wrote them; null: none were asked for

@@ -29,7 +29,7 @@ struct ReportContents {
   Json answers;  // the plan's, as its file has them, or null
   std::vector<planner::SizeCell> sizes;
   planner::Scaling scaling;  // no points: no section
-  Json capacity{};           // the plan's, as its file has it, or null
+  Json capacity{};           // as the plan's file has it, or what its inputs ask
 };
 
 Json report_to_json(const ReportContents& contents);

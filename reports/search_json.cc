@@ -122,9 +122,10 @@ planner::SearchSpace space_from(ObjectReader reader) {
 }  // namespace
 
 Json search_options_to_json(const planner::SearchOptions& options) {
-  return {{"top", options.top},
-          {"memory_headroom", options.memory_headroom},
-          {"space", to_json(options.space)}};
+  Json json{{"top", options.top}, {"memory_headroom", options.memory_headroom}};
+  if (!options.target.name.empty()) json["target"] = options.target.name;
+  json["space"] = to_json(options.space);
+  return json;
 }
 
 planner::SearchOptions search_options_from_json(const nlohmann::json& json, const std::string& file,
@@ -133,6 +134,7 @@ planner::SearchOptions search_options_from_json(const nlohmann::json& json, cons
   planner::SearchOptions options;
   options.top = reader.optional_int("top", options.top);
   options.memory_headroom = reader.optional_number("memory_headroom", 0.0, {.high = 1.0});
+  options.target.name = reader.optional_string("target", "");
   if (reader.has("space")) options.space = space_from(reader.required_object("space"));
   reader.finish();
   return options;

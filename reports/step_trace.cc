@@ -143,7 +143,7 @@ class StepTracer {
                      fmt::format("the step has {} instructions; a trace holds at most {}",
                                  count_text(static_cast<std::int64_t>(count)),
                                  count_text(static_cast<std::int64_t>(kMostInstructions))),
-                     "take a larger micro-batch, fewer chunks a stage or a smaller batch");
+                     "take a larger micro-batch, fewer chunks per stage or a smaller batch");
   }
 
   // What is waited for inside the pipeline belongs to its times.

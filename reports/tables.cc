@@ -217,9 +217,9 @@ Table volume_table(const StageVolume& volume, const Layout& layout, const Cluste
                {"tier", "link", ""},
                {"collective", "collective", ""},
                {"phase", "phase", ""},
-               {"times_per_step", "calls a step", ""},
+               {"times_per_step", "calls per step", ""},
                {"payload_bytes", "payload a call", "B"},
-               {"sent_gb_per_step", "sent a step", "GB"},
+               {"sent_gb_per_step", "sent per step", "GB"},
                {"formula", "payload is", ""}},
               {}};
   for (const Transfer& t : volume.transfers) {
@@ -235,8 +235,8 @@ Table orders_table(const PublishedOrders& orders) {
   return {"",
           {{"axis", "axis", ""},
            {"order", "published order", ""},
-           {"order_elements", "order, elements a batch", "1"},
-           {"exact_gb", "exact, sent by a rank a step", "GB"}},
+           {"order_elements", "order, elements per batch", "1"},
+           {"exact_gb", "exact, sent per rank and step", "GB"}},
           {{text("data parallel"), text("O(h^2 l)"), orders.data_parallel,
             gigabytes_of(orders.data_exact)},
            {text("pipeline parallel"), text("O(b s h l / k)"), orders.pipeline_parallel,

@@ -12,20 +12,15 @@
 namespace meshwright::reports {
 namespace {
 
-struct Scale {
-  double factor;
-  std::string_view unit;
-};
-
 // The largest scale that leaves a number of at least one; the last when all are too large.
-std::string scaled(double value, std::span<const Scale> largest_first, int digits) {
+std::string scaled(double value, std::span<const TextScale> largest_first, int digits) {
   const double magnitude = std::abs(value);
-  for (const Scale& scale : largest_first) {
+  for (const TextScale& scale : largest_first) {
     if (magnitude >= scale.factor) {
       return fmt::format("{} {}", significant(value / scale.factor, digits), scale.unit);
     }
   }
-  const Scale& last = largest_first.back();
+  const TextScale& last = largest_first.back();
   return fmt::format("{} {}", significant(value / last.factor, digits), last.unit);
 }
 
@@ -55,16 +50,14 @@ std::string count_text(std::int64_t count) {
 }
 
 std::string seconds_text(Seconds time) {
-  static constexpr std::array<Scale, 4> kScales{
-      {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
-  return time.value() == 0.0 ? "0 s" : scaled(time.value(), kScales, 4);
+  return time.value() == 0.0 ? "0 s" : scaled(time.value(), kSecondsScales, kSecondsDigits);
 }
 
 std::string duration_text(Seconds time) {
   // A unit is taken from two of it on: "36 hours" says more than "1.5 days".
-  static constexpr std::array<Scale, 3> kScales{
+  static constexpr std::array<TextScale, 3> kScales{
       {{86400.0, "days"}, {3600.0, "hours"}, {60.0, "minutes"}}};
-  for (const Scale& scale : kScales) {
+  for (const TextScale& scale : kScales) {
     if (time.value() < 2.0 * scale.factor) continue;
     return fmt::format("{} {}", significant(time.value() / scale.factor, 3), scale.unit);
   }
@@ -72,21 +65,17 @@ std::string duration_text(Seconds time) {
 }
 
 std::string traffic_text(Bytes amount) {
-  static constexpr std::array<Scale, 5> kScales{
-      {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1.0, "B"}}};
-  return amount.value() == 0.0 ? "0 B" : scaled(amount.value(), kScales, 4);
+  return amount.value() == 0.0 ? "0 B" : scaled(amount.value(), kTrafficScales, kTrafficDigits);
 }
 
 std::string memory_text(Bytes amount) {
-  static constexpr std::array<Scale, 4> kScales{
-      {{1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}, {1.0, "B"}}};
-  return amount.value() == 0.0 ? "0 B" : scaled(amount.value(), kScales, 3);
+  return amount.value() == 0.0 ? "0 B" : scaled(amount.value(), kMemoryScales, kMemoryDigits);
 }
 
 std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100.0); }
 
 std::string si_text(double value, int digits) {
-  static constexpr std::array<Scale, 5> kScales{
+  static constexpr std::array<TextScale, 5> kScales{
       {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1.0, ""}}};
   std::string text = value == 0.0 ? "0" : scaled(value, kScales, digits);
   while (!text.empty() && text.back() == ' ') text.pop_back();

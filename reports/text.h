@@ -3,12 +3,32 @@
 // mixed up. Traffic is decimal (GB), memory binary (GiB).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "sim/base/units.h"
 
 namespace meshwright::reports {
+
+// Units of a number, largest first: the largest that leaves a number of at least one is taken, the
+// last where all are too large. Charts use the same (html/drawing_json.h).
+struct TextScale {
+  double factor;
+  std::string_view unit;
+};
+inline constexpr std::array kSecondsScales{TextScale{1.0, "s"}, TextScale{1e-3, "ms"},
+                                           TextScale{1e-6, "µs"}, TextScale{1e-9, "ns"}};
+inline constexpr std::array kTrafficScales{TextScale{1e12, "TB"}, TextScale{1e9, "GB"},
+                                           TextScale{1e6, "MB"}, TextScale{1e3, "kB"},
+                                           TextScale{1.0, "B"}};
+inline constexpr std::array kMemoryScales{TextScale{1073741824.0, "GiB"},
+                                          TextScale{1048576.0, "MiB"}, TextScale{1024.0, "KiB"},
+                                          TextScale{1.0, "B"}};
+inline constexpr int kSecondsDigits = 4;
+inline constexpr int kTrafficDigits = 4;
+inline constexpr int kMemoryDigits = 3;
 
 // "12.34", "0.001234", "1234", "1.234e+07"; trailing zeros are kept, so that columns compare.
 std::string significant(double value, int digits = 4);

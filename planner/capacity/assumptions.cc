@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "planner/capacity/failures.h"
+#include "sim/kernel_time/slowest.h"
 
 namespace meshwright::planner {
 namespace {
@@ -21,14 +24,33 @@ bool has_range(const Ranged& amount) { return log_deviation(amount) > 0.0; }
 
 }  // namespace
 
+namespace {
+
+// Where the step's own slowest of all GPUs stands, and what the run adds to it.
+Assumption slowest_of_row(const CapacityQuestion& question, const CapacityRow& row) {
+  const Device& device = question.clusters[row.cluster_case].cluster.device;
+  const int nodes = std::max(1, row.gpus / kGpusOfAReportedNode);
+  Ranged spread = question.options.step_time_spread;
+  spread.source += fmt::format(
+      "{}the step holds the slowest of {} GPUs, 1 + {:.3g} x {:.3g} %; what is stated here makes "
+      "all wait for the slowest of {} nodes, {:.3g} standard deviations above the mean (order "
+      "statistics)",
+      spread.source.empty() ? "" : ": ", row.gpus, expected_maximum(row.gpus),
+      speed_spread(device) * 100.0, nodes, expected_maximum(nodes));
+  return {"step_time_spread", "spread of steps between nodes, beyond the step's own",
+          "share of the step", spread, false};
+}
+
+}  // namespace
+
 std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const CapacityRow& row) {
   const FailureOptions& f = question.options.failures;
   const CheckpointOptions& c = question.options.checkpoint;
   const PowerOptions& p = question.options.power;
   const CheckpointPlan& plan = row.run.checkpoint;
   std::vector<Assumption> all{
-      {"failure_rate", "failures", "per 1,000 node-days (8 GPUs a node)", f.per_thousand_node_days,
-       has_range(f.per_thousand_node_days)},
+      {"failure_rate", "failures", "per 1,000 node-days (nodes of 8 GPUs)",
+       f.per_thousand_node_days, has_range(f.per_thousand_node_days)},
       {"detection_seconds", "until a failure is noticed", "s", f.detection_seconds},
       {"restart_seconds", "until the job runs again", "s", f.restart_seconds},
       {"load_seconds", "loading a checkpoint", "s", transfer_of(c.load_seconds, plan.load)},
@@ -38,21 +60,24 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
     all.push_back({"persist_seconds", "writing a save in the background", "s",
                    transfer_of(c.persist_seconds, plan.persist)});
   }
-  all.push_back({"storage_gb_per_s_per_node", "storage", "GB/s a node of 8 GPUs",
+  all.push_back({"storage_gb_per_s_per_node", "storage", "GB/s per node of 8 GPUs",
                  c.storage_gb_per_s_per_node});
+  all.push_back(slowest_of_row(question, row));
   all.push_back({"repair_days", "repair of a node", "days", f.repair_days});
   all.push_back({"spares_target", "spares are enough", "share of the time", f.spares_target});
   if (row.price) {
-    all.push_back({"price_per_gpu_hour", "price of a GPU-hour", question.options.prices.currency,
+    all.push_back({"price_per_gpu_hour", "price per GPU-hour", question.options.prices.currency,
                    *row.price, has_range(*row.price)});
   }
   if (row.kilowatts) {
-    all.push_back({"kilowatts_per_gpu", "power with a GPU's share of its node", "kW",
+    all.push_back({"kilowatts_per_gpu", "power with a GPU's share of its node, computing", "kW",
                    *row.kilowatts, has_range(*row.kilowatts)});
+    all.push_back(
+        {"waiting_share", "power of a node that waits", "share of its rating", p.waiting_share});
     all.push_back({"pue", "power usage effectiveness", "", p.pue});
   }
   if (p.kg_co2_per_kwh) {
-    all.push_back({"kg_co2_per_kwh", "CO2 of the grid", "kg a kWh", *p.kg_co2_per_kwh});
+    all.push_back({"kg_co2_per_kwh", "CO2 of the grid", "kg per kWh", *p.kg_co2_per_kwh});
   }
   return all;
 }
@@ -76,10 +101,13 @@ std::vector<std::string> included_in(const CapacityQuestion& question, const Cap
 std::vector<std::string> left_out_of(const CapacityQuestion& question) {
   std::vector<std::string> parts{
       "how many tokens reach a quality, and what a larger batch does to that",
-      "GPUs that are slow without failing, and the difference between two allocations",
+      "the difference between two allocations of GPUs",
       "failures that hit several nodes at once, and the first days of a new cluster",
       "waiting for the queue, data preparation, experiments before the run",
       "price of storage, network traffic and people"};
+  if (question.options.step_time_spread.value == 0.0) {
+    parts.emplace_back("nodes that are slow without failing");
+  }
   if (question.options.evaluation_share == 0.0) parts.emplace_back("evaluation during the run");
   if (question.options.power.pue.value == 1.0) {
     parts.emplace_back("cooling and conversion of power (pue)");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/capacity/capacity_answer.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace meshwright::planner {
 
 const CapacityRow* CapacityAnswer::front() const {
@@ -11,21 +14,40 @@ const CapacityRow* CapacityAnswer::front() const {
 }
 
 CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_levers,
-                               const CapacityProgress& progress, std::optional<int> planned_gpus) {
+                               const CapacityProgress& progress) {
   CapacityAnswer answer;
   answer.question = question;
   LayoutFinder finder(question);
   answer.rows = capacity_rows(question, finder, progress);
-  answer.recommendation = recommend(answer.rows, question.options.limits);
+  answer.recommendation = recommend(answer.rows, question.options);
   answer.scaling = scaling_series(answer.rows);
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
-    if (answer.rows[i].fits() && answer.rows[i].gpus == planned_gpus) answer.planned = i;
+    const bool own =
+        question.planned && answer.rows[i].gpus == world_size(question.planned->layout);
+    if (own && answer.rows[i].fits()) answer.planned = i;
   }
+  answer.reference = reference_of(question, answer.rows, finder);
   const CapacityRow* front = answer.front();
   if (front != nullptr && with_levers) {
     answer.levers = levers_of(question, *front, finder, progress);
   }
   return answer;
+}
+
+CapacityQuestion capacity_question_of(const Plan& plan, const SearchOptions& search,
+                                      std::vector<int> gpus) {
+  CapacityQuestion question;
+  question.model = plan.model;
+  question.clusters = {{plan.cluster.name, plan.cluster, plan.job}};
+  question.gpus = std::move(gpus);
+  question.global_batch_sizes = {plan.job.global_batch_size};
+  question.train_tokens = plan.job.train_tokens;
+  question.search = search;
+  // More GPUs have more sizes than the plan's own search was limited to.
+  const int most = *std::max_element(question.gpus.begin(), question.gpus.end());
+  question.search.most_work *= std::max(1, most / plan.cluster.num_gpus());
+  if (!plan.ranked.empty()) question.planned = plan.ranked.front();
+  return question;
 }
 
 }  // namespace meshwright::planner

@@ -10,6 +10,7 @@
 #include "planner/capacity/capacity_study.h"
 #include "planner/capacity/levers.h"
 #include "planner/capacity/recommendation.h"
+#include "planner/capacity/reference_run.h"
 #include "planner/capacity/scaling_bend.h"
 
 namespace meshwright::planner {
@@ -19,6 +20,7 @@ struct CapacityAnswer {
   std::vector<CapacityRow> rows;
   Recommendation recommendation;
   std::vector<ScalingSeries> scaling;
+  std::optional<ReferenceComparison> reference;
   Levers levers;  // of the row in front; empty where no layout fits or nobody asked
   std::optional<std::size_t> planned;  // the row of the plan that this belongs to
   // The planned row, else the recommended, else the one that misses its limits by least. Nothing:
@@ -26,10 +28,12 @@ struct CapacityAnswer {
   [[nodiscard]] const CapacityRow* front() const;
 };
 
-// `planned_gpus`: of the plan that this belongs to, if it belongs to one. Deterministic. Throws
-// InputError for a what-if that cannot be read.
+// Deterministic. Throws InputError for a what-if that cannot be read.
 CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_levers,
-                               const CapacityProgress& progress = {},
-                               std::optional<int> planned_gpus = {});
+                               const CapacityProgress& progress = {});
+
+// What a plan's own inputs ask, on these GPU counts.
+CapacityQuestion capacity_question_of(const Plan& plan, const SearchOptions& search,
+                                      std::vector<int> gpus);
 
 }  // namespace meshwright::planner

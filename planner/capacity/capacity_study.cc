@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "planner/capacity/limits.h"
 #include "planner/questions/what_if.h"
 #include "planner/search/rejection.h"
 #include "planner/search/search_layouts.h"
@@ -123,6 +124,17 @@ void remember(std::vector<Layout>& layouts, const Layout& layout) {
 
 }  // namespace
 
+namespace {
+
+bool is_planned(const CapacityQuestion& question, const SearchKey& key) {
+  if (!question.planned || !question.layouts.empty() || !key.what_ifs.empty()) return false;
+  const Job& job = question.clusters[key.cluster_case].job;
+  return key.gpus == world_size(question.planned->layout) &&
+         key.global_batch_size == job.global_batch_size && key.seq_length == job.seq_length;
+}
+
+}  // namespace
+
 struct LayoutFinder::Impl {
   const CapacityQuestion& question;
   std::map<SearchKey, Found> found{};
@@ -140,7 +152,11 @@ void LayoutFinder::find(const std::vector<SearchKey>& keys, const CapacityProgre
     if (impl_->found.contains(key)) continue;
     Found& mine = impl_->found[key];
     mine.reason = uneven_count(key.gpus, question.clusters[key.cluster_case].cluster.gpus_per_node);
-    if (mine.reason.empty()) open.emplace_back(key, scenario_of(question, key));
+    if (is_planned(question, key)) {
+      mine.estimate = question.planned;
+    } else if (mine.reason.empty()) {
+      open.emplace_back(key, scenario_of(question, key));
+    }
   }
   // One after the other: each is spread over the cores, and helps the next.
   for (std::size_t i = 0; i < open.size(); ++i) {
@@ -180,16 +196,14 @@ std::vector<PhaseOf> phases_of(const CapacityQuestion& question, const RowKey& r
     const std::size_t layout = question.layouts.empty() ? 0 : phase;
     return SearchKey{row.cluster_case, row.gpus, batch, seq_length, layout, row.what_ifs};
   };
+  const double tokens = question.tokens();
+  if (!row.scheduled) return {{tokens, key(row.global_batch_size, job.seq_length, 0)}};
   const std::vector<BatchPhase>& schedule = question.options.schedule;
-  if (schedule.empty()) {
-    return {{question.train_tokens, key(row.global_batch_size, job.seq_length, 0)}};
-  }
   std::vector<PhaseOf> phases;
   double begin = 0.0;
-  for (std::size_t i = 0; i < schedule.size() && begin < question.train_tokens; ++i) {
+  for (std::size_t i = 0; i < schedule.size() && begin < tokens; ++i) {
     const bool last = i + 1 == schedule.size();
-    const double end =
-        last ? question.train_tokens : std::min(schedule[i].until_tokens, question.train_tokens);
+    const double end = last ? tokens : std::min(schedule[i].until_tokens, tokens);
     phases.push_back({end - begin, key(schedule[i].global_batch_size, schedule[i].seq_length, i)});
     begin = end;
   }
@@ -225,6 +239,34 @@ const CapacityPhase& CapacityRow::main_phase() const {
       [](const CapacityPhase& a, const CapacityPhase& b) { return a.tokens < b.tokens; });
 }
 
+double CapacityQuestion::tokens() const { return train_tokens.value_or(kSampleTokens); }
+
+namespace {
+
+// Share of a step in which devices compute; the rest is exposed communication, bubble and host.
+double load_of(const Estimate& estimate) {
+  Seconds busy;
+  for (const Term& term : estimate.terms) {
+    const bool computes = term.kind == TermKind::forward_compute ||
+                          term.kind == TermKind::backward_compute ||
+                          term.kind == TermKind::recompute || term.kind == TermKind::optimizer;
+    if (computes) busy += term.cost.time;
+  }
+  return estimate.step_time.value() > 0.0 ? std::min(1.0, busy / estimate.step_time) : 1.0;
+}
+
+RunPhase run_phase_of(const CapacityPhase& phase) {
+  const Estimate& e = phase.estimate;
+  return {phase.steps, e.step_time, e.step_time_low, e.step_time_high, load_of(e)};
+}
+
+Quantiles per_second(double tokens, const Quantiles& days) {
+  const auto over = [tokens](double d) { return d > 0.0 ? tokens / (d * 86400.0) : 0.0; };
+  return {over(days.p90), over(days.p50), over(days.p10)};
+}
+
+}  // namespace
+
 std::vector<SearchKey> searches_of(const CapacityQuestion& question, const RowKey& key) {
   std::vector<SearchKey> keys;
   for (const PhaseOf& phase : phases_of(question, key)) keys.push_back(phase.key);
@@ -237,6 +279,7 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   const SearchKey& main = largest(phases).key;
   CapacityRow row{.cluster_case = key.cluster_case,
                   .gpus = key.gpus,
+                  .scheduled = key.scheduled,
                   .asked_batch_size = key.global_batch_size,
                   .global_batch_size = main.global_batch_size,
                   .seq_length = main.seq_length};
@@ -249,8 +292,7 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
     }
     const Job job = finder.scenario(phase.key).job;
     row.phases.push_back({phase.tokens, steps_of(phase.tokens, job), job, *estimate});
-    steps.push_back({row.phases.back().steps, estimate->step_time, estimate->step_time_low,
-                     estimate->step_time_high});
+    steps.push_back(run_phase_of(row.phases.back()));
   }
   row.global_batch_size = row.main_phase().job.global_batch_size;
   const Scenario scenario = finder.scenario(main);
@@ -258,19 +300,22 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   row.kilowatts = kilowatts_per_gpu(question.options.power, scenario.cluster);
   row.run = training_run(question.model, scenario.cluster, scenario.job, steps, question.options,
                          row.price);
-  row.broken_limits = broken_limits(row, question.options.limits, question.options.prices.currency);
+  row.memory_share = row.main_phase().estimate.peak_memory() / scenario.cluster.device.memory;
+  row.tokens_per_second = per_second(question.tokens(), row.run.days);
+  row.broken_limits = broken_limits(row, question.options);
   return row;
 }
 
 std::vector<RowKey> grid_of(const CapacityQuestion& question) {
   std::string what_ifs = fmt::format("{}", fmt::join(question.what_ifs, ","));
-  std::vector<int> batches = question.global_batch_sizes;
-  if (!question.options.schedule.empty()) {
-    batches = {question.options.schedule.back().global_batch_size};
-  }
+  const std::vector<BatchPhase>& schedule = question.options.schedule;
   std::vector<RowKey> keys;
   for (std::size_t i = 0; i < question.clusters.size(); ++i) {
-    for (const int batch : batches) {
+    for (const int gpus : question.gpus) {
+      if (schedule.empty() || !question.with_schedule) break;
+      keys.push_back({i, gpus, schedule.back().global_batch_size, what_ifs, true});
+    }
+    for (const int batch : question.global_batch_sizes) {
       for (const int gpus : question.gpus) keys.push_back({i, gpus, batch, what_ifs});
     }
   }
@@ -286,6 +331,7 @@ void fill_efficiency(std::vector<CapacityRow>& rows) {
     const CapacityRow* first = &row;
     for (const CapacityRow& other : rows) {
       const bool same = other.fits() && other.cluster_case == row.cluster_case &&
+                        other.scheduled == row.scheduled &&
                         other.global_batch_size == row.global_batch_size;
       if (same && other.gpus < first->gpus) first = &other;
     }
@@ -308,29 +354,6 @@ std::vector<CapacityRow> capacity_rows(const CapacityQuestion& question, LayoutF
                     [&](std::size_t i) { rows[i] = row_of(question, grid[i], finder); });
   fill_efficiency(rows);
   return rows;
-}
-
-std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityLimits& limits,
-                                       const std::string& currency) {
-  std::vector<std::string> broken;
-  const TrainingRun& run = row.run;
-  if (limits.max_gpus && row.gpus > *limits.max_gpus) {
-    broken.push_back(fmt::format("{} GPUs of at most {}", row.gpus, *limits.max_gpus));
-  }
-  if (limits.deadline_days && run.days.p90 > *limits.deadline_days) {
-    broken.push_back(fmt::format("done within {:.3g} days in 9 of 10 cases, {:.3g} are allowed",
-                                 run.days.p90, *limits.deadline_days));
-  }
-  if (limits.budget && run.cost && run.cost->p90 > *limits.budget) {
-    constexpr double kMillion = 1e6;
-    broken.push_back(fmt::format("costs up to {:.3g} M {} in 9 of 10 cases, {:.3g} M are allowed",
-                                 run.cost->p90 / kMillion, currency, *limits.budget / kMillion));
-  }
-  if (limits.max_megawatts && run.megawatts_high && *run.megawatts_high > *limits.max_megawatts) {
-    broken.push_back(fmt::format("draws up to {:.3g} MW, {:.3g} are allowed", *run.megawatts_high,
-                                 *limits.max_megawatts));
-  }
-  return broken;
 }
 
 }  // namespace meshwright::planner

@@ -27,15 +27,23 @@ struct CapacityQuestion {
   Model model{};
   std::vector<ClusterCase> clusters{};
   std::vector<int> gpus{};
-  std::vector<int> global_batch_sizes{};  // not looked at where the options have a schedule
-  double train_tokens = 0.0;
+  std::vector<int> global_batch_sizes{};  // beside the options' schedule, where there is one
+  bool with_schedule = true;              // rows of the schedule; a plan is of one batch
+  std::optional<double> train_tokens{};   // nothing: rows are of kSampleTokens
   CapacityOptions options{};
   std::vector<std::string> what_ifs{};  // as typed, of every row
   // Nothing is searched where there are any: one for all phases or one a phase. Data-parallel ranks
   // fill the GPUs.
   std::vector<Layout> layouts{};
+  std::optional<Layout> reference_layout{};  // of the options' reference run
+  // The layout of a plan that this belongs to: it stands in the row of its GPU count.
+  std::optional<Estimate> planned{};
   SearchOptions search{};
+  [[nodiscard]] double tokens() const;
 };
+// A round number, so that a question without a training length has the same rows: what counts there
+// is the time of a step and tokens a second.
+inline constexpr double kSampleTokens = 1e12;
 
 // Steps that are alike, with the layout that is fastest for them.
 struct CapacityPhase {
@@ -48,6 +56,7 @@ struct CapacityPhase {
 struct CapacityRow {
   std::size_t cluster_case = 0;  // of the question's clusters
   int gpus = 0;
+  bool scheduled = false;     // with the options' schedule, not with one batch
   int asked_batch_size = 0;   // before a what-if changed it
   int global_batch_size = 0;  // of the phase with most tokens
   int seq_length = 0;
@@ -56,6 +65,8 @@ struct CapacityRow {
   std::optional<Ranged> price{};
   std::optional<Ranged> kilowatts{};  // a GPU
   TrainingRun run{};
+  double memory_share = 0.0;                 // of the device's, on the fullest
+  Quantiles tokens_per_second{};             // over the elapsed time
   std::vector<std::string> broken_limits{};  // in words
   double efficiency =
       0.0;  // GPU-hours of the fewest GPUs that fit (same cluster, batch) over these
@@ -101,6 +112,7 @@ struct RowKey {
   int gpus = 0;
   int global_batch_size = 0;
   std::string what_ifs{};
+  bool scheduled = false;
 };
 // The searches that a row needs: one a phase.
 std::vector<SearchKey> searches_of(const CapacityQuestion& question, const RowKey& key);
@@ -111,9 +123,5 @@ std::vector<RowKey> grid_of(const CapacityQuestion& question);
 // In the order of clusters, batches and GPUs.
 std::vector<CapacityRow> capacity_rows(const CapacityQuestion& question, LayoutFinder& finder,
                                        const CapacityProgress& progress = {});
-
-// "takes 132 days in 1 of 10 cases, 90 are allowed".
-std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityLimits& limits,
-                                       const std::string& currency);
 
 }  // namespace meshwright::planner

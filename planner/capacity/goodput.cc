@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/capacity/goodput.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "planner/capacity/failures.h"
+#include "sim/kernel_time/slowest.h"
 
 namespace meshwright::planner {
 
@@ -65,12 +69,17 @@ void fill_replicas(TimeParts& parts, const Disruption& d, Seconds trained, Secon
 
 }  // namespace
 
+double slowest_node_share(int gpus, double relative_spread) {
+  return expected_maximum(std::max(1, gpus / kGpusOfAReportedNode)) * relative_spread;
+}
+
 TimeParts time_parts(Seconds productive, const Disruption& disruption, Seconds interval,
-                     double custom_share) {
+                     const AddedTime& added) {
   TimeParts parts;
   parts.productive = productive;
-  parts[LostTime::custom_badput_events] = productive * custom_share;
-  const Seconds trained = productive * (1.0 + custom_share);
+  parts[LostTime::custom_badput_events] = productive * added.custom;
+  parts[LostTime::step_time_deviation] = productive * added.step_time_deviation;
+  const Seconds trained = productive * (1.0 + added.sum());
   if (disruption.replicas == 1) {
     fill_whole(parts, disruption, trained, interval);
   } else {

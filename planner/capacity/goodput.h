@@ -50,7 +50,8 @@ double replica_loss(Seconds mean_time_between, Seconds recovery, int replicas);
 double ettr(const Disruption& disruption, Seconds interval);
 
 // Lost time, by the names of Google's library (AI-Hypercomputer/ml-goodput-measurement 57092cf,
-// BadputType); data that loads in the background is no lost time.
+// BadputType), and its step-time deviation, which it counts beside them; data that loads in the
+// background is no lost time.
 enum class LostTime {
   tpu_initialization,
   training_prep,
@@ -61,6 +62,7 @@ enum class LostTime {
   wasted_progress_from_disruption,
   infrastructure_recovery_from_disruption,
   custom_badput_events,
+  step_time_deviation,
   other,
 };
 inline constexpr std::array kLostTimeNames{
@@ -75,6 +77,7 @@ inline constexpr std::array kLostTimeNames{
     EnumName{LostTime::infrastructure_recovery_from_disruption,
              "infrastructure_recovery_from_disruption"},
     EnumName{LostTime::custom_badput_events, "custom_badput_events"},
+    EnumName{LostTime::step_time_deviation, "step_time_deviation"},
     EnumName{LostTime::other, "other"}};
 constexpr std::string_view name_of(LostTime v) { return name_in(kLostTimeNames, v); }
 
@@ -89,9 +92,19 @@ struct TimeParts {
   Seconds operator[](LostTime kind) const { return lost[static_cast<std::size_t>(kind)]; }
 };
 
-// A run that trains for `productive`, once started. `custom` is a share of the productive time
-// (evaluation), in which failures cost as much as in training.
+// Shares of the productive time that come on top of it, in which failures cost as much as in
+// training: evaluation, and waiting for the slowest.
+struct AddedTime {
+  double custom = 0.0, step_time_deviation = 0.0;
+  [[nodiscard]] double sum() const { return custom + step_time_deviation; }
+};
+
+// c(n) sigma: what n nodes whose steps spread by sigma, relative, wait for the slowest of them
+// (order statistics; sim/kernel_time/slowest.h has c).
+double slowest_node_share(int gpus, double relative_spread);
+
+// A run that trains for `productive`, once started.
 TimeParts time_parts(Seconds productive, const Disruption& disruption, Seconds interval,
-                     double custom_share = 0.0);
+                     const AddedTime& added = {});
 
 }  // namespace meshwright::planner

@@ -44,10 +44,9 @@ std::string options_text(const CapacityQuestion& question, int gpus, const std::
 
 RowKey key_of(const CapacityQuestion& question, const CapacityRow& row, int gpus,
               const std::string& what_if) {
-  const auto& schedule = question.options.schedule;
   // The row's own batch, before a what-if scales it.
-  const int batch = schedule.empty() ? row.asked_batch_size : schedule.back().global_batch_size;
-  return {row.cluster_case, gpus, batch, with_what_if(question, what_if)};
+  return {row.cluster_case, gpus, row.asked_batch_size, with_what_if(question, what_if),
+          row.scheduled};
 }
 
 std::vector<int> counts_near(const CapacityQuestion& question, const CapacityRow& row) {
@@ -160,7 +159,7 @@ Lever failures_lever(const CapacityQuestion& question, const CapacityRow& row,
 
 Lever price_lever(const CapacityQuestion& question, const CapacityRow& row, LayoutFinder& finder) {
   Lever lever{.name = "price_per_gpu_hour",
-              .label = "price of a GPU-hour",
+              .label = "price per GPU-hour",
               .unit = question.options.prices.currency,
               .basis = row.price->basis,
               .relative_spread = log_deviation(*row.price),

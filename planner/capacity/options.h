@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/capacity/calendar.h"
 #include "sim/base/units.h"
 
 namespace meshwright::planner {
@@ -64,8 +65,14 @@ struct PowerOptions {
   Ranged node_over_devices{1.82, 1.4, 2.0, "datasheet",
                            "rating of a node over its devices': DGX H100 10.2 kW over 8 x 700 W; "
                            "DGX A100 2.03, DGX B200 1.79, GB200 NVL72 about 1.4"};
+  // Of a node's rating while its devices compute, and while they wait: for communication, in a
+  // pipeline bubble, during a restart.
   Ranged share_of_rating{0.76, 0.65, 0.85, "fitted",
                          "8 x H100 in heavy training, one node (arXiv 2412.08602, 2506.14551)"};
+  Ranged waiting_share{
+      0.35, 0.23, 0.5, "assumed",
+      "no public number of a node that waits; an H100 that decodes with the smallest batch draws "
+      "159 of 700 W (InferenceX#828), and fans, CPUs and network idle less"};
   Ranged pue{1.0, 1.0, 1.0, "assumed", "cooling and conversion are not counted"};
   std::optional<Ranged> kg_co2_per_kwh;
   bool operator==(const PowerOptions&) const = default;
@@ -87,6 +94,7 @@ struct PriceList {
 
 struct CapacityLimits {
   std::optional<double> deadline_days;  // kept in 9 of 10 cases
+  std::optional<Date> deadline;         // likewise, its last day included; needs a start
   std::optional<double> budget;         // likewise
   std::optional<double> max_megawatts;  // at the highest share of the rating
   std::optional<int> max_gpus;
@@ -101,6 +109,17 @@ struct BatchPhase {
   bool operator==(const BatchPhase&) const = default;
 };
 
+// A run that somebody made, to hold a row against. What is not stated stays empty.
+struct ReferenceRun {
+  std::string name, source;
+  int gpus = 0;
+  double gpu_hours = 0.0;
+  std::string layout;                  // as --layout says it
+  std::optional<double> step_seconds;  // of the batch that most tokens are trained with
+  std::optional<double> goodput, model_flops_utilization, mean_time_between_hours;
+  bool operator==(const ReferenceRun&) const = default;
+};
+
 struct CapacityOptions {
   FailureOptions failures;
   CheckpointOptions checkpoint;
@@ -109,6 +128,12 @@ struct CapacityOptions {
   CapacityLimits limits;
   std::vector<BatchPhase> schedule;
   double evaluation_share = 0.0;  // of training time, added to it
+  // One standard deviation of a node's step time, beyond what the step holds: the slowest of N
+  // nodes makes all of them wait.
+  Ranged step_time_spread{0.0, 0.0, 0.0, "assumed",
+                          "none beyond the step's own slowest of all GPUs"};
+  std::optional<Date> start;
+  std::optional<ReferenceRun> reference;
   bool operator==(const CapacityOptions&) const = default;
 };
 

@@ -93,12 +93,25 @@ void read_power(ObjectReader& reader, PowerOptions& p) {
   p.kilowatts_per_gpu = ranged_if_any(reader, "kilowatts_per_gpu");
   p.node_over_devices = ranged_in(reader, "node_over_devices", p.node_over_devices);
   p.share_of_rating = ranged_in(reader, "share_of_rating", p.share_of_rating);
+  p.waiting_share = ranged_in(reader, "waiting_share", p.waiting_share);
   p.pue = ranged_in(reader, "pue", p.pue);
   p.kg_co2_per_kwh = ranged_if_any(reader, "kg_co2_per_kwh");
 }
 
+std::optional<Date> date_if_any(ObjectReader& reader, std::string_view key) {
+  if (!reader.has(key)) return std::nullopt;
+  const std::string text = reader.required_string(key);
+  const auto date = date_from_text(text);
+  if (!date) reader.fail(key, fmt::format("must be a day such as 2027-03-31, is \"{}\"", text));
+  return date;
+}
+
 void read_limits(ObjectReader& reader, CapacityLimits& limits) {
   limits.deadline_days = positive_if_any(reader, "deadline_days");
+  limits.deadline = date_if_any(reader, "deadline");
+  if (limits.deadline && limits.deadline_days) {
+    reader.fail("deadline", "stands beside deadline_days", "state one of the two");
+  }
   limits.budget = positive_if_any(reader, "budget");
   limits.max_megawatts = positive_if_any(reader, "max_megawatts");
   if (reader.has("max_gpus")) limits.max_gpus = reader.required_int("max_gpus");
@@ -135,6 +148,26 @@ std::vector<BatchPhase> read_schedule(ObjectReader& reader) {
   return phases;
 }
 
+ReferenceRun read_reference(ObjectReader reader) {
+  ReferenceRun run;
+  run.name = reader.required_string("name");
+  run.source = reader.required_string("source");
+  run.gpus = reader.required_int("gpus");
+  run.gpu_hours = reader.required_number("gpu_hours", kPositive);
+  run.layout = reader.optional_string("layout", "");
+  run.step_seconds = positive_if_any(reader, "step_seconds");
+  const auto share = [&](const char* key) {
+    const auto value = positive_if_any(reader, key);
+    if (value && *value > 1.0) reader.fail(key, "is a share, at most 1");
+    return value;
+  };
+  run.goodput = share("goodput");
+  run.model_flops_utilization = share("model_flops_utilization");
+  run.mean_time_between_hours = positive_if_any(reader, "mean_time_between_hours");
+  reader.finish();
+  return run;
+}
+
 Price read_price(ObjectReader reader) {
   Price price;
   price.cluster = reader.optional_string("cluster", "");
@@ -167,6 +200,14 @@ CapacitySection capacity_section(const nlohmann::json& job, const std::string& f
   options.schedule = read_schedule(reader);
   options.evaluation_share =
       reader.optional_number("evaluation_share", 0.0, {.low = 0.0, .high = 1.0});
+  options.step_time_spread = ranged_in(reader, "step_time_spread", options.step_time_spread);
+  if (options.step_time_spread.value < 0.0 || options.step_time_spread.value > 1.0) {
+    reader.fail("step_time_spread", "is a share of the step, from 0 to 1");
+  }
+  options.start = date_if_any(reader, "start");
+  if (reader.has("reference")) {
+    options.reference = read_reference(reader.required_object("reference"));
+  }
   reader.finish();
   return section;
 }

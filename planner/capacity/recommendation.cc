@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "planner/capacity/limits.h"
+
 namespace meshwright::planner {
 namespace {
 
@@ -29,11 +31,12 @@ std::optional<std::size_t> least(const std::vector<CapacityRow>& rows,
 }
 
 // By how much of itself the worst limit is missed.
-double excess(const CapacityRow& row, const CapacityLimits& limits) {
+double excess(const CapacityRow& row, const CapacityOptions& options) {
+  const CapacityLimits& limits = options.limits;
   double most = 0.0;
   const auto look = [&](double value, double limit) { most = std::max(most, value / limit - 1.0); };
   if (limits.max_gpus) look(row.gpus, *limits.max_gpus);
-  if (limits.deadline_days) look(row.run.days.p90, *limits.deadline_days);
+  if (const auto allowed = days_allowed(options)) look(row.run.days.p90, *allowed);
   if (limits.budget && row.run.cost) look(row.run.cost->p90, *limits.budget);
   if (limits.max_megawatts && row.run.megawatts_high) {
     look(*row.run.megawatts_high, *limits.max_megawatts);
@@ -43,7 +46,7 @@ double excess(const CapacityRow& row, const CapacityLimits& limits) {
 
 }  // namespace
 
-Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityLimits& limits) {
+Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityOptions& options) {
   const auto fitting = places_of(rows, [](const CapacityRow& row) { return row.fits(); });
   const auto keeping = places_of(rows, [](const CapacityRow& row) { return row.keeps_limits(); });
   const bool priced = std::all_of(fitting.begin(), fitting.end(),
@@ -55,7 +58,7 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityLim
   Recommendation answer;
   if (keeping.empty()) {
     answer.closest =
-        least(rows, fitting, [&](const CapacityRow& row) { return excess(row, limits); });
+        least(rows, fitting, [&](const CapacityRow& row) { return excess(row, options); });
     answer.reason = fitting.empty() ? "no layout fits in memory on any row"
                                     : "no row keeps all limits; the marked one misses by least";
     return answer;
@@ -64,11 +67,11 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityLim
   answer.cheapest = least(rows, keeping, cost);
   answer.fastest = least(rows, keeping, days);
   const std::string money = priced ? "the cheapest" : "the least GPU-hours";
-  const std::string of = fmt::format("of {} that keep all limits", keeping.size());
-  if (limits.deadline_days) {
+  const std::string of = fmt::format("of the {} rows that keep all limits", keeping.size());
+  if (days_allowed(options)) {
     answer.recommended = answer.cheapest;
     answer.reason = fmt::format("{} {}", money, of);
-  } else if (limits.budget) {
+  } else if (options.limits.budget) {
     answer.recommended = answer.fastest;
     answer.reason = fmt::format("the fastest {}", of);
   } else {

@@ -59,11 +59,13 @@ std::vector<ScalingSeries> scaling_series(const std::vector<CapacityRow>& rows) 
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].fits()) continue;
     auto mine = std::find_if(all.begin(), all.end(), [&](const ScalingSeries& series) {
-      return series.cluster_case == rows[i].cluster_case &&
+      return series.cluster_case == rows[i].cluster_case && series.scheduled == rows[i].scheduled &&
              series.global_batch_size == rows[i].global_batch_size;
     });
     if (mine == all.end()) {
-      all.push_back({rows[i].cluster_case, rows[i].global_batch_size, {}, {}, {}});
+      all.push_back({.cluster_case = rows[i].cluster_case,
+                     .global_batch_size = rows[i].global_batch_size,
+                     .scheduled = rows[i].scheduled});
       mine = all.end() - 1;
     }
     mine->rows.push_back(i);

@@ -24,9 +24,10 @@ struct ScalingStep {
 struct ScalingSeries {
   std::size_t cluster_case = 0;
   int global_batch_size = 0;
-  std::vector<std::size_t> rows;
-  std::vector<ScalingStep> steps;
-  std::optional<std::size_t> bend;  // of steps: the first that gains less than kBendGain
+  bool scheduled = false;
+  std::vector<std::size_t> rows{};
+  std::vector<ScalingStep> steps{};
+  std::optional<std::size_t> bend{};  // of steps: the first that gains less than kBendGain
 };
 inline constexpr double kBendGain = 0.8;
 

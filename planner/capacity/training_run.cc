@@ -20,9 +20,11 @@ constexpr double kHoursPerDay = 24.0;
 // What is turned, each a dimension of the lattice.
 enum Axis { kStep, kRate, kArrival, kPrice, kPower, kNumAxes };
 
-double deviation_of(Seconds low, Seconds high) {
-  if (low.value() <= 0.0 || high <= low) return 0.0;
-  return std::log(high / low) / (2.0 * kZ90);
+// Of the side on which z lies: an interval need not be as far below the step as above it.
+double deviation_at(const RunPhase& phase, double z) {
+  const Seconds end = z < 0.0 ? phase.step_time_low : phase.step_time_high;
+  if (end.value() <= 0.0 || phase.step_time.value() <= 0.0) return 0.0;
+  return std::max(0.0, std::log(end / phase.step_time) * (z < 0.0 ? -1.0 : 1.0)) / kZ90;
 }
 
 Quantiles quantiles_of(std::vector<double> values) {
@@ -67,23 +69,33 @@ Disruption disruption_of(const CheckpointPlan& checkpoint, const FailureOptions&
 Seconds productive_time(const std::vector<RunPhase>& phases, double z) {
   Seconds sum;
   for (const RunPhase& phase : phases) {
-    const double deviation = deviation_of(phase.step_time_low, phase.step_time_high);
-    sum += phase.step_time * phase.steps * std::exp(deviation * z);
+    sum += phase.step_time * phase.steps * std::exp(deviation_at(phase, z) * z);
   }
   return sum;
+}
+
+// Of the steps' time.
+double load_of(const std::vector<RunPhase>& phases) {
+  Seconds all, busy;
+  for (const RunPhase& phase : phases) {
+    all += phase.step_time * phase.steps;
+    busy += phase.step_time * phase.steps * phase.load;
+  }
+  return all.value() > 0.0 ? busy / all : 1.0;
 }
 
 struct RunInputs {
   const std::vector<RunPhase>& phases;
   const CapacityOptions& options;
   int gpus = 0;
+  AddedTime added{};
 };
 
 double days_at(const TrainingRun& run, const RunInputs& in, int point) {
   const double rate = turned(in.options.failures.per_thousand_node_days, point, kRate);
   const Disruption disruption = disruption_of(run.checkpoint, in.options.failures, in.gpus, rate);
   const Seconds productive = productive_time(in.phases, lattice().coordinate(point, kStep));
-  const Seconds trained = productive * (1.0 + in.options.evaluation_share);
+  const Seconds trained = productive * (1.0 + in.added.sum());
   const Seconds expected = trained / ettr(disruption, run.checkpoint.interval) + disruption.restart;
   const Seconds elapsed = expected + run.time.deviation * lattice().coordinate(point, kArrival);
   return std::max(elapsed, trained).value() / kSecondsPerDay;
@@ -93,13 +105,19 @@ void fill_energy(TrainingRun& run, const std::vector<double>& gpu_hours, const R
                  const RunInputs& in) {
   const PowerOptions& power = in.options.power;
   constexpr double kPerMega = 1000.0;
+  const double waiting = waiting_over_busy(power);
+  const double training = power_at_load(1.0, waiting, run.load);
+  const double goodput = run.time.goodput();
+  const double mean = training * goodput + waiting * (1.0 - goodput);
   run.energy_mwh = quantiles_of(over_lattice([&](int i) {
-    return energy_kwh(gpu_hours[static_cast<std::size_t>(i)], turned(kilowatts, i, kPower),
+    return energy_kwh(gpu_hours[static_cast<std::size_t>(i)], mean * turned(kilowatts, i, kPower),
                       power.pue.value) /
            kPerMega;
   }));
-  run.megawatts = kilowatts.value * in.gpus * power.pue.value / kPerMega;
-  run.megawatts_high = kilowatts.high * in.gpus * power.pue.value / kPerMega;
+  const double all = in.gpus * power.pue.value / kPerMega;
+  run.megawatts = training * kilowatts.value * all;
+  run.megawatts_high = kilowatts.high * all;
+  run.megawatts_waiting = waiting * kilowatts.value * all;
   if (!power.kg_co2_per_kwh) return;
   const double factor = power.kg_co2_per_kwh->value;  // kg a kWh is t a MWh
   run.co2_tonnes = Quantiles{run.energy_mwh->p10 * factor, run.energy_mwh->p50 * factor,
@@ -146,6 +164,14 @@ std::optional<Ranged> kilowatts_per_gpu(const PowerOptions& power, const Cluster
                 power.share_of_rating.source};
 }
 
+double power_at_load(double busy, double waiting_over_busy, double load) {
+  return busy * (waiting_over_busy + (1.0 - waiting_over_busy) * load);
+}
+
+double waiting_over_busy(const PowerOptions& power) {
+  return std::min(1.0, power.waiting_share.value / power.share_of_rating.value);
+}
+
 double energy_kwh(double gpu_hours, double kilowatts, double pue) {
   return gpu_hours * kilowatts * pue;
 }
@@ -176,7 +202,9 @@ TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& 
                          const std::vector<RunPhase>& phases, const CapacityOptions& options,
                          const std::optional<Ranged>& price) {
   const int gpus = cluster.num_gpus();
-  const RunInputs in{phases, options, gpus};
+  const AddedTime added{options.evaluation_share,
+                        slowest_node_share(gpus, options.step_time_spread.value)};
+  const RunInputs in{phases, options, gpus, added};
   const FailureOptions& failures = options.failures;
   const double rate = failures.per_thousand_node_days.value;
   Seconds longest;
@@ -184,8 +212,9 @@ TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& 
   TrainingRun run;
   run.checkpoint = checkpoint_plan(model, job, gpus, options, longest);
   run.disruption = disruption_of(run.checkpoint, failures, gpus, rate);
-  run.time = time_parts(productive_time(phases, 0.0), run.disruption, run.checkpoint.interval,
-                        options.evaluation_share);
+  run.time =
+      time_parts(productive_time(phases, 0.0), run.disruption, run.checkpoint.interval, added);
+  run.load = load_of(phases);
   if (meta_ettr_holds(run.disruption.mean_time_between) && failures.independent_replicas == 1) {
     run.meta_ettr = meta_ettr(run.disruption.mean_time_between, run.checkpoint.pause,
                               run.disruption.recovery(), run.checkpoint.interval);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Days, money and energy of a training run from the time of its steps, with their intervals.
 //
-// Four things are uncertain, each a log-normal factor with the record's 90 % interval: the step
+// Power follows the load: devices draw one share of a node's rating while they compute, another
+// while they wait.
+//
+// Four things are uncertain, each a log-normal factor with the record's 90 % interval (the step's
+// with a width of its own on each side): the step
 // (one error for all steps of the run and all phases, so that nothing of it averages out), the rate
 // of failures, the price, and the power. When failures come is uncertain beside these, and averages
 // out over a long run. All are turned together on a fixed lattice: no random numbers.
@@ -26,6 +30,7 @@ struct Quantiles {
 struct RunPhase {
   double steps = 0.0;
   Seconds step_time, step_time_low, step_time_high;
+  double load = 1.0;  // share of the step in which devices compute
 };
 
 struct CheckpointPlan {
@@ -44,15 +49,21 @@ struct TrainingRun {
   Quantiles failures;               // expected number, over what the rate may be
   std::optional<Quantiles> cost;    // spares counted
   std::optional<Quantiles> energy_mwh, co2_tonnes;
-  std::optional<double> megawatts, megawatts_high;
+  // While it trains, at the highest share of the rating, and while it waits for a restart.
+  std::optional<double> megawatts, megawatts_high, megawatts_waiting;
+  double load = 1.0;  // share of the steps in which devices compute
 };
 
 // The price of a GPU-hour: of the cluster by its name in `prices`, else of its device, else the
 // cluster's own; nothing: none is stated.
 std::optional<Ranged> price_of(const PriceList& prices, const std::string& name,
                                const Cluster& cluster);
-// With a device's share of its node; nothing: its power is not stated.
+// While it computes, with a device's share of its node; nothing: its power is not stated.
 std::optional<Ranged> kilowatts_per_gpu(const PowerOptions& power, const Cluster& cluster);
+// P(load) = busy x (w + (1 - w) load), w: what waiting draws of what computing does.
+double power_at_load(double busy, double waiting_over_busy, double load);
+// w of these options.
+double waiting_over_busy(const PowerOptions& power);
 
 // kWh = GPU-hours x kW x PUE.
 double energy_kwh(double gpu_hours, double kilowatts, double pue);

@@ -10,7 +10,9 @@
 namespace meshwright::reports::html {
 
 double train_steps(const Json& report) {
-  const double tokens = number_at(part_at(report, "decision"), "train_tokens");
+  const Json& decision = part_at(report, "decision");
+  if (!flag_at(decision, "tokens_are_the_jobs")) return 1.0;
+  const double tokens = number_at(decision, "train_tokens");
   const double each = number_at(part_at(report, "summary"), "tokens_per_step");
   return each > 0.0 ? std::ceil(tokens / each) : 0.0;
 }
@@ -21,7 +23,8 @@ const Json& front_row(const Json& capacity) {
       if (text_at(capacity, which) == text_at(row, "id") && !text_at(row, "id").empty()) return row;
     }
   }
-  return part_at(capacity, "nothing");
+  static const Json nothing;
+  return nothing;
 }
 
 std::string section(std::string_view id, std::string_view heading, const std::string& body) {

@@ -68,7 +68,7 @@ std::string noise(const Json& noise) {
                 {"points", true},
                 {"median 1σ, %", true},
                 {"worst 1σ, %", true},
-                {"still noisy when repeated", true}},
+                {"noisy when repeated", true}},
                rows);
 }
 

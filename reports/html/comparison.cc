@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reports/comparison_json.h"
+#include "reports/html/drawing_json.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
@@ -13,63 +14,105 @@
 namespace meshwright::reports::html {
 namespace {
 
-// The terms of one side, as a bar.
-std::vector<Segment> segments(const Json& terms, const char* side) {
-  std::vector<Segment> all;
-  for (const Json& term : terms) {
-    const double time = number_at(term, side);
-    all.push_back(
-        {text_at(term, "name"), time,
-         fmt::format("{}: {}", spoken(text_at(term, "name")), seconds_text(seconds(time)))});
+struct Bar {
+  std::string name;
+  std::vector<Segment> segments;
+  double total = 0.0;
+};
+
+// One bar a report: what `part` of the comparison holds of it.
+template <typename Text>
+std::vector<Bar> bars_of(const Json& comparison, const char* part, const Text& text) {
+  std::vector<Bar> bars;
+  const Json& reports = part_at(comparison, "reports");
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    Bar made{text_at(reports[i], "name"), {}, 0.0};
+    for (const Json& row : part_at(comparison, part)) {
+      const Json& value = part_at(row, "values")[i];
+      const double amount = value.is_number() ? value.template get<double>() : 0.0;
+      const std::string name = text_at(row, "name");
+      made.segments.push_back({name, amount, fmt::format("{}: {}", spoken(name), text(amount))});
+      made.total += amount;
+    }
+    bars.push_back(std::move(made));
   }
-  return all;
+  return bars;
 }
 
-double total(const std::vector<Segment>& parts) {
-  double sum = 0.0;
-  for (const Segment& part : parts) sum += part.value;
-  return sum;
-}
-
-std::string step_bars(const Json& terms) {
-  const auto before = segments(terms, "before");
-  const auto after = segments(terms, "after");
-  const double longest = std::max(total(before), total(after));
+template <typename Text>
+std::string bars_table(std::string_view caption, const std::vector<Bar>& bars, const Text& text) {
+  double longest = 0.0;
   std::vector<std::string> names;
-  for (const Segment& segment : before) names.push_back(segment.name);
-  const auto row = [&](const char* name, const std::vector<Segment>& parts) {
-    return TableRow{name, bar(parts, longest), seconds_text(seconds(total(parts)))};
-  };
-  return "<div class=\"bars\">" +
-         table("Step time of the winners", {{"report"}, {"terms"}, {"step", true}},
-               {row("before", before), row("after", after)}) +
+  for (const Bar& one : bars) longest = std::max(longest, one.total);
+  for (const Segment& segment : bars.front().segments) names.push_back(segment.name);
+  TableRows rows;
+  for (const Bar& one : bars) {
+    rows.push_back({escape(one.name), bar(one.segments, longest), text(one.total)});
+  }
+  return "<div class=\"bars\">" + table(caption, {{"report"}, {"parts"}, {"in all", true}}, rows) +
          "</div>" + legend(names);
+}
+
+std::string time_text(double time) { return seconds_text(seconds(time)); }
+std::string bytes_text(double amount) { return memory_text(bytes(amount)); }
+
+std::string tables(const Json& comparison) {
+  std::string text;
+  for (const Table& each : comparison_tables(comparison)) text += table(each);
+  return text;
+}
+
+std::string steps(const Json& comparison) {
+  if (part_at(comparison, "terms_seconds").empty()) return "";
+  return section(
+      "step-time", "Where the time goes",
+      figure("compared_steps",
+             "Step time of each report's best layout, split into its terms; the line is its 90 % "
+             "interval.",
+             bars_table("Step time of the best layouts",
+                        bars_of(comparison, "terms_seconds", time_text), time_text)));
+}
+
+std::string memory_bars(const Json& comparison) {
+  if (part_at(comparison, "fullest_stage_bytes").empty()) return "";
+  return section(
+      "memory", "Memory of the fullest GPU",
+      figure("compared_memory", "What the fullest GPU of each best layout holds.",
+             bars_table("Memory of the fullest GPU",
+                        bars_of(comparison, "fullest_stage_bytes", bytes_text), bytes_text)));
+}
+
+std::string ranges() {
+  return section("ranges", "Time, cost and speed with their ranges",
+                 figure("compared_ranges",
+                        "Each report's time to train, cost and tokens a second, the ends of their "
+                        "ranges as whiskers; the same numbers stand in the first table below."));
 }
 
 }  // namespace
 
 std::string comparison_headline(const Json& comparison) {
-  std::string out = fmt::format(
-      "<header>\n<h1>{} compared with {}</h1>\n<p class=\"verdict\">{}</p>\n",
-      escape(text_at(comparison["after"], "title")), escape(text_at(comparison["before"], "title")),
-      escape(text_at(comparison, "sentence")));
-  out += "<dl class=\"tiles\">\n";
-  for (const char* side : {"before", "after"}) {
-    out += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd></div>\n", side,
-                       escape(text_at(comparison[side], "verdict")));
+  std::string names;
+  const Json& reports = part_at(comparison, "reports");
+  for (const Json& report : reports) {
+    names += (names.empty() ? "" : " · ") + escape(text_at(report, "name"));
+  }
+  std::string out =
+      fmt::format("<header>\n<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n<dl class=\"tiles\">\n",
+                  names, escape(text_at(comparison, "sentence")));
+  for (const Json& report : reports) {
+    out += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd></div>\n",
+                       escape(text_at(report, "name") + ": " + text_at(report, "title")),
+                       escape(text_at(report, "verdict")));
   }
   return out + "</dl>\n</header>\n";
 }
 
 std::string comparison(const Json& comparison) {
-  std::string body;
-  const Json& terms = comparison["terms_seconds"];
-  if (!terms.empty()) body += section("step-time", "Where the time goes", step_bars(terms));
-  std::string tables;
-  for (const Table& each : comparison_tables(comparison)) tables += table(each);
-  body += section("changes", "What changed", tables);
+  std::string body = ranges() + steps(comparison) + memory_bars(comparison);
+  body += section("changes", "Side by side", tables(comparison));
   TableRows rows;
-  for (const Json& input : comparison["inputs"]) {
+  for (const Json& input : part_at(comparison, "inputs")) {
     rows.push_back(
         {escape(text_at(input, "name")), escape(text_at(input, "file")),
          fmt::format("<code class=\"hash\">{}</code>", escape(text_at(input, "sha256")))});

@@ -11,8 +11,8 @@ namespace {
 
 std::string finding(const Json& confidence) {
   return fmt::format(
-      "<p>Of the first {} layouts the winner is the fastest with {} probability. Choosing it loses "
-      "{} of a step on average against whichever is really the fastest. Its own step time may be "
+      "<p>Of the first {} layouts the winner is the fastest with {} probability. Its expected loss "
+      "against the fastest layout is {} of a step. Its own step time may be "
       "off by {} (one standard deviation), but most of that is common to all layouts and cancels "
       "between them.</p>\n",
       part_at(confidence, "against").size() + 1,

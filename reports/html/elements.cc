@@ -5,76 +5,13 @@
 #include <array>
 #include <cmath>
 
+#include "reports/html/drawing_json.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/sections/sections_json.h"
 
 namespace meshwright::reports::html {
 namespace {
-
-struct Paint {
-  std::string_view name;
-  std::string_view colour;
-  int pattern;  // 0: plain; 1, 2, 3: so that neighbours differ without colour
-};
-
-// The viewer reads them from the page. Blue computes, warm colours communicate, grey waits.
-constexpr std::array kPaints{
-    Paint{"forward_compute", "#1f6fb4", 0},
-    Paint{"backward_compute", "#5aa9e0", 1},
-    Paint{"recompute", "#a9d3f0", 2},
-    Paint{"tensor_parallel_communication", "#d1495b", 0},
-    Paint{"context_parallel_communication", "#edae49", 1},
-    Paint{"expert_parallel_communication", "#b5651d", 2},
-    Paint{"pipeline_communication", "#8e5ea2", 3},
-    Paint{"pipeline_bubble", "#9aa3ad", 1},
-    Paint{"data_parallel_communication", "#e07b39", 3},
-    Paint{"optimizer", "#3a9d6e", 0},
-    Paint{"host", "#6b5b95", 1},
-    Paint{"offload", "#7d6b5d", 2},
-    Paint{"weights", "#1f6fb4", 0},
-    Paint{"gradients", "#5aa9e0", 1},
-    Paint{"activations", "#e07b39", 0},
-    Paint{"recompute_workspace", "#a9d3f0", 2},
-    Paint{"operator_workspace", "#edae49", 1},
-    Paint{"logits", "#d1495b", 1},
-    Paint{"communication_buffers", "#8e5ea2", 3},
-    Paint{"reserve", "#9aa3ad", 1},
-    Paint{"intra_node", "#3a9d6e", 0},
-    Paint{"inter_node", "#e07b39", 1},
-    Paint{"tensor", "#d1495b", 0},
-    Paint{"context", "#edae49", 1},
-    Paint{"expert", "#b5651d", 2},
-    Paint{"expert_tensor", "#7d6b5d", 1},
-    Paint{"pipeline", "#8e5ea2", 3},
-    Paint{"data", "#e07b39", 3},
-    Paint{"expert_data", "#3a9d6e", 1},
-    Paint{"embedding", "#5aa9e0", 2},
-    // Work of the timeline.
-    Paint{"forward", "#1f6fb4", 0},
-    Paint{"backward", "#5aa9e0", 0},
-    Paint{"backward_input", "#5aa9e0", 0},
-    Paint{"backward_weight", "#3a9d6e", 0},
-    Paint{"tensor_communication", "#d1495b", 0},
-    Paint{"context_communication", "#edae49", 1},
-    Paint{"expert_communication", "#b5651d", 2},
-    Paint{"message", "#8e5ea2", 3},
-    Paint{"wait_for_parameters", "#e07b39", 3},
-    Paint{"parameter_all-gather", "#e07b39", 3},
-    Paint{"gradient_reduction", "#e07b39", 3},
-    Paint{"last_bucket,_once_a_step", "#c25a1b", 3},
-    Paint{"activation_offload", "#7d6b5d", 2},
-    Paint{"host_launches", "#6b5b95", 1},
-    Paint{"host,_once_a_step", "#6b5b95", 1},
-};
-
-const Paint& paint_of(std::string_view name) {
-  static constexpr Paint kOther{"", "#777777", 0};
-  for (const Paint& paint : kPaints) {
-    if (paint.name == name) return paint;
-  }
-  return kOther;
-}
 
 constexpr double kWidth = 1000.0;
 constexpr double kHeight = 20.0;
@@ -92,29 +29,6 @@ std::string rectangle(const Paint& paint, double x, double width, const std::str
 }
 
 }  // namespace
-
-std::string text_at(const Json& json, std::string_view key) {
-  const auto found = json.find(std::string(key));
-  return found == json.end() || !found->is_string() ? "" : found->get<std::string>();
-}
-
-const Json& part_at(const Json& json, std::string_view key) {
-  static const Json nothing;
-  const auto found = json.find(std::string(key));
-  return found == json.end() ? nothing : *found;
-}
-
-bool flag_at(const Json& json, std::string_view key) {
-  const Json& flag = part_at(json, key);
-  return flag.is_boolean() && flag.get<bool>();
-}
-
-double number_at(const Json& json, std::string_view key) {
-  const auto found = json.find(std::string(key));
-  if (found == json.end() || !found->is_number()) return 0.0;
-  const auto number = found->get<double>();
-  return std::isfinite(number) ? number : 0.0;  // as JSON has it: null
-}
 
 std::string table_row(const std::vector<Heading>& headings, const TableRow& cells,
                       std::string_view attributes) {
@@ -232,14 +146,6 @@ std::string legend(const std::vector<std::string>& names) {
         rectangle(paint, 0.0, 16.0, ""), escape(spoken(name)));
   }
   return out + "</ul>\n";
-}
-
-Json palette() {
-  Json all = Json::array();
-  for (const Paint& paint : kPaints) {
-    all.push_back({{"name", paint.name}, {"colour", paint.colour}, {"pattern", paint.pattern}});
-  }
-  return all;
 }
 
 std::string bar_patterns() {

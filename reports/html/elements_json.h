@@ -8,18 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "reports/json_at.h"
 #include "reports/table.h"
 #include "sim/json/records.h"
 
 namespace meshwright::reports::html {
-
-// A member as text; empty when absent or null.
-std::string text_at(const Json& json, std::string_view key);
-// A member, or null when absent: for records that were read from a file.
-const Json& part_at(const Json& json, std::string_view key);
-bool flag_at(const Json& json, std::string_view key);
-// A member as number; 0 when absent or null.
-double number_at(const Json& json, std::string_view key);
 
 struct Heading {
   std::string text;
@@ -74,7 +67,5 @@ std::string bar(const std::vector<Segment>& segments, double full, double mark =
 std::string legend(const std::vector<std::string>& names);
 // Patterns that bars refer to; once a page.
 std::string bar_patterns();
-// Colour and pattern of each name, for the viewer: [{"name", "colour", "pattern"}].
-Json palette();
 
 }  // namespace meshwright::reports::html

@@ -3,6 +3,7 @@
 // viewer draws charts into the empty figures.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "sim/json/records.h"
@@ -32,7 +33,9 @@ std::string assumptions(const Json& report);
 std::string comparison_headline(const Json& comparison);
 std::string comparison(const Json& comparison);
 
-// Steps of the training that the decision is about.
+// The texts of a layout's row in the ranking, column by column; the viewer shows the same.
+std::array<std::string, 11> ranking_texts(const Json& entry);
+// Steps of the training that the decision is about; one where nobody stated its tokens.
 double train_steps(const Json& report);
 // The row of a capacity answer that levers start from: the plan's, else the recommended one. Null
 // where there is none.

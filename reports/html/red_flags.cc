@@ -12,7 +12,7 @@ namespace {
 
 std::string effect(const Json& flag) {
   return part_at(flag, "effect_seconds").is_number()
-             ? seconds_text(seconds(number_at(flag, "effect_seconds"))) + " a step"
+             ? seconds_text(seconds(number_at(flag, "effect_seconds"))) + " per step"
              : memory_text(bytes(number_at(flag, "effect_bytes")));
 }
 
@@ -36,7 +36,9 @@ std::string rule_of_thumb(const Json& rule) {
 
 std::string red_flags(const Json& report) {
   const Json& answers = part_at(report, "answers");
-  if (!answers.is_object() || !answers.contains("red_flags")) return "";
+  // Flags are a layout's: where none fits, there is nothing to flag.
+  const bool fits = part_at(report, "summary").is_object();
+  if (!fits || !answers.is_object() || !answers.contains("red_flags")) return "";
   return section(
       "all-red-flags", "Red flags",
       flags_table(answers["red_flags"]) + rule_of_thumb(part_at(answers, "rule_of_thumb")));

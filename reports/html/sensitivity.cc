@@ -49,29 +49,29 @@ std::string spread_text(const Json& s) {
                      flag_at(s, "capped") ? ", up to the physical limit" : "");
 }
 
+// `steps`: of the training; one where nobody stated its tokens, and then no days are said.
 std::string tornado_table(const Json& sensitivity, double step, double steps) {
+  const bool days = steps > 1.0;
   TableRows rows;
   for (const Json& s : sensitivity) {
     const Json& low = part_at(s, "low");
     const Json& high = part_at(s, "high");
-    rows.push_back({escape(text_at(s, "label")),
-                    escape(amount(number_at(s, "value"), text_at(s, "unit"))), spread_text(s),
-                    turned_text(low), turned_text(high), days_cell(low, step, steps),
-                    days_cell(high, step, steps), fmt::format("{:.1f}", swing(s) / step * 100.0),
-                    winner_there(s), badge(text_at(s, "provenance"))});
+    TableRow row{escape(text_at(s, "label")),
+                 escape(amount(number_at(s, "value"), text_at(s, "unit"))), spread_text(s),
+                 turned_text(low), turned_text(high)};
+    if (days) row.push_back(days_cell(low, step, steps));
+    if (days) row.push_back(days_cell(high, step, steps));
+    const TableRow rest{fmt::format("{:.1f}", swing(s) / step * 100.0), winner_there(s),
+                        badge(text_at(s, "provenance"))};
+    row.insert(row.end(), rest.begin(), rest.end());
+    rows.push_back(std::move(row));
   }
+  std::vector<Heading> headings{
+      {"input"}, {"today"}, {"1σ, %", true}, {"step 1σ down, ms", true}, {"step 1σ up, ms", true}};
+  if (days) headings.insert(headings.end(), {{"days 1σ down", true}, {"days 1σ up", true}});
+  headings.insert(headings.end(), {{"swing, % of the step", true}, {"best layout"}, {"source"}});
   return table("The best layout's step when one input moves by its own spread and the others stay",
-               {{"input"},
-                {"today"},
-                {"1σ, %", true},
-                {"step 1σ down, ms", true},
-                {"step 1σ up, ms", true},
-                {"days 1σ down", true},
-                {"days 1σ up", true},
-                {"swing, % of the step", true},
-                {"best layout"},
-                {"source"}},
-               rows);
+               headings, rows);
 }
 
 // "7 % less of it makes the step 18.1 % longer".
@@ -92,8 +92,8 @@ std::string tornado(const Json& sensitivity, double step, double steps) {
                      badge(text_at(first, "provenance")), effect(part_at(first, "low"), step),
                      effect(part_at(first, "high"), step)) +
          figure("tornado",
-                "Days more or less when one input moves by its own standard deviation, at most to "
-                "its physical limit.") +
+                "What the training, or a step, takes more or less when one input moves by its own "
+                "standard deviation, at most to its physical limit.") +
          numbers("Every input that the step depends on", tornado_table(sensitivity, step, steps));
 }
 
@@ -103,14 +103,14 @@ std::string gain_text(const Json& c) {
                      amount(number_at(c, "end_value"), text_at(c, "unit")));
 }
 
-// A batch is looked at in doubles and halves, so it flips at one, not below one.
+// A batch is looked at in doubles and halves, so the crossover is at one, not below one.
 std::string place_text(const Json& c) {
   const bool batch = text_at(c, "parameter") == "global_batch_size";
   return fmt::format("{} {}", batch ? "at" : text_at(c, "direction"),
                      amount(number_at(c, "at"), text_at(c, "unit")));
 }
 
-std::string flips_table(const Json& crossovers) {
+std::string crossovers_table(const Json& crossovers) {
   TableRows rows;
   for (const Json& c : crossovers) {
     const std::string unit = text_at(c, "unit");
@@ -126,21 +126,22 @@ std::string flips_table(const Json& crossovers) {
                 {"crossover"},
                 {"from today, %", true},
                 {"best there"},
-                {"saves of a step"},
+                {"saves, share of the step"},
                 {"compared"}},
                rows);
 }
 
-std::string flips(const Json& crossovers) {
+std::string crossovers_part(const Json& crossovers) {
   if (crossovers.empty()) {
     return "<p>No input between a quarter and four times its value makes another layout better by "
            "an amount that matters.</p>\n";
   }
-  std::string out =
-      fmt::format("<p>The nearest flip: {}</p>\n", escape(text_at(crossovers.front(), "sentence")));
-  out += figure(
-      "flips", "How far each input must move from today's value until another layout is the best.");
-  return out + flips_table(crossovers);
+  std::string out = fmt::format("<p>The nearest crossover point: {}</p>\n",
+                                escape(text_at(crossovers.front(), "sentence")));
+  out +=
+      figure("crossovers",
+             "How far each input must move from today's value until another layout is the best.");
+  return out + crossovers_table(crossovers);
 }
 
 std::string change_text(const Json& change) {
@@ -196,7 +197,8 @@ std::string sensitivity(const Json& report) {
   std::string body = tornado(sensitivity, step, train_steps(report));
   // Where memory was wanted, nobody asked for crossovers.
   if (!sensitivity.empty()) {
-    body += "<h3>What would change the answer</h3>\n" + flips(part_at(answers, "crossovers"));
+    body +=
+        "<h3>What would change the answer</h3>\n" + crossovers_part(part_at(answers, "crossovers"));
   }
   body += what_ifs(part_at(answers, "what_ifs"));
   return body.empty() ? "" : section("sensitivity", "Sensitivity", body);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/html/drawing_json.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
@@ -12,8 +13,6 @@
 namespace meshwright::reports::html {
 namespace {
 
-constexpr double kSeen = 1e-4;  // of a step: less is no part of a bar that is seen; the same there
-constexpr std::size_t kMostBars = 20;   // the same in viewer/src/step_time.ts
 constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and the viewer shows them
 
 // The layouts that were asked for; the rest of the Pareto set follows them.
@@ -33,7 +32,8 @@ std::vector<std::string> used_terms(const Json& ranked) {
     for (const Json& term : entry["terms"]) {
       const std::string name = text_at(term, "name");
       const bool known = std::find(names.begin(), names.end(), name) != names.end();
-      const bool seen = number_at(term, "seconds") > kSeen * number_at(entry, "step_time_seconds");
+      const bool seen =
+          number_at(term, "seconds") > kSeenShare * number_at(entry, "step_time_seconds");
       if (seen && !known) names.push_back(name);
     }
   }
@@ -70,7 +70,7 @@ std::string terms_table(const Json& best) {
     const double time = number_at(term, "seconds");
     if (time == 0.0) continue;
     rows.push_back({escape(spoken(text_at(term, "name"))), significant(time * 1e3),
-                    time < kSeen * step ? "< 0.01" : significant(time / step * 100.0, 3),
+                    time < kSeenShare * step ? "< 0.01" : significant(time / step * 100.0, 3),
                     "± " + significant(number_at(term, "relative_spread") * 100.0, 2),
                     badge(text_at(term, "provenance"))});
   }
@@ -85,30 +85,18 @@ std::string interval_of(const Json& entry) {
          significant(number_at(entry, "step_time_high_seconds"));
 }
 
-std::string why_of(const Json& entry) {
-  const Json& compared = entry["compared_with_next"];
-  return compared.is_object() ? escape(text_at(compared, "sentence")) : "";
-}
+constexpr std::size_t kNameColumn = 1;
+constexpr std::size_t kSourceColumn = 8;
 
-// "assumed 50 %": the weakest provenance, and how much of the step rests on it.
-TableCell badge_with_share(const Json& entry) {
-  const double share = number_at(entry, "provenance_share");
-  return {fmt::format("{} {:.0f} %", badge(text_at(entry, "provenance")), share * 100.0), share};
-}
-
+// As HTML: the name with the full one under the mouse, the weakest provenance before its share.
 TableRow ranking_row(const Json& entry) {
-  return {fmt::format("{}", entry["rank"].get<int>()),
-          fmt::format("<code title=\"{}\">{}</code>", escape(text_at(entry, "short_name")),
-                      escape(text_at(entry, "brief_name"))),
-          significant(number_at(entry, "step_time_seconds")),
-          interval_of(entry),
-          fmt::format("{:+.1f}", (number_at(entry, "relative_to_best") - 1.0) * 100.0),
-          significant(number_at(entry, "tokens_per_second_per_gpu")),
-          fmt::format("{:.1f}", number_at(entry, "model_flops_utilization") * 100.0),
-          significant(in_gibibytes(bytes(number_at(entry, "peak_memory_bytes"))), 3),
-          badge_with_share(entry),
-          entry["pareto"].get<bool>() ? "yes" : "",
-          why_of(entry)};
+  const auto texts = ranking_texts(entry);
+  TableRow row;
+  for (const std::string& text : texts) row.emplace_back(escape(text));
+  row[kNameColumn] = layout_code(entry);
+  row[kSourceColumn] = {badge(text_at(entry, "provenance")) + " " + texts[kSourceColumn],
+                        number_at(entry, "provenance_share")};
+  return row;
 }
 
 std::string ranking_table(std::string_view caption, const Json& ranked, std::size_t begin,
@@ -133,6 +121,20 @@ std::string ranking_table(std::string_view caption, const Json& ranked, std::siz
 }
 
 }  // namespace
+
+std::array<std::string, 11> ranking_texts(const Json& entry) {
+  return {fmt::format("{:.0f}", number_at(entry, "rank")),
+          text_at(entry, "brief_name"),
+          significant(number_at(entry, "step_time_seconds")),
+          interval_of(entry),
+          fmt::format("{:+.1f}", (number_at(entry, "relative_to_best") - 1.0) * 100.0),
+          significant(number_at(entry, "tokens_per_second_per_gpu")),
+          fmt::format("{:.1f}", number_at(entry, "model_flops_utilization") * 100.0),
+          significant(in_gibibytes(bytes(number_at(entry, "peak_memory_bytes"))), 3),
+          fmt::format("{:.0f} %", number_at(entry, "provenance_share") * 100.0),
+          flag_at(entry, "pareto") ? "yes" : "",
+          text_at(part_at(entry, "compared_with_next"), "sentence")};
+}
 
 std::string step_time(const Json& report) {
   const Json& ranked = report["ranked"];

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "reports/html/drawing_json.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
@@ -14,14 +15,6 @@
 namespace meshwright::reports::html {
 namespace {
 
-// Okabe and Ito's palette, as in viewer/src/pareto.ts; black or white text stands out on each.
-struct Tint {
-  std::string_view fill, text;
-};
-constexpr std::array kTints{Tint{"#0072b2", "#fff"}, Tint{"#e69f00", "#000"},
-                            Tint{"#009e73", "#000"}, Tint{"#cc79a7", "#000"},
-                            Tint{"#56b4e9", "#000"}, Tint{"#d55e00", "#000"},
-                            Tint{"#f0e442", "#000"}, Tint{"#7a7a7a", "#fff"}};
 constexpr int kCellsARow = 9;  // of an NVL72 rack: eight rows
 constexpr double kRowLabel = 110.0;
 constexpr double kCellHeight = 38.0;
@@ -67,7 +60,7 @@ std::string cell(double x, double y, double width, const Tint& tint, const Json&
   return fmt::format(
       R"(<g><title>rank {0:.0f}: {1}</title><rect x="{2:.1f}" y="{3:.1f}" width="{4:.1f}" height="{5}" rx="3" fill="{6}"/>)"
       R"(<text x="{7:.1f}" y="{8:.1f}" fill="{9}" text-anchor="middle" font-size="11">rank {0:.0f}</text><text x="{7:.1f}" y="{10:.1f}" fill="{9}" text-anchor="middle" font-size="11">{1}</text></g>)",
-      number_at(rank, "rank"), place, x, y, width - 4.0, kCellHeight - 4.0, tint.fill,
+      number_at(rank, "rank"), place, x, y, width - 4.0, kCellHeight - 4.0, tint.colour,
       x + (width - 4.0) / 2.0, y + 14.0, tint.text, y + 28.0);
 }
 
@@ -124,7 +117,7 @@ std::string axes_table(const Json& placement) {
                 {"ranks", true},
                 {"its ranks are"},
                 {"limiting link"},
-                {"sent a GPU and step, GB", true},
+                {"sent per GPU and step, GB", true},
                 {"link busy, % of the step", true}},
                rows);
 }

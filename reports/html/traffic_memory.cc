@@ -53,8 +53,8 @@ std::string orders(const Json& published) {
   return table("The three published orders beside this layout's exact bytes",
                {{"axis"},
                 {"published order"},
-                {"order, elements a batch", true},
-                {"exact, GB sent a GPU and step", true}},
+                {"order, elements per batch", true},
+                {"exact, GB sent per GPU and step", true}},
                rows) +
          fmt::format("<p>{}</p>\n", escape(text_at(published, "sentence")));
 }
@@ -78,9 +78,9 @@ std::string transfers(const Json& volume) {
                 {"phase"},
                 {"link"},
                 {"ranks", true},
-                {"calls a step", true},
+                {"calls per step", true},
                 {"payload a call, MB", true},
-                {"sent a step, GB", true},
+                {"sent per step, GB", true},
                 {"payload is"}},
                rows);
 }
@@ -143,7 +143,7 @@ std::string fullest(const Json& stages, double capacity) {
       std::max_element(stages.begin(), stages.end(),
                        [&](const Json& a, const Json& b) { return total(a) < total(b); });
   if (most == stages.end()) return "";
-  return fmt::format("Stage {} is the fullest: {} of {} a GPU, {} free.",
+  return fmt::format("Stage {} is the fullest: {} of {} per GPU, {} free.",
                      (*most)["stage"].get<int>(), memory_text(bytes(total(*most))),
                      memory_text(bytes(capacity)), memory_text(bytes(capacity - total(*most))));
 }
@@ -154,10 +154,10 @@ std::string traffic(const Json& report) {
   const Json& volume = report["volume"];
   if (!volume.is_object()) return "";
   std::string body =
-      fmt::format("<p>One GPU of stage {}, the busiest, sends {} in a step.</p>\n",
+      fmt::format("<p>One GPU of stage {}, the busiest, sends {} per step.</p>\n",
                   volume["stage"].get<int>(), traffic_text(bytes(number_at(volume, "sent_bytes"))));
   if (!volume["groups"].empty()) {
-    body += figure("traffic", "Bytes that one GPU sends in a step, by group and link.",
+    body += figure("traffic", "Bytes that one GPU sends per step, by group and link.",
                    group_bars(volume));
   }
   body += orders(volume["published_orders"]);

@@ -11,6 +11,7 @@
 #include "planner/questions/rank_map.h"
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
+#include "reports/json_at.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 
@@ -19,23 +20,6 @@ namespace {
 
 constexpr double kTightMemory = 0.05;  // share of the capacity; a fragmented allocator loses it
 constexpr double kLossThatMatters = 0.005;  // of a step, as the planner proposes runs
-
-// Members of answers, which were read from a file: null, 0 and empty where they are not.
-const Json& part(const Json& json, const char* key) {
-  static const Json nothing;
-  const auto found = json.find(key);
-  return found == json.end() ? nothing : *found;
-}
-
-double number_in(const Json& json, const char* key) {
-  const Json& number = part(json, key);
-  return number.is_number() ? number.get<double>() : 0.0;
-}
-
-std::string text_in(const Json& json, const char* key) {
-  const Json& text = part(json, key);
-  return text.is_string() ? text.get<std::string>() : "";
-}
 
 Json item(std::string_view id, std::string_view label, std::string text) {
   return {{"id", id}, {"label", label}, {"text", std::move(text)}};
@@ -59,13 +43,13 @@ std::string trial_text(const planner::Validation& v) {
 }
 
 std::string layout_text(const Json& confidence) {
-  const std::size_t compared = part(confidence, "against").size() + 1;
-  const double regret = number_in(confidence, "expected_regret");
+  const std::size_t compared = part_at(confidence, "against").size() + 1;
+  const double regret = number_at(confidence, "expected_regret");
   const std::string_view state = regret < kLossThatMatters ? "settled" : "open";
   return fmt::format(
       "{}. Expected loss against the fastest layout: {} of a step; with {} probability it is the "
       "fastest of {}.",
-      state, percent_text(regret), percent_text(number_in(confidence, "probability_best")),
+      state, percent_text(regret), percent_text(number_at(confidence, "probability_best")),
       compared);
 }
 
@@ -104,19 +88,19 @@ std::string host_noise_text(const planner::Validation& v) {
 
 // The input whose own spread moves the step most, of those that nobody measured.
 std::string next_text(const Json& answers) {
-  const Json& runs = part(part(answers, "confidence"), "proposed_runs");
+  const Json& runs = part_at(part_at(answers, "confidence"), "proposed_runs");
   if (!runs.empty()) {
     std::string ranks;
     for (const Json& run : runs) {
-      ranks += fmt::format("{}{:.0f}", ranks.empty() ? "" : ", ", number_in(run, "rank"));
+      ranks += fmt::format("{}{:.0f}", ranks.empty() ? "" : ", ", number_at(run, "rank"));
     }
     return fmt::format("meshwright trial of ranks {} settles the choice.", ranks);
   }
-  for (const Json& s : part(answers, "sensitivity")) {
-    const std::string provenance = text_in(s, "provenance");
+  for (const Json& s : part_at(answers, "sensitivity")) {
+    const std::string provenance = text_at(s, "provenance");
     if (provenance == "measured" || provenance == "interpolated") continue;
     return fmt::format("measure the {} ({}, \u00b1{:.0f} %): it moves the end most.",
-                       text_in(s, "label"), provenance, number_in(s, "relative_spread") * 100.0);
+                       text_at(s, "label"), provenance, number_at(s, "relative_spread") * 100.0);
   }
   return "";
 }
@@ -158,8 +142,8 @@ Json certainty_section(const ReportContents& contents) {
   const Json& answers = contents.answers;
   const bool tried = contents.validation && !contents.validation->layouts.empty();
   if (tried) add(items, item("trial", "Trial", trial_text(*contents.validation)));
-  const Json& confidence = part(answers, "confidence");
-  const bool asked = !part(confidence, "against").empty();
+  const Json& confidence = part_at(answers, "confidence");
+  const bool asked = !part_at(confidence, "against").empty();
   if (asked && !tried) add(items, item("layout", "Layout", layout_text(confidence)));
   add(items, item("time", "Time", time_text(best)));
   const Json noise = noise_section(contents.profile);
@@ -201,17 +185,13 @@ Json rests_on_section(const ReportContents& contents) {
 }
 
 Json left_out_section(const ReportContents& contents) {
-  Json json = Json::array();
-  if (contents.plan.ranked.empty()) return json;
+  if (contents.plan.ranked.empty()) return Json::array();
   std::string unknown;
-  for (const Json& what : part(contents.capacity, "not_included")) {
+  for (const Json& what : part_at(contents.capacity, "not_included")) {
     if (what.is_string()) unknown += (unknown.empty() ? "" : "; ") + what.get<std::string>();
   }
-  if (!unknown.empty()) return Json::array({fmt::format("Not modelled: {}.", unknown)});
-  json.push_back(
-      "Not in the days: failures, restarts, checkpoints, evaluation, data loading and slow nodes.");
-  json.push_back("Another batch may need other tokens for the same loss: not modelled.");
-  return json;
+  if (unknown.empty()) return Json::array();
+  return Json::array({fmt::format("Not modelled: {}.", unknown)});
 }
 
 }  // namespace meshwright::reports

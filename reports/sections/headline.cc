@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "planner/search/capacity.h"
+#include "planner/search/training_cost.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/base/spread.h"
@@ -21,8 +21,8 @@ double tokens_per_step(const Job& job) {
 }
 
 // Nothing where the job does not say how many tokens.
-std::optional<planner::Capacity> training(const planner::Plan& plan, const Estimate& best) {
-  return planner::capacity(plan.job, plan.cluster, best.step_time);
+std::optional<planner::TrainingCost> training(const planner::Plan& plan, const Estimate& best) {
+  return planner::training_cost(plan.job, plan.cluster, best.step_time);
 }
 
 // Share of the step by where its numbers came from.

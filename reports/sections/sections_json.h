@@ -16,9 +16,7 @@ std::string spoken(std::string_view name);
 std::string title_text(const planner::Plan& plan);
 // The winner's numbers; null when no layout fits.
 Json summary_section(const ReportContents& contents);
-// The job with a number of tokens to train on: its own, or a round one.
-Job job_with_tokens(const Job& job);
-// GPU counts against time, cost and energy, with the verdict and how the recommended row runs.
+// The verdict over the capacity answer's rows, and how the recommended row runs.
 Json decision_section(const ReportContents& contents);
 // The one statement of certainty, as items {"id", "label", "text"}.
 Json certainty_section(const ReportContents& contents);

@@ -35,7 +35,7 @@ constexpr std::array kGlossary{
           "Over the links inside a node; over the network between nodes."},
     Entry{"GEMM", "Product of two matrices: most of a transformer's work."},
     Entry{"payload", "The array handed to a collective, as nccl-tests counts its size."},
-    Entry{"sent", "Bytes that one rank really puts on its link for it."},
+    Entry{"sent", "Bytes that one rank puts on its link for it."},
     Entry{"90 % interval",
           "Where nine of ten measured step times are expected, if the spreads of the terms are "
           "right and independent."},
@@ -60,10 +60,10 @@ Json glossary_section() {
 Json assumptions_section(const planner::Plan& plan) {
   const Job& job = plan.job;
   Json json = Json::array();
-  json.push_back(fmt::format("Model: {} parameters in {} layers, hidden size {}.",
-                             si_text(static_cast<double>(total_parameters(plan.model)), 4),
+  json.push_back(fmt::format("Model: {:.4g} B parameters in {} layers, hidden size {}.",
+                             static_cast<double>(total_parameters(plan.model)) / 1e9,
                              plan.model.num_layers, plan.model.hidden_size));
-  json.push_back(fmt::format("Batch: {} sequences of {} tokens a step.",
+  json.push_back(fmt::format("Batch: {} sequences of {} tokens per step.",
                              count_text(job.global_batch_size), count_text(job.seq_length)));
   json.push_back(
       fmt::format("Number formats: GEMM operands {}, gradients {}, {} with moments in {} and {}.",

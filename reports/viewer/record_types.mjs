@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes src/record.ts from the report's JSON Schema, so that a chart cannot ask for what the record
-// does not have. usage: node record_types.mjs [--check]
-import { readFileSync, writeFileSync } from "node:fs";
+// does not have, and src/chart_list.ts from the sources that export a chart, so that a new one is a
+// file and nothing else. usage: node record_types.mjs [--check]
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const kSchema = new URL("../schema/report.schema.json", import.meta.url);
 const kTypes = new URL("src/record.ts", import.meta.url);
@@ -41,8 +42,28 @@ ${types.join("\n")}
 export interface Record_ ${object_type(schema, "")}
 `.replace("Record_", "ReportRecord");
 
-if (!process.argv.includes("--check")) writeFileSync(kTypes, text);
-else if (readFileSync(kTypes, "utf8") !== text) {
-  console.error("src/record.ts is not what the schema says: node reports/viewer/record_types.mjs");
-  process.exit(1);
+// "src/tornado.ts" exports tornado_chart.
+const kSources = new URL("src/", import.meta.url);
+const kCharts = new URL("src/chart_list.ts", import.meta.url);
+const charts = readdirSync(kSources)
+  .map((file) => file.replace(/[.]ts$/, ""))
+  .filter((name) => readFileSync(new URL(`${name}.ts`, kSources), "utf8").includes(`export function ${name}_chart(`))
+  .sort();
+const list = `// SPDX-License-Identifier: Apache-2.0
+// Made by record_types.mjs from the sources that export a chart.
+
+${charts.map((name) => `import { ${name}_chart } from "./${name}";\n`).join("")}import type { MakeChart } from "./charts";
+
+export const kCharts: Record<string, MakeChart> = {
+${charts.map((name) => `  ${name}: ${name}_chart,\n`).join("")}};
+`;
+
+let stale = false;
+for (const [path, made] of [[kTypes, text], [kCharts, list]]) {
+  if (!process.argv.includes("--check")) writeFileSync(path, made);
+  else if (readFileSync(path, "utf8") !== made) {
+    console.error(`${path.pathname} is not what the schema and the sources say: node reports/viewer/record_types.mjs`);
+    stale = true;
+  }
 }
+if (stale) process.exit(1);

@@ -30,11 +30,7 @@ add_feature_info(VIEWER "${has_viewer}" "charts in the report page: needs npm an
 set(script ${CMAKE_BINARY_DIR}/generated/reports/viewer.js)
 set(MESHWRIGHT_VIEWER_SCRIPT "")
 if(has_viewer)
-  set(sources charts confidence contrast copy download flips format heat_map legend links main memory noise paint pareto parity
-              ranking report residuals scaling series step_time tables tabs term_errors theme timeline tornado traffic url
-              what_if whiskers)
-  list(TRANSFORM sources PREPEND ${viewer}/src/)
-  list(TRANSFORM sources APPEND .ts)
+  file(GLOB sources CONFIGURE_DEPENDS ${viewer}/src/*.ts)
   add_custom_command(
     OUTPUT ${script}
     COMMAND ${CMAKE_COMMAND} -E env NODE_PATH=${modules}/node_modules

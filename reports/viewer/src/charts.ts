@@ -5,6 +5,8 @@ import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "ec
 import { AriaComponent, BrushComponent, DataZoomComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import * as echarts from "echarts/core";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
+import type { Report } from "./report";
+import type { Theme } from "./theme";
 
 echarts.use([
   AriaComponent,
@@ -31,6 +33,9 @@ export interface Chart {
   option: Record<string, unknown>;
   crowded?: boolean; // too many marks for one element each
 }
+
+// Null where the record has nothing to draw.
+export type MakeChart = (report: Report, theme: Theme, width: number) => Chart | null;
 
 interface Drawn {
   instance: Instance;

@@ -2,6 +2,7 @@
 // How much slower each runner-up is than the winner, with the 90 % interval of the difference.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, seconds_text, visible } from "./format";
 import type { AgainstRunnerUp, Report } from "./report";
 import { base_option, category_axis, value_axis, type Theme } from "./theme";
@@ -36,12 +37,12 @@ export function confidence_chart(report: Report, theme: Theme): Chart | null {
         {
           type: "scatter",
           symbolSize: 12,
-          itemStyle: { color: "#1f6fb4", borderColor: theme.page },
+          itemStyle: { color: kDrawing.accent, borderColor: theme.page },
           data: against.map((a, index) => ({ value: [index, difference(a)], against: a })),
           markLine: {
             silent: true,
             symbol: "none",
-            lineStyle: { color: "#c0392b", width: 1.5, type: "solid" },
+            lineStyle: { color: kDrawing.limit, width: 1.5, type: "solid" },
             label: { show: false },
             data: [{ yAxis: 0 }],
           },

@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people: four significant digits and a unit, as in the page's tables.
+// Numbers for people, as reports/text.cc writes them: its units and digits come with the page, and
+// tests/data/number_texts.json holds both to the same texts.
+
+import { kDrawing, type Scale } from "./drawing";
 
 export function significant(value: number, digits = 4): string {
+  if (!Number.isFinite(value)) return "not a number";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size < 1e-4 || size >= 1e6) return value.toExponential(digits - 1);
+  if (size < 1e-4 || size >= 1e6) return value.toExponential(digits - 1).replace(/e([+-])(\d)$/, "e$10$2");
   const whole = Number(size.toExponential(digits - 1).split("e")[1]) + 1;
   return value.toFixed(Math.max(0, digits - whole));
 }
 
+// The largest unit that leaves a number of at least one; the last when all are too large.
+function scaled(value: number, { digits, units }: Scale): string {
+  const [factor, name] = units.find(([least]) => Math.abs(value) >= least) ?? units[units.length - 1];
+  return `${significant(value / factor, digits)} ${name}`;
+}
+
 export function seconds_text(time: number): string {
-  const size = Math.abs(time);
-  if (size >= 1 || size === 0) return `${significant(time)} s`;
-  if (size >= 1e-3) return `${significant(time * 1e3)} ms`;
-  return `${significant(time * 1e6)} µs`;
+  return time === 0 ? "0 s" : scaled(time, kDrawing.scales.seconds);
+}
+
+export function memory_text(bytes: number): string {
+  return bytes === 0 ? "0 B" : scaled(bytes, kDrawing.scales.memory);
+}
+
+export function traffic_text(bytes: number): string {
+  return bytes === 0 ? "0 B" : scaled(bytes, kDrawing.scales.traffic);
 }
 
 // For an axis: no more digits than there are.
 export function seconds_tick(time: number): string {
-  const [value, unit] = time >= 1 ? [time, "s"] : time >= 1e-3 ? [time * 1e3, "ms"] : [time * 1e6, "\u00b5s"];
-  return `${Number(value.toPrecision(3))} ${unit}`;
+  const { units } = kDrawing.scales.seconds;
+  const [factor, name] = units.find(([least]) => Math.abs(time) >= least) ?? units[units.length - 1];
+  return time === 0 ? "0 s" : `${Number((time / factor).toPrecision(3))} ${name}`;
 }
 
 // The planner writes "us".
@@ -28,16 +44,6 @@ export function unit_text(unit: string): string {
 }
 
 export const kGibibyte = 1073741824;
-
-export function memory_text(bytes: number): string {
-  return bytes >= kGibibyte ? `${significant(bytes / kGibibyte, 3)} GiB` : `${significant(bytes / 1048576, 3)} MiB`;
-}
-
-export function traffic_text(bytes: number): string {
-  if (bytes >= 1e9) return `${significant(bytes / 1e9)} GB`;
-  if (bytes >= 1e6) return `${significant(bytes / 1e6)} MB`;
-  return bytes >= 1e3 ? `${significant(bytes / 1e3)} kB` : `${significant(bytes)} B`;
-}
 
 export function spoken(name: string): string {
   return name.split("_").join(" ");

@@ -2,12 +2,11 @@
 // Best step time of each tensor x pipeline size. Cells without a layout say why.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, seconds_text, significant, spoken, visible } from "./format";
 import { hex_of, mixed, text_on } from "./contrast";
 import type { Cell, Report } from "./report";
 import { base_option, category_axis, is_narrow, type Theme } from "./theme";
-
-const kEndOfScale = 3; // times the fastest; the same in reports/html/evidence.cc
 
 export function heat_map_chart(report: Report, theme: Theme, width: number): Chart | null {
   const narrow = is_narrow(width);
@@ -24,7 +23,7 @@ export function heat_map_chart(report: Report, theme: Theme, width: number): Cha
   const times = possible.map((cell) => cell.step_time_seconds as number);
   const fastest = Math.min(...times);
   // A few hopeless cells must not wash out the differences between the good ones; they are marked.
-  const slowest = Math.min(Math.max(...times), kEndOfScale * fastest);
+  const slowest = Math.min(Math.max(...times), kDrawing.end_of_heat * fastest);
   return {
     height: 44 * tensor.length + 80,
     option: {
@@ -93,7 +92,7 @@ function is_best(cell: Cell, fastest: number): boolean {
 }
 
 function label(cell: Cell, fastest: number, narrow: boolean): string {
-  const beyond = (cell.step_time_seconds as number) > kEndOfScale * fastest ? "*" : "";
+  const beyond = (cell.step_time_seconds as number) > kDrawing.end_of_heat * fastest ? "*" : "";
   if (narrow) return significant(cell.step_time_seconds as number, 3) + beyond;
   const text = significant(cell.step_time_seconds as number) + beyond;
   return is_best(cell, fastest) ? `\u2605 ${text} s` : `${text} s`;

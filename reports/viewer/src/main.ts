@@ -2,49 +2,18 @@
 // Draws the charts of a report into its figures and makes its tables answer. A chart that fails
 // leaves the page's own bars and tables in place.
 
-import { draw, type Chart, type Instance } from "./charts";
+import { draw, type Instance } from "./charts";
 import { add_copy_buttons } from "./copy";
-import { confidence_chart } from "./confidence";
-import { flips_chart } from "./flips";
-import { heat_map_chart } from "./heat_map";
 import { add_legend, add_tools, add_zoom } from "./legend";
-import { links_chart } from "./links";
-import { memory_chart } from "./memory";
-import { noise_chart } from "./noise";
-import { parity_chart } from "./parity";
-import { add_brush, pareto_chart } from "./pareto";
+import { kCharts } from "./chart_list";
+import { add_brush } from "./pareto";
 import { Ranking } from "./ranking";
-import { read_report, type Report } from "./report";
-import { residuals_chart } from "./residuals";
-import { scaling_chart } from "./scaling";
-import { step_time_chart } from "./step_time";
+import { read_report } from "./report";
 import { add_csv_button, make_sortable } from "./tables";
 import { make_tabs } from "./tabs";
-import { term_errors_chart } from "./term_errors";
-import { add_theme_button, is_dark, theme_of_page, type Theme } from "./theme";
-import { timeline_chart } from "./timeline";
-import { tornado_chart } from "./tornado";
-import { traffic_chart } from "./traffic";
+import { add_theme_button, is_dark, theme_of_page } from "./theme";
 import { watch_places } from "./url";
 import { add_what_if } from "./what_if";
-
-const kCharts: Record<string, (report: Report, theme: Theme, width: number) => Chart | null> = {
-  confidence: confidence_chart,
-  flips: flips_chart,
-  heat_map: heat_map_chart,
-  links: links_chart,
-  memory: memory_chart,
-  noise: noise_chart,
-  pareto: pareto_chart,
-  parity: parity_chart,
-  residuals: residuals_chart,
-  scaling: scaling_chart,
-  step_time: step_time_chart,
-  term_errors: term_errors_chart,
-  timeline: timeline_chart,
-  tornado: tornado_chart,
-  traffic: traffic_chart,
-};
 
 const report = read_report();
 let ranking: Ranking | null = null;

@@ -2,6 +2,7 @@
 // Stacked bars: what one GPU of each pipeline stage holds, against the device's capacity.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, kGibibyte, memory_text, significant, spoken } from "./format";
 import { paint_of } from "./paint";
 import type { Report, StageMemory } from "./report";
@@ -65,7 +66,7 @@ function capacity_line(capacity: number, theme: Theme): object {
   return {
     silent: true,
     symbol: "none",
-    lineStyle: { color: "#c0392b", width: 2, type: "solid" },
+    lineStyle: { color: kDrawing.limit, width: 2, type: "solid" },
     label: { formatter: `${significant(capacity, 3)} GiB`, color: theme.text, position: "start" },
     data: [{ xAxis: capacity }],
   };

@@ -4,6 +4,7 @@
 // too, with the reason. A brush takes a rectangle of layouts for the table.
 
 import type { Chart, Instance } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, kGibibyte, memory_text, seconds_text, visible } from "./format";
 import { bar_of } from "./legend";
 import type { Area } from "./ranking";
@@ -80,7 +81,7 @@ export function pareto_chart(report: Report, theme: Theme): Chart | null {
       ...base_option(theme),
       legend: { ...kLegend, selected: { [kTooLarge]: false } },
       grid: { left: 56, right: 40, top: 12, bottom: 48 },
-      brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: "#1f6fb4", borderWidth: 1 } },
+      brush: { xAxisIndex: 0, yAxisIndex: 0, brushStyle: { color: "rgba(31,111,180,.15)", borderColor: kDrawing.accent, borderWidth: 1 } },
       xAxis: { ...value_axis(theme, "peak memory, GiB"), scale: true },
       yAxis: wide ? { ...step_axis, type: "log" as const, logBase: 2 } : step_axis,
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item) },

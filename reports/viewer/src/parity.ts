@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted against measured step time of what was really run; on the diagonal both agree.
+// Predicted against measured step time of what was executed; on the diagonal both agree.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, seconds_text, visible } from "./format";
 import type { Comparison, Report } from "./report";
 import { base_option, value_axis, type Theme } from "./theme";
@@ -53,7 +54,7 @@ export function parity_chart(report: Report, theme: Theme, width: number): Chart
         {
           type: "scatter",
           symbolSize: 12,
-          itemStyle: { color: "#1f6fb4", borderColor: theme.page },
+          itemStyle: { color: kDrawing.accent, borderColor: theme.page },
           label: {
             show: layouts.length <= 12,
             position: "right",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranking table over all layouts of the record: filter by words, sort, and show what a brush in
-// the scatter chart took. Rows look as reports/html/step_time.cc writes them.
+// the scatter chart took. The texts of its rows are the page's (reports/html/step_time.cc).
 
 import { copy_button } from "./copy";
-import { kGibibyte, significant, visible } from "./format";
-import type { RankedLayout, Report } from "./report";
+import { kGibibyte, visible } from "./format";
+import type { PageLayout, RankedLayout, Report } from "./report";
 import { csv_text, download } from "./download";
 import { add_sort_buttons, show_sort } from "./tables";
 import { set_in_url, url_value } from "./url";
@@ -31,49 +31,43 @@ const kSortKeys: ((layout: RankedLayout) => number | string)[] = [
   (l) => l.compared_with_next?.sentence ?? "",
 ];
 
-function cell(tag: "td" | "th", content: string | Node, number = false): HTMLElement {
-  const element = document.createElement(tag);
-  element.append(content);
-  if (tag === "th") element.setAttribute("scope", "row");
-  if (number) element.className = "number";
-  return element;
+const kNameColumn = 1;
+const kSourceColumn = 8;
+
+// Rows of the layouts: those that the page has, and others after the pattern of one of them.
+class Rows {
+  private readonly known = new Map<number, HTMLTableRowElement>();
+  private readonly pattern: HTMLTableRowElement;
+
+  constructor(section: HTMLElement, table: HTMLTableElement) {
+    for (const row of section.querySelectorAll<HTMLTableRowElement>("tr[id^=layout-]")) this.known.set(Number(row.id.slice("layout-".length)), row);
+    this.pattern = table.tBodies[0].rows[0];
+  }
+
+  of(layout: PageLayout): HTMLElement {
+    const known = this.known.get(layout.rank);
+    if (known !== undefined) return known;
+    const row = this.pattern.cloneNode(true) as HTMLTableRowElement;
+    row.id = `layout-${layout.rank}`;
+    (layout.texts ?? []).forEach((text, column) => fill(row.cells[column], column, visible(text), layout));
+    return row;
+  }
 }
 
-function name_of(layout: RankedLayout): HTMLElement {
-  const code = document.createElement("code");
-  code.title = visible(layout.short_name);
-  code.textContent = visible(layout.brief_name);
-  return code;
-}
-
-// The weakest provenance, and how much of the step rests on it.
-function badge_of(l: RankedLayout): DocumentFragment {
-  const badge = document.createElement("span");
-  badge.className = `badge ${l.provenance}`;
-  badge.textContent = l.provenance;
-  const all = document.createDocumentFragment();
-  all.append(badge, ` ${(l.provenance_share * 100).toFixed(0)} %`);
-  return all;
-}
-
-function row_of(l: RankedLayout): HTMLElement {
-  const behind = (l.relative_to_best - 1) * 100;
-  const row = document.createElement("tr");
-  row.id = `layout-${l.rank}`;
-  row.append(
-    cell("th", `${l.rank}`, true),
-    cell("td", name_of(l)),
-    cell("td", significant(l.step_time_seconds), true),
-    cell("td", `${significant(l.step_time_low_seconds)} – ${significant(l.step_time_high_seconds)}`, true),
-    cell("td", `${behind >= 0 ? "+" : ""}${behind.toFixed(1)}`, true),
-    cell("td", significant(l.tokens_per_second_per_gpu), true),
-    cell("td", (l.model_flops_utilization * 100).toFixed(1), true),
-    cell("td", significant(l.peak_memory_bytes / kGibibyte, 3), true),
-    cell("td", badge_of(l)),
-    cell("td", l.pareto ? "yes" : ""),
-    cell("td", l.compared_with_next?.sentence ?? ""),
-  );
-  return row;
+function fill(cell: HTMLTableCellElement, column: number, text: string, layout: PageLayout): void {
+  const code = cell.querySelector("code");
+  const badge = cell.querySelector(".badge");
+  if (column === kNameColumn && code !== null) {
+    code.title = visible(layout.short_name);
+    code.textContent = text;
+  } else if (column === kSourceColumn && badge !== null) {
+    badge.className = `badge ${layout.provenance}`;
+    badge.textContent = layout.provenance;
+    cell.replaceChildren(badge, ` ${text}`);
+    cell.dataset.value = `${layout.provenance_share}`;
+  } else {
+    cell.textContent = text;
+  }
 }
 
 const kComparisons: Record<string, (a: number, b: number) => boolean> = {
@@ -126,12 +120,14 @@ export class Ranking {
   private readonly count = document.createElement("output");
   private readonly previous = document.createElement("button");
   private readonly more = document.createElement("button");
+  private readonly rows: Rows;
 
   constructor(
     private readonly report: Report,
     section: HTMLElement,
     private readonly table: HTMLTableElement,
   ) {
+    this.rows = new Rows(section, table);
     this.expanded = report.top >= kRowsAtOnce;
     section.querySelector("details")?.remove(); // its rows are in the table now
     table.parentElement?.before(this.controls());
@@ -213,7 +209,7 @@ export class Ranking {
     return button;
   }
 
-  private chosen(): RankedLayout[] {
+  private chosen(): PageLayout[] {
     const area = this.area;
     const chosen = this.report.ranked.filter((l) => matches(l, this.words) && (area === null || inside(l, area)));
     const key = kSortKeys[this.sort_by];
@@ -229,7 +225,7 @@ export class Ranking {
     const size = narrowed || this.expanded ? kRowsAtOnce : Math.min(kRowsAtOnce, this.report.top);
     const begin = this.page * kRowsAtOnce;
     const shown = chosen.slice(begin, begin + size);
-    this.table.tBodies[0].replaceChildren(...shown.map(row_of));
+    this.table.tBodies[0].replaceChildren(...shown.map((layout) => this.rows.of(layout)));
     this.table.toggleAttribute("data-narrowed", narrowed || this.sort_by !== 0 || this.falling || this.page > 0);
     const all = this.report.ranked.length;
     const range = begin > 0 ? `${begin + 1} to ${begin + shown.length}` : `${shown.length}`;

@@ -513,29 +513,6 @@ export interface ReportRecord {
     train_tokens: number;
     tokens_are_the_jobs: boolean;
     price_per_gpu_hour: number | null;
-    rows: {
-      gpus: number;
-      short_name?: string;
-      brief_name?: string;
-      step_time_seconds?: number;
-      train_seconds?: number;
-      train_low_seconds?: number;
-      train_high_seconds?: number;
-      gpu_hours?: number;
-      cost?: number | null;
-      cost_low?: number | null;
-      cost_high?: number | null;
-      device_energy_kwh?: number | null;
-      peak_memory_bytes?: number;
-      memory_share?: number;
-      model_flops_utilization?: number;
-      recommended: boolean;
-      failed: string;
-      cluster?: string;
-      global_batch_size?: number;
-      goodput?: number | null;
-      planned: boolean;
-    }[];
     currency: string;
     range: string;
   };
@@ -554,5 +531,5 @@ export interface ReportRecord {
     source: string;
   }[];
   left_out: string[];
-  capacity: unknown | null;
+  capacity: Record<string, unknown>;
 }

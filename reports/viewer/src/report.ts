@@ -24,42 +24,22 @@ export type AxisPlace = Part<"placement">["axes"][number];
 export type NoiseKind = NonNullable<Part<"calibration">["noise"]>["kinds"][number];
 export type MeasuredPoint = Part<"calibration">["measured"][number]["points"][number];
 
-// Of "capacity", whose schema is its own (capacity.schema.json): what the page steps through.
-export interface CapacityRun {
-  gpus: number;
-  global_batch: number;
-  fits: boolean;
-  limits: string[];
-  layout?: string;
-  step_s?: { mid: number };
-  goodput?: number;
-  days?: { p10: number; p50: number; p90: number };
-  cost?: { p10: number; p50: number; p90: number; currency: string } | null;
-  energy_mwh?: number | null;
-  options?: string;
-}
-export interface Capacity {
-  command: string;
-  verdict: string;
-  planned: string | null;
-  recommended: string | null;
-  closest: string | null;
-  rows: (CapacityRun & { id: string })[];
-  what_if: {
-    axes: { batch_factor: number[]; gpus: number[]; network_factor: number[]; failure_rate: number[] };
-    cells: CapacityRun[]; // batches outermost, failure rates innermost
-  } | null;
-}
-
 // Places in the event_columns; `work` is a place in `works`.
 export type Event = [stage: number, begin: number, end: number, work: number, microBatch: number, chunk: number];
 export type Timeline = Omit<Part<"timeline">, "events"> & { events: Event[] };
 
+// [texts of the row in the ranking, numbers, name, provenance, Pareto].
+type ShortRow = [texts: string[], numbers: number[], short_name: string, provenance: string, pareto: boolean];
+
+// A layout as the page has it; of those beyond the first, with the texts of its row.
+export type PageLayout = RankedLayout & { texts?: string[] };
+
 // The page holds layouts beyond the first as short rows.
-export type Report = Omit<ReportRecord, "timeline" | "capacity"> & {
+export type Report = Omit<ReportRecord, "timeline" | "capacity" | "ranked"> & {
   timeline: Timeline | null;
-  capacity: Capacity | null;
-  ranked_rest?: { columns: string[]; rows: unknown[][] };
+  capacity: { command: string };
+  ranked: PageLayout[];
+  ranked_rest?: { numbers: string[]; rows: ShortRow[] };
 };
 
 const kNoLayout = { pipeline_parallel_size: 1, data_parallel_size: 1, zero_stage: 0 }; // no chart asks
@@ -74,11 +54,12 @@ function layout_of(name: string): RankedLayout["layout"] {
 }
 
 // Layouts beyond the first are short rows.
-function rest_of(report: Report): RankedLayout[] {
-  const { columns, rows } = report.ranked_rest ?? { columns: [], rows: [] };
-  return rows.map((row) => {
-    const layout = Object.fromEntries(columns.map((column, index) => [column, row[index]])) as unknown as RankedLayout;
-    return { ...layout, layout: layout_of(layout.short_name), terms: [], compared_with_next: null };
+function rest_of(report: Report): PageLayout[] {
+  const { numbers, rows } = report.ranked_rest ?? { numbers: [], rows: [] };
+  return rows.map(([texts, values, short_name, provenance, pareto]) => {
+    const named = Object.fromEntries(numbers.map((name, index) => [name, values[index]]));
+    const whole = { ...named, rank: Number(texts[0]), brief_name: texts[1], short_name, provenance, pareto, texts };
+    return { ...whole, layout: layout_of(short_name), terms: [], compared_with_next: null } as unknown as PageLayout;
   });
 }
 
@@ -89,7 +70,8 @@ export function read_report(): Report {
   return report;
 }
 
-// Steps of the training that the decision is about.
+// Steps of the training that the decision is about; one where nobody stated its tokens.
 export function train_steps(report: Report): number {
-  return report.summary === null ? 0 : Math.ceil(report.decision.train_tokens / report.summary.tokens_per_step);
+  if (report.summary === null || !report.decision.tokens_are_the_jobs) return 1;
+  return Math.ceil((report.decision.train_tokens ?? 0) / report.summary.tokens_per_step);
 }

@@ -2,6 +2,7 @@
 // Throughput over the number of GPUs, with the line on which a GPU does as much as on the fewest.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, seconds_text, significant, visible } from "./format";
 import type { Report, ScalePoint } from "./report";
 import { base_option, kLegend, value_axis, type Theme } from "./theme";
@@ -57,8 +58,8 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
           name: "best layout",
           type: "line",
           symbolSize: 10,
-          lineStyle: { color: "#1f6fb4", width: 2 },
-          itemStyle: { color: "#1f6fb4" },
+          lineStyle: { color: kDrawing.accent, width: 2 },
+          itemStyle: { color: kDrawing.accent },
           label: {
             show: true,
             position: "bottom",

@@ -2,23 +2,22 @@
 // Stacked bars: the terms of each ranked layout's step.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, seconds_text, spoken, visible } from "./format";
 import { paint_of } from "./paint";
 import type { RankedLayout, Report } from "./report";
 import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme } from "./theme";
 
 const kOneLine = 58; // characters beside a bar
-const kMostBars = 20; // the same in reports/html/step_time.cc, and:
-const kSeen = 1e-4; // of a step: less is no part of a bar that is seen
 
 function used_terms(ranked: RankedLayout[]): string[] {
   const names = ranked[0].terms.map((term) => term.name);
-  return names.filter((name) => ranked.some((layout) => layout.terms.some((t) => t.name === name && t.seconds > kSeen * layout.step_time_seconds)));
+  return names.filter((name) => ranked.some((layout) => layout.terms.some((t) => t.name === name && t.seconds > kDrawing.seen_share * layout.step_time_seconds)));
 }
 
 export function step_time_chart(report: Report, theme: Theme, width: number): Chart | null {
   const narrow = is_narrow(width);
-  const ranked = report.ranked.slice(0, Math.min(report.top, kMostBars));
+  const ranked = report.ranked.slice(0, Math.min(report.top, kDrawing.most_bars));
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
   const names = ranked.map((layout) => (narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`));

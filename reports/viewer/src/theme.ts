@@ -38,14 +38,13 @@ export function add_theme_button(redraw: () => void): void {
 export function theme_of_page(): Theme {
   const style = getComputedStyle(document.documentElement);
   const value = (name: string) => style.getPropertyValue(name).trim();
-  const dark = is_dark();
   return {
     text: value("--text"),
     soft: value("--soft"),
     line: value("--line"),
     panel: value("--panel"),
     page: value("--page"),
-    heat: dark ? ["#2f7fc4", "#1c2f42"] : ["#1f6fb4", "#e8f1fa"],
+    heat: [value("--heat-high"), value("--heat-low")],
   };
 }
 

@@ -2,6 +2,7 @@
 // A tornado: what turning one input down and up does to the winner's step; longest bars first.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, seconds_text, significant, unit_text, visible } from "./format";
 import { paint_of } from "./paint";
 import { train_steps, type Report, type Sensitivity, type Turned } from "./report";
@@ -9,8 +10,9 @@ import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme 
 
 const kDay = 86400;
 
-// What the training's difference reads best in.
-function unit_of(longest: number): { name: string; seconds: number } {
+// What the difference reads best in: the training's, or a step's.
+function unit_of(longest: number, is_step: boolean): { name: string; seconds: number } {
+  if (is_step) return longest >= 1 ? { name: "s", seconds: 1 } : { name: "ms", seconds: 1e-3 };
   if (longest >= kDay / 2) return { name: "days", seconds: kDay };
   return longest >= 1800 ? { name: "hours", seconds: 3600 } : { name: "minutes", seconds: 60 };
 }
@@ -26,7 +28,8 @@ export function tornado_chart(report: Report, theme: Theme, width: number): Char
   const step = report.summary?.step_time_seconds;
   if (inputs.length === 0 || step === undefined) return null;
   const more = (turned: Turned) => (turned.step_time_seconds - step) * train_steps(report);
-  const unit = unit_of(Math.max(...inputs.flatMap((s) => [Math.abs(more(s.low)), Math.abs(more(s.high))])));
+  const is_step = !report.decision.tokens_are_the_jobs;
+  const unit = unit_of(Math.max(...inputs.flatMap((s) => [Math.abs(more(s.low)), Math.abs(more(s.high))])), is_step);
   const side = (which: "low" | "high", name: string, color: string, pattern: number, decal: object | undefined) => ({
     name,
     type: "bar",
@@ -42,7 +45,7 @@ export function tornado_chart(report: Report, theme: Theme, width: number): Char
       ...base_option(theme),
       legend: kLegend,
       grid: { left: 8, right: 24, top: 6, bottom: 44, containLabel: true },
-      xAxis: value_axis(theme, `${unit.name} more or less for the training`),
+      xAxis: value_axis(theme, `${unit.name} more or less ${is_step ? "per step" : "for the training"}`),
       yAxis: {
         ...category_axis(theme, inputs.map((s) => name_of(s, narrow))),
         inverse: true,
@@ -55,7 +58,7 @@ export function tornado_chart(report: Report, theme: Theme, width: number): Char
         axisPointer: { type: "shadow" },
         formatter: (items: { dataIndex: number }[]) => tooltip(inputs[items[0].dataIndex], step, (turned) => `${significant(more(turned) / unit.seconds, 3)} ${unit.name}`),
       },
-      series: [side("low", "input 1\u03c3 down", "#e07b39", 1, striped.decal), side("high", "input 1\u03c3 up, at most to its physical limit", "#1f6fb4", 0, undefined)],
+      series: [side("low", "input 1\u03c3 down", kDrawing.contrast, 1, striped.decal), side("high", "input 1\u03c3 up, at most to its physical limit", kDrawing.accent, 0, undefined)],
     },
   };
 }

@@ -2,6 +2,7 @@
 // How far each input must move, as a factor of today's value, until another layout is the best.
 
 import type { Chart } from "./charts";
+import { kDrawing } from "./drawing";
 import { escape, visible } from "./format";
 import type { Crossover, Report } from "./report";
 import { base_option, category_axis, is_narrow, value_axis, type Theme } from "./theme";
@@ -9,7 +10,7 @@ import { base_option, category_axis, is_narrow, value_axis, type Theme } from ".
 const kRange = [0.25, 4]; // that was looked at, as planner/crossover.h has it
 
 interface Item {
-  data: { flip: Crossover };
+  data: { crossover: Crossover };
 }
 
 interface Api {
@@ -21,12 +22,12 @@ function factor_text(factor: number): string {
   return `\u00d7 ${Number(factor.toPrecision(2))}`;
 }
 
-export function flips_chart(report: Report, theme: Theme, width: number): Chart | null {
+export function crossovers_chart(report: Report, theme: Theme, width: number): Chart | null {
   const narrow = is_narrow(width);
-  const flips = report.answers?.crossovers ?? [];
-  if (flips.length === 0) return null;
-  const inputs = [...new Set(flips.map((flip) => visible(flip.label)))];
-  const row = (flip: Crossover) => inputs.indexOf(visible(flip.label));
+  const crossovers = report.answers?.crossovers ?? [];
+  if (crossovers.length === 0) return null;
+  const inputs = [...new Set(crossovers.map((crossover) => visible(crossover.label)))];
+  const row = (crossover: Crossover) => inputs.indexOf(visible(crossover.label));
   return {
     height: 34 * inputs.length + 104,
     option: {
@@ -36,21 +37,21 @@ export function flips_chart(report: Report, theme: Theme, width: number): Chart 
         ...value_axis(theme, narrow ? "times today's value" : "input, times today's value (logarithmic)"),
         type: "log" as const,
         logBase: 2,
-        min: Math.min(kRange[0], ...flips.map((flip) => flip.factor)),
-        max: Math.max(kRange[1], ...flips.map((flip) => flip.factor)),
+        min: Math.min(kRange[0], ...crossovers.map((crossover) => crossover.factor)),
+        max: Math.max(kRange[1], ...crossovers.map((crossover) => crossover.factor)),
         axisLabel: { color: theme.soft, formatter: factor_text },
       },
       yAxis: { ...category_axis(theme, inputs), inverse: true, axisLabel: { color: theme.text, width: narrow ? 120 : 330, overflow: "break" } },
       tooltip: {
         ...base_option(theme).tooltip,
-        formatter: (item: Item) => escape(visible(item.data.flip.sentence)),
+        formatter: (item: Item) => escape(visible(item.data.crossover.sentence)),
       },
       series: [
         {
           type: "custom",
           silent: true,
           tooltip: { show: false },
-          data: flips.map((flip) => [flip.factor, row(flip)]),
+          data: crossovers.map((crossover) => [crossover.factor, row(crossover)]),
           renderItem: (_params: object, api: Api) => {
             const [x1, y1] = api.coord([1, api.value(1)]);
             const x2 = api.coord([api.value(0), api.value(1)])[0];
@@ -61,20 +62,20 @@ export function flips_chart(report: Report, theme: Theme, width: number): Chart 
           type: "scatter",
           symbol: "diamond",
           symbolSize: 15,
-          itemStyle: { color: "#d55e00", borderColor: theme.page },
+          itemStyle: { color: kDrawing.contrast, borderColor: theme.page },
           label: {
             show: true,
             position: "top",
             distance: 3,
             color: theme.soft,
-            formatter: (item: Item) => factor_text(item.data.flip.factor),
+            formatter: (item: Item) => factor_text(item.data.crossover.factor),
           },
           labelLayout: { hideOverlap: true },
-          data: flips.map((flip) => ({ value: [flip.factor, row(flip)], flip })),
+          data: crossovers.map((crossover) => ({ value: [crossover.factor, row(crossover)], crossover })),
           markLine: {
             silent: true,
             symbol: "none",
-            lineStyle: { color: "#1f6fb4", width: 2, type: "solid" },
+            lineStyle: { color: kDrawing.accent, width: 2, type: "solid" },
             label: { formatter: "today", color: theme.text, position: "start", distance: 16 },
             data: [{ xAxis: 1 }],
           },

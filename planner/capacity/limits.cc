@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/limits.h"
+
+#include <fmt/format.h>
+
+namespace meshwright::planner {
+
+std::optional<double> days_allowed(const CapacityOptions& options) {
+  const CapacityLimits& limits = options.limits;
+  // The deadline's own day counts.
+  if (limits.deadline && options.start) {
+    return days_between(*options.start, *limits.deadline) + 1.0;
+  }
+  return limits.deadline_days;
+}
+
+namespace {
+
+std::string late_text(const CapacityRow& row, const CapacityOptions& options, double allowed) {
+  const double days = row.run.days.p90;
+  if (options.limits.deadline && options.start) {
+    return fmt::format("done by {} in 9 of 10 cases, {} is the deadline",
+                       date_text(last_day(*options.start, days)),
+                       date_text(*options.limits.deadline));
+  }
+  return fmt::format("done within {:.3g} days in 9 of 10 cases, {:.3g} are allowed", days, allowed);
+}
+
+}  // namespace
+
+std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityOptions& options) {
+  const CapacityLimits& limits = options.limits;
+  std::vector<std::string> broken;
+  const TrainingRun& run = row.run;
+  if (limits.max_gpus && row.gpus > *limits.max_gpus) {
+    broken.push_back(fmt::format("{} GPUs of at most {}", row.gpus, *limits.max_gpus));
+  }
+  const std::optional<double> allowed = days_allowed(options);
+  if (allowed && run.days.p90 > *allowed) broken.push_back(late_text(row, options, *allowed));
+  if (limits.budget && run.cost && run.cost->p90 > *limits.budget) {
+    constexpr double kMillion = 1e6;
+    broken.push_back(fmt::format("costs up to {:.3g} M {} in 9 of 10 cases, {:.3g} M are allowed",
+                                 run.cost->p90 / kMillion, options.prices.currency,
+                                 *limits.budget / kMillion));
+  }
+  if (limits.max_megawatts && run.megawatts_high && *run.megawatts_high > *limits.max_megawatts) {
+    broken.push_back(fmt::format("draws up to {:.3g} MW, {:.3g} are allowed", *run.megawatts_high,
+                                 *limits.max_megawatts));
+  }
+  return broken;
+}
+
+}  // namespace meshwright::planner

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which limits of a run a row breaks, in words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/capacity/capacity_study.h"
+
+namespace meshwright::planner {
+
+// Days that the deadline leaves, stated as days or as a day of the calendar.
+std::optional<double> days_allowed(const CapacityOptions& options);
+
+// "done within 132 days in 9 of 10 cases, 90 are allowed".
+std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityOptions& options);
+
+}  // namespace meshwright::planner

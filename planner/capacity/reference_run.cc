@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/capacity/reference_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/layout/short_name.h"
+
+namespace meshwright::planner {
+namespace {
+
+RowKey key_of(const CapacityQuestion& question, const CapacityRow& row) {
+  return {row.cluster_case, row.gpus, row.asked_batch_size,
+          fmt::format("{}", fmt::join(question.what_ifs, ",")), row.scheduled};
+}
+
+// The row with the reference's layout and the batch of most tokens; smaller batches of a schedule
+// had other layouts. It ran, so it fitted, whatever its memory is predicted to be.
+CapacityRow in_layout(const CapacityQuestion& question, const CapacityRow& row,
+                      const Layout& layout) {
+  CapacityQuestion fixed = question;
+  fixed.layouts = {layout};
+  constexpr double kAnyMemory = 100.0;  // times what there is
+  fixed.clusters[row.cluster_case].cluster.device.memory *= kAnyMemory;
+  LayoutFinder finder(fixed);
+  RowKey key = key_of(fixed, row);
+  key.scheduled = false;
+  key.global_batch_size = row.global_batch_size;
+  finder.find(searches_of(fixed, key));
+  return row_of(fixed, key, finder);
+}
+
+// The row as it would be with one batch for all tokens, or with the schedule.
+CapacityRow other_batches(const CapacityQuestion& question, const CapacityRow& row,
+                          LayoutFinder& finder) {
+  RowKey key = key_of(question, row);
+  key.scheduled = !row.scheduled;
+  key.global_batch_size = question.options.schedule.back().global_batch_size;
+  finder.find(searches_of(question, key));
+  return row_of(question, key, finder);
+}
+
+// Turns one thing after the other, and keeps where it stands.
+struct Walk {
+  const CapacityRow& row;
+  const ReferenceRun& reference;
+  std::vector<ReferencePart> parts{};
+  std::optional<CapacityRow> scheduled{};  // in the place of the row, once batches are turned
+  double now = 0.0;                        // GPU-hours
+  Seconds predicted{};                     // a step of the layout that is in place
+  double goodput = 1.0;
+
+  [[nodiscard]] const CapacityRow& from() const { return scheduled ? *scheduled : row; }
+  void to(const char* name, std::string sentence, double hours) {
+    parts.push_back({name, std::move(sentence), hours - now});
+    now = hours;
+  }
+};
+
+void turn_batches(Walk& walk, const CapacityQuestion& question, CapacityRow scheduled) {
+  if (!scheduled.fits()) return;
+  std::string phases;
+  for (const BatchPhase& phase : question.options.schedule) {
+    phases += fmt::format("{}{} x {}", phases.empty() ? "" : ", then ", phase.global_batch_size,
+                          phase.seq_length);
+  }
+  const double hours = scheduled.run.gpu_hours.p50;
+  walk.scheduled = std::move(scheduled);
+  walk.to("batches by phase",
+          fmt::format("the run had batches of {} tokens per sequence, this row {} for all tokens",
+                      phases, walk.row.global_batch_size),
+          hours);
+}
+
+void turn_layout(Walk& walk, const CapacityQuestion& question) {
+  if (!question.reference_layout) return;
+  const CapacityRow theirs = in_layout(question, walk.from(), *question.reference_layout);
+  const std::string name = brief_name(*question.reference_layout);
+  if (!theirs.fits()) {
+    walk.to("layout", fmt::format("their layout {} does not run here: {}", name, theirs.reason),
+            walk.now);
+    return;
+  }
+  const Estimate& mine = walk.from().main_phase().estimate;
+  const Estimate& other = theirs.main_phase().estimate;
+  const Bytes memory = question.clusters[walk.row.cluster_case].cluster.device.memory;
+  walk.to("layout",
+          fmt::format("their layout, {}, takes {:.4g} s per step by our price, the best found, {}, "
+                      "{:.4g} s ({:+.1f} %); memory predicted for theirs: {:.0f} % of the "
+                      "device's",
+                      brief_name(other.layout), other.step_time.value(), brief_name(mine.layout),
+                      mine.step_time.value(), (mine.step_time / other.step_time - 1.0) * 100.0,
+                      other.peak_memory() / memory * 100.0),
+          walk.now * (other.step_time / mine.step_time));
+  walk.predicted = other.step_time;
+}
+
+void turn_step(Walk& walk) {
+  if (!walk.reference.step_seconds) return;
+  const double ratio = *walk.reference.step_seconds / walk.predicted.value();
+  walk.to(
+      "step",
+      fmt::format("they measured {:.4g} s per step where {:.4g} s are predicted: the prediction "
+                  "is {:.1f} % {}, one error for all steps of the run",
+                  *walk.reference.step_seconds, walk.predicted.value(),
+                  std::abs(1.0 / ratio - 1.0) * 100.0, ratio >= 1.0 ? "short" : "long"),
+      walk.now * ratio);
+}
+
+void turn_goodput(Walk& walk) {
+  if (!walk.reference.goodput) return;
+  const double theirs = *walk.reference.goodput;
+  walk.to("goodput",
+          fmt::format("they state a goodput of {:.1f} %, here it is {:.1f} %", theirs * 100.0,
+                      walk.goodput * 100.0),
+          walk.now * walk.goodput / theirs);
+}
+
+}  // namespace
+
+std::optional<ReferenceComparison> reference_of(const CapacityQuestion& question,
+                                                const std::vector<CapacityRow>& rows,
+                                                LayoutFinder& finder) {
+  const std::optional<ReferenceRun>& reference = question.options.reference;
+  if (!reference || !question.train_tokens) return std::nullopt;
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const CapacityRow& row) {
+    return row.fits() && row.gpus == reference->gpus;
+  });
+  if (found == rows.end()) return std::nullopt;
+  ReferenceComparison comparison;
+  comparison.row = static_cast<std::size_t>(found - rows.begin());
+  comparison.gpu_hours = found->run.gpu_hours.p50;
+  Walk walk{*found, *reference};
+  walk.now = comparison.gpu_hours;
+  if (question.options.schedule.size() > 1) {
+    CapacityRow other = other_batches(question, *found, finder);
+    if (found->scheduled) {
+      if (other.fits()) {
+        comparison.schedule_gpu_hours = found->run.gpu_hours.p50 - other.run.gpu_hours.p50;
+      }
+    } else {
+      turn_batches(walk, question, std::move(other));
+    }
+  }
+  walk.predicted = found->main_phase().estimate.step_time;
+  walk.goodput = found->run.time.goodput();
+  turn_layout(walk, question);
+  turn_step(walk);
+  turn_goodput(walk);
+  walk.to("unexplained", "what is left", reference->gpu_hours);
+  comparison.parts = std::move(walk.parts);
+  return comparison;
+}
+
+}  // namespace meshwright::planner

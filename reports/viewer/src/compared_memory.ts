@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fullest GPU of each report's best layout holds.
+
+import type { Chart } from "./charts";
+import { compared_of, stacked } from "./compared";
+import { kGibibyte, memory_text } from "./format";
+import type { Report } from "./report";
+import type { Theme } from "./theme";
+
+export function compared_memory_chart(report: Report, theme: Theme, width: number): Chart | null {
+  const compared = compared_of(report);
+  if (compared === null) return null;
+  return stacked(compared, compared.fullest_stage_bytes, theme, width, { axis: "memory of the fullest GPU, GiB", unit: kGibibyte, text: memory_text });
+}
