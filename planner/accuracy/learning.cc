@@ -40,8 +40,9 @@ MatrixXd updated(const MatrixXd& covariance, const VectorXd& g, double own) {
 RefitPrior prior_of(const MeasuredSet& set) {
   const MeasuredRun& first = set.runs.front();
   const bool experts = first.model.moe.has_value();
+  const shipped::OwnPrior& own = shipped::kOwnPriors[experts ? 1 : 0];
   return learning_prior(shipped_spread(interval_regime(first.cluster), experts),
-                        shipped_spread(IntervalRegime::known_chip, experts));
+                        unseen_own(own.scale, own.degrees));
 }
 
 // Of each candidate, 1 for the fastest of its group.
@@ -64,8 +65,12 @@ std::vector<double> weights_of(const std::vector<CandidateStep>& candidates,
 
 }  // namespace
 
-RefitPrior learning_prior(const RegimeSpread& regime, const RegimeSpread& known_chip) {
-  return {in_quadrature(regime.bias, regime.shared), known_chip.own};
+RefitPrior learning_prior(const RegimeSpread& regime, double own) {
+  return {in_quadrature(regime.bias, regime.shared), own};
+}
+
+double unseen_own(double scale, double degrees) {
+  return student_quantile(0.95, degrees) * scale / kIntervalDeviations;
 }
 
 double posterior_own(const std::vector<double>& residuals, double scale, double degrees) {
@@ -170,10 +175,18 @@ std::vector<std::size_t> runs_to_make(const MeasuredSet& set, const std::vector<
   return picked;
 }
 
-std::vector<FitTerm> all_fit_terms() {
-  std::vector<FitTerm> terms;
-  for (const FitTermName& name : fit_terms()) terms.push_back(name.term);
-  return terms;
+std::vector<std::size_t> runs_to_make(const Plan& plan, int count) {
+  MeasuredSet candidates;
+  for (const Estimate& estimate : plan.ranked) {
+    MeasuredRun run;
+    run.model = plan.model;
+    run.cluster = plan.cluster;
+    run.job = plan.job;
+    run.layout = estimate.layout;
+    run.step_time = estimate.step_time;
+    candidates.runs.push_back(std::move(run));
+  }
+  return runs_to_make(candidates, all_fit_terms(), count);
 }
 
 }  // namespace meshwright::planner

@@ -13,6 +13,7 @@
 
 #include "planner/accuracy/measured_set.h"
 #include "planner/accuracy/refit.h"
+#include "planner/search/plan.h"
 #include "sim/step/step_interval.h"
 
 namespace meshwright::planner {
@@ -25,9 +26,14 @@ struct Learning {
   double relative_spread = 0.0;
 };
 
-// How far a machine's scalars may be off, and its runs from what they then say: the width of what
-// its regime's sets share, and the own spread of known software on a known chip.
-RefitPrior learning_prior(const RegimeSpread& regime, const RegimeSpread& known_chip);
+// How far a machine's scalars may be off: the width of what its regime's sets share; and its runs
+// from what they then say.
+RefitPrior learning_prior(const RegimeSpread& regime, double own);
+
+// The own spread of a machine of which no run is known, as a normal's: t(0.95, degrees) scale /
+// 1.645. With less a fit would follow runs that are odd of themselves, and their mean would
+// mislead.
+double unseen_own(double scale, double degrees);
 
 // own^2 after some residuals (logarithms), from the prior's scale s and degrees d.
 double posterior_own(const std::vector<double>& residuals, double scale, double degrees);
@@ -58,8 +64,7 @@ std::vector<std::size_t> most_telling(const std::vector<CandidateStep>& candidat
 // The same of measured runs, whose times are not looked at. Indices into set.runs.
 std::vector<std::size_t> runs_to_make(const MeasuredSet& set, const std::vector<FitTerm>& terms,
                                       int count);
-
-// Every scalar there is: those that the runs say nothing about keep their prior.
-std::vector<FitTerm> all_fit_terms();
+// Of a plan's layouts, before any has run: indices into plan.ranked.
+std::vector<std::size_t> runs_to_make(const Plan& plan, int count);
 
 }  // namespace meshwright::planner

@@ -17,85 +17,10 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr std::array kTerms{
-    FitTermName{FitTerm::gemm_time_factor, "gemm_time_factor"},
-    FitTermName{FitTerm::kernel_time_factor, "kernel_time_factor"},
-    FitTermName{FitTerm::collective_time_factor, "collective_time_factor"},
-    FitTermName{FitTerm::host_launch, "host_launch"},
-    FitTermName{FitTerm::micro_batch_overhead, "micro_batch_overhead"},
-    FitTermName{FitTerm::step_overhead, "step_overhead"},
-    FitTermName{FitTerm::experts_kernel_time_factor, "experts_kernel_time_factor"}};
-
 constexpr double kHuber = 2.0;  // further than this many of them, a run's pull grows no more
 constexpr double kDerivativeStep = 0.02;
 constexpr int kIterations = 40;
 constexpr double kConvergence = 1e-6;
-
-// Where a term starts and how far, in natural logarithms, it is expected to go.
-struct Prior {
-  double start = 1.0;
-  double deviation = 0.3;
-};
-
-Prior prior_of(FitTerm term, const RefitPrior& prior = {}) {
-  const double wider = prior.factor_deviation / RefitPrior{}.factor_deviation;
-  switch (term) {
-    case FitTerm::host_launch:
-      return {30e-6, 1.0 * wider};
-    case FitTerm::micro_batch_overhead:
-      return {5e-4, 1.5 * wider};
-    case FitTerm::step_overhead:
-      return {5e-3, 1.5 * wider};
-    default:
-      return {1.0, prior.factor_deviation};
-  }
-}
-
-double get(const Framework& f, FitTerm term) {
-  switch (term) {
-    case FitTerm::gemm_time_factor:
-      return f.gemm_time_factor;
-    case FitTerm::kernel_time_factor:
-      return f.kernel_time_factor;
-    case FitTerm::collective_time_factor:
-      return f.collective_time_factor;
-    case FitTerm::host_launch:
-      return f.host_launch.value();
-    case FitTerm::micro_batch_overhead:
-      return f.micro_batch_overhead.value();
-    case FitTerm::step_overhead:
-      return f.step_overhead.value();
-    case FitTerm::experts_kernel_time_factor:
-      return f.experts.kernel_time_factor;
-  }
-  return 0;
-}
-
-void put(Framework& f, FitTerm term, double value) {
-  switch (term) {
-    case FitTerm::gemm_time_factor:
-      f.gemm_time_factor = value;
-      return;
-    case FitTerm::kernel_time_factor:
-      f.kernel_time_factor = value;
-      return;
-    case FitTerm::collective_time_factor:
-      f.collective_time_factor = value;
-      return;
-    case FitTerm::host_launch:
-      f.host_launch = seconds(value);
-      return;
-    case FitTerm::micro_batch_overhead:
-      f.micro_batch_overhead = seconds(value);
-      return;
-    case FitTerm::step_overhead:
-      f.step_overhead = seconds(value);
-      return;
-    case FitTerm::experts_kernel_time_factor:
-      f.experts.kernel_time_factor = value;
-      return;
-  }
-}
 
 std::vector<std::size_t> usable_runs(const MeasuredSet& set) {
   std::vector<std::size_t> usable;
@@ -105,12 +30,6 @@ std::vector<std::size_t> usable_runs(const MeasuredSet& set) {
     if (!check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) usable.push_back(i);
   }
   return usable;
-}
-
-// A term that the framework's file leaves out starts at its prior's.
-double start_of(const Framework& framework, FitTerm term) {
-  const double before = get(framework, term);
-  return before > 0 ? before : prior_of(term).start;
 }
 
 double log_step(MeasuredRun run, const Framework& framework) {
@@ -129,7 +48,7 @@ class Problem {
                        "meshwright backtest says which rule each layout breaks");
     }
     base_ = runs_.front().cluster.framework;
-    for (const FitTerm term : terms) start_.push_back(std::log(start_of(base_, term)));
+    for (const FitTerm term : terms) start_.push_back(std::log(start_of(term, base_)));
   }
 
   [[nodiscard]] std::size_t num_runs() const { return runs_.size(); }
@@ -139,7 +58,7 @@ class Problem {
   [[nodiscard]] Framework framework(std::span<const double> x) const {
     Framework f = base_;
     for (std::size_t i = 0; i < terms_.size(); ++i) {
-      put(f, terms_[i], std::exp(x[i]));
+      f = with_value(std::move(f), terms_[i], std::exp(x[i]));
     }
     return f;
   }
@@ -217,14 +136,6 @@ double robust_spread(std::vector<double> residuals) {
 
 }  // namespace
 
-std::span<const FitTermName> fit_terms() { return kTerms; }
-
-std::vector<double> prior_deviations(const std::vector<FitTerm>& terms, const RefitPrior& prior) {
-  std::vector<double> deviations;
-  for (const FitTerm term : terms) deviations.push_back(prior_of(term, prior).deviation);
-  return deviations;
-}
-
 LogSteps log_steps(const MeasuredSet& set, const std::vector<FitTerm>& terms,
                    const Framework& framework) {
   LogSteps result;
@@ -234,10 +145,9 @@ LogSteps log_steps(const MeasuredSet& set, const std::vector<FitTerm>& terms,
     result.steps.push_back(log_step(run, framework));
     std::vector<double>& row = result.derivatives.emplace_back();
     for (const FitTerm term : terms) {
-      Framework up = framework, down = framework;
-      const double value = start_of(framework, term);
-      put(up, term, value * std::exp(kDerivativeStep));
-      put(down, term, value * std::exp(-kDerivativeStep));
+      const double value = start_of(term, framework);
+      const Framework up = with_value(framework, term, value * std::exp(kDerivativeStep));
+      const Framework down = with_value(framework, term, value * std::exp(-kDerivativeStep));
       row.push_back((log_step(run, up) - log_step(run, down)) / (2.0 * kDerivativeStep));
     }
   }
@@ -256,7 +166,7 @@ Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms, const Ref
       std::max(result.residual_spread, problem.covering_spread(solution.parameters));
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const double variance = solution.variances[i];
-    result.terms.push_back({terms[i], get(problem.base(), terms[i]),
+    result.terms.push_back({terms[i], value_of(terms[i], problem.base()),
                             std::exp(solution.parameters[i]), std::sqrt(variance),
                             1.0 - variance * weights[i]});
   }

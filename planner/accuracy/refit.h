@@ -9,32 +9,13 @@
 // from the inverse of the information matrix.
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "planner/accuracy/backtest.h"
+#include "planner/questions/framework_scalars.h"
 #include "sim/hardware/framework.h"
 
 namespace meshwright::planner {
-
-enum class FitTerm {
-  gemm_time_factor,
-  kernel_time_factor,
-  collective_time_factor,
-  host_launch,
-  micro_batch_overhead,
-  step_overhead,
-  experts_kernel_time_factor,  // ExpertFacts::kernel_time_factor
-};
-
-struct FitTermName {
-  FitTerm term;
-  std::string_view name;
-};
-std::span<const FitTermName> fit_terms();
-inline constexpr std::size_t kMostFittedTerms = 6;
 
 struct FittedTerm {
   FitTerm term = FitTerm::gemm_time_factor;
@@ -51,14 +32,6 @@ struct Refit {
   double residual_spread =
       0;  // robust standard deviation of log(predicted / measured) after the fit
 };
-
-// How far the scalars are expected to be from where they start, and a run from its prediction.
-struct RefitPrior {
-  double factor_deviation = 0.3;  // of a factor's logarithm; times are wider in proportion
-  double residual_scale = 0.05;   // a prediction so far off counts as one standard deviation
-};
-// Of the scalars' logarithms.
-std::vector<double> prior_deviations(const std::vector<FitTerm>& terms, const RefitPrior& prior);
 
 // Uses runs with a measured step time whose layout is legal. Throws InputError when there are none.
 // Fewer runs than terms are welcome: the prior keeps what they cannot settle.

@@ -167,9 +167,9 @@ std::vector<SetErrors> groups_left_out(const std::vector<ListedSet>& sets,
     const MeasuredSet known_elsewhere = without_clusters(set, clusters);
     const MeasuredRun& first = known_elsewhere.runs.front();
     const bool experts = first.model.moe.has_value();
-    return taught_by_other_groups(known_elsewhere,
-                                  learning_prior(spread_of(interval_regime(first.cluster), experts),
-                                                 spread_of(IntervalRegime::known_chip, experts)));
+    return taught_by_other_groups(
+        known_elsewhere, learning_prior(spread_of(interval_regime(first.cluster), experts),
+                                        spread_of(IntervalRegime::known_chip, experts).own));
   });
 }
 

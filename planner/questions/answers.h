@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan is asked beyond its ranking: how sure it is, what its winner hangs on, where it
-// flips, how it scales, and what happens when an input changes.
+// What a plan is asked beyond its ranking: how sure it is, the sensitivity of its winner, the
+// crossover points, how it scales, and what happens when an input changes.
 #pragma once
 
 #include <optional>

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 
+#include "planner/questions/framework_scalars.h"
 #include "planner/search/normal.h"
 #include "sim/base/quadrature.h"
 #include "sim/hardware/device.h"
@@ -84,23 +85,51 @@ double expected_gain(const Linear& a, const Linear& b) {
   return mean_shortfall(gap, std::sqrt(variance_of_difference(a, b)));
 }
 
+// The same question with one input a standard deviation up and down.
+struct Turned {
+  Scenario up, down;
+};
+
+void add_measured_inputs(const Scenario& base, std::vector<Turned>& inputs) {
+  for (const WhatIfParameterText& text : all_parameters()) {
+    const WhatIfParameter input = text.parameter;
+    if (!changes_time(input) || relative_spread(input, base) <= 0.0) continue;
+    const double share = shared_variance(provenance_of(input, base));
+    const double deviation = relative_spread(input, base) * std::sqrt(share);
+    inputs.push_back(
+        {scaled(base, input, std::exp(deviation)), scaled(base, input, std::exp(-deviation))});
+  }
+}
+
+// Software's scalars: nobody knows them better than the regime's sets share their errors.
+void add_framework_scalars(const Scenario& base, std::vector<Turned>& inputs) {
+  const RegimeSpread regime = step_spread(base.cluster, base.model.moe.has_value());
+  const RefitPrior prior{in_quadrature(regime.bias, regime.shared)};
+  const std::vector<FitTerm> terms = all_fit_terms();
+  const std::vector<double> deviations = prior_deviations(terms, prior);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (deviations[i] <= 0.0) continue;
+    const double value = start_of(terms[i], base.cluster.framework);
+    Turned turned{base, base};
+    turned.up.cluster.framework =
+        with_value(base.cluster.framework, terms[i], value * std::exp(deviations[i]));
+    turned.down.cluster.framework =
+        with_value(base.cluster.framework, terms[i], value * std::exp(-deviations[i]));
+    inputs.push_back(std::move(turned));
+  }
+}
+
 // How far one standard deviation of each input moves each layout's step, by central difference.
 void fill_shared(const Plan& plan, std::vector<Linear>& layouts) {
   const Scenario base = scenario_of(plan);
-  std::vector<WhatIfParameter> inputs;
-  for (const WhatIfParameterText& text : all_parameters()) {
-    if (changes_time(text.parameter) && relative_spread(text.parameter, base) > 0.0) {
-      inputs.push_back(text.parameter);
-    }
-  }
+  std::vector<Turned> inputs;
+  add_measured_inputs(base, inputs);
+  add_framework_scalars(base, inputs);
   for (Linear& layout : layouts) layout.shared.resize(inputs.size());
   tbb::parallel_for(std::size_t{0}, inputs.size(), [&](std::size_t i) {
-    const double share = shared_variance(provenance_of(inputs[i], base));
-    const double deviation = relative_spread(inputs[i], base) * std::sqrt(share);
-    const Scenario up = scaled(base, inputs[i], std::exp(deviation));
-    const Scenario down = scaled(base, inputs[i], std::exp(-deviation));
-    CostTable up_table(up.model, up.cluster, up.job);
-    CostTable down_table(down.model, down.cluster, down.job);
+    const Turned& turned = inputs[i];
+    CostTable up_table(turned.up.model, turned.up.cluster, turned.up.job);
+    CostTable down_table(turned.down.model, turned.down.cluster, turned.down.job);
     for (Linear& layout : layouts) {
       const Layout& l = layout.estimate->layout;
       const Seconds high = evaluate(up_table, l, MemoryLimit::reported).step_time;

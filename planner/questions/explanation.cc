@@ -123,7 +123,7 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
   }
   const Seconds difference = e.layout.step_time - e.versus.step_time;
   std::string text = fmt::format(
-      "{} takes {:.4g} s a step; {} takes {:.4g} s: {:.3g} s ({:.3g} %) {}.\n"
+      "{} takes {:.4g} s per step; {} takes {:.4g} s: {:.3g} s ({:.3g} %) {}.\n"
       "It needs {:.3g} GiB of memory instead of {:.3g} GiB.\n",
       mine, e.layout.step_time.value(), other, e.versus.step_time.value(),
       std::abs(difference.value()), 100.0 * std::abs(difference / e.versus.step_time),

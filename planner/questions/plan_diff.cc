@@ -83,7 +83,7 @@ std::string change_sentence(const PlanDiff& diff) {
 }
 
 [[noreturn]] void refuse(const std::string& text) {
-  throw InputError("--fail-if", "", fmt::format("\"{}\" is no gate", text),
+  throw InputError("--fail-if", "", fmt::format("\"{}\" is not a condition", text),
                    "step_time>3%, peak_memory>5% (the winner's, more than before) or winner "
                    "(another layout)");
 }

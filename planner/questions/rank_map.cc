@@ -81,7 +81,7 @@ std::string axis_text(const AxisPlace& axis) {
                                 : fmt::format("{} ranks, {} in each of {} nodes", p.group_size,
                                               p.ranks_per_node, p.num_nodes);
   return fmt::format(
-      "  {:13} {}, over {}: {:.3g} GB a rank and step, {:.2g} % of the step's time\n",
+      "  {:13} {}, over {}: {:.3g} GB per rank and step, {:.2g} % of the step's time\n",
       name_of(axis.group), where, axis.link, axis.sent_per_step / gigabytes(1),
       100.0 * axis.share_of_step);
 }
@@ -118,7 +118,7 @@ RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
 }
 
 std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster) {
-  std::string text = fmt::format("placement, {} GPUs a node, ranks numbered {}:\n",
+  std::string text = fmt::format("placement, {} GPUs per node, ranks numbered {}:\n",
                                  cluster.gpus_per_node, name_of(layout.rank_order));
   for (const AxisPlace& axis : map.axes) text += axis_text(axis);
   for (std::size_t i = 0; i < map.nodes.size(); ++i) {

@@ -200,10 +200,11 @@ std::optional<RedFlag> one_layer_chunks(const Scenario& s, const Estimate& winne
     const Seconds saved = evaluation.step_time - winner.step_time;
     return RedFlag{
         RedFlagId::one_layer_chunks,
-        fmt::format("Each of {} chunks a stage is one layer, and saves {:.3g} s ({}) over {} of {} "
-                    "layers: that much rests on messages and launches of single layers.",
-                    chunks, saved.value(), percent(saved / winner.step_time),
-                    fewer == 1 ? "one" : std::to_string(fewer), chunks / fewer),
+        fmt::format(
+            "Each of {} chunks per stage is one layer, and saves {:.3g} s ({}) over {} of {} "
+            "layers: that much rests on messages and launches of single layers.",
+            chunks, saved.value(), percent(saved / winner.step_time),
+            fewer == 1 ? "one" : std::to_string(fewer), chunks / fewer),
         saved};
   }
   return std::nullopt;
@@ -238,6 +239,11 @@ std::optional<RedFlag> assumed_input(const Scenario& s, const Estimate& winner,
   return worst;
 }
 
+std::optional<RedFlag> batch_flag(const Scenario& s, const Estimate& winner) {
+  if (auto few = few_micro_batches(s, winner)) return few;
+  return small_batch(s, winner);
+}
+
 std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
                                const Scaling& scaling) {
   std::vector<RedFlag> flags;
@@ -251,10 +257,9 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
     if (place(group, winner.layout, s.cluster).tier() != Tier::inter_node) continue;
     add(group_beyond_domain(s, winner, group, best_inside(plan, search, group)));
   }
-  add(few_micro_batches(s, winner));
+  add(batch_flag(s, winner));
   add(memory_half_empty(s, winner));
   if (const auto fewer = on_fewer(plan, search, scaling)) add(low_utilization(winner, *fewer));
-  add(small_batch(s, winner));
   add(one_layer_chunks(s, winner));
   add(assumed_input(s, winner, plan.ranked.size() > 1 ? &plan.ranked[1] : nullptr));
   std::stable_sort(flags.begin(), flags.end(),
@@ -264,7 +269,7 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
 
 std::string effect_text(const RedFlag& flag) {
   if (const auto* time = std::get_if<Seconds>(&flag.effect)) {
-    return fmt::format("{:.3g} s a step", time->value());
+    return fmt::format("{:.3g} s per step", time->value());
   }
   return fmt::format("{:.3g} GiB", in_gibibytes(std::get<Bytes>(flag.effect)));
 }

@@ -60,6 +60,9 @@ std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint&
 // A sequence takes more than 10 % longer than in 64 times the batch under the same layout. Effect:
 // step - step(64 batch) / 64. The sentence names the smallest batch, by doubling, that does not.
 std::optional<RedFlag> small_batch(const Scenario& scenario, const Estimate& winner);
+// The one of these two that is named: a batch too small for its pipeline is too small, too, and a
+// review is told once.
+std::optional<RedFlag> batch_flag(const Scenario& scenario, const Estimate& winner);
 // Chunks of one layer. Effect: what they save over chunks of twice (or thrice) as many: that much
 // rests on how well messages and launches of single layers go.
 std::optional<RedFlag> one_layer_chunks(const Scenario& scenario, const Estimate& winner);
@@ -72,7 +75,7 @@ std::optional<RedFlag> assumed_input(const Scenario& scenario, const Estimate& w
 std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
                                const Scaling& scaling);
 
-// "0.41 s a step" or "48.2 GiB".
+// "0.41 s per step" or "48.2 GiB".
 std::string effect_text(const RedFlag& flag);
 
 }  // namespace meshwright::planner

@@ -15,7 +15,7 @@
 namespace meshwright::planner {
 namespace {
 
-// So many of the fastest are looked through for layouts that the launcher can say.
+// So many of the fastest are looked through: near twins fall out.
 constexpr int kLookedThrough = 300;
 constexpr double kGainWorthSaying = 0.005;
 
@@ -115,12 +115,25 @@ class Finder {
     std::stable_sort(
         review_.better.begin(), review_.better.end(),
         [](const auto& a, const auto& b) { return a.estimate.step_time < b.estimate.step_time; });
+    if (open.target.refusal) count_not_expressible(open);
   }
 
  private:
   static SearchOptions wide(SearchOptions search) {
     search.top = kLookedThrough;
     return search;
+  }
+
+  void count_not_expressible(SearchOptions open) {
+    const auto refusal = std::exchange(open.target, {}).refusal;
+    for (const Estimate& estimate : search(s_.model, s_.cluster, s_.job, wide(open)).ranked) {
+      const bool behind = !review_.better.empty() &&
+                          estimate.step_time >= review_.better.front().estimate.step_time;
+      if (behind || !is_faster(estimate)) return;
+      if (const std::string why = refusal(estimate.layout); !why.empty()) {
+        ++review_.not_expressible[why];
+      }
+    }
   }
 
   [[nodiscard]] bool runs() const { return review_.estimate && !review_.violation; }
@@ -130,22 +143,20 @@ class Finder {
     for (const Estimate& estimate : plan.ranked) {
       if (added >= most) return;
       if (!worth_saying(estimate)) continue;
-      if (const std::string why = options_.refusal(estimate.layout); !why.empty()) {
-        ++review_.not_expressible[why];
-        continue;
-      }
       review_.better.push_back(compared(estimate));
       ++added;
     }
   }
 
+  [[nodiscard]] bool is_faster(const Estimate& estimate) const {
+    return !runs() || estimate.step_time < review_.estimate->step_time * (1.0 - kGainWorthSaying);
+  }
+
   [[nodiscard]] bool worth_saying(const Estimate& estimate) const {
-    const bool faster =
-        !runs() || estimate.step_time < review_.estimate->step_time * (1.0 - kGainWorthSaying);
     const bool twin =
         std::any_of(review_.better.begin(), review_.better.end(),
                     [&](const BetterLayout& other) { return near_twin(estimate, other.estimate); });
-    return faster && !twin;
+    return is_faster(estimate) && !twin;
   }
 
   [[nodiscard]] BetterLayout compared(const Estimate& estimate) {

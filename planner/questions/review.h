@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,15 +53,14 @@ struct Review {
   std::vector<std::string> other_timers;  // that no term means
   std::vector<BetterLayout> better;       // fastest first
   SearchStatistics statistics;
-  // Why the launcher cannot say how many faster layouts.
-  std::map<std::string, std::size_t> not_expressible;
+  // Of the fastest layouts, those that are faster than all that the launcher can say, by its
+  // reason.
+  NotExpressible not_expressible;
 };
 
 struct ReviewOptions {
-  SearchOptions search;
+  SearchOptions search;  // its target is the launcher
   std::size_t most = 3;  // better layouts
-  // Why the launcher cannot say a layout; empty: it can.
-  std::function<std::string(const Layout&)> refusal = [](const Layout&) { return std::string(); };
 };
 
 Review review(const Scenario& scenario, const Layout& launched, const MeasuredStep& measured,

@@ -135,7 +135,7 @@ std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner) {
           ? "it is rank 1"
           : fmt::format("{:.2g} % {} than rank 1", 100.0 * std::abs(difference),
                         difference >= 0.0 ? "longer" : "shorter");
-  return fmt::format("{}: the best with it is {}, {:.4g} s a step ({}) and {:.3g} GiB.", who,
+  return fmt::format("{}: the best with it is {}, {:.4g} s per step ({}) and {:.3g} GiB.", who,
                      brief_name(e.layout), e.step_time.value(), beside,
                      in_gibibytes(e.peak_memory()));
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/search/capacity.h"
 #include "planner/search/contenders.h"
+#include "planner/search/training_cost.h"
 
 namespace meshwright::planner {
 namespace {
@@ -67,7 +67,7 @@ void fill_point(ScalePoint& point, const Estimate& estimate, const Scenario& sce
   point.tokens_per_second_per_gpu = estimate.tokens_per_second_per_gpu;
   point.model_flops_utilization = estimate.model_flops_utilization;
   point.objective = objective_value(objective, scenario, estimate.step_time, point.peak_memory);
-  if (const auto needs = capacity(scenario.job, scenario.cluster, estimate.step_time)) {
+  if (const auto needs = training_cost(scenario.job, scenario.cluster, estimate.step_time)) {
     point.cost = needs->cost;
     point.device_energy_kwh = needs->device_energy_kwh;
   }

@@ -137,10 +137,10 @@ WhatIf what_if(const Plan& plan, const SearchOptions& search_options, const std:
   const Estimate& today = plan.ranked.front();
   answer.base_winner = best_of(scenario, {today.layout}, search_options.memory_headroom);
   answer.winner_changes = !answer.winner || answer.winner->layout != today.layout;
-  answer.needs_today = capacity(plan.job, plan.cluster, today.step_time);
+  answer.needs_today = training_cost(plan.job, plan.cluster, today.step_time);
   if (answer.winner) {
     answer.step_time_change = answer.winner->step_time / today.step_time - 1.0;
-    answer.needs = capacity(scenario.job, scenario.cluster, answer.winner->step_time);
+    answer.needs = training_cost(scenario.job, scenario.cluster, answer.winner->step_time);
   }
   answer.sentence = sentence_of(answer, today);
   return answer;

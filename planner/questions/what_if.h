@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "planner/questions/what_if_parameter.h"
-#include "planner/search/capacity.h"
 #include "planner/search/contenders.h"
+#include "planner/search/training_cost.h"
 
 namespace meshwright::planner {
 
@@ -27,8 +27,9 @@ struct WhatIf {
   std::optional<Timed> winner;       // under the changed inputs; nothing: no layout fits
   std::optional<Timed> base_winner;  // today's winner under the changed inputs; nothing: cannot run
   bool winner_changes = false;
-  double step_time_change = 0.0;                   // new winner's step / today's winner's today - 1
-  std::optional<Capacity> needs{}, needs_today{};  // of the training, where the job says its tokens
+  double step_time_change = 0.0;  // new winner's step / today's winner's today - 1
+  // Of the training, where the job says its tokens.
+  std::optional<TrainingCost> needs{}, needs_today{};
   std::string sentence;
 };
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "planner/search/capacity.h"
+#include "planner/search/training_cost.h"
 #include "sim/base/error.h"
 #include "sim/json/reader.h"
 
@@ -53,7 +53,7 @@ Objective objective_named(const std::string& name) {
 void check_objective(Objective objective, const Cluster& cluster) {
   if (objective == Objective::tokens_per_dollar && !cluster.price_per_gpu_hour) {
     throw InputError("--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
-                     "add --price 2.5 (a GPU-hour), or price_per_gpu_hour to the cluster's file");
+                     "add --price 2.5 (per GPU-hour), or price_per_gpu_hour to the cluster's file");
   }
   if (objective == Objective::tokens_per_joule && !cluster.device.power_watts) {
     throw InputError("--objective", "",
@@ -105,7 +105,7 @@ void check_limits(const Limits& limits, const Scenario& scenario) {
   if (!limits.max_cost) return;
   if (!scenario.cluster.price_per_gpu_hour) {
     throw InputError("--max-cost", "", "needs a price, and the cluster has none",
-                     "add --price 2.5 (a GPU-hour)");
+                     "add --price 2.5 (per GPU-hour)");
   }
   if (!scenario.job.train_tokens) {
     throw InputError("--max-cost", "", "needs to know for how many tokens the model is trained",
@@ -119,7 +119,7 @@ std::string exceeded(const Limits& limits, const Scenario& scenario, Seconds ste
                        limits.max_step->value());
   }
   if (!limits.max_cost) return "";
-  const auto needs = capacity(scenario.job, scenario.cluster, step_time);
+  const auto needs = training_cost(scenario.job, scenario.cluster, step_time);
   if (!needs || !needs->cost || *needs->cost <= *limits.max_cost) return "";
   return fmt::format("costs {:.4g} of at most {:.4g}", *needs->cost, *limits.max_cost);
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ struct Rejection {
 
 struct SearchStatistics {
   std::int64_t enumerated = 0;  // layouts whose sizes multiply to the GPU count
-  std::int64_t legal = 0;       // of those, obey every rule
+  std::int64_t legal = 0;       // of those, obey every rule, and can be said to the launcher
   std::int64_t fitting = 0;     // of those, fit in memory
 };
+
+// How many layouts that obey every rule the launcher cannot say, by its reason.
+using NotExpressible = std::map<std::string, std::int64_t>;
 
 struct Plan {
   Model model;
@@ -39,6 +43,8 @@ struct Plan {
   std::vector<std::size_t> pareto;    // indices into ranked: no other is faster and smaller
   std::vector<Rejection> rejections;  // most frequent first
   SearchStatistics statistics;
+  std::string target;  // the launcher that all layouts can be said to; empty: nobody asked
+  NotExpressible not_expressible;
   std::vector<Rejection> closest;  // when nothing fits: the legal layouts that need least memory
   std::vector<std::string> notes;  // assumptions worth a reader's eye
 };

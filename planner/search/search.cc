@@ -73,6 +73,18 @@ SearchSpace with_offload(SearchSpace space, const Model& model) {
   return space;
 }
 
+std::string target_note(const Plan& plan) {
+  std::int64_t count = 0;
+  std::string reasons;
+  for (const auto& [why, layouts] : plan.not_expressible) {
+    count += layouts;
+    reasons += fmt::format("; {} because {}", layouts, why);
+  }
+  if (count == 0) return fmt::format("{} can express every layout of the space.", plan.target);
+  return fmt::format("{} layouts that obey every rule were left out, which {} cannot express{}.",
+                     count, plan.target, reasons);
+}
+
 // Of optimizer states and of modules each with and without: as many times as large a space.
 constexpr std::int64_t kHostChoices = 4;
 
@@ -109,6 +121,8 @@ Plan search(const Model& model, const Cluster& cluster, const Job& job,
   const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
   const SearchResult result = search_with_host(plan, options, limit);
   plan.statistics = result.statistics;
+  plan.target = options.target.name;
+  plan.not_expressible = result.not_expressible;
   CostTable table(model, cluster, job);
   plan.rejections = rejections_of(result.rejections, table, limit);
   fill_ranked(plan, result, table);
@@ -117,6 +131,7 @@ Plan search(const Model& model, const Cluster& cluster, const Job& job,
     plan.notes.push_back(
         fmt::format("No sizes of this space multiply to {} GPUs.", cluster.num_gpus()));
   }
+  if (!plan.target.empty()) plan.notes.push_back(target_note(plan));
   if (options.memory_headroom > 0.0) {
     plan.notes.push_back(fmt::format("{:.3g} % of the device's memory is left free.",
                                      options.memory_headroom * 100.0));

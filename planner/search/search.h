@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -68,6 +70,14 @@ class SearchSpace {
 // Units of work: some 4 s of one quiet core (planner/search/space_limit.h).
 inline constexpr std::int64_t kMostSearchWork = 40'000'000;
 
+// The launcher that is to start what is found: a layout that it cannot say is looked at and
+// counted, and never found.
+struct SearchTarget {
+  std::string name;  // empty: any
+  // Why it cannot say a layout; empty: it can. Called by several threads at once.
+  std::function<std::string(const Layout&)> refusal{};
+};
+
 struct SearchOptions {
   SearchSpace space;
   int top = 10;                  // fastest layouts to keep; the Pareto set is kept besides
@@ -75,6 +85,7 @@ struct SearchOptions {
   // Leave out the time of layouts that proven bounds keep from the answer. Changes no answer.
   bool branch_and_bound = true;
   std::int64_t most_work = kMostSearchWork;  // a space that takes more is refused
+  SearchTarget target{};
 };
 
 // Deterministic: the same arguments give the same plan, ties broken by the order of enumeration.

@@ -48,6 +48,7 @@ class SizesSearch {
   void price_pipeline_setting(const Layout& setting);
   void price_stage_setting(StageSetting& stage);
   void count_illegal_data_settings(const Layout& stage);
+  std::size_t mark_expressible(const Layout& stage);
   // Memory and time of every legal pair.
   void price_pairs(StageSetting& stage, const std::vector<DataSetting>& data);
   void reject_too_large(const StageSetting& stage, const DataSetting& data, Bytes peak);
@@ -64,6 +65,7 @@ class SizesSearch {
   std::vector<Layout> stage_layouts_;  // of the pipeline setting
   std::vector<Layout> data_layouts_;   // legal or not
   std::vector<int> legal_;             // of them
+  std::vector<char> expressible_;      // by place in legal_, with the stage setting at hand
   std::vector<std::pair<int, Violation>> illegal_;
   std::vector<Candidate> candidates_;
   std::int64_t stages_with_illegal_data_ = 0;
@@ -133,9 +135,30 @@ bool SizesSearch::too_slow(Seconds fastest, Bytes smallest) const {
   return fastest.value() > bound_ && (!search_.front || result_.pareto.covers(fastest, smallest));
 }
 
+// How many of the legal data settings the launcher can say with a stage setting.
+std::size_t SizesSearch::mark_expressible(const Layout& stage) {
+  if (!search_.options.target.refusal) {
+    expressible_.resize(legal_.size(), 1);
+    return legal_.size();
+  }
+  expressible_.assign(legal_.size(), 1);
+  std::size_t left = legal_.size();
+  for (std::size_t i = 0; i < legal_.size(); ++i) {
+    const Layout& data = data_layouts_[static_cast<std::size_t>(legal_[i])];
+    const std::string why = search_.options.target.refusal(with_data_setting(stage, data));
+    if (why.empty()) continue;
+    expressible_[i] = 0;
+    --left;
+    ++result_.not_expressible[why];
+  }
+  return left;
+}
+
 void SizesSearch::price_stage_setting(StageSetting& stage) {
   search_.work.price(legal_.size());
-  result_.statistics.legal += static_cast<std::int64_t>(legal_.size());
+  const auto expressible = static_cast<std::int64_t>(mark_expressible(stage.layout));
+  result_.statistics.legal += expressible;
+  if (expressible == 0) return;
   const DataSettings& data = costs_.data_of(stage);
   if (search_.options.branch_and_bound) {
     // Every pair holds at least the least and at most the most of each stage.
@@ -145,7 +168,7 @@ void SizesSearch::price_stage_setting(StageSetting& stage) {
         result_.rejections.would_be_nearest(Rule::memory_capacity, least, search_.limit);
     const bool closest = result_.statistics.fitting == 0;
     if (none_fits && !nearer && !closest) {
-      result_.rejections.add_more(Rule::memory_capacity, static_cast<std::int64_t>(legal_.size()));
+      result_.rejections.add_more(Rule::memory_capacity, expressible);
       return;
     }
   }
@@ -153,7 +176,9 @@ void SizesSearch::price_stage_setting(StageSetting& stage) {
 }
 
 void SizesSearch::price_pairs(StageSetting& stage, const std::vector<DataSetting>& data) {
-  for (const DataSetting& setting : data) {
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    if (expressible_[i] == 0) continue;
+    const DataSetting& setting = data[i];
     const Bytes peak = peak_memory(setting.memory, *stage.memory, costs_.reserve()).bytes;
     if (peak > search_.limit) {
       reject_too_large(stage, setting, peak);
@@ -222,6 +247,7 @@ void SearchResult::merge(const SearchResult& later) {
   for (const Candidate& c : later.top.items()) top.add(c);
   for (const Candidate& c : later.pareto.items()) pareto.add(c);
   for (const Candidate& c : later.closest.items()) closest.add(c);
+  for (const auto& [why, count] : later.not_expressible) not_expressible[why] += count;
 }
 
 namespace {

@@ -22,6 +22,7 @@ struct SearchResult {
 
   SearchStatistics statistics;
   RejectionTally rejections;
+  NotExpressible not_expressible;
   TopList top;  // of each pipeline setting without near twins
   ParetoFront pareto;
   TopList closest;  // legal, but too large, least memory first; only when nothing fits

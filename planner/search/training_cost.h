@@ -11,7 +11,7 @@
 
 namespace meshwright::planner {
 
-struct Capacity {
+struct TrainingCost {
   double steps = 0;
   Seconds train_time;
   double gpu_hours = 0;
@@ -23,6 +23,7 @@ inline constexpr double days(Seconds time) { return time.value() / 86400.0; }
 
 double train_steps(double train_tokens, const Job& job);
 // Nothing when the job does not say how many tokens to train on.
-std::optional<Capacity> capacity(const Job& job, const Cluster& cluster, Seconds step_time);
+std::optional<TrainingCost> training_cost(const Job& job, const Cluster& cluster,
+                                          Seconds step_time);
 
 }  // namespace meshwright::planner

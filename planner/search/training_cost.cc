@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/search/capacity.h"
+#include "planner/search/training_cost.h"
 
 #include <cmath>
 
@@ -9,11 +9,12 @@ double train_steps(double train_tokens, const Job& job) {
   return std::ceil(train_tokens / (static_cast<double>(job.global_batch_size) * job.seq_length));
 }
 
-std::optional<Capacity> capacity(const Job& job, const Cluster& cluster, Seconds step_time) {
+std::optional<TrainingCost> training_cost(const Job& job, const Cluster& cluster,
+                                          Seconds step_time) {
   if (!job.train_tokens) return std::nullopt;
   constexpr double kSecondsPerHour = 3600.0;
   constexpr double kWattsPerKilowatt = 1000.0;
-  Capacity result;
+  TrainingCost result;
   result.steps = train_steps(*job.train_tokens, job);
   result.train_time = step_time * result.steps;
   result.gpu_hours = result.train_time.value() / kSecondsPerHour * cluster.num_gpus();
