@@ -33,6 +33,39 @@ torchrun --nproc-per-node $GPUS pretrain_gpt.py "${ARGS[@]}"
 LOG = "".join(f" iteration {i:8}/    1000 | consumed samples: {64 * i:12} | elapsed time per iteration (ms): {time} | global batch size:    64 |\n"
               for i, time in enumerate([9000.0, 500.5, 502.0, 499.5], 1))
 
+# The same machine in each tool's words.
+TOPO = "".join("\t".join(row) + "\n" for row in
+               [["", *[f"GPU{i}" for i in range(8)], "NIC0", "CPU Affinity"],
+                *[[f"GPU{i}", *[" X " if i == j else "NV18" for j in range(8)], "PIX", "0-55"] for i in range(8)]])
+NCCL_XML = ("<system version=\"1\">\n <cpu host_hash=\"0x1\" numaid=\"0\">\n"
+            + "".join(f"  <pci busid=\"0000:0{i}:00.0\" link_speed=\"32.0 GT/s PCIe\">\n   <gpu dev=\"{i}\" sm=\"90\" rank=\"{i}\">\n"
+                      f"    <nvlink target=\"a\" count=\"18\" tclass=\"0x068000\"/>\n   </gpu>\n  </pci>\n" for i in range(8))
+            + "  <nic><net name=\"mlx5_0\" dev=\"0\" speed=\"400000\"/></nic>\n </cpu>\n</system>\n")
+TOPOLOGY_CONF = "SwitchName=leaf0 Nodes=gpu[01-16]\nSwitchName=leaf1 Nodes=gpu[17-32]\nSwitchName=spine Switches=leaf[0-1]\n"
+TOPOLOGY_YAML = """- topology: ib
+  cluster_default: true
+  tree:
+    switches:
+      - switch: leaf0
+        nodes: gpu[01-16]
+      - switch: spine
+        children: leaf0
+"""
+NODES = "NodeName=gpu[01-32] Arch=x86_64 Gres=gpu:h100:8(S:0-1) State=IDLE CfgTRES=cpu=224,gres/gpu=8\n"
+TOPOGRAPH = {"instances": [{"id": f"gpu{i}", "network_layers": [f"leaf{i // 2}", "spine"],
+                            "labels": {"accelerator.topograph.run/domain": f"d{i // 2}"}} for i in range(4)]}
+ACCELERATE = """distributed_type: FSDP
+fsdp_config:
+  fsdp_version: 2
+  fsdp_reshard_after_forward: true
+  fsdp_activation_checkpointing: true
+mixed_precision: bf16
+num_machines: 1
+num_processes: 8
+parallelism_config:
+  parallelism_config_dp_shard_size: 8
+"""
+
 JOURNAL = ".partial.jsonl"  # of a calibration that was ended, beside its --out
 
 ACCURACY = {"schema": "meshwright.accuracy/1",
@@ -101,10 +134,21 @@ READERS = [
     ("nccl_json", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
     ("ib_write_bw", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
     ("babelstream", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
+    ("flash_attention", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
+    ("attention_times", "calibrate --import FILE --onto PROFILE --out FOLDER/profile.json"),
     ("prices", "capacity --model quickstart-gpt --cluster h100-8 --gpus 8 --train-tokens 1e9 --prices FILE --format json"),
     ("model", "capacity --model FILE --cluster h100-8 --gpus 8 --train-tokens 1e9 --format json"),
+    ("capacity_job", "capacity --job FILE --model llama-3-8b --cluster h100-8 --gpus 8 --rows-only --format json"),
+    ("record", "report --compare RECORD FILE RECORD --out FOLDER/compared.html"),
     ("measurements", "plan --model llama-3-8b --cluster h100-8 --learn FILE --ranking-only --format json"),
     ("launch", "review --from FILE --cluster h100-8 --json"),
+    ("accelerate", "review --from FILE --cluster h100-8 --model llama-3-8b --seq-length 4096 --json"),
+    *[(kind, "import cluster FILE --onto hgx-h100-400g --out FOLDER/cluster.json")
+      for kind in ("topo", "nccl_xml", "topology_conf", "topology_yaml", "nodes", "topograph")],
+    ("cluster", "import cluster TOPO --onto FILE --out FOLDER/cluster.json"),
+    ("nccl", "calibrate --import FILE --onto hgx-h100-400g --out FOLDER/cluster.json"),
+    ("cluster", "calibrate --import NCCL --onto FILE --out FOLDER/cluster.json"),
+    ("model", "plan --model FILE --cluster h100-8 --job quickstart --target torchtitan --ranking-only --format json"),
     ("log", "review --from LAUNCH --log FILE --cluster h100-8 --json"),
     ("cluster", "review --from LAUNCH --cluster FILE --json"),
     ("model", "review --from LAUNCH --model FILE --cluster h100-8 --json"),
@@ -150,6 +194,8 @@ ASKED_WITH_OPTIONS = [
     "backtest MEASUREMENTS --fit gemm_time_factor",
     "accuracy ACCURACY",
     "import measurements CSV --map MAP",
+    "import cluster TOPO --onto h100-8",
+    "plan --model llama-3-8b --cluster h100-8 --job quickstart --ranking-only --target torchtitan",
     "calibrate --plot PROFILE",
     "calibrate --backend none",
     "calibrate --import NCCL --onto PROFILE --out FOLDER/profile.json",
@@ -190,13 +236,18 @@ def make_good_artefacts(program, folder):
     cluster = json.loads((CONFIGS / "clusters/h100-8.json").read_text())
     contents = {
         "hugging_face": text(HUGGING_FACE), "hugging_face_moe": text(HUGGING_FACE_MOE), "measurements": text(MEASUREMENTS),
-        "accuracy": text(ACCURACY), "launch": LAUNCH, "log": LOG,
+        "accuracy": text(ACCURACY), "launch": LAUNCH, "log": LOG, "accelerate": ACCELERATE,
+        "topo": TOPO, "nccl_xml": NCCL_XML, "topology_conf": TOPOLOGY_CONF, "topology_yaml": TOPOLOGY_YAML, "nodes": NODES,
+        "topograph": text(TOPOGRAPH),
         "prices": (CONFIGS / "prices/example-2026.json").read_text(),
         "layout": text({"tensor_parallel_size": 2, "data_parallel_size": 4, "sequence_parallel": True, "micro_batch_size": 1, "zero_stage": 1}),
         "profile": (DATA / "profile.json").read_text(), "nccl": (DATA / "nccl.log").read_text(),
         "nccl_json": (DATA / "nccl.json").read_text(), "ib_write_bw": (DATA / "ib_write_bw.txt").read_text(),
-        "babelstream": (DATA / "babelstream.txt").read_text(), "journal": journal(),
+        "babelstream": (DATA / "babelstream.txt").read_text(),
+        "flash_attention": (DATA / "flash_attention.txt").read_text(),
+        "attention_times": (DATA / "attention_times.json").read_text(), "journal": journal(),
         "model": (CONFIGS / "models/deepseek-v3.json").read_text(), "job": (CONFIGS / "jobs/quickstart.json").read_text(),
+        "capacity_job": (CONFIGS / "jobs/llama-3-405b.json").read_text(),
         "cluster": text(cluster | {part: json.loads((CONFIGS / "clusters" / cluster[part]).read_text()) for part in ("device", "framework")}),
         "device": (CONFIGS / "hardware/h100-sxm-80gb.json").read_text(),
         "framework": (CONFIGS / "frameworks/megatron-core-2026.json").read_text(),
@@ -215,7 +266,7 @@ def make_good_artefacts(program, folder):
 def options_of(program, command):
     """The options of a command that take a value, without those that stand in the command."""
     words = command.split()
-    names = [words[0]] + ([words[1]] if words[1] in ("show", "list", "measurements", "merge") else [])
+    names = [words[0]] + ([words[1]] if words[1] in ("show", "list", "measurements", "merge", "cluster") else [])
     text = subprocess.run([program, *names, "--help"], capture_output=True, text=True, check=True).stdout
     return [option for option in VALUE_OPTION.findall(text) if option != "--mpirun-args"]
 

@@ -1,0 +1,10 @@
+# One line a target: its source, its library, folders of seeds. scripts/fuzz reads these lines, too.
+meshwright_add_fuzz(records_fuzz sim configs/models configs/clusters configs/jobs configs/hardware configs/frameworks)
+meshwright_add_fuzz(layout_fuzz sim tests/fuzz/corpus/layout)
+meshwright_add_fuzz(question_fuzz sim tests/fuzz/corpus/question)
+meshwright_add_fuzz(launch_fuzz interop tests/fuzz/corpus/launch tests/unit/app/launches)
+meshwright_add_fuzz(log_fuzz interop tests/fuzz/corpus/log tests/unit/app/launches)
+meshwright_add_fuzz(huggingface_fuzz interop tests/fuzz/corpus/huggingface)
+meshwright_add_fuzz(table_fuzz interop tests/fuzz/corpus/table)
+meshwright_add_fuzz(measurements_fuzz planner configs/datasets configs/accuracy)
+meshwright_add_fuzz(imported_fuzz calibrate tests/hostile/data)
