@@ -64,6 +64,32 @@ std::string Call::text() const {
   return text;
 }
 
+Call Call::of_text(const std::string& text) {
+  Call call;
+  std::string word;
+  bool quoted = false;
+  bool any = false;
+  const auto end_word = [&] {
+    if (any) call.arguments.push_back(word);
+    word.clear();
+    any = false;
+  };
+  for (const char c : text) {
+    if (c == ' ' && !quoted) {
+      end_word();
+    } else if (c == '\'') {
+      quoted = !quoted;
+      any = true;
+    } else {
+      word += c;
+      any = true;
+    }
+  }
+  end_word();
+  if (!call.arguments.empty()) call.arguments.erase(call.arguments.begin());  // meshwright
+  return call;
+}
+
 reports::Origin Call::origin() const {
   return {.tool_version = kVersion, .command = text(), .inputs = {}};
 }

@@ -23,6 +23,8 @@ struct Call {
 
   // "meshwright plan --model ...", to be typed again.
   [[nodiscard]] std::string text() const;
+  // text() read back, as a file has it.
+  static Call of_text(const std::string& text);
   // Of what this call makes; inputs are added as they are read.
   [[nodiscard]] reports::Origin origin() const;
 };

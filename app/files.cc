@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "app/config_names.h"
+#include "app/terminal.h"
 #include "interop/huggingface.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
@@ -170,8 +171,10 @@ nlohmann::json read_named(const char* name, const std::string& typed, const std:
 Model load_model(const std::string& path, reports::Origin* origin) {
   const std::string file = require_config(path, "models");
   const nlohmann::json json = read_named("model", path, file, origin);
-  Model model = interop::looks_like_huggingface(json) ? interop::model_from_huggingface(json, file)
-                                                      : model_from_json(json, file);
+  const bool foreign = interop::looks_like_huggingface(json);
+  Model model = foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file);
+  const std::string left_out = foreign ? interop::not_modelled_of_huggingface(json) : "";
+  if (!left_out.empty()) say("{}: {}\n", path, left_out);
   if (model.name.empty()) model.name = fs::path(file).stem().string();
   return model;
 }

@@ -11,6 +11,7 @@
 
 #include "app/files.h"
 #include "interop/read_launch/read_launch.h"
+#include "planner/search/space.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -211,6 +212,15 @@ Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& l
 
 }  // namespace
 
+Layout launched_layout(const interop::LaunchRecord& launch, const Framework& framework, int gpus,
+                       const std::string& file) {
+  Layout layout = layout_of(launch, framework);
+  set_data_parallel_size(layout, launch, gpus, file);
+  set_shards(layout, launch, file);
+  planner::set_unsaid_overlaps(layout, launch.layout_fields, framework.limits);
+  return layout;
+}
+
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
   LaunchedRun run;
   std::string log_text;
@@ -231,10 +241,8 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
       options.framework.empty() ? run.launch.framework : options.framework;
   if (!framework.empty()) cluster.framework = load_framework(framework, &origin);
   run.scenario.job = job_of(run.launch, cluster.framework);
-  run.layout = layout_of(run.launch, cluster.framework);
   const int gpus = gpus_of(options, run.launch, run.log, cluster);
-  set_data_parallel_size(run.layout, run.launch, gpus, from);
-  set_shards(run.layout, run.launch, from);
+  run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
   run.scenario.cluster = scaled_to(cluster, gpus);
   set_global_batch(run);
   if (run.log) measure(run, cluster.framework);

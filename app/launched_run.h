@@ -32,6 +32,12 @@ struct LaunchedRun {
   bool memory_is_reserved = false;  // what the framework prints
 };
 
+// The layout of a launch on so many devices: what the launch says, the framework's where it says
+// nothing, data-parallel ranks from the devices, overlaps as every command takes them. `file` is
+// named in errors.
+Layout launched_layout(const interop::LaunchRecord& launch, const Framework& framework, int gpus,
+                       const std::string& file);
+
 // Reads the files; fingerprints go into `origin`. Throws InputError.
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin);
 

@@ -12,12 +12,14 @@
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/fit/holdout.h"
 #include "calibrate/imported/imported.h"
+#include "calibrate/profile/device_spread.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
 #include "reports/fit_page.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/hardware/cluster.h"
+#include "sim/json/records.h"
 
 namespace meshwright::app {
 namespace {
@@ -72,6 +74,36 @@ void import_one(calibrate::Profile& profile, const std::string& file) {
   for (const std::string& note : imported.notes) profile.notes.push_back("imported: " + note);
 }
 
+bool is_profile(const std::string& onto) {
+  const std::string file = require_config(onto, "clusters");
+  const nlohmann::json json = read_json_file(file);
+  return json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1";
+}
+
+// Curves of the cluster's own machine: its links are fitted to them, and everything else of it
+// stays. Whoever names a shipped cluster has no profile of its devices.
+void import_onto_cluster(const std::vector<std::string>& files, const std::string& onto,
+                         const std::string& out) {
+  calibrate::Profile measured;
+  measured.cluster = load_cluster(onto);
+  const int nics = measured.cluster.nics_per_node;
+  for (const std::string& file : files) import_one(measured, file);
+  std::erase_if(measured.points, [](const calibrate::MeasuredPoint& point) {
+    return point.kind != calibrate::PointKind::collective;
+  });
+  if (measured.points.empty()) {
+    throw InputError(files.front(), "", "holds no collective; a cluster takes collectives alone",
+                     "calibrate a device first, and add to its profile");
+  }
+  Cluster cluster = calibrate::assemble(measured.points, measured.cluster).cluster;
+  if (cluster.nics_per_node == 0) cluster.nics_per_node = nics;
+  cluster.source += fmt::format(" Collectives: {}.", measured.points.front().source);
+  Json json = to_json(cluster);
+  write_file_atomically(out, json.dump(2) + "\n");
+  for (const std::string& note : measured.notes) say("{}\n", note);
+  if (out != "-") say("next: meshwright cluster show {}\n", out);
+}
+
 std::string checks_text(const std::vector<calibrate::FitCheck>& checks) {
   std::string text;
   for (const calibrate::FitCheck& check : checks) {
@@ -107,18 +139,23 @@ calibrate::Profile load_profile(const std::string& path) {
   return calibrate::profile_from_json(read_json_file(path), path);
 }
 
-void merge_profiles(const std::string& a, const std::string& b, const std::string& out,
+void merge_profiles(const std::vector<std::string>& files, const std::string& out,
                     const reports::Origin& origin) {
-  calibrate::Profile profile = calibrate::merged(load_profile(a), load_profile(b));
+  std::vector<calibrate::Profile> profiles;
+  for (const std::string& file : files) profiles.push_back(load_profile(file));
+  calibrate::Profile profile = calibrate::merged(profiles);
+  const auto spread = calibrate::spread_between_devices(profiles);
+  if (spread && out != "-") print("{}\n", spread->sentence());
   write(profile, out, origin);
 }
 
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
                          const std::string& out, const reports::Origin& origin) {
   if (onto.empty()) {
-    throw InputError("--import", "", "needs a profile to add to",
-                     "calibrate one device, then --import FILE --onto profile.json --out NEW.json");
+    throw InputError("--import", "", "needs a profile or a cluster to add to",
+                     "--import FILE --onto profile.json, or --onto hgx-h100-400g, --out NEW.json");
   }
+  if (!is_profile(onto)) return import_onto_cluster(files, onto, out);
   calibrate::Profile profile = load_profile(onto);
   for (const std::string& file : files) import_one(profile, file);
   calibrate::refit(profile);

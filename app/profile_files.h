@@ -13,7 +13,7 @@ namespace meshwright::app {
 // Throws InputError when it is no profile.
 calibrate::Profile load_profile(const std::string& path);
 
-void merge_profiles(const std::string& a, const std::string& b, const std::string& out,
+void merge_profiles(const std::vector<std::string>& files, const std::string& out,
                     const reports::Origin& origin);
 
 // Adds what other tools measured to the profile `onto`; each point keeps the tool, the file's name

@@ -72,12 +72,12 @@ void add_answer_options(CLI::App& command, AnswerTexts& texts) {
                          "Most that the training may cost; needs --price and --train-tokens"))
       ->group(kGroup);
   must_be_positive(command.add_option("--price", texts.price,
-                                      "Price of a GPU-hour; default: the cluster's, if it says"))
+                                      "Price per GPU-hour; default: the cluster's, if it says"))
       ->group(kGroup);
   command.add_option("--what-if", texts.what_ifs, what_if_help())->group(kGroup);
   command
       .add_flag("--ranking-only", texts.no_answers,
-                "Without confidence, sensitivity and flip points")
+                "Without confidence, sensitivity and crossover points")
       ->excludes(command.get_option("--what-if"))
       ->group(kGroup);
 }

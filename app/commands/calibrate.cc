@@ -27,6 +27,7 @@ namespace {
 
 // Beyond the budget: starting ranks, one slow last point, the repetition of noisy ones.
 constexpr double kSlackSeconds = 600.0;
+constexpr int kMostProfiles = 4096;  // of one merge
 
 struct Options {
   std::string out = "profile.json";
@@ -60,6 +61,20 @@ calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
   return calibrate::workload_of(model, measured, planner::candidates(model, measured, ranks));
 }
 
+// What the devices' own names and sizes will tell is asked later, by the ranks.
+Cluster known_cluster(const Options& options) {
+  Cluster cluster = load_cluster(options.onto);
+  const bool measures_cores = options.ranks.backend == "cpu";
+  if (measures_cores != (cluster.device.kind == DeviceKind::cpu)) {
+    throw InputError("--onto", "",
+                     fmt::format("{} has devices of kind {}, --backend {} measures {}",
+                                 cluster.name, name_of(cluster.device.kind), options.ranks.backend,
+                                 measures_cores ? "cores" : "GPUs"),
+                     "a cluster of the same devices; meshwright cluster list has them");
+  }
+  return cluster;
+}
+
 CalibrationRun describe_run(const Options& options, int ranks, const Call& call) {
   CalibrationRun run;
   run.origin = call.origin();
@@ -71,6 +86,7 @@ CalibrationRun describe_run(const Options& options, int ranks, const Call& call)
   run.max_drift = options.max_drift_percent / 100.0;
   const std::size_t comma = options.model_and_job.find(',');
   const std::string model = options.model_and_job.substr(0, comma);
+  if (!options.onto.empty()) run.options.onto = known_cluster(options);
   run.next = fmt::format("meshwright plan --model {} --cluster {}",
                          model.empty() ? "MODEL.json" : model, options.out);
   if (model.empty()) return run;
@@ -100,7 +116,8 @@ int start(const Options& options, int ranks, const Call& call) {
 // A check takes as many ranks as the profile has.
 int ranks_of(const Options& options) {
   if (options.ranks.ranks > 0 || options.check.empty()) return ranks_to_start(options);
-  return load_profile(options.check).cluster.num_gpus();
+  const calibrate::Profile profile = load_profile(options.check);
+  return profile.num_ranks > 0 ? profile.num_ranks : profile.cluster.num_gpus();
 }
 
 int measure(Options options, const Call& call) {
@@ -132,16 +149,19 @@ int run(const Options& options, const Call& call) {
 
 void add_merge(Commands& commands, Command& calibrate) {
   struct Files {
-    std::string a, b, out = "profile.json";
+    std::vector<std::string> profiles;
+    std::string out = "profile.json";
   };
   auto files = std::make_shared<Files>();
-  Command& merge =
-      commands.add_below(calibrate, "merge", "Two profiles of one kind of machine as one");
-  merge.reads("a", files->a, "A profile")->required();
-  merge.reads("b", files->b, "Another, of the same device")->required();
+  Command& merge = commands.add_below(calibrate, "merge",
+                                      "Profiles of nodes of one kind as one, and how their devices "
+                                      "differ");
+  merge.reads("profiles", files->profiles, "Profiles of the same device, two or more")
+      ->required()
+      ->expected(2, kMostProfiles);
   merge.writes("-o,--out", files->out, "The profile to write; default: profile.json");
   merge.runs([files](const Call& call) {
-    merge_profiles(files->a, files->b, files->out, call.origin());
+    merge_profiles(files->profiles, files->out, call.origin());
     return kDone;
   });
 }
@@ -170,8 +190,12 @@ void add_files(Command& command, const std::shared_ptr<Options>& options) {
   command.reads("--check", options->check,
                 "PROFILE: measures a tenth of it again; exit code 1 when it has drifted");
   command.reads("--import", options->imports,
-                "Results of nccl-tests (text or JSON), ib_write_bw or BabelStream, to add");
-  command.reads("--onto", options->onto, "The profile that --import adds to");
+                "Results of nccl-tests (text or JSON), ib_write_bw, BabelStream, flash-attention's "
+                "benchmark or scripts/gpu-reference --attention, to add");
+  command.reads("--onto", options->onto,
+                "A cluster, such as hgx-h100-400g: what is measured or imported overwrites its "
+                "numbers, all others stay; with --import also a profile to add to",
+                "clusters");
   command.reads(
       "--plot", options->plot,
       "PROFILE: its points beside the fitted models, as text; --out FILE.html draws them");
@@ -186,19 +210,19 @@ void add_calibrate(Commands& commands) {
   CLI::App& flags = command.options();
   add_files(command, options);
   flags.add_option("--budget", options->budget, "Time to measure, such as 90s or 5m");
-  add_rank_options(flags, options->ranks, "one a core, one a GPU with cuda");
+  add_rank_options(flags, options->ranks, "one per core, one per GPU with cuda");
   flags
       .add_option("--max-drift", options->max_drift_percent,
                   "Percent that --check allows beside the noise; default: 15")
       ->check(CLI::Range(0.1, 1000.0).description(""));
-  command.only_with("--onto", "--import");
   command.only_with("--max-drift", "--check");
   const std::vector<std::string> measuring{"--budget", "--ranks", "--for", "--backend",
                                            "--mpirun-args"};
   command.never_with("--import", measuring);
   command.never_with("--plot", measuring);
   command.never_with("--import", {"--plot", "--check"});
-  command.never_with("--check", {"--plot", "--out"});
+  command.never_with("--check", {"--plot", "--out", "--onto"});
+  command.never_with("--plot", {"--onto"});
   add_merge(commands, command);
   command.runs([options](const Call& call) { return run(*options, call); });
 }

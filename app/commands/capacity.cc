@@ -32,10 +32,13 @@ void write_answer(const Options& options, const planner::CapacityAnswer& answer,
   if (to_file) write_file_atomically(options.output.out, json);
   if (options.output.format == Format::table) {
     const planner::CapacityQuestion& question = answer.question;
-    print("{}", wrapped(fmt::format("{}, {} tokens, {} tokens a sequence, {}\n",
-                                    question.model.name, reports::si_text(question.train_tokens),
-                                    reports::count_text(question.clusters.front().job.seq_length),
-                                    name_of(question.clusters.front().job.precision))));
+    const std::string tokens = question.train_tokens
+                                   ? reports::si_text(*question.train_tokens) + " tokens"
+                                   : "no training length";
+    print("{}",
+          wrapped(fmt::format("{}, {}, {} tokens per sequence, {}\n", question.model.name, tokens,
+                              reports::count_text(question.clusters.front().job.seq_length),
+                              name_of(question.clusters.front().job.precision))));
     print_capacity(answer);
     print_capacity_basis(answer);
   } else if (!to_file || options.output.format != Format::json) {

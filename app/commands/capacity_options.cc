@@ -53,10 +53,10 @@ void add_grid_options(Command& command, CapacityTexts& texts) {
       ->group(kGrid);
   options
       .add_option("--global-batch-size", texts.global_batch_sizes,
-                  "Global batches to compare, in sequences: 512,1024; default: the job's")
+                  "Global batches to compare, in sequences: 512,1024; \"schedule\" is the job's "
+                  "schedule, which may stand beside batches; default: the job's")
       ->delimiter(',')
       ->expected(1, kMostCounts)
-      ->check(CLI::Range(1, 100'000'000).description(""))
       ->group(kGrid);
   options
       .add_option("--layout", texts.layouts,
@@ -85,7 +85,14 @@ void add_money_options(Command& command, MoneyOptions& money) {
   add("--failure-rate", money.failure_rate,
       "Failures per 1,000 node-days of nodes of 8 GPUs; default: 4, from 2.3 to 6.5, which keeps "
       "its width");
-  add("--deadline", money.deadline_days, "Days that 9 of 10 runs must keep to");
+  last_counts(options.add_option("--start", money.start,
+                                 "Day on which the run begins, such as 2027-01-04: ends are days "
+                                 "of the calendar then"))
+      ->group(kMoney);
+  last_counts(options.add_option("--deadline", money.deadline,
+                                 "Days that 9 of 10 runs must keep to, or with --start a day: "
+                                 "2027-03-31"))
+      ->group(kMoney);
   add("--budget", money.budget, "Money that 9 of 10 runs must keep to, in the prices' currency");
   add("--max-power", money.max_megawatts, "Megawatts at most");
 }
@@ -100,10 +107,9 @@ void add_capacity_options(Command& command, CapacityTexts& texts) {
   add_grid_options(command, texts);
   add_money_options(command, texts.money);
   CLI::App& options = command.options();
-  last_counts(
-      must_be_positive(options.add_option(
-          "--price", texts.money.price,
-          "Price of a GPU-hour on every cluster; default: of --prices, else the cluster's")))
+  last_counts(must_be_positive(options.add_option(
+                  "--price", texts.money.price,
+                  "Price per GPU-hour on every cluster; default: of --prices, else the cluster's")))
       ->group(kMoney);
   last_counts(options.add_option("--max-gpus", texts.max_gpus, "GPUs at most"))
       ->check(CLI::Range(1, 10'000'000).description(""))

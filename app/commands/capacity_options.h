@@ -19,13 +19,15 @@ struct MoneyOptions {
   std::string prices;
   std::optional<double> price;
   std::optional<double> failure_rate;  // per 1,000 node-days
-  std::optional<double> deadline_days, budget, max_megawatts;
+  std::string start, deadline;         // a day; days, or a day
+  std::optional<double> budget, max_megawatts;
 };
 
 struct CapacityTexts {
   InputOptions inputs;  // of every cluster: model, framework, job and its overrides
   std::vector<std::string> clusters;
-  std::vector<int> gpus, global_batch_sizes;
+  std::vector<int> gpus;
+  std::vector<std::string> global_batch_sizes;  // sequences, or "schedule": the job's
   MoneyOptions money;
   std::optional<int> max_gpus;
   std::vector<std::string> what_ifs, layouts;
@@ -41,7 +43,7 @@ void add_money_options(Command& command, MoneyOptions& money);
 planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts, reports::Origin& origin);
 
 // Of a plan, whose cluster, job and search are known: its GPU counts, or half, all and twice its
-// own. Nothing when the job says no train_tokens. `job`: the job file, or null.
+// own. Nothing when the job says no train_tokens.
 std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inputs,
                                                               const InputOptions& asked,
                                                               const MoneyOptions& money,

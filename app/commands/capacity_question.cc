@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "app/command.h"
@@ -47,6 +49,60 @@ planner::PriceList prices_named(const std::string& name, reports::Origin& origin
   return planner::prices_from_json(read_input("prices", file, origin), file);
 }
 
+planner::Date date_of(const char* flag, const std::string& text) {
+  if (const auto date = planner::date_from_text(text)) return *date;
+  throw InputError(flag, "", fmt::format("must be a day such as 2027-03-31, is \"{}\"", text));
+}
+
+double days_of(const std::string& text) {
+  double days = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), days);
+  const bool good =
+      error == std::errc() && end == text.data() + text.size() && days > 0.0 && std::isfinite(days);
+  if (good) return days;
+  throw InputError(
+      "--deadline", "",
+      fmt::format("must be days above 0, or a day such as 2027-03-31, is \"{}\"", text));
+}
+
+void apply_dates(planner::CapacityOptions& options, const MoneyOptions& money) {
+  planner::CapacityLimits& limits = options.limits;
+  if (!money.start.empty()) options.start = date_of("--start", money.start);
+  if (!money.deadline.empty()) {
+    const bool day = money.deadline.size() > 4 && money.deadline[4] == '-';
+    limits.deadline.reset();
+    limits.deadline_days.reset();
+    if (day) {
+      limits.deadline = date_of("--deadline", money.deadline);
+    } else {
+      limits.deadline_days = days_of(money.deadline);
+    }
+  }
+  if (!limits.deadline) return;
+  if (!options.start) {
+    throw InputError("--deadline", "",
+                     fmt::format("{} is a day, and nothing says when the run begins",
+                                 planner::date_text(*limits.deadline)),
+                     "add --start 2027-01-04, or \"start\" in the job's \"capacity\"");
+  }
+  if (planner::days_between(*options.start, *limits.deadline) < 0.0) {
+    throw InputError(
+        "--deadline", "",
+        fmt::format("{} lies before the start, {}", planner::date_text(*limits.deadline),
+                    planner::date_text(*options.start)));
+  }
+}
+
+// A training length that nobody stated keeps to no limit.
+void check_tokens(const planner::CapacityQuestion& question) {
+  const planner::CapacityLimits& limits = question.options.limits;
+  const bool limited = limits.deadline || limits.deadline_days || limits.budget;
+  if (question.train_tokens || !limited) return;
+  throw InputError("--train-tokens", "",
+                   "is missing: a deadline or a budget is one of the whole training",
+                   "or \"train_tokens\" in the job");
+}
+
 void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
                  const std::string& prices_of_job, reports::Origin& origin) {
   const std::string& prices = money.prices.empty() ? prices_of_job : money.prices;
@@ -59,7 +115,7 @@ void apply_money(planner::CapacityOptions& options, const MoneyOptions& money,
   const auto replace = [](std::optional<double>& mine, const std::optional<double>& asked) {
     if (asked) mine = asked;
   };
-  replace(options.limits.deadline_days, money.deadline_days);
+  apply_dates(options, money);
   replace(options.limits.budget, money.budget);
   replace(options.limits.max_megawatts, money.max_megawatts);
 }
@@ -76,7 +132,7 @@ void check_budget(const planner::CapacityQuestion& question) {
   for (const planner::ClusterCase& asked : question.clusters) {
     if (planner::price_of(question.options.prices, asked.name, asked.cluster)) continue;
     throw InputError("--budget", "", fmt::format("needs a price, and {} has none", asked.name),
-                     "add --price 2.5 (a GPU-hour) or --prices with a list");
+                     "add --price 2.5 (per GPU-hour) or --prices with a list");
   }
 }
 
@@ -101,6 +157,44 @@ std::vector<Layout> layouts_of(const std::vector<std::string>& texts,
     layouts.push_back(layout);
   }
   return layouts;
+}
+
+int batch_of(const std::string& text) {
+  int batch = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), batch);
+  const bool good = error == std::errc() && end == text.data() + text.size() && batch >= 1 &&
+                    batch <= 100'000'000;
+  if (good) return batch;
+  throw InputError(
+      "--global-batch-size", "",
+      fmt::format("must be sequences from 1 to 100000000, or \"schedule\", is \"{}\"", text));
+}
+
+// The job's, beside its schedule; or those that are typed, with the schedule where they name it.
+std::vector<int> batches_of(const CapacityTexts& texts, const planner::CapacitySection& section,
+                            planner::CapacityOptions& options) {
+  if (texts.global_batch_sizes.empty()) return section.global_batch_sizes;
+  std::vector<int> batches;
+  bool scheduled = false;
+  for (const std::string& text : texts.global_batch_sizes) {
+    if (text == "schedule") {
+      scheduled = true;
+    } else {
+      batches.push_back(batch_of(text));
+    }
+  }
+  if (scheduled && options.schedule.empty()) {
+    throw InputError("--global-batch-size", "", "names a schedule, and the job has none",
+                     "add \"schedule\" to the job's \"capacity\"");
+  }
+  if (!scheduled) options.schedule.clear();
+  return batches;
+}
+
+std::optional<Layout> reference_layout_of(const planner::CapacityQuestion& question) {
+  const auto& reference = question.options.reference;
+  if (!reference || reference->layout.empty()) return std::nullopt;
+  return layouts_of({reference->layout}, question.clusters.front()).front();
 }
 
 template <typename T>
@@ -131,27 +225,22 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
     question.clusters.push_back(case_of(name, texts, job, origin));
   }
   const planner::ClusterCase& first = question.clusters.front();
-  if (!first.job.train_tokens) {
-    throw InputError("--train-tokens", "", "is missing: for how many tokens is the model trained?",
-                     "or \"train_tokens\" in the job");
-  }
-  question.train_tokens = *first.job.train_tokens;
+  question.train_tokens = first.job.train_tokens;
   question.gpus = sorted(first_stated(texts.gpus, section.gpus));
   if (question.gpus.empty()) question.gpus = counts_around(first.cluster, {0.25, 0.5, 1, 2, 4});
-  question.global_batch_sizes =
-      sorted(first_stated(texts.global_batch_sizes, section.global_batch_sizes));
-  if (question.global_batch_sizes.empty()) {
+  question.options = section.options;
+  question.global_batch_sizes = sorted(batches_of(texts, section, question.options));
+  if (question.global_batch_sizes.empty() && question.options.schedule.empty()) {
     question.global_batch_sizes = {first.job.global_batch_size};
   }
-  question.options = section.options;
-  // A batch that is typed stands against the job's schedule.
-  if (!texts.global_batch_sizes.empty()) question.options.schedule.clear();
   apply_money(question.options, texts.money, section.prices, origin);
   if (texts.max_gpus) question.options.limits.max_gpus = texts.max_gpus;
   apply_price(question, texts.money.price);
   check_budget(question);
+  check_tokens(question);
   question.what_ifs = texts.what_ifs;
   question.layouts = layouts_of(texts.layouts, first);
+  question.reference_layout = reference_layout_of(question);
   question.search.space = space_of(texts.space);
   planner::Limits limits;
   if (!texts.headroom.empty()) {
@@ -171,12 +260,13 @@ std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inpu
   planner::CapacityQuestion question;
   question.model = inputs.model;
   question.clusters = {{short_name_of(asked.cluster), inputs.cluster, inputs.job}};
-  question.train_tokens = *inputs.job.train_tokens;
+  question.train_tokens = inputs.job.train_tokens;
   question.gpus = asked.gpu_counts.size() > 1 ? sorted(asked.gpu_counts)
                                               : counts_around(inputs.cluster, {0.5, 1, 2});
   question.global_batch_sizes = {inputs.job.global_batch_size};
   question.options = section.options;
-  question.options.schedule.clear();
+  question.with_schedule = false;
+  question.reference_layout = reference_layout_of(question);
   apply_money(question.options, money, section.prices, origin);
   apply_price(question, money.price);
   check_budget(question);

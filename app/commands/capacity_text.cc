@@ -56,6 +56,11 @@ void print_capacity_basis(const planner::CapacityAnswer& answer) {
   const planner::CapacityQuestion& question = answer.question;
   const planner::CapacityRow* front = answer.front();
   if (front == nullptr) return;
+  if (answer.reference) {
+    const planner::ReferenceRun& run = *question.options.reference;
+    print_paragraph({fmt::format("{} GPUs beside {}", reports::count_text(run.gpus), run.name),
+                     table_text(reports::reference_table(answer))});
+  }
   if (!answer.levers.levers.empty()) {
     print_paragraph({"what moves it most: a choice halved and doubled, else one standard deviation",
                      table_text(reports::levers_table(answer))});

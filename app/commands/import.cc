@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "app/terminal.h"
 #include "interop/csv.h"
 #include "interop/measurement_map.h"
+#include "interop/read_cluster/read_cluster.h"
+#include "sim/json/records.h"
 
 namespace meshwright::app {
 namespace {
@@ -35,6 +38,56 @@ int run(const Options& options) {
   return kDone;
 }
 
+struct ClusterOptions {
+  std::vector<std::string> files;
+  std::string onto, out = "-";
+};
+
+// What the tools' file said of the machine, beside where the cluster came from.
+int import_cluster(const ClusterOptions& options, const Call& call) {
+  std::vector<interop::ClusterFacts> all;
+  reports::Origin origin = call.origin();
+  for (const std::string& file : options.files) {
+    const std::string text = read_text_file(file);
+    all.push_back(interop::read_cluster_facts(text, file));
+  }
+  const interop::ClusterFacts facts = interop::merged(all);
+  const Cluster base = load_cluster(options.onto, nullptr, &origin);
+  interop::OverlaidCluster made =
+      interop::overlaid(base, facts, fmt::format("{}", fmt::join(options.files, ", ")));
+  made.cluster.name = options.out == "-" ? base.name : options.out;
+  made.cluster.source = fmt::format("{} Sizes and wiring: {} ({}).", base.source, facts.tool,
+                                    fmt::join(options.files, ", "));
+  Json json = to_json(made.cluster);
+  write_file_atomically(options.out, json.dump(2) + "\n");
+  for (const interop::ClusterChange& change : made.changes) {
+    say("{}: {} -> {}\n", change.field, change.before, change.after);
+  }
+  if (made.changes.empty()) say("{} is as the files say\n", base.name);
+  for (const std::string& note : facts.notes) say("{}\n", note);
+  if (options.out != "-") say("next: meshwright cluster show {}\n", options.out);
+  return kDone;
+}
+
+void add_import_cluster(Commands& commands, Command& import) {
+  Command& cluster = commands.add_below(
+      import, "cluster", "What a machine's tools say of it, laid over a cluster of the same kind");
+  auto options = std::make_shared<ClusterOptions>();
+  cluster
+      .reads("files", options->files,
+             "nvidia-smi topo -m, NCCL's topology XML, Slurm's topology.conf or topology.yaml, "
+             "scontrol show node, topograph's JSON: any of them, of one machine")
+      ->required();
+  cluster
+      .reads("--onto", options->onto,
+             "Cluster whose device, rates and framework stand: a file, a measured profile, or a "
+             "name from configs/clusters",
+             "clusters")
+      ->required();
+  cluster.writes("-o,--out", options->out, "The cluster to write; default: standard output");
+  cluster.runs([options](const Call& call) { return import_cluster(*options, call); });
+}
+
 }  // namespace
 
 void add_import(Commands& commands) {
@@ -51,6 +104,7 @@ void add_import(Commands& commands) {
       ->required();
   measurements.writes("-o,--out", options->out, "Measured runs; default: standard output");
   measurements.runs([options](const Call&) { return run(*options); });
+  add_import_cluster(commands, command);
 }
 
 }  // namespace meshwright::app

@@ -30,8 +30,8 @@ void add_framework_option(Command& command, std::string& framework) {
 
 void add_job_options(Command& command, InputOptions& options) {
   command.reads("--job", options.job,
-                "Job: a file or a name from configs/jobs; default: 4096 positions, 512 sequences, "
-                "bf16, Adam",
+                "Job: a file or a name from configs/jobs; default: 4096 tokens per sequence, 512 "
+                "sequences, bf16, Adam",
                 "jobs");
   command.options()
       .add_option("--seq-length", options.seq_length, "Overrides the job's seq_length")

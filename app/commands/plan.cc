@@ -18,11 +18,14 @@
 #include "app/commands/question.h"
 #include "app/commands/space_options.h"
 #include "app/files.h"
+#include "app/launch_search.h"
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
+#include "interop/write_launch/launch_target.h"
+#include "planner/accuracy/learning.h"
 #include "planner/capacity/capacity_answer.h"
 #include "planner/questions/answers.h"
 #include "planner/search/choice.h"
@@ -34,6 +37,8 @@
 #include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/hardware/links.h"
+#include "sim/json/records.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
@@ -45,7 +50,9 @@ struct Options {
   AnswerTexts answers;
   MoneyOptions money;  // its price is the answers'
   std::string learn;
+  std::string target, launch_out;
   int top = 10;
+  int runs_to_make = 0;
 };
 
 void say_search(const planner::Plan& plan, double elapsed_seconds) {
@@ -125,8 +132,8 @@ std::string left_out_text(const planner::LeftOut& left_out) {
   std::string text;
   if (left_out.near_twins > 0) {
     text += fmt::format(
-        "{} more of the fastest are left out: same sizes and micro-batch as a faster one, and no "
-        "less memory (5 %).\n",
+        "{} near-duplicates omitted: same sizes and micro-batch as a faster layout, and no less "
+        "memory (5 %).\n",
         reports::count_text(left_out.near_twins));
   }
   if (left_out.over_limits > 0) {
@@ -145,15 +152,45 @@ struct Question {
   std::optional<planner::CapacityQuestion> capacity;  // where the job says its tokens
 };
 
+// Of the launcher the costs, unless the user names them.
+InputOptions inputs_of(const Options& options) {
+  InputOptions inputs = options.inputs;
+  if (options.target.empty() || !inputs.framework.empty()) return inputs;
+  inputs.framework = std::string(require_launch_target(options.target).framework);
+  return inputs;
+}
+
+// Throws InputError where the launcher runs no such model at all.
+void aim_search(Question& q, const Options& options) {
+  const std::string& name = options.target;
+  if (name.empty()) return;
+  const interop::LaunchTarget& target = require_launch_target(name);
+  if (!options.launch_out.empty() && target.write == nullptr) {
+    throw InputError("--launch-out", "", fmt::format("nothing is written for {}", target.name));
+  }
+  const Layout any;
+  const std::string why =
+      target.model_refusal({q.inputs.model, q.inputs.cluster, q.inputs.job, any});
+  if (!why.empty()) {
+    throw InputError("--target", "",
+                     fmt::format("{} cannot run {}: {}", target.name, q.inputs.model.name, why));
+  }
+  q.search.target =
+      search_target(std::string(target.name), q.inputs.model, q.inputs.job, q.inputs.cluster);
+  if (!target.why.empty())
+    q.inputs.note += fmt::format("{}{}.", q.inputs.note.empty() ? "" : " ", target.why);
+}
+
 Question question_of(const Options& options, const Call& call) {
   Question q;
   q.origin = call.origin();
-  q.inputs = load_inputs(options.inputs, &q.origin);
+  q.inputs = load_inputs(inputs_of(options), &q.origin);
   if (options.answers.price) q.inputs.cluster.price_per_gpu_hour = options.answers.price;
   q.asked = answer_options_of(options.answers);
   planner::check_objective(q.asked.objective, q.inputs.cluster);
   planner::check_limits(q.asked.limits, {q.inputs.model, q.inputs.cluster, q.inputs.job});
   q.search = search_options(options, q.asked, q.inputs.cluster.device);
+  aim_search(q, options);
   if (!options.learn.empty()) {
     q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);
   }
@@ -171,6 +208,7 @@ struct Answer {
   planner::LeftOut left_out;
   std::optional<planner::Answers> answers;
   std::optional<planner::CapacityAnswer> capacity;
+  std::vector<std::size_t> runs_to_make;  // indices into full.ranked
   double search_seconds = 0.0;
 };
 
@@ -185,15 +223,37 @@ Answer answer_to(const Question& q, const Options& options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   a.plan = a.full;
   a.left_out = planner::choose(a.plan, q.asked.objective, q.asked.limits, options.top);
+  a.runs_to_make = planner::runs_to_make(a.full, options.runs_to_make);
   if (options.answers.no_answers) return a;
   a.answers = planner::answers_of(a.plan, a.full, q.search, q.asked, q.scaling);
   if (q.capacity) {
-    a.capacity = planner::capacity_answer(*q.capacity, true, {}, q.inputs.cluster.num_gpus());
+    planner::CapacityQuestion capacity = *q.capacity;
+    if (!a.plan.ranked.empty()) capacity.planned = a.plan.ranked.front();
+    a.capacity = planner::capacity_answer(capacity, true);
   }
   return a;
 }
 
 bool compared_counts(const Question& question) { return question.scaling.points.size() > 1; }
+
+std::string runs_to_make_text(const Answer& answer) {
+  std::string text;
+  for (const std::size_t place : answer.runs_to_make) {
+    const Estimate& run = answer.full.ranked[place];
+    text += fmt::format("{}: predicted {}\n", short_name(run.layout),
+                        reports::seconds_text(run.step_time));
+  }
+  return text;
+}
+
+Json runs_to_make_json(const Answer& answer) {
+  Json runs = Json::array();
+  for (const std::size_t place : answer.runs_to_make) {
+    const Estimate& run = answer.full.ranked[place];
+    runs.push_back({{"layout", to_json(run.layout)}, {"step_seconds", run.step_time.value()}});
+  }
+  return runs;
+}
 
 // Everything that was found, for people.
 void print_document(const Options& options, const Question& question, const Answer& answer) {
@@ -212,6 +272,12 @@ void print_document(const Options& options, const Question& question, const Answ
   }
   print_text(wrapped(left_out_text(answer.left_out)));
   if (answer.capacity) print_capacity(*answer.capacity);
+  if (!answer.runs_to_make.empty()) {
+    print_paragraph(
+        {"runs to make first: their times teach most about the others "
+         "(plan --learn takes them)",
+         wrapped(runs_to_make_text(answer))});
+  }
   if (answer.answers) {
     for (const Paragraph& paragraph : answers_text(*answer.answers, answer.plan)) {
       print_paragraph(paragraph);
@@ -249,16 +315,28 @@ void write_plan(const Options& options, const Question& question, const Answer& 
   }
 }
 
+// The fastest layout in the launcher's words.
+void write_launch(const Options& options, const planner::Plan& plan) {
+  if (options.launch_out.empty() || plan.ranked.empty()) return;
+  const interop::LaunchTarget& target = require_launch_target(options.target);
+  const LaunchFile file =
+      target.write({plan.model, plan.cluster, plan.job, plan.ranked.front().layout});
+  write_file_atomically(options.launch_out, file.text);
+  for (const std::string& note : file.notes) say("{}: {}\n", options.launch_out, note);
+}
+
 int run(const Options& options, const Call& call) {
   const Question question = question_of(options, call);
   const Answer answer = answer_to(question, options);
   Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
   json["defaults"] = question.inputs.defaults;
+  if (!answer.runs_to_make.empty()) json["runs_to_make"] = runs_to_make_json(answer);
   if (answer.capacity) {
     json["capacity"] = reports::capacity_to_json(*answer.capacity, capacity_command(call));
   }
   say_search(answer.full, answer.search_seconds);
   write_plan(options, question, answer, json.dump(2) + "\n");
+  write_launch(options, answer.plan);
   return say_next(options, answer.plan);
 }
 
@@ -276,6 +354,19 @@ void add_plan(Commands& commands) {
   command.reads("--learn", options->learn,
                 "Runs of this machine that the plan is to learn from: what meshwright trial wrote, "
                 "or a set of measured runs");
+  command.options()
+      .add_option("--runs-to-make", options->runs_to_make,
+                  "List this many layouts whose times would teach most about the others, for what "
+                  "their runs cost")
+      ->check(CLI::Range(1, 20).description(""));
+  command.options().add_option(
+      "--target", options->target,
+      "Launcher that is to start it: only what it can express is searched, at its software's costs "
+      "(unless --framework says others): Megatron-LM, Megatron-Bridge, Megatron-DeepSpeed, "
+      "torchtitan, DeepSpeed, accelerate, nanotron, llm-foundry");
+  command.writes("--launch-out", options->launch_out,
+                 "File for the fastest layout in the words of --target");
+  command.only_with("--launch-out", "--target");
   add_answer_options(command.options(), options->answers);
   add_money_options(command, options->money);
   add_space_options(command.options(), options->space);

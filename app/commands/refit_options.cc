@@ -51,7 +51,7 @@ std::vector<planner::FitTerm> fit_terms_named(const std::vector<std::string>& na
 }
 
 void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
-  say("learnt from {} runs of {}; what remains: {:.1f} %\n", refit.runs, learnt_from,
+  say("fitted on {} runs of {}; residual spread {:.1f} %\n", refit.runs, learnt_from,
       100.0 * refit.residual_spread);
   for (const planner::FittedTerm& term : refit.terms) {
     say("  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n", name_of(term.term),

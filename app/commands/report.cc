@@ -6,17 +6,22 @@
 #include <memory>
 
 #include "app/command.h"
+#include "app/commands/capacity_options.h"
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/files.h"
+#include "app/launch_search.h"
 #include "app/observations.h"
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
 #include "interop/write_launch/launch.h"
+#include "planner/capacity/capacity_answer.h"
+#include "reports/capacity_json.h"
 #include "reports/comparison_json.h"
 #include "reports/html.h"
+#include "reports/json_at.h"
 #include "reports/plan_json.h"
 #include "reports/record_schema.h"
 #include "reports/report_json.h"
@@ -26,9 +31,11 @@
 namespace meshwright::app {
 namespace {
 
+constexpr int kMostCompared = 12;  // columns that a screen still holds
+
 struct Options {
   std::string plan;
-  std::vector<std::string> compare;  // two records
+  std::vector<std::string> compare;  // records
   Format format = Format::table;     // of what goes to standard output
   std::string trials;
   std::string profile;
@@ -85,14 +92,13 @@ std::vector<LaunchFile> launch_files(const planner::Plan& plan) {
 int compare(const Options& options, const Call& call) {
   const std::string record = record_beside(options.out);
   reports::Origin origin = call.origin();
-  const auto read = [&](const std::string& name, const std::string& file) {
-    const nlohmann::json json = read_input(name, file, origin);
+  std::vector<reports::ComparedReport> compared;
+  for (const std::string& file : options.compare) {
+    const nlohmann::json json = read_input("report", file, origin);
     reports::require_report(json, file);
-    return Json(json);
-  };
-  const Json before = read("before", options.compare[0]);
-  const Json after = read("after", options.compare[1]);
-  const Json comparison = reports::comparison_to_json(before, after, origin);
+    compared.push_back({std::filesystem::path(file).filename().string(), Json(json)});
+  }
+  const Json comparison = reports::comparison_to_json(compared, origin);
   const std::string text = reports::record_text(comparison);
   write_file_atomically(options.out, reports::comparison_html(comparison));
   if (record.empty()) return kDone;
@@ -131,6 +137,61 @@ void add_searches(reports::ReportContents& contents, const reports::PlanFile& pl
   }
 }
 
+// Half, all and twice the plan's GPUs, as far as there are such clusters.
+std::vector<int> counts_near(const Cluster& cluster) {
+  std::vector<int> counts;
+  for (const int gpus : {cluster.num_gpus() / 2, cluster.num_gpus(), cluster.num_gpus() * 2}) {
+    const bool whole = gpus <= cluster.gpus_per_node || gpus % cluster.gpus_per_node == 0;
+    const bool linked = gpus <= cluster.num_gpus() || cluster.inter_node.bandwidth.value() > 0.0;
+    if (gpus >= 1 && whole && linked) counts.push_back(gpus);
+  }
+  return counts;
+}
+
+std::vector<int> counts_of(const planner::Scaling& scaling) {
+  std::vector<int> counts;
+  for (const planner::ScalePoint& point : scaling.points) counts.push_back(point.gpus);
+  return counts;
+}
+
+// As the plan's command named it, so that commands of what-ifs find it.
+std::string cluster_of(const Call& made) {
+  for (std::size_t i = 0; i < made.arguments.size(); ++i) {
+    const std::string& word = made.arguments[i];
+    if (word == "--cluster" && i + 1 < made.arguments.size()) return made.arguments[i + 1];
+    if (word.starts_with("--cluster=")) return word.substr(10);
+  }
+  return "";
+}
+
+// What the plan's file does not answer: a plan without a training length has no capacity answer,
+// and one that no layout fits has none on the counts where one does.
+void add_capacity(reports::ReportContents& contents, const reports::PlanFile& plan,
+                  const std::string& file) {
+  const bool fits = !contents.plan.ranked.empty();
+  const bool answered = !reports::part_at(plan.capacity, "rows").empty() &&
+                        !reports::text_at(plan.capacity, "verdict").empty();
+  if (fits && answered) {
+    contents.capacity = plan.capacity;
+    return;
+  }
+  std::vector<int> counts =
+      fits && !plan.scaling ? counts_near(contents.plan.cluster) : counts_of(contents.scaling);
+  if (!fits) counts.insert(counts.begin(), contents.plan.cluster.num_gpus());
+  if (counts.empty()) counts = {contents.plan.cluster.num_gpus()};
+  const Call made = Call::of_text(plan.origin.command);
+  try {
+    planner::CapacityQuestion question =
+        planner::capacity_question_of(contents.plan, plan.search, counts);
+    const std::string cluster = cluster_of(made);
+    if (!cluster.empty()) question.clusters.front().name = cluster;
+    const planner::CapacityAnswer answer = planner::capacity_answer(question, fits);
+    contents.capacity = reports::capacity_to_json(answer, capacity_command(made));
+  } catch (const InputError& error) {
+    throw InputError(file, "/search", error.what(), error.hint());
+  }
+}
+
 // What must be said of the trials, or nothing.
 std::string add_trials(reports::ReportContents& contents, const Options& options) {
   if (options.trials.empty()) return "";
@@ -151,20 +212,24 @@ std::string spoken_result(const Json& report) {
 int run(const Options& options, const Call& call) {
   if (!options.compare.empty()) return compare(options, call);
   if (options.plan.empty()) {
-    throw InputError("name a plan, or two records after --compare",
+    throw InputError("name a plan, or records after --compare",
                      "meshwright report plan.json, or meshwright report --compare a.json b.json");
   }
   const std::string record = record_beside(options.out);
   reports::ReportContents contents;
   contents.origin = call.origin();
   const nlohmann::json plan_json = read_input("plan", options.plan, contents.origin);
-  const reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
+  reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
+  if (const std::string target = plan.search.target.name; !target.empty()) {
+    require_launch_target(target);
+    plan.search.target = search_target(target, plan.model, plan.job, plan.cluster);
+  }
   contents.plan = estimated_again(plan, options.plan);
   contents.plan_origin = plan.origin;
   contents.top = plan.search.top;
   contents.answers = plan.answers;
-  contents.capacity = plan.capacity;
   add_searches(contents, plan, options.plan);
+  add_capacity(contents, plan, options.plan);
   const std::string caution = add_trials(contents, options);
   if (!options.profile.empty()) {
     contents.profile = read_input("profile", options.profile, contents.origin);
@@ -192,8 +257,9 @@ void add_report(Commands& commands) {
   command.reads("plan", options->plan, "Plan that meshwright plan wrote");
   command
       .reads("--compare", options->compare,
-             "Two records (report.json) to put side by side: before, after")
-      ->expected(2);
+             "Records (NAME.report.json) to put side by side, two or more; changes are against the "
+             "first")
+      ->expected(2, kMostCompared);
   command.reads("--trials", options->trials, "Observations that meshwright trial wrote");
   command.reads("--profile", options->profile,
                 "Profile that meshwright calibrate wrote; its notes are shown");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "app/command.h"
@@ -10,6 +11,7 @@
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
 #include "app/commands/review_document.h"
+#include "app/launch_search.h"
 #include "app/launched_run.h"
 #include "app/output_file.h"
 #include "app/program.h"
@@ -36,9 +38,8 @@ planner::ReviewOptions review_options(const Options& options, const LaunchedRun&
   planner::ReviewOptions review;
   review.most = static_cast<std::size_t>(options.top);
   review.search.memory_headroom = planner::kDefaultHeadroom;
-  review.refusal = [&run](const Layout& layout) {
-    return interop::refusal_for(run.launch.target, training_of(run.scenario, layout));
-  };
+  review.search.target =
+      search_target(run.launch.target, run.scenario.model, run.scenario.job, run.scenario.cluster);
   return review;
 }
 
@@ -52,6 +53,10 @@ void add_changes(ReviewedRun& reviewed) {
         before, interop::settings_for(target, training_of(run.scenario, better.estimate.layout))));
   }
   if (reviewed.changes.empty() || run.launch.command.empty()) return;
+  const bool in_command = std::any_of(
+      reviewed.changes.front().begin(), reviewed.changes.front().end(),
+      [](const interop::LaunchChange& change) { return change.name.starts_with("--"); });
+  if (!in_command) return;
   reviewed.changed_launch =
       interop::command_text(interop::changed_command(run.launch.command, reviewed.changes.front()));
 }
@@ -59,7 +64,9 @@ void add_changes(ReviewedRun& reviewed) {
 void write_files(const Options& options, const ReviewedRun& reviewed) {
   if (!options.launch_out.empty()) {
     if (reviewed.changed_launch.empty()) {
-      say("{} is not written: no better launch line is known\n", options.launch_out);
+      say("{} is not written: {}\n", options.launch_out,
+          reviewed.changes.empty() ? "no better launch is known"
+                                   : "what changes stands in a file that the launch names");
     } else {
       write_file_atomically(options.launch_out, reviewed.changed_launch);
     }

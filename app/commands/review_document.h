@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/launched_run.h"
-#include "interop/write_launch/launch_target.h"
+#include "interop/write_launch/launch_changes.h"
 #include "planner/questions/review.h"
 #include "reports/origin_json.h"
 

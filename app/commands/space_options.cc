@@ -169,7 +169,8 @@ template <typename T>
 std::string help_of(const Field<T>& field) {
   std::string text;
   if constexpr (requires { field.values.names; }) {
-    text = fmt::format("{}; ", fmt::join(names_of(field), ", "));
+    const std::string names = fmt::format("{}; ", fmt::join(names_of(field), ", "));
+    if (!field.help.starts_with(names)) text = names;
   }
   return text.append(field.help);
 }

@@ -192,11 +192,17 @@ void add_trial(Commands& commands) {
       .add_option("--decode-tokens", options->trial.decode_tokens,
                   "Of the job's positions, the last ones that --mode decode adds; default: 32")
       ->check(positive);
+  command.options().add_flag(
+      "--moe-router-force-load-balancing,!--no-moe-router-force-load-balancing",
+      options->trial.moe_router_force_load_balancing,
+      "Tokens are dealt out to the experts in turn, as predictions take it (default); with no- "
+      "they "
+      "go where the router sends them");
   command.writes("--trace", options->trace,
                  "Also write what each rank did in the last step of each layout, for "
                  "ui.perfetto.dev");
   add_rank_options(command.options(), options->ranks,
-                   "one a core, or one a GPU with cuda, no more than the layouts need");
+                   "one per core, or one per GPU with cuda, no more than the layouts need");
   command.runs([options](const Call& call) { return run(*options, call); });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader does with a report, in a real browser, from file://.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
@@ -55,7 +56,7 @@ async function see_all(page) {
 }
 // What the issue asks of the first screen and of the first sheet.
 const kAlways = ["verdict", "decision-table", "recommended", "certainty", "red-flags", "rests-on"];
-const first_screen = () => (report.record.capacity === null ? kAlways : [...kAlways, "levers", "what-if"]);
+const kFirstScreen = [...kAlways, "levers", "what-if"];
 
 async function serious_faults(page) {
   await page.evaluate(kAxe);
@@ -73,16 +74,34 @@ test("opens offline with no complaint and no request, below 1.5 MB", async (t) =
   assert.ok(statSync(report.page).size < 1_500_000, `${statSync(report.page).size} bytes`);
 });
 
-test("answers on the first screen: how many GPUs, when, for how much, how sure, what could go wrong", async (t) => {
-  const { page } = await opened(t, report.page, { viewport: { width: 1440, height: 900 } });
-  assert.equal(await page.textContent("#verdict"), report.record.verdict);
-  for (const id of first_screen()) {
+// Every box that a reader is to see at once.
+async function inside_the_screen(page) {
+  for (const id of kFirstScreen) {
     const box = await page.locator(`#${id}`).boundingBox();
     assert.ok(box !== null && box.height > 0, id);
     assert.ok(box.y >= 0 && box.y + box.height <= 900 && box.x >= 0 && box.x + box.width <= 1440, `${id}: ${JSON.stringify(box)}`);
   }
+}
+
+test("answers without a training length, in tokens a second and steps", async (t) => {
+  const untimed = make_report("untimed", ["--model", "llama-3-70b", "--cluster", "h100-512"]);
+  const { page, errors } = await opened(t, untimed.page, { viewport: { width: 1440, height: 900 } });
+  await inside_the_screen(page);
+  assert.match(await page.textContent("#verdict"), /train [\d.]+ [kMG] tokens\/s/);
+  assert.match(await page.textContent("#decision-table thead"), /tokens\/s/);
+  assert.doesNotMatch(await page.textContent("#levers"), /days/);
+  assert.match(await page.textContent("#levers"), /%, step/);
+  await page.selectOption('#what-if label:has-text("Network") select', "0");
+  assert.match(await page.textContent("#verdict"), /tokens\/s, [\d.]+ m?s per step/);
+  assert.deepEqual(errors, []);
+});
+
+test("answers on the first screen: how many GPUs, when, for how much, how sure, what could go wrong", async (t) => {
+  const { page } = await opened(t, report.page, { viewport: { width: 1440, height: 900 } });
+  assert.equal(await page.textContent("#verdict"), report.record.verdict);
+  await inside_the_screen(page);
   const rows = await page.$$eval("#decision-table tbody tr:not(.failed)", (all) => all.map((row) => row.cells[0].textContent.replace(/\D/g, "")));
-  const shown = report.record.decision.rows.filter((row) => row.step_time_seconds !== undefined);
+  const shown = report.record.capacity.rows.filter((row) => row.fits);
   assert.deepEqual(rows.map(Number), shown.map((row) => row.gpus));
 });
 
@@ -99,9 +118,9 @@ test("the first sheet of the printed file holds all of it", async (t) => {
   const { page } = await opened(t);
   await page.evaluate((ids) => {
     for (const id of ids) document.body.insertAdjacentHTML("beforeend", `<a href="#${id}">.</a>`);
-  }, [...first_screen(), "ranking"]);
+  }, [...kFirstScreen, "ranking"]);
   const pages = page_of_each(await page.pdf({ format: "A4" }));
-  for (const id of first_screen()) assert.equal(pages[id], 1, `${id} on page ${pages[id]}`);
+  for (const id of kFirstScreen) assert.equal(pages[id], 1, `${id} on page ${pages[id]}`);
   assert.ok(pages.ranking > 1);
 });
 
@@ -133,7 +152,6 @@ function cell_at(grid, places) {
 }
 
 test("what-if steps through the record's grid, is marked, and lives in the address", async (t) => {
-  if (report.record.capacity === null) return;
   const grid = report.record.capacity.what_if;
   assert.ok(JSON.stringify(grid).length <= 200_000);
   const { page } = await opened(t);
@@ -459,7 +477,7 @@ test("says what would change the answer, and what if", async (t) => {
   for (const crossover of crossovers.slice(0, 1)) assert.ok(text.includes(crossover.sentence));
   assert.equal(what_ifs.length, 1);
   assert.ok(text.includes(what_ifs[0].sentence));
-  assert.equal(await page.locator('figure[data-chart="flips"]').count(), crossovers.length > 0 ? 1 : 0);
+  assert.equal(await page.locator('figure[data-chart="crossovers"]').count(), crossovers.length > 0 ? 1 : 0);
   const needs = make_report("priced", [...kPlan, "--price", "2", "--what-if", "price_per_gpu_hour=2x"]).record;
   const { needs: doubled, needs_today } = needs.answers.what_ifs[0];
   assert.ok(Math.abs(doubled.cost / needs_today.cost - 2) < 1e-9);
@@ -566,16 +584,93 @@ test("hostile names stay text everywhere", async (t) => {
   assert.deepEqual(requests, []);
 });
 
-test("two reports stand side by side", async (t) => {
-  const other = make_report("other", [...kPlan, "--gpus", "256"]);
-  meshwright("report", "--compare", file("seventy.report.json"), file("other.report.json"), "--out", file("both.html"));
-  const { page, errors, requests } = await opened(t, file("both.html"));
-  assert.equal(await page.textContent(".verdict"), read_json(file("both.report.json")).sentence);
-  assert.ok((await page.textContent(".tiles")).includes(other.record.verdict));
+test("any number of reports stand side by side, with intervals and charts", async (t) => {
+  const records = [file("seventy.report.json")];
+  for (const gpus of ["128", "256"]) {
+    make_report(`on${gpus}`, [...kPlan, "--gpus", gpus]);
+    records.push(file(`on${gpus}.report.json`));
+  }
+  meshwright("report", "--compare", ...records, "--out", file("all.html"));
+  const { page, errors, requests } = await opened(t, file("all.html"));
+  const comparison = read_json(file("all.report.json"));
+  assert.equal(await page.textContent(".verdict"), comparison.sentence);
+  const names = comparison.reports.map((one) => one.name);
+  assert.deepEqual(names, ["seventy", "on128", "on256"]);
+  for (const { verdict } of comparison.reports) assert.ok((await page.textContent(".tiles")).includes(verdict));
+  await see_all(page);
+  assert.equal(await page.locator("figure.chart .canvas.drawn").count(), 3);
+  // Words, not pointers; ranges beside the numbers.
+  const tables = await page.locator("#changes").innerText();
+  assert.doesNotMatch(tables, /\/cluster\/|\/job\//);
+  assert.match(tables, /time to train, days\s+[\d.]+ \([\d.]+ to [\d.]+\)/);
   await page.click('#changes th button:has-text("term")');
   assert.deepEqual(errors, []);
   assert.deepEqual(requests, []);
   assert.deepEqual(await serious_faults(page), []);
+  await page.setViewportSize({ width: 390, height: 800 });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+});
+
+test("numbers in charts read as those of the page", async (t) => {
+  const { page } = await opened(t);
+  const source = config("../reports/viewer/src/format.ts");
+  const format = execFileSync(process.env.MESHWRIGHT_ESBUILD, [source, "--bundle", "--format=iife", "--global-name=format"], { encoding: "utf8" });
+  const names = { significant: "significant", seconds: "seconds_text", memory: "memory_text", traffic: "traffic_text" };
+  for (const [name, cases] of Object.entries(read_json(config("../tests/data/number_texts.json")))) {
+    const values = JSON.stringify(cases.map(([value]) => value));
+    const texts = await page.evaluate(`${format}; ${values}.map((value) => format.${names[name]}(value))`);
+    assert.deepEqual(texts, cases.map(([, text]) => text), name);
+  }
+});
+
+// Charts that were drawn while `action` ran.
+async function drawings(page, action) {
+  await page.evaluate(() => {
+    globalThis.drawings = new Set();
+    const watch = (figure) => new MutationObserver(() => globalThis.drawings.add(figure.dataset.chart)).observe(figure.querySelector(".canvas"), { childList: true });
+    document.querySelectorAll("figure.chart").forEach(watch);
+  });
+  const begin = Date.now();
+  await action();
+  await page.waitForTimeout(300);
+  return { charts: await page.evaluate(() => [...globalThis.drawings]), milliseconds: Date.now() - begin - 300 };
+}
+
+test("ten thousand layouts are below 6 MB, and a theme draws only what is near", async (t) => {
+  // Near-duplicates fall out of a plan, so that no search keeps ten thousand: each stands several times.
+  const plan = read_json(report.plan);
+  const distinct = plan.ranked;
+  plan.ranked = Array.from({ length: 10_000 }, (_, i) => ({ layout: distinct[Math.floor((i * distinct.length) / 10_000)].layout }));
+  plan.search.top = 10_000;
+  writeFileSync(file("many.json"), JSON.stringify(plan));
+  meshwright("report", file("many.json"), "--out", file("many.html"));
+  const many = { page: file("many.html"), record: read_json(file("many.report.json")) };
+  assert.equal(many.record.ranked.length, 10_000);
+  const size = statSync(many.page).size;
+  t.diagnostic(`10,000 layouts, ${(size / 1e6).toFixed(2)} MB`);
+  assert.ok(size < 6_000_000, `${size} bytes`);
+  const toggle = async (path) => {
+    const { page, errors } = await opened(t, path);
+    await see_all(page);
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.waitForTimeout(300);
+    const all = await page.locator("figure.chart").count();
+    const drawn = await drawings(page, () => page.click("#theme"));
+    assert.deepEqual(errors, []);
+    return { ...drawn, all };
+  };
+  const few = await toggle(report.page);
+  const large = await toggle(many.page);
+  t.diagnostic(`theme: ${few.charts.length} of ${few.all} charts in ${few.milliseconds} ms, ${large.charts.length} of ${large.all} in ${large.milliseconds} ms`);
+  assert.ok(large.charts.length <= 3 && few.charts.length <= 3, large.charts.join());
+  assert.ok(large.milliseconds <= 5 * few.milliseconds + 100, `${few.milliseconds} and ${large.milliseconds} ms`);
+  // Rows beyond those that stand in the page have the page's texts, too.
+  const { page } = await opened(t, many.page);
+  while ((await page.locator("#ranking .pages button").last().isVisible()) && (await page.locator("#layout-401").count()) === 0) await page.locator("#ranking .pages button").last().click();
+  const cells = await page.$$eval("#layout-401 > *", (all) => all.map((cell) => cell.textContent));
+  assert.equal(cells[0], "401");
+  assert.equal(cells[1], many.record.ranked[400].brief_name);
+  assert.equal(cells[6], (many.record.ranked[400].model_flops_utilization * 100).toFixed(1));
 });
 
 test("says why when nothing fits", async (t) => {

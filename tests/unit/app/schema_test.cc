@@ -11,6 +11,8 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "planner/capacity/options_json.h"
+#include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -40,11 +42,8 @@ nlohmann::json file_json(const std::filesystem::path& path) {
 struct Kind {
   const char *schema, *folder;
 };
-constexpr Kind kKinds[] = {{"model", "models"},
-                           {"cluster", "clusters"},
-                           {"device", "hardware"},
-                           {"job", "jobs"},
-                           {"framework", "frameworks"}};
+constexpr Kind kKinds[] = {{"model", "models"}, {"cluster", "clusters"},     {"device", "hardware"},
+                           {"job", "jobs"},     {"framework", "frameworks"}, {"prices", "prices"}};
 
 TEST(Schema, EveryShippedFileObeysItsOwn) {
   for (const Kind& kind : kKinds) {
@@ -58,6 +57,44 @@ TEST(Schema, EveryShippedFileObeysItsOwn) {
       more["a_key_of_tomorrow"] = 1;
       EXPECT_FALSE(obeys(schema, more)) << entry.path();
     }
+  }
+}
+
+TEST(Schema, AProfileObeysItsOwn) {
+  const nlohmann::json schema = printed("profile");
+  nlohmann::json profile =
+      file_json(std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/hostile/data/profile.json");
+  EXPECT_TRUE(obeys(schema, profile));
+  profile["measurements"][0]["kind"] = "guess";
+  EXPECT_FALSE(obeys(schema, profile));
+}
+
+// Every key that the reader of "capacity" knows, once; one more is none.
+TEST(Schema, CapacityIsDescribedInFull) {
+  const nlohmann::json schema = printed("job");
+  nlohmann::json job = nlohmann::json::parse(R"({"capacity": {
+    "model": "m", "clusters": ["c"], "gpus": [8], "global_batch_sizes": [64], "prices": "p",
+    "failures": {"per_thousand_node_days": {"value": 4, "low": 2, "high": 6, "basis": "measured",
+                 "source": "s"}, "detection_seconds": 1, "restart_seconds": 1, "repair_days": 1,
+                 "spares_target": 0.9, "independent_replicas": 2, "catch_up_seconds": 1},
+    "checkpoint": {"asynchronous": true, "pause_seconds": 1, "storage_gb_per_s_per_node": 1,
+                   "with_16_bit_weights": true, "persist_seconds": 1, "load_seconds": 1,
+                   "interval_seconds": 1},
+    "power": {"kilowatts_per_gpu": 1, "node_over_devices": 1, "share_of_rating": 1, "pue": 1,
+              "kg_co2_per_kwh": 1},
+    "limits": {"deadline_days": 1, "budget": 1, "max_megawatts": 1, "max_gpus": 8},
+    "schedule": [{"until_tokens": 1e9, "global_batch_size": 8, "seq_length": 64},
+                 {"global_batch_size": 16, "seq_length": 64}],
+    "evaluation_share": 0.01}})");
+  EXPECT_TRUE(obeys(schema, job));
+  EXPECT_NO_THROW(planner::capacity_section(job, "job.json"));
+  for (const char* part :
+       {"/capacity", "/capacity/failures", "/capacity/checkpoint", "/capacity/power",
+        "/capacity/limits", "/capacity/schedule/0", "/capacity/failures/per_thousand_node_days"}) {
+    nlohmann::json more = job;
+    more[nlohmann::json::json_pointer(part)]["a_key_of_tomorrow"] = 1;
+    EXPECT_FALSE(obeys(schema, more)) << part;
+    EXPECT_ANY_THROW(planner::capacity_section(more, "job.json")) << part;
   }
 }
 

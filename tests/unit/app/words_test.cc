@@ -169,7 +169,7 @@ TEST(Words, ControlCharactersOfANameNeverReachTheTerminal) {
 
 TEST(Words, WhatWouldBeIgnoredIsRefused) {
   const std::vector<std::vector<std::string>> commands{
-      {"calibrate", "--onto", "a.json"},
+      {"calibrate", "--check", "a.json", "--onto", "b.json"},
       {"calibrate", "--max-drift", "5"},
       {"calibrate", "--plot", "a.json", "--budget", "5s"},
       {"calibrate", "--import", "a.txt", "--onto", "b.json", "--ranks", "2"},

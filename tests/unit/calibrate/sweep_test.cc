@@ -67,6 +67,101 @@ TEST(Sweep, AModelsCollectivesAreOrderedAmongItsProducts) {
             position(points, "gemm fp32 (512 x 512 x 1024)"));
 }
 
+SweepLimits one_gpu(double budget = 300.0) {
+  return {.memory = gibibytes(79), .device = DeviceKind::gpu, .budget_seconds = budget};
+}
+
+Workload in(std::vector<Precision> precisions) {
+  Workload workload;
+  workload.precisions = std::move(precisions);
+  return workload;
+}
+
+// 16 bits are what fp8 jobs run attention, the router and the output layer in.
+TEST(Sweep, TheJobsNumberFormatAndSixteenBitsAreMeasured) {
+  using enum Precision;
+  EXPECT_THAT(measured_precisions(in({fp8}), one_gpu()), ElementsAre(fp8, bf16));
+  EXPECT_THAT(measured_precisions(in({fp16}), one_gpu()), ElementsAre(fp16, bf16));
+  EXPECT_THAT(measured_precisions(in({tf32}), one_gpu()), ElementsAre(tf32, bf16));
+  EXPECT_THAT(measured_precisions(in({bf16}), one_gpu()), ElementsAre(bf16));
+  EXPECT_THAT(measured_precisions({}, one_gpu()), ElementsAre(bf16, fp8));
+  EXPECT_THAT(measured_precisions(in({bf16}), one_core()), ElementsAre(bf16, fp32));
+}
+
+TEST(Sweep, WhatADeviceCannotMultiplyIsStoodInForByWhatItCan) {
+  using enum Precision;
+  SweepLimits blackwell = one_gpu();
+  blackwell.supports = [](Precision p) { return p != fp4; };
+  EXPECT_THAT(measured_precisions(in({fp4}), blackwell), ElementsAre(bf16, fp8));
+  SweepLimits ampere = one_gpu();
+  ampere.supports = [](Precision p) { return p != fp4 && p != fp8; };
+  EXPECT_THAT(measured_precisions({}, ampere), ElementsAre(bf16));
+}
+
+std::vector<MeasuredPoint> of_kind(PointKind kind, const SweepLimits& limits) {
+  std::vector<MeasuredPoint> points = planned_points({}, {}, limits);
+  std::erase_if(points, [kind](const MeasuredPoint& p) { return p.kind != kind; });
+  return points;
+}
+
+// 8192^3 of each format, and the same in a burst beside it.
+TEST(Sweep, AGpusLargestProductsAreSustainedToo) {
+  const auto sustained = of_kind(PointKind::sustained_gemm, one_gpu());
+  ASSERT_EQ(sustained.size(), 2U);
+  for (MeasuredPoint p : sustained) {
+    EXPECT_EQ(p.shape.m * p.shape.n * p.shape.k, std::int64_t{8192} * 8192 * 8192);
+    p.kind = PointKind::gemm;
+    const auto bursts = of_kind(PointKind::gemm, one_gpu());
+    EXPECT_TRUE(std::any_of(bursts.begin(), bursts.end(),
+                            [&](const MeasuredPoint& b) { return same_subject(b, p); }));
+  }
+  EXPECT_TRUE(of_kind(PointKind::sustained_gemm, one_gpu(10.0)).empty());
+  EXPECT_TRUE(of_kind(PointKind::sustained_gemm, one_core()).empty());
+}
+
+TEST(Sweep, AGpusHostLinkIsMeasuredInBothDirectionsAloneAndTogether) {
+  const auto links = of_kind(PointKind::host_link, one_gpu());
+  ASSERT_EQ(links.size(), 3U);
+  EXPECT_EQ(links[0].direction, HostDirection::to_device);
+  EXPECT_EQ(links[1].direction, HostDirection::to_host);
+  EXPECT_EQ(links[2].direction, HostDirection::both);
+  EXPECT_EQ(of_kind(PointKind::host_link, one_core()).size(), 1U);
+}
+
+// A model's gradients of 3 MiB are met in memory, activations of the same size would be in a cache;
+// of the grid, what takes an eighth of the cache of 32 MiB.
+TEST(Sweep, GradientsAreReducedFromMemoryAndActivationsFromTheCache) {
+  SweepLimits limits = one_core();
+  limits.cache = mebibytes(32);
+  Workload workload;
+  workload.collectives = {{Collective::all_reduce, 2, mebibytes(3), 2.0, true},
+                          {Collective::all_reduce, 2, mebibytes(3), 1.0},
+                          {Collective::all_reduce, 2, mebibytes(6), 100.0}};
+  for (const MeasuredPoint& p : planned_points(workload, group_shapes({0, 0}), limits)) {
+    if (p.kind != PointKind::collective || p.collective != Collective::all_reduce) continue;
+    const bool expected =
+        p.amount == mebibytes(3) || (p.amount >= mebibytes(4) && p.amount != mebibytes(6));
+    EXPECT_EQ(p.cold, expected) << p.label();
+  }
+}
+
+// Four GPUs: beside products run collectives of all four, and of two pairs at once.
+TEST(Sweep, OverlapIsMeasuredForTensorGroupsAndForEachCollectiveOfGradients) {
+  std::vector<MeasuredPoint> points = planned_points({}, group_shapes({0, 0, 0, 0}), one_gpu());
+  std::erase_if(points, [](const MeasuredPoint& p) { return p.kind != PointKind::overlap; });
+  const auto count = [&](int size, Collective collective) {
+    return std::count_if(points.begin(), points.end(), [&](const MeasuredPoint& p) {
+      return p.group_size == size && p.collective == collective;
+    });
+  };
+  for (const Collective c :
+       {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather}) {
+    EXPECT_GE(count(4, c), 1) << name_of(c);
+    EXPECT_GE(count(2, c), 1) << name_of(c);
+  }
+  EXPECT_EQ(count(2, Collective::all_to_all), 0);
+}
+
 TEST(Sweep, EachPointIsPlannedOnce) {
   const auto points = planned_points({}, group_shapes({0, 0, 1, 1}), one_core());
   for (std::size_t i = 0; i < points.size(); ++i) {

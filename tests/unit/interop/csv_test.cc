@@ -39,7 +39,7 @@ std::string message(std::string_view text) {
 TEST(Csv, NamesTheLineOfWhatIsWrong) {
   EXPECT_EQ(message("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cells below a header of 2");
   EXPECT_EQ(message("a,b\n1,\"2\n"), "t.csv: line 2: a quote is never closed");
-  EXPECT_EQ(message("a,a\n"), "t.csv: column \"a\" stands twice in the header");
+  EXPECT_EQ(message("a,a\n"), "t.csv: column \"a\" is a duplicate of another one");
   EXPECT_EQ(message("\n"), "t.csv: must start with a row of column names");
 }
 

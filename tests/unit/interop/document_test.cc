@@ -84,6 +84,26 @@ TEST(Torchtitan, ReplicasAndShards) {
   EXPECT_EQ(record.micro_batches_a_rank, 16);
   EXPECT_EQ(record.not_understood.at(0).said, "parallelism.of_tomorrow = 1");
   EXPECT_EQ(record.not_understood.at(0).place.line, 13);
+  EXPECT_FALSE(record.layout.account_for_embedding_in_pipeline_split);
+}
+
+std::string piped(const std::string& more) {
+  return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 8\n"
+         "[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = \"1F1B\"\n" +
+         more;
+}
+
+// 32 layers, embedding and head are 34 over 4 stages: 9, 9, 8, 8, of which the ends take one each.
+TEST(Torchtitan, EmbeddingAndHeadCountAsLayersUnlessTold) {
+  const Layout said_nothing = read_torchtitan(piped(""), "f.toml", {}).layout;
+  EXPECT_EQ(said_nothing.pipeline_layout,
+            std::get<PipelineLayout>(read_pipeline_layout("Et*8|t*9|t*8|t*7L")));
+  const Layout even = read_torchtitan(piped("pipeline_parallel_first_stage_less_layers = 0\n"
+                                            "pipeline_parallel_last_stage_less_layers = 0\n"),
+                                      "f.toml", {})
+                          .layout;
+  EXPECT_FALSE(even.pipeline_layout);
+  EXPECT_FALSE(even.account_for_embedding_in_pipeline_split);
 }
 
 TEST(DeepSpeed, TheScriptsJsonIsReadByName) {
@@ -94,14 +114,14 @@ TEST(DeepSpeed, TheScriptsJsonIsReadByName) {
   const std::string script =
       "deepspeed --num_gpus 4 t.py --deepspeed ds.json --per_device_train_batch_size 3 "
       "--gradient_accumulation_steps 5 --block_size 512 --fp16\n";
-  const LaunchRecord record = read_deepspeed_script(script, "t.sh", {}, read);
+  const LaunchRecord record = read_trainer_script(script, "t.sh", {}, read);
   EXPECT_EQ(record.layout.zero_stage, 2);
   EXPECT_EQ(record.layout.micro_batch_size, 3);
   EXPECT_EQ(record.micro_batches_a_rank, 5);
   EXPECT_EQ(record.job.seq_length, 512);
   EXPECT_EQ(record.job.precision, Precision::fp16);
   EXPECT_EQ(record.gpus_per_node, 4);
-  EXPECT_THAT(error_of([&] { read_deepspeed_script(script, "t.sh", {}, {}); }),
+  EXPECT_THAT(error_of([&] { read_trainer_script(script, "t.sh", {}, {}); }),
               HasSubstr("ds.json is not there"));
 }
 

@@ -9,13 +9,18 @@
 // 64 rotary frequencies (5,120) are no parameters. `active`: experts that one token passes, with
 // both embeddings; 0 for dense models. GPT-2 and OPT, Gemma 2, BLOOM tie without a key that says
 // so; DeepSeek-V3 counts without its multi-token-prediction layer.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "interop/huggingface.h"
+#include "sim/base/error.h"
+#include "sim/json/records.h"
 #include "sim/model/parameters.h"
+#include "tests/paths.h"
 
 namespace meshwright::interop {
 namespace {
@@ -192,6 +197,23 @@ constexpr Published kPublished[] = {
              "head_dim": 64, "num_local_experts": 128, "num_experts_per_tok": 4,
              "vocab_size": 201088})",
      116'829'156'672, 116'829'156'672, 5'711'982'912},
+    {"olmo-2-7b",
+     R"({"model_type": "olmo2", "hidden_size": 4096, "intermediate_size": 11008,
+             "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
+             "tie_word_embeddings": false, "vocab_size": 100352})",
+     7'298'617'344, 7'298'617'344, 0},
+    {"olmo-2-13b",
+     R"({"model_type": "olmo2", "hidden_size": 5120, "intermediate_size": 13824,
+             "num_hidden_layers": 40, "num_attention_heads": 40, "num_key_value_heads": 40,
+             "tie_word_embeddings": false, "vocab_size": 100352})",
+     13'716'198'400, 13'716'198'400, 0},
+    // No integer is published that we know: 64 layers of 2 x 12288^2 + 2 x 12288 x 1024 (attention), 3 x 12288 x 33792
+    // (MLP), 12288 (norm) and 12288 + 1024 (norms of each head); 256000 x 12288 and a norm.
+    {"command-r-plus",
+     R"({"model_type": "cohere", "hidden_size": 12288, "intermediate_size": 33792,
+             "num_hidden_layers": 64, "num_attention_heads": 96, "num_key_value_heads": 8,
+             "use_qk_norm": true, "vocab_size": 256000})",
+     0, 103'810'674'688, 0},
 };
 // clang-format on
 
@@ -231,6 +253,57 @@ TEST(HuggingFacePublished, ActiveParametersCountTheChosenExperts) {
     const Model model = read(published);
     if (model.moe && published.active == 0) continue;  // nobody states it to the parameter
     EXPECT_EQ(active_parameters(model), published.active > 0 ? published.active : published.total);
+  }
+}
+
+// What is read and not counted, by family, to the unit: what the program says beside such a model.
+struct Short {
+  std::string_view name, config;
+  std::int64_t stored, uncounted;
+};
+constexpr Short kShort[] = {
+    // Two numbers of xIELU a layer.
+    {"apertus-8b",
+     R"({"model_type": "apertus", "hidden_size": 4096, "intermediate_size": 21504,
+         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+         "hidden_act": "xielu", "qk_norm": true, "vocab_size": 131072})",
+     8'053'338'176, 32 * 2},
+};
+
+TEST(HuggingFacePublished, WhatIsNotCountedIsListedToTheUnit) {
+  for (const Short& model : kShort) {
+    SCOPED_TRACE(model.name);
+    const auto config = nlohmann::json::parse(model.config);
+    const Model read = model_from_huggingface(config, std::string(model.name) + ".json");
+    EXPECT_EQ(total_parameters(read) + model.uncounted, model.stored);
+    EXPECT_LT(static_cast<double>(model.uncounted), 4e-5 * static_cast<double>(model.stored));
+    EXPECT_FALSE(not_modelled_of_huggingface(config).empty());
+  }
+}
+
+// The shipped model was typed from the same file by hand.
+TEST(HuggingFacePublished, Llama4IsTheShippedModel) {
+  const auto config = nlohmann::json::parse(R"({"model_type": "llama4", "text_config": {
+      "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
+      "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
+      "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 128,
+      "num_experts_per_tok": 1, "interleave_moe_layer_step": 2, "attention_chunk_size": 8192,
+      "max_position_embeddings": 1048576, "hidden_act": "silu", "tie_word_embeddings": false,
+      "vocab_size": 202048}})");
+  Model read = model_from_huggingface(config, "llama-4-maverick.json");
+  std::ifstream file(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/models/llama-4-maverick.json");
+  EXPECT_TRUE(read == model_from_json(nlohmann::json::parse(file), "shipped"));
+  EXPECT_THAT(not_modelled_of_huggingface(config), testing::HasSubstr("chunks"));
+}
+
+TEST(HuggingFacePublished, NemotronHSaysWhatIsNotModelled) {
+  const auto config = nlohmann::json::parse(
+      R"({"model_type": "nemotron_h", "hybrid_override_pattern": "M-M-M-M*-M-"})");
+  try {
+    model_from_huggingface(config, "nemotron-h.json");
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("of 11 blocks 5 are Mamba-2 layers, 1 attention"));
   }
 }
 

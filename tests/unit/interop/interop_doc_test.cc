@@ -7,6 +7,7 @@
 #include <map>
 
 #include "interop/logs/training_log.h"
+#include "interop/read_cluster/read_cluster.h"
 #include "interop/read_launch/read_launch.h"
 #include "tests/paths.h"
 
@@ -33,7 +34,7 @@ std::vector<Block> blocks_of(const std::string& file) {
 }
 
 TEST(InteropPage, EveryExampleIsRead) {
-  std::map<std::string, int> targets, logs;
+  std::map<std::string, int> targets, logs, machines;
   LaunchHints hints;
   hints.seq_length = 4096;
   for (const Block& block : blocks_of("docs/interop.md")) {
@@ -44,6 +45,10 @@ TEST(InteropPage, EveryExampleIsRead) {
       ++logs[log.target];
       continue;
     }
+    if (block.language.ends_with(" cluster")) {
+      ++machines[read_cluster_facts(block.text, "docs/interop.md").tool];
+      continue;
+    }
     const LaunchRecord record = read_launch(block.text, "docs/interop.md", hints);
     EXPECT_TRUE(record.not_understood.empty()) << block.text;
     ++targets[record.target];
@@ -51,10 +56,17 @@ TEST(InteropPage, EveryExampleIsRead) {
   EXPECT_EQ(targets, (std::map<std::string, int>{{"DeepSpeed", 1},
                                                  {"Megatron-Bridge", 1},
                                                  {"Megatron-LM", 2},
+                                                 {"accelerate", 1},
                                                  {"llm-foundry", 1},
                                                  {"nanotron", 1},
                                                  {"torchtitan", 1}}));
   EXPECT_EQ(logs.size(), 5U);
+  EXPECT_EQ(machines, (std::map<std::string, int>{{"NCCL topology", 1},
+                                                  {"nvidia-smi topo -m", 1},
+                                                  {"scontrol show node", 1},
+                                                  {"topograph", 1},
+                                                  {"topology.conf", 1},
+                                                  {"topology.yaml", 1}}));
 }
 
 TEST(InteropPage, ItsScriptSaysWhatItLooksLike) {

@@ -6,8 +6,8 @@
 #include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
-#include "interop/write_launch/megatron_bridge.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::interop {
@@ -242,13 +242,15 @@ TEST(LaunchRoundTrip, Torchtitan) {
   hints.num_layers = 32;
   for (Layout l : sizes()) {
     l.schedule = implied_schedule(l.virtual_pipeline_parallel_size);
+    l.overlap_p2p_comm = l.virtual_pipeline_parallel_size > 1;
     for (const int zero : {2, 3}) {
       for (const int shard : {0, 2}) {
         l.sequence_parallel = l.tensor_parallel_size > 1;
         l.zero_stage = zero;
         l.fsdp_unit = FsdpUnit::block;
         l.zero_shard_size = shard * l.context_parallel_size;
-        l.cp_comm_type = ContextParallelAlgorithm::all_gather;
+        // With one context rank the file says nothing of it.
+        if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
         l.recompute_granularity = RecomputeGranularity::full;
         const LaunchFile file = torchtitan(llama().training(l));
         ASSERT_EQ(file.refusal, "");

@@ -165,6 +165,7 @@ TEST(Launch, TorchtitanGetsShardsAndReplicas) {
   example.layout = {.tensor_parallel_size = 8, .data_parallel_size = 4};
   example.layout.sequence_parallel = true;
   example.layout.zero_stage = 3;
+  example.layout.fsdp_unit = FsdpUnit::block;
   example.layout.zero_shard_size = 2;
   const std::string text = torchtitan(example.training()).text;
   EXPECT_THAT(text, HasSubstr("data_parallel_replicate_degree = 2\n"));
@@ -186,6 +187,45 @@ TEST(Launch, DeepSpeedsBatchIsMicroTimesAccumulationTimesReplicas) {
 
 TEST(Launch, DeepSpeedRefusesAPipeline) {
   EXPECT_THAT(deepspeed(llama().training()).refusal, HasSubstr("PipelineModule"));
+}
+
+// 32 devices on four nodes of eight, all below one leaf of 32 nodes.
+TEST(Launch, SlurmGetsNodesRanksAndSwitches) {
+  const std::string text = sbatch(llama().training()).text;
+  for (const char* line : {"#SBATCH --nodes=4\n", "#SBATCH --gpus-per-node=8\n",
+                           "#SBATCH --ntasks-per-node=1\n", "#SBATCH --switches=1\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+// 144 devices in two racks of 72: 36 trays of four. 64 expert ranks want 16 trays of one rack.
+TEST(Launch, SlurmKeepsRacksTogether) {
+  Example example = llama();
+  example.cluster.gpus_per_node = 72;
+  example.cluster.num_nodes = 2;
+  example.model.moe = MixtureOfExperts{};
+  example.layout = {.data_parallel_size = 144, .expert_parallel_size = 64};
+  const std::string text = sbatch(example.training()).text;
+  EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=36\n"));
+  EXPECT_THAT(text, HasSubstr("#SBATCH --gpus-per-node=4\n"));
+  EXPECT_THAT(text, HasSubstr("#SBATCH --segment=16\n"));
+  EXPECT_THAT(text, Not(HasSubstr("--switches")));
+}
+
+TEST(Launch, LlmFoundryIsWrittenForMptAlone) {
+  EXPECT_THAT(llm_foundry(llama().training()).refusal, HasSubstr("MPT"));
+  Example mpt = llama();
+  mpt.model.activation = Activation::gelu;
+  mpt.model.ffn_hidden_size = 4 * mpt.model.hidden_size;
+  mpt.model.position_embedding = PositionEmbedding::alibi;
+  mpt.layout = {.data_parallel_size = 32, .micro_batch_size = 2, .zero_stage = 3};
+  mpt.layout.fsdp_unit = FsdpUnit::block;
+  const std::string text = llm_foundry(mpt.training()).text;
+  for (const char* line :
+       {"max_seq_len: 4096\n", "global_train_batch_size: 256\n", "  expansion_ratio: 4\n",
+        "    alibi: true\n", "  sharding_strategy: FULL_SHARD\n", "precision: amp_bf16\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
 TEST(Launch, EveryFrameworkAnswersWithAFileOrAReason) {

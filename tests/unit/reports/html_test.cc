@@ -4,10 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "answered_plan.h"
+#include "capacity_fixture.h"
 #include "reports/answers_json.h"
+#include "reports/html/decision_table_json.h"
 #include "reports/html/escape.h"
 #include "reports/report_json.h"
+#include "reports/section_registry.h"
 
 namespace meshwright::reports {
 namespace {
@@ -16,10 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Json report_of(const planner::Plan& plan) {
-  ReportContents contents;
-  contents.plan = plan;
-  contents.origin = sample_origin();
-  contents.plan_origin = sample_origin();
+  ReportContents contents = contents_of(plan);
   contents.sizes = planner::size_map(plan, {});
   return report_to_json(contents);
 }
@@ -57,11 +59,9 @@ TEST(Html, ReadsWithoutScript) {
 
 Json answered_report() {
   const AnsweredPlan a = answered_plan();
-  ReportContents contents;
-  contents.plan = a.plan;
+  ReportContents contents = contents_of(a.plan);
   contents.sizes = planner::size_map(a.plan, a.search);
   contents.scaling = a.answers.scaling;
-  contents.origin = contents.plan_origin = sample_origin();
   contents.answers = answers_to_json(a.answers, a.plan);
   return report_to_json(contents);
 }
@@ -84,17 +84,70 @@ TEST(Html, AnswersReadWithoutScript) {
   EXPECT_THAT(page, HasSubstr("rank 15</text>"));
 }
 
+// Words that only we would use, each with the field's own in its place.
+TEST(Html, SpeaksTheWordsOfTheField) {
+  Json report = answered_report();
+  const std::string page = without_scripts(report_html(report));
+  for (const char* word : {"hangs on",
+                           "number is",
+                           " flip",
+                           "near twin",
+                           "choosing it loses",
+                           "learnt from",
+                           "really run",
+                           "behind, %",
+                           "look twice",
+                           "is no gate",
+                           "stands twice",
+                           " positions",
+                           "crosses which wire",
+                           "How to make this again",
+                           "what stands behind it",
+                           "still noisy",
+                           " a stage,",
+                           "tokens a step",
+                           "calls a step",
+                           "GB a rank",
+                           "GPUs a node",
+                           "s a step"}) {
+    EXPECT_THAT(page, Not(HasSubstr(word)));
+  }
+}
+
 // Ten thousand layouts stay below 6 MB, the script among them.
 TEST(Html, TenThousandLayoutsAreShortRowsInThePage) {
   planner::Plan plan = sample_plan();
   for (int i = 0; i < 10'000; ++i) plan.ranked.push_back(plan.ranked[1]);
-  ReportContents contents;
-  contents.plan = plan;
-  contents.origin = contents.plan_origin = sample_origin();
-  const std::string page = report_html(report_to_json(contents));
+  const std::string page = report_html(report_to_json(contents_of(plan)));
   EXPECT_LT(page.size(), 6'000'000U);
   const Json record = Json::parse(embedded_record(page));
   EXPECT_EQ(record["ranked"].size() + record["ranked_rest"]["rows"].size(), 10'002U);
+}
+
+// Rows of the grid are written once, here: the viewer only places them.
+TEST(Html, WhatIfsComeWithTheirRowsAndSentences) {
+  const Json report = report_of(sample_plan());
+  const Json block = html::what_if_block(report["capacity"]);
+  const Json& grid = report["capacity"]["what_if"];
+  ASSERT_EQ(block["cells"].size(), grid["cells"].size());
+  std::size_t cells = 1;
+  for (const Json& axis : block["axes"]) {
+    EXPECT_EQ(axis["texts"].size(), axis["values"].size());
+    EXPECT_LT(axis["base"], axis["values"].size());
+    cells *= axis["values"].size();
+  }
+  EXPECT_EQ(cells, grid["cells"].size());
+  EXPECT_THAT(block["cells"][0]["row"].get<std::string>(), HasSubstr("<tr class=\"what-if\">"));
+  EXPECT_THAT(block["cells"][0]["sentence"].get<std::string>(), HasSubstr("GPUs take"));
+}
+
+TEST(Html, EverySectionHasAnIdAWordAndAPlace) {
+  std::set<std::string_view> ids;
+  for (const ReportSection& section : report_sections()) {
+    EXPECT_TRUE(ids.insert(section.id).second) << section.id;
+    EXPECT_FALSE(section.word.empty());
+    EXPECT_NE(section.html, nullptr) << section.id;
+  }
 }
 
 TEST(Html, RejectionsSayWhatWasNeededAndWhatThereIs) {
@@ -105,7 +158,9 @@ TEST(Html, RejectionsSayWhatWasNeededAndWhatThereIs) {
 
 TEST(Html, CarriesTheRecordItWasMadeFrom) {
   const Json report = report_of(sample_plan());
-  EXPECT_EQ(Json::parse(embedded_record(report_html(report))), report);
+  Json without_grid = report;  // of what-ifs, which the page has as texts
+  without_grid["capacity"].erase("what_if");
+  EXPECT_EQ(Json::parse(embedded_record(report_html(report))), without_grid);
 }
 
 TEST(Html, NamesInInputsStayText) {

@@ -3,6 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/paths.h"
+
 namespace meshwright::reports {
 namespace {
 
@@ -47,6 +54,21 @@ TEST(Text, SharesAndLargeNumbers) {
   EXPECT_EQ(si_text(3e11), "300 G");
   EXPECT_EQ(si_text(131072), "131 k");
   EXPECT_EQ(si_text(12), "12.0");
+}
+
+// The viewer's formats are held to the same texts (tests/browser).
+TEST(Text, NumbersReadAsTheViewerWritesThem) {
+  const std::map<std::string, std::function<std::string(double)>> texts{
+      {"significant", [](double v) { return significant(v); }},
+      {"seconds", [](double v) { return seconds_text(seconds(v)); }},
+      {"memory", [](double v) { return memory_text(bytes(v)); }},
+      {"traffic", [](double v) { return traffic_text(bytes(v)); }}};
+  std::ifstream file(MESHWRIGHT_SOURCE_DIR "/tests/data/number_texts.json");
+  const auto all = nlohmann::json::parse(file);
+  ASSERT_EQ(all.size(), texts.size());
+  for (const auto& [name, cases] : all.items()) {
+    for (const auto& one : cases) EXPECT_EQ(texts.at(name)(one[0]), one[1]) << name << one[0];
+  }
 }
 
 }  // namespace

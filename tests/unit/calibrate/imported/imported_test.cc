@@ -136,6 +136,23 @@ Triad       1950000.000 0.00153     0.00190     0.00170
   EXPECT_NEAR(result.points[0].time().value(), 1.25e-3, 1e-12);
 }
 
+// NCCL_TESTS_SPLIT="MOD 2" on two nodes of two: each group has a rank on either node.
+TEST(ImportedNcclTests, SplitGroupsAreCommunicatorsOfTheirOwn) {
+  const Imported result = imported(R"(# all_reduce_perf
+#  Rank  0 Group  0 Pid 1 on alpha device  0 [0000:0f:00] Some GPU
+#  Rank  1 Group  1 Pid 2 on alpha device  1 [0000:1f:00] Some GPU
+#  Rank  2 Group  0 Pid 3 on beta device  0 [0000:0f:00] Some GPU
+#  Rank  3 Group  1 Pid 4 on beta device  1 [0000:1f:00] Some GPU
+#       size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong
+     1048576 262144 float    sum    -1 100.0  10.49  10.49      0 101.0  10.38  10.38      0
+)",
+                                   "split.txt");
+  ASSERT_EQ(result.points.size(), 1U);
+  EXPECT_EQ(result.points[0].group_size, 2);
+  EXPECT_EQ(result.points[0].ranks_per_node, 1);
+  EXPECT_EQ(result.points[0].groups_per_node, 2);
+}
+
 TEST(Imported, AnythingElseIsRefused) {
   EXPECT_THROW(imported("hello\n1 2 3\n", "x.txt"), InputError);
   EXPECT_THROW(imported("", "x.txt"), InputError);

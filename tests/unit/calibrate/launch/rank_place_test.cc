@@ -79,5 +79,16 @@ TEST(RankPlace, ASlurmBatchScriptIsNoRank) {
       {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "16"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
 }
 
+TEST(RankPlace, ARankThatWeStartAloneIsOneOfOne) {
+  const auto place = find_rank_place({{"MESHWRIGHT_RANK", "0"},
+                                      {"MESHWRIGHT_RANKS", "1"},
+                                      {"MESHWRIGHT_LOCAL_RANK", "0"},
+                                      {"SLURM_PROCID", "3"},
+                                      {"SLURM_STEP_NUM_TASKS", "8"}});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->size, 1);
+  EXPECT_EQ(place->starter(), Starter::mpi);
+}
+
 }  // namespace
 }  // namespace meshwright::calibrate

@@ -99,5 +99,20 @@ TEST(PairRounds, AcrossNodesTheSameNumbersMeet) {
 
 TEST(PairRounds, OneRankMeetsNobody) { EXPECT_THAT(pair_rounds({0}, 7), IsEmpty()); }
 
+// Four ranks: pairs 0 1 and 2 3 are neighbours, 0 2 and 1 3 are not.
+TEST(GroupShapes, StridedGroupsLieAsFarApartAsTheyCan) {
+  const auto plain = group_shapes({0, 0, 0, 0}), all = group_shapes({0, 0, 0, 0}, true);
+  ASSERT_EQ(all.size(), plain.size() + 1);
+  EXPECT_EQ(all.back().stride, 2);
+  EXPECT_EQ(all.back().placement.group_size, 2);
+  EXPECT_EQ(all.back().placement.groups_per_node, 2);
+  EXPECT_EQ(all.back().color_of_rank, (std::vector{0, 1, 0, 1}));
+}
+
+TEST(GroupShapes, StridedGroupsStayOnTheirNode) {
+  const auto shapes = group_shapes({0, 0, 0, 0, 1, 1, 1, 1}, true);
+  EXPECT_EQ(shapes.back().color_of_rank, (std::vector{0, 1, 0, 1, 2, 3, 2, 3}));
+}
+
 }  // namespace
 }  // namespace meshwright::calibrate

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tests/unit/calibrate/idle_compute.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -23,6 +25,8 @@ class Alone : public Communicator {
   void all_gather(const float*, float*, std::int64_t) override {}
   void reduce_scatter(const float*, float*, std::int64_t) override {}
   void all_to_all(const float*, float*, std::int64_t) override {}
+  void all_to_all_v(const float*, const std::vector<std::int64_t>&, float*,
+                    const std::vector<std::int64_t>&) override {}
   void broadcast(float*, std::int64_t, int) override {}
   void send(const float*, std::int64_t, int) override {}
   void receive(float*, std::int64_t, int) override {}
@@ -81,7 +85,7 @@ TEST(Summary, OfOneSampleHasNoSpread) {
 TEST(Measurement, WarmUpIsNotCounted) {
   Alone ranks;
   Script script({5.0, 5.0, 1.0});
-  const Measurement m = measure(ranks, script.clock(), script.work(), {});
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), {});
   EXPECT_DOUBLE_EQ(m.summary.median.value(), 1.0);
   EXPECT_DOUBLE_EQ(m.summary.p90.value(), 1.0);
   EXPECT_FALSE(m.noisy);
@@ -94,18 +98,70 @@ TEST(Measurement, ShortWorkIsRepeatedWithinASample) {
   MeasureOptions options;
   options.stop.max_samples = 10;
   options.stop.min_seconds = 1.0;
-  const Measurement m = measure(ranks, script.clock(), script.work(), options);
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), options);
   EXPECT_NEAR(m.repetitions, 50, 1);                   // 50e-6 / 1e-6 may round either way
   EXPECT_NEAR(m.summary.median.value(), 1e-6, 1e-15);  // sums of 1e-6 round
-  EXPECT_EQ(script.calls(), 2 + 10 * m.repetitions);
+  EXPECT_EQ(script.calls(), 2 + 11 * m.repetitions);   // one more sample says that 50 are enough
   EXPECT_EQ(m.stopped, StopReason::enough_samples);
+}
+
+// A call alone takes 5 us, of many each 1 us: the first guess of 10 calls for 50 us would be 10 us.
+TEST(Measurement, ASampleIsAsLongAsAskedForAlsoWhereTheFirstCallIsSlow) {
+  Alone ranks;
+  double now = 0.0;
+  const auto work = [&](int repetitions) { now += 4e-6 + 1e-6 * repetitions; };
+  MeasureOptions options;
+  options.stop.max_samples = 5;
+  const Measurement m = measure(ranks, host_timer([&] { return now; }), work, options);
+  EXPECT_GE(m.repetitions, 36);  // 10 calls took 14 us, 1.4 each: 50 / 1.4
+}
+
+// The device works a microsecond a product; what the host does meanwhile is no part of it. 3 ms
+// are 3,000 products.
+TEST(Measurement, TheDevicesOwnMarksEncloseTheWorkAlone) {
+  Alone ranks;
+  IdleCompute compute;
+  MeasureOptions options;
+  options.shortest_sample = 3e-3;
+  options.stop.max_samples = 5;
+  const auto work = [&](int repetitions) {
+    for (int i = 0; i < repetitions; ++i) compute.gemm({});
+  };
+  const Measurement m = measure(ranks, device_timer(compute), work, options);
+  EXPECT_NEAR(m.summary.median.value(), 1e-6, 1e-12);
+  EXPECT_NEAR(m.repetitions, 3000, 1);
+  // Nothing but products stands between two marks.
+  int products = -1;
+  for (const std::string& what : compute.asked) {
+    if (what == "gemm") {
+      ASSERT_GE(products, 0) << "a product outside of the marks";
+      ++products;
+    } else {
+      ASSERT_EQ(what, "mark");
+      products = products < 0 ? 0 : -1;
+    }
+  }
+}
+
+// Ten samples of 3 ms are 30 ms: a warm-up of a second is 334 of them before the first that counts.
+TEST(Measurement, ALongWarmUpRunsWholeSamplesWithoutAPause) {
+  Alone ranks;
+  Script script({1e-3});
+  MeasureOptions options;
+  options.shortest_sample = 3e-3;
+  options.warmup_seconds = 1.0;
+  options.stop.max_samples = 5;
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), options);
+  EXPECT_NEAR(script.calls(), 2 + 3 + 334 * 3 + 5 * 3, 3);
+  EXPECT_EQ(m.summary.count, 5);
 }
 
 TEST(Measurement, TheSlowestRankCounts) {
   Alone ranks;
   ranks.slowest_ = 4.0;
   Script script({1.0});
-  EXPECT_DOUBLE_EQ(measure(ranks, script.clock(), script.work(), {}).summary.median.value(), 4.0);
+  EXPECT_DOUBLE_EQ(
+      measure(ranks, host_timer(script.clock()), script.work(), {}).summary.median.value(), 4.0);
 }
 
 // Two warm-ups, then 1, 2, 1, 2, ... for five samples (spread about 39 %): measured again, now
@@ -116,7 +172,7 @@ TEST(Measurement, ANoisyPointIsMeasuredAgainAndTheCalmerOneKept) {
   MeasureOptions options;
   options.stop.min_samples = 5;
   options.stop.max_samples = 5;
-  const Measurement m = measure(ranks, script.clock(), script.work(), options);
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), options);
   EXPECT_TRUE(m.repeated);
   EXPECT_FALSE(m.noisy);
   EXPECT_DOUBLE_EQ(m.summary.median.value(), 1.5);
@@ -128,7 +184,7 @@ TEST(Measurement, APointThatIsNoisyTwiceIsFlagged) {
   MeasureOptions options;
   options.stop.min_samples = 5;
   options.stop.max_samples = 5;
-  const Measurement m = measure(ranks, script.clock(), script.work(), options);
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), options);
   EXPECT_TRUE(m.repeated);
   EXPECT_TRUE(m.noisy);
 }

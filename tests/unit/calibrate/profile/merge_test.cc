@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "calibrate/profile/device_spread.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -36,14 +37,14 @@ Profile profile_of(std::vector<MeasuredPoint> points, const std::string& host = 
 }
 
 TEST(Merge, WhatEitherMeasuredIsThere) {
-  const Profile both = merged(profile_of({product(1, 1.0)}), profile_of({product(2, 2.0)}));
+  const Profile both = merged({profile_of({product(1, 1.0)}), profile_of({product(2, 2.0)})});
   EXPECT_EQ(both.points.size(), 2U);
   EXPECT_EQ(both.cluster.device.gemm.at(0).points.size(), 2U);
 }
 
 // 1 s and 4 s: 2 s, and ln(4) / 2 of spread.
 TEST(Merge, WhatBothMeasuredIsTheGeometricMeanAndTheirDifferenceIsSpread) {
-  const Profile both = merged(profile_of({product(1, 1.0)}), profile_of({product(1, 4.0)}));
+  const Profile both = merged({profile_of({product(1, 1.0)}), profile_of({product(1, 4.0)})});
   ASSERT_EQ(both.points.size(), 1U);
   const Summary& s = both.points[0].measurement.summary;
   EXPECT_DOUBLE_EQ(s.median.value(), 2.0);
@@ -55,7 +56,7 @@ TEST(Merge, WhatBothMeasuredIsTheGeometricMeanAndTheirDifferenceIsSpread) {
 
 TEST(Merge, AProfileWithItselfKeepsItsTimes) {
   const Profile one = profile_of({product(1, 1.0), product(2, 3.0)});
-  const Profile both = merged(one, one);
+  const Profile both = merged({one, one});
   ASSERT_EQ(both.points.size(), 2U);
   EXPECT_DOUBLE_EQ(both.points[1].time().value(), 3.0);
 }
@@ -65,20 +66,61 @@ TEST(Merge, WhatOneMeasuredIsNoLongerMissing) {
   Profile b = profile_of({});
   a.not_measured = {"kernel softmax", "kernel adam"};
   b.not_measured = {"products in fp32", "kernel adam"};
-  EXPECT_THAT(merged(a, b).not_measured, testing::ElementsAre("kernel softmax", "kernel adam"));
+  EXPECT_THAT(merged({a, b}).not_measured, testing::ElementsAre("kernel softmax", "kernel adam"));
 }
 
 TEST(Merge, RanksOfTheSecondCountOn) {
-  const Profile both = merged(profile_of({}), profile_of({}, "b"));
+  const Profile both = merged({profile_of({}), profile_of({}, "b")});
   ASSERT_EQ(both.ranks.size(), 4U);
   EXPECT_EQ(both.ranks[2].rank, 2);
   EXPECT_EQ(both.ranks[2].host, "b");
 }
 
+// 1, 2 and 4 s: 2 s; the logarithms' standard deviation is ln(2) sqrt(2/3). Pair by pair the last
+// profile would count as much as all before it.
+TEST(Merge, ManyNodesCountTheSame) {
+  const Profile all = merged({profile_of({product(1, 1.0)}), profile_of({product(1, 2.0)}),
+                              profile_of({product(1, 4.0)})});
+  const Summary& s = all.points.at(0).measurement.summary;
+  EXPECT_DOUBLE_EQ(s.median.value(), 2.0);
+  EXPECT_NEAR(s.relative_spread, std::log(2.0) * std::sqrt(2.0 / 3.0), 1e-12);
+  EXPECT_EQ(s.count, 15);
+}
+
+TEST(Merge, ProfilesOntoDifferentClustersAreRefused) {
+  Profile other = profile_of({});
+  other.onto = "h100-8";
+  EXPECT_THROW(merged({profile_of({}), other}), InputError);
+}
+
+// Node a: 1 s by its slowest device, whose time is the median's, 1.00: all of a at 1 s. Node b: 1.1
+// s by its slowest, 1.10 times the median's: its other device takes 1 s, too.
+TEST(DeviceSpread, ComparesDevicesOverAllNodes) {
+  Profile a = profile_of({product(1, 1.0)}), b = profile_of({product(1, 1.1)}, "b");
+  for (RankSpeed& rank : a.ranks) rank.gemm = 1.0;
+  b.ranks[0].gemm = 1.0;
+  b.ranks[1].gemm = 1.1;
+  const auto spread = spread_between_devices({a, b});
+  ASSERT_TRUE(spread);
+  ASSERT_EQ(spread->relative_times.size(), 4U);
+  EXPECT_NEAR(spread->relative_times[0], spread->relative_times[2], 1e-12);
+  EXPECT_NEAR(spread->relative_times[3] / spread->relative_times[0], 1.1, 1e-12);
+  EXPECT_EQ(spread->slowest, "number 1 on b");
+  // Of the logarithms 0, 0, 0 and ln 1.1: mean ln(1.1) / 4, standard deviation ln(1.1) / 2.
+  EXPECT_NEAR(spread->sigma, std::log(1.1) / 2.0, 1e-12);
+  EXPECT_THAT(spread->sentence(), testing::HasSubstr("4 devices differ by 4.8 %"));
+}
+
+TEST(DeviceSpread, TwoDevicesSayNothing) {
+  Profile one = profile_of({product(1, 1.0)});
+  for (RankSpeed& rank : one.ranks) rank.gemm = 1.0;
+  EXPECT_FALSE(spread_between_devices({one}));
+}
+
 TEST(Merge, OtherDevicesAreRefused) {
   Profile other = profile_of({});
   other.cluster.device.name = "another core";
-  EXPECT_THROW(merged(profile_of({}), other), InputError);
+  EXPECT_THROW(merged({profile_of({}), other}), InputError);
 }
 
 }  // namespace

@@ -126,6 +126,46 @@ TEST(RunnableLayout, InterleavedStagesAreRunAndSendBesideComputing) {
   EXPECT_THAT(waiting.not_run, Contains(HasSubstr("interleaved")));
 }
 
+Model with_experts() {
+  Model m = gpt();
+  m.moe = MixtureOfExperts{.num_moe_experts = 64, .moe_router_topk = 6, .moe_ffn_hidden_size = 512};
+  return m;
+}
+
+// 8 of 16 expert ranks are run; with them go the experts of the others, 4 each.
+TEST(RunnableLayout, ExpertRanksThatAreLeftOutTakeTheirExpertsWithThem) {
+  Layout l = layout(1, 1, 16);
+  l.expert_parallel_size = 16;
+  const auto whole = runnable_layout(with_experts(), job(), l, 16);
+  EXPECT_EQ(whole.num_moe_experts, 64);
+  EXPECT_THAT(whole.not_run, IsEmpty());
+  const auto half = runnable_layout(with_experts(), job(), l, 8);
+  EXPECT_EQ(half.layout.expert_parallel_size, 8);
+  EXPECT_EQ(half.num_moe_experts, 32);
+  EXPECT_THAT(half.not_run, Contains("32 of 64 experts"));
+  EXPECT_THAT(half.not_run, Contains("expert-parallel size 16: 8 was run"));
+  // One rank would have 4 experts, and a token has 6: 8 are run.
+  EXPECT_EQ(runnable_layout(with_experts(), job(), l, 1).num_moe_experts, 8);
+}
+
+TEST(RunnableLayout, LibrariesOfGpusAreNamedAndAlltoallRuns) {
+  Layout l = layout(1, 1, 4);
+  l.expert_parallel_size = 4;
+  l.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+  const auto r = runnable_layout(with_experts(), job(), l, 4);
+  EXPECT_EQ(r.layout.moe_token_dispatcher_type, MoeTokenDispatcherType::alltoall);
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("deepep")));
+}
+
+TEST(RunnableLayout, ContextRanksAreCutBeforeDataRanks) {
+  Layout l = layout(2, 1, 4);
+  l.context_parallel_size = 4;
+  const auto r = runnable_layout(gpt(), job(), l, 8);
+  EXPECT_EQ(r.layout.context_parallel_size, 4);
+  EXPECT_EQ(r.layout.data_parallel_size, 1);
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 4).layout.context_parallel_size, 2);
+}
+
 // 24 layers and two stand-ins over 2 stages are 13 each: 12 layers and the embedding, 12 and the
 // loss. One stage alone runs its 13 as layers.
 TEST(RunnableLayout, EmbeddingAndLossThatCountAsLayersAreLayersOfAnInnerStage) {
@@ -147,14 +187,19 @@ TEST(TrialUnsupported, GptAndLlamaAreSupportedAndOthersAreNamed) {
   EXPECT_EQ(trial_unsupported(llama, job(), layout(8, 1, 1)), "");
   Model window = llama;
   window.sliding_window = 256;
-  EXPECT_THAT(trial_unsupported(window, job(), {}), HasSubstr("sliding-window"));
+  EXPECT_EQ(trial_unsupported(window, job(), {}), "");
+  Model sinks = llama;
+  sinks.attention_sinks = true;
+  EXPECT_THAT(trial_unsupported(sinks, job(), {}), HasSubstr("sinks"));
   Model odd = gpt();  // 16 * 6 + 2 * 6 = 108 columns
   odd.kv_channels = 6;
   odd.num_query_groups = 1;
   EXPECT_THAT(trial_unsupported(odd, job(), layout(8, 1, 1)), HasSubstr("query-key-value"));
   Layout zero = layout(1, 1, 2);
   zero.zero_stage = 3;
-  EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("ZeRO stage 3"));
+  EXPECT_EQ(trial_unsupported(gpt(), job(), zero), "");
+  zero.optimizer_offload = true;
+  EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("offloading"));
   EXPECT_THAT(trial_unsupported(gpt(), job(), layout(3, 1, 1)), HasSubstr("3"));  // a broken rule
 }
 

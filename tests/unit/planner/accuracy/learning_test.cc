@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "planner/accuracy/learning_curve.h"
@@ -44,6 +45,9 @@ TEST(PosteriorOwn, MixesThePriorAndTheRuns) {
   EXPECT_NEAR(posterior_own({}, 0.1, 2.0), 0.1, 1e-12);
 }
 
+// Student's 95 % quantile: 2.920 with two degrees; 0.1 x 2.920 / 1.645 = 0.1775.
+TEST(UnseenOwn, IsWiderThanTheTypicalMachines) { EXPECT_NEAR(unseen_own(0.1, 2.0), 0.1775, 1e-4); }
+
 // Candidates that lean on scalar 0, on scalar 1, and on 1 at ten times the cost. Prior deviations 1
 // and 0.1: scalar 0 is the one to learn; then the cheaper of the two that lean on 1.
 TEST(MostTelling, AsksForWhatIsLeastKnownAndCheap) {
@@ -74,6 +78,17 @@ TEST(Learn, MakesAMachineOfItsOwnRegime) {
   EXPECT_TRUE(found.fit_holds());
   EXPECT_EQ(found.fit.learnt_runs, 12);
   EXPECT_GT(found.fit.relative_spread, 0.0);
+}
+
+// Before any run, each once.
+TEST(RunsToMake, AreLayoutsOfThePlan) {
+  const Plan plan = search(small_model(), small_cluster(1, 80), small_job(), {});
+  std::vector<std::size_t> runs = runs_to_make(plan, 5);
+  ASSERT_EQ(runs.size(), 5U);
+  std::sort(runs.begin(), runs.end());
+  EXPECT_EQ(std::unique(runs.begin(), runs.end()), runs.end());
+  EXPECT_LT(runs.back(), plan.ranked.size());
+  EXPECT_TRUE(runs_to_make(plan, 0).empty());
 }
 
 TEST(LearningCurve, IsTheSameEachTime) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/capacity/limits.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
@@ -144,6 +145,57 @@ TEST(CapacityAnswer, ScalingBendsWhereGpusPayLess) {
   EXPECT_LT(series.steps[*series.bend].gain, kBendGain);
   EXPECT_FALSE(series.steps[*series.bend].term.empty());
   for (std::size_t i = 0; i < *series.bend; ++i) EXPECT_GE(series.steps[i].gain, kBendGain);
+}
+
+// Nobody stated a length: rows are of a round one, and half the GPUs still give fewer tokens/s.
+TEST(CapacityAnswer, WithoutATrainingLengthTheRowsAreTheSame) {
+  CapacityQuestion question = small_question();
+  const CapacityAnswer stated = rows_of(question);
+  question.train_tokens.reset();
+  const CapacityAnswer answer = rows_of(question);
+  ASSERT_EQ(answer.rows.size(), stated.rows.size());
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    EXPECT_EQ(answer.rows[i].run.days.p50, stated.rows[i].run.days.p50);  // 1e12 tokens in both
+  }
+  EXPECT_LT(answer.rows[0].tokens_per_second.p50, answer.rows[1].tokens_per_second.p50);
+}
+
+TEST(CapacityAnswer, ABatchStandsBesideTheSchedule) {
+  CapacityQuestion question = small_question();
+  question.gpus = {16};
+  question.options.schedule = {{1e11, 32, 1024}, {0.0, 64, 1024}};
+  question.global_batch_sizes = {64, 128};
+  const CapacityAnswer answer = rows_of(question);
+  ASSERT_EQ(answer.rows.size(), 3U);
+  EXPECT_TRUE(answer.rows[0].scheduled);
+  EXPECT_EQ(answer.rows[0].phases.size(), 2U);
+  EXPECT_FALSE(answer.rows[1].scheduled);
+  EXPECT_EQ(answer.rows[2].global_batch_size, 128);
+  EXPECT_EQ(answer.scaling.size(), 3U);  // each a series of its own
+}
+
+// 40 days allowed from the 1st of January are up to the 9th of February.
+TEST(CapacityAnswer, ADeadlineMayBeADayOfTheCalendar) {
+  CapacityQuestion question = small_question();
+  question.options.start = date_from_text("2027-01-01");
+  question.options.limits.deadline = date_from_text("2027-02-09");
+  EXPECT_EQ(days_allowed(question.options), 40.0);
+  const CapacityAnswer answer = rows_of(question);
+  for (const CapacityRow& row : answer.rows) {
+    EXPECT_EQ(row.keeps_limits(), row.run.days.p90 <= 40.0) << row.gpus;
+    if (row.keeps_limits()) continue;
+    EXPECT_THAT(row.broken_limits.front(), testing::HasSubstr("2027-02-09 is the deadline"));
+  }
+}
+
+// A plan's own layout stands in its row, the fastest or not.
+TEST(CapacityAnswer, APlansLayoutStandsInItsRow) {
+  const CapacityQuestion question = small_question();
+  Plan plan = search(question.model, small_cluster(2, 80), small_job(), {});
+  plan.ranked.erase(plan.ranked.begin());
+  const CapacityAnswer answer = capacity_answer(capacity_question_of(plan, {}, {8, 16}), false);
+  ASSERT_TRUE(answer.planned);
+  EXPECT_EQ(answer.rows[*answer.planned].main_phase().estimate.layout, plan.ranked.front().layout);
 }
 
 }  // namespace

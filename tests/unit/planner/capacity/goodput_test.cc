@@ -111,14 +111,14 @@ TEST(Goodput, PartsAddUpToTheElapsedTime) {
     Disruption d = disruption(811, 60, 30, 1200);
     d.replicas = replicas;
     d.catch_up = seconds(20);
-    const TimeParts parts = time_parts(seconds(1e7), d, seconds(312), 0.03);
+    const TimeParts parts = time_parts(seconds(1e7), d, seconds(312), {0.03, 0.02});
     Seconds sum = parts.productive;
     for (const Seconds lost : parts.lost) {
       sum += lost;
       EXPECT_GE(lost.value(), 0.0);
     }
     EXPECT_NEAR(sum / parts.elapsed, 1.0, 1e-9);
-    const Seconds trained = parts.productive * 1.03;
+    const Seconds trained = parts.productive * 1.05;
     const Seconds whole = trained / ettr(d, seconds(312)) + d.restart;
     EXPECT_NEAR(parts.elapsed / whole, 1.0, 1e-9);
   }
@@ -147,6 +147,17 @@ TEST(Goodput, OftenerFailuresNeverTrainMore) {
     EXPECT_LT(now, before);
     before = now;
   }
+}
+
+// c(8) = 1.424 and c(64) = 2.344 (order statistics): 64 and 512 GPUs are 8 and 64 nodes of eight.
+TEST(Goodput, AllWaitForTheSlowestNode) {
+  EXPECT_NEAR(slowest_node_share(64, 0.01), 0.01424, 1e-5);
+  EXPECT_NEAR(slowest_node_share(512, 0.01), 0.02344, 1e-5);
+  EXPECT_EQ(slowest_node_share(8, 0.01), 0.0);  // one node waits for nobody
+  Disruption none;
+  none.mean_time_between = seconds(1e12);
+  const TimeParts parts = time_parts(seconds(1e6), none, seconds(600), {0.0, 0.02344});
+  EXPECT_NEAR(parts[LostTime::step_time_deviation].value(), 23440.0, 1e-6);
 }
 
 }  // namespace

@@ -70,6 +70,15 @@ TEST(TrainingRun, TheStepsErrorDoesNotAverageOut) {
   EXPECT_NEAR(two.days.p90, one.days.p90, 1e-9 * one.days.p90);
 }
 
+// 20 % below and 80 % above at 90 %: the 10th and 90th centile are at exp(1.2816 / 1.6449 x ln) of
+// the middle, 0.8404 and 1.5808 of it.
+TEST(TrainingRun, ASkewedIntervalStaysSkewed) {
+  RunPhase skewed{1e6, seconds(6.0), seconds(4.8), seconds(10.8)};
+  const TrainingRun run = run_of({skewed}, certain());
+  EXPECT_NEAR(run.days.p10 / run.days.p50, 0.8404, 0.002);
+  EXPECT_NEAR(run.days.p90 / run.days.p50, 1.5808, 0.006);
+}
+
 // What arrivals add shrinks with the root of the run's length.
 TEST(TrainingRun, ArrivalsAverageOut) {
   CapacityOptions options = certain();
@@ -128,6 +137,23 @@ TEST(TrainingRun, CheckpointsAreWrittenInTheBackground) {
   options.checkpoint.interval_seconds = 0.5;
   EXPECT_EQ(checkpoint_plan(small_model(), small_job(), 16, options, seconds(7)).interval.value(),
             7.0);
+}
+
+// Waiting draws w = 0.35 / 0.76 = 0.4605 of what computing does. A step that computes for half its
+// time draws 0.4605 + 0.5395 / 2 = 0.7303 of it.
+TEST(TrainingRun, PowerFollowsTheLoad) {
+  EXPECT_NEAR(waiting_over_busy({}), 0.4605, 1e-4);
+  EXPECT_NEAR(power_at_load(1.0, 0.4605, 0.5), 0.73025, 1e-5);
+  EXPECT_EQ(power_at_load(2.0, 0.4605, 1.0), 2.0);
+  RunPhase busy = phase(1e6, 6.0);
+  RunPhase idle = busy;
+  idle.load = 0.5;
+  const TrainingRun a = run_of({busy}, certain());
+  const TrainingRun b = run_of({idle}, certain());
+  ASSERT_TRUE(a.megawatts && b.megawatts);
+  EXPECT_NEAR(*b.megawatts / *a.megawatts, 0.73, 0.001);
+  EXPECT_LT(b.energy_mwh->p50, a.energy_mwh->p50);
+  EXPECT_LT(*a.megawatts_waiting, *b.megawatts);
 }
 
 }  // namespace

@@ -198,5 +198,16 @@ TEST(RuleOfThumb, WhatCannotRunSaysWhy) {
   EXPECT_THAT(rule.reason, HasSubstr("GiB"));
 }
 
+// A batch too small for its pipeline is told once.
+TEST(RedFlags, OfTwoThatSayTheSameOneIsRaised) {
+  const Scenario s = scenario(8);
+  const Estimate piped = priced(s, sizes(1, 4, 16));
+  ASSERT_TRUE(few_micro_batches(s, piped));
+  ASSERT_TRUE(small_batch(s, piped));
+  EXPECT_EQ(batch_flag(s, piped)->id, RedFlagId::few_micro_batches);
+  const Estimate flat = priced(s, sizes(1, 1, 64));
+  EXPECT_EQ(batch_flag(s, flat).has_value(), small_batch(s, flat).has_value());
+}
+
 }  // namespace
 }  // namespace meshwright::planner

@@ -20,7 +20,10 @@ const std::filesystem::path kFolder =
 // 12 l h^2 + 13 l h + (V + s) h + 2 h (Narayanan 2021, eq. 2, and the final norm); for
 // quickstart-gpt 12*4*65536 + 13*4*256 + 1280*256 + 512 = 3,487,232. small-wide
 // 12*2*262144 + 13*2*512 + 1280*512 + 1024. small-llama, a layer: 256*(256+128) + 256*256 +
-// 3*256*704 + 512 = 705,024; four of them, 2*2048*256, and 256. The toy: 2 * 32,000,000 + 13,200.
+// 3*256*704 + 512 = 705,024; four of them, 2*2048*256, and 256. small-moe, three layers with
+// 256*8 + 9*3*256*352 in place of 3*256*704: 705,024 + 3*2,599,424 + 2*2048*256 + 256. small-mla,
+// a layer: 256*96 + 96 + 96*384 + 256*80 + 64 + 64*512 + 256*256 + 3*256*704 + 512 = 721,568. The
+// toy: 2 * 32,000,000 + 13,200.
 const std::map<std::string, std::int64_t> kParameters = {
     {"bloom-176b", 176'247'271'424},
     {"deepseek-v2", 235'741'434'880},
@@ -57,6 +60,8 @@ const std::map<std::string, std::int64_t> kParameters = {
     {"qwen3-32b", 32'762'123'264},
     {"qwen3-8b", 8'190'735'360},
     {"small-llama", 3'868'928},
+    {"small-mla", 3'935'104},
+    {"small-moe", 9'552'128},
     {"small-wide", 6'961'152},
     {"toy-mlp", 64'013'200},
 };

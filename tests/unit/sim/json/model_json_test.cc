@@ -36,6 +36,7 @@ Model everything() {
   model.normalization = Normalization::rms_norm;
   model.add_bias_linear = false;
   model.add_qkv_bias = model.qk_layernorm = model.post_layer_norms = true;
+  model.qk_layernorm_all_heads = true;
   model.embedding_layer_norm = model.parallel_attention_mlp = true;
   model.parallel_shared_layer_norm = model.attention_sinks = true;
   model.rotary_mscale = 1.35;

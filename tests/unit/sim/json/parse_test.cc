@@ -31,7 +31,7 @@ TEST(ParseJson, TakesWhatIsJson) {
 
 TEST(ParseJson, AKeyThatStandsTwiceIsNamedByItsPointer) {
   EXPECT_EQ(message(R"({"x": [0, {"a/b": 1, "c": {}, "a/b": 2}]})"),
-            "f.json: /x/1/a~1b: stands twice in its object");
+            "f.json: /x/1/a~1b: is a duplicate key of its object");
 }
 
 TEST(ParseJson, ANumberBeyondAnyDoubleIsNamedByItsPointer) {

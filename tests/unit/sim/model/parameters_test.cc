@@ -68,6 +68,7 @@ TEST(Parameters, EachSwitchAddsItsOwn) {
   };
   EXPECT_EQ(added([](Model& m) { m.add_qkv_bias = true; }), 12 + 6 + 6);
   EXPECT_EQ(added([](Model& m) { m.qk_layernorm = true; }), 2 * 3);
+  EXPECT_EQ(added([](Model& m) { m.qk_layernorm = m.qk_layernorm_all_heads = true; }), 12 + 6);
   EXPECT_EQ(added([](Model& m) { m.post_layer_norms = true; }), 2 * 8);
   EXPECT_EQ(added([](Model& m) { m.attention_sinks = true; }), 4);
   EXPECT_EQ(added([](Model& m) { m.parallel_attention_mlp = true; }), 0);

@@ -248,7 +248,7 @@ TEST(Rules, SequenceDividesByContextSize) {
   EXPECT_EQ(broken(dense(), layout), "sequence_divides_by_context_size");
 }
 
-// 8 key-value heads over tensor size 4 leave 2 a rank: an all-to-all over 2 ranks, not over 4.
+// 8 key-value heads over tensor size 4 leave 2 per rank: an all-to-all over 2 ranks, not over 4.
 TEST(Rules, UlyssesHeadsDivideByContextSize) {
   Layout layout = tensor(4);
   layout.cp_comm_type = ContextParallelAlgorithm::a2a;
@@ -620,16 +620,17 @@ std::vector<Broken> batch_and_expert_cases() {
             "seq_length 2048 is not divisible by 2 x context_parallel_size 3"},
            [](Broken& b) { b.layout.context_parallel_size = 3; }),
       with({"ulysses_heads_divide_by_context_size",
-            "num_query_groups 8 over tensor_parallel_size 4 leave 2 a rank, not divisible by "
+            "num_query_groups 8 over tensor_parallel_size 4 leave 2 per rank, not divisible by "
             "context_parallel_size 4"},
            [&](Broken& b) { b.layout = context(ContextParallelAlgorithm::a2a, 4); }),
-      with({"ulysses_heads_divide_by_context_size",
-            "num_attention_heads 64 over tensor_parallel_size 4 leave 16 a rank, not divisible by "
-            "hierarchical_context_parallel_size 32"},
-           [&](Broken& b) {
-             b.layout = context(ContextParallelAlgorithm::a2a_p2p, 64);
-             b.layout.hierarchical_context_parallel_size = 32;
-           }),
+      with(
+          {"ulysses_heads_divide_by_context_size",
+           "num_attention_heads 64 over tensor_parallel_size 4 leave 16 per rank, not divisible by "
+           "hierarchical_context_parallel_size 32"},
+          [&](Broken& b) {
+            b.layout = context(ContextParallelAlgorithm::a2a_p2p, 64);
+            b.layout.hierarchical_context_parallel_size = 32;
+          }),
       with({"hierarchical_context_size_divides",
             "hierarchical_context_parallel_size is 0, with cp_comm_type a2a+p2p it must be at "
             "least 1"},

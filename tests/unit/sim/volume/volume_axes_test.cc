@@ -419,11 +419,12 @@ TEST(Volume, TokensMayTravelInFp8) {
 }
 
 // Sequence parallelism leaves each tensor rank 32 / 2 tokens; the 2 ranks of an expert see both's:
-// 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered.
+// 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered; and 2 * 16 * 2 * 4 = 256 of their
+// probabilities forward, of the gradients backward.
 TEST(ExpertVolume, ExpertTensorRanksShareTheirTokens) {
   const StageVolume stage = stage_of(small_experts(), tensor(2, true));
-  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::forward), 16 * 8 * 2 * 8192);
-  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::backward), 16 * 8 * 2 * 8192);
+  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::forward), 16 * 8 * (2 * 8192 + 256));
+  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::backward), 16 * 8 * (2 * 8192 + 256));
   Layout whole = tensor(2, true);
   whole.expert_tensor_parallel_size = 1;
   EXPECT_EQ(stage_of(small_experts(), whole).sent(Group::expert_tensor), bytes(0));

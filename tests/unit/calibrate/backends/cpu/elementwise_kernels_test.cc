@@ -124,6 +124,15 @@ TEST(ElementwiseKernels, Bf16RoundsToNearestEvenAndKeepsInfinityAndNan) {
   EXPECT_GT(out[5] & 0x7FFF, 0x7F80);
 }
 
+TEST(ElementwiseKernels, RowsAreScaledAndMultiplied) {
+  const std::vector<float> x{1, 2, 3, 4, 5, 6}, scale{2, -1}, b{1, 1, 1, 0, 2, 0};
+  std::vector<float> y(6), dots{10, 20};
+  scale_rows(x.data(), scale.data(), y.data(), 2, 3);
+  EXPECT_EQ(y, (std::vector<float>{2, 4, 6, -4, -5, -6}));
+  row_dots(x.data(), b.data(), dots.data(), 2, 3);
+  EXPECT_EQ(dots, (std::vector<float>{16, 30}));  // 10 + 1 + 2 + 3, 20 + 2 * 5
+}
+
 // Algorithm 1 of the Adam paper, step 1 from zero moments: the bias corrections cancel the factors
 // 1 - beta, so the step is lr * g / (|g| + epsilon), 0.01 against the gradient's sign.
 TEST(ElementwiseKernels, FirstAdamStepIsTheLearningRateAgainstTheSignOfTheGradient) {

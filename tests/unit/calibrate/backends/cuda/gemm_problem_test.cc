@@ -60,6 +60,38 @@ TEST(GemmProblem, BatchesHaveTheCallsStrides) {
   EXPECT_EQ(attribute<std::int64_t>(p.result.get(), kStride), 300);
 }
 
+TEST(GemmProblem, ResultsOfSixteenBitsAreAskedFor) {
+  const GemmCall fp8{.m = 16,
+                     .n = 32,
+                     .k = 48,
+                     .transpose_b = true,
+                     .precision = Precision::fp8,
+                     .result = Precision::bf16,
+                     .fast_accumulation = true};
+  const GemmProblem p(fp8);
+  EXPECT_EQ(attribute<std::uint32_t>(p.first.get(), CUBLASLT_MATRIX_LAYOUT_TYPE), CUDA_R_8F_E4M3);
+  EXPECT_EQ(attribute<std::uint32_t>(p.result.get(), CUBLASLT_MATRIX_LAYOUT_TYPE), CUDA_R_16BF);
+  // The units' one order: both operands have k as their fastest index.
+  EXPECT_EQ(operation(p, CUBLASLT_MATMUL_DESC_TRANSA), CUBLAS_OP_T);
+  EXPECT_EQ(operation(p, CUBLASLT_MATMUL_DESC_TRANSB), CUBLAS_OP_N);
+}
+
+TEST(GemmProblem, FastAccumulationIsAskedForWhereItIsWanted) {
+  GemmCall call{.m = 16, .n = 16, .k = 16, .precision = Precision::fp8};
+  const auto is_fast = [&] {
+    const GemmProblem p(call);
+    std::int8_t value = -1;
+    std::size_t written = 0;
+    EXPECT_EQ(cublasLtMatmulDescGetAttribute(p.operation.get(), CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+                                             &value, sizeof value, &written),
+              CUBLAS_STATUS_SUCCESS);
+    return value;
+  };
+  EXPECT_EQ(is_fast(), 0);
+  call.fast_accumulation = true;
+  EXPECT_EQ(is_fast(), 1);
+}
+
 // What does not change the best algorithm does not start another search.
 TEST(GemmProblem, TheKeyIgnoresWhereOperandsLieAndAlphaButNotAlignmentOrAccumulation) {
   GemmCall call{.m = 8, .n = 8, .k = 8, .a = at(0x10000), .b = at(0x20000)};
@@ -71,6 +103,12 @@ TEST(GemmProblem, TheKeyIgnoresWhereOperandsLieAndAlphaButNotAlignmentOrAccumula
   EXPECT_NE(key_of(call), key);
   call.a = at(0x30000);
   call.beta = 1.0F;
+  EXPECT_NE(key_of(call), key);
+  call.beta = 0.0F;
+  call.result = Precision::bf16;
+  EXPECT_NE(key_of(call), key);
+  call.result = Precision::fp32;
+  call.fast_accumulation = true;
   EXPECT_NE(key_of(call), key);
 }
 

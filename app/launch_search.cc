@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/launch_search.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "interop/write_launch/launch_target.h"
+#include "sim/base/error.h"
+#include "sim/json/reader.h"
+
+namespace meshwright::app {
+namespace {
+
+// What every refusal is asked about, kept as long as the search is.
+struct Asked {
+  Model model;
+  Job job;
+  Cluster cluster;
+};
+
+}  // namespace
+
+const interop::LaunchTarget& require_launch_target(const std::string& name) {
+  if (const interop::LaunchTarget* target = interop::launch_target(name)) return *target;
+  std::vector<std::string> names;
+  for (const interop::LaunchTarget& target : interop::launch_targets()) {
+    names.emplace_back(target.name);
+  }
+  const std::string near = nearest(name, names);
+  throw InputError("--target", "",
+                   fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
+                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+}
+
+planner::SearchTarget search_target(const std::string& name, const Model& model, const Job& job,
+                                    const Cluster& cluster) {
+  const auto asked = std::make_shared<const Asked>(Asked{model, job, cluster});
+  return {name, [name, asked](const Layout& layout) {
+            return interop::refusal_for(name, {asked->model, asked->cluster, asked->job, layout});
+          }};
+}
+
+}  // namespace meshwright::app

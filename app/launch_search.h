@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A search of what a launcher can say.
+#pragma once
+
+#include <string>
+
+#include "planner/search/search.h"
+
+namespace meshwright::interop {
+struct LaunchTarget;
+}
+
+namespace meshwright::app {
+
+// Throws InputError: --target, and which there are.
+const interop::LaunchTarget& require_launch_target(const std::string& name);
+
+// What a search asks of a launcher; one that nothing is known of says nothing at all.
+planner::SearchTarget search_target(const std::string& name, const Model& model, const Job& job,
+                                    const Cluster& cluster);
+
+}  // namespace meshwright::app

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tools say of a machine, as a cluster that plans take; collectives onto a shipped cluster.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string written(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+nlohmann::json read_json(const std::string& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+// 128 hosts of 8 on leaves of 16.
+TEST(ImportCluster, SlurmsWordsMakeACluster) {
+  const std::string nodes = written(
+      "nodes.txt", "NodeName=gpu[001-128] Gres=gpu:h100:8(S:0-1) State=IDLE Partitions=train\n");
+  std::string switches;
+  for (int i = 0; i < 8; ++i) {
+    switches += "SwitchName=leaf" + std::to_string(i) + " Nodes=gpu[" + std::to_string(16 * i + 1) +
+                "-" + std::to_string(16 * i + 16) + "]\n";
+  }
+  const std::string topology = written("topology.conf", switches);
+  const std::string out = testing::TempDir() + "mine.json";
+  const ProgramResult result =
+      run_program({"import", "cluster", nodes, topology, "--onto", "hgx-h100-400g", "--out", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("num_nodes: 8 -> 128"));
+  const nlohmann::json cluster = read_json(out);
+  EXPECT_EQ(cluster["num_nodes"], 128);
+  EXPECT_EQ(cluster["nodes_per_leaf"], 16);
+  EXPECT_EQ(run_program({"cluster", "show", out, "--gpus", "16"}).exit_code, 0);
+  const ProgramResult wrong =
+      run_program({"import", "cluster", nodes, "--onto", "dgx-a100-80gb", "--out", out});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("is of h100"));
+}
+
+// busbw of 8 ranks: 1 GiB in 4.5 ms is 238.6 GB/s algorithm bandwidth.
+TEST(ImportCluster, NcclTestsTeachAShippedCluster) {
+  std::string log =
+      "# nccl-tests version 2.19.6 nccl-headers=23007 nccl-library=23007\n"
+      "# Collective test starting: all_reduce_perf\n";
+  for (int rank = 0; rank < 8; ++rank) {
+    log += "# Rank " + std::to_string(rank) + " Group 0 Pid 1 on host device " +
+           std::to_string(rank) + " [0000:0f:00] NVIDIA H100\n";
+  }
+  log += "#       size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
+  for (int power = 20; power <= 30; ++power) {
+    const double size = static_cast<double>(1 << power);
+    log += std::to_string(1 << power) + " 1 float sum -1 " +
+           std::to_string(30.0 + size / 238609.0) + " 1 1 0 1 1 1 0\n";
+  }
+  const std::string file = written("all_reduce.txt", log);
+  const std::string out = testing::TempDir() + "taught.json";
+  const ProgramResult result =
+      run_program({"calibrate", "--import", file, "--onto", "hgx-h100-400g", "--out", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json cluster = read_json(out);
+  EXPECT_EQ(cluster["schema"], "meshwright.cluster/1");
+  ASSERT_EQ(cluster["intra_node"]["curves"].size(), 1U);
+  EXPECT_EQ(cluster["intra_node"]["curves"][0]["points"].size(), 11U);
+  EXPECT_EQ(cluster["num_nodes"], 8);  // what was not measured stays
+  EXPECT_THAT(cluster["source"], HasSubstr("all_reduce.txt"));
+  const ProgramResult estimate =
+      run_program({"estimate", "--model", "llama-3-8b", "--cluster", out, "--gpus", "8", "--layout",
+                   "tp=8,mbs=1,sp", "--global-batch-size", "8"});
+  EXPECT_EQ(estimate.exit_code, 0) << estimate.err;
+}
+
+}  // namespace
+}  // namespace meshwright::test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan --target: what a launcher can express, at its software's costs, and its file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> plan(const std::vector<std::string>& more) {
+  std::vector<std::string> words{"plan",          "--model", "llama-3-8b", "--cluster",
+                                 "hgx-h100-400g", "--gpus",  "16",         "--ranking-only"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// Its file is reviewed as the very layout that the plan put first.
+TEST(PlanTarget, TheWinnersFileIsTheWinner) {
+  const std::string file = testing::TempDir() + "winner.toml";
+  const ProgramResult result =
+      run_program(plan({"--target", "TorchTitan", "--launch-out", file, "--format", "json"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["search"]["target"], "torchtitan");
+  EXPECT_EQ(json["cluster"]["framework"]["name"], "torchtitan-2025");
+  ASSERT_FALSE(json["not_expressible"].empty());
+  for (const auto& ranked : json["ranked"]) {
+    const auto& layout = ranked["layout"];
+    EXPECT_NE(layout["zero_stage"], 1);
+    if (layout["tensor_parallel_size"] > 1) {
+      EXPECT_EQ(layout["sequence_parallel"], true);
+    }
+  }
+  const ProgramResult review =
+      run_program({"review", "--from", file, "--model", "llama-3-8b", "--cluster", "hgx-h100-400g",
+                   "--gpus", "16", "--json"});
+  ASSERT_EQ(review.exit_code, 0) << review.err;
+  const auto reviewed = nlohmann::json::parse(review.out);
+  const auto& winner = json["ranked"][0];
+  EXPECT_EQ(reviewed["estimate"]["step_time_seconds"], winner["step_time_seconds"]);
+  EXPECT_TRUE(winner["step_time_seconds"].is_number());
+  EXPECT_TRUE(reviewed["better"].empty()) << reviewed["better"].dump(1);
+}
+
+TEST(PlanTarget, AReportOfItSearchesTheSame) {
+  const std::string file = testing::TempDir() + "target_plan.json";
+  const std::string page = testing::TempDir() + "target.html";
+  ASSERT_EQ(run_program(plan({"--target", "deepspeed", "--out", file})).exit_code, 0);
+  const ProgramResult report = run_program({"report", file, "--out", page});
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+}
+
+TEST(PlanTarget, WhatItCannotBeIsSaid) {
+  const ProgramResult unknown = run_program(plan({"--target", "torchtitam"}));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean torchtitan?"));
+  const ProgramResult model = run_program(plan({"--target", "llm-foundry"}));
+  EXPECT_EQ(model.exit_code, 2);
+  EXPECT_THAT(model.err, HasSubstr("MPT"));
+  const ProgramResult file = run_program(
+      plan({"--target", "Megatron-DeepSpeed", "--launch-out", testing::TempDir() + "none.sh"}));
+  EXPECT_EQ(file.exit_code, 2);
+}
+
+}  // namespace
+}  // namespace meshwright::test
