@@ -11,6 +11,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
 #include "reports/section_registry.h"
+#include "sim/json/without_key.h"
 
 namespace meshwright::reports {
 namespace {
@@ -80,7 +81,7 @@ Json short_row(const Json& layout) {
 // The record, less what the page has as texts: the grid of what-ifs, and layouts far down.
 Json embedded(const Json& record) {
   Json page = record;
-  if (page.contains("capacity") && page["capacity"].is_object()) page["capacity"].erase("what_if");
+  if (page.contains("capacity")) page["capacity"] = without_key(page["capacity"], "what_if");
   const Json& ranked = part_at(record, "ranked");
   if (ranked.size() <= kLayoutsInFull) return page;
   Json rows = Json::array();

@@ -7,6 +7,7 @@
 #include "reports/scaling_reader.h"
 #include "reports/search_json.h"
 #include "sim/json/reader.h"
+#include "sim/json/without_key.h"
 
 namespace meshwright::reports {
 namespace {
@@ -146,7 +147,7 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   json["ranked"] = Json::array();
   for (const Estimate& estimate : plan.ranked) {
     Json entry = to_json(estimate);
-    if (json["ranked"].size() >= kMostLedgers) entry.erase("volume");
+    if (json["ranked"].size() >= kMostLedgers) entry = without_key(std::move(entry), "volume");
     json["ranked"].push_back(std::move(entry));
   }
   json["pareto"] = plan.pareto;

@@ -7,22 +7,20 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/validation_json.h"
+#include "sim/json/without_key.h"
 
 namespace meshwright::reports {
 namespace {
 
 // Shown beside the answers, whether the plan was asked for them or not.
 Json without_own_sections(Json answers) {
-  if (!answers.is_object()) return answers;
-  answers.erase("scaling");
-  answers.erase("placement");
-  return answers;
+  return without_key(without_key(std::move(answers), "scaling"), "placement");
 }
 
 // Without the whole predicted record: its times and terms are said, its ledger is the plan's.
 Json validation_section(const planner::Validation& validation) {
   Json json = validation_to_json(validation);
-  for (Json& layout : json["layouts"]) layout.erase("predicted");
+  for (Json& layout : json["layouts"]) layout = without_key(std::move(layout), "predicted");
   return json;
 }
 

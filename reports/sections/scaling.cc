@@ -6,6 +6,7 @@
 #include "reports/answers_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/json/without_key.h"
 
 namespace meshwright::reports {
 namespace {
@@ -39,8 +40,7 @@ std::string sentence(const planner::Plan& plan, const planner::Scaling& scaling)
 
 Json scaling_section(const planner::Plan& plan, const planner::Scaling& scaling) {
   if (scaling.points.empty()) return {};
-  Json json = to_json(scaling);
-  json.erase("choices");  // the plan's file has them; nothing draws them
+  Json json = without_key(to_json(scaling), "choices");  // of the plan's file; nothing draws them
   json["sentence"] = sentence(plan, scaling);
   json["planned_gpus"] = plan.cluster.num_gpus();
   return json;
