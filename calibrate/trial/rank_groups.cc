@@ -92,10 +92,9 @@ Transfer CountedGroup::call(std::string_view name, Phase phase, Collective colle
 template <typename Move>
 void CountedGroup::run(const Transfer& call, const Move& move) {
   const TermKind before = recorder_.switch_to(term_, call.name);
-  const double charged = recorder_.seconds_of(term_);
   move();
   recorder_.switch_to(before);
-  recorder_.count(call, recorder_.seconds_of(term_) - charged);
+  recorder_.count_last(call);
 }
 
 void CountedGroup::all_reduce(std::string_view name, Phase phase, float* data, std::int64_t count,
@@ -139,18 +138,16 @@ void CountedGroup::send(std::string_view name, Phase phase, const float* data, s
                         int to) {
   const TermScope scope(recorder_, term_, name);
   ranks_->send(data, count, to);
-  recorder_.count(call(name, phase, Collective::send_recv, count), 0.0);  // the receiver times it
+  recorder_.count(call(name, phase, Collective::send_recv, count));  // the receiver times it
 }
 
 void CountedGroup::receive(std::string_view name, float* data, std::int64_t count, int from,
                            double transfer_seconds) {
   constexpr auto kWaiting = TermKind::pipeline_bubble;
   const TermKind before = recorder_.switch_to(kWaiting);
-  const double charged = recorder_.seconds_of(kWaiting);
   ranks_->receive(data, count, from);
   recorder_.switch_to(before);
-  const double elapsed = recorder_.seconds_of(kWaiting) - charged;
-  recorder_.move(kWaiting, term_, std::min(elapsed, transfer_seconds), name);
+  recorder_.move_last(term_, transfer_seconds, name);
 }
 
 void CountedGroup::wait_sends() {
@@ -180,6 +177,7 @@ double CountedGroup::measure_transfer(float* buffer, std::int64_t count, int wit
         ranks_->receive(buffer, count, with);
       }
     }
+    recorder_.wait_for_device();
     const auto end = std::chrono::steady_clock::now();
     best = std::min(best, std::chrono::duration<double>(end - begin).count() / 2.0);
   }

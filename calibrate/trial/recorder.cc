@@ -20,51 +20,81 @@ bool same_kind(const Transfer& a, const Transfer& b) {
 
 void Recorder::begin_step() {
   compute_.synchronize();
+  compute_.forget_marks();
   terms_.fill(0.0);
   flops_.fill(0.0);
   transfers_.clear();
   transfer_seconds_.clear();
   intervals_.clear();
+  stretches_.clear();
   work_on(-1, 0);
-  current_ = TermKind::host;
-  name_ = {};
-  begin_ = since_ = Clock::now();
+  begin_stretch(TermKind::host, {});
 }
 
-void Recorder::end_step() { switch_to(TermKind::host); }
+void Recorder::end_step() {
+  begin_stretch(TermKind::host, {});
+  double begin = 0.0;
+  for (std::size_t i = 0; i + 1 < stretches_.size(); ++i) {
+    const Stretch& stretch = stretches_[i];
+    begin_waiting_for(stretch);
+    const double seconds = compute_.seconds_between(stretch.begin, stretches_[i + 1].begin);
+    charge(stretch, begin, seconds);
+    begin += seconds;
+  }
+  stretches_.clear();
+}
 
-void Recorder::keep_interval(Clock::time_point end) {
-  if (!keeps_intervals_ || end == since_) return;
-  intervals_.push_back(
-      {current_, name_, micro_batch_, chunk_, since_begin(since_), since_begin(end)});
+// The watch over ranks sees the device go on, stretch by stretch.
+void Recorder::begin_waiting_for(const Stretch& stretch) const {
+  const bool transfer = stretch.transfer != kNoTransfer;
+  const Bytes payload = transfer ? transfers_[stretch.transfer].payload : Bytes{};
+  begin_operation({.name = transfer ? "transfer on the device" : "work on the device",
+                   .amount = payload,
+                   .slow = slow_product(meshwright::flops(stretch.flops)) + slow_transfer(payload),
+                   .waits = transfer});
+}
+
+void Recorder::charge(const Stretch& stretch, double begin, double seconds) {
+  const double moved = std::min(seconds, stretch.moved_seconds);
+  terms_[index(stretch.kind)] += seconds - moved;
+  terms_[index(stretch.moved_to)] += moved;
+  flops_[index(stretch.kind)] += stretch.flops;
+  if (stretch.transfer != kNoTransfer) transfer_seconds_[stretch.transfer] += seconds;
+  const double end = begin + seconds;
+  keep_interval(stretch, stretch.kind, stretch.name, begin, end - moved);
+  keep_interval(stretch, stretch.moved_to, stretch.moved_name, end - moved, end);
+}
+
+void Recorder::keep_interval(const Stretch& stretch, TermKind kind, std::string_view name,
+                             double begin, double end) {
+  if (!keeps_intervals_ || end <= begin) return;
+  intervals_.push_back({kind, name, stretch.micro_batch, stretch.chunk, begin, end});
+}
+
+void Recorder::begin_stretch(TermKind kind, std::string_view name) {
+  Stretch stretch;
+  stretch.kind = kind;
+  stretch.name = name;
+  stretch.micro_batch = micro_batch_;
+  stretch.chunk = chunk_;
+  stretch.begin = compute_.mark();
+  stretches_.push_back(stretch);
 }
 
 TermKind Recorder::switch_to(TermKind kind, std::string_view name) {
-  compute_.synchronize();
-  const auto now = Clock::now();
-  terms_[index(current_)] += std::chrono::duration<double>(now - since_).count();
-  keep_interval(now);
-  since_ = now;
-  name_ = name;
-  const TermKind before = current_;
-  current_ = kind;
+  const TermKind before = stretches_.empty() ? TermKind::host : stretches_.back().kind;
+  if (!stretches_.empty()) begin_stretch(kind, name);
   return before;
 }
 
-void Recorder::move(TermKind from, TermKind to, double seconds, std::string_view name) {
-  terms_[index(from)] -= seconds;
-  terms_[index(to)] += seconds;
-  if (!keeps_intervals_ || intervals_.empty() || seconds <= 0.0) return;
-  RecordedInterval moved = intervals_.back();
-  moved.kind = to;
-  moved.name = name;
-  moved.begin = std::max(moved.begin, moved.end - seconds);
-  intervals_.back().end = moved.begin;
-  if (intervals_.back().begin == moved.begin) intervals_.pop_back();
-  intervals_.push_back(moved);
+void Recorder::move_last(TermKind kind, double seconds, std::string_view name) {
+  if (stretches_.size() < 2) return;
+  ended_last().moved_to = kind;
+  ended_last().moved_seconds = seconds;
+  ended_last().moved_name = name;
 }
 
-void Recorder::count(const Transfer& call, double seconds) {
+std::size_t Recorder::row_of(const Transfer& call) {
   std::size_t at = 0;
   while (at < transfers_.size() && !same_kind(transfers_[at], call)) ++at;
   if (at == transfers_.size()) {
@@ -72,13 +102,19 @@ void Recorder::count(const Transfer& call, double seconds) {
     transfers_.back().times_per_step = 0.0;
     transfer_seconds_.push_back(0.0);
   }
-  transfers_[at].times_per_step += 1.0;
-  transfer_seconds_[at] += seconds;
+  return at;
+}
+
+void Recorder::count(const Transfer& call) { transfers_[row_of(call)].times_per_step += 1.0; }
+
+void Recorder::count_last(const Transfer& call) {
+  count(call);
+  if (stretches_.size() >= 2) ended_last().transfer = row_of(call);
 }
 
 void Recorder::count_flops(double flops) {
   begin_operation({.name = "product", .slow = slow_product(meshwright::flops(flops))});
-  flops_[index(current_)] += flops;
+  if (!stretches_.empty()) stretches_.back().flops += flops;
 }
 
 double Recorder::step_seconds() const { return std::accumulate(terms_.begin(), terms_.end(), 0.0); }

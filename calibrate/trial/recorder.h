@@ -3,11 +3,12 @@
 // asked for, the intervals that the seconds are made of.
 //
 // Exactly one term is being charged at any time; what nobody claims is `host`. So the terms of a
-// rank add up to its step, and its intervals follow each other without gaps or overlaps.
+// rank add up to its step, and its intervals follow each other without gaps or overlaps. Where one
+// term ends and the next begins is a mark of the device (Compute::mark): nobody waits for it before
+// the step's end, when the seconds are read.
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <string_view>
 #include <vector>
 
@@ -40,20 +41,23 @@ class Recorder {
 
   void begin_step();
   void end_step();
-  // Charges `kind` from now on, once the device has done what was asked of it; returns what was
-  // charged before.
+  // Charges `kind` with what the device does of what is asked from now on; returns what was charged
+  // before.
   TermKind switch_to(TermKind kind, std::string_view name = {});
-  // Of the seconds charged last, takes so many from one term and charges another.
-  void move(TermKind from, TermKind to, double seconds, std::string_view name);
-  // One call of a transfer, and its seconds.
-  void count(const Transfer& call, double seconds);
+  // Of the stretch that ended with the last switch, the last `seconds`, or all where it was
+  // shorter, are charged to `kind` and called `name`.
+  void move_last(TermKind kind, double seconds, std::string_view name);
+  // One call of a transfer, of no time.
+  void count(const Transfer& call);
+  // One call, whose time is the stretch that ended with the last switch.
+  void count_last(const Transfer& call);
   // Of products, charged to the term that is being charged.
   void count_flops(double flops);
+  // Waits until the device has done what was asked of it.
+  void wait_for_device() { compute_.synchronize(); }
 
+  // What follows is of the last step that ended.
   [[nodiscard]] const Terms& terms() const { return terms_; }
-  [[nodiscard]] double seconds_of(TermKind kind) const {
-    return terms_[static_cast<std::size_t>(kind)];
-  }
   [[nodiscard]] double step_seconds() const;
   [[nodiscard]] Flops flops(TermKind kind) const {
     return meshwright::flops(flops_[static_cast<std::size_t>(kind)]);
@@ -64,19 +68,34 @@ class Recorder {
   [[nodiscard]] const std::vector<RecordedInterval>& intervals() const { return intervals_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kNoTransfer = static_cast<std::size_t>(-1);
 
-  void keep_interval(Clock::time_point end);
-  [[nodiscard]] double since_begin(Clock::time_point t) const {
-    return std::chrono::duration<double>(t - begin_).count();
-  }
+  // From its mark to the next one's.
+  struct Stretch {
+    TermKind kind = TermKind::host;
+    std::string_view name;
+    int micro_batch = -1, chunk = 0;
+    Compute::Mark begin = 0;
+    double flops = 0.0;
+    std::size_t transfer = kNoTransfer;
+    TermKind moved_to = TermKind::host;
+    double moved_seconds = 0.0;  // at most
+    std::string_view moved_name;
+  };
+
+  void begin_stretch(TermKind kind, std::string_view name);
+  [[nodiscard]] Stretch& ended_last() { return stretches_[stretches_.size() - 2]; }
+  std::size_t row_of(const Transfer& call);
+  void begin_waiting_for(const Stretch& stretch) const;
+  // `begin`: of the stretch, since the step's.
+  void charge(const Stretch& stretch, double begin, double seconds);
+  void keep_interval(const Stretch& stretch, TermKind kind, std::string_view name, double begin,
+                     double end);
 
   Compute& compute_;
   Terms terms_{};
   Terms flops_{};
-  TermKind current_ = TermKind::host;
-  std::string_view name_;
-  Clock::time_point begin_ = Clock::now(), since_ = begin_;
+  std::vector<Stretch> stretches_;  // the last one is being charged
   std::vector<Transfer> transfers_;
   std::vector<double> transfer_seconds_;
   bool keeps_intervals_ = false;

@@ -178,7 +178,6 @@ Tensor TrialStep::receive(CountedGroup& ranks, std::string_view name, int from,
 
 void TrialStep::send(CountedGroup& ranks, std::string_view name, Phase phase, Tensor activation,
                      int to) {
-  compute_.synchronize();
   ranks.send(name, phase, activation.data(), activation.count(), to);
   sent_.push_back(std::move(activation));
 }

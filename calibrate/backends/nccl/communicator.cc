@@ -128,9 +128,10 @@ void NcclCommunicator::broadcast(float* data, std::int64_t count, int root) {
              ncclBroadcast(data, data, unsigned_count(count), ncclFloat32, root, device_, stream_));
 }
 
+// What is asked of the device next comes after them on its stream: only beside it one has to wait.
 void NcclCommunicator::wait_sends() {
   start_noted();
-  wait_for(stream_);
+  if (stream_ != cuda::kStream) wait_for(stream_);
 }
 
 void NcclCommunicator::start(std::span<const Message> group) {
