@@ -54,7 +54,7 @@ planner::MeasuredSet load_set(const std::string& path, const Options& options) {
 Framework learn(const Options& options) {
   planner::MeasuredSet training =
       load_set(options.fit_on.empty() ? options.dataset : options.fit_on, options);
-  const planner::Refit found = planner::refit(training, fit_terms_named(options.fit));
+  const planner::Refit found = planner::refit(training, framework_scalars_named(options.fit));
   print_refit(found, training.name);
   if (!options.fit_out.empty()) {
     write_refitted(training.runs.front().cluster, found, found.framework.relative_spread,
@@ -79,14 +79,14 @@ planner::MeasuredSet rest_after(planner::MeasuredSet set, int count) {
   if (set.runs.empty() || !one_software) {
     throw InputError("--learn", "", "needs runs of one training software", "give --framework");
   }
-  const std::vector<planner::FitTerm> terms = planner::all_fit_terms();
+  const std::vector<planner::FrameworkScalar> scalars = planner::all_framework_scalars();
   planner::MeasuredSet known{set.name, set.source, set.assumed, {}};
-  std::vector<std::size_t> picked = planner::runs_to_make(set, terms, count);
+  std::vector<std::size_t> picked = planner::runs_to_make(set, scalars, count);
   for (const std::size_t i : picked) {
     known.runs.push_back(set.runs[i]);
     say("known: {} ({})\n", set.runs[i].id, short_name(set.runs[i].layout));
   }
-  const planner::Learning learning = planner::learn(known, terms, set);
+  const planner::Learning learning = planner::learn(known, scalars, set);
   print_refit(learning.refit, set.name);
   for (planner::MeasuredRun& run : set.runs) {
     run.cluster = planner::with_learnt(run.cluster, learning);
@@ -109,7 +109,7 @@ int run(const Options& options) {
   planner::MeasuredSet set = load_set(options.dataset, options);
   regroup(set, options.group_by);
   if (options.folds > 0) {
-    set = planner::fitted_on_other_groups(std::move(set), fit_terms_named(options.fit),
+    set = planner::fitted_on_other_groups(std::move(set), framework_scalars_named(options.fit),
                                           options.folds);
     say("every group is judged by a fit on the groups of {} other parts\n", options.folds - 1);
   } else if (!options.fit.empty()) {
@@ -149,7 +149,8 @@ void add_backtest(Commands& commands) {
                 "Use this cluster instead of the one that each run names", "clusters");
   add_framework_option(command, options->framework);
   command.options()
-      .add_option("--fit", options->fit, "Framework scalars to learn first: " + fit_term_list())
+      .add_option("--fit", options->fit,
+                  "Framework scalars to learn first: " + framework_scalar_list())
       ->delimiter(',');
   command.reads("--fit-on", options->fit_on, "Set to learn from; default: the set itself");
   command.also_reads("dataset (named in it)",

@@ -45,7 +45,8 @@ Cluster learnt_cluster(const std::string& path, const Inputs& inputs,
   const planner::MeasuredSet runs = runs_in(path, inputs, origin);
   const planner::Plan before = planner::search(inputs.model, inputs.cluster, inputs.job, search);
   const planner::MeasuredSet candidates = before.ranked.empty() ? runs : candidates_of(before);
-  const planner::Learning found = planner::learn(runs, planner::all_fit_terms(), candidates);
+  const planner::Learning found =
+      planner::learn(runs, planner::all_framework_scalars(), candidates);
   print_refit(found.refit, path);
   return planner::with_learnt(inputs.cluster, found);
 }

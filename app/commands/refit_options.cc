@@ -13,57 +13,59 @@
 namespace meshwright::app {
 namespace {
 
-std::vector<std::string> known_terms() {
+std::vector<std::string> known_scalars() {
   std::vector<std::string> known;
-  for (const auto& entry : planner::fit_terms()) known.emplace_back(entry.name);
+  for (const auto& entry : planner::framework_scalars()) known.emplace_back(entry.name);
   return known;
 }
 
-std::string_view name_of(planner::FitTerm term) {
-  for (const auto& entry : planner::fit_terms()) {
-    if (entry.term == term) return entry.name;
+std::string_view name_of(planner::FrameworkScalar scalar) {
+  for (const auto& entry : planner::framework_scalars()) {
+    if (entry.scalar == scalar) return entry.name;
   }
   return {};
 }
 
 }  // namespace
 
-std::string fit_term_list() { return fmt::format("{}", fmt::join(known_terms(), ", ")); }
+std::string framework_scalar_list() { return fmt::format("{}", fmt::join(known_scalars(), ", ")); }
 
-std::vector<planner::FitTerm> fit_terms_named(const std::vector<std::string>& names) {
-  if (names.size() > planner::kMostFittedTerms) {
+std::vector<planner::FrameworkScalar> framework_scalars_named(
+    const std::vector<std::string>& names) {
+  if (names.size() > planner::kMostFittedScalars) {
     throw InputError("--fit", "",
-                     fmt::format("must name at most {} terms, names {}", planner::kMostFittedTerms,
-                                 names.size()));
+                     fmt::format("must name at most {} scalars, names {}",
+                                 planner::kMostFittedScalars, names.size()));
   }
-  std::vector<planner::FitTerm> terms;
+  std::vector<planner::FrameworkScalar> scalars;
   for (const std::string& name : names) {
-    const std::size_t before = terms.size();
-    for (const auto& entry : planner::fit_terms()) {
-      if (entry.name == name) terms.push_back(entry.term);
+    const std::size_t before = scalars.size();
+    for (const auto& entry : planner::framework_scalars()) {
+      if (entry.name == name) scalars.push_back(entry.scalar);
     }
-    if (terms.size() > before) continue;
+    if (scalars.size() > before) continue;
     throw InputError("--fit", "",
-                     fmt::format("must name some of {}, is \"{}\"", fit_term_list(), name),
-                     nearest(name, known_terms()));
+                     fmt::format("must name some of {}, is \"{}\"", framework_scalar_list(), name),
+                     nearest(name, known_scalars()));
   }
-  return terms;
+  return scalars;
 }
 
 void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
   say("fitted on {} runs of {}; residual spread {:.1f} %\n", refit.runs, learnt_from,
       100.0 * refit.residual_spread);
-  for (const planner::FittedTerm& term : refit.terms) {
-    say("  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n", name_of(term.term),
-        term.before, term.after, term.before > 0 ? 100.0 * (term.after / term.before - 1.0) : 100.0,
-        100.0 * term.relative_standard_error, 100.0 * term.learnt);
+  for (const planner::FittedScalar& scalar : refit.scalars) {
+    say("  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n",
+        name_of(scalar.scalar), scalar.before, scalar.after,
+        scalar.before > 0 ? 100.0 * (scalar.after / scalar.before - 1.0) : 100.0,
+        100.0 * scalar.relative_standard_error, 100.0 * scalar.learnt);
   }
 }
 
 void write_refitted(Cluster cluster, const planner::Refit& refit, double spread,
                     const std::string& learnt_from, const std::string& path) {
   std::vector<std::string_view> names;
-  for (const planner::FittedTerm& term : refit.terms) names.push_back(name_of(term.term));
+  for (const planner::FittedScalar& scalar : refit.scalars) names.push_back(name_of(scalar.scalar));
   if (!cluster.fit_holds()) cluster.fit = {};
   cluster.framework = refit.framework;
   cluster.framework.name = "fitted";

@@ -158,7 +158,8 @@ int verdict(const Options& options, const planner::Validation& validation) {
 void learn(const Options& options, const Model& model, const Cluster& cluster, const Job& job,
            const std::vector<Observation>& observations, const std::string& caution) {
   const planner::MeasuredSet observed = planner::observed_runs(model, cluster, job, observations);
-  const planner::Learning found = planner::learn(observed, fit_terms_named(options.fit), observed);
+  const planner::Learning found =
+      planner::learn(observed, framework_scalars_named(options.fit), observed);
   print_refit(found.refit, options.trials);
   const std::string from = caution.empty() ? options.trials : options.trials + " (" + caution + ")";
   write_refitted(cluster, found.refit, found.relative_spread, from, options.refit_out);
@@ -214,7 +215,7 @@ void add_validate(Commands& commands) {
                      "New cluster file with what the trials taught; never overwrites");
   command.options()
       .add_option("--fit", options->fit,
-                  "Framework scalars that --refit-out may move, of " + fit_term_list() +
+                  "Framework scalars that --refit-out may move, of " + framework_scalar_list() +
                       " (default: the three factors)")
       ->delimiter(',');
   command.options().add_flag("--force", options->force,

@@ -36,13 +36,30 @@ MatrixXd updated(const MatrixXd& covariance, const VectorXd& g, double own) {
   return covariance - sg * sg.transpose() / (g.dot(sg) + own * own);
 }
 
-// The prior of a set's first cluster.
-RefitPrior prior_of(const MeasuredSet& set) {
-  const MeasuredRun& first = set.runs.front();
-  const bool experts = first.model.moe.has_value();
+RefitPrior prior_of(const Model& model, const Cluster& cluster) {
+  const bool experts = model.moe.has_value();
   const shipped::OwnPrior& own = shipped::kOwnPriors[experts ? 1 : 0];
-  return learning_prior(shipped_spread(interval_regime(first.cluster), experts),
+  return learning_prior(shipped_spread(interval_regime(cluster), experts),
                         unseen_own(own.scale, own.degrees));
+}
+
+// Of a set's first run.
+RefitPrior prior_of(const MeasuredSet& set) {
+  return prior_of(set.runs.front().model, set.runs.front().cluster);
+}
+
+// The most telling of layouts that are alternatives within their groups, under a framework.
+std::vector<std::size_t> most_telling_of(const std::vector<PlacedLayout>& layouts,
+                                         const std::vector<int>& groups,
+                                         const std::vector<FrameworkScalar>& scalars,
+                                         const Framework& framework, const RefitPrior& prior,
+                                         int count) {
+  const LogSteps steps = log_steps(layouts, scalars, framework);
+  std::vector<CandidateStep> candidates;
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    candidates.push_back({std::exp(steps.steps[i]), steps.derivatives[i], groups[i]});
+  }
+  return most_telling(candidates, prior_deviations(scalars, prior), prior.residual_scale, count);
 }
 
 // Of each candidate, 1 for the fastest of its group.
@@ -79,25 +96,27 @@ double posterior_own(const std::vector<double>& residuals, double scale, double 
   return std::sqrt(sum / (degrees + static_cast<double>(residuals.size())));
 }
 
-Learning learn(const MeasuredSet& runs, const std::vector<FitTerm>& terms,
+Learning learn(const MeasuredSet& runs, const std::vector<FrameworkScalar>& scalars,
                const MeasuredSet& candidates) {
   const RefitPrior prior = prior_of(runs);
   Learning result;
-  result.refit = refit(runs, terms, prior);
-  const LogSteps at_runs = log_steps(runs, terms, result.refit.framework);
+  result.refit = refit(runs, scalars, prior);
+  const std::vector<std::size_t> usable = usable_runs(runs);
+  const LogSteps at_runs = log_steps(layouts_of(runs, usable), scalars, result.refit.framework);
   std::vector<double> residuals;
-  for (const std::size_t i : at_runs.runs) {
+  for (const std::size_t i : usable) {
     const std::size_t row = residuals.size();
     residuals.push_back(at_runs.steps[row] - std::log(runs.runs[i].step_time->value()));
   }
   const shipped::OwnPrior& before = shipped::kOwnPriors[runs.runs.front().model.moe ? 1 : 0];
   result.own = posterior_own(residuals, before.scale, before.degrees);
   result.degrees = before.degrees + static_cast<double>(residuals.size());
-  MatrixXd covariance = prior_covariance(prior_deviations(terms, prior));
+  MatrixXd covariance = prior_covariance(prior_deviations(scalars, prior));
   for (const std::vector<double>& row : at_runs.derivatives) {
     covariance = updated(covariance, vector_of(row), result.own);
   }
-  const LogSteps at_candidates = log_steps(candidates, terms, result.refit.framework);
+  const LogSteps at_candidates =
+      log_steps(layouts_of(candidates, usable_runs(candidates)), scalars, result.refit.framework);
   double variance = result.own * result.own;
   for (const std::vector<double>& row : at_candidates.derivatives) {
     const VectorXd g = vector_of(row);
@@ -155,38 +174,34 @@ std::vector<std::size_t> most_telling(const std::vector<CandidateStep>& candidat
   return picked;
 }
 
-std::vector<std::size_t> runs_to_make(const MeasuredSet& set, const std::vector<FitTerm>& terms,
-                                      int count) {
+std::vector<std::size_t> runs_to_make(const MeasuredSet& set,
+                                      const std::vector<FrameworkScalar>& scalars, int count) {
   if (set.runs.empty()) return {};
-  const RefitPrior prior = prior_of(set);
-  const LogSteps steps = log_steps(set, terms, set.runs.front().cluster.framework);
-  std::map<std::string, int> groups;
-  std::vector<CandidateStep> candidates;
-  for (std::size_t row = 0; row < steps.runs.size(); ++row) {
-    const std::string& group = set.runs[steps.runs[row]].group;
-    const int number = groups.emplace(group, static_cast<int>(groups.size())).first->second;
-    candidates.push_back({std::exp(steps.steps[row]), steps.derivatives[row], number});
+  const std::vector<std::size_t> usable = usable_runs(set);
+  std::map<std::string, int> numbers;
+  std::vector<int> groups;
+  for (const std::size_t i : usable) {
+    const int next = static_cast<int>(numbers.size());
+    groups.push_back(numbers.emplace(set.runs[i].group, next).first->second);
   }
   std::vector<std::size_t> picked;
   for (const std::size_t row :
-       most_telling(candidates, prior_deviations(terms, prior), prior.residual_scale, count)) {
-    picked.push_back(steps.runs[row]);
+       most_telling_of(layouts_of(set, usable), groups, scalars, set.runs.front().cluster.framework,
+                       prior_of(set), count)) {
+    picked.push_back(usable[row]);
   }
   return picked;
 }
 
 std::vector<std::size_t> runs_to_make(const Plan& plan, int count) {
-  MeasuredSet candidates;
+  if (plan.ranked.empty()) return {};
+  std::vector<PlacedLayout> layouts;
   for (const Estimate& estimate : plan.ranked) {
-    MeasuredRun run;
-    run.model = plan.model;
-    run.cluster = plan.cluster;
-    run.job = plan.job;
-    run.layout = estimate.layout;
-    run.step_time = estimate.step_time;
-    candidates.runs.push_back(std::move(run));
+    layouts.push_back({plan.model, plan.cluster, plan.job, estimate.layout});
   }
-  return runs_to_make(candidates, all_fit_terms(), count);
+  const std::vector<int> one_group(layouts.size(), 0);
+  return most_telling_of(layouts, one_group, all_framework_scalars(), plan.cluster.framework,
+                         prior_of(plan.model, plan.cluster), count);
 }
 
 }  // namespace meshwright::planner

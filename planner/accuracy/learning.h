@@ -40,7 +40,7 @@ double posterior_own(const std::vector<double>& residuals, double scale, double 
 
 // Learns from all runs of `runs`; `candidates`: those that will be predicted.
 // Throws InputError when no run has a time and a legal layout.
-Learning learn(const MeasuredSet& runs, const std::vector<FitTerm>& terms,
+Learning learn(const MeasuredSet& runs, const std::vector<FrameworkScalar>& scalars,
                const MeasuredSet& candidates);
 
 // The cluster as it is known then: regime profiled_machine, with what the runs left open.
@@ -62,8 +62,8 @@ std::vector<std::size_t> most_telling(const std::vector<CandidateStep>& candidat
                                       int count);
 
 // The same of measured runs, whose times are not looked at. Indices into set.runs.
-std::vector<std::size_t> runs_to_make(const MeasuredSet& set, const std::vector<FitTerm>& terms,
-                                      int count);
+std::vector<std::size_t> runs_to_make(const MeasuredSet& set,
+                                      const std::vector<FrameworkScalar>& scalars, int count);
 // Of a plan's layouts, before any has run: indices into plan.ranked.
 std::vector<std::size_t> runs_to_make(const Plan& plan, int count);
 

@@ -21,7 +21,7 @@ MeasuredSet only(const MeasuredSet& set, const std::vector<std::size_t>& runs) {
 
 MeasuredSet with_known(MeasuredSet set, const std::vector<std::size_t>& known) {
   if (known.empty()) return set;
-  const Learning learning = learn(only(set, known), all_fit_terms(), set);
+  const Learning learning = learn(only(set, known), all_framework_scalars(), set);
   for (MeasuredRun& run : set.runs) run.cluster = with_learnt(run.cluster, learning);
   return set;
 }
@@ -93,12 +93,11 @@ LearningCurve learning_curve(const MeasuredSet& set, const std::vector<int>& cou
                              int random_seeds) {
   LearningCurve curve;
   curve.set = set.name;
-  const std::vector<FitTerm> terms = all_fit_terms();
-  const std::vector<std::size_t> usable =
-      log_steps(set, {}, set.runs.front().cluster.framework).runs;
+  const std::vector<FrameworkScalar> scalars = all_framework_scalars();
+  const std::vector<std::size_t> usable = usable_runs(set);
   curve.runs = static_cast<int>(usable.size());
   const int most = *std::max_element(counts.begin(), counts.end());
-  const std::vector<std::size_t> order = runs_to_make(set, terms, std::min(most, curve.runs - 1));
+  const std::vector<std::size_t> order = runs_to_make(set, scalars, std::min(most, curve.runs - 1));
   for (const int count : counts) {
     if (count >= curve.runs) continue;
     curve.telling.push_back(known_point(set, {order.begin(), order.begin() + count}));

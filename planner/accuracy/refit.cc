@@ -22,25 +22,20 @@ constexpr double kDerivativeStep = 0.02;
 constexpr int kIterations = 40;
 constexpr double kConvergence = 1e-6;
 
-std::vector<std::size_t> usable_runs(const MeasuredSet& set) {
-  std::vector<std::size_t> usable;
-  for (std::size_t i = 0; i < set.runs.size(); ++i) {
-    const MeasuredRun& run = set.runs[i];
-    if (!run.step_time || run.status != RunStatus::ok) continue;
-    if (!check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) usable.push_back(i);
-  }
-  return usable;
+PlacedLayout placed(const MeasuredRun& run) {
+  return {run.model, run.cluster, run.job, run.layout};
 }
 
-double log_step(MeasuredRun run, const Framework& framework) {
-  run.cluster.framework = framework;
-  CostTable table(run.model, run.cluster, run.job);
-  return std::log(evaluate(table, run.layout, MemoryLimit::reported).step_time.value());
+double log_step(const PlacedLayout& step, const Framework& framework) {
+  Cluster cluster = step.cluster;
+  cluster.framework = framework;
+  CostTable table(step.model, cluster, step.job);
+  return std::log(evaluate(table, step.layout, MemoryLimit::reported).step_time.value());
 }
 
 class Problem {
  public:
-  Problem(const MeasuredSet& set, const std::vector<FitTerm>& terms) : terms_(terms) {
+  Problem(const MeasuredSet& set, const std::vector<FrameworkScalar>& scalars) : scalars_(scalars) {
     for (const std::size_t i : usable_runs(set)) runs_.push_back(set.runs[i]);
     if (runs_.empty()) {
       throw InputError(set.name, "",
@@ -48,7 +43,8 @@ class Problem {
                        "meshwright backtest says which rule each layout breaks");
     }
     base_ = runs_.front().cluster.framework;
-    for (const FitTerm term : terms) start_.push_back(std::log(start_of(term, base_)));
+    for (const FrameworkScalar scalar : scalars)
+      start_.push_back(std::log(start_of(scalar, base_)));
   }
 
   [[nodiscard]] std::size_t num_runs() const { return runs_.size(); }
@@ -57,8 +53,8 @@ class Problem {
 
   [[nodiscard]] Framework framework(std::span<const double> x) const {
     Framework f = base_;
-    for (std::size_t i = 0; i < terms_.size(); ++i) {
-      f = with_value(std::move(f), terms_[i], std::exp(x[i]));
+    for (std::size_t i = 0; i < scalars_.size(); ++i) {
+      f = with_value(std::move(f), scalars_[i], std::exp(x[i]));
     }
     return f;
   }
@@ -68,7 +64,7 @@ class Problem {
     std::vector<double> r;
     const Framework f = framework(x);
     for (const MeasuredRun& run : runs_) {
-      r.push_back(log_step(run, f) - std::log(run.step_time->value()));
+      r.push_back(log_step(placed(run), f) - std::log(run.step_time->value()));
     }
     return r;
   }
@@ -98,25 +94,26 @@ class Problem {
   }
 
  private:
-  std::vector<FitTerm> terms_;
+  std::vector<FrameworkScalar> scalars_;
   std::vector<MeasuredRun> runs_;
   Framework base_;
   std::vector<double> start_;
 };
 
-std::vector<double> prior_weights(const std::vector<FitTerm>& terms, const RefitPrior& prior) {
+std::vector<double> prior_weights(const std::vector<FrameworkScalar>& scalars,
+                                  const RefitPrior& prior) {
   std::vector<double> weights;
-  for (const double deviation : prior_deviations(terms, prior)) {
+  for (const double deviation : prior_deviations(scalars, prior)) {
     weights.push_back(1.0 / (deviation * deviation));
   }
   return weights;
 }
 
-LeastSquaresSolution minimise(const Problem& problem, const std::vector<FitTerm>& terms,
+LeastSquaresSolution minimise(const Problem& problem, const std::vector<FrameworkScalar>& scalars,
                               const RefitPrior& prior) {
   LeastSquaresProblem scaled;
   scaled.start = problem.start();
-  scaled.prior_weights = prior_weights(terms, prior);
+  scaled.prior_weights = prior_weights(scalars, prior);
   scaled.huber_bound = kHuber;
   scaled.residuals = [&](std::span<const double> x) {
     std::vector<double> residuals = problem.residuals(x);
@@ -136,45 +133,60 @@ double robust_spread(std::vector<double> residuals) {
 
 }  // namespace
 
-LogSteps log_steps(const MeasuredSet& set, const std::vector<FitTerm>& terms,
-                   const Framework& framework) {
-  LogSteps result;
-  result.runs = usable_runs(set);
-  for (const std::size_t i : result.runs) {
+std::vector<std::size_t> usable_runs(const MeasuredSet& set) {
+  std::vector<std::size_t> usable;
+  for (std::size_t i = 0; i < set.runs.size(); ++i) {
     const MeasuredRun& run = set.runs[i];
-    result.steps.push_back(log_step(run, framework));
+    if (!run.step_time || run.status != RunStatus::ok) continue;
+    if (!check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) usable.push_back(i);
+  }
+  return usable;
+}
+
+std::vector<PlacedLayout> layouts_of(const MeasuredSet& set, const std::vector<std::size_t>& runs) {
+  std::vector<PlacedLayout> layouts;
+  for (const std::size_t i : runs) layouts.push_back(placed(set.runs[i]));
+  return layouts;
+}
+
+LogSteps log_steps(const std::vector<PlacedLayout>& layouts,
+                   const std::vector<FrameworkScalar>& scalars, const Framework& framework) {
+  LogSteps result;
+  for (const PlacedLayout& layout : layouts) {
+    result.steps.push_back(log_step(layout, framework));
     std::vector<double>& row = result.derivatives.emplace_back();
-    for (const FitTerm term : terms) {
-      const double value = start_of(term, framework);
-      const Framework up = with_value(framework, term, value * std::exp(kDerivativeStep));
-      const Framework down = with_value(framework, term, value * std::exp(-kDerivativeStep));
-      row.push_back((log_step(run, up) - log_step(run, down)) / (2.0 * kDerivativeStep));
+    for (const FrameworkScalar scalar : scalars) {
+      const double value = start_of(scalar, framework);
+      const Framework up = with_value(framework, scalar, value * std::exp(kDerivativeStep));
+      const Framework down = with_value(framework, scalar, value * std::exp(-kDerivativeStep));
+      row.push_back((log_step(layout, up) - log_step(layout, down)) / (2.0 * kDerivativeStep));
     }
   }
   return result;
 }
 
-Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms, const RefitPrior& prior) {
-  const Problem problem(set, terms);
-  const LeastSquaresSolution solution = minimise(problem, terms, prior);
-  const std::vector<double> weights = prior_weights(terms, prior);
+Refit refit(const MeasuredSet& set, const std::vector<FrameworkScalar>& scalars,
+            const RefitPrior& prior) {
+  const Problem problem(set, scalars);
+  const LeastSquaresSolution solution = minimise(problem, scalars, prior);
+  const std::vector<double> weights = prior_weights(scalars, prior);
   Refit result;
   result.framework = problem.framework(solution.parameters);
   result.runs = static_cast<int>(problem.num_runs());
   result.residual_spread = robust_spread(problem.residuals(solution.parameters));
   result.framework.relative_spread =
       std::max(result.residual_spread, problem.covering_spread(solution.parameters));
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
     const double variance = solution.variances[i];
-    result.terms.push_back({terms[i], value_of(terms[i], problem.base()),
-                            std::exp(solution.parameters[i]), std::sqrt(variance),
-                            1.0 - variance * weights[i]});
+    result.scalars.push_back({scalars[i], value_of(scalars[i], problem.base()),
+                              std::exp(solution.parameters[i]), std::sqrt(variance),
+                              1.0 - variance * weights[i]});
   }
   return result;
 }
 
-MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds,
-                                   const RefitPrior& prior) {
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FrameworkScalar>& scalars,
+                                   int folds, const RefitPrior& prior) {
   std::map<std::string, int> part_of_group;
   std::vector<int> part;
   for (const MeasuredRun& run : set.runs) {
@@ -193,7 +205,7 @@ MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& 
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] != fold) others.runs.push_back(all.runs[i]);
     }
-    const Framework framework = refit(others, terms, prior).framework;
+    const Framework framework = refit(others, scalars, prior).framework;
     for (std::size_t i = 0; i < part.size(); ++i) {
       if (part[i] == fold) set.runs[i].cluster.framework = framework;
     }

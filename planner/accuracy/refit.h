@@ -17,8 +17,8 @@
 
 namespace meshwright::planner {
 
-struct FittedTerm {
-  FitTerm term = FitTerm::gemm_time_factor;
+struct FittedScalar {
+  FrameworkScalar scalar = FrameworkScalar::gemm_time_factor;
   double before = 0;  // factor, or seconds
   double after = 0;
   double relative_standard_error = 0;  // of `after`
@@ -26,32 +26,45 @@ struct FittedTerm {
 };
 
 struct Refit {
-  Framework framework;  // of the set's first cluster, with the fitted terms
-  std::vector<FittedTerm> terms;
+  Framework framework;  // of the set's first cluster, with the fitted scalars
+  std::vector<FittedScalar> scalars;
   int runs = 0;  // that the fit used
   double residual_spread =
       0;  // robust standard deviation of log(predicted / measured) after the fit
 };
 
 // Uses runs with a measured step time whose layout is legal. Throws InputError when there are none.
-// Fewer runs than terms are welcome: the prior keeps what they cannot settle.
-Refit refit(const MeasuredSet& set, const std::vector<FitTerm>& terms,
+// Fewer runs than scalars are welcome: the prior keeps what they cannot settle.
+Refit refit(const MeasuredSet& set, const std::vector<FrameworkScalar>& scalars,
             const RefitPrior& prior = {});
 
-// ln step of every run that refit() would use, under a framework, and its derivatives to the
-// logarithms of the terms, by central difference.
+// A step that somebody made or may make: a layout of a model on a cluster for a job. It refers to
+// the set or plan that it is of.
+struct PlacedLayout {
+  const Model& model;
+  const Cluster& cluster;
+  const Job& job;
+  const Layout& layout;
+};
+
+// The runs of a set that refit() uses: with a time, and a layout that is legal. Indices into its
+// runs; and those as steps.
+std::vector<std::size_t> usable_runs(const MeasuredSet& set);
+std::vector<PlacedLayout> layouts_of(const MeasuredSet& set, const std::vector<std::size_t>& runs);
+
+// ln step of each layout under a framework, and its derivatives to the logarithms of the scalars,
+// by central difference.
 struct LogSteps {
-  std::vector<std::size_t> runs;  // indices into the set's
   std::vector<double> steps;
   std::vector<std::vector<double>> derivatives;
 };
-LogSteps log_steps(const MeasuredSet& set, const std::vector<FitTerm>& terms,
-                   const Framework& framework);
+LogSteps log_steps(const std::vector<PlacedLayout>& layouts,
+                   const std::vector<FrameworkScalar>& scalars, const Framework& framework);
 
 // Every run with a framework that was fitted on the runs of other groups only: groups are dealt, in
 // order of first appearance, into `folds` parts, and each part is judged by a fit on the others.
 // Throws InputError when there are fewer groups than parts, or less than two parts.
-MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FitTerm>& terms, int folds,
-                                   const RefitPrior& prior = {});
+MeasuredSet fitted_on_other_groups(MeasuredSet set, const std::vector<FrameworkScalar>& scalars,
+                                   int folds, const RefitPrior& prior = {});
 
 }  // namespace meshwright::planner

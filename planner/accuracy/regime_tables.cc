@@ -49,7 +49,7 @@ MeasuredSet taught_by_other_groups(const MeasuredSet& set, const RefitPrior& pri
   const int groups = static_cast<int>(groups_of(set).size());
   if (groups < kFewestGroups) return {};
   MeasuredSet taught =
-      fitted_on_other_groups(set, all_fit_terms(), std::min(kMostFolds, groups), prior);
+      fitted_on_other_groups(set, all_framework_scalars(), std::min(kMostFolds, groups), prior);
   for (MeasuredRun& run : taught.runs) {
     run.cluster.framework_assumed = false;
     if (run.cluster.framework.name.empty()) run.cluster.framework.name = "fitted";

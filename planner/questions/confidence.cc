@@ -105,16 +105,16 @@ void add_measured_inputs(const Scenario& base, std::vector<Turned>& inputs) {
 void add_framework_scalars(const Scenario& base, std::vector<Turned>& inputs) {
   const RegimeSpread regime = step_spread(base.cluster, base.model.moe.has_value());
   const RefitPrior prior{in_quadrature(regime.bias, regime.shared)};
-  const std::vector<FitTerm> terms = all_fit_terms();
-  const std::vector<double> deviations = prior_deviations(terms, prior);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  const std::vector<FrameworkScalar> scalars = all_framework_scalars();
+  const std::vector<double> deviations = prior_deviations(scalars, prior);
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
     if (deviations[i] <= 0.0) continue;
-    const double value = start_of(terms[i], base.cluster.framework);
+    const double value = start_of(scalars[i], base.cluster.framework);
     Turned turned{base, base};
     turned.up.cluster.framework =
-        with_value(base.cluster.framework, terms[i], value * std::exp(deviations[i]));
+        with_value(base.cluster.framework, scalars[i], value * std::exp(deviations[i]));
     turned.down.cluster.framework =
-        with_value(base.cluster.framework, terms[i], value * std::exp(-deviations[i]));
+        with_value(base.cluster.framework, scalars[i], value * std::exp(-deviations[i]));
     inputs.push_back(std::move(turned));
   }
 }

@@ -12,7 +12,7 @@
 
 namespace meshwright::planner {
 
-enum class FitTerm {
+enum class FrameworkScalar {
   gemm_time_factor,
   kernel_time_factor,
   collective_time_factor,
@@ -22,17 +22,17 @@ enum class FitTerm {
   experts_kernel_time_factor,  // ExpertFacts::kernel_time_factor
 };
 
-struct FitTermName {
-  FitTerm term;
+struct FrameworkScalarName {
+  FrameworkScalar scalar;
   std::string_view name;
 };
-std::span<const FitTermName> fit_terms();
-inline constexpr std::size_t kMostFittedTerms = 6;
+std::span<const FrameworkScalarName> framework_scalars();
+inline constexpr std::size_t kMostFittedScalars = 6;
 
-double value_of(FitTerm term, const Framework& framework);  // a factor, or seconds
-// Where a fit starts: the framework's value, or a usual one where its file leaves the term out.
-double start_of(FitTerm term, const Framework& framework);
-Framework with_value(Framework framework, FitTerm term, double value);
+double value_of(FrameworkScalar scalar, const Framework& framework);  // a factor, or seconds
+// Where a fit starts: the framework's value, or a usual one where its file leaves the scalar out.
+double start_of(FrameworkScalar scalar, const Framework& framework);
+Framework with_value(Framework framework, FrameworkScalar scalar, double value);
 
 // How far the scalars are expected to be from where they start, and a run from its prediction.
 struct RefitPrior {
@@ -40,9 +40,10 @@ struct RefitPrior {
   double residual_scale = 0.05;   // a prediction so far off counts as one standard deviation
 };
 // Of the scalars' logarithms.
-std::vector<double> prior_deviations(const std::vector<FitTerm>& terms, const RefitPrior& prior);
+std::vector<double> prior_deviations(const std::vector<FrameworkScalar>& scalars,
+                                     const RefitPrior& prior);
 
 // Every scalar there is: those that the runs say nothing about keep their prior.
-std::vector<FitTerm> all_fit_terms();
+std::vector<FrameworkScalar> all_framework_scalars();
 
 }  // namespace meshwright::planner

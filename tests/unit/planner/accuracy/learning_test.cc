@@ -62,7 +62,7 @@ TEST(MostTelling, AsksForWhatIsLeastKnownAndCheap) {
 TEST(Learn, FiveRunsTeachTheRest) {
   const CurvePoint none = known_point(slow_machine(), {});
   const CurvePoint five =
-      known_point(slow_machine(), runs_to_make(slow_machine(), all_fit_terms(), 5));
+      known_point(slow_machine(), runs_to_make(slow_machine(), all_framework_scalars(), 5));
   EXPECT_EQ(five.runs, 5);
   EXPECT_GT(none.median_error_percent, 15.0);
   EXPECT_LT(five.median_error_percent, none.median_error_percent / 5.0);
@@ -72,7 +72,7 @@ TEST(Learn, FiveRunsTeachTheRest) {
 
 TEST(Learn, MakesAMachineOfItsOwnRegime) {
   const MeasuredSet set = slow_machine();
-  const Cluster found = with_learnt(set.runs[0].cluster, learn(set, all_fit_terms(), set));
+  const Cluster found = with_learnt(set.runs[0].cluster, learn(set, all_framework_scalars(), set));
   EXPECT_EQ(interval_regime(set.runs[0].cluster), IntervalRegime::unknown_chip);
   EXPECT_EQ(interval_regime(found), IntervalRegime::profiled_machine);
   EXPECT_TRUE(found.fit_holds());

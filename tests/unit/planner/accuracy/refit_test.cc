@@ -9,7 +9,8 @@
 namespace meshwright::planner {
 namespace {
 
-const std::vector<FitTerm> kFactors{FitTerm::gemm_time_factor, FitTerm::collective_time_factor};
+const std::vector<FrameworkScalar> kFactors{FrameworkScalar::gemm_time_factor,
+                                            FrameworkScalar::collective_time_factor};
 
 // Runs of one model as a framework with these factors would make them.
 MeasuredSet made_with(double gemm, double collective) {
@@ -44,7 +45,7 @@ TEST(Refit, FindsTheFactorsThatMadeTheRuns) {
   EXPECT_NEAR(found.framework.gemm_time_factor, 1.2, 0.01);
   EXPECT_NEAR(found.framework.collective_time_factor, 1.5, 0.05);
   EXPECT_LT(found.residual_spread, 0.01);
-  EXPECT_GT(found.terms[0].learnt, 0.9);
+  EXPECT_GT(found.scalars[0].learnt, 0.9);
 }
 
 // Six of 24 runs took half as long again: the robust spread hears little of them, the interval's
@@ -73,8 +74,8 @@ TEST(Refit, KeepsThePriorWhereTheDataSayNothing) {
   const Refit found = refit(set, kFactors);
   EXPECT_GT(found.framework.gemm_time_factor, 1.05);
   EXPECT_DOUBLE_EQ(found.framework.collective_time_factor, 1.0);
-  EXPECT_NEAR(found.terms[1].relative_standard_error, 0.3, 1e-9);
-  EXPECT_NEAR(found.terms[1].learnt, 0.0, 1e-9);
+  EXPECT_NEAR(found.scalars[1].relative_standard_error, 0.3, 1e-9);
+  EXPECT_NEAR(found.scalars[1].learnt, 0.0, 1e-9);
 }
 
 TEST(Refit, ASingleRunIsEnoughToMoveALittle) {
@@ -99,7 +100,7 @@ TEST(FittedOnOtherGroups, JudgesAGroupByWhatTheOthersTaught) {
   for (std::size_t i = 0; i < set.runs.size(); ++i) {
     if (set.runs[i].group == "1") set.runs[i].step_time = odd.runs[i].step_time;
   }
-  const MeasuredSet judged = fitted_on_other_groups(set, {FitTerm::gemm_time_factor}, 3);
+  const MeasuredSet judged = fitted_on_other_groups(set, {FrameworkScalar::gemm_time_factor}, 3);
   ASSERT_EQ(judged.runs[0].group, "1");
   EXPECT_NEAR(judged.runs[0].cluster.framework.gemm_time_factor, 1.2, 0.01);
   ASSERT_EQ(judged.runs[2].group, "2");
