@@ -26,8 +26,7 @@ constexpr std::array kFamilies{
     ModelTypeReader{"gemma3_text", huggingface::read_gemma3},
     ModelTypeReader{"olmo2", huggingface::read_olmo2},
     ModelTypeReader{"apertus", huggingface::read_apertus,
-                    "xIELU is priced as a plain activation; its two trained numbers a layer are "
-                    "not counted"},
+                    "xIELU's few products more than a GELU's are not priced: its bytes are"},
     ModelTypeReader{"mixtral", huggingface::read_mixtral},
     ModelTypeReader{"qwen3_moe", huggingface::read_qwen3_moe},
     ModelTypeReader{"deepseek_v2", huggingface::read_deepseek_v2},
@@ -145,12 +144,13 @@ Activation read_activation(ObjectReader& config, std::initializer_list<std::stri
   if (gated && (word == "silu" || word == "swish")) return Activation::swiglu;
   if (gated && gelu) return Activation::geglu;
   if (!gated && gelu) return Activation::gelu;
-  // A squared ReLU is the same bytes and one product more; xIELU a few products.
-  if (!gated && (word == "relu" || word == "relu2" || word == "xielu")) return Activation::relu;
-  config.fail(
-      key, fmt::format("must be {}, is \"{}\"",
-                       gated ? "silu or one of the gelu family" : "relu or one of the gelu family",
-                       word));
+  // A squared ReLU is the same bytes and one product more.
+  if (!gated && (word == "relu" || word == "relu2")) return Activation::relu;
+  if (!gated && word == "xielu") return Activation::xielu;
+  config.fail(key, fmt::format("must be {}, is \"{}\"",
+                               gated ? "silu or one of the gelu family"
+                                     : "relu, relu2, xielu or one of the gelu family",
+                               word));
 }
 
 int read_sliding_window(ObjectReader& config, int default_value) {

@@ -2,6 +2,7 @@
 // Mixtures of experts: Mixtral, Qwen3, DeepSeek, GLM-4.5, gpt-oss, Llama 4; and what is none of
 // ours.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -82,6 +83,23 @@ double yarn_mscale(ObjectReader& config) {
   return scaling.optional_number("attention_factor", 0.1 * std::log(factor) + 1.0, {0.0, 1e3});
 }
 
+struct BlockCounts {
+  std::int64_t all = 0, mamba = 0, attention = 0, mlp = 0, experts = 0;
+};
+
+BlockCounts pattern_blocks(const std::string& pattern) {
+  const auto count = [&](char c) { return std::count(pattern.begin(), pattern.end(), c); };
+  BlockCounts blocks{0, count('M'), count('*'), count('-'), count('E')};
+  blocks.all = blocks.mamba + blocks.attention + blocks.mlp + blocks.experts;
+  return blocks;
+}
+
+BlockCounts named_blocks(const nlohmann::json& names) {
+  const auto count = [&](const char* name) { return std::count(names.begin(), names.end(), name); };
+  return {static_cast<std::int64_t>(names.size()), count("mamba"), count("attention"), count("mlp"),
+          count("moe")};
+}
+
 }  // namespace
 
 void read_mixtral(ObjectReader& config, Model& model) {
@@ -143,15 +161,29 @@ void read_llama4(ObjectReader& config, Model& model) {
   model.moe = moe;
 }
 
-// "M-M-M*-": M a Mamba-2 layer, * attention, - an MLP, each a block of its own.
+// transformers 4: "M-M-M*E", M a Mamba-2 layer, * attention, - an MLP, E experts, each a block of
+// its own; transformers 5 lists their names. A '|' or a '/' parts what is no block.
 void read_nemotron_h(ObjectReader& config, Model& /*model*/) {
-  const std::string pattern = config.required_string("hybrid_override_pattern");
-  const auto count = [&](char c) { return std::count(pattern.begin(), pattern.end(), c); };
-  config.fail("hybrid_override_pattern",
-              fmt::format("of {} blocks {} are Mamba-2 layers, {} attention, {} MLPs, {} experts: "
-                          "Mamba-2's state-space layers, and blocks that are attention or MLP "
-                          "alone, are not modelled",
-                          pattern.size(), count('M'), count('*'), count('-'), count('E')),
+  BlockCounts blocks;
+  std::string_view key = "hybrid_override_pattern";
+  if (config.has("layers_block_type")) {
+    key = "layers_block_type";
+    blocks = named_blocks(config.required_array(key));
+  } else {
+    blocks = pattern_blocks(config.required_string(key));
+  }
+  std::vector<std::string> missing{
+      "the Mamba-2 layers (state-space scan, causal convolution, gated norm, state of each head)",
+      "blocks that are attention or an MLP alone, with one norm (a layer here has both)"};
+  if (blocks.experts > 0) missing.emplace_back("blocks that are experts alone");
+  if (config.has("moe_latent_size")) {
+    missing.emplace_back("experts behind a projection to moe_latent_size");
+  }
+  config.fail(key,
+              fmt::format("of {} blocks {} are Mamba-2 layers, {} attention, {} MLPs, {} experts; "
+                          "not modelled are {}",
+                          blocks.all, blocks.mamba, blocks.attention, blocks.mlp, blocks.experts,
+                          fmt::join(missing, "; ")),
               "a transformer of the same parameters would be priced otherwise: nothing is guessed");
 }
 

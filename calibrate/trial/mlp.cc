@@ -13,6 +13,7 @@ void activate(const TrialContext& context, const float* x, const float* bias, fl
         return &Compute::bias_gelu_forward;
       case Activation::swiglu:
         return &Compute::bias_swiglu_forward;
+      case Activation::xielu:  // refused before (runnable_layout.h)
       case Activation::geglu:
         break;
     }
@@ -31,6 +32,7 @@ void activate_backward(const TrialContext& context, const float* dy, const float
         return &Compute::bias_gelu_backward;
       case Activation::swiglu:
         return &Compute::bias_swiglu_backward;
+      case Activation::xielu:  // refused before (runnable_layout.h)
       case Activation::geglu:
         break;
     }

@@ -217,6 +217,7 @@ std::string unsupported_model(const Model& m) {
     return "norms beside the two of a layer and the final one";
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
+  if (m.activation == Activation::xielu) return "the xIELU activation";
   if (m.attention_sinks) return "attention sinks";
   if (m.mtp_num_layers > 0) return "multi-token prediction";
   return "";

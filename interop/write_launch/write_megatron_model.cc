@@ -27,7 +27,7 @@ std::string expert_layers(const Model& model) {
 std::string missing_feature(const Model& m) {
   if (m.num_attention_heads == 0) return "model without attention";
   if (m.vocab_size == 0) return "model without a vocabulary";
-  if (m.activation == Activation::relu || m.activation == Activation::geglu) {
+  if (m.activation != Activation::gelu && m.activation != Activation::swiglu) {
     return fmt::format("{} activation", name_of(m.activation));
   }
   if (m.position_embedding == PositionEmbedding::alibi) return "ALiBi";

@@ -18,6 +18,9 @@ std::int64_t norm_parameters(const Model& model, std::int64_t width) {
   return 0;
 }
 
+// alpha_p and alpha_n, one of each for a layer (arXiv 2411.13010, equation 9); beta is fixed.
+constexpr std::int64_t kXieluParameters = 2;
+
 std::int64_t mlp_inputs(const Model& model) { return is_gated(model.activation) ? 2 : 1; }
 
 // DeepSeek-V2 (arXiv 2405.04434), 2.1: down projections, a norm on each latent vector, up
@@ -70,6 +73,7 @@ LayerParameters dense_mlp_parameters(const Model& model) {
     count.sharded += mlp_inputs(model) * f;
     count.replicated += h;
   }
+  if (model.activation == Activation::xielu) count.replicated += kXieluParameters;
   return count;
 }
 

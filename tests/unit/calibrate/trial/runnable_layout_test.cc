@@ -191,6 +191,9 @@ TEST(TrialUnsupported, GptAndLlamaAreSupportedAndOthersAreNamed) {
   Model sinks = llama;
   sinks.attention_sinks = true;
   EXPECT_THAT(trial_unsupported(sinks, job(), {}), HasSubstr("sinks"));
+  Model xielu = gpt();
+  xielu.activation = Activation::xielu;
+  EXPECT_THAT(trial_unsupported(xielu, job(), {}), HasSubstr("xIELU"));
   Model odd = gpt();  // 16 * 6 + 2 * 6 = 108 columns
   odd.kv_channels = 6;
   odd.num_query_groups = 1;

@@ -165,6 +165,15 @@ TEST(Parameters, TwoLinearsWithoutAttentionOrVocabulary) {
   EXPECT_EQ(layer_parameters(toy, {}).replicated, 10'000);
 }
 
+// Two numbers in each of three layers, which every tensor rank has.
+TEST(Parameters, XieluHasTwoNumbersInEachLayer) {
+  Model plain = gpt(3, 64, 4, 1000, 128);
+  Model xielu = plain;
+  xielu.activation = Activation::xielu;
+  EXPECT_EQ(total_parameters(xielu), total_parameters(plain) + 3 * 2);
+  EXPECT_EQ(layer_parameters(xielu, {}).replicated, layer_parameters(plain, {}).replicated + 2);
+}
+
 TEST(Parameters, VocabularyIsPaddedToAMultipleForEachTensorRank) {
   const Model gpt2 = gpt(1, 8, 2, 50257, 0);
   EXPECT_EQ(padded_vocab_size(gpt2, 128, 1), 50304);  // 393 * 128
