@@ -83,4 +83,11 @@ inline Stage layers_only(const PublishedRun& setup) {
   return stage;
 }
 
+inline Layout sharded_over(int data, int zero_stage) {
+  Layout layout;
+  layout.data_parallel_size = data;
+  layout.zero_stage = zero_stage;
+  return layout;
+}
+
 }  // namespace meshwright

@@ -170,7 +170,8 @@ TEST(FrameworkRules, FilesSayWhatSoftwareOfTheirYearHad) {
   EXPECT_FALSE(lacks("megatron-lm-2021", Lack::interleaving));
   EXPECT_FALSE(lacks("megatron-lm-2023", Lack::overlap_param_gather));
   EXPECT_TRUE(lacks("megatron-lm-2023", Lack::sharded_gradients));
-  for (const char* name : {"torchtitan-2025", "automodel-2026", "pytorch-fsdp-2023"}) {
+  for (const char* name :
+       {"torchtitan-2025", "automodel-2026", "accelerate-2026", "pytorch-fsdp-2023"}) {
     EXPECT_TRUE(lacks(name, Lack::distributed_optimizer)) << name;
     EXPECT_FALSE(lacks(name, Lack::fsdp)) << name;
   }

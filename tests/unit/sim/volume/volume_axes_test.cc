@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline, data, context and expert groups of the ledger.
+// Pipeline, data and context groups of the ledger.
 #include <gtest/gtest.h>
 
 #include "sim/memory/memory.h"
@@ -291,16 +291,6 @@ TEST(DataVolume, HybridShardingSumsShardsOverCopies) {
   EXPECT_EQ(copies->payload.value(), 4 * n / 4);
 }
 
-// 4 experts over 4 ranks: each rank's expert has no copy; without expert parallelism all 4 have.
-TEST(DataVolume, ExpertsAreReducedOverTheirOwnGroup) {
-  Layout layout;
-  layout.data_parallel_size = 4;
-  EXPECT_GT(stage_of(small_experts(), layout).sent(Group::expert_data), bytes(0));
-  layout.expert_parallel_size = 4;
-  EXPECT_EQ(stage_of(small_experts(), layout).sent(Group::expert_data), bytes(0));
-  EXPECT_GT(stage_of(small_experts(), layout).sent(Group::data), bytes(0));
-}
-
 // Keys and values: 32/4 tokens * 2 * 64 columns * 2 bytes = 2048; 3 hops; 16 micro-batches, 8
 // layers.
 TEST(ContextVolume, RingPassesKeysAndValuesForwardAndTwiceBack) {
@@ -365,83 +355,6 @@ TEST(ContextVolume, ASlidingWindowChangesNothing) {
   const Bytes full = stage_of(model, layout).sent(Group::context);
   model.sliding_window = 8;
   EXPECT_EQ(stage_of(model, layout).sent(Group::context), full);
-}
-
-// 32 tokens * 2 experts * 64 * 2 bytes = 8192 a call; 2 calls each way; probabilities 32 * 2 * 4 =
-// 256. 4 data ranks: 4 micro-batches, 8 layers.
-TEST(ExpertVolume, TokensGoToExpertsAndBack) {
-  Layout layout;
-  layout.data_parallel_size = 4;
-  layout.expert_parallel_size = 4;
-  const StageVolume stage = stage_of(small_experts(), layout);
-  EXPECT_EQ(payload(stage, Group::expert, Phase::forward), 4 * 8 * (2 * 8192 + 256));
-  EXPECT_EQ(payload(stage, Group::expert, Phase::backward), 4 * 8 * (2 * 8192 + 256));
-  EXPECT_EQ(stage.sent(Group::expert).value(), 2 * 0.75 * 4 * 8 * (2 * 8192 + 256));
-}
-
-// Buffers filled to 1.5 of the balanced number of tokens: 1.5 times the bytes.
-TEST(ExpertVolume, ACapacityFactorSendsFullBuffers) {
-  Layout layout;
-  layout.data_parallel_size = 4;
-  layout.expert_parallel_size = 4;
-  Model model = small_experts();
-  model.moe->moe_expert_capacity_factor = 1.5;
-  EXPECT_EQ(payload(stage_of(model, layout), Group::expert, Phase::forward),
-            1.5 * 4 * 8 * (2 * 8192 + 256));
-}
-
-// 2 of 4 experts, one a rank: a token goes to 2 ranks, each once, with nothing beside it: 8192
-// bytes a call; 4 ranks gather 4 * 32 tokens of 64 * 2 bytes and 5 for each of 4 experts, and
-// reduce 64 * 4.
-TEST(Volume, DispatchersSendWhatTheySay) {
-  Layout layout;
-  layout.data_parallel_size = layout.expert_parallel_size = 4;
-  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
-  EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
-                   4 * 8 * 2 * 8192);
-  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
-  EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
-                   4 * 8 * 128 * (64 * 2 + 5 * 4 + 64 * 4));
-}
-
-// Of the 8192 bytes of a call, dispatch sends 33/64 in fp8 with a byte for 32 numbers; backward
-// what went out for the combine does.
-TEST(Volume, TokensMayTravelInFp8) {
-  Layout layout;
-  layout.data_parallel_size = layout.expert_parallel_size = 4;
-  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
-  Job job = small_job();
-  job.moe_dispatch_fwd_dtype = job.moe_combine_bwd_dtype = Precision::fp8;
-  const StageVolume stage = volume(small_experts(), job, layout).stages.front();
-  for (const Phase phase : {Phase::forward, Phase::backward}) {
-    EXPECT_DOUBLE_EQ(payload(stage, Group::expert, phase), 4 * 8 * 8192 * (1 + 33.0 / 64));
-  }
-}
-
-// Sequence parallelism leaves each tensor rank 32 / 2 tokens; the 2 ranks of an expert see both's:
-// 2 * 16 * 2 * 64 * 2 = 8192 gathered, and as much scattered; and 2 * 16 * 2 * 4 = 256 of their
-// probabilities forward, of the gradients backward.
-TEST(ExpertVolume, ExpertTensorRanksShareTheirTokens) {
-  const StageVolume stage = stage_of(small_experts(), tensor(2, true));
-  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::forward), 16 * 8 * (2 * 8192 + 256));
-  EXPECT_EQ(payload(stage, Group::expert_tensor, Phase::backward), 16 * 8 * (2 * 8192 + 256));
-  Layout whole = tensor(2, true);
-  whole.expert_tensor_parallel_size = 1;
-  EXPECT_EQ(stage_of(small_experts(), whole).sent(Group::expert_tensor), bytes(0));
-}
-
-TEST(ExpertVolume, RecomputedExpertsExchangeAgain) {
-  Layout layout;
-  layout.data_parallel_size = 4;
-  layout.expert_parallel_size = 4;
-  layout.recompute_granularity = RecomputeGranularity::selective;
-  EXPECT_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::recompute), 0);
-  layout.recompute_modules = {kRecomputeMlp | kRecomputeSharedExperts};
-  EXPECT_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::recompute), 0);
-  layout.recompute_modules = {kRecomputeMoe};
-  const StageVolume stage = stage_of(small_experts(), layout);
-  EXPECT_EQ(payload(stage, Group::expert, Phase::recompute),
-            payload(stage, Group::expert, Phase::forward));
 }
 
 // Stages r and p-1-r hold the same layers; each has seen half the micro-batches.

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes a parameter that training keeps: weights, gradients, optimizer, and the buffers beside
+// them.
+#include <gtest/gtest.h>
+
+#include "korthikanti.h"
+#include "sim/memory/memory.h"
+
+namespace meshwright {
+namespace {
+
+StageParameters one_million() { return {1e6, 0}; }
+
+double state_bytes_per_parameter(const Job& job, const Layout& layout) {
+  return model_state_memory(one_million(), job, layout).total() / bytes(1e6);
+}
+
+Job job_with(Precision precision) {
+  Job job;
+  job.precision = precision;
+  return job;
+}
+
+// Megatron-LM dist_optimizer.md: bf16 with fp32 gradients 2 + 4 + (4 + 4 + 4) = 18, distributed
+// 6 + 12/d; fp32 4 + 4 + (4 + 4) = 16, distributed 8 + 8/d; fp16 with fp16 gradients
+// 2 + 2 + (4 + 4 + 4 + 4) = 20, distributed 4 + 16/d.
+TEST(ModelState, BytesPerParameterAreMegatrons) {
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(8, 0)), 18);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(8, 1)), 7.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::fp32), sharded_over(8, 0)), 16);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::fp32), sharded_over(8, 1)), 9);
+  Job fp16 = job_with(Precision::fp16);
+  fp16.gradient_precision = Precision::fp16;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 0)), 20);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 1)), 6);
+}
+
+// Eager: DistributedDataParallel's buckets hold the gradients once more in bf16, 18 + 2, once there
+// is somebody to reduce with.
+TEST(ModelState, EagerJobsHoldBucketsToo) {
+  Job job = job_with(Precision::bf16);
+  job.kernel_fusion = KernelFusion::eager;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 0)), 20);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(8, 1)), 9.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(1, 0)), 18);
+}
+
+// ZeRO (1910.02054, figure 1), 16-bit gradients, d = 4: 2 + 2 + 12 = 16; stage 1 4 + 12/4 = 7;
+// stage 2 2 + 14/4 = 5.5; stage 3 16/4 = 4.
+TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
+  Job job = job_with(Precision::bf16);
+  job.gradient_precision = Precision::bf16;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 0)), 16);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 1)), 7);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 2)), 5.5);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, sharded_over(4, 3)), 4);
+}
+
+// FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4, whatever the
+// stage. Deferred reductions keep 4 bytes whole, a pipeline also 2 of gathered parameters.
+TEST(ModelState, FsdpShardsEverythingInFp32) {
+  const Job job = job_with(Precision::bf16);
+  Layout layout = sharded_over(4, 3);
+  layout.fsdp_unit = FsdpUnit::block;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
+  layout.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
+  layout.defer_grad_reduce = true;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 4);
+  layout.pipeline_parallel_size = 2;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 4 + 2);
+}
+
+// A unit at work and its gradient, the next unit, the input of an fp32 reduction: 2 + 2 + 2 + 4 =
+// 10 bytes a parameter of a layer; the root (embedding, positions, final norm) stays gathered, 2
+// bytes.
+TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
+  Model model;
+  model.num_layers = 4;
+  model.hidden_size = 64;
+  model.ffn_hidden_size = 256;
+  model.num_attention_heads = model.num_query_groups = 8;
+  model.kv_channels = 8;
+  model.vocab_size = 128;
+  model.max_position_embeddings = 32;
+  const Job job = job_with(Precision::bf16);
+  Layout layout = sharded_over(4, 3);
+  layout.fsdp_unit = FsdpUnit::block;
+  const Stage stage = pipeline_stages(model, layout).front();
+  const double all = stage_parameters(model, job, layout, stage).dense;
+  const double root = 128 * 64 + 32 * 64 + 2 * 64;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(10 * (all - root) / 4 + 2 * root));
+  layout.fsdp_unit = FsdpUnit::whole;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2 + 4) * all));
+}
+
+// 50 GB allocated, 1.2 times that reserved: 60 GB; on a device of 55 GB not more than it has.
+TEST(PrintedPeak, IsWhatTheFrameworkPrints) {
+  Device device;
+  device.memory = bytes(80e9);
+  MemoryFacts facts{.reserved_ratio = 1.2};
+  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(50e9));
+  facts.reports_reserved = true;
+  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(60e9));
+  device.memory = bytes(55e9);
+  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(55e9));
+}
+
+// Hybrid sharding: 16 data ranks, copies shared by 4: as with 4 data ranks.
+TEST(ModelState, HybridShardsShareWithinTheirGroupOnly) {
+  Layout hybrid = sharded_over(16, 3);
+  hybrid.zero_shard_size = 4;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), hybrid),
+                   state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(4, 3)));
+}
+
+// 8 dense ranks in shards of 2, 4 copies; experts over 2 of them: their 4 ranks in shards of 1. One
+// rule for memory, volume and the optimizer's time.
+TEST(ModelState, ExpertsHaveAsManyCopiesAsTheRest) {
+  Layout layout = sharded_over(8, 1);
+  layout.expert_parallel_size = 2;
+  layout.zero_shard_size = 2;
+  EXPECT_EQ(expert_shard_group_size(layout), 1);
+  layout.zero_shard_size = 0;
+  EXPECT_EQ(expert_shard_group_size(layout), 4);
+  layout.expert_parallel_size = 8;
+  layout.zero_shard_size = 2;
+  EXPECT_EQ(expert_shard_group_size(layout), 1);
+}
+
+// Context ranks hold the same weights and share the sharded state: d*c = 2*4.
+TEST(ModelState, ContextRanksShareTheShards) {
+  Layout layout = sharded_over(2, 1);
+  layout.context_parallel_size = 4;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), layout), 6 + 12.0 / 8);
+}
+
+// Experts over ep = 4 of d = 8 ranks: their state has 8/4 = 2 owners. Dense 1e6 over 8.
+TEST(ModelState, ExpertsShardOverTheirOwnDataRanks) {
+  Layout layout = sharded_over(8, 1);
+  layout.expert_parallel_size = 4;
+  const StageMemory memory = model_state_memory({1e6, 1e6}, job_with(Precision::bf16), layout);
+  EXPECT_DOUBLE_EQ(memory.optimizer / bytes(1e6), 12.0 / 8 + 12.0 / 2);
+}
+
+TEST(ModelState, OneRankShardsNothing) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(1, zero)),
+                     18);
+  }
+}
+
+TEST(ModelState, OffloadLeavesWeightsAndGradients) {
+  Layout layout;
+  layout.optimizer_offload = true;
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job_with(Precision::bf16), layout), 6);
+}
+
+TEST(ModelState, MoreShardingNeverNeedsMore) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    for (int d = 1; d < 64; d *= 2) {
+      EXPECT_LE(state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(2 * d, zero)),
+                state_bytes_per_parameter(job_with(Precision::bf16), sharded_over(d, zero)));
+    }
+  }
+}
+}  // namespace
+}  // namespace meshwright
