@@ -16,16 +16,15 @@ namespace {
 
 constexpr IntRange kCount{1, 1'000'000};
 
-struct SizeKey {
-  int Layout::*member;
-  const char *field, *key;
-};
 constexpr SizeKey kSizes[] = {
     {&Layout::tensor_parallel_size, "tensor_parallel_size",
      "parallelism_config.parallelism_config_tp_size"},
     {&Layout::context_parallel_size, "context_parallel_size",
      "parallelism_config.parallelism_config_cp_size"},
 };
+
+constexpr const char* kNoRuns =
+    "no runs of accelerate are known: priced as its code and PyTorch's say, nothing fitted";
 
 void settle(LaunchReading& r, std::initializer_list<const char*> fields) {
   for (const char* field : fields) r.settle_layout(field);
@@ -55,7 +54,7 @@ void read_context(LaunchReading& r) {
 void read_sizes(LaunchReading& r) {
   LaunchRecord& record = r.record();
   Layout& l = record.layout;
-  for (const SizeKey& size : kSizes) r.integer(l.*size.member, size.field, size.key, kCount);
+  r.layout_sizes(kSizes);
   read_context(r);
   l.sequence_parallel = false;
   int shards = 0;
@@ -98,11 +97,10 @@ void read_fsdp(LaunchReading& r) {
   Layout& l = record.layout;
   int version = 1;
   r.integer(version, "fsdp_version", "fsdp_config.fsdp_version", {1, 2});
-  record.framework = version == 2 ? "automodel-2026" : "pytorch-fsdp-2023";
-  r.assume("framework", record.framework,
-           version == 2 ? "no runs of accelerate are known; NeMo AutoModel runs FSDP2 likewise: "
-                          "blocks are freed after forward, gradients reduced once a step"
-                        : "no runs of accelerate are known; priced as FSDP1 of PyTorch 2.0");
+  record.framework = version == 2 ? "accelerate-2026" : "pytorch-fsdp-2023";
+  r.assume(
+      "framework", record.framework,
+      version == 2 ? kNoRuns : "no runs of accelerate are known; priced as FSDP1 of PyTorch 2.0");
   l.fsdp_unit = FsdpUnit::block;
   l.zero_stage = 3;
   bool hybrid = false;
@@ -129,8 +127,8 @@ void read_fsdp(LaunchReading& r) {
 
 void read_replicas(LaunchReading& r) {
   LaunchRecord& record = r.record();
-  record.framework = "automodel-2026";
-  r.assume("framework", record.framework, "no runs of accelerate are known");
+  record.framework = "accelerate-2026";
+  r.assume("framework", record.framework, kNoRuns);
   record.layout.zero_stage = 0;
   record.layout.fsdp_unit = FsdpUnit::none;
   settle(r, {"fsdp_unit", "zero_stage"});
@@ -164,6 +162,26 @@ void read_precision(LaunchReading& r) {
                               EnumName{Precision::fp16, "fp16"}, EnumName{Precision::fp8, "fp8"}};
   r.choice(job.precision, "precision", "mixed_precision", kWords);
   r.settle_job("precision");
+  // FSDP reduces in the type that it computes in; replicas keep gradients of fp32 weights.
+  const bool half = job.precision == Precision::bf16 || job.precision == Precision::fp16;
+  const bool fsdp = r.record().layout.fsdp_unit == FsdpUnit::block;
+  job.gradient_precision = fsdp && half ? job.precision : Precision::fp32;
+  if (fsdp && half) {
+    r.assume("gradient_precision", std::string(name_of(job.precision)),
+             "FullyShardedDataParallelPlugin.set_mixed_precision reduces in the type of "
+             "mixed_precision");
+  }
+  if (fsdp) r.settle_job("gradient_precision");
+}
+
+void read_compiler(LaunchReading& r) {
+  const Value* backend = r.find("dynamo_config.dynamo_backend");
+  if (backend == nullptr) return;
+  const std::string word = word_of(*backend);
+  const bool compiles = word != "NO" && word != "no" && word != "EAGER";
+  r.record().job.kernel_fusion = compiles ? KernelFusion::compiled : KernelFusion::eager;
+  r.note("kernel_fusion", compiles ? "compiled" : "eager", *backend);
+  r.settle_job("kernel_fusion");
 }
 
 void pass_over(Values& values) {
@@ -202,6 +220,7 @@ void read_accelerate_yaml(LaunchReading& r) {
     fail_at(*type, "FSDP, MULTI_GPU and DEEPSPEED are read");
   }
   read_precision(r);
+  read_compiler(r);
   pass_over(r.values());
 }
 

@@ -18,4 +18,9 @@ Values values_of_toml(std::string_view text, const std::string& file);
 // The line of a value is that at which its key first stands.
 Values values_of_json(std::string_view text, const std::string& file);
 
+// OmegaConf's ${name}, ${section.name}, ${.name} beside it and ${..name} above it, put in; names of
+// a section `variables` may stand without it. One that is not there, or a resolver such as
+// ${multiply:...}, makes a value that is not known.
+Values with_references(Values values);
+
 }  // namespace meshwright::interop

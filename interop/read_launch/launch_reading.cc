@@ -31,6 +31,14 @@ bool LaunchReading::flag(bool& target, std::string_view field, std::string_view 
   return true;
 }
 
+void LaunchReading::layout_sizes(std::span<const SizeKey> sizes) {
+  constexpr IntRange kCount{1, 1'000'000};
+  for (const SizeKey& size : sizes) {
+    if (integer(record_.layout.*size.member, size.field, size.key, kCount))
+      settle_layout(size.field);
+  }
+}
+
 bool LaunchReading::recompute_switch(std::string_view key) {
   using enum RecomputeGranularity;
   const Value* value = find(key);

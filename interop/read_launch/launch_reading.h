@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,6 +14,12 @@
 #include "interop/read_launch/values.h"
 
 namespace meshwright::interop {
+
+// A field of the layout that a launcher says under one key.
+struct SizeKey {
+  int Layout::*member;
+  const char *field, *key;
+};
 
 class LaunchReading {
  public:
@@ -42,6 +49,9 @@ class LaunchReading {
     }
     fail_at(*value, "must be one of " + allowed);
   }
+
+  // Sizes of one rank or more; those that are there are settled.
+  void layout_sizes(std::span<const SizeKey> sizes);
 
   // Full recompute or none, by a switch; noted as such.
   bool recompute_switch(std::string_view key);

@@ -15,27 +15,6 @@ namespace {
 
 constexpr IntRange kSize{1, 100'000'000};
 
-// OmegaConf's ${max_seq_len} and ${variables.max_seq_len}, one level deep.
-Values interpolated(Values& values) {
-  Values out;
-  for (Value value : values.all()) {
-    if (value.words.size() == 1 && value.words[0].starts_with("${") &&
-        value.words[0].ends_with("}")) {
-      const std::string name = value.words[0].substr(2, value.words[0].size() - 3);
-      const Value* named = values.find(name);
-      if (named == nullptr) named = values.find("variables." + name);
-      if (named != nullptr) {
-        value.words = named->words;
-      } else {
-        value.unknown = "the file has no " + name;
-      }
-    }
-    value.used = false;
-    out.add(std::move(value));
-  }
-  return out;
-}
-
 void require(LaunchReading& r, int& target, const char* field, const std::string& key,
              const std::string& file) {
   if (!r.integer(target, field, key, kSize)) throw InputError(file, "", key + " is missing");
@@ -134,8 +113,7 @@ void read_layout(LaunchReading& r) {
 
 LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
                               const LaunchHints& hints) {
-  Values typed = values_of_yaml(text, file);
-  Values values = interpolated(typed);
+  Values values = with_references(values_of_yaml(text, file));
   LaunchRecord record;
   record.target = "llm-foundry";
   record.framework = "pytorch-fsdp-2023";

@@ -16,10 +16,6 @@ namespace {
 
 constexpr IntRange kCount{1, 1'000'000};
 
-struct SizeKey {
-  int Layout::*member;
-  const char *field, *key;
-};
 constexpr SizeKey kSizes[] = {
     {&Layout::tensor_parallel_size, "tensor_parallel_size", "model.tensor_model_parallel_size"},
     {&Layout::pipeline_parallel_size, "pipeline_parallel_size",
@@ -49,14 +45,17 @@ constexpr SwitchKey kSwitches[] = {
      "model.account_for_embedding_in_pipeline_split"},
     {&Layout::account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split",
      "model.account_for_loss_in_pipeline_split"},
-    {&Layout::overlap_grad_reduce, "overlap_grad_reduce", "ddp.overlap_grad_reduce"},
-    {&Layout::overlap_param_gather, "overlap_param_gather", "ddp.overlap_param_gather"},
     {&Layout::tp_comm_overlap, "tp_comm_overlap", "comm_overlap.tp_comm_overlap"},
     {&Layout::optimizer_offload, "optimizer_offload", "optimizer.optimizer_cpu_offload"},
     {&Layout::overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm",
      "comm_overlap.overlap_moe_expert_parallel_comm"},
     {&Layout::moe_shared_expert_overlap, "moe_shared_expert_overlap",
      "model.moe_shared_expert_overlap"},
+};
+
+constexpr SwitchKey kOverlaps[] = {
+    {&Layout::overlap_grad_reduce, "overlap_grad_reduce", "overlap_grad_reduce"},
+    {&Layout::overlap_param_gather, "overlap_param_gather", "overlap_param_gather"},
 };
 
 void read_sharding(LaunchReading& r) {
@@ -73,6 +72,27 @@ void read_sharding(LaunchReading& r) {
   l.zero_stage = flag_of(*buffers) ? 1 : 0;
   r.note("zero_stage", std::to_string(l.zero_stage), *buffers);
   r.settle_layout("zero_stage");
+}
+
+// Where comm_overlap is set, it overrules ddp for the sharded optimizer, and overlaps unless told
+// not to (training/comm_overlap.py, _get_optimizer_overlap_cfgs).
+void read_overlaps(LaunchReading& r) {
+  Layout& l = r.record().layout;
+  const auto& all = r.values().all();
+  const bool overrules =
+      l.zero_stage > 0 && std::any_of(all.begin(), all.end(), [](const Value& v) {
+        return v.key.starts_with("comm_overlap.");
+      });
+  for (const SwitchKey& key : kOverlaps) {
+    const std::string name = key.field;
+    bool said = r.flag(l.*key.member, name, "ddp." + name);
+    if (overrules && !r.flag(l.*key.member, name, "comm_overlap." + name)) {
+      l.*key.member = true;
+      r.assume(name, "true", "comm_overlap switches it on unless it says otherwise");
+    }
+    said = said || overrules || r.find("comm_overlap." + name) != nullptr;
+    if (said) r.settle_layout(name);
+  }
 }
 
 void read_recompute(LaunchReading& r) {
@@ -114,6 +134,7 @@ void read_job(LaunchReading& r, const LaunchHints& hints) {
   if (hints.seq_length) job.seq_length = *hints.seq_length;
   const bool said =
       r.integer(job.seq_length, "seq_length", "model.seq_length", {1, 100'000'000}) ||
+      r.integer(job.seq_length, "seq_length", "dataset.seq_length", {1, 100'000'000}) ||
       r.integer(job.seq_length, "seq_length", "dataset.sequence_length", {1, 100'000'000});
   if (said || hints.seq_length) r.settle_job("seq_length");
   const Value* mixed = r.find("mixed_precision");
@@ -139,10 +160,7 @@ LaunchRecord read_megatron_bridge(std::string_view text, const std::string& file
   reading.assume("framework", record.framework, "the file does not say which release runs");
   reading.assume("what the file leaves out", "Megatron Core's", "the recipe may say otherwise");
   Layout& l = record.layout;
-  for (const SizeKey& size : kSizes) {
-    if (reading.integer(l.*size.member, size.field, size.key, kCount))
-      reading.settle_layout(size.field);
-  }
+  reading.layout_sizes(kSizes);
   for (const SwitchKey& key : kSwitches) {
     if (reading.flag(l.*key.member, key.field, key.key)) reading.settle_layout(key.field);
   }
@@ -159,6 +177,7 @@ LaunchRecord read_megatron_bridge(std::string_view text, const std::string& file
     reading.settle_layout("moe_flex_dispatcher_backend");
   }
   read_sharding(reading);
+  read_overlaps(reading);
   read_recompute(reading);
   read_job(reading, hints);
   for (const char* section :

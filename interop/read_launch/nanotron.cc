@@ -63,6 +63,7 @@ void read_job(LaunchReading& r) {
   if (fp32 != nullptr) {
     r.note("gradient_precision", std::string(name_of(job.gradient_precision)), *fp32);
   }
+  job.make_vocab_size_divisible_by = 1;  // config/config.py, ModelArgs
   r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
             "model.make_vocab_size_divisible_by", kCount);
   for (const char* field : {"seq_length", "global_batch_size", "precision", "gradient_precision",
@@ -82,7 +83,10 @@ void read_layout(LaunchReading& r) {
   r.record().data_parallel_size_follows =
       !r.integer(l.data_parallel_size, "data_parallel_size", "parallelism.dp", kCount);
   r.integer(l.micro_batch_size, "micro_batch_size", "tokens.micro_batch_size", kCount);
-  constexpr std::array kModes{EnumName{true, "REDUCE_SCATTER"}, EnumName{false, "ALL_REDUCE"}};
+  // In any case of letters (config/parallelism_config.py).
+  constexpr std::array kModes{EnumName{true, "REDUCE_SCATTER"}, EnumName{false, "ALL_REDUCE"},
+                              EnumName{true, "reduce_scatter"}, EnumName{false, "all_reduce"}};
+  l.sequence_parallel = false;
   r.choice(l.sequence_parallel, "sequence_parallel", "parallelism.tp_mode", kModes);
   l.sequence_parallel = l.sequence_parallel && l.tensor_parallel_size > 1;
   bool overlaps = false;
@@ -90,8 +94,13 @@ void read_layout(LaunchReading& r) {
   l.tp_comm_overlap = overlaps && l.sequence_parallel;
   constexpr std::array kEngines{EnumName{PipelineSchedule::one_f_one_b, "1f1b"},
                                 EnumName{PipelineSchedule::gpipe, "afab"}};
-  r.choice(l.schedule, "schedule", "parallelism.pp_engine", kEngines);
-  if (l.pipeline_parallel_size == 1) l.schedule = kDefaultSchedule;
+  l.schedule = PipelineSchedule::gpipe;  // its own default
+  const bool said = r.choice(l.schedule, "schedule", "parallelism.pp_engine", kEngines);
+  if (l.pipeline_parallel_size == 1) {
+    l.schedule = kDefaultSchedule;
+  } else if (!said) {
+    r.assume("schedule", "gpipe", "nanotron's pp_engine is afab unless told otherwise");
+  }
   r.integer(l.zero_stage, "zero_stage", "optimizer.zero_stage", {0, 1});
   r.recompute_switch("parallelism.recompute_layer");
   for (const char* field :

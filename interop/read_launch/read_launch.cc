@@ -35,6 +35,12 @@ bool looks_like_megatron_bridge(std::string_view text) {
   return has(text, "tensor_model_parallel_size:") || has(text, "pipeline_model_parallel_size:");
 }
 
+// NeMo's models say the sequence, or their trainer the devices.
+bool looks_like_nemo(std::string_view text) {
+  return looks_like_megatron_bridge(text) &&
+         (has(text, "encoder_seq_length:") || has(text, "trainer:"));
+}
+
 bool looks_like_accelerate(std::string_view text) {
   return has(text, "distributed_type:") &&
          (has(text, "fsdp_config:") || has(text, "num_processes:") ||
@@ -61,13 +67,14 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
   if (looks_like_torchtitan(text)) return read_torchtitan(text, file, hints);
   if (looks_like_nanotron(text)) return read_nanotron(text, file, hints);
   if (looks_like_llm_foundry(text)) return read_llm_foundry(text, file, hints);
+  if (looks_like_nemo(text)) return read_nemo(text, file, hints);
   if (looks_like_megatron_bridge(text)) return read_megatron_bridge(text, file, hints);
   if (looks_like_accelerate(text)) return read_accelerate(text, file, hints);
   throw InputError(
       file, "", "is no launch that is known here",
       "read are: a command line or script of Megatron-LM, DeepSpeed or accelerate, the "
       "argument block of Megatron-LM's log, DeepSpeed's JSON, torchtitan's TOML, YAML "
-      "of nanotron, llm-foundry, accelerate and Megatron-Bridge");
+      "of nanotron, llm-foundry, accelerate, NeMo and Megatron-Bridge");
 }
 
 }  // namespace meshwright::interop

@@ -24,6 +24,7 @@ LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
                              const LaunchHints& hints);
 LaunchRecord read_nanotron(std::string_view text, const std::string& file,
                            const LaunchHints& hints);
+LaunchRecord read_nemo(std::string_view text, const std::string& file, const LaunchHints& hints);
 LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
                               const LaunchHints& hints);
 // DeepSpeed's JSON.

@@ -116,10 +116,8 @@ class Reader {
     size(l.pipeline_parallel_size, "pipeline_parallel_size", "parallelism.pipeline_parallel_degree",
          "experimental.pipeline_parallel_degree");
     size(l.expert_parallel_size, "expert_parallel_size", "parallelism.expert_parallel_degree", "");
-    size(l.expert_tensor_parallel_size, "expert_tensor_parallel_size",
-         "parallelism.expert_tensor_parallel_degree", "");
+    read_expert_tensor_size();
     l.sequence_parallel = l.tensor_parallel_size > 1;
-    if (l.expert_tensor_parallel_size == l.tensor_parallel_size) l.expert_tensor_parallel_size = 0;
     int shards = -1;
     if (const Value* value = either("parallelism.data_parallel_shard_degree",
                                     "training.data_parallel_shard_degree")) {
@@ -138,6 +136,18 @@ class Reader {
     settle({"tensor_parallel_size", "context_parallel_size", "pipeline_parallel_size",
             "expert_parallel_size", "expert_tensor_parallel_size", "sequence_parallel",
             "data_parallel_size", "fsdp_unit", "zero_stage", "zero_shard_size"});
+  }
+
+  // 1 unless told, and without a say where experts are not dealt out: tensor ranks cut them then
+  // (config/job_config.py).
+  void read_expert_tensor_size() {
+    Layout& l = record_.layout;
+    l.expert_tensor_parallel_size = 1;
+    size(l.expert_tensor_parallel_size, "expert_tensor_parallel_size",
+         "parallelism.expert_tensor_parallel_degree", "");
+    if (l.expert_parallel_size == 1 || l.expert_tensor_parallel_size == l.tensor_parallel_size) {
+      l.expert_tensor_parallel_size = 0;
+    }
   }
 
   // Parameters are kept below a pipeline, and freed otherwise, unless told.

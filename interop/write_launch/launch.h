@@ -43,7 +43,10 @@ std::string megatron_bridge_layout_refusal(const Training& training);
 std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& training);
 LaunchFile megatron_bridge(const Training& training);
 
-// Nothing is written whole for BLOOM's software.
+// Nothing is written whole for NeMo's YAML and for BLOOM's software.
+std::string nemo_layout_refusal(const Training& training);
+std::vector<LaunchSetting> nemo_layout_settings(const Training& training);
+
 std::string megatron_deepspeed_layout_refusal(const Training& training);
 std::vector<LaunchSetting> megatron_deepspeed_layout_settings(const Training& training);
 
@@ -54,6 +57,9 @@ LaunchFile torchtitan(const Training& training);
 std::string deepspeed_layout_refusal(const Training& training);
 std::vector<LaunchSetting> deepspeed_layout_settings(const Training& training);
 LaunchFile deepspeed(const Training& training);
+// What starts a program of Hugging Face's Trainer with that file: one line, with the batch, the
+// sequence, and recompute, for which the file has no place.
+std::string deepspeed_command(const Training& training);
 
 std::string accelerate_layout_refusal(const Training& training);
 std::vector<LaunchSetting> accelerate_layout_settings(const Training& training);

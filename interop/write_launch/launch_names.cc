@@ -12,38 +12,72 @@ namespace {
 // clang-format off
 constexpr std::string_view kBridge = "067f987 (2026-08-22)",
     kBridgeDocs = "docs/megatron-lm-to-megatron-bridge.md",
-    kBridgeCode = "src/megatron/bridge/training/config.py";
+    kBridgeOverlap = "src/megatron/bridge/training/comm_overlap.py",
+    kBridgePrecision = "src/megatron/bridge/training/mixed_precision.py",
+    // Of Megatron Core, whose fields its providers inherit.
+    kCoreParallel = "megatron/core/model_parallel_config.py",
+    kCoreTransformer = "megatron/core/transformer/transformer_config.py",
+    kCoreOptimizer = "megatron/core/optimizer/optimizer_config.py";
 constexpr LaunchName kMegatronBridge[] = {
     {"model.tensor_model_parallel_size", kBridge, kBridgeDocs},
     {"model.pipeline_model_parallel_size", kBridge, kBridgeDocs},
-    {"model.virtual_pipeline_model_parallel_size", kBridge, kBridgeDocs},
+    {"model.virtual_pipeline_model_parallel_size", kBridge, kCoreParallel},
     {"model.context_parallel_size", kBridge, kBridgeDocs},
     {"model.sequence_parallel", kBridge, kBridgeDocs},
-    {"model.num_layers_in_first_pipeline_stage", kBridge, kBridgeDocs},
-    {"model.num_layers_in_last_pipeline_stage", kBridge, kBridgeDocs},
+    {"model.num_layers_in_first_pipeline_stage", kBridge, kCoreTransformer},
+    {"model.num_layers_in_last_pipeline_stage", kBridge, kCoreTransformer},
     {"model.account_for_embedding_in_pipeline_split", kBridge, kBridgeDocs},
     {"model.account_for_loss_in_pipeline_split", kBridge, kBridgeDocs},
     {"model.expert_model_parallel_size", kBridge, kBridgeDocs},
     {"model.expert_tensor_parallel_size", kBridge, kBridgeDocs},
     {"model.moe_token_dispatcher_type", kBridge, kBridgeDocs},
     {"model.moe_flex_dispatcher_backend", kBridge, kBridgeDocs},
-    {"model.moe_shared_expert_overlap", kBridge, kBridgeDocs},
-    {"model.recompute_granularity", kBridge, kBridgeDocs},
-    {"model.recompute_method", kBridge, kBridgeDocs},
-    {"model.recompute_modules", kBridge, kBridgeDocs},
-    {"model.recompute_num_layers", kBridge, kBridgeDocs},
-    {"model.cpu_offloading_num_layers", kBridge, kBridgeDocs},
+    {"model.moe_shared_expert_overlap", kBridge, kCoreTransformer},
+    {"model.recompute_granularity", kBridge, kCoreTransformer},
+    {"model.recompute_method", kBridge, kCoreTransformer},
+    {"model.recompute_modules", kBridge, kCoreTransformer},
+    {"model.recompute_num_layers", kBridge, kCoreTransformer},
+    {"model.cpu_offloading_num_layers", kBridge, kCoreParallel},
     {"model.seq_length", kBridge, kBridgeDocs},
-    {"comm_overlap.overlap_moe_expert_parallel_comm", kBridge, kBridgeCode},
-    {"comm_overlap.tp_comm_overlap", kBridge, kBridgeCode},
+    {"comm_overlap.overlap_grad_reduce", kBridge, kBridgeOverlap},
+    {"comm_overlap.overlap_moe_expert_parallel_comm", kBridge, kBridgeOverlap},
+    {"comm_overlap.overlap_param_gather", kBridge, kBridgeOverlap},
+    {"comm_overlap.tp_comm_overlap", kBridge, kBridgeOverlap},
+    {"dataset.seq_length", kBridge, kBridgeDocs},
     {"ddp.use_distributed_optimizer", kBridge, kBridgeDocs},
     {"ddp.overlap_grad_reduce", kBridge, kBridgeDocs},
     {"ddp.overlap_param_gather", kBridge, kBridgeDocs},
     {"optimizer.use_distributed_optimizer", kBridge, kBridgeDocs},
-    {"optimizer.optimizer_cpu_offload", kBridge, kBridgeDocs},
+    {"optimizer.optimizer_cpu_offload", kBridge, kCoreOptimizer},
     {"train.micro_batch_size", kBridge, kBridgeDocs},
     {"train.global_batch_size", kBridge, kBridgeDocs},
-    {"mixed_precision", kBridge, kBridgeCode},
+    {"mixed_precision", kBridge, kBridgePrecision},
+};
+
+// Older names stood in the file of 2023; those that came with Megatron Core were seen in
+// megatron_mamba_config.yaml of 2024 and in launchers' configurations.
+constexpr std::string_view kNemo = "000763d (2023)", kNemoCore = "08790d9 (2024)",
+    kNemoYaml = "examples/nlp/language_modeling/conf/megatron_gpt_config.yaml";
+constexpr LaunchName kNeMo[] = {
+    {"model.tensor_model_parallel_size", kNemo, kNemoYaml},
+    {"model.pipeline_model_parallel_size", kNemo, kNemoYaml},
+    {"model.virtual_pipeline_model_parallel_size", kNemoCore, kNemoYaml},
+    {"model.context_parallel_size", kNemoCore, kNemoYaml},
+    {"model.sequence_parallel", kNemo, kNemoYaml},
+    {"model.expert_model_parallel_size", kNemoCore, kNemoYaml},
+    {"model.expert_tensor_parallel_size", kNemoCore, kCoreParallel},
+    {"model.ub_tp_comm_overlap", kNemoCore, kNemoYaml},
+    {"model.overlap_p2p_comm", kNemoCore, kNemoYaml},
+    {"model.account_for_embedding_in_pipeline_split", kNemoCore, kCoreTransformer},
+    {"model.account_for_loss_in_pipeline_split", kNemoCore, kCoreTransformer},
+    {"model.activations_checkpoint_granularity", kNemo, kNemoYaml},
+    {"model.activations_checkpoint_method", kNemo, kNemoYaml},
+    {"model.activations_checkpoint_num_layers", kNemo, kNemoYaml},
+    {"model.optim.name", kNemo, kNemoYaml},
+    {"model.optim.overlap_grad_sync", kNemoCore, kNemoYaml},
+    {"model.optim.overlap_param_sync", kNemoCore, kNemoYaml},
+    {"model.micro_batch_size", kNemo, kNemoYaml},
+    {"model.global_batch_size", kNemo, kNemoYaml},
 };
 
 constexpr std::string_view kBloom = "bigscience 8387ae17 (2022)", kBloomArgs = "megatron/arguments.py";
@@ -57,8 +91,7 @@ constexpr LaunchName kMegatronDeepSpeed[] = {
     {"--zero-stage", kBloom, kBloomArgs},
 };
 
-constexpr std::string_view kTitan = "v0.2.2 (2026-02-20)", kTitanCode = "torchtitan/config/job_config.py",
-    kTitanPipeline = "torchtitan/distributed/pipeline_parallel.py";
+constexpr std::string_view kTitan = "v0.2.2 (2026-02-20)", kTitanCode = "torchtitan/config/job_config.py";
 constexpr LaunchName kTorchtitan[] = {
     {"training.seq_len", kTitan, kTitanCode},
     {"training.local_batch_size", kTitan, kTitanCode},
@@ -71,9 +104,9 @@ constexpr LaunchName kTorchtitan[] = {
     {"parallelism.pipeline_parallel_degree", kTitan, kTitanCode},
     {"parallelism.pipeline_parallel_schedule", kTitan, kTitanCode},
     {"parallelism.pipeline_parallel_microbatch_size", kTitan, kTitanCode},
-    {"parallelism.pipeline_parallel_layers_per_stage", kTitan, kTitanPipeline},
-    {"parallelism.pipeline_parallel_first_stage_less_layers", kTitan, kTitanPipeline},
-    {"parallelism.pipeline_parallel_last_stage_less_layers", kTitan, kTitanPipeline},
+    {"parallelism.pipeline_parallel_layers_per_stage", kTitan, kTitanCode},
+    {"parallelism.pipeline_parallel_first_stage_less_layers", kTitan, kTitanCode},
+    {"parallelism.pipeline_parallel_last_stage_less_layers", kTitan, kTitanCode},
     {"parallelism.expert_parallel_degree", kTitan, kTitanCode},
     {"parallelism.expert_tensor_parallel_degree", kTitan, kTitanCode},
     {"parallelism.fsdp_reshard_after_forward", kTitan, kTitanCode},
@@ -118,6 +151,7 @@ constexpr LaunchName kAccelerate[] = {
     {"parallelism_config.parallelism_config_tp_size", kSpeedup, kSpeedupYaml},
     {"parallelism_config.parallelism_config_cp_size", kSpeedup, kSpeedupYaml},
     {"parallelism_config.parallelism_config_cp_comm_strategy", kSpeedup, kSpeedupCode},
+    {"parallelism_config.parallelism_config_sp_backend", kSpeedup, kSpeedupCode},
     {"parallelism_config.parallelism_config_sp_size", kSpeedup, kSpeedupCode},
     {"--per_device_train_batch_size", "transformers 4", kTrainer},
     {"--gradient_accumulation_steps", "transformers 4", kTrainer},
@@ -153,11 +187,14 @@ struct Table {
   std::string_view target;
   std::span<const LaunchName> names;
 };
-constexpr std::array kTables{
-    Table{"Megatron-Bridge", kMegatronBridge}, Table{"Megatron-DeepSpeed", kMegatronDeepSpeed},
-    Table{"torchtitan", kTorchtitan},          Table{"DeepSpeed", kDeepSpeed},
-    Table{"accelerate", kAccelerate},          Table{"nanotron", kNanotron},
-    Table{"llm-foundry", kLlmFoundry}};
+constexpr std::array kTables{Table{"Megatron-Bridge", kMegatronBridge},
+                             Table{"NeMo", kNeMo},
+                             Table{"Megatron-DeepSpeed", kMegatronDeepSpeed},
+                             Table{"torchtitan", kTorchtitan},
+                             Table{"DeepSpeed", kDeepSpeed},
+                             Table{"accelerate", kAccelerate},
+                             Table{"nanotron", kNanotron},
+                             Table{"llm-foundry", kLlmFoundry}};
 
 std::optional<LaunchName> name_of_megatron(std::string_view name) {
   const MegatronArgument* argument = megatron_argument(name);

@@ -87,6 +87,8 @@ std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
   s.set_if(l.context_parallel_size > 1 && !heads, sizes + "cp_comm_strategy",
            l.cp_comm_type == ContextParallelAlgorithm::p2p ? "alltoall" : "allgather");
   s.set_if(heads, sizes + "sp_size", l.context_parallel_size);
+  // Said, because releases without it would otherwise ask for DeepSpeed's.
+  s.set_if(heads, sizes + "sp_backend", "accelerate");
   // Of the command, where the file has no place for it.
   s.set("--per_device_train_batch_size", l.micro_batch_size);
   s.set("--gradient_accumulation_steps", num_micro_batches(t.job.global_batch_size, l));
@@ -119,6 +121,11 @@ LaunchFile accelerate(const Training& t) {
       "  --main_process_ip \"${{MASTER_ADDR:-localhost}}\" --main_process_port "
       "\"${{MASTER_PORT:-6000}}\" \\\n  train.py --max_seq_length {}{}\n",
       short_name(t.layout), yaml_text(std::move(file)), t.job.seq_length, options);
+  if (t.layout.context_parallel_size > 1 &&
+      t.layout.cp_comm_type == ContextParallelAlgorithm::a2a) {
+    launch.notes.emplace_back(
+        "sp_backend accelerate (Ulysses without DeepSpeed) is of 2026: older releases refuse it.");
+  }
   launch.notes.emplace_back(
       "train.py is yours: the options are those of Hugging Face's Trainer; the YAML alone serves "
       "any program that accelerate starts.");

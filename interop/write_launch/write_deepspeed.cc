@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "interop/write_launch/hosts.h"
 #include "interop/write_launch/launch.h"
 #include "interop/write_launch/settings_text.h"
 #include "interop/write_launch/vocabulary.h"
@@ -10,6 +11,7 @@
 namespace meshwright::interop {
 namespace {
 
+constexpr const char* kFileName = "deepspeed.json";
 constexpr const char* kRecomputeSwitch = "gradient_checkpointing_enable() in the model";
 
 const Vocabulary& vocabulary() {
@@ -50,10 +52,22 @@ std::string deepspeed_layout_refusal(const Training& t) {
   return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
 
+std::string deepspeed_command(const Training& t) {
+  const Layout& l = t.layout;
+  const Hosts hosts = hosts_of(t.cluster, l);
+  const bool full = l.recompute_granularity == RecomputeGranularity::full;
+  return fmt::format(
+      "deepspeed --num_nodes {} --num_gpus {} train.py --deepspeed {} "
+      "--per_device_train_batch_size {} --gradient_accumulation_steps {} --max_seq_length {}{}",
+      hosts.count, hosts.devices, kFileName, l.micro_batch_size,
+      num_micro_batches(t.job.global_batch_size, l), t.job.seq_length,
+      full ? " --gradient_checkpointing" : "");
+}
+
 LaunchFile deepspeed(const Training& t) {
   LaunchFile launch{.target = "DeepSpeed",
                     .names_of = "commit edaa722 of 2026-08-22",
-                    .file_name = "deepspeed.json",
+                    .file_name = kFileName,
                     .text = "",
                     .notes = {},
                     .refusal = deepspeed_layout_refusal(t)};
@@ -75,6 +89,7 @@ LaunchFile deepspeed(const Training& t) {
   }
   if (l.context_parallel_size > 1) json["sequence_parallel_size"] = l.context_parallel_size;
   launch.text = json.dump(2) + "\n";
+  launch.notes.emplace_back("With Hugging Face's Trainer: " + deepspeed_command(t));
   if (l.recompute_granularity != RecomputeGranularity::none) {
     launch.notes.emplace_back(
         "Recompute is switched on in the model: gradient_checkpointing_enable() recomputes whole "

@@ -83,11 +83,15 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   o.set("ddp.use_distributed_optimizer", l.zero_stage > 0);
   o.set("optimizer.use_distributed_optimizer", l.zero_stage > 0);
   o.set_if(l.optimizer_offload, "optimizer.optimizer_cpu_offload", true);
-  o.set("ddp.overlap_grad_reduce", l.overlap_grad_reduce);
-  o.set("ddp.overlap_param_gather", l.overlap_param_gather);
+  // comm_overlap overrules ddp where both are.
+  for (const char* section : {"ddp.", "comm_overlap."}) {
+    o.set(std::string(section) + "overlap_grad_reduce", l.overlap_grad_reduce);
+    o.set(std::string(section) + "overlap_param_gather", l.overlap_param_gather);
+  }
   o.set("train.micro_batch_size", l.micro_batch_size);
   o.set("train.global_batch_size", t.job.global_batch_size);
   o.set("model.seq_length", t.job.seq_length);
+  o.set("dataset.seq_length", t.job.seq_length);
   const bool half = t.job.precision == Precision::bf16 || t.job.precision == Precision::fp16;
   o.set_if(half, "mixed_precision",
            std::string_view(t.job.precision == Precision::bf16 ? "bf16_mixed" : "fp16_mixed"));

@@ -21,9 +21,23 @@ int hosts_together(const Layout& l, const Hosts& hosts) {
   return std::min({hosts.per_domain, hosts.count, std::max(1, ranks / hosts.devices)});
 }
 
+// Of the sizes that Slurm takes (they divide the job's nodes, topology.html), and that a domain
+// holds: the smallest that keeps groups of `together` nodes whole, or at least is no smaller; 0:
+// none.
+int segment_of(int together, const Hosts& hosts) {
+  int fallback = 0;
+  for (int size = together; size <= std::min(hosts.per_domain, hosts.count); ++size) {
+    if (hosts.count % size != 0) continue;
+    if (size % together == 0) return size;
+    if (fallback == 0) fallback = size;
+  }
+  return fallback;
+}
+
 std::string topology_hint(const Training& t, const Hosts& hosts) {
   if (hosts.per_domain > 1) {
-    const int segment = hosts_together(t.layout, hosts);
+    const int together = hosts_together(t.layout, hosts);
+    const int segment = together > 1 ? segment_of(together, hosts) : 0;
     return segment > 1 ? fmt::format("#SBATCH --segment={}\n", segment) : "";
   }
   const int leaves = (hosts.count + t.cluster.nodes_per_leaf - 1) / t.cluster.nodes_per_leaf;
@@ -34,7 +48,7 @@ std::string topology_hint(const Training& t, const Hosts& hosts) {
 
 LaunchFile sbatch(const Training& t) {
   LaunchFile launch{.target = "Slurm",
-                    .names_of = "sbatch of Slurm 23.11 and later",
+                    .names_of = "sbatch of Slurm; --segment since 24.05",
                     .file_name = "job.sbatch",
                     .text = "",
                     .notes = {},

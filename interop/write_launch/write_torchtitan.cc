@@ -134,8 +134,8 @@ std::string torchtitan_layout_refusal(const Training& t) {
     return "it recomputes every layer or none";
   }
   if (t.model.moe && expert_tensor_size(l) != l.tensor_parallel_size &&
-      expert_tensor_size(l) != 1) {
-    return "experts are cut over all tensor ranks or none";
+      (expert_tensor_size(l) != 1 || l.expert_parallel_size == 1)) {
+    return "experts are cut over all tensor ranks, or over none and dealt out";
   }
   return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }

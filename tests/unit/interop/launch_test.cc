@@ -198,18 +198,31 @@ TEST(Launch, SlurmGetsNodesRanksAndSwitches) {
   }
 }
 
-// 144 devices in two racks of 72: 36 trays of four. 64 expert ranks want 16 trays of one rack.
-TEST(Launch, SlurmKeepsRacksTogether) {
+std::string racks_job(int gpus) {
   Example example = llama();
   example.cluster.gpus_per_node = 72;
   example.cluster.num_nodes = 2;
   example.model.moe = MixtureOfExperts{};
-  example.layout = {.data_parallel_size = 144, .expert_parallel_size = 64};
-  const std::string text = sbatch(example.training()).text;
-  EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=36\n"));
+  example.layout = {.data_parallel_size = gpus, .expert_parallel_size = 64};
+  return sbatch(example.training()).text;
+}
+
+// 128 devices in racks of 72: 32 trays of four. 64 expert ranks want 16 trays of one rack, and 16
+// divides 32.
+TEST(Launch, SlurmKeepsRacksTogether) {
+  const std::string text = racks_job(128);
+  EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=32\n"));
   EXPECT_THAT(text, HasSubstr("#SBATCH --gpus-per-node=4\n"));
   EXPECT_THAT(text, HasSubstr("#SBATCH --segment=16\n"));
   EXPECT_THAT(text, Not(HasSubstr("--switches")));
+}
+
+// 36 trays: Slurm refuses 16, which does not divide them; a rack of 18 does. 34 trays: 17 does.
+// 35: of 16, 17 and 18 none does.
+TEST(Launch, SlurmsSegmentDividesTheNodes) {
+  EXPECT_THAT(racks_job(144), HasSubstr("#SBATCH --segment=18\n"));
+  EXPECT_THAT(racks_job(136), HasSubstr("#SBATCH --segment=17\n"));
+  EXPECT_THAT(racks_job(140), Not(HasSubstr("--segment")));
 }
 
 TEST(Launch, LlmFoundryIsWrittenForMptAlone) {
