@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capacity answer as sentences and tables.
+// A capacity answer as sentences.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "planner/capacity/capacity_answer.h"
-#include "reports/table.h"
 
 namespace meshwright::reports {
 
@@ -15,6 +13,13 @@ std::string money_text(double amount, const std::string& currency);
 // "77.9 days (71.6 to 88.2)".
 std::string days_text(const planner::Quantiles& days);
 
+// "61 to 74", tenth to ninetieth percentile in a unit.
+std::string span_text(const planner::Quantiles& quantiles, double unit);
+const std::string& name_of_case(const planner::CapacityAnswer& answer,
+                                const planner::CapacityRow& row);
+// "pipeline_bubble" as "pipeline bubble".
+std::string label_of(std::string term);
+
 // "16,384 GPUs of hgx-h100-400g finish 15.6 T tokens in 78 days (72 to 88), done 2027-03-22
 // (2027-03-16 to 2027-04-01) for 77 M USD (66 to 92). 8,192 GPUs take 146 days and save 4 M USD.
 // The ranges hold 8 of 10 cases." Without a training length: tokens a second.
@@ -22,15 +27,5 @@ std::string verdict_of(const planner::CapacityAnswer& answer);
 // "From 8,192 to 16,384 GPUs speed grows by 45 % for 100 % more GPUs: ..."; empty: it does not
 // bend.
 std::string bend_of(const planner::CapacityAnswer& answer, const planner::ScalingSeries& series);
-
-// One row a row of the grid; `wide` has every column, for files.
-Table capacity_table(const planner::CapacityAnswer& answer, bool wide);
-// Where the time of one run goes.
-Table time_table(const planner::CapacityRow& row);
-// What moves days and money, largest first.
-Table levers_table(const planner::CapacityAnswer& answer);
-// A row beside the run of the job's "reference", part by part; only where there is one.
-Table reference_table(const planner::CapacityAnswer& answer);
-Table assumptions_table(const std::vector<planner::Assumption>& assumptions);
 
 }  // namespace meshwright::reports

@@ -15,7 +15,7 @@
 #include "app/terminal.h"
 #include "planner/capacity/capacity_answer.h"
 #include "reports/capacity_json.h"
-#include "reports/capacity_text.h"
+#include "reports/capacity_tables.h"
 #include "reports/text.h"
 
 namespace meshwright::app {

@@ -6,6 +6,7 @@
 #include "app/commands/answers_text.h"
 #include "app/commands/output.h"
 #include "app/terminal.h"
+#include "reports/capacity_tables.h"
 #include "reports/capacity_text.h"
 #include "reports/text.h"
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plan_fixture.h"
+#include "reports/capacity_tables.h"
 #include "reports/capacity_text.h"
 #include "reports/csv.h"
 #include "schema_check.h"
