@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "reports/text.h"
 
@@ -30,8 +34,46 @@ std::string printable(const std::string& text) {
   return clean;
 }
 
+// A space that lines do not break at: U+00A0, until the line is written.
+constexpr std::string_view kGlue = "\xC2\xA0";
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+bool is_unit(std::string_view word) {
+  constexpr std::array<std::string_view, 32> kUnits{
+      "%",   "s",   "ms",  "us",  "µs",  "h",   "days", "B",       "KiB", "MiB",  "GiB",
+      "TiB", "kB",  "MB",  "GB",  "TB",  "k",   "M",    "G",       "T",   "W",    "kW",
+      "MW",  "kWh", "MWh", "GWh", "USD", "EUR", "GPUs", "TFLOP/s", "GPU", "nodes"};
+  while (!word.empty() && (word.back() == ')' || word.back() == ',' || word.back() == ';')) {
+    word.remove_suffix(1);
+  }
+  return word.ends_with("B/s") || std::find(kUnits.begin(), kUnits.end(), word) != kUnits.end();
+}
+
+// "12.3 GiB" and "66 M USD" stay on a line.
+std::string glued(const std::string& text) {
+  std::string out;
+  bool counts = false;  // the word before is a number, or one with its unit
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const bool unit = counts && is_unit(word);
+    if (begin > 0) out += unit ? kGlue : std::string_view(" ");
+    out += word;
+    counts = unit || (!word.empty() && std::isdigit(static_cast<unsigned char>(word.back())) != 0);
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string heading_of(const Column& column) {
-  return column.unit.empty() ? column.heading : fmt::format("{} [{}]", column.heading, column.unit);
+  if (column.unit.empty()) return column.heading;
+  return fmt::format("{} [{}]", column.heading, replaced(column.unit, " ", kGlue));
 }
 
 bool is_number(const Table& table, std::size_t column) {
@@ -74,7 +116,7 @@ std::vector<TextColumn> text_columns(const Table& table) {
     column.number = is_number(table, c);
     column.cells.push_back(heading_of(table.columns[c]));
     for (const auto& row : table.rows) {
-      column.cells.push_back(printable(cell_text(row[c], table.columns[c])));
+      column.cells.push_back(glued(printable(cell_text(row[c], table.columns[c]))));
     }
     column.width = widest(column.cells, 0);
   }
@@ -118,7 +160,7 @@ void append_row(std::string& out, const std::vector<TextColumn>& columns, std::s
       line += padded(i < cells[c].size() ? cells[c][i] : "", columns[c].width, columns[c].number);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
-    out += line + "\n";
+    out += replaced(std::move(line), kGlue, " ") + "\n";
   }
 }
 

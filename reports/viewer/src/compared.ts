@@ -4,9 +4,9 @@
 
 import type { Chart } from "./charts";
 import { escape, spoken, visible } from "./format";
-import { paint_of } from "./paint";
 import type { Report } from "./report";
-import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme } from "./theme";
+import { bar_part, stacked_bars } from "./stacked_bars";
+import { is_narrow, type Theme } from "./theme";
 
 export interface ComparedRow {
   name: string;
@@ -81,26 +81,14 @@ export function stacked(compared: Compared, rows: ComparedRow[], theme: Theme, w
   return {
     height: 38 * reports.length + 74,
     option: {
-      ...base_option(theme),
-      legend: kLegend,
-      grid: { left: 8, right: 24, top: 12, bottom: 44, containLabel: true },
-      tooltip: {
-        ...base_option(theme).tooltip,
-        trigger: "axis",
-        axisPointer: { type: "shadow" },
-        formatter: (items: { dataIndex: number }[]) => tooltip(items[0].dataIndex),
-      },
-      xAxis: value_axis(theme, stack.axis),
-      yAxis: { ...category_axis(theme, reports.map(({ name }) => visible(name))), inverse: true, axisLabel: { color: theme.text, width: is_narrow(width) ? 110 : 260, overflow: "break" } },
+      ...stacked_bars(theme, {
+        names: reports.map(({ name }) => visible(name)),
+        name_label: { width: is_narrow(width) ? 110 : 260 },
+        axis: stack.axis,
+        tooltip,
+      }),
       series: [
-        ...rows.map((row) => ({
-          name: spoken(row.name),
-          type: "bar",
-          stack: "all",
-          barMaxWidth: 26,
-          itemStyle: paint_of(row.name),
-          data: row.values.map((value) => (value ?? 0) / stack.unit),
-        })),
+        ...rows.map((row) => bar_part(row.name, "all", row.values.map((value) => (value ?? 0) / stack.unit))),
         ...(stack.ends === undefined ? [] : [interval_line(stack.ends, stack.unit, theme)]),
       ],
     },

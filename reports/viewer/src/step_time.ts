@@ -4,9 +4,9 @@
 import type { Chart } from "./charts";
 import { kDrawing } from "./drawing";
 import { escape, seconds_text, spoken, visible } from "./format";
-import { paint_of } from "./paint";
 import type { RankedLayout, Report } from "./report";
-import { base_option, category_axis, is_narrow, kLegend, value_axis, type Theme } from "./theme";
+import { bar_part, stacked_bars } from "./stacked_bars";
+import { is_narrow, type Theme } from "./theme";
 
 const kOneLine = 58; // characters beside a bar
 
@@ -22,33 +22,17 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
   const terms = used_terms(ranked);
   const names = ranked.map((layout) => (narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`));
   const wrapped = names.some((name) => name.length > kOneLine);
-  const series = terms.map((name) => ({
-    name: spoken(name),
-    type: "bar",
-    stack: "step",
-    barMaxWidth: 26,
-    itemStyle: paint_of(name),
-    data: ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0),
-  }));
+  const seconds_of = (name: string) => ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0);
   return {
     height: (wrapped ? 36 : 26) * ranked.length + 70,
     option: {
-      ...base_option(theme),
-      legend: kLegend,
-      grid: { left: 8, right: 24, top: 12, bottom: 44, containLabel: true },
-      tooltip: {
-        ...base_option(theme).tooltip,
-        trigger: "axis",
-        axisPointer: { type: "shadow" },
-        formatter: (items: { dataIndex: number }[]) => tooltip(ranked[items[0].dataIndex]),
-      },
-      xAxis: value_axis(theme, "step time, s"),
-      yAxis: {
-        ...category_axis(theme, names),
-        inverse: true,
-        axisLabel: { color: theme.text, width: 420, lineHeight: 14, overflow: "break" },
-      },
-      series,
+      ...stacked_bars(theme, {
+        names,
+        name_label: { width: 420, lineHeight: 14 },
+        axis: "step time, s",
+        tooltip: (index) => tooltip(ranked[index]),
+      }),
+      series: terms.map((name) => bar_part(name, "step", seconds_of(name))),
     },
   };
 }

@@ -48,6 +48,20 @@ TEST(Table, BreaksHeadingsThenTextsToFitALine) {
             "four five six\n");
 }
 
+// "[M USD]" is one piece of a heading, "12 GiB" and "66 M USD" of a text: 8 characters.
+TEST(Table, KeepsUnitsWithTheirNumbers) {
+  Table table{"", {{"a", "cost at low", "M USD"}, {"b", "needs", ""}}, {}};
+  table.rows = {{1.5, std::string("memory of 12 GiB for 66 M USD")}};
+  EXPECT_EQ(table_to_text(table, 20),
+            "cost at  needs\n"
+            "    low\n"
+            "[M USD]\n"
+            "-------  -----------\n"
+            "  1.500  memory of\n"
+            "         12 GiB for\n"
+            "         66 M USD\n");
+}
+
 TEST(Table, BreaksLinesBetweenWordsAndLongWordsAnywhere) {
   using testing::ElementsAre;
   EXPECT_THAT(broken_lines("a bb ccc", 4), ElementsAre("a bb", "ccc"));
