@@ -56,6 +56,7 @@ TEST(InteropPage, EveryExampleIsRead) {
   EXPECT_EQ(targets, (std::map<std::string, int>{{"DeepSpeed", 1},
                                                  {"Megatron-Bridge", 1},
                                                  {"Megatron-LM", 2},
+                                                 {"NeMo", 1},
                                                  {"accelerate", 1},
                                                  {"llm-foundry", 1},
                                                  {"nanotron", 1},

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// NeMo's YAML in a shape of our own, with the traps of its own: null, references, two names of one
+// thing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "interop/read_launch/document.h"
+#include "interop/read_launch/read_launch.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+
+std::string config(const std::string& more) {
+  return "name: gpt\ntrainer:\n  devices: 8\n  num_nodes: 4\n  precision: bf16-mixed\n"
+         "  max_steps: 1000\nexp_manager:\n  explicit_log_dir: null\n"
+         "  checkpoint: ${multiply:${model.tensor_model_parallel_size}, 2}\n"
+         "model:\n  mcore_gpt: True\n  micro_batch_size: 1\n  global_batch_size: 256\n"
+         "  tensor_model_parallel_size: 4\n  pipeline_model_parallel_size: 2\n"
+         "  virtual_pipeline_model_parallel_size: null\n  sequence_parallel: True\n"
+         "  encoder_seq_length: 4096\n  max_position_embeddings: ${.encoder_seq_length}\n"
+         "  num_layers: 32\n  hidden_size: 4096\n  ffn_hidden_size: 14336\n"
+         "  num_attention_heads: 32\n  num_query_groups: 8\n  kv_channels: null\n"
+         "  normalization: rmsnorm\n  bias: False\n  activation: fast-swiglu\n"
+         "  position_embedding_type: rope\n  share_embeddings_and_output_weights: False\n"
+         "  hidden_dropout: 0.0\n  attention_dropout: 0.0\n"
+         "  tokenizer:\n    library: huggingface\n    type: some/tokenizer\n"
+         "  data:\n    seq_length: ${model.encoder_seq_length}\n    num_workers: 2\n"
+         "  optim:\n    name: distributed_fused_adam\n    lr: 2e-4\n" +
+         more;
+}
+
+LaunchHints with_vocabulary() {
+  LaunchHints hints;
+  hints.vocab_size = 128256;
+  return hints;
+}
+
+TEST(Nemo, IsReadInMegatronCoresWords) {
+  const LaunchRecord r = read_launch(config(""), "gpt.yaml", with_vocabulary());
+  EXPECT_EQ(r.target, "NeMo");
+  EXPECT_EQ(r.framework, "megatron-core-2025");
+  EXPECT_EQ(r.gpus, 32);
+  EXPECT_EQ(r.model.num_query_groups, 8);
+  EXPECT_EQ(r.model.activation, Activation::swiglu);
+  EXPECT_EQ(r.model.normalization, Normalization::rms_norm);
+  EXPECT_FALSE(r.model.add_bias_linear);
+  EXPECT_FALSE(r.model.tied_embeddings);
+  EXPECT_EQ(r.model.max_position_embeddings, 4096);
+  EXPECT_EQ(r.job.seq_length, 4096);
+  EXPECT_EQ(r.job.precision, Precision::bf16);
+  EXPECT_FALSE(r.job.dropout);
+  EXPECT_EQ(r.layout.tensor_parallel_size, 4);
+  EXPECT_EQ(r.layout.pipeline_parallel_size, 2);
+  EXPECT_EQ(r.layout.virtual_pipeline_parallel_size, 1);
+  EXPECT_TRUE(r.layout.sequence_parallel);
+  EXPECT_EQ(r.layout.zero_stage, 1);
+  EXPECT_TRUE(r.layout.overlap_grad_reduce);  // apex's default
+  EXPECT_FALSE(r.layout.overlap_param_gather);
+  EXPECT_TRUE(r.not_understood.empty());
+  EXPECT_THAT(r.read, Contains(Field(&Fact::said, "model.activation = fast-swiglu")));
+}
+
+TEST(Nemo, RecomputeHasItsOlderName) {
+  const auto with = [](const std::string& granularity) {
+    std::string text = config("");
+    const std::string before = "  num_layers: 32\n";
+    text.insert(text.find(before), "  activations_checkpoint_granularity: " + granularity +
+                                       "\n  activations_checkpoint_method: block\n"
+                                       "  activations_checkpoint_num_layers: 3\n");
+    return read_launch(text, "gpt.yaml", with_vocabulary()).layout;
+  };
+  EXPECT_EQ(with("full").recompute_granularity, RecomputeGranularity::full);
+  EXPECT_EQ(with("full").recompute_num_layers, 3);
+}
+
+TEST(Nemo, WhatItCannotSayIsNamed) {
+  const auto error = [](const std::string& text, const LaunchHints& hints) {
+    try {
+      read_launch(text, "gpt.yaml", hints);
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error(config(""), {}), HasSubstr("--vocab-size"));
+  std::string text = config("");
+  text.replace(text.find("fast-swiglu"), 11, "reglu");
+  EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("must be gelu, swiglu"));
+  text = config("");
+  text.replace(text.find("${.encoder_seq_length}"), 22, "${multiply:2,1024}");
+  EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("gpt.yaml:19"));
+  const LaunchRecord r =
+      read_launch(config("") + "  fsdp: True\n  of_tomorrow: 1\n", "g", with_vocabulary());
+  ASSERT_EQ(r.not_understood.size(), 2U);
+  EXPECT_EQ(r.not_understood[0].said, "model.fsdp = True");
+  EXPECT_EQ(r.not_understood[1].said, "model.of_tomorrow = 1");
+}
+
+TEST(References, ArePutInFromBesideAboveAndAnywhere) {
+  Values values = with_references(values_of_yaml(
+      "variables: { n: 5 }\na:\n  x: 1\n  y: ${.x}\n  b: { z: ${..x}, v: ${n} }\nw: ${a.b.z}\n"
+      "q: ${nowhere}\nr: ${r}\n",
+      "f.yaml"));
+  for (const char* key : {"a.y", "a.b.z", "w"}) EXPECT_EQ(integer_of(*values.find(key), {}), 1);
+  EXPECT_EQ(integer_of(*values.find("a.b.v"), {}), 5);
+  for (const char* key : {"q", "r"}) EXPECT_THAT(values.find(key)->unknown, HasSubstr("has no"));
+}
+
+}  // namespace
+}  // namespace meshwright::interop
