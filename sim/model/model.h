@@ -25,11 +25,11 @@ constexpr std::string_view name_of(PositionEmbedding v) {
 }
 
 // xIELU (arXiv 2411.13010) has two numbers of its own in each MLP, and is not gated.
-enum class Activation { relu, gelu, xielu, swiglu, geglu };
+enum class Activation { relu, gelu, swiglu, geglu, xielu };
 inline constexpr std::array kActivationNames{
     EnumName{Activation::relu, "relu"}, EnumName{Activation::gelu, "gelu"},
-    EnumName{Activation::xielu, "xielu"}, EnumName{Activation::swiglu, "swiglu"},
-    EnumName{Activation::geglu, "geglu"}};
+    EnumName{Activation::swiglu, "swiglu"}, EnumName{Activation::geglu, "geglu"},
+    EnumName{Activation::xielu, "xielu"}};
 constexpr std::string_view name_of(Activation v) { return name_in(kActivationNames, v); }
 
 // Gated activations have two input matrices (gate and up).
