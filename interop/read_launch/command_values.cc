@@ -139,6 +139,14 @@ const ShellCommand* launch_command(const ShellScript& script,
   }
   for (const ShellCommand& command : script.commands) {
     const std::string& name = command.words.front().text();
+    if (name.starts_with("--")) {
+      record.not_understood.push_back(
+          {name + (command.words.size() > 1 ? " " + command.words[1].text() + " ..." : ""),
+           "these options belong to no command: a comment or an empty line between continued lines "
+           "ends it",
+           {file, command.words.front().line()}});
+      continue;
+    }
     const bool another = &command != best && name != "echo" && name != "printf";
     if (best == nullptr || !another || 2 * count_options(command, is_option) <= most) continue;
     record.not_understood.push_back(

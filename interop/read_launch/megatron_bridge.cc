@@ -152,8 +152,12 @@ void read_job(LaunchReading& r, const LaunchHints& hints) {
 
 LaunchRecord read_megatron_bridge(std::string_view text, const std::string& file,
                                   const LaunchHints& hints) {
-  Values values = values_of_yaml(text, file);
   LaunchRecord record;
+  read_megatron_bridge_values(values_of_yaml(text, file), hints, record);
+  return record;
+}
+
+void read_megatron_bridge_values(Values values, const LaunchHints& hints, LaunchRecord& record) {
   record.target = "Megatron-Bridge";
   record.framework = "megatron-core-2026";
   LaunchReading reading(values, record);
@@ -186,7 +190,6 @@ LaunchRecord read_megatron_bridge(std::string_view text, const std::string& file
     values.pass_over_below(section);
   }
   reading.list_unused("no override of Megatron-Bridge that is known here");
-  return record;
 }
 
 }  // namespace meshwright::interop

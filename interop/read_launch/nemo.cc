@@ -234,8 +234,13 @@ void pass_over(Values& nemo) {
 }  // namespace
 
 LaunchRecord read_nemo(std::string_view text, const std::string& file, const LaunchHints& hints) {
-  Values nemo = with_references(values_of_yaml(text, file));
   LaunchRecord record;
+  read_nemo_values(with_references(values_of_yaml(text, file)), file, hints, record);
+  return record;
+}
+
+void read_nemo_values(Values nemo, const std::string& file, const LaunchHints& hints,
+                      LaunchRecord& record) {
   record.target = "NeMo";
   Words words(nemo);
   words.rename();
@@ -257,7 +262,6 @@ LaunchRecord read_nemo(std::string_view text, const std::string& file, const Lau
   }
   pass_over(nemo);
   trainer.list_unused("no key of NeMo that is known here");
-  return record;
 }
 
 }  // namespace meshwright::interop

@@ -3,12 +3,14 @@
 
 #include "interop/read_launch/megatron.h"
 #include "interop/read_launch/megatron_bridge.h"
+#include "interop/read_launch/overrides.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
 namespace {
 
 constexpr int kEnoughOptions = 3;
+constexpr int kEnoughOverrides = 2;
 
 bool has(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
@@ -63,6 +65,7 @@ LaunchRecord read_launch(std::string_view text, const std::string& file, const L
   if (count_megatron_options(text, kEnoughOptions) >= kEnoughOptions) {
     return read_megatron_script(text, file, hints);
   }
+  if (count_overrides(text) >= kEnoughOverrides) return read_override_script(text, file, hints);
   if (looks_like_trainer_script(text)) return read_trainer_script(text, file, hints, read);
   if (looks_like_torchtitan(text)) return read_torchtitan(text, file, hints);
   if (looks_like_nanotron(text)) return read_nanotron(text, file, hints);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/values.h"
 
 namespace meshwright::interop {
 
@@ -25,6 +26,9 @@ LaunchRecord read_torchtitan(std::string_view text, const std::string& file,
 LaunchRecord read_nanotron(std::string_view text, const std::string& file,
                            const LaunchHints& hints);
 LaunchRecord read_nemo(std::string_view text, const std::string& file, const LaunchHints& hints);
+// The same of values that stood elsewhere, on a command line.
+void read_nemo_values(Values nemo, const std::string& file, const LaunchHints& hints,
+                      LaunchRecord& record);
 LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
                               const LaunchHints& hints);
 // DeepSpeed's JSON.

@@ -15,6 +15,11 @@ const LaunchSetting* find(const std::vector<LaunchSetting>& settings, const std:
 }
 
 bool is_option(const std::string& word) { return word.starts_with("--") && word.size() > 2; }
+// model.tensor_model_parallel_size=2
+bool is_override(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string::npos && !word.starts_with("-") && word.find('.') < equals;
+}
 std::string option_name(const std::string& word) { return word.substr(0, word.find('=')); }
 
 void append_option(std::vector<std::string>& words, const LaunchChange& change) {
@@ -59,20 +64,30 @@ std::vector<std::string> changed_command(const std::vector<std::string>& words,
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto found =
         std::find_if(changes.begin(), changes.end(), [&](const LaunchChange& change) {
-          return is_option(words[i]) && change.name == option_name(words[i]);
+          const bool says = is_option(words[i]) || is_override(words[i]);
+          return says && change.name == option_name(words[i]);
         });
     if (found == changes.end()) {
       changed.push_back(words[i]);
       continue;
     }
-    while (i + 1 < words.size() && !words[i + 1].starts_with("-")) ++i;
     const auto at = static_cast<std::size_t>(found - changes.begin());
+    if (is_override(words[i])) {
+      if (found->after && !done[at]) changed.push_back(found->name + "=" + found->value_after);
+      done[at] = true;
+      continue;
+    }
+    while (i + 1 < words.size() && !words[i + 1].starts_with("-")) ++i;
     if (found->after && !done[at]) append_option(changed, *found);
     done[at] = true;
   }
+  const bool overrides = std::any_of(words.begin(), words.end(), is_override);
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (changes[i].after && !done[i] && is_option(changes[i].name)) {
+    if (!changes[i].after || done[i]) continue;
+    if (is_option(changes[i].name)) {
       append_option(changed, changes[i]);
+    } else if (overrides) {
+      changed.push_back(changes[i].name + "=" + changes[i].value_after);
     }
   }
   return changed;

@@ -301,5 +301,14 @@ TEST(LaunchChanges, AreWhatDiffersAndStayInTheCommand) {
             "run a.py \\\n    --x $Y \\\n    --tp 4 \\\n    --mbs 1 \\\n    --vpp 2\n");
 }
 
+TEST(LaunchChanges, OfOverridesStayOverrides) {
+  const auto changes = launch_changes({{"model.tp", "8"}, {"model.sp", "true"}},
+                                      {{"model.tp", "4"}, {"model.vpp", "2"}});
+  const std::vector<std::string> words{"run.py",     "--recipe",      "r",
+                                       "model.tp=8", "model.sp=true", "x.y=1"};
+  EXPECT_EQ(command_text(changed_command(words, changes)),
+            "run.py \\\n    --recipe r model.tp=4 x.y=1 model.vpp=2\n");
+}
+
 }  // namespace
 }  // namespace meshwright::interop

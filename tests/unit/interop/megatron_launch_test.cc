@@ -87,6 +87,17 @@ TEST(MegatronLaunch, WhatIsNotModelledAndWhatIsNotKnownIsListed) {
   EXPECT_EQ(record.not_understood[1].place.line, 2);
 }
 
+// bash ends the command at the comment: what follows is given to nobody.
+TEST(MegatronLaunch, OptionsBehindACommentAreNamed) {
+  const LaunchRecord record =
+      read("--bf16 \\\n  # --sequence-parallel \\\n  --tensor-model-parallel-size 2 --fp16 \\\n");
+  EXPECT_EQ(record.layout.tensor_parallel_size, 1);
+  ASSERT_EQ(record.not_understood.size(), 1U);
+  EXPECT_EQ(record.not_understood[0].said, "--tensor-model-parallel-size 2 ...");
+  EXPECT_THAT(record.not_understood[0].why, HasSubstr("belong to no command"));
+  EXPECT_EQ(record.not_understood[0].place.line, 3);
+}
+
 TEST(MegatronLaunch, AnArgumentBlockSaysTheSame) {
   const std::string block =
       "0: ------------------------ arguments ------------------------\r\n"

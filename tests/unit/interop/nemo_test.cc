@@ -101,6 +101,38 @@ TEST(Nemo, WhatItCannotSayIsNamed) {
   EXPECT_EQ(r.not_understood[1].said, "model.of_tomorrow = 1");
 }
 
+// A Hydra command: NeMo's where a trainer is named, Megatron-Bridge's otherwise.
+TEST(Overrides, AreReadFromACommand) {
+  const LaunchRecord bridge = read_launch(
+      "TP=4\nuv run python -m torch.distributed.run --nproc_per_node=8 --nnodes=4 run_recipe.py "
+      "\\\n"
+      "  --recipe some_config model.tensor_model_parallel_size=$TP +model.sequence_parallel=true "
+      "\\\n"
+      "  model.recompute_granularity=selective 'model.recompute_modules=[core_attn,moe_act]' \\\n"
+      "  train.micro_batch_size=2 train.global_batch_size=128 dataset.seq_length=4096 "
+      "model.virtual_pipeline_model_parallel_size=null\n",
+      "run.sh", {});
+  EXPECT_EQ(bridge.target, "Megatron-Bridge");
+  EXPECT_EQ(bridge.gpus, 32);
+  EXPECT_EQ(bridge.layout.tensor_parallel_size, 4);
+  EXPECT_TRUE(bridge.layout.sequence_parallel);
+  EXPECT_EQ(bridge.layout.recompute_modules.bits,
+            kRecomputeCoreAttention | kRecomputeMoeActivation);
+  EXPECT_EQ(bridge.job.global_batch_size, 128);
+  EXPECT_EQ(bridge.job.seq_length, 4096);
+  EXPECT_TRUE(bridge.not_understood.empty());
+  LaunchHints hints;
+  hints.needs_model = false;
+  const LaunchRecord nemo = read_launch(
+      "python megatron_gpt_pretraining.py trainer.devices=8 trainer.num_nodes=2 "
+      "trainer.precision=bf16 model.micro_batch_size=1 model.global_batch_size=64 "
+      "model.encoder_seq_length=2048 model.tensor_model_parallel_size=2\n",
+      "run.sh", hints);
+  EXPECT_EQ(nemo.target, "NeMo");
+  EXPECT_EQ(nemo.gpus, 16);
+  EXPECT_EQ(nemo.job.seq_length, 2048);
+}
+
 TEST(References, ArePutInFromBesideAboveAndAnywhere) {
   Values values = with_references(values_of_yaml(
       "variables: { n: 5 }\na:\n  x: 1\n  y: ${.x}\n  b: { z: ${..x}, v: ${n} }\nw: ${a.b.z}\n"

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/overrides.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "interop/read_launch/command_values.h"
+#include "interop/read_launch/document.h"
+#include "interop/read_launch/megatron_bridge.h"
+#include "interop/read_launch/read_launch.h"
+#include "interop/read_launch/shell_script.h"
+#include "sim/base/error.h"
+
+namespace meshwright::interop {
+namespace {
+
+constexpr std::array<std::string_view, 9> kSections{
+    "model.",   "train.",        "trainer.",     "ddp.",           "optimizer.",
+    "dataset.", "comm_overlap.", "exp_manager.", "mixed_precision"};
+
+// "+model.x" adds a key, "++model.x" adds or overrides one.
+std::string_view plain_key(std::string_view key) {
+  while (key.starts_with('+')) key.remove_prefix(1);
+  return key;
+}
+
+bool is_override(std::string_view key) {
+  const std::string_view plain = plain_key(key);
+  return std::any_of(kSections.begin(), kSections.end(),
+                     [&](std::string_view section) { return plain.starts_with(section); });
+}
+
+// "[core_attn,mlp]" is two words, 'bf16' one without its marks.
+std::vector<std::string> words_of(std::string text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text) {
+    if (c == '[' || c == '\'' || c == '"') continue;
+    if (c == ',' || c == ']') {
+      if (!word.empty()) words.push_back(std::exchange(word, ""));
+    } else {
+      word += c;
+    }
+  }
+  if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+Values values_of(const ShellCommand& command, const ShellScript& script, const std::string& file) {
+  Values values;
+  for (const MarkedText& word : command.words) {
+    const std::size_t equals = word.text().find('=');
+    if (equals == std::string::npos || !is_override(word.text().substr(0, equals))) continue;
+    Value value;
+    value.key = plain_key(word.text().substr(0, equals));
+    value.words = words_of(word.text().substr(equals + 1));
+    if (value.words.empty() || value.words.front() == "null") continue;
+    value.said = word.text();
+    value.place = {file, word.line()};
+    value.unknown = why_unknown(word, script);
+    values.add(std::move(value));
+  }
+  return values;
+}
+
+bool is_nemos(const Values& values) {
+  return std::any_of(values.all().begin(), values.all().end(), [](const Value& value) {
+    return value.key.starts_with("trainer.") || value.key.starts_with("exp_manager.") ||
+           value.key == "model.encoder_seq_length" || value.key == "model.micro_batch_size";
+  });
+}
+
+}  // namespace
+
+int count_overrides(std::string_view text) {
+  int count = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t equals = word.find('=');
+    if (equals != std::string_view::npos && is_override(word.substr(0, equals))) ++count;
+    begin = end + 1;
+  }
+  return count;
+}
+
+LaunchRecord read_override_script(std::string_view text, const std::string& file,
+                                  const LaunchHints& hints) {
+  const ShellScript script = read_shell_script(text, file, hints.variables);
+  LaunchRecord record;
+  const ShellCommand* command = launch_command(script, is_override, file, record);
+  if (command == nullptr) throw InputError(file, "", "has no command with overrides of a recipe");
+  for (const MarkedText& word : command->words) record.command.push_back(word.text());
+  read_launcher(*command, script, file, record);
+  Values values = with_references(values_of(*command, script, file));
+  if (is_nemos(values)) {
+    read_nemo_values(std::move(values), file, hints, record);
+  } else {
+    read_megatron_bridge_values(std::move(values), hints, record);
+  }
+  return record;
+}
+
+}  // namespace meshwright::interop
