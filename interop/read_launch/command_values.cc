@@ -98,6 +98,20 @@ void add_header(Launcher& launcher, const std::map<std::string, std::string>& he
   }
 }
 
+// "$EXTRA_ARGS", "$@": nothing is known of it.
+bool is_unknown_variable(const MarkedText& word) {
+  return word.text().starts_with('$') && !word.text().starts_with("$(") && word.unknown();
+}
+
+Value variable_of_options(const MarkedText& word, const ShellScript& script,
+                          const std::string& file) {
+  Value value;
+  value.key = value.said = word.text();
+  value.place = {file, word.line()};
+  value.unknown = why_unknown(word, script);
+  return value;
+}
+
 // torchrun and what it grew out of start on one node unless told.
 bool starts_one_node(const ShellCommand& command) {
   return std::any_of(command.words.begin(), command.words.end(), [](const MarkedText& word) {
@@ -173,17 +187,24 @@ std::size_t first_program_word(const ShellCommand& command) {
 }
 
 std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
-                              const ShellScript& script, const std::string& file) {
+                              const ShellScript& script, const std::string& file,
+                              const MostWords& most_words) {
   std::vector<Value> options;
   for (std::size_t i = first; i < command.words.size(); ++i) {
     const std::string& word = command.words[i].text();
+    if (is_unknown_variable(command.words[i]) && first > 0) {
+      options.push_back(variable_of_options(command.words[i], script, file));
+      continue;
+    }
     if (!is_option_word(word)) continue;
+    const std::size_t most = most_words ? most_words(name_of_option(word)) : 1;
     Value value;
     value.key = name_of_option(word);
     value.place = {file, command.words[i].line()};
     value.unknown = why_unknown(command.words[i], script);
     if (value.key.size() < word.size()) value.words.push_back(word.substr(value.key.size() + 1));
     while (i + 1 < command.words.size() && !is_option_word(command.words[i + 1].text())) {
+      if (value.words.size() >= most && is_unknown_variable(command.words[i + 1])) break;
       const MarkedText& next = command.words[++i];
       value.words.push_back(next.text());
       if (value.unknown.empty()) value.unknown = why_unknown(next, script);

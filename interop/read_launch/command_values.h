@@ -25,9 +25,15 @@ const ShellCommand* launch_command(const ShellScript& script,
 // Words behind the program's name (script.py, or -m module); all of them where there is none.
 std::size_t first_program_word(const ShellCommand& command);
 
-// Every "--name", "--name=value" and the words behind it, as typed, from `first` on.
+// How many words an option takes; 0: it is a switch.
+using MostWords = std::function<std::size_t(std::string_view name)>;
+
+// Every "--name", "--name=value" and the words behind it, as typed, from `first` on. A variable
+// that is not known, behind all that an option takes ("--bf16 $EXTRA_ARGS", "--lr 1e-4 $@"), is a
+// value of its own, whose key it is.
 std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
-                              const ShellScript& script, const std::string& file);
+                              const ShellScript& script, const std::string& file,
+                              const MostWords& most_words = {});
 
 // Sets gpus and gpus_per_node from --nproc_per_node, --nnodes, --ntasks-per-node, --num_gpus and
 // Slurm's header, where they are known.

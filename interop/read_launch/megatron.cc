@@ -2,6 +2,7 @@
 #include "interop/read_launch/megatron.h"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -26,6 +27,13 @@ void put(Values& values, const MegatronArgument& argument, Value value) {
   if (argument.kind == ArgumentKind::on) value.words.clear();
   value.used = argument.meaning == ArgumentMeaning::harmless;
   values.add(std::move(value));
+}
+
+std::size_t most_words(std::string_view name) {
+  const MegatronArgument* argument = megatron_argument(name);
+  if (argument == nullptr || argument->kind == ArgumentKind::one) return 1;
+  const bool many = argument->kind == ArgumentKind::many;
+  return many ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
 void list_unmodelled(LaunchReading& reading) {
@@ -153,7 +161,13 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
     if (found != script.exported.end()) record.variables[name] = found->second.text();
   }
   Values values;
-  for (Value& option : options_of(*command, first_program_word(*command), script, file)) {
+  for (Value& option :
+       options_of(*command, first_program_word(*command), script, file, most_words)) {
+    if (option.key.starts_with('$')) {
+      record.not_understood.push_back(
+          {option.said, "it may hold options: " + option.unknown, option.place});
+      continue;
+    }
     const MegatronArgument* argument = megatron_argument(option.key);
     if (argument != nullptr) {
       put(values, *argument, std::move(option));

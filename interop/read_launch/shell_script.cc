@@ -45,6 +45,10 @@ class ScriptReader {
     while (!c_.done()) {
       c_.skip_blanks();
       if (c_.done()) break;
+      if (command.words.empty() && c_.here() == '`' && c_.ahead() == '`') {
+        c_.skip_line();  // the fence of a pasted block
+        continue;
+      }
       if (c_.here() == '#') {
         read_header_or_skip();
         continue;
@@ -171,6 +175,7 @@ class ScriptReader {
     }
     if (c_.here() == '>' || c_.here() == '&') c_.advance();
     c_.skip_blanks();
+    if (!from && c_.here() == '-' && c_.ahead() == '-') return;  // a pasted prompt, no file
     const std::vector<MarkedText> to = read_shell_word(c_, s_, depth_);
     if (!from && !to.empty()) written_to_ = to.front();
   }

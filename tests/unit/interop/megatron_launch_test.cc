@@ -87,6 +87,30 @@ TEST(MegatronLaunch, WhatIsNotModelledAndWhatIsNotKnownIsListed) {
   EXPECT_EQ(record.not_understood[1].place.line, 2);
 }
 
+// "$@" and variables that nobody set may hold options: they are named, and the option before them
+// keeps its value.
+TEST(MegatronLaunch, VariablesThatMayHoldOptionsAreNamed) {
+  const LaunchRecord record = read("--tensor-model-parallel-size 2 $EXTRA --bf16 $MORE \"$@\"");
+  EXPECT_EQ(record.layout.tensor_parallel_size, 2);
+  EXPECT_EQ(record.job.precision, Precision::bf16);
+  ASSERT_EQ(record.not_understood.size(), 3U);
+  EXPECT_EQ(record.not_understood[0].said, "$EXTRA");
+  EXPECT_THAT(record.not_understood[0].why, HasSubstr("may hold options"));
+  EXPECT_THAT(error_of("--tensor-model-parallel-size $TP"), HasSubstr("--set NAME=VALUE"));
+}
+
+// As people paste it: a fence, a prompt, and the prompts of continued lines.
+TEST(MegatronLaunch, APastedBlockIsRead) {
+  std::string command = kSmall;
+  command.insert(command.find("--num-attention-heads"), "\\\n>   ");
+  const LaunchRecord record =
+      read_megatron_script("```\n$ " + command + "\\\n> --bf16\n```\n", "issue.txt", {});
+  EXPECT_EQ(record.gpus, 16);
+  EXPECT_EQ(record.model.num_attention_heads, 8);
+  EXPECT_EQ(record.job.precision, Precision::bf16);
+  EXPECT_TRUE(record.not_understood.empty());
+}
+
 // bash ends the command at the comment: what follows is given to nobody.
 TEST(MegatronLaunch, OptionsBehindACommentAreNamed) {
   const LaunchRecord record =
