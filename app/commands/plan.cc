@@ -362,7 +362,7 @@ void add_plan(Commands& commands) {
   command.options().add_option(
       "--target", options->target,
       "Launcher that is to start it: only what it can express is searched, at its software's costs "
-      "(unless --framework says others): Megatron-LM, Megatron-Bridge, Megatron-DeepSpeed, "
+      "(unless --framework says others): Megatron-LM, Megatron-Bridge, NeMo, Megatron-DeepSpeed, "
       "torchtitan, DeepSpeed, accelerate, nanotron, llm-foundry");
   command.writes("--launch-out", options->launch_out,
                  "File for the fastest layout in the words of --target");
