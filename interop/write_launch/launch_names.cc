@@ -86,7 +86,7 @@ constexpr LaunchName kMegatronDeepSpeed[] = {
     {"--pipeline-model-parallel-size", kBloom, kBloomArgs},
     {"--micro-batch-size", kBloom, kBloomArgs},
     {"--checkpoint-activations", kBloom, kBloomArgs},
-    {"--deepspeed-activation-checkpointing", kBloom, "deepspeed/__init__.py"},
+    {"--deepspeed-activation-checkpointing", kBloom, kBloomArgs},
     {"--pp-partition-method", kBloom, kBloomArgs},
     {"--zero-stage", kBloom, kBloomArgs},
 };
