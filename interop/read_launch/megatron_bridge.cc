@@ -85,13 +85,14 @@ void read_overlaps(LaunchReading& r) {
       });
   for (const SwitchKey& key : kOverlaps) {
     const std::string name = key.field;
-    bool said = r.flag(l.*key.member, name, "ddp." + name);
-    if (overrules && !r.flag(l.*key.member, name, "comm_overlap." + name)) {
+    bool ignored = false;  // without a sharded optimizer
+    const bool ddp = r.flag(l.*key.member, name, "ddp." + name);
+    const bool beside = r.flag(overrules ? l.*key.member : ignored, name, "comm_overlap." + name);
+    if (overrules && !beside) {
       l.*key.member = true;
       r.assume(name, "true", "comm_overlap switches it on unless it says otherwise");
     }
-    said = said || overrules || r.find("comm_overlap." + name) != nullptr;
-    if (said) r.settle_layout(name);
+    if (ddp || beside || overrules) r.settle_layout(name);
   }
 }
 

@@ -62,7 +62,7 @@ TEST(Nemo, IsReadInMegatronCoresWords) {
   EXPECT_TRUE(r.layout.overlap_grad_reduce);  // apex's default
   EXPECT_FALSE(r.layout.overlap_param_gather);
   EXPECT_TRUE(r.not_understood.empty());
-  EXPECT_THAT(r.read, Contains(Field(&Fact::said, "model.activation = fast-swiglu")));
+  EXPECT_THAT(r.read, Contains(Field(&Fact::said, "model.normalization = rmsnorm")));
 }
 
 TEST(Nemo, RecomputeHasItsOlderName) {
@@ -87,7 +87,7 @@ TEST(Nemo, WhatItCannotSayIsNamed) {
     }
     return std::string();
   };
-  EXPECT_THAT(error(config(""), {}), HasSubstr("--vocab-size"));
+  EXPECT_THAT(error(config(""), {}), HasSubstr("tokenizer's files"));
   std::string text = config("");
   text.replace(text.find("fast-swiglu"), 11, "reglu");
   EXPECT_THAT(error(text, with_vocabulary()), HasSubstr("must be gelu, swiglu"));
@@ -135,7 +135,7 @@ TEST(Overrides, AreReadFromACommand) {
 
 TEST(References, ArePutInFromBesideAboveAndAnywhere) {
   Values values = with_references(values_of_yaml(
-      "variables: { n: 5 }\na:\n  x: 1\n  y: ${.x}\n  b: { z: ${..x}, v: ${n} }\nw: ${a.b.z}\n"
+      "variables: { n: 5 }\na:\n  x: 1\n  y: ${.x}\n  b:\n    z: ${..x}\n    v: ${n}\nw: ${a.b.z}\n"
       "q: ${nowhere}\nr: ${r}\n",
       "f.yaml"));
   for (const char* key : {"a.y", "a.b.z", "w"}) EXPECT_EQ(integer_of(*values.find(key), {}), 1);
