@@ -96,7 +96,7 @@ TEST(MegatronLaunch, VariablesThatMayHoldOptionsAreNamed) {
   ASSERT_EQ(record.not_understood.size(), 3U);
   EXPECT_EQ(record.not_understood[0].said, "$EXTRA");
   EXPECT_THAT(record.not_understood[0].why, HasSubstr("may hold options"));
-  EXPECT_THAT(error_of("--tensor-model-parallel-size $TP"), HasSubstr("--set NAME=VALUE"));
+  EXPECT_THAT(error_of("--tensor-model-parallel-size $TP"), HasSubstr("the file does not set it"));
 }
 
 // As people paste it: a fence, a prompt, and the prompts of continued lines.
