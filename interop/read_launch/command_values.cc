@@ -151,9 +151,14 @@ const ShellCommand* launch_command(const ShellScript& script,
       most = options;
     }
   }
+  for (const LeftOutOptions& options : script.left_out) {
+    record.not_understood.push_back({options.words,
+                                     "added under a condition, which nothing decides: left out",
+                                     {file, options.line}});
+  }
   for (const ShellCommand& command : script.commands) {
     const std::string& name = command.words.front().text();
-    if (name.starts_with("--")) {
+    if (&command != best && name.starts_with("--")) {
       record.not_understood.push_back(
           {name + (command.words.size() > 1 ? " " + command.words[1].text() + " ..." : ""),
            "these options belong to no command: a comment or an empty line between continued lines "

@@ -45,7 +45,9 @@ Values with_references(Values values) {
       at = named_by(values, *at);
     }
     if (at == nullptr || !referred(*at).empty()) {
-      value.unknown = fmt::format("the file has no {}", referred(value));
+      const bool resolver = referred(value).find(':') != std::string::npos;
+      value.unknown = resolver ? "resolvers of OmegaConf are not run"
+                               : fmt::format("the file has no {}", referred(value));
     } else {
       value.words = at->words;
     }

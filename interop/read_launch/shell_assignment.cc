@@ -41,8 +41,22 @@ void append(ShellVariable& old, ShellVariable value) {
   for (MarkedText& word : value.words) old.words.push_back(std::move(word));
 }
 
+// Options that are added under a condition are left out, and said so.
+bool leaves_out(ShellState& s, const Assignment& a) {
+  if (!a.appends || a.element || s.conditions == 0) return false;
+  std::string words;
+  for (const MarkedText& word : a.value.words) {
+    words += (words.empty() ? "" : " ") + word.text();
+  }
+  const std::size_t first = words.find_first_not_of(" \t\n");
+  if (first == std::string::npos || words.compare(first, 2, "--") != 0) return false;
+  if (!s.variables.contains(a.name)) return false;
+  s.script.left_out.push_back({words.substr(first), a.line});
+  return true;
+}
+
 void assign(ShellState& s, Assignment a) {
-  if (s.given.contains(a.name)) return;
+  if (s.given.contains(a.name) || leaves_out(s, a)) return;
   if (a.element || s.conditions > 0) return forget(s, a);
   if (s.script.why_unknown.contains(a.name) && a.appends) return;
   s.script.why_unknown.erase(a.name);

@@ -31,10 +31,17 @@ struct TakenDefault {
   int line = 0;
 };
 
+// ARGS+=(--bf16) under a condition: left out of ARGS, for nothing decides it.
+struct LeftOutOptions {
+  std::string words;
+  int line = 0;
+};
+
 struct ShellScript {
   std::vector<ShellCommand> commands;
   std::vector<HereDocument> here_documents;
   std::vector<TakenDefault> taken_defaults;
+  std::vector<LeftOutOptions> left_out;
   std::map<std::string, std::string> slurm;        // of "#SBATCH --nodes=48"
   std::map<std::string, MarkedText> exported;      // with `export`, or before a command
   std::map<std::string, std::string> why_unknown;  // by variable

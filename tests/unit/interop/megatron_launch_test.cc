@@ -99,6 +99,23 @@ TEST(MegatronLaunch, VariablesThatMayHoldOptionsAreNamed) {
   EXPECT_THAT(error_of("--tensor-model-parallel-size $TP"), HasSubstr("the file does not set it"));
 }
 
+TEST(MegatronLaunch, OptionsUnderAConditionAreNamed) {
+  const LaunchRecord record =
+      read("${MORE[@]}", "MORE=(--bf16)\nif [[ $TP -gt 1 ]]; then\n  MORE+=(--fp16)\nfi\n");
+  EXPECT_EQ(record.job.precision, Precision::bf16);
+  ASSERT_EQ(record.not_understood.size(), 1U);
+  EXPECT_EQ(record.not_understood[0].said, "--fp16");
+  EXPECT_THAT(record.not_understood[0].why, HasSubstr("under a condition"));
+}
+
+// Options alone, without the program that takes them.
+TEST(MegatronLaunch, OptionsAloneAreRead) {
+  const std::string options = kSmall.substr(kSmall.find("--num-layers"));
+  const LaunchRecord record = read_megatron_script(options + "--bf16\n", "args.txt", {});
+  EXPECT_EQ(record.model.num_layers, 8);
+  EXPECT_TRUE(record.not_understood.empty());
+}
+
 // As people paste it: a fence, a prompt, and the prompts of continued lines.
 TEST(MegatronLaunch, APastedBlockIsRead) {
   std::string command = kSmall;

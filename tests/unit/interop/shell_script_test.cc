@@ -83,6 +83,20 @@ TEST(ShellScript, AVariableUnderAConditionIsNotKnown) {
   EXPECT_THAT(script.why_unknown.at("A"), HasSubstr("under a condition, line 3"));
 }
 
+// What was there before is kept; a number that is added to is not known, as ever.
+TEST(ShellScript, OptionsAddedUnderAConditionAreLeftOut) {
+  const ShellScript script = read_shell_script(
+      "A=(--x 1)\nN=1\nif [ -n \"$B\" ]; then\n  A+=(--y 2)\n  N+=1\nfi\nA+=(--z)\nrun ${A[@]} "
+      "$N\n",
+      "t");
+  std::vector<std::string> words;
+  for (const MarkedText& word : script.commands.back().words) words.push_back(word.text());
+  EXPECT_THAT(words, ElementsAre("run", "--x", "1", "--z", "$N"));
+  ASSERT_EQ(script.left_out.size(), 1U);
+  EXPECT_EQ(script.left_out[0].words, "--y 2");
+  EXPECT_EQ(script.left_out[0].line, 4);
+}
+
 TEST(ShellScript, NamedVariablesOverrule) {
   EXPECT_THAT(words_of_last("A=1\nrun $A $B", {{"A", "7"}, {"B", "8"}}),
               ElementsAre("run", "7", "8"));
