@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "interop/read_launch/shell_assignment.h"
@@ -54,6 +55,7 @@ class ScriptReader {
         continue;
       }
       if (c_.here() == '<' || c_.here() == '>') {
+        drop_descriptor(command);
         read_redirection();
         continue;
       }
@@ -76,6 +78,15 @@ class ScriptReader {
       }
     }
     if (!command.words.empty()) finish(std::move(command));
+  }
+
+  // The 2 of "2>&1" is no word.
+  void drop_descriptor(ShellCommand& command) {
+    const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+    const std::size_t at = c_.place();
+    if (command.words.empty() || at == 0 || !is_digit(c_.text().at(at - 1))) return;
+    const std::string& word = command.words.back().text();
+    if (std::all_of(word.begin(), word.end(), is_digit)) command.words.pop_back();
   }
 
   bool is_reserved(const MarkedText& word) {

@@ -83,6 +83,12 @@ TEST(ShellScript, AVariableUnderAConditionIsNotKnown) {
   EXPECT_THAT(script.why_unknown.at("A"), HasSubstr("under a condition, line 3"));
 }
 
+TEST(ShellScript, DescriptorsAreNoWords) {
+  EXPECT_THAT(words_of_last("run --x 8 2>&1 > log", {}), ElementsAre("run", "--x", "8"));
+  EXPECT_THAT(words_of_last("C=\"run --x 8\"\neval $C 2>err", {}), ElementsAre("run", "--x", "8"));
+  EXPECT_THAT(words_of_last("run --x 8 >log", {}), ElementsAre("run", "--x", "8"));
+}
+
 // What was there before is kept; a number that is added to is not known, as ever.
 TEST(ShellScript, OptionsAddedUnderAConditionAreLeftOut) {
   const ShellScript script = read_shell_script(
