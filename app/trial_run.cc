@@ -37,6 +37,13 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
+// "noisy": median and ranking may be the host's, not the layout's.
+std::string host_text(const Observation& o) {
+  if (!is_noisy(o)) return "steady";
+  return fmt::format("noisy: median to {:.0f} %, drift {:+.0f} %", 100.0 * step_time_error(o),
+                     100.0 * o.step_time_drift);
+}
+
 reports::Table trials_table(const std::vector<Observation>& observations) {
   reports::Table table{"Trials",
                        {{"layout", "layout", ""},
@@ -45,6 +52,7 @@ reports::Table trials_table(const std::vector<Observation>& observations) {
                         {"step_ms", "measured step", "ms"},
                         {"step_p10_ms", "p10", "ms"},
                         {"step_p90_ms", "p90", "ms"},
+                        {"noise", "host", ""},
                         {"tokens_per_second", "tokens", "1/s"},
                         {"memory_mib", "peak memory", "MiB"},
                         {"not_run", "not run", ""}},
@@ -52,12 +60,13 @@ reports::Table trials_table(const std::vector<Observation>& observations) {
   for (const Observation& o : observations) {
     const auto ms = [](Seconds s) { return s / milliseconds(1); };
     if (!o.failure.empty()) {
-      table.rows.push_back({short_name(o.layout), {}, {}, {}, {}, {}, {}, {}, o.failure});
+      table.rows.push_back({short_name(o.layout), {}, {}, {}, {}, {}, {}, {}, {}, o.failure});
       continue;
     }
     table.rows.push_back({short_name(o.layout), static_cast<double>(o.ranks),
                           static_cast<double>(o.run_layers), ms(o.step_time), ms(o.step_time_p10),
-                          ms(o.step_time_p90), o.tokens_per_second, o.peak_memory / mebibytes(1),
+                          ms(o.step_time_p90), host_text(o), o.tokens_per_second,
+                          o.peak_memory / mebibytes(1),
                           o.complete ? std::string("all was run") : joined(o.not_run)});
   }
   return table;

@@ -116,6 +116,12 @@ reports::Table over_all_layouts(const planner::Validation& validation) {
 void print_what_was_run(const planner::Validation& validation) {
   for (const planner::LayoutComparison& layout : validation.layouts) {
     const Observation& o = layout.observation;
+    if (is_noisy(o)) {
+      say("{}: run on a noisy host: the median of {} steps may be off by {:.0f} %, and they "
+          "drifted "
+          "by {:+.0f} %\n",
+          short_name(o.layout), o.steps, 100.0 * step_time_error(o), 100.0 * o.step_time_drift);
+    }
     if (o.complete) continue;
     say("{}: run as {} with {} layers on {} ranks; extrapolated: {}\n", short_name(o.layout),
         short_name(o.run_layout), o.run_layers, o.ranks, fmt::join(o.not_run, "; "));

@@ -86,6 +86,19 @@ void Samples::add(const Recorder& recorder, Communicator& ranks, bool same_calls
   transfers_.push_back(same_calls ? shortest(std::move(own), ranks) : std::move(own));
 }
 
+double drift_of(const std::vector<double>& steps) {
+  const auto half = static_cast<std::ptrdiff_t>(steps.size() / 2);
+  if (half < 2) return 0.0;
+  const double earlier = quantile({steps.begin(), steps.begin() + half}, 0.5);
+  return quantile({steps.end() - half, steps.end()}, 0.5) / earlier - 1.0;
+}
+
+bool Samples::is_noisy() const {
+  Observation o;
+  describe(o, 1);
+  return meshwright::is_noisy(o);
+}
+
 void Samples::describe(Observation& o, int passes) const {
   const auto share = [&](double time) { return seconds(time / passes); };
   o.steps = static_cast<int>(step_.size());
@@ -93,6 +106,7 @@ void Samples::describe(Observation& o, int passes) const {
   o.step_time_p10 = share(quantile(step_, 0.1));
   o.step_time_p90 = share(quantile(step_, 0.9));
   o.step_time_min = share(quantile(step_, 0.0));
+  o.step_time_drift = drift_of(step_);
   for (std::size_t kind = 0; kind < static_cast<std::size_t>(kNumTerms); ++kind) {
     std::vector<double> values;
     for (const Recorder::Terms& t : terms_) values.push_back(t[kind]);

@@ -10,11 +10,17 @@
 
 namespace meshwright::calibrate {
 
+// The median of the later half of the steps over that of the earlier one, less 1; the step between
+// the halves of an odd number is in neither. 0 of fewer than 4.
+double drift_of(const std::vector<double>& steps);
+
 class Samples {
  public:
   // Collective over `ranks`. `same_calls`: every rank makes the same transfers.
   void add(const Recorder& recorder, Communicator& ranks, bool same_calls);
   [[nodiscard]] bool empty() const { return step_.empty(); }
+  // As the observation would say (sim/step/observation.h).
+  [[nodiscard]] bool is_noisy() const;
   // Times and terms; of each of `passes` that a step was made of.
   void describe(Observation& o, int passes) const;
 

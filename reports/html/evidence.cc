@@ -198,6 +198,17 @@ std::string validation(const Json& report) {
                    "right of zero too long, left too short.") +
             numbers("Term by term", comparison_terms(layouts));
   }
+  std::string noisy;
+  for (const Json& layout : layouts) {
+    if (!layout["observation"].value("noisy", false)) continue;
+    noisy += fmt::format(
+        "<li><code>{}</code>: the median of {} steps may be off by {}, and they drifted by {}</li>"
+        "\n",
+        escape(text_at(layout, "name")), layout["observation"].value("steps", 0),
+        percent_text(number_at(layout["observation"], "step_time_error")),
+        percent_text(number_at(layout["observation"], "step_time_drift")));
+  }
+  if (!noisy.empty()) body += "<h3>Runs on a noisy host</h3>\n<ul>\n" + noisy + "</ul>\n";
   std::string partial;
   for (const Json& layout : layouts) {
     for (const Json& what : layout["observation"].value("not_run", Json::array())) {

@@ -70,6 +70,7 @@ void read_times(ObjectReader& reader, Observation& o) {
   o.step_time_p10 = seconds(reader.optional_number("step_time_p10_seconds", o.step_time.value()));
   o.step_time_p90 = seconds(reader.optional_number("step_time_p90_seconds", o.step_time.value()));
   o.step_time_min = seconds(reader.optional_number("step_time_min_seconds", o.step_time.value()));
+  o.step_time_drift = reader.optional_number("step_time_drift", 0.0, {.low = -1.0});
   for_each(reader, "terms", [&](const nlohmann::json& json, const std::string& pointer) {
     o.terms.push_back(read_term(ObjectReader(json, reader.file(), pointer)));
   });
@@ -109,7 +110,7 @@ Observation observation_from_json(const nlohmann::json& json, const std::string&
   o.loss = reader.optional_number("loss", 0.0, {.low = -1e300});
   o.device = reader.optional_string("device", "");
   o.failure = reader.optional_string("failure", "");
-  reader.finish({"short_name"});
+  reader.finish({"short_name", "step_time_error", "noisy"});
   return o;
 }
 
@@ -139,6 +140,9 @@ Json to_json(const Observation& o) {
   json["step_time_p10_seconds"] = o.step_time_p10.value();
   json["step_time_p90_seconds"] = o.step_time_p90.value();
   json["step_time_min_seconds"] = o.step_time_min.value();
+  json["step_time_drift"] = o.step_time_drift;
+  json["step_time_error"] = step_time_error(o);
+  json["noisy"] = is_noisy(o);
   json["terms"] = std::move(terms);
   json["counted"] = std::move(counted);
   json["peak_memory_bytes"] = o.peak_memory.value();

@@ -39,6 +39,7 @@ struct Observation {
   std::vector<std::string> not_run;  // what was not, in words
   Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
   Seconds step_time_p10, step_time_p90, step_time_min;
+  double step_time_drift = 0.0;  // median of the later half of the steps over the earlier's, less 1
   std::vector<ObservedTerm> terms;
   std::vector<Transfer>
       counted;  // bytes that the ranks themselves counted (rank 0's view), by collective
@@ -51,5 +52,17 @@ struct Observation {
   std::vector<ObservedInterval> intervals;  // of the last step, all ranks; empty unless asked for
   std::string failure;                      // empty, or why the run ended early
 };
+
+// How far the median of the steps may be off, as a share of it: its standard error, sqrt(pi/2)
+// sigma / sqrt(n) of a normal sample, with sigma = (p90 - p10) / 2.563. 0 of fewer than 4 steps,
+// which say nothing.
+double step_time_error(const Observation& o);
+
+// On a host that does something else at the same time, a run says little about its layout: the
+// median may be off by half of the 10 % that a prediction may be, or the steps become slower or
+// faster by all of it.
+inline constexpr double kMostStepTimeError = 0.05;
+inline constexpr double kMostStepTimeDrift = 0.1;
+bool is_noisy(const Observation& o);
 
 }  // namespace meshwright

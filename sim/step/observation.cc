@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/observation.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace meshwright {
+
+double step_time_error(const Observation& o) {
+  constexpr int kFewest = 4;
+  constexpr double kDecilesApart = 2.563;  // of a normal sample, in standard deviations
+  if (o.steps < kFewest || o.step_time <= seconds(0)) return 0.0;
+  const double sigma = (o.step_time_p90 - o.step_time_p10) / (kDecilesApart * o.step_time);
+  return std::sqrt(std::numbers::pi / 2.0) * sigma / std::sqrt(static_cast<double>(o.steps));
+}
+
+bool is_noisy(const Observation& o) {
+  return step_time_error(o) > kMostStepTimeError ||
+         std::abs(o.step_time_drift) > kMostStepTimeDrift;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/observation.h"
+
+#include <gtest/gtest.h>
+
+namespace meshwright {
+namespace {
+
+Observation run(int steps, double p10, double median, double p90) {
+  Observation o;
+  o.steps = steps;
+  o.step_time = milliseconds(median);
+  o.step_time_p10 = milliseconds(p10);
+  o.step_time_p90 = milliseconds(p90);
+  return o;
+}
+
+// sigma = 2.563 / 2.563 / 10 = 0.1 of the median; sqrt(pi/2) = 1.2533; 1.2533 * 0.1 / sqrt(25).
+TEST(Observation, MedianIsAsGoodAsItsStandardError) {
+  EXPECT_NEAR(step_time_error(run(25, 9.0, 10.0, 11.563)), 0.025066, 1e-6);
+  EXPECT_EQ(step_time_error(run(3, 9.0, 10.0, 11.563)), 0.0);
+}
+
+// With 4 steps the same spread is 1.2533 * 0.1 / 2 = 6.3 %, with 9 it is 4.2 %.
+TEST(Observation, ANoisyHostIsOneWhoseMedianOrTrendIsDoubtful) {
+  EXPECT_TRUE(is_noisy(run(4, 9.0, 10.0, 11.563)));
+  EXPECT_FALSE(is_noisy(run(9, 9.0, 10.0, 11.563)));
+  Observation slower = run(9, 9.9, 10.0, 10.1);
+  EXPECT_FALSE(is_noisy(slower));
+  slower.step_time_drift = 0.12;
+  EXPECT_TRUE(is_noisy(slower));
+  slower.step_time_drift = -0.12;
+  EXPECT_TRUE(is_noisy(slower));
+}
+
+}  // namespace
+}  // namespace meshwright
