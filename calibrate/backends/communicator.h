@@ -6,8 +6,10 @@
 // unless they say so.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,14 @@ namespace meshwright::calibrate {
 
 enum class Reduction { sum, max };
 inline constexpr int kNoGroup = -1;
+
+// One side of a message between two ranks: exactly one of the pointers is set.
+struct Message {
+  const float* from_here = nullptr;  // of a send
+  float* to_here = nullptr;          // of a receive
+  std::int64_t count = 0;
+  int peer = 0;
+};
 
 class Communicator : public HostRanks {
  public:
@@ -40,6 +50,20 @@ class Communicator : public HostRanks {
   virtual void send(const float* data, std::int64_t count, int to) = 0;
   virtual void receive(float* data, std::int64_t count, int from) = 0;
   virtual void wait_sends() = 0;
+  // How many of the oldest sends are through that were not when this was asked last: their buffers
+  // are free. 0 where nobody knows before wait_sends().
+  [[nodiscard]] virtual std::size_t finished_sends() { return 0; }
+  // All of them at once: none waits for another. Two ranks list the messages between them in the
+  // same order.
+  virtual void exchange(std::span<const Message> messages) {
+    for (const Message& m : messages) {
+      if (m.to_here == nullptr) send(m.from_here, m.count, m.peer);
+    }
+    for (const Message& m : messages) {
+      if (m.to_here != nullptr) receive(m.to_here, m.count, m.peer);
+    }
+    wait_sends();
+  }
   // Those that are only noted start now (QueuedCommunicator); nobody waits.
   virtual void start_sends() {}
   // A send goes through while this rank waits for other messages, before wait_sends().

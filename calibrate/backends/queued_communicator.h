@@ -27,15 +27,13 @@ class QueuedCommunicator : public Communicator {
     start_noted();
   }
   void start_sends() final { start_noted(); }
+  void exchange(std::span<const Message> messages) final {
+    start_noted();
+    start(messages);
+  }
   [[nodiscard]] bool sends_alone() const final { return false; }
 
  protected:
-  struct Message {
-    const float* from_here = nullptr;  // of a send
-    float* to_here = nullptr;          // of a receive
-    std::int64_t count = 0;
-    int peer = 0;
-  };
   // Puts the messages into the queue as one group: none waits for another.
   virtual void start(std::span<const Message> group) = 0;
   // Before every other call.

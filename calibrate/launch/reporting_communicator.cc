@@ -83,6 +83,13 @@ class ReportingCommunicator : public Communicator {
     const TransferScope scope("wait for sends");
     inner_->wait_sends();
   }
+  void exchange(std::span<const Message> messages) override {
+    Bytes amount;
+    for (const Message& m : messages) amount += size_of(m.count);
+    const TransferScope scope("exchange", amount);
+    inner_->exchange(messages);
+  }
+  [[nodiscard]] std::size_t finished_sends() override { return inner_->finished_sends(); }
   void start_sends() override {
     const TransferScope scope("start of sends");
     inner_->start_sends();

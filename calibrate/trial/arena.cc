@@ -2,13 +2,17 @@
 #include "calibrate/trial/arena.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
+#include <vector>
+
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate {
 
 Arena::~Arena() {
-  for (void* block : blocks_) compute_.release(block);
+  for (const auto& [begin, block] : blocks_) compute_.release(block.begin);
 }
 
 void* Arena::find_or_allocate(std::size_t size) {
@@ -19,7 +23,7 @@ void* Arena::find_or_allocate(std::size_t size) {
     return block;
   }
   void* block = compute_.allocate(size);
-  blocks_.push_back(block);
+  blocks_[block] = {.begin = block, .size = size, .holds = 0, .given = false};
   return block;
 }
 
@@ -34,7 +38,28 @@ void* Arena::take(std::size_t size) {
   return block;
 }
 
+Arena::Block& Arena::block_around(const void* inside) {
+  const auto after = blocks_.upper_bound(inside);
+  invariant(after != blocks_.begin(), "an address in a block of the arena");
+  return std::prev(after)->second;
+}
+
+void Arena::hold(const void* inside) { ++block_around(inside).holds; }
+
+void Arena::let_go(const void* inside) {
+  Block& block = block_around(inside);
+  invariant(block.holds > 0, "a block that is let go is held");
+  if (--block.holds > 0 || !block.given) return;
+  block.given = false;
+  give(block.begin, block.size);
+}
+
 void Arena::give(void* block, std::size_t size) {
+  Block& known = blocks_.at(block);
+  if (known.holds > 0) {
+    known.given = true;
+    return;
+  }
   used_ -= size;
   free_.emplace(size, block);
 }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <vector>
 
 #include "calibrate/backends/compute.h"
 #include "sim/base/units.h"
@@ -24,16 +23,27 @@ class Arena {
 
   void* take(std::size_t size);
   void give(void* block, std::size_t size);
+  // Keeps the block that this address lies in from being handed out again, given back or not, until
+  // it has been let go as often.
+  void hold(const void* inside);
+  void let_go(const void* inside);
   [[nodiscard]] Bytes used() const { return bytes(static_cast<double>(used_)); }
   [[nodiscard]] Bytes peak() const { return bytes(static_cast<double>(peak_)); }
 
  private:
+  struct Block {
+    void* begin = nullptr;
+    std::size_t size = 0;
+    int holds = 0;
+    bool given = false;  // back, while it was held
+  };
   void* find_or_allocate(std::size_t size);
+  [[nodiscard]] Block& block_around(const void* inside);
 
   Compute& compute_;
   bool poison_;
   std::multimap<std::size_t, void*> free_;
-  std::vector<void*> blocks_;
+  std::map<const void*, Block> blocks_;  // by where they begin
   std::size_t used_ = 0, peak_ = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "calibrate/trial/weight_gradient_store.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -51,6 +53,18 @@ void multiply(const TrialContext& context, GemmCall call) {
   call.a = a.data();
   call.b = b.data();
   context.compute.gemm(call);
+}
+
+void multiply_for_weight(const TrialContext& context, const GemmCall& call) {
+  if (context.owed != nullptr && context.owed->is_open()) return context.owed->put_off(call);
+  multiply(context, call);
+}
+
+std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
+  std::vector<float> values(static_cast<std::size_t>(from.count()));
+  context.compute.download(values.data(), from.data(), from.size());
+  context.compute.synchronize();
+  return values;
 }
 
 WholeSequence::WholeSequence(const TrialContext& context, const float* x, std::int64_t cols,

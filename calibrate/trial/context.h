@@ -3,6 +3,8 @@
 // whole sequence and a rank's share of it.
 #pragma once
 
+#include <vector>
+
 #include "calibrate/backends/compute.h"
 #include "calibrate/trial/arena.h"
 #include "calibrate/trial/parameters.h"
@@ -15,6 +17,7 @@
 namespace meshwright::calibrate {
 
 class ShardedStates;
+class WeightGradientStore;
 
 struct TrialContext {
   const Model& model;
@@ -30,6 +33,7 @@ struct TrialContext {
   std::int64_t first_position = 0;
   const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
   ShardedStates* states = nullptr;      // where weights or gradients are whole for a unit at a time
+  WeightGradientStore* owed = nullptr;  // of passes that leave weight gradients for later
   bool force_load_balancing = true;     // tokens are dealt out to experts in turn
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
@@ -70,6 +74,12 @@ GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
 // them, and fp32 results. Matrices of a batch follow each other without gaps where the call has no
 // stride.
 void multiply(const TrialContext& context, GemmCall call);
+// The same of a weight's gradient, which may be left for later. What the call reads keeps its
+// numbers until the micro-batch is through.
+void multiply_for_weight(const TrialContext& context, const GemmCall& call);
+
+// On the host, once the device is done.
+std::vector<float> downloaded(const TrialContext& context, const Tensor& from);
 
 // All rows of x (local_rows x cols): x itself, or gathered from the tensor ranks.
 class WholeSequence {

@@ -39,13 +39,6 @@ Tensor uploaded(const TrialContext& context, const std::vector<Number>& values) 
   return device;
 }
 
-std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
-  std::vector<float> values(static_cast<std::size_t>(from.count()));
-  context.compute.download(values.data(), from.data(), from.size());
-  context.compute.synchronize();
-  return values;
-}
-
 }  // namespace
 
 Experts::Experts(const TrialContext& context, ParameterStore& store, const std::string& name)

@@ -9,17 +9,6 @@
 #include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
-namespace {
-
-std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {
-  std::vector<float> values(static_cast<std::size_t>(from.count()));
-  context.compute.download(values.data(), from.data(), from.size());
-  context.compute.synchronize();
-  return values;
-}
-
-}  // namespace
-
 LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore& store,
                                      Parameter* words)
     : context_(context),
@@ -101,7 +90,7 @@ Tensor LanguageModelHead::backward(const Tensor& targets, float weight, HeadSave
   GemmCall dwords = product(vocab, h, rows, dlogits, whole.data(), words_.gradient);
   dwords.transpose_a = true;
   dwords.beta = 1.0F;
-  multiply(context_, dwords);
+  multiply_for_weight(context_, dwords);
   return norm_.backward(std::move(dnormed), saved.input, saved.norm);
 }
 

@@ -26,7 +26,7 @@ void weight_gradient(const TrialContext& context, std::int64_t rows, const float
   GemmCall call = product(w.local_rows, cols, rows, x, dy, w.gradient);
   call.transpose_a = true;
   call.beta = 1.0F;
-  multiply(context, call);
+  multiply_for_weight(context, call);
 }
 
 namespace {

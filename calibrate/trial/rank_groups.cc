@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/schedule/traits.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -60,16 +62,29 @@ std::unique_ptr<Communicator> copies_of(Group group, int shard, const Layout& la
   return ranks.split(color(member.group, member.groups, member.place % shard), member.place);
 }
 
-// All ranks with the same place in the stage.
+// Of the ranks with the same place in their stages, those whose stages have the same number here.
 std::unique_ptr<Communicator> stages_of(const Layout& layout, Coordinates at, Communicator& ranks,
-                                        bool ends_only) {
-  const int stages = layout.pipeline_parallel_size;
+                                        int number) {
   const int place = color(at.tensor, layout.tensor_parallel_size,
                           color(at.context, layout.context_parallel_size, at.data));
-  const bool alone = ends_only && at.pipeline != 0 && at.pipeline != stages - 1;
   const int pipelines =
       layout.tensor_parallel_size * layout.context_parallel_size * layout.data_parallel_size;
-  return ranks.split(place + (alone ? at.pipeline * pipelines : 0), at.pipeline);
+  return ranks.split(place + number * pipelines, at.pipeline);
+}
+std::unique_ptr<Communicator> all_stages(const Layout& layout, Coordinates at,
+                                         Communicator& ranks) {
+  return stages_of(layout, at, ranks, 0);
+}
+std::unique_ptr<Communicator> end_stages(const Layout& layout, Coordinates at,
+                                         Communicator& ranks) {
+  const bool last = at.pipeline == layout.pipeline_parallel_size - 1;
+  return stages_of(layout, at, ranks, last ? 0 : at.pipeline);
+}
+std::unique_ptr<Communicator> mirrored_stages(const Layout& layout, Coordinates at,
+                                              Communicator& ranks) {
+  const int mirror = layout.pipeline_parallel_size - 1 - at.pipeline;
+  const bool mirrored = traits(layout.schedule).mirrored();
+  return stages_of(layout, at, ranks, mirrored ? std::min(mirror, at.pipeline) : at.pipeline);
 }
 
 }  // namespace
@@ -150,6 +165,20 @@ void CountedGroup::receive(std::string_view name, float* data, std::int64_t coun
   recorder_.move_last(term_, transfer_seconds, name);
 }
 
+void CountedGroup::exchange(const std::vector<CountedMessage>& messages, double transfer_seconds) {
+  std::vector<Message> all;
+  for (const CountedMessage& m : messages) {
+    all.push_back(m.message);
+    if (m.message.to_here != nullptr) continue;
+    recorder_.count(call(m.name, m.phase, Collective::send_recv, m.message.count));
+  }
+  constexpr auto kWaiting = TermKind::pipeline_bubble;
+  const TermKind before = recorder_.switch_to(kWaiting);
+  ranks_->exchange(all);
+  recorder_.switch_to(before);
+  recorder_.move_last(term_, transfer_seconds, "messages between stages");
+}
+
 void CountedGroup::wait_sends() {
   const TermScope scope(recorder_, term_, "sends waited for");
   ranks_->wait_sends();
@@ -189,8 +218,9 @@ RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& reco
       tensor(group_of(Group::tensor, layout, ranks), Group::tensor, recorder),
       context(group_of(Group::context, layout, ranks), Group::context, recorder),
       data(group_of(Group::data, layout, ranks), Group::data, recorder),
-      pipeline(stages_of(layout, at, ranks, false), Group::pipeline, recorder),
-      embedding(stages_of(layout, at, ranks, true), Group::embedding, recorder),
+      pipeline(all_stages(layout, at, ranks), Group::pipeline, recorder),
+      embedding(end_stages(layout, at, ranks), Group::embedding, recorder),
+      mirrored(mirrored_stages(layout, at, ranks), Group::pipeline, recorder),
       expert(group_of(Group::expert, layout, ranks), Group::expert, recorder),
       expert_tensor(group_of(Group::expert_tensor, layout, ranks), Group::expert_tensor, recorder),
       expert_data(group_of(Group::expert_data, layout, ranks), Group::expert_data, recorder),
@@ -205,7 +235,7 @@ RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& reco
           copies_of(Group::expert_data, expert_shard_group_size(layout), layout, ranks),
           Group::expert_data, recorder) {
   if (!ranks.sends_alone()) return;
-  gradients_.emplace(stages_of(layout, at, ranks, false), Group::pipeline, recorder);
+  gradients_.emplace(all_stages(layout, at, ranks), Group::pipeline, recorder);
 }
 
 }  // namespace meshwright::calibrate

@@ -22,6 +22,12 @@ struct CountedCall {
   std::int64_t count = 0;  // numbers of the whole array
 };
 
+struct CountedMessage {
+  std::string_view name;  // of a send; receives are not counted
+  Phase phase = Phase::forward;
+  Message message;
+};
+
 // A communicator that writes every call into the recorder. A group of one does nothing and counts
 // nothing.
 class CountedGroup {
@@ -51,6 +57,9 @@ class CountedGroup {
   void receive(std::string_view name, float* data, std::int64_t count, int from,
                double transfer_seconds);
   void wait_sends();
+  [[nodiscard]] std::size_t finished_sends() { return ranks_->finished_sends(); }
+  // All at once. `transfer_seconds` as of receive().
+  void exchange(const std::vector<CountedMessage>& messages, double transfer_seconds);
   // One message to `to` and one from `from`, both at once.
   void send_and_receive(std::string_view name, Phase phase, const float* send, int to,
                         float* receive, int from, std::int64_t count);
@@ -81,6 +90,7 @@ struct RankGroups {
   CountedGroup data;       // with the context ranks
   CountedGroup pipeline;   // rank in it: the stage
   CountedGroup embedding;  // first and last stage; other stages are alone in theirs
+  CountedGroup mirrored;   // the two stages with the same layers; else each alone
   CountedGroup expert;     // rank in it: which of the experts
   CountedGroup expert_tensor;
   CountedGroup expert_data;

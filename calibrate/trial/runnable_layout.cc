@@ -47,7 +47,7 @@ class Cutter {
     }
     cut_experts();
     cut_layers();
-    cut_interleaving();
+    cut_schedule();
     cut_batch();
     tell_sizes();
     return run_;
@@ -64,20 +64,17 @@ class Cutter {
   // Parts that change when something runs, not what: run in order instead.
   void take_away_switches() {
     Layout& l = run_.layout;
-    if (!runs_schedule(l.schedule)) say_other_schedule();
     switch_off(l.overlap_grad_reduce, "overlap of the gradients' reduction with backward");
     switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
     switch_off(l.tp_comm_overlap, "overlap of tensor-parallel communication with products");
-    // Interleaved stages send beside computing (trial_step.cc).
-    if (!traits(l.schedule).overlaps_sends)
-      switch_off(l.overlap_p2p_comm, "overlap of sends with computing");
-    switch_off(l.defer_grad_reduce, "gradients reduced once a step (after each micro-batch)");
-    switch_off(l.all_reduce_gradients, "sums of whole gradients (each rank gets its share's)");
+    take_away_overlapped_sends();
+    if (!uses_fsdp(l)) {
+      switch_off(l.defer_grad_reduce, "gradients reduced once a step (after each micro-batch)");
+    }
     if (l.pipeline_engine == PipelineEngine::deepspeed) {
       l.pipeline_engine = PipelineEngine::megatron;  // the same stages
-      l.scatter_gather_p2p = true;
+      l.scatter_gather_p2p = !l.sequence_parallel && l.tensor_parallel_size > 1;
     }
-    switch_off(l.scatter_gather_p2p, "sending pieces between stages (whole activations are sent)");
     take_away_expert_switches();
     if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
       say("fused attention (scores go through memory)");
@@ -86,6 +83,17 @@ class Cutter {
     if (bytes_per_element(job_.precision) < 4.0) {
       say("16-bit storage and messages (only products use the format)");
     }
+  }
+
+  // Stages with several chunks or a split backward pass send beside computing, where sends stand
+  // alone (stage_exchange.h). Two interleaved stages are only legal so.
+  void take_away_overlapped_sends() {
+    Layout& l = run_.layout;
+    const ScheduleTraits& t = traits(l.schedule);
+    const bool beside = t.most_chunks > 1 || t.splits_backward;
+    if ((beside && sends_alone_) || !l.overlap_p2p_comm) return;
+    say("overlap of sends with computing");
+    l.overlap_p2p_comm = t.groups_of_stages && l.pipeline_parallel_size == 2;
   }
 
   void take_away_expert_switches() {
@@ -125,11 +133,6 @@ class Cutter {
                     model_.moe->num_moe_experts));
   }
 
-  [[nodiscard]] bool runs_schedule(PipelineSchedule schedule) const {
-    const ScheduleTraits& t = traits(schedule);
-    return !t.splits_backward && (t.most_chunks == 1 || sends_alone_);
-  }
-
   void say_other_schedule() {
     Layout& l = run_.layout;
     say(fmt::format("the {} schedule (1f1b was run)", name_of(l.schedule)));
@@ -138,12 +141,15 @@ class Cutter {
     l.schedule = kDefaultSchedule;
   }
 
-  // Chunks go round between two stages or more; between two only beside computing.
-  void cut_interleaving() {
+  // Interleaved chunks go round between two stages or more; between two only beside computing.
+  void cut_schedule() {
     Layout& l = run_.layout;
-    if (traits(l.schedule).most_chunks == 1) return;
-    if (l.pipeline_parallel_size == 1) return say_other_schedule();
-    if (l.pipeline_parallel_size == 2) l.overlap_p2p_comm = true;
+    const ScheduleTraits& t = traits(l.schedule);
+    const int fewest = std::max(t.fewest_stages, t.most_chunks > 1 ? 2 : 1);
+    if (l.pipeline_parallel_size < fewest || l.pipeline_parallel_size % t.stages_multiple_of != 0) {
+      return say_other_schedule();
+    }
+    if (t.groups_of_stages && l.pipeline_parallel_size == 2) l.overlap_p2p_comm = true;
   }
 
   // As many layers as the stages that are run hold together.

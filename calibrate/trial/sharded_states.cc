@@ -24,6 +24,10 @@ bool shards_by_unit(const Layout& layout) {
   return layout.zero_stage > 1;
 }
 
+bool defers_gradients(const Layout& layout) {
+  return shards_by_unit(layout) && uses_fsdp(layout) && layout.defer_grad_reduce;
+}
+
 int unit_of_layer(const Layout& layout, int layer) {
   if (!shards_by_unit(layout) || layout.fsdp_unit == FsdpUnit::whole) return kRootUnit;
   return layer;
@@ -37,6 +41,10 @@ int calls_of_unit(const Model& model, const Layout& layout, int unit) {
 
 CountedGroup& ShardedStates::shard_ranks(const ParameterUnit& unit) const {
   return unit.expert ? context_.groups.expert_data_shard : context_.groups.data_shard;
+}
+
+CountedGroup& ShardedStates::shard_copies(const ParameterUnit& unit) const {
+  return unit.expert ? context_.groups.expert_data_copies : context_.groups.data_copies;
 }
 
 template <typename Visit>
@@ -86,7 +94,7 @@ void ShardedStates::release(int unit, Phase phase) {
 
 void ShardedStates::open_gradients(int unit) {
   for (ParameterUnit& u : store_.units()) {
-    if (u.key != unit) continue;
+    if (u.key != unit || !u.gradients.empty()) continue;
     u.take_gradients(context_.arena);
     context_.compute.fill_zero(u.gradients.data(), u.gradients.size());
   }
@@ -110,8 +118,7 @@ void ShardedStates::reduce(ParameterUnit& unit) {
   });
   unit.gradients.release();
   if (fsdp) {
-    CountedGroup& copies =
-        unit.expert ? context_.groups.expert_data_copies : context_.groups.data_copies;
+    CountedGroup& copies = shard_copies(unit);
     for_each_call(unit, kShardAllReduce, kShardAllReduce, [&](const Call& call) {
       copies.all_reduce(call.name, Phase::backward, share.data() + call.shard, call.count);
     });
@@ -120,7 +127,26 @@ void ShardedStates::reduce(ParameterUnit& unit) {
                        share.count());
 }
 
+// What reduce() does after each micro-batch, of the sums over all of them.
+void ShardedStates::reduce_once(ParameterUnit& unit) {
+  CountedGroup& ranks = shard_ranks(unit);
+  unit.shard_gradients = context_.tensor(unit.total / unit.shards.count);
+  for_each_call(unit, kGradientReduceScatter, kGradientReduceScatter, [&](const Call& call) {
+    if (ranks.size() == 1) {
+      context_.compute.copy(unit.shard_gradients.data() + call.shard,
+                            unit.gradients.data() + call.full,
+                            static_cast<std::size_t>(call.count) * sizeof(float));
+    } else {
+      ranks.reduce_scatter(call.name, Phase::step, unit.gradients.data() + call.full,
+                           unit.shard_gradients.data() + call.shard, call.count);
+    }
+  });
+  shard_copies(unit).all_reduce(kShardAllReduce, Phase::step, unit.shard_gradients.data(),
+                                unit.shard_gradients.count());
+}
+
 void ShardedStates::reduce_gradients(int unit) {
+  if (defers_gradients(context_.layout)) return;
   for (ParameterUnit& u : store_.units()) {
     if (u.key == unit) reduce(u);
   }
@@ -160,10 +186,8 @@ void ShardedStates::sum_partial_gradients() {
 void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
   CountedGroup& ranks = shard_ranks(unit);
   if (!uses_fsdp(context_.layout)) {
-    CountedGroup& copies =
-        unit.expert ? context_.groups.expert_data_copies : context_.groups.data_copies;
-    copies.all_reduce(kShardAllReduce, Phase::step, unit.shard_gradients.data(),
-                      unit.shard_gradients.count());
+    shard_copies(unit).all_reduce(kShardAllReduce, Phase::step, unit.shard_gradients.data(),
+                                  unit.shard_gradients.count());
   }
   const bool keeps_whole = unit.shard_weights.empty();
   if (keeps_whole) unit.shard_weights = context_.tensor(unit.total / unit.shards.count);
@@ -178,7 +202,11 @@ void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
     context_.compute.adam(unit.shard_weights.data(), unit.shard_gradients.data(),
                           unit.exp_avg.data(), unit.exp_avg_sq.data(), unit.shard_weights.count(),
                           adam);
-    context_.compute.fill_zero(unit.shard_gradients.data(), unit.shard_gradients.size());
+    if (unit.gradients.empty()) {
+      context_.compute.fill_zero(unit.shard_gradients.data(), unit.shard_gradients.size());
+    } else {
+      unit.shard_gradients.release();
+    }
   }
   if (!keeps_whole) return;
   for_each_call(unit, kUpdatedWeightAllGather, kUpdatedWeightAllGather, [&](const Call& call) {
@@ -193,8 +221,11 @@ void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
 }
 
 void ShardedStates::update(const AdamStep& adam) {
-  sum_partial_gradients();
-  for (ParameterUnit& unit : store_.units()) update(unit, adam);
+  if (!defers_gradients(context_.layout)) sum_partial_gradients();
+  for (ParameterUnit& unit : store_.units()) {
+    if (!unit.gradients.empty()) reduce_once(unit);
+    update(unit, adam);
+  }
 }
 
 void ShardedStates::gather_all() {

@@ -4,7 +4,8 @@
 //
 // ZeRO-2 reduces a unit's gradients after its backward, ZeRO-3 also gathers its weights before its
 // forward and again before its backward (arXiv 1910.02054, section 7). FSDP keeps what belongs to
-// no layer gathered from forward to backward, and with zero_stage below 3 the layers, too.
+// no layer gathered from forward to backward, and with zero_stage below 3 the layers, too. It may
+// keep whole gradients until the last micro-batch (defer_grad_reduce, set_requires_gradient_sync).
 #pragma once
 
 #include <string_view>
@@ -16,6 +17,8 @@ namespace meshwright::calibrate {
 // Whether a layout's states are gathered and reduced by unit. PyTorch keeps those below pipelines
 // whole for a step, and Megatron-LM's distributed optimizer always.
 bool shards_by_unit(const Layout& layout);
+// Of those, whether gradients are whole from the first micro-batch to the last.
+bool defers_gradients(const Layout& layout);
 // The unit of a layer, and that of what belongs to none.
 inline constexpr int kRootUnit = -1;
 int unit_of_layer(const Layout& layout, int layer);
@@ -49,7 +52,8 @@ class ShardedStates {
                      const Visit& visit) const;
   void gather(ParameterUnit& unit, Phase phase);
   void reduce(ParameterUnit& unit);
-  void sum_copies(const ParameterUnit& unit, Phase phase);
+  void reduce_once(ParameterUnit& unit);
+  [[nodiscard]] CountedGroup& shard_copies(const ParameterUnit& unit) const;
   // Sequence parallelism: what tensor ranks have seen pieces of, of this rank's shards.
   void sum_partial_gradients();
   void update(ParameterUnit& unit, const AdamStep& adam);

@@ -10,7 +10,7 @@
 namespace meshwright::calibrate {
 
 StageModel::StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
-                       int recomputed_layers)
+                       int recomputed_layers, Parameter* words)
     : context_(context),
       chunk_(chunk),
       recomputed_layers_(static_cast<std::size_t>(recomputed_layers)) {
@@ -29,12 +29,15 @@ StageModel::StageModel(const TrialContext& context, ParameterStore& store, const
   }
   store.begin_unit(kRootUnit, calls_of_unit(context.model, layout, kRootUnit));
   if (chunk.head && language) {
-    language_head_.emplace(context, store, embedding_ ? &embedding_->words() : nullptr);
+    language_head_.emplace(context, store, embedding_ ? &embedding_->words() : words);
   } else if (chunk.head) {
     square_head_.emplace(context);
   }
-  if (!language || !context.model.tied_embeddings || chunk.embedding == chunk.head) return;
-  shared_words_ = embedding_ ? &embedding_->words() : &language_head_->words();
+}
+
+Parameter* StageModel::words() const {
+  if (embedding_) return &embedding_->words();
+  return language_head_ && context_.model.tied_embeddings ? &language_head_->words() : nullptr;
 }
 
 void StageModel::use(int unit, Phase phase) const {

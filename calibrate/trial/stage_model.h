@@ -22,8 +22,10 @@ namespace meshwright::calibrate {
 class StageModel {
  public:
   // `recomputed`: of the chunk's layers, those whose forward pass is run again in backward.
+  // `words`: the embedding's matrix where an earlier chunk of the stage has it and this one the
+  // head.
   StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
-             int recomputed_layers);
+             int recomputed_layers, Parameter* words = nullptr);
 
   [[nodiscard]] const Chunk& chunk() const { return chunk_; }
   // x: the activation from the chunk before; empty on the first. Returns what the next chunk needs;
@@ -35,8 +37,8 @@ class StageModel {
 
   // Sum of the losses of the micro-batches since the last call; 0 where there is no head.
   double take_loss();
-  // The embedding's matrix when another chunk holds it too, else null.
-  [[nodiscard]] Parameter* shared_words() const { return shared_words_; }
+  // The embedding's matrix, also of a head that is tied to it; null where this chunk has neither.
+  [[nodiscard]] Parameter* words() const;
 
  private:
   struct Saved {
@@ -67,7 +69,6 @@ class StageModel {
   std::vector<Layer> layers_;
   std::optional<LanguageModelHead> language_head_;
   std::optional<MeanSquareHead> square_head_;
-  Parameter* shared_words_ = nullptr;
   std::map<int, Saved> in_flight_;
   double loss_ = 0.0;
 };

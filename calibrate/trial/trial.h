@@ -17,6 +17,7 @@ namespace meshwright::calibrate {
 struct TrialOptions {
   int warmup_steps = 2;
   int steps = 5;
+  int most_repeats = 2;  // of the timed steps, on a noisy host; the observation has all of them
   double learning_rate = 1e-3;
   std::uint64_t seed = 1234;  // of weights and tokens; the same weights for every layout
   double time_limit_seconds =
@@ -31,7 +32,7 @@ struct TrialOptions {
 // What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
 // there are, else the same tensor size (or the largest that fits) with pipeline and data sizes cut
 // down, and as many layers as a stage holds. `not_run` says in words what was left out.
-// `sends_alone`: of their communicator; interleaved stages need it.
+// `sends_alone`: of their communicator; only then are sends beside computing.
 struct RunnableLayout {
   Layout layout;
   int num_layers = 0;

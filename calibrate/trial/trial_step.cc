@@ -12,19 +12,19 @@
 namespace meshwright::calibrate {
 namespace {
 
-// One stage alone works each micro-batch forward and backward, as Megatron without a pipeline.
-StageProgram stage_program(const Layout& layout, int micro_batches, int stage) {
+// Of all stages. One stage alone works each micro-batch forward and backward, as Megatron without a
+// pipeline.
+std::vector<StageProgram> stage_programs(const Layout& layout, int micro_batches) {
   if (layout.pipeline_parallel_size > 1) {
-    return pipeline_programs(
-        layout.schedule, layout.pipeline_parallel_size, micro_batches,
-        layout.virtual_pipeline_parallel_size)[static_cast<std::size_t>(stage)];
+    return pipeline_programs(layout.schedule, layout.pipeline_parallel_size, micro_batches,
+                             layout.virtual_pipeline_parallel_size);
   }
   StageProgram program;
   for (int i = 0; i < micro_batches; ++i) {
     program.push_back({.pass = Pass::forward, .micro_batch = i});
     program.push_back({.pass = Pass::backward, .micro_batch = i});
   }
-  return program;
+  return {program};
 }
 
 void begin_update(std::int64_t weights) {
@@ -45,7 +45,9 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
       groups_(layout_, ranks, recorder_),
       context_{model_, job_,      layout_, compute_,
                arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
+      owed_(arena_),
       options_(options) {
+  context_.owed = &owed_;
   make_chunks();
   context_.force_load_balancing = options_.moe_router_force_load_balancing;
   store_.allocate(arena_, compute_, kept_states(), options_.seed);
@@ -54,8 +56,9 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
   }
   const int micro_batches = num_micro_batches(job_.global_batch_size, layout_);
   batches_ = make_micro_batches(context_, micro_batches, options_.seed);
-  program_ = stage_program(layout_, micro_batches, groups_.at.pipeline);
-  measure_neighbours();
+  const std::vector<StageProgram> programs = stage_programs(layout_, micro_batches);
+  program_ = programs[static_cast<std::size_t>(groups_.at.pipeline)];
+  exchange_.emplace(context_, programs, ranks.sends_alone());
 }
 
 // The moments of a shard from ZeRO-1 on; FSDP's weights with them.
@@ -65,9 +68,21 @@ KeptStates TrialStep::kept_states() const {
   kept.dense = {groups_.data_shard.size(), groups_.data_shard.rank()};
   kept.expert = {groups_.expert_data_shard.size(), groups_.expert_data_shard.rank()};
   if (!shards_by_unit(layout_)) return kept;
-  kept.whole_gradients = false;
+  kept.whole_gradients = defers_gradients(layout_);
   kept.whole_weights = layout_.zero_stage == 2 && !uses_fsdp(layout_);
   return kept;
+}
+
+// Stages that hold copies of each other's chunks meet them in opposite orders. Their arrays have
+// the model's.
+bool TrialStep::mirrors_order() const {
+  return traits(layout_.schedule).mirrored() &&
+         2 * groups_.at.pipeline >= layout_.pipeline_parallel_size;
+}
+
+StageModel& TrialStep::chunk(int index) {
+  const auto i = static_cast<std::size_t>(index);
+  return chunks_[mirrors_order() ? chunks_.size() - 1 - i : i];
 }
 
 // The stage's first layers are the ones that block recompute takes.
@@ -81,127 +96,81 @@ void TrialStep::make_chunks() {
   const Stage stage =
       pipeline_stages(model_, layout_)[static_cast<std::size_t>(groups_.at.pipeline)];
   int recomputed = fully_recomputed_layers(layout_, stage.num_layers());
-  for (const Chunk& chunk : stage.chunks) {
+  std::vector<Chunk> in_model_order = stage.chunks;
+  if (mirrors_order()) std::reverse(in_model_order.begin(), in_model_order.end());
+  Parameter* words = nullptr;
+  for (const Chunk& chunk : in_model_order) {
     const int here = std::min(recomputed, chunk.num_layers);
-    chunks_.emplace_back(context_, store_, chunk, here);
+    const StageModel& made = chunks_.emplace_back(context_, store_, chunk, here, words);
+    if (words == nullptr) words = made.words();
     recomputed -= here;
   }
-}
-
-int TrialStep::previous() const {
-  return (groups_.at.pipeline + layout_.pipeline_parallel_size - 1) %
-         layout_.pipeline_parallel_size;
-}
-
-int TrialStep::next() const { return (groups_.at.pipeline + 1) % layout_.pipeline_parallel_size; }
-
-// Pairs 0-1, 2-3, ... first, then 1-2, 3-4, ..., then the last with the first where chunks go
-// round.
-void TrialStep::measure_neighbours() {
-  const int stage = groups_.at.pipeline, last = layout_.pipeline_parallel_size - 1;
-  if (last == 0) return;
-  const Tensor buffer = context_.tensor(border_count());
-  compute_.fill_zero(buffer.data(), buffer.size());
-  compute_.synchronize();
-  const auto measure = [&](int with) {
-    return groups_.pipeline.measure_transfer(buffer.data(), buffer.count(), with);
-  };
-  for (const int parity : {0, 1}) {
-    if (stage % 2 == parity && stage != last) next_transfer_ = measure(stage + 1);
-    if (stage % 2 != parity && stage != 0) previous_transfer_ = measure(stage - 1);
-  }
-  if (!goes_round()) return;
-  if (stage == last) next_transfer_ = measure(0);
-  if (stage == 0) previous_transfer_ = measure(last);
+  const bool both_ends = stage.has_embedding() && stage.has_head();
+  if (model_.tied_embeddings && !both_ends) shared_words_ = words;
 }
 
 void TrialStep::run() {
   recorder_.begin_step();
-  if (!states_) {
-    const TermScope scope(recorder_, TermKind::optimizer);
-    for (const ParameterUnit& unit : store_.units()) {
-      compute_.fill_zero(unit.gradients.data(), unit.gradients.size());
-    }
-  }
-  for (const Instruction& instruction : program_) {
-    recorder_.work_on(instruction.micro_batch, instruction.chunk);
-    if (instruction.pass == Pass::forward) {
-      forward(instruction);
-    } else {
-      backward(instruction);
-    }
+  zero_gradients();
+  for (std::size_t i = 0; i < program_.size(); ++i) {
+    recorder_.work_on(program_[i].micro_batch, program_[i].chunk);
+    exchange_->before(i);
+    run(program_[i]);
   }
   recorder_.work_on(-1, 0);
-  finish_sends();
+  exchange_->before(program_.size());
+  exchange_->finish();
   reduce_loss();
   reduce_shared_gradients();
   reduce_gradients_and_update();
   recorder_.end_step();
 }
 
-void TrialStep::forward(const Instruction& instruction) {
-  StageModel& model = chunks_[static_cast<std::size_t>(instruction.chunk)];
-  const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
-  Tensor x;
-  if (!model.chunk().embedding) {
-    x = receive(groups_.pipeline, "activation receive", previous(), previous_transfer_);
-  }
-  before_computing();
-  Tensor y = model.forward(instruction.micro_batch, data, std::move(x));
-  if (!model.chunk().head) {
-    send(groups_.pipeline, transfer_names::kActivationSend, Phase::forward, std::move(y), next());
+// Those that are whole for a unit at a time are zeroed with it.
+void TrialStep::zero_gradients() {
+  const TermScope scope(recorder_, TermKind::optimizer);
+  for (const ParameterUnit& unit : store_.units()) {
+    if (unit.gradients.empty()) continue;
+    compute_.fill_zero(unit.gradients.data(), unit.gradients.size());
   }
 }
 
-void TrialStep::backward(const Instruction& instruction) {
-  StageModel& model = chunks_[static_cast<std::size_t>(instruction.chunk)];
-  const auto& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
-  Tensor dy;
-  if (!model.chunk().head) {
-    dy =
-        receive(groups_.pipeline_backward(), "activation gradient receive", next(), next_transfer_);
+void TrialStep::run(const Instruction& instruction) {
+  Tensor input = exchange_->take(instruction);
+  exchange_->before_computing();
+  exchange_->give(instruction, compute(instruction, std::move(input)));
+}
+
+Tensor TrialStep::compute(const Instruction& instruction, Tensor input) {
+  StageModel& model = chunk(instruction.chunk);
+  const int micro_batch = instruction.micro_batch;
+  const MicroBatch& data = batches_[static_cast<std::size_t>(micro_batch)];
+  const WeightGradientStore::Key pass{instruction.chunk, micro_batch};
+  switch (instruction.pass) {
+    case Pass::forward:
+      return model.forward(micro_batch, data, std::move(input));
+    case Pass::backward:
+      return model.backward(micro_batch, data, std::move(input));
+    case Pass::backward_input: {
+      owed_.open(pass);
+      Tensor dx = model.backward(micro_batch, data, std::move(input));
+      owed_.close();
+      return dx;
+    }
+    case Pass::backward_weight:
+      break;
   }
-  before_computing();
-  Tensor dx = model.backward(instruction.micro_batch, data, std::move(dy));
-  if (!model.chunk().embedding) {
-    send(groups_.pipeline_backward(), transfer_names::kActivationGradientSend, Phase::backward,
-         std::move(dx), previous());
-  }
+  const TermScope scope(recorder_, TermKind::backward_compute);
+  owed_.run(pass, context_);
+  return {};
 }
 
-Tensor TrialStep::receive(CountedGroup& ranks, std::string_view name, int from,
-                          double transfer_seconds) {
-  Tensor arrived = context_.tensor(border_count());
-  ranks.receive(name, arrived.data(), arrived.count(), from, transfer_seconds);
-  return arrived;
-}
-
-void TrialStep::send(CountedGroup& ranks, std::string_view name, Phase phase, Tensor activation,
-                     int to) {
-  ranks.send(name, phase, activation.data(), activation.count(), to);
-  sent_.push_back(std::move(activation));
-}
-
-// A message is posted and the stage goes on; before it computes again the message must be through.
-// So a stage that sends and then receives does both at once, and no stage computes while a
-// neighbour waits for a transfer that needs this rank's help. Interleaved stages would wait for
-// each other in a circle: they send beside computing, as Megatron-LM's overlap_p2p_comm.
-void TrialStep::before_computing() {
-  if (!goes_round()) finish_sends();
-}
-
-void TrialStep::finish_sends() {
-  if (sent_.empty()) return;
-  groups_.pipeline.wait_sends();
-  groups_.pipeline_backward().wait_sends();
-  sent_.clear();
-}
+bool TrialStep::has_loss() const { return chunks_.back().chunk().head; }
 
 void TrialStep::reduce_loss() {
-  StageModel& last = chunks_.back();
-  if (!last.chunk().head) return;
+  if (!has_loss()) return;
   const auto count = static_cast<float>(batches_.size());
-  float sums[2] = {static_cast<float>(last.take_loss()), count};
+  float sums[2] = {static_cast<float>(chunks_.back().take_loss()), count};
   if (groups_.data.size() > 1) {
     const Tensor device = context_.tensor(2);
     compute_.upload(device.data(), sums, sizeof sums);
@@ -210,20 +179,21 @@ void TrialStep::reduce_loss() {
     compute_.synchronize();
   }
   loss_ = static_cast<double>(sums[0]) / static_cast<double>(sums[1]);
+  if (groups_.mirrored.size() == 1) return;
+  double both[2];  // each has seen half the micro-batches
+  groups_.mirrored.host_gather(&loss_, both, sizeof loss_);
+  loss_ = both[0] + both[1];
 }
 
 void TrialStep::reduce_shared_gradients() {
   for (const ParameterUnit& unit : store_.units()) {
-    if (unit.partial_count == 0 || states_) continue;
+    if (unit.partial_count == 0 || unit.gradients.empty()) continue;
     groups_.tensor.all_reduce(transfer_names::kReplicatedGradientAllReduce, Phase::step,
                               unit.gradients.data() + unit.partial_begin, unit.partial_count);
   }
-  for (const StageModel& chunk : chunks_) {
-    const Parameter* words = chunk.shared_words();
-    if (words == nullptr) continue;
-    groups_.embedding.all_reduce(transfer_names::kSharedEmbeddingAllReduce, Phase::step,
-                                 words->gradient, words->count());
-  }
+  if (shared_words_ == nullptr) return;
+  groups_.embedding.all_reduce(transfer_names::kSharedEmbeddingAllReduce, Phase::step,
+                               shared_words_->gradient, shared_words_->count());
 }
 
 void TrialStep::reduce_gradients_and_update() {
@@ -242,6 +212,8 @@ void TrialStep::update_whole(const ParameterUnit& unit, const AdamStep& adam) {
   CountedGroup& ranks = unit.expert ? groups_.expert_data : groups_.data;
   ranks.all_reduce(transfer_names::kGradientAllReduce, Phase::step, unit.gradients.data(),
                    unit.total);
+  groups_.mirrored.all_reduce(transfer_names::kMirroredGradientAllReduce, Phase::step,
+                              unit.gradients.data(), unit.total);
   const TermScope scope(recorder_, TermKind::optimizer);
   begin_update(unit.total);
   compute_.adam(unit.weights.data(), unit.gradients.data(), unit.exp_avg.data(),
@@ -249,15 +221,25 @@ void TrialStep::update_whole(const ParameterUnit& unit, const AdamStep& adam) {
 }
 
 // ZeRO-1: each data rank sums, updates and hands out its part of the arrays (arXiv
-// 1910.02054, 5.1). What ranks with the same part have is summed between them.
+// 1910.02054, 5.1). What ranks with the same part have is summed between them. DeepSpeed may sum
+// whole gradients (reduce_scatter false).
 void TrialStep::update_shard(const ParameterUnit& unit, const AdamStep& adam) {
   CountedGroup& ranks = unit.expert ? groups_.expert_data_shard : groups_.data_shard;
   CountedGroup& copies = unit.expert ? groups_.expert_data_copies : groups_.data_copies;
   const std::int64_t share = unit.total / ranks.size();
   const Tensor gradient = context_.tensor(share);
-  ranks.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, unit.gradients.data(),
-                       gradient.data(), share);
-  copies.all_reduce(transfer_names::kShardAllReduce, Phase::step, gradient.data(), share);
+  if (layout_.all_reduce_gradients) {
+    CountedGroup& all = unit.expert ? groups_.expert_data : groups_.data;
+    all.all_reduce(transfer_names::kGradientAllReduce, Phase::step, unit.gradients.data(),
+                   unit.total);
+    compute_.copy(gradient.data(), unit.gradients.data() + share * ranks.rank(), gradient.size());
+  } else {
+    ranks.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, unit.gradients.data(),
+                         gradient.data(), share);
+    copies.all_reduce(transfer_names::kShardAllReduce, Phase::step, gradient.data(), share);
+  }
+  groups_.mirrored.all_reduce(transfer_names::kMirroredGradientAllReduce, Phase::step,
+                              gradient.data(), share);
   const Tensor weight = context_.tensor(share);
   {
     const TermScope scope(recorder_, TermKind::optimizer);

@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "calibrate/trial/context.h"
 #include "calibrate/trial/sharded_states.h"
+#include "calibrate/trial/stage_exchange.h"
 #include "calibrate/trial/stage_model.h"
+#include "calibrate/trial/weight_gradient_store.h"
 #include "sim/schedule/schedule.h"
 
 namespace meshwright::calibrate {
@@ -40,7 +41,9 @@ class TrialStep {
   // after the last step.
   void gather_weights();
 
-  // Mean over the global batch before the last step's update; on ranks of the last stage, else 0.
+  // Whether this rank's stage has the model's head.
+  [[nodiscard]] bool has_loss() const;
+  // Mean over the global batch before the last step's update; 0 where the head is elsewhere.
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] const ParameterStore& store() const { return store_; }
   [[nodiscard]] const Recorder& recorder() const { return recorder_; }
@@ -50,23 +53,14 @@ class TrialStep {
   [[nodiscard]] const RankGroups& groups() const { return groups_; }
 
  private:
-  // Stages before and after this one; interleaved chunks go round.
-  [[nodiscard]] int previous() const;
-  [[nodiscard]] int next() const;
-  [[nodiscard]] bool goes_round() const { return chunks_.size() > 1; }
-  [[nodiscard]] std::int64_t border_count() const {
-    return context_.local_rows() * context_.hidden();
-  }
   void make_chunks();
+  [[nodiscard]] bool mirrors_order() const;
+  [[nodiscard]] StageModel& chunk(int index);  // of the stage's, as its program counts them
   [[nodiscard]] KeptStates kept_states() const;
-  void measure_neighbours();
-  void forward(const Instruction& instruction);
-  void backward(const Instruction& instruction);
-  [[nodiscard]] Tensor receive(CountedGroup& ranks, std::string_view name, int from,
-                               double transfer_seconds);
-  void send(CountedGroup& ranks, std::string_view name, Phase phase, Tensor activation, int to);
-  void before_computing();
-  void finish_sends();
+  void zero_gradients();
+  void run(const Instruction& instruction);
+  // What the instruction makes of its input.
+  [[nodiscard]] Tensor compute(const Instruction& instruction, Tensor input);
   void reduce_loss();
   void reduce_shared_gradients();
   void reduce_gradients_and_update();
@@ -84,11 +78,12 @@ class TrialStep {
   ParameterStore store_;
   std::optional<ShardedStates> states_;
   Tensor rotary_;
-  std::deque<StageModel> chunks_;
+  std::deque<StageModel> chunks_;      // in the model's order
+  Parameter* shared_words_ = nullptr;  // the embedding's matrix where another stage has it, too
   std::vector<MicroBatch> batches_;
+  WeightGradientStore owed_;
   StageProgram program_;
-  std::vector<Tensor> sent_;  // read by the network until finish_sends()
-  double previous_transfer_ = 0.0, next_transfer_ = 0.0;  // seconds of one border message
+  std::optional<StageExchange> exchange_;
   StepOptions options_;
   int steps_done_ = 0;
   double loss_ = 0.0;

@@ -241,7 +241,7 @@ void add_gradient_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
   }
   if (!traits(scope.layout.schedule).mirrored()) return;
   // Stages r and p-1-r hold the same chunks and each has seen half the micro-batches.
-  ledger.add({.name = "mirrored stage gradient all-reduce",
+  ledger.add({.name = transfer_names::kMirroredGradientAllReduce,
               .group = Group::pipeline,
               .collective = Collective::all_reduce,
               .phase = Phase::step,

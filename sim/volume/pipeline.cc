@@ -52,7 +52,7 @@ Transfer stage_send(const Model& model, const Job& job, const Layout& layout) {
 }
 
 Transfer received_gather(const Model& model, const Job& job, const Layout& layout) {
-  return {.name = "received activation all-gather",
+  return {.name = transfer_names::kReceivedActivationGather,
           .group = Group::tensor,
           .collective = Collective::all_gather,
           .phase = Phase::forward,
@@ -87,8 +87,8 @@ void add_pipeline_transfers(Ledger& ledger, const VolumeScope& scope, const Stag
     transfer.times_per_step = times * micro_batches;
     ledger.add(transfer);
   };
-  gather("received activation all-gather", Phase::forward, borders.backward_out);
-  gather("received gradient all-gather", Phase::backward, borders.forward_out);
+  gather(transfer_names::kReceivedActivationGather, Phase::forward, borders.backward_out);
+  gather(transfer_names::kReceivedGradientGather, Phase::backward, borders.forward_out);
 }
 
 }  // namespace meshwright

@@ -128,6 +128,11 @@ inline constexpr std::string_view kCrossEntropyAllReduce = "cross-entropy all-re
 
 inline constexpr std::string_view kActivationSend = "activation send";
 inline constexpr std::string_view kActivationGradientSend = "activation gradient send";
+// Where stages send pieces.
+inline constexpr std::string_view kReceivedActivationGather = "received activation all-gather";
+inline constexpr std::string_view kReceivedGradientGather = "received gradient all-gather";
+// Where a stage holds a copy of another's layers.
+inline constexpr std::string_view kMirroredGradientAllReduce = "mirrored stage gradient all-reduce";
 
 inline constexpr std::string_view kGradientAllReduce = "gradient all-reduce";
 inline constexpr std::string_view kGradientReduceScatter = "gradient reduce-scatter";

@@ -81,6 +81,14 @@ class OmittingCommunicator final : public Communicator {
     if (message(from, rank())) inner_.receive(data, count, from);
   }
   void wait_sends() override { inner_.wait_sends(); }
+  void exchange(std::span<const Message> messages) override {
+    std::vector<Message> left;
+    for (const Message& m : messages) {
+      const bool sends = m.to_here == nullptr;
+      if (sends ? message(rank(), m.peer) : message(m.peer, rank())) left.push_back(m);
+    }
+    if (!left.empty()) inner_.exchange(left);
+  }
   [[nodiscard]] bool sends_alone() const override { return inner_.sends_alone(); }
   void host_broadcast(void* data, std::size_t bytes, int root) override {
     inner_.host_broadcast(data, bytes, root);

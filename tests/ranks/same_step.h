@@ -33,8 +33,6 @@ struct Machine {
   std::unique_ptr<Communicator> world;
 };
 Machine& machine();
-// Interleaved stages need sends that stand alone.
-bool can_run(const Layout& layout);
 
 struct Tensors {
   std::vector<float> gradient, weight;

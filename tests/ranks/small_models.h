@@ -8,13 +8,18 @@
 
 namespace meshwright::calibrate {
 
-// 4 layers, 4 heads, learned positions, tied embeddings, biases.
-inline Model small_model() {
+inline Model of_small_sizes(const char* name) {
   Model m;
-  m.name = "small";
+  m.name = name;
   m.num_layers = 4;
   m.hidden_size = 32;
   m.ffn_hidden_size = 64;
+  return m;
+}
+
+// 4 layers, 4 heads, learned positions, tied embeddings, biases.
+inline Model small_model() {
+  Model m = of_small_sizes("small");
   m.num_attention_heads = m.num_query_groups = 4;
   m.kv_channels = 8;
   m.vocab_size = 96;
@@ -97,11 +102,7 @@ inline Model small_window() {
 
 // No attention and no vocabulary: fc1, activation, fc2 and a mean square.
 inline Model plain_mlp() {
-  Model m;
-  m.name = "mlp";
-  m.num_layers = 4;
-  m.hidden_size = 32;
-  m.ffn_hidden_size = 64;
+  Model m = of_small_sizes("mlp");
   m.activation = Activation::relu;
   m.normalization = Normalization::none;
   m.position_embedding = PositionEmbedding::none;

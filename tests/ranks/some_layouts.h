@@ -9,7 +9,7 @@
 
 namespace meshwright::calibrate {
 
-// Layouts of exactly this many ranks that this network can run.
+// Layouts of exactly this many ranks.
 inline std::vector<Layout> layouts_of(int ranks) {
   std::vector<Layout> chosen;
   for (const char* text : {"mbs=2",
@@ -48,6 +48,11 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "dp=2",
                            "dp=2,mbs=2",
                            "dp=2,zero=1",
+                           "dp=2,zero=1,all_reduce_gradients",
+                           "tp=2,pp=2,scatter_gather_p2p",
+                           "tp=2,pp=2,scatter_gather_p2p,schedule=interleaved,vpp=2,"
+                           "overlap_p2p_comm",
+                           "dp=4,zero=1,shard=2,all_reduce_gradients",
                            "tp=4",
                            "tp=4,sp",
                            "pp=4",
@@ -66,7 +71,7 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "pp=2,dp=2",
                            "pp=2,dp=2,zero=1,schedule=gpipe"}) {
     const Layout layout = layout_from_text(text);
-    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
   }
   return chosen;
 }
@@ -102,9 +107,29 @@ inline std::vector<Layout> expert_layouts_of(int ranks) {
                            "tp=4,sp,ep=2,etp=2",
                            "pp=2,dp=2,ep=2",
                            "pp=2,dp=2,ep=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
+                           "pp=2,dp=2,ep=2,schedule=zb_h1,mbs=2",
+                           "pp=2,dp=2,ep=2,schedule=dualpipe_v,vpp=2",
                            "pp=2,dp=2,ep=2,zero=1,schedule=gpipe"}) {
     const Layout layout = layout_from_text(text);
-    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
+// Schedules that split the backward pass, and whose chunks turn round at the last stage or whose
+// micro-batches come from both ends.
+inline std::vector<Layout> split_layouts_of(int ranks) {
+  std::vector<Layout> chosen;
+  for (const char* text :
+       {"pp=2,schedule=zb_h1", "pp=2,schedule=zb_h1,mbs=2,recompute=full",
+        "pp=2,schedule=zb_h2,mbs=2", "pp=2,schedule=zb_v,vpp=2,mbs=2",
+        "pp=2,schedule=dualpipe_v,vpp=2", "pp=2,schedule=dualpipe,vpp=2",
+        "pp=4,schedule=dualpipe,vpp=2", "pp=2,dp=2,zero=1,schedule=dualpipe,vpp=2",
+        "pp=2,schedule=dualpipe_v,vpp=2,mbs=2,recompute=selective", "pp=4,schedule=zb_h1",
+        "pp=4,schedule=zb_h2", "tp=2,pp=2,sp,schedule=zb_h1,mbs=2",
+        "tp=2,pp=2,sp,schedule=dualpipe_v,vpp=2,mbs=2", "pp=2,dp=2,zero=1,schedule=zb_v,vpp=2"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
   }
   return chosen;
 }
@@ -131,7 +156,7 @@ inline std::vector<Layout> context_layouts_of(int ranks) {
                            "cp=2,zero=3", "cp=4", "cp=4,cp_comm_type=all_gather", "tp=2,cp=2,sp",
                            "tp=2,cp=2,cp_comm_type=a2a", "pp=2,cp=2,mbs=2", "cp=2,dp=2,zero=1"}) {
     const Layout layout = layout_from_text(text);
-    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
   }
   return chosen;
 }
@@ -149,6 +174,10 @@ inline std::vector<Layout> sharded_layouts_of(int ranks) {
                            "dp=2,zero=3,fsdp=block,recompute=full",
                            "dp=2,zero=3,fsdp=module",
                            "dp=2,zero=3,fsdp=whole",
+                           "dp=2,zero=3,fsdp=block,defer_grad_reduce,mbs=2",
+                           "dp=2,zero=2,fsdp=whole,defer_grad_reduce",
+                           "tp=2,dp=2,sp,zero=3,fsdp=block,defer_grad_reduce",
+                           "dp=4,zero=3,fsdp=block,shard=2,defer_grad_reduce",
                            "dp=4,zero=2",
                            "dp=4,zero=3",
                            "dp=4,zero=1,shard=2",
@@ -162,7 +191,7 @@ inline std::vector<Layout> sharded_layouts_of(int ranks) {
                            "pp=2,dp=2,zero=3,fsdp=block",
                            "pp=2,dp=2,zero=2,fsdp=block,mbs=2"}) {
     const Layout layout = layout_from_text(text);
-    if (world_size(layout) == ranks && can_run(layout)) chosen.push_back(layout);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
   }
   return chosen;
 }

@@ -99,13 +99,30 @@ TEST(TrialRanks, OtherRankOrdersTakeTheSameStep) {
 // 8 layers are one for each of 4 stages and 2 chunks; 8 micro-batches are two groups of 4.
 TEST(TrialRanks, InterleavedStagesOfFourRanksTakeTheSameStep) {
   if (machine().world->size() != 4) GTEST_SKIP() << "needs 4 ranks";
-  if (!machine().world->sends_alone()) GTEST_SKIP() << "needs sends that stand alone";
   Model m = small_model();
   m.num_layers = 8;
   expect_same_step(m, small_job(), layout_from_text("pp=4,schedule=interleaved,vpp=2"));
   m = small_llama();
   m.num_layers = 8;
   expect_same_step(m, small_job(), layout_from_text("pp=4,schedule=interleaved,vpp=2,mbs=2"));
+}
+
+TEST(TrialRanks, SplitBackwardPassesTakeTheSameStepAsOneRank) {
+  for (const Layout& l : split_layouts_of(machine().world->size())) {
+    expect_same_step(small_model(), small_job(), l);
+    expect_same_step(small_llama(), small_job(), l);
+    if (l.tensor_parallel_size == 1) expect_same_step(small_mla(), small_job(), l);
+    if (!needs_attention(l)) expect_same_step(plain_mlp(), small_job(), l);
+  }
+}
+
+// 8 layers are one for each of 4 stages and 2 chunks.
+TEST(TrialRanks, StagesOfFourRanksThatTurnRoundTakeTheSameStep) {
+  if (machine().world->size() != 4) GTEST_SKIP() << "needs 4 ranks";
+  Model m = small_model();
+  m.num_layers = 8;
+  expect_same_step(m, small_job(), layout_from_text("pp=4,schedule=dualpipe_v,vpp=2"));
+  expect_same_step(m, small_job(), layout_from_text("pp=4,schedule=zb_v,vpp=2"));
 }
 
 // Every stage in a row of 4 waits for both neighbours at some time, and each micro-batch of 1 fills

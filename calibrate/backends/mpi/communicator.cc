@@ -121,6 +121,17 @@ void MpiCommunicator::wait_sends() {
   sends_.clear();
 }
 
+std::size_t MpiCommunicator::finished_sends() {
+  std::size_t finished = 0;
+  for (; finished < sends_.size(); ++finished) {
+    int through = 0;
+    check_mpi(MPI_Test(&sends_[finished], &through, MPI_STATUS_IGNORE), "MPI_Test");
+    if (through == 0) break;
+  }
+  sends_.erase(sends_.begin(), sends_.begin() + static_cast<std::ptrdiff_t>(finished));
+  return finished;
+}
+
 void MpiCommunicator::host_broadcast(void* data, std::size_t bytes, int root) {
   const int n = mpi_count(static_cast<std::int64_t>(bytes), "MPI_Bcast");
   check_mpi(MPI_Bcast(data, n, MPI_BYTE, root, communicator_), "MPI_Bcast");

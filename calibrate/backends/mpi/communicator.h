@@ -33,6 +33,7 @@ class MpiCommunicator : public Communicator {
   void send(const float* data, std::int64_t count, int to) override;
   void receive(float* data, std::int64_t count, int from) override;
   void wait_sends() override;
+  [[nodiscard]] std::size_t finished_sends() override;
 
   void host_broadcast(void* data, std::size_t bytes, int root) override;
   double host_max(double value) override;

@@ -8,6 +8,7 @@ namespace meshwright::calibrate {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -79,32 +80,26 @@ TEST(RunnableLayout, OneRankRunsOneStageAndLosesWhatNeedsPartners) {
 }
 
 TEST(RunnableLayout, WhatIsLeftOutIsSaidEvenWhenEveryRankIsThere) {
-  Layout l = layout(1, 2, 1);
-  l.schedule = PipelineSchedule::zb_v;
-  l.virtual_pipeline_parallel_size = 2;
-  l.overlap_p2p_comm = true;
+  Layout l = layout(1, 2, 2);
+  l.overlap_p2p_comm = l.overlap_grad_reduce = true;
   Job j = job();
   j.attention_kernel = AttentionKernel::flash;
-  const auto r = runnable_layout(gpt(), j, l, 2);
-  EXPECT_EQ(r.layout.schedule, PipelineSchedule::one_f_one_b);
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("zb_v")));
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("virtual")));
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap")));
+  const auto r = runnable_layout(gpt(), j, l, 4);
+  EXPECT_FALSE(r.layout.overlap_p2p_comm);
+  EXPECT_FALSE(r.layout.overlap_grad_reduce);
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap of sends")));
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap of the gradients")));
   EXPECT_THAT(r.not_run, Contains(HasSubstr("fused attention")));
 }
 
-// DeepSpeed's pipeline has Megatron-LM's stages; its messages in pieces are not what ranks send.
-TEST(RunnableLayout, DeepSpeedsLayoutsRunAsMegatronsAndSayWhatIsNot) {
+// DeepSpeed's pipeline has Megatron-LM's stages, and sends pieces between them.
+TEST(RunnableLayout, DeepSpeedsLayoutsRunAsMegatronsThatSendPieces) {
   Layout l = layout(2, 2, 1);
-  l.zero_stage = 1;
   l.pipeline_engine = PipelineEngine::deepspeed;
-  l.all_reduce_gradients = true;
   const auto r = runnable_layout(gpt(), job(), l, 4);
   EXPECT_EQ(r.layout.pipeline_engine, PipelineEngine::megatron);
-  EXPECT_FALSE(r.layout.scatter_gather_p2p);
-  EXPECT_FALSE(r.layout.all_reduce_gradients);
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("pieces between stages")));
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("whole gradients")));
+  EXPECT_TRUE(r.layout.scatter_gather_p2p);
+  EXPECT_THAT(r.not_run, IsEmpty());
 }
 
 TEST(RunnableLayout, InterleavedStagesAreRunAndSendBesideComputing) {
@@ -121,9 +116,43 @@ TEST(RunnableLayout, InterleavedStagesAreRunAndSendBesideComputing) {
   EXPECT_EQ(one.layout.schedule, PipelineSchedule::one_f_one_b);
   EXPECT_EQ(one.layout.virtual_pipeline_parallel_size, 1);
   EXPECT_THAT(one.not_run, Contains(HasSubstr("interleaved")));
-  const auto waiting = runnable_layout(gpt(), job(), l, 4, false);
-  EXPECT_EQ(waiting.layout.schedule, PipelineSchedule::one_f_one_b);
-  EXPECT_THAT(waiting.not_run, Contains(HasSubstr("interleaved")));
+}
+
+TEST(RunnableLayout, WhereCallsQueueInterleavedStagesAreRunAndDoNotSendBesideComputing) {
+  Layout l = layout(1, 4, 1);
+  l.schedule = PipelineSchedule::interleaved;
+  l.virtual_pipeline_parallel_size = 2;
+  l.overlap_p2p_comm = true;
+  const auto r = runnable_layout(gpt(), job(), l, 4, false);
+  EXPECT_EQ(r.layout.schedule, PipelineSchedule::interleaved);
+  EXPECT_FALSE(r.layout.overlap_p2p_comm);
+  EXPECT_THAT(r.not_run, ElementsAre("overlap of sends with computing"));
+}
+
+// From both ends an even number of stages is needed: of 6 on 3 ranks, 1F1B is run.
+TEST(RunnableLayout, MicroBatchesFromBothEndsAreRunOnAnEvenNumberOfStages) {
+  Layout l = layout(1, 6, 1);
+  l.schedule = PipelineSchedule::dualpipe;
+  l.virtual_pipeline_parallel_size = 2;
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 6).layout, l);
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 2).layout.schedule, PipelineSchedule::dualpipe);
+  const auto odd = runnable_layout(gpt(), job(), l, 3);
+  EXPECT_EQ(odd.layout.schedule, PipelineSchedule::one_f_one_b);
+  EXPECT_THAT(odd.not_run, Contains(HasSubstr("dualpipe")));
+}
+
+TEST(RunnableLayout, SchedulesThatSplitTheBackwardPassOrTurnRoundAreRun) {
+  Layout l = layout(1, 4, 1);
+  l.schedule = PipelineSchedule::zb_h1;
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 4).layout, l);
+  EXPECT_THAT(runnable_layout(gpt(), job(), l, 4).not_run, IsEmpty());
+  l.virtual_pipeline_parallel_size = 2;
+  l.schedule = PipelineSchedule::dualpipe_v;
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 4).layout, l);
+  // 12 layers are left for two stages; one alone runs 1F1B.
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 2).layout.schedule, PipelineSchedule::dualpipe_v);
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 2).num_layers, 12);
+  EXPECT_EQ(runnable_layout(gpt(), job(), l, 1).layout.schedule, PipelineSchedule::one_f_one_b);
 }
 
 Model with_experts() {
