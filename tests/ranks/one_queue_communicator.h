@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NCCL's semantics on one stream, over MPI: calls of a rank start in the order in which they were
 // made, each waits for the other ranks' matching calls, and nothing that comes later starts before.
-// What deadlocks on GPUs deadlocks here; a call that waits for a minute ends the test program.
+// What deadlocks on GPUs deadlocks here; a call that waits for five minutes ends the test program
+// and says so.
 //
 // Messages must be larger than MPI's eager limit (512 bytes, CMakeLists.txt), below which a send
 // does not wait for its receiver.
@@ -9,9 +10,12 @@
 
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "calibrate/backends/queued_communicator.h"
@@ -67,13 +71,20 @@ class OneQueueCommunicator final : public QueuedCommunicator {
  private:
   class Deadline {
    public:
-    Deadline() { alarm(kSeconds); }
+    Deadline() {
+      std::signal(SIGALRM, [](int) {
+        constexpr std::string_view kText = "one_queue: a call between ranks waited for 300 s\n";
+        [[maybe_unused]] const auto written = write(STDERR_FILENO, kText.data(), kText.size());
+        std::_Exit(1);
+      });
+      alarm(kSeconds);
+    }
     Deadline(const Deadline&) = delete;
     Deadline& operator=(const Deadline&) = delete;
     ~Deadline() { alarm(0); }
 
    private:
-    static constexpr unsigned kSeconds = 60;
+    static constexpr unsigned kSeconds = 300;
   };
 
   template <typename Call>
