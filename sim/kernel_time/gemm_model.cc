@@ -64,14 +64,14 @@ double compute_time(const GemmShape& s, const GemmModel& model, const Machine& m
   return best;
 }
 
-double traffic(const GemmShape& s, Precision precision) {
+}  // namespace
+
+Bytes gemm_traffic(const GemmShape& s, Precision precision) {
   const auto m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   const auto k = static_cast<double>(s.k), batch = static_cast<double>(s.batch);
-  return batch *
-         (bytes_per_element(precision) * (m * k + k * n) + activation_bytes(precision) * m * n);
+  return bytes(batch * (bytes_per_element(precision) * (m * k + k * n) +
+                        activation_bytes(precision) * m * n));
 }
-
-}  // namespace
 
 Seconds gemm_model_time(GemmShape shape, const GemmModel& model, const Device& device) {
   const double multiprocessors = device.num_multiprocessors;
@@ -79,7 +79,7 @@ Seconds gemm_model_time(GemmShape shape, const GemmModel& model, const Device& d
                         2.0 * multiprocessors / (model.peak.value() * model.sustained_fraction),
                         device.memory_bandwidth.value() * device.memory_bandwidth_fraction};
   const double compute = compute_time(shape, model, machine);
-  const double memory = traffic(shape, model.precision) / machine.bytes_per_second;
+  const double memory = gemm_traffic(shape, model.precision).value() / machine.bytes_per_second;
   return device.kernel_launch + overlapped(seconds(compute), seconds(memory));
 }
 

@@ -12,6 +12,9 @@ namespace meshwright {
 // Time of one GEMM by the model's few numbers alone. Never falls when m, n, k or batch grow.
 Seconds gemm_model_time(GemmShape shape, const GemmModel& model, const Device& device);
 
+// Bytes that a GEMM reads and writes, each operand once.
+Bytes gemm_traffic(const GemmShape& shape, Precision precision);
+
 // The model for a number format. fp16 and bf16 stand for each other (the same units and rates);
 // otherwise the device's first model. An own copy would allocate, so no rate is scaled.
 const GemmModel& gemm_model_for(const Device& device, Precision precision);

@@ -24,6 +24,13 @@ void keep_gate(Operator& activation, double hidden, const RankShape& shape) {
   activation.saved += bytes(hidden * shape.width);
 }
 
+// Rows are weighed by their probabilities after the activation (Megatron-LM
+// fusions/fused_bias_swiglu.py, weighted_swiglu_back): the gradient of a row's probability is a sum
+// over what it weighed, for which a second kernel reads the activation's input and dy again.
+void weigh_rows(Operator& activation, double hidden, int inputs, const RankShape& shape) {
+  activation.backward_bytes += bytes(hidden * (inputs + 1) * shape.width);
+}
+
 // `experts` products of `rows` tokens each through h -> width -> h.
 void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::int64_t rows,
                 std::int64_t width, const RankShape& shape, const MlpNames& names) {
@@ -58,6 +65,7 @@ void append_mlp(Operators& ops, const Model& model, std::int64_t experts, std::i
     ops.back().backward_bytes += bytes(hidden * inputs * (shape.width + input));
   }
   if (inputs == 2 && shape.eager) keep_gate(ops.back(), hidden, shape);
+  if (names.linears == Module::experts) weigh_rows(ops.back(), hidden, inputs, shape);
   const Operator fc2 =
       grouped(gemm_operator(names.fc2, names.linears, rows, model.hidden_size, width, shape));
   append_linear(ops, names.quantize_fc2, fc2, Feed::other, shape);

@@ -5,8 +5,10 @@
 
 #include "sim/base/error.h"
 #include "sim/base/narrow_format.h"
+#include "sim/kernel_time/expert_products.h"
 #include "sim/kernel_time/slowest.h"
 #include "sim/memory/memory.h"
+#include "sim/step/launches.h"
 #include "sim/volume/transfer.h"
 
 namespace meshwright {
@@ -29,8 +31,7 @@ double time_factor(const Operator& op, const Job& job, const Layout& layout,
                    const Cluster& cluster) {
   const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
   if (op.kind == OperatorKind::memory_bound) {
-    const bool of_expert_rows =
-        op.of_expert && (op.kernel == kernel::kActivation || op.kernel == kernel::kQuantize);
+    const bool of_expert_rows = op.of_expert && op.kernel != kernel::kTranspose;
     return cluster.kernel_time_factor() * slowest *
            (of_expert_rows ? cluster.framework.experts.kernel_time_factor : 1.0);
   }
@@ -59,15 +60,52 @@ double fullest_rank(const Operator& op, const UnitScope& unit) {
   return op.of_expert ? load_imbalance(*unit.model.moe, unit.job) : 1.0;
 }
 
+// Experts' products are one kernel where a graph of the whole step has them fused.
+bool runs_one_each(const Operator& op, const UnitScope& unit) {
+  return op.of_expert && unit.cluster.framework.experts.launches_each &&
+         !captures_experts(unit.layout);
+}
+
+OperatorCost product_of_experts(const Operator& op, Precision precision, const UnitScope& unit) {
+  const Device& device = unit.cluster.device;
+  const auto rounds = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const GemmShape all{op.batch, m, n, k};
+    return runs_one_each(op, unit) ? rounds_on_streams(all) : ProductRounds{all};
+  };
+  const ProductRounds forward = rounds(op.m, op.n, op.k), input = rounds(op.m, op.k, op.n),
+                      weight = rounds(op.k, op.n, op.m);
+  const double buffer = bytes_per_element(unit.job.gradient_precision);
+  return {times(gemm_cost(forward.shape, precision, device), forward.count),
+          times(gemm_cost(input.shape, precision, device), input.count),
+          times(gradient_cost(weight.shape, precision, buffer, device), weight.count)};
+}
+
+// On the average device, alone.
+OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
+  const Device& device = unit.cluster.device;
+  const Precision precision =
+      kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
+  if (op.of_expert && op.kind == OperatorKind::gemm) {
+    return product_of_experts(op, compute_precision(op, precision), unit);
+  }
+  const int version = unit.cluster.framework.kernels.flash_attention_version;
+  const BackwardCost backward = backward_cost(op, precision, device, version);
+  OperatorCost cost{forward_cost(op, precision, device, version), backward.input,
+                    op.has_weight ? backward.weight : Cost{}};
+  if (!runs_one_each(op, unit) || op.launches <= 1) return cost;
+  // One kernel after the other.
+  const Seconds starts = device.kernel_launch * static_cast<double>(op.launches - 1);
+  for (Cost* pass : {&cost.forward, &cost.input}) {
+    if (pass->time > seconds(0)) pass->time += starts;
+  }
+  return cost;
+}
+
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
   const double factor =
       time_factor(op, unit.job, unit.layout, unit.cluster) * fullest_rank(op, unit);
-  const Precision precision =
-      kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
-  const int version = unit.cluster.framework.kernels.flash_attention_version;
-  const BackwardCost backward = backward_cost(op, precision, unit.cluster.device, version);
-  return {times(forward_cost(op, precision, unit.cluster.device, version), factor),
-          times(backward.input, factor), op.has_weight ? times(backward.weight, factor) : Cost{}};
+  const OperatorCost cost = kernel_costs(op, unit);
+  return {times(cost.forward, factor), times(cost.input, factor), times(cost.weight, factor)};
 }
 
 void add_operator(UnitCost& sum, const Operator& op, bool recomputed, const UnitScope& unit,
@@ -96,69 +134,17 @@ void count_launches(UnitCost& cost, const KernelFacts& facts, bool recomputed_wh
       facts.backward_launches + (recomputed_whole ? cost.forward_launches : 0.0);
 }
 
-// Where kernels of layers with experts were counted (ExpertFacts), they are what the host launches.
-struct Launches {
-  double forward = 0, backward = 0, waited = 0;
-};
-// Layers that run again whole are in no graph of their own (Megatron-LM transformer_config.py).
-bool has_graphs(const Layout& layout) {
-  return layout.cuda_graph_impl == CudaGraphImpl::full_iteration ||
-         layout.recompute_granularity != RecomputeGranularity::full;
-}
-
-Launches launches_of(const Operator& op, const UnitScope& unit) {
-  const ExpertFacts& facts = unit.cluster.framework.experts;
-  const bool graphs = has_graphs(unit.layout);
-  const double passes = op.kind == OperatorKind::gemm ? 2.0 : 1.0;
-  if (op.of_expert) {
-    if (captures_experts(unit.layout)) return {};
-    const double count = facts.launches_each ? static_cast<double>(op.launches) : 1.0;
-    return {count, count * passes, count};
-  }
-  if (op.module == Module::router) {
-    const double count = graphs && captures_router(unit.layout) ? 0.0 : facts.router_launches;
-    return {count, count, 0.0};
-  }
-  const bool shared = op.module == Module::shared_expert;
-  const bool captured = shared ? captures_router(unit.layout) : captures_attention(unit.layout);
-  if (graphs && captured) return {};
-  const double kernels = std::max(facts.launches_per_operator, static_cast<double>(op.launches));
-  return {kernels, kernels * passes, 0.0};
-}
-
-// What the router decides for dispatch can be in a graph with it; the calls themselves cannot.
-double dispatch_launches(const UnitScope& unit) {
-  if (captures_experts(unit.layout)) return 0.0;
-  const bool prepared =
-      unit.layout.cuda_graph_impl != CudaGraphImpl::none && has_graphs(unit.layout) &&
-      (unit.layout.cuda_graph_modules == CudaGraphModules::moe_router_preprocess ||
-       unit.layout.cuda_graph_modules == CudaGraphModules::attn_moe_router_preprocess);
-  return unit.cluster.framework.experts.dispatch_launches * (prepared ? 0.5 : 1.0);
-}
-
+// Where kernels of layers with experts were counted, they are what the host launches.
 void count_expert_launches(UnitCost& cost, const std::vector<Operator>& ops, bool whole,
                            const UnitScope& unit) {
   const ExpertFacts& facts = unit.cluster.framework.experts;
   if (facts.launches_per_operator <= 0) return;
-  const double sends = dispatch_launches(unit);
-  Launches sum{sends, sends, sends};
-  double again = 0.0, waited_again = 0.0;
-  for (const Operator& op : ops) {
-    const Launches one = launches_of(op, unit);
-    sum.forward += one.forward;
-    sum.backward += one.backward;
-    sum.waited += one.waited;
-    if (!is_recomputed(op, unit.layout, whole)) continue;
-    again += one.forward;
-    waited_again += one.waited;
-  }
-  cost.forward_launches = sum.forward;
-  cost.backward_launches = sum.backward + again;
-  // Buffers of a fixed size need no counts.
-  const bool counts = facts.waits_for_counts && unit.model.moe->moe_expert_capacity_factor == 0.0;
-  if (!counts) return;
-  cost.forward_waited = sum.waited;
-  cost.backward_waited = whole ? waited_again + sends : 0.0;
+  const LayerLaunches count =
+      expert_layer_launches(ops, facts, *unit.model.moe, unit.layout, whole);
+  cost.forward_launches = count.forward;
+  cost.backward_launches = count.backward;
+  cost.forward_waited = count.forward_waited;
+  cost.backward_waited = count.backward_waited;
 }
 
 void add_operators(UnitCost& sum, const std::vector<Operator>& ops, double count, bool whole,
@@ -196,16 +182,11 @@ Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& uni
   if (pieces > 1) op.m = std::max<std::int64_t>(1, op.m / pieces);
   const double factor =
       time_factor(op, unit.job, unit.layout, unit.cluster) * fullest_rank(op, unit) * pieces;
-  const Device& device = unit.cluster.device;
-  const Precision precision =
-      kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
-  const int version = unit.cluster.framework.kernels.flash_attention_version;
-  if (pass == LinearPass::forward)
-    return forward_cost(op, precision, device, version).time * factor;
-  const BackwardCost backward = backward_cost(op, precision, device, version);
-  if (pass == LinearPass::input_gradient) return backward.input.time * factor;
-  const Seconds weight = op.has_weight ? backward.weight.time : seconds(0);
-  return (pass == LinearPass::weight_gradient ? weight : backward.input.time + weight) * factor;
+  const OperatorCost cost = kernel_costs(op, unit);
+  if (pass == LinearPass::forward) return cost.forward.time * factor;
+  if (pass == LinearPass::input_gradient) return cost.input.time * factor;
+  if (pass == LinearPass::weight_gradient) return cost.weight.time * factor;
+  return (cost.input.time + cost.weight.time) * factor;
 }
 
 // With delayed weight gradients the experts' go beside the gradient of dispatch as well.
@@ -438,13 +419,14 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
   cost.backward_wires = sum.backward_wires;
   cost.hidden_exchange = sum.hidden_exchange;
   const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
-  const auto host = [&](double launches, Seconds device) {
+  // The host runs ahead of the device but for what it submits after a wait, when nothing is queued.
+  const auto host = [&](double launches, double waited, Seconds device) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;
-    return ahead ? host_time(launch * launches, device) : launch * launches;
+    const double early = launches - waited;
+    return (ahead ? host_time(launch * early, device) : launch * early) + launch * waited;
   };
-  cost.forward_host = host(sum.forward_launches, cost.forward_time()) + launch * sum.forward_waited;
-  cost.backward_host =
-      host(sum.backward_launches, cost.backward_time()) + launch * sum.backward_waited;
+  cost.forward_host = host(sum.forward_launches, sum.forward_waited, cost.forward_time());
+  cost.backward_host = host(sum.backward_launches, sum.backward_waited, cost.backward_time());
   return cost;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/volume/dispatch.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "sim/base/quadrature.h"
 #include "sim/collective/collective_model.h"
+#include "sim/kernel_time/host.h"
 
 namespace meshwright {
 namespace {
@@ -46,9 +46,9 @@ Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBacken
   const BytesPerSecond nics =
       nic_share(Collective::all_to_all, p, cluster) * link.bandwidth_fraction * shares.across;
   const Seconds sent = copies * (p.ranks_per_node * crossing * ((domains - 1.0) / domains)) / nics;
-  return {
-      link.base_latency + link.latency * std::ceil(std::log2(domains)) + std::max(handed_on, sent),
-      in_quadrature(link.relative_spread, kSharesSpread), link.provenance};
+  return {link.base_latency + link.latency * std::ceil(std::log2(domains)) +
+              overlapped(handed_on, sent),
+          in_quadrature(link.relative_spread, kSharesSpread), link.provenance};
 }
 
 }  // namespace meshwright

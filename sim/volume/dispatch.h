@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long DeepEP, HybridEP and NCCL EP take to bring tokens to their experts, or back: one copy of
 // a token crosses to each NVLink domain (a node, or a rack of NVL72) that has experts of it, and is
-// handed on inside while others cross.
+// handed on inside while others cross. The two overlap in part, (across^3 + inside^3)^(1/3): on 16
+// H100 HybridEP takes 1.22 times the longer of both, which this makes 1.14; on 32 and 64 nothing.
 #pragma once
 
 #include "sim/base/units.h"

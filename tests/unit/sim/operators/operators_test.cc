@@ -213,6 +213,20 @@ TEST(Operators, ClampAndBiasOfExpertsAreKernelsOfTheirOwn) {
   EXPECT_EQ(fused.size(), ops.size() - 1);  // both less, the stash of what is kept more
 }
 
+// 4,096 rows of 1,024 gated columns, 2 bytes: forward reads gate and up and writes their product, 3
+// touches; backward reads dy, gate and up and writes two gradients, 5, and reads the three again
+// for the gradients of the rows' probabilities, 8. A shared expert's rows are not weighed.
+TEST(Operators, RowsOfExpertsAreWeighed) {
+  Model model = eight_experts();
+  model.moe->moe_shared_expert_intermediate_size = 1024;
+  const auto ops = layer_operators(model, {true, false}, job_2048(AttentionKernel::flash), {});
+  const double hidden = 4096.0 * 1024;
+  EXPECT_DOUBLE_EQ(find(ops, "experts.activation").forward_bytes.value(), 3 * 2 * hidden);
+  EXPECT_DOUBLE_EQ(find(ops, "experts.activation").backward_bytes.value(), 8 * 2 * hidden);
+  EXPECT_DOUBLE_EQ(find(ops, "shared_expert.activation").backward_bytes.value(),
+                   find(ops, "shared_expert.activation").forward_bytes.value() * 5 / 3);
+}
+
 // In a graph of the whole step products of scaled blocks activate and cast what they put out: fc1's
 // input and fc2's output gradient are still cast by kernels.
 TEST(Operators, ScaledBlocksActivateInTheirProducts) {
