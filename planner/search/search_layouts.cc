@@ -257,6 +257,7 @@ namespace {
 SearchResult search_all(const Model& model, const Cluster& cluster, const Job& job,
                         SearchOptions options, Bytes limit, bool front, double known) {
   options.space = with_recompute_modules(options.space, model, job);
+  options.space = with_token_overlap(options.space, model, cluster.framework);
   check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes =
       parallel_sizes_of(model, cluster, job, options.space);

@@ -336,6 +336,14 @@ SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const 
   return space;
 }
 
+SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Framework& framework) {
+  const auto& taken = framework.experts.dispatch_multiprocessors;
+  const bool known = std::any_of(taken.begin(), taken.end(), [](int count) { return count > 0; });
+  std::vector<bool>& asked = space[&Layout::overlap_moe_expert_parallel_comm];
+  if (model.moe && known && asked.empty()) asked = {false, true};
+  return space;
+}
+
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1 &&
                                !limits.lacks(Lack::overlap_grad_reduce);

@@ -15,8 +15,9 @@
 // parallel: both. Recompute: none, selective (with_recompute_modules), full (1, 2, 4 or all layers
 // of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
 // Megatron-LM would run the layout (set_overlaps); of tensor-parallel communication both where it
-// is legal. Scatter-gather: off. Offload: off; where nothing fits, of the optimizer and of modules
-// on and off (search.cc). Rank order: tp-cp-ep-dp-pp.
+// is legal, of experts' tokens both where the framework has it (with_token_overlap).
+// Scatter-gather: off. Offload: off; where nothing fits, of the optimizer and of modules on and off
+// (search.cc). Rank order: tp-cp-ep-dp-pp.
 #pragma once
 
 #include <string>
@@ -45,6 +46,10 @@ std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& 
 // moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a layer of
 // experts whole, core_attn wherever attention is unfused.
 SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job);
+
+// Experts' tokens travel beside another micro-batch's compute or not, both, where the space does
+// not say and the framework's library is known to take multiprocessors meanwhile.
+SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Framework& framework);
 
 // Every pipeline setting of some parallel sizes; switches have their defaults.
 std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,

@@ -70,6 +70,23 @@ TEST(Space, RecomputedModulesAreThoseThatRecipesOfSuchModelsUse) {
   EXPECT_EQ(with_recompute_modules(asked, model, job)[&Layout::recompute_modules].size(), 1U);
 }
 
+// Both where the framework's library is known to take multiprocessors; as asked otherwise.
+TEST(Space, TokensTravelBesideComputeOrNotWhereSoftwareHasIt) {
+  const auto values = [](const Model& model, const Framework& framework, const SearchSpace& asked) {
+    return with_token_overlap(asked, model, framework)[&Layout::overlap_moe_expert_parallel_comm];
+  };
+  Model model = small_model();
+  Framework framework;
+  framework.experts.dispatch_multiprocessors = {20, 32, 0};
+  EXPECT_TRUE(values(model, framework, {}).empty());
+  model.moe = MixtureOfExperts{};
+  EXPECT_EQ(values(model, framework, {}), (std::vector<bool>{false, true}));
+  EXPECT_TRUE(values(model, {}, {}).empty());
+  SearchSpace asked;
+  asked[&Layout::overlap_moe_expert_parallel_comm] = {true};
+  EXPECT_EQ(values(model, framework, asked), std::vector<bool>{true});
+}
+
 TEST(Space, ABatchThatDoesNotDivideIsCountedOnce) {
   Job job = small_job();
   job.global_batch_size = 63;
