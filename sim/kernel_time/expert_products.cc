@@ -23,8 +23,9 @@ Cost gradient_cost(GemmShape shape, Precision precision, double gradient_bytes,
   const auto numbers = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                        static_cast<double>(shape.n);
   const Bytes more = bytes(numbers * (2.0 * gradient_bytes - activation_bytes(model.precision)));
-  const Seconds arithmetic = with_more_traffic(
-      product.time - device.kernel_launch, gemm_traffic(shape, model.precision) / rate, more / rate);
+  const Seconds arithmetic =
+      with_more_traffic(product.time - device.kernel_launch,
+                        gemm_traffic(shape, model.precision) / rate, more / rate);
   return with_time(product, device.kernel_launch + arithmetic);
 }
 

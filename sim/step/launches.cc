@@ -38,10 +38,9 @@ OperatorLaunches launches_of(const Operator& op, const ExpertFacts& facts, const
 // What the router decides for dispatch can be in a graph with it; the calls themselves cannot.
 double dispatch_launches(const ExpertFacts& facts, const Layout& layout) {
   if (captures_experts(layout)) return 0.0;
-  const bool prepared =
-      layout.cuda_graph_impl != CudaGraphImpl::none && has_graphs(layout) &&
-      (layout.cuda_graph_modules == CudaGraphModules::moe_router_preprocess ||
-       layout.cuda_graph_modules == CudaGraphModules::attn_moe_router_preprocess);
+  const bool prepared = layout.cuda_graph_impl != CudaGraphImpl::none && has_graphs(layout) &&
+                        (layout.cuda_graph_modules == CudaGraphModules::moe_router_preprocess ||
+                         layout.cuda_graph_modules == CudaGraphModules::attn_moe_router_preprocess);
   return facts.dispatch_launches * (prepared ? 0.5 : 1.0);
 }
 
