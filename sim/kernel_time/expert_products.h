@@ -3,7 +3,7 @@
 // cuBLASLt call an expert, round robin on four streams (common/gemm/cublaslt_gemm.cu, d0067d0d),
 // weight gradients added to what stands in the gradients' buffer.
 //
-// Against the 96 grouped products of 128 to 9,832 rows that SimuMax timed on B200 (4dcaae5,
+// Against the 108 grouped products of 128 to 9,832 rows that SimuMax timed on B200 (4dcaae5,
 // configs/system), with the large single products of the same table over ours as 1: measured over
 // this 1.05, standard deviation 18 %; over one batched product without the buffer 1.31 and 24 %,
 // its weight gradients 1.59.
