@@ -370,7 +370,7 @@ inline constexpr std::tuple kRows{
         .read(units)
         .axis(SearchLevel::stage, "--ep-overlap",
               "One micro-batch's tokens travel while another one is computed: true, false; "
-              "default: false")
+              "default: both where the framework has it")
         .searched_as([](const L& l) {
           const bool pairs = sends_tokens(l) && traits(l.schedule).pairs_passes;
           return Unasked<bool>{{l.overlap_moe_expert_parallel_comm || pairs}, 1, sends_tokens(l)};
