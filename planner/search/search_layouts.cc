@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/search/settings_cost.h"
+#include "planner/search/space_defaults.h"
 #include "planner/search/space_limit.h"
 #include "sim/step/evaluate.h"
 
@@ -22,7 +23,6 @@ constexpr std::size_t kClosest = 3;
 // What the searches of all parallel sizes share.
 struct SharedSearch {
   const SearchOptions& options;
-  SearchSpace space;
   Bytes limit;        // of memory a device
   bool front = true;  // whether the Pareto front is wanted
   // No layout that is slower can be among the fastest: the worst step time of the
@@ -74,9 +74,9 @@ class SizesSearch {
 
 void SizesSearch::run() {
   const std::vector<Layout> settings =
-      pipeline_settings(table_.model(), table_.job(), search_.space, sizes_);
+      pipeline_settings(table_.model(), table_.job(), search_.options.space, sizes_);
   if (settings.empty()) return;
-  data_layouts_ = data_settings(search_.space, settings.front());
+  data_layouts_ = data_settings(search_.options.space, settings.front());
   for (std::size_t i = 0; i < data_layouts_.size(); ++i) {
     if (const auto violation = check_data_switches(data_layouts_[i], devices_)) {
       illegal_.emplace_back(static_cast<int>(i), *violation);
@@ -98,7 +98,7 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
   bound_ = search_.slowest_of_top.load(std::memory_order_relaxed);
   candidates_.clear();
   costs_.begin_pipeline_setting();
-  stage_settings(search_.space, setting, stage_layouts_);
+  stage_settings(search_.options.space, setting, stage_layouts_);
   search_.work.look_at(stage_layouts_.size());
   for (const Layout& layout : stage_layouts_) {
     result_.statistics.enumerated += static_cast<std::int64_t>(data_layouts_.size());
@@ -256,15 +256,13 @@ namespace {
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_all(const Model& model, const Cluster& cluster, const Job& job,
                         SearchOptions options, Bytes limit, bool front, double known) {
-  options.space = with_recompute_modules(options.space, model, job);
-  options.space = with_token_overlap(options.space, model, cluster.framework);
+  options.space = with_defaults(std::move(options.space), model, job, cluster.framework);
   check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes =
       parallel_sizes_of(model, cluster, job, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
   std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
-  SharedSearch search{options, without_lacks(options.space, cluster.framework.limits), limit,
-                      front};
+  SharedSearch search{options, limit, front};
   search.slowest_of_top.store(known, std::memory_order_relaxed);
   tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(model, cluster, job); });
   tbb::parallel_for(

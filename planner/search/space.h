@@ -12,10 +12,10 @@
 // also where a stage's layers divide into no 2 to 8 chunks. Context: 1; from 8,192 positions on
 // powers of two that leave a rank 4,096. Expert: divisors of the experts; expert tensor: as tensor,
 // and 1. Micro-batch: powers of two that divide a data rank's share of the batch. Sequence
-// parallel: both. Recompute: none, selective (with_recompute_modules), full (1, 2, 4 or all layers
+// parallel: both. Recompute: none, selective (space_defaults.h), full (1, 2, 4 or all layers
 // of a stage). ZeRO: 0-3 where there are data ranks, sharded over all of them. Overlap: as
 // Megatron-LM would run the layout (set_overlaps); of tensor-parallel communication both where it
-// is legal, of experts' tokens both where the framework has it (with_token_overlap).
+// is legal, of experts' tokens both where the framework has it (space_defaults.h).
 // Scatter-gather: off. Offload: off; where nothing fits, of the optimizer and of modules on and off
 // (search.cc). Rank order: tp-cp-ep-dp-pp.
 #pragma once
@@ -40,16 +40,6 @@ struct ParallelSizes {
 // Throws InputError when the space holds a value that its field cannot have.
 std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
                                              const Job& job, const SearchSpace& space);
-
-// What selective recompute runs again where the space names no modules: the sets that recipes of
-// such models use (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act, layernorm
-// moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a layer of
-// experts whole, core_attn wherever attention is unfused.
-SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job);
-
-// Experts' tokens travel beside another micro-batch's compute or not, both, where the space does
-// not say and the framework's library is known to take multiprocessors meanwhile.
-SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Framework& framework);
 
 // Every pipeline setting of some parallel sizes; switches have their defaults.
 std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,
@@ -78,9 +68,5 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimit
 // `said`. Every command begins here, so that all price the same layout. Whether it set any.
 bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
                          const FrameworkLimits& limits, const SearchSpace& space = {});
-
-// An overlap that would be on unasked is off where the framework lacks it. What a search looks at
-// both ways stays open, so that its rejections say what the framework cannot do.
-SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits);
 
 }  // namespace meshwright::planner

@@ -10,6 +10,7 @@
 #include "planner/search/pareto.h"
 #include "planner/search/rejection.h"
 #include "planner/search/space.h"
+#include "planner/search/space_defaults.h"
 #include "sim/base/error.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"

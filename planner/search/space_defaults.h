@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model, a job and a framework decide of the axes that a search space leaves empty, before
+// any layout of it is made (space.h).
+#pragma once
+
+#include "planner/search/search.h"
+#include "sim/hardware/framework.h"
+#include "sim/layout/layout.h"
+
+namespace meshwright::planner {
+
+// What selective recompute runs again where the space names no modules: the sets that recipes of
+// such models use (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act, layernorm
+// moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a layer of
+// experts whole, core_attn wherever attention is unfused.
+SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job);
+
+// Experts' tokens travel beside another micro-batch's compute or not, both, where the space does
+// not say and the framework's library is known to take multiprocessors meanwhile.
+SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Framework& framework);
+
+// An overlap that would be on unasked is off where the framework lacks it. What a search looks at
+// both ways stays open, so that its rejections say what the framework cannot do.
+SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits);
+
+// All of these.
+SearchSpace with_defaults(SearchSpace space, const Model& model, const Job& job,
+                          const Framework& framework);
+
+}  // namespace meshwright::planner
