@@ -72,6 +72,15 @@ TEST(Sensitivity, TurnsNoInputBeyondPhysics) {
   EXPECT_NEAR(gemm->low.value, 0.97 * 0.8187308, 1e-6);
 }
 
+// 0.7 of the peak: 1 / 0.7 = 1.428571..., 1.42858 is the six digits above it; 1.4287 is more than
+// rounding.
+TEST(WhatIf, ThePeakWrittenWithSixDigitsIsNotBeyondIt) {
+  Scenario scenario = scenario_of(small_plan());
+  scenario.cluster.device.gemm.front().sustained_fraction = 0.7;
+  EXPECT_NO_THROW(changes_from_text("gemm_efficiency=1.42858x", scenario));
+  EXPECT_THROW(changes_from_text("gemm_efficiency=1.4287x", scenario), InputError);
+}
+
 // Of a machine whose own runs say how far a layout may be off; else it is a mean of such numbers.
 TEST(Confidence, ProbabilitiesFollowTheDifferences) {
   Plan plan = small_plan();
