@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/model_sizes.h"
 #include "interop/write_launch/settings_text.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
@@ -52,22 +53,12 @@ std::string megatron_bridge_layout_refusal(const Training& t) {
 std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   const Layout& l = t.layout;
   SettingsList o;
-  o.set("model.tensor_model_parallel_size", l.tensor_parallel_size);
-  o.set("model.pipeline_model_parallel_size", l.pipeline_parallel_size);
-  o.set_if(l.virtual_pipeline_parallel_size > 1, "model.virtual_pipeline_model_parallel_size",
-           l.virtual_pipeline_parallel_size);
-  o.set("model.context_parallel_size", l.context_parallel_size);
-  o.set("model.sequence_parallel", l.sequence_parallel);
+  set_model_sizes(o, t);
   const bool first = l.num_layers_in_first_pipeline_stage > 0;
   const bool last = l.num_layers_in_last_pipeline_stage > 0;
   o.set_if(first, "model.num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage);
   o.set_if(last, "model.num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage);
-  o.set_if(l.account_for_embedding_in_pipeline_split,
-           "model.account_for_embedding_in_pipeline_split", true);
-  o.set_if(l.account_for_loss_in_pipeline_split, "model.account_for_loss_in_pipeline_split", true);
   if (t.model.moe) {
-    o.set("model.expert_model_parallel_size", l.expert_parallel_size);
-    o.set("model.expert_tensor_parallel_size", expert_tensor_size(l));
     o.set("model.moe_token_dispatcher_type", name_of(l.moe_token_dispatcher_type));
     o.set_if(l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex,
              "model.moe_flex_dispatcher_backend", name_of(l.moe_flex_dispatcher_backend));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a layout changes in NeMo's YAML of 2023 to 2024; nothing is written whole for it.
 #include "interop/write_launch/launch.h"
+#include "interop/write_launch/model_sizes.h"
 #include "interop/write_launch/settings_text.h"
 #include "sim/layout/layout.h"
 
@@ -28,19 +29,9 @@ std::string nemo_layout_refusal(const Training& t) {
 std::vector<LaunchSetting> nemo_layout_settings(const Training& t) {
   const Layout& l = t.layout;
   SettingsList s;
-  s.set("model.tensor_model_parallel_size", l.tensor_parallel_size);
-  s.set("model.pipeline_model_parallel_size", l.pipeline_parallel_size);
-  s.set_if(l.virtual_pipeline_parallel_size > 1, "model.virtual_pipeline_model_parallel_size",
-           l.virtual_pipeline_parallel_size);
-  s.set("model.context_parallel_size", l.context_parallel_size);
-  s.set("model.sequence_parallel", l.sequence_parallel);
-  s.set_if(t.model.moe.has_value(), "model.expert_model_parallel_size", l.expert_parallel_size);
-  s.set_if(t.model.moe.has_value(), "model.expert_tensor_parallel_size", expert_tensor_size(l));
+  set_model_sizes(s, t);
   s.set("model.ub_tp_comm_overlap", l.tp_comm_overlap);
   s.set("model.overlap_p2p_comm", l.overlap_p2p_comm);
-  s.set_if(l.account_for_embedding_in_pipeline_split,
-           "model.account_for_embedding_in_pipeline_split", true);
-  s.set_if(l.account_for_loss_in_pipeline_split, "model.account_for_loss_in_pipeline_split", true);
   using enum RecomputeGranularity;
   if (l.recompute_granularity != none) {
     s.set("model.activations_checkpoint_granularity", name_of(l.recompute_granularity));
