@@ -96,6 +96,20 @@ double posterior_own(const std::vector<double>& residuals, double scale, double 
   return std::sqrt(sum / (degrees + static_cast<double>(residuals.size())));
 }
 
+std::vector<double> leverages_of(const std::vector<std::vector<double>>& derivatives,
+                                 const std::vector<double>& prior_deviations, double own) {
+  MatrixXd covariance = prior_covariance(prior_deviations);
+  for (const std::vector<double>& row : derivatives) {
+    covariance = updated(covariance, vector_of(row), own);
+  }
+  std::vector<double> leverages;
+  for (const std::vector<double>& row : derivatives) {
+    const VectorXd g = vector_of(row);
+    leverages.push_back(g.dot(covariance * g) / (own * own));
+  }
+  return leverages;
+}
+
 Learning learn(const MeasuredSet& runs, const std::vector<FrameworkScalar>& scalars,
                const MeasuredSet& candidates) {
   const RefitPrior prior = prior_of(runs);
@@ -103,10 +117,13 @@ Learning learn(const MeasuredSet& runs, const std::vector<FrameworkScalar>& scal
   result.refit = refit(runs, scalars, prior);
   const std::vector<std::size_t> usable = usable_runs(runs);
   const LogSteps at_runs = log_steps(layouts_of(runs, usable), scalars, result.refit.framework);
+  const std::vector<double> leverages =
+      leverages_of(at_runs.derivatives, prior_deviations(scalars, prior), prior.residual_scale);
   std::vector<double> residuals;
   for (const std::size_t i : usable) {
     const std::size_t row = residuals.size();
-    residuals.push_back(at_runs.steps[row] - std::log(runs.runs[i].step_time->value()));
+    const double residual = at_runs.steps[row] - std::log(runs.runs[i].step_time->value());
+    residuals.push_back(residual / std::sqrt(1.0 - leverages[row]));
   }
   const shipped::OwnPrior& before = shipped::kOwnPriors[runs.runs.front().model.moe ? 1 : 0];
   result.own = posterior_own(residuals, before.scale, before.degrees);

@@ -4,8 +4,9 @@
 // Maximum a posteriori: the framework's scalars (refit.h) start where its file has them, with the
 // regime's spread as the width of the factors' prior. In logarithms a step is then a linear
 // function of the scalars, with variance g' S g + own^2: g its derivatives, S = (P + sum g_i g_i' /
-// own^2)^-1 their covariance after the runs, P the prior's. own^2 = (d s^2 + sum of squared
-// residuals) / (d + runs), s and d the prior of own spreads (regime_fit.h).
+// own^2)^-1 their covariance after the runs, P the prior's. own^2 = (d s^2 + sum of r_i^2 /
+// (1 - h_i)) / (d + runs), s and d the prior of own spreads (regime_fit.h), r_i what the fit leaves
+// of a run and h_i its leverage: the fit follows a run, so that its residual is too small.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,12 @@ double unseen_own(double scale, double degrees);
 
 // own^2 after some residuals (logarithms), from the prior's scale s and degrees d.
 double posterior_own(const std::vector<double>& residuals, double scale, double degrees);
+
+// h_i = g_i' S g_i / own^2 of each run of a fit, from 0 (the prior decides) to below 1 (the run
+// does): a residual has the variance own^2 (1 - h_i) (Hoaglin and Welsch 1978, "The hat matrix in
+// regression and ANOVA").
+std::vector<double> leverages_of(const std::vector<std::vector<double>>& derivatives,
+                                 const std::vector<double>& prior_deviations, double own);
 
 // Learns from all runs of `runs`; `candidates`: those that will be predicted.
 // Throws InputError when no run has a time and a legal layout.

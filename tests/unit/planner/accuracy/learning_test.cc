@@ -48,6 +48,15 @@ TEST(PosteriorOwn, MixesThePriorAndTheRuns) {
 // Student's 95 % quantile: 2.920 with two degrees; 0.1 x 2.920 / 1.645 = 0.1775.
 TEST(UnseenOwn, IsWiderThanTheTypicalMachines) { EXPECT_NEAR(unseen_own(0.1, 2.0), 0.1775, 1e-4); }
 
+// One scalar of prior deviation 0.2 and two runs of derivative 1 with own 0.1: S = 1 / (25 + 100 +
+// 100) = 1 / 225, h = 100 / 225 each. A run that the scalar does not move has none.
+TEST(Leverages, AreWhatARunSaysOfItself) {
+  const auto h = leverages_of({{1.0}, {1.0}, {0.0}}, {0.2}, 0.1);
+  EXPECT_NEAR(h[0], 100.0 / 225.0, 1e-12);
+  EXPECT_NEAR(h[1], 100.0 / 225.0, 1e-12);
+  EXPECT_NEAR(h[2], 0.0, 1e-12);
+}
+
 // Candidates that lean on scalar 0, on scalar 1, and on 1 at ten times the cost. Prior deviations 1
 // and 0.1: scalar 0 is the one to learn; then the cheaper of the two that lean on 1.
 TEST(MostTelling, AsksForWhatIsLeastKnownAndCheap) {
