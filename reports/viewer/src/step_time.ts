@@ -9,6 +9,19 @@ import { bar_part, stacked_bars } from "./stacked_bars";
 import { is_narrow, type Theme } from "./theme";
 
 const kOneLine = 58; // characters beside a bar
+const kLineHeight = 14; // pixels
+
+// Broken at blanks into lines of so many characters, where no word is longer.
+function in_lines(text: string): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines[lines.length - 1];
+    if (line === "") lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= kOneLine) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
 
 function used_terms(ranked: RankedLayout[]): string[] {
   const names = ranked[0].terms.map((term) => term.name);
@@ -20,15 +33,15 @@ export function step_time_chart(report: Report, theme: Theme, width: number): Ch
   const ranked = report.ranked.slice(0, Math.min(report.top, kDrawing.most_bars));
   if (ranked.length === 0) return null;
   const terms = used_terms(ranked);
-  const names = ranked.map((layout) => (narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`));
-  const wrapped = names.some((name) => name.length > kOneLine);
+  const names = ranked.map((layout) => in_lines(narrow ? `#${layout.rank}` : `#${layout.rank} ${visible(layout.brief_name)}`));
+  const most_lines = Math.max(...names.map((lines) => lines.length));
   const seconds_of = (name: string) => ranked.map((layout) => layout.terms.find((term) => term.name === name)?.seconds ?? 0);
   return {
-    height: (wrapped ? 36 : 26) * ranked.length + 70,
+    height: (12 + kLineHeight * most_lines) * ranked.length + 70,
     option: {
       ...stacked_bars(theme, {
-        names,
-        name_label: { width: 420, lineHeight: 14 },
+        names: names.map((lines) => lines.join("\n")),
+        name_label: { width: 420, lineHeight: kLineHeight },
         axis: "step time, s",
         tooltip: (index) => tooltip(ranked[index]),
       }),
