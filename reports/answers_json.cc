@@ -191,7 +191,7 @@ Json to_json(const planner::RankMap& map) {
                             {"group_size", axis.placement.group_size},
                             {"ranks_per_node", axis.placement.ranks_per_node},
                             {"num_nodes", axis.placement.num_nodes},
-                            {"tier", name_of(axis.placement.tier())},
+                            {"tier", name_of(axis.tier)},
                             {"link", axis.link},
                             {"sent_per_step_bytes", axis.sent_per_step.value()},
                             {"share_of_step", axis.share_of_step}});

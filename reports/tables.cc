@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "sim/layout/short_name.h"
+#include "sim/volume/crossing.h"
 
 namespace meshwright::reports {
 namespace {
@@ -220,13 +221,16 @@ Table volume_table(const StageVolume& volume, const Layout& layout, const Cluste
                {"times_per_step", "calls per step", ""},
                {"payload_bytes", "payload a call", "B"},
                {"sent_gb_per_step", "sent per step", "GB"},
+               {"inter_node_gb_per_step", "of it between nodes", "GB"},
                {"formula", "payload is", ""}},
               {}};
   for (const Transfer& t : volume.transfers) {
     table.rows.push_back({text(t.name), text(name_of(t.group)), static_cast<double>(t.group_size),
                           text(name_of(place(t.group, layout, cluster).tier())),
                           text(name_of(t.collective)), text(name_of(t.phase)), t.times_per_step,
-                          t.payload.value(), gigabytes_of(t.sent_per_step()), text(t.formula)});
+                          t.payload.value(), gigabytes_of(t.sent_per_step()),
+                          gigabytes_of(sent_over_links(t, layout, cluster).inter_node),
+                          text(t.formula)});
   }
   return table;
 }

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "sim/collective/collective_model.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/short_name.h"
+#include "sim/volume/crossing.h"
+#include "sim/volume/transfer.h"
 
 namespace meshwright::planner {
 namespace {
@@ -16,32 +18,29 @@ namespace {
 constexpr int kNodesDrawn = 4;
 constexpr double kWorthALine = 1e-6;  // of a step
 
-// What a group sends in a step, and with which collective most of it.
-struct Sent {
-  Bytes total, largest;
-  Collective collective = Collective::all_reduce;
+// What one rank gets of a link for a transfer.
+BytesPerSecond rate_of(Tier tier, const Transfer& transfer, const Placement& placement,
+                       const Cluster& cluster) {
+  const Link& inside = cluster.intra_node;
+  if (tier == Tier::intra_node) return inside.bandwidth * inside.bandwidth_fraction;
+  return nic_share(transfer.collective, placement, cluster) *
+         cluster.inter_node.bandwidth_fraction / placement.ranks_per_node;
+}
 
-  void add(const Transfer& transfer) {
-    const Bytes amount = transfer.sent_per_step();
-    total += amount;
-    if (amount <= largest) return;
-    largest = amount;
-    collective = transfer.collective;
-  }
-};
-
-AxisPlace axis_place(Group group, const Sent& sent, const Estimate& estimate,
-                     const Cluster& cluster) {
+AxisPlace axis_place(Group group, Tier tier, const Estimate& estimate, const Cluster& cluster) {
   AxisPlace axis;
   axis.group = group;
+  axis.tier = tier;
   axis.placement = place(group, estimate.layout, cluster);
-  axis.sent_per_step = sent.total;
-  const bool inside = axis.placement.tier() == Tier::intra_node;
-  const Link& link = inside ? cluster.intra_node : cluster.inter_node;
-  axis.link = link.name;
-  const BytesPerSecond rate =
-      inside ? link.bandwidth : nic_share(sent.collective, axis.placement, cluster);
-  axis.share_of_step = sent.total / (rate * link.bandwidth_fraction) / estimate.step_time;
+  axis.link = (tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node).name;
+  for (const Transfer& transfer : estimate.volume.busiest().transfers) {
+    if (transfer.group != group) continue;
+    const Bytes sent = sent_over_links(transfer, estimate.layout, cluster).on(tier);
+    if (sent.value() <= 0.0) continue;
+    const Placement placement = place(transfer, estimate.layout, cluster);
+    axis.sent_per_step += sent;
+    axis.share_of_step += sent / rate_of(tier, transfer, placement, cluster) / estimate.step_time;
+  }
   return axis;
 }
 
@@ -95,11 +94,11 @@ RankPlace place_of(int rank, const Layout& layout) {
 
 RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
   RankMap map;
-  std::map<Group, Sent> sent;
-  for (const Transfer& t : estimate.volume.busiest().transfers) sent[t.group].add(t);
-  for (const auto& [group, amount] : sent) {
-    if (amount.total.value() > 0.0) {
-      map.axes.push_back(axis_place(group, amount, estimate, cluster));
+  std::set<Group> groups;
+  for (const Transfer& t : estimate.volume.busiest().transfers) groups.insert(t.group);
+  for (const Group group : groups) {
+    for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
+      map.axes.push_back(axis_place(group, tier, estimate, cluster));
     }
   }
   std::stable_sort(map.axes.begin(), map.axes.end(), [](const AxisPlace& a, const AxisPlace& b) {

@@ -2,9 +2,9 @@
 // A layout drawn onto the machine: which axis stays inside a node and which crosses nodes, what
 // each sends over which link, and the link that is busiest.
 //
-// Load of a link by an axis = what one rank of the busiest stage sends over the axis in a step /
-// the rate that its group gets there (inside a node the link's, across nodes its share of the
-// NICs), as a share of the step. Collectives are taken as rings.
+// Load of a link by an axis = what one rank of the busiest stage sends over it in a step
+// (sim/volume/crossing.h) / the rate that it gets there (inside a node the link's, across nodes its
+// share of the NICs), as a share of the step. A group over several nodes loads both.
 #pragma once
 
 #include <array>
@@ -19,9 +19,10 @@ namespace meshwright::planner {
 
 struct AxisPlace {
   Group group = Group::tensor;
+  Tier tier = Tier::intra_node;  // of the link
   Placement placement;
   std::string link;          // its name
-  Bytes sent_per_step;       // by one rank of the busiest stage
+  Bytes sent_per_step;       // over that link, by one rank of the busiest stage
   double share_of_step = 0;  // that the link is busy with it
 };
 
@@ -33,7 +34,7 @@ struct RankPlace {
 inline constexpr std::array kMappedAxes{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
 
 struct RankMap {
-  std::vector<AxisPlace> axes;                // groups that send anything, most loaded first
+  std::vector<AxisPlace> axes;  // groups and links that carry anything, most loaded first
   std::vector<std::vector<RankPlace>> nodes;  // the first few, and the last
   std::vector<int> node_numbers;
 };

@@ -116,7 +116,7 @@ std::string axes_table(const Json& placement) {
                {{"group"},
                 {"ranks", true},
                 {"its ranks are"},
-                {"limiting link"},
+                {"link"},
                 {"sent per GPU and step, GB", true},
                 {"link busy, % of the step", true}},
                rows);

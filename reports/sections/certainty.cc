@@ -111,9 +111,8 @@ void add(Json& items, Json one) {
 
 // "inside a node", "between nodes": what the winner's groups use.
 bool uses(const planner::RankMap& map, Tier tier) {
-  return std::any_of(map.axes.begin(), map.axes.end(), [tier](const planner::AxisPlace& axis) {
-    return axis.placement.tier() == tier;
-  });
+  return std::any_of(map.axes.begin(), map.axes.end(),
+                     [tier](const planner::AxisPlace& axis) { return axis.tier == tier; });
 }
 
 bool counts(planner::WhatIfParameter parameter, const planner::RankMap& map) {

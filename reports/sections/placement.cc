@@ -25,7 +25,7 @@ struct LinkLoad {
 std::vector<LinkLoad> link_loads(const planner::RankMap& map) {
   std::vector<LinkLoad> loads;
   for (const planner::AxisPlace& axis : map.axes) {
-    const Tier tier = axis.placement.tier();
+    const Tier tier = axis.tier;
     auto found = std::find_if(loads.begin(), loads.end(),
                               [tier](const LinkLoad& load) { return load.tier == tier; });
     if (found == loads.end()) {

@@ -7,10 +7,12 @@
 #include "reports/sections/sections_json.h"
 #include "sim/hardware/placement.h"
 #include "sim/layout/stages.h"
+#include "sim/volume/crossing.h"
 
 namespace meshwright::reports {
 namespace {
 
+// Of a group over the links of a tier.
 struct Sum {
   int group_size = 1;
   Bytes sent, payload;
@@ -19,10 +21,14 @@ struct Sum {
 Json groups_of(const StageVolume& stage, const Layout& layout, const Cluster& cluster) {
   std::map<std::pair<Group, Tier>, Sum> sums;
   for (const Transfer& t : stage.transfers) {
-    Sum& sum = sums[{t.group, place(t.group, layout, cluster).tier()}];
-    sum.group_size = t.group_size;
-    sum.sent += t.sent_per_step();
-    sum.payload += t.payload_per_step();
+    const LinkBytes sent = sent_over_links(t, layout, cluster);
+    for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
+      if (sent.on(tier).value() <= 0.0) continue;
+      Sum& sum = sums[{t.group, tier}];
+      sum.group_size = t.group_size;
+      sum.sent += sent.on(tier);
+      sum.payload += t.payload_per_step() * (sent.on(tier) / t.sent_per_step());
+    }
   }
   Json json = Json::array();
   for (const auto& [key, sum] : sums) {

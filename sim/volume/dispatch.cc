@@ -28,6 +28,12 @@ constexpr double kSharesSpread = 0.2;
 
 }  // namespace
 
+double share_between_domains(const Routing& routing, const Placement& p) {
+  const double domains = p.num_nodes;
+  return places_of_token(routing, p.num_nodes) / places_of_token(routing, p.group_size) *
+         ((domains - 1.0) / domains);
+}
+
 Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBackend backend,
                    const Placement& p, const Cluster& cluster) {
   if (p.group_size <= 1 || copies.value() <= 0.0) return {};
@@ -40,12 +46,10 @@ Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBacken
     return {inside.base_latency + inside.latency + handed_on,
             in_quadrature(inside.relative_spread, kSharesSpread), inside.provenance};
   }
-  const double crossing =
-      places_of_token(routing, p.num_nodes) / places_of_token(routing, p.group_size);
   const Link& link = cluster.inter_node;
   const BytesPerSecond nics =
       nic_share(Collective::all_to_all, p, cluster) * link.bandwidth_fraction * shares.across;
-  const Seconds sent = copies * (p.ranks_per_node * crossing * ((domains - 1.0) / domains)) / nics;
+  const Seconds sent = copies * (p.ranks_per_node * share_between_domains(routing, p)) / nics;
   return {link.base_latency + link.latency * std::ceil(std::log2(domains)) +
               overlapped(handed_on, sent),
           in_quadrature(link.relative_spread, kSharesSpread), link.provenance};

@@ -13,8 +13,12 @@
 
 namespace meshwright {
 
+// Of the copies of a rank's tokens, one for each rank that has experts of them, the share that
+// crosses between domains: (n/r) (1 - 1/N), n domains and r ranks a token, N domains.
+double share_between_domains(const Routing& routing, const Placement& placement);
+
 // `copies`: of all of a rank's tokens, one for each rank that has experts of it. Across:
-// copies * (n/r) (1 - 1/N), n domains and r ranks a token, N domains; inside: copies * (1 - 1/R).
+// copies * share_between_domains(); inside: copies * (1 - 1/R), R ranks.
 Cost dispatch_cost(Bytes copies, const Routing& routing, MoeFlexDispatcherBackend backend,
                    const Placement& placement, const Cluster& cluster);
 

@@ -8,10 +8,13 @@ import type { Report } from "./report";
 import { base_option, category_axis, kLegend, value_axis, type Theme } from "./theme";
 
 export function traffic_chart(report: Report, theme: Theme): Chart | null {
-  const groups = report.volume?.groups ?? [];
-  if (groups.length === 0) return null;
-  const rows = groups.map((group) => `${spoken(group.group)}, ${group.group_size} ranks`);
-  const tiers = [...new Set(groups.map((group) => group.tier))];
+  const parts = report.volume?.groups ?? []; // of each group, by tier
+  if (parts.length === 0) return null;
+  const groups = [...new Set(parts.map((part) => part.group))];
+  const rows = groups.map((group) => `${spoken(group)}, ${parts.find((part) => part.group === group)?.group_size} ranks`);
+  const tiers = [...new Set(parts.map((part) => part.tier))];
+  const parts_of = (group: string) => parts.filter((part) => part.group === group);
+  const sent = (group: string) => parts_of(group).reduce((sum, part) => sum + part.sent_bytes, 0);
   return {
     height: 34 * groups.length + 92,
     option: {
@@ -21,8 +24,8 @@ export function traffic_chart(report: Report, theme: Theme): Chart | null {
       tooltip: {
         ...base_option(theme).tooltip,
         formatter: (item: { dataIndex: number }) => {
-          const group = groups[item.dataIndex];
-          return `${escape(rows[item.dataIndex])}<br>${escape(spoken(group.tier))}: ${traffic_text(group.sent_bytes)}`;
+          const lines = parts_of(groups[item.dataIndex]).map((part) => `${escape(spoken(part.tier))}: ${traffic_text(part.sent_bytes)}`);
+          return `${escape(rows[item.dataIndex])}<br>${lines.join("<br>")}`;
         },
       },
       xAxis: value_axis(theme, "sent by one GPU in one step, GB"),
@@ -33,13 +36,20 @@ export function traffic_chart(report: Report, theme: Theme): Chart | null {
         stack: "sent",
         barMaxWidth: 26,
         itemStyle: paint_of(tier),
+        // The sum, behind the last part.
         label: {
           show: true,
           position: "right",
           color: theme.text,
-          formatter: (item: { value: number | null }) => (item.value === null ? "" : traffic_text(item.value * 1e9)),
+          formatter: (item: { dataIndex: number }) => {
+            const group = groups[item.dataIndex];
+            return parts_of(group).at(-1)?.tier === tier ? traffic_text(sent(group)) : "";
+          },
         },
-        data: groups.map((group) => (group.tier === tier ? group.sent_bytes / 1e9 : null)),
+        data: groups.map((group) => {
+          const part = parts_of(group).find((one) => one.tier === tier);
+          return part === undefined ? null : part.sent_bytes / 1e9;
+        }),
       })),
     },
   };

@@ -73,7 +73,7 @@ TEST(RankMap, AnAxisThatFillsANodeStaysInsideIt) {
   for (const AxisPlace& axis : map.axes) {
     const Tier expected = axis.group == Group::tensor ? Tier::intra_node : Tier::inter_node;
     if (axis.group == Group::tensor || axis.group == Group::data) {
-      EXPECT_EQ(axis.placement.tier(), expected);
+      EXPECT_EQ(axis.tier, expected);
       EXPECT_EQ(axis.sent_per_step, e.volume.busiest().sent(axis.group));
     }
   }
@@ -81,6 +81,27 @@ TEST(RankMap, AnAxisThatFillsANodeStaysInsideIt) {
   EXPECT_THAT(text, HasSubstr("tp 0-7  dp 0"));
   EXPECT_THAT(text, HasSubstr("tp 0-7  dp 1"));
   EXPECT_THAT(text, HasSubstr("busiest"));
+}
+
+// Four stages on two nodes, experts over both: each of the links has its part of the tokens.
+TEST(RankMap, AGroupOverTwoNodesLoadsBothLinks) {
+  const Cluster cluster = small_cluster(2, 80);
+  Model model = small_model();
+  model.moe = MixtureOfExperts{};
+  model.moe->num_moe_experts = 16;
+  Layout layout;
+  layout.data_parallel_size = 16;
+  layout.expert_parallel_size = 16;
+  const Estimate e = std::get<Estimate>(estimate(model, cluster, small_job(), layout));
+  double sent = 0.0;
+  int links = 0;
+  for (const AxisPlace& axis : rank_map(e, cluster).axes) {
+    if (axis.group != Group::expert) continue;
+    sent += axis.sent_per_step.value();
+    ++links;
+  }
+  EXPECT_EQ(links, 2);
+  EXPECT_NEAR(sent, e.volume.busiest().sent(Group::expert).value(), 1.0);
 }
 
 }  // namespace
