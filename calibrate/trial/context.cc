@@ -55,9 +55,18 @@ void multiply(const TrialContext& context, GemmCall call) {
   context.compute.gemm(call);
 }
 
-void multiply_for_weight(const TrialContext& context, const GemmCall& call) {
-  if (context.owed != nullptr && context.owed->is_open()) return context.owed->put_off(call);
+void multiply_gathered(const TrialContext& context, GemmCall call, const SequencePiece& piece) {
+  if (piece.operand == nullptr) return multiply(context, call);
+  const auto* own = static_cast<const float*>(call.*piece.operand);
+  const WholeSequence whole(context, own, piece.cols, piece.name, Phase::backward);
+  call.*piece.operand = whole.data();
   multiply(context, call);
+}
+
+void multiply_for_weight(const TrialContext& context, const GemmCall& call,
+                         const SequencePiece& piece) {
+  if (context.owed != nullptr && context.owed->is_open()) return context.owed->put_off(call, piece);
+  multiply_gathered(context, call, piece);
 }
 
 std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {

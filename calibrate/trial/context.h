@@ -74,9 +74,18 @@ GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
 // them, and fp32 results. Matrices of a batch follow each other without gaps where the call has no
 // stride.
 void multiply(const TrialContext& context, GemmCall call);
-// The same of a weight's gradient, which may be left for later. What the call reads keeps its
-// numbers until the micro-batch is through.
-void multiply_for_weight(const TrialContext& context, const GemmCall& call);
+// Of a product, an operand that is this rank's piece of the sequence.
+struct SequencePiece {
+  const void* GemmCall::*operand = nullptr;  // null: there is none
+  std::int64_t cols = 0;
+  std::string_view name;  // of its gather
+};
+// The same in backward, with a whole sequence in place of the piece.
+void multiply_gathered(const TrialContext& context, GemmCall call, const SequencePiece& piece);
+// The same of a weight's gradient, which may be left for later; a piece is gathered then, too. What
+// the call reads keeps its numbers until the micro-batch is through.
+void multiply_for_weight(const TrialContext& context, const GemmCall& call,
+                         const SequencePiece& piece = {});
 
 // On the host, once the device is done.
 std::vector<float> downloaded(const TrialContext& context, const Tensor& from);

@@ -85,12 +85,11 @@ Tensor LanguageModelHead::backward(const Tensor& targets, float weight, HeadSave
                                        ? transfer_names::kLogitsGradientReduceScatter
                                        : transfer_names::kLogitsGradientAllReduce,
                                    Phase::backward);
-  const WholeSequence whole(context_, saved.normed.data(), h,
-                            transfer_names::kLogitsInputAllGatherAgain, Phase::backward);
-  GemmCall dwords = product(vocab, h, rows, dlogits, whole.data(), words_.gradient);
+  GemmCall dwords = product(vocab, h, rows, dlogits, saved.normed.data(), words_.gradient);
   dwords.transpose_a = true;
   dwords.beta = 1.0F;
-  multiply_for_weight(context_, dwords);
+  multiply_for_weight(context_, dwords,
+                      {&GemmCall::b, h, transfer_names::kLogitsInputAllGatherAgain});
   return norm_.backward(std::move(dnormed), saved.input, saved.norm);
 }
 

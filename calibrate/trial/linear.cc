@@ -21,12 +21,13 @@ void input_gradient(const TrialContext& context, std::int64_t rows, const float*
 }
 
 void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
-                     const float* x, const Parameter& w) {
+                     const float* x, const Parameter& w, std::string_view gather) {
   const std::int64_t cols = w.blocks * w.local_cols;
   GemmCall call = product(w.local_rows, cols, rows, x, dy, w.gradient);
   call.transpose_a = true;
   call.beta = 1.0F;
-  multiply_for_weight(context, call);
+  if (gather.empty()) return multiply_for_weight(context, call);
+  multiply_for_weight(context, call, {&GemmCall::a, w.local_rows, gather});
 }
 
 namespace {
@@ -84,9 +85,7 @@ Tensor ColumnParallelLinear::backward(const Tensor& dy, const Tensor& x) const {
   input_gradient(context_, context_.rows(), dy.data(), weight_, partial.data());
   Tensor dx = reduce_sequence(context_, std::move(partial), weight_.local_rows, names_.backward,
                               Phase::backward);
-  const WholeSequence whole(context_, x.data(), weight_.local_rows, names_.weight_gradient,
-                            Phase::backward);
-  weight_gradient(context_, context_.rows(), dy.data(), whole.data(), weight_);
+  weight_gradient(context_, context_.rows(), dy.data(), x.data(), weight_, names_.weight_gradient);
   return dx;
 }
 

@@ -20,9 +20,9 @@ void forward_product(const TrialContext& context, std::int64_t rows, const float
 // dx = dy w^T + beta dx.
 void input_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
                     const Parameter& w, float* dx, float beta = 0.0F);
-// The weight's gradient += x^T dy.
+// The weight's gradient += x^T dy. Where its gather has a name, x is this rank's piece of the rows.
 void weight_gradient(const TrialContext& context, std::int64_t rows, const float* dy,
-                     const float* x, const Parameter& w);
+                     const float* x, const Parameter& w, std::string_view gather = {});
 
 // What the ledger (sim/volume/transfer_names.h) calls a linear's collectives.
 struct LinearNames {

@@ -11,17 +11,17 @@ void WeightGradientStore::open(Key key) {
   open_ = &found->second;
 }
 
-void WeightGradientStore::put_off(const GemmCall& product) {
+void WeightGradientStore::put_off(const GemmCall& product, const SequencePiece& piece) {
   arena_.hold(product.a);
   arena_.hold(product.b);
-  open_->push_back(product);
+  open_->push_back({product, piece});
 }
 
 void WeightGradientStore::run(Key key, const TrialContext& context) {
   const auto found = owed_.find(key);
   invariant(found != owed_.end(), "weight gradients come after the input's");
-  for (const GemmCall& product : found->second) {
-    multiply(context, product);
+  for (const auto& [product, piece] : found->second) {
+    multiply_gathered(context, product, piece);
     arena_.let_go(product.a);
     arena_.let_go(product.b);
   }

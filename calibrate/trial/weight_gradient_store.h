@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A backward pass that is split (Qi 2024, arXiv 2401.10241, section 2) leaves the products that
 // make weight gradients for later, as DualPipe's WeightGradStore does. What they read stays where
-// it is until then: inputs of linears, and gradients of their outputs. Biases, norms and the
-// embedding get their gradients at once.
+// it is until then: inputs of linears, under sequence parallelism a rank's piece of them, and
+// gradients of their outputs. Biases, norms and the embedding get their gradients at once.
 #pragma once
 
 #include <compare>
@@ -27,14 +27,19 @@ class WeightGradientStore {
   void open(Key key);
   void close() { open_ = nullptr; }
   [[nodiscard]] bool is_open() const { return open_ != nullptr; }
-  void put_off(const GemmCall& product);
+  void put_off(const GemmCall& product, const SequencePiece& piece);
   // Runs the products of the pass and gives up what they read.
   void run(Key key, const TrialContext& context);
 
  private:
+  struct Owed {
+    GemmCall product;
+    SequencePiece piece;
+  };
+
   Arena& arena_;
-  std::map<Key, std::vector<GemmCall>> owed_;
-  std::vector<GemmCall>* open_ = nullptr;
+  std::map<Key, std::vector<Owed>> owed_;
+  std::vector<Owed>* open_ = nullptr;
 };
 
 }  // namespace meshwright::calibrate

@@ -22,15 +22,17 @@ bool is_row_parallel(const Operator& op) {
 }
 
 // A linear's input and its output's gradient, as the product that waits takes them: in fp8 and fp4
-// where it works in these. Under sequence parallelism the side that is not split by columns or rows
-// is held in pieces of the sequence.
+// where it works in these. Under sequence parallelism a column-parallel linear's input is held as a
+// rank's piece of the sequence and gathered by the product; the gradient of a row-parallel one's
+// output was gathered for the input gradient and is held whole (sail-sg's zero-bubble Megatron-LM,
+// core/tensor_parallel/layers.py, pre_process).
 Bytes weight_gradient_inputs(const Operator& op, const Job& job, const RankShape& shape) {
   const auto rows = static_cast<double>(op.batch) * static_cast<double>(op.m);
   const double piece = op.m == shape.rows ? static_cast<double>(shape.sequence_rows) /
                                                 static_cast<double>(shape.rows)
                                           : 1.0;
   const double input = static_cast<double>(op.k) * (is_row_parallel(op) ? 1.0 : piece);
-  const double output = static_cast<double>(op.n) * (is_row_parallel(op) ? piece : 1.0);
+  const auto output = static_cast<double>(op.n);
   const bool narrow = is_narrow(compute_precision(op, job.precision));
   return bytes(rows * (input + output) * (narrow ? shape.operand : shape.width));
 }

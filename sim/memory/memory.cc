@@ -129,8 +129,10 @@ class LayersByKind {
 };
 
 // PyTorch FSDP keeps parameters, gradients and moments in fp32 shards: 16 bytes a parameter with
-// Adam. Whole beside them: gradients that add up over micro-batches, in the format that they are
-// reduced in, and below a pipeline the gathered parameters.
+// Adam. Whole beside them: below a pipeline the gathered parameters, and gradients that add up over
+// micro-batches, in the format that they are reduced in. The optimizer leaves no gradients
+// (zero_grad), and a unit's shard comes when its whole gradient goes: the larger of both counts
+// (_fsdp_param_group.py, post_backward; _fsdp_param.py, to_accumulated_grad_if_needed).
 StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
                               const Layout& layout) {
   constexpr double kMaster = 4.0;
@@ -141,7 +143,8 @@ StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
   memory.gradients = bytes(shard * kMaster);
   if (fsdp_below_pipeline(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
   if (fsdp_reduces_once(layout)) {
-    memory.gradients += bytes(whole * bytes_per_element(job.gradient_precision));
+    const Bytes summed = bytes(whole * bytes_per_element(job.gradient_precision));
+    memory.gradients = std::max(memory.gradients, summed);
   }
   if (!layout.optimizer_offload) memory.optimizer = bytes(shard * moment_bytes(job));
   return memory;
@@ -162,8 +165,9 @@ double largest_layer(const Model& model, const Layout& layout, const Stage& stag
 }
 
 // Of FSDP in backward: the unit at work and its gradient, the next one's gathered parameters, and
-// the input of one reduce-scatter (_fsdp_param_group.py); the root stays gathered. Below a pipeline
-// only the reduction's input: what else is whole counts with the states.
+// the input of one reduce-scatter (_fsdp_param_group.py); the root stays gathered. Reduced once, a
+// unit's input takes the place of its whole gradient, which counts with the states. Below a
+// pipeline only the reduction's input: what else is whole counts with the states.
 Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
   const double weight = weight_bytes(job.precision);
   const double gradient = bytes_per_element(job.gradient_precision);
@@ -175,10 +179,11 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
            layout.tensor_parallel_size;
   }
   if (fsdp_below_pipeline(layout)) return bytes(unit * gradient);
-  if (whole) return bytes(unit * (2.0 * weight + gradient));
+  const double reduced = fsdp_reduces_once(layout) ? 0.0 : gradient;
+  if (whole) return bytes(unit * std::max(2.0 * weight + reduced, gradient));
   Stage root = stage;
   for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
-  return bytes(unit * (3.0 * weight + gradient) +
+  return bytes(unit * std::max(3.0 * weight + reduced, weight + gradient) +
                stage_parameters(model, job, layout, root).dense * weight);
 }
 

@@ -268,8 +268,10 @@ TEST(WeightGradients, NeedThirtyTwoBytesAnElement) {
   EXPECT_DOUBLE_EQ(kept(), 32);
   setup.layout.tensor_parallel_size = 8;  // of the 32, two inputs and two gradients stay whole
   EXPECT_DOUBLE_EQ(kept(), 8 + 24.0 / 8);
+  // The two inputs are pieces of the sequence; the two gradients were gathered once, for both
+  // products.
   setup.layout.sequence_parallel = true;
-  EXPECT_DOUBLE_EQ(kept(), 32.0 / 8);
+  EXPECT_DOUBLE_EQ(kept(), 4 + 28.0 / 8);
 }
 
 // Transformer Engine's all-to-all attention keeps its output twice: 2sbh/c more.

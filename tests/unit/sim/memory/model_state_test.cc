@@ -57,7 +57,8 @@ TEST(ModelState, ZeroStagesShardOneThingMoreEach) {
 }
 
 // FSDP on 4 ranks: fp32 parameters, gradients and two moments in shards, 16/4 = 4, whatever the
-// stage. Deferred reductions keep 4 bytes whole, a pipeline also 2 of gathered parameters.
+// stage. Deferred reductions keep gradients whole, 4 bytes in place of the shard's 4/4, which come
+// as they go; a pipeline also 2 of gathered parameters.
 TEST(ModelState, FsdpShardsEverythingInFp32) {
   const Job job = job_with(Precision::bf16);
   Layout layout = sharded_over(4, 3);
@@ -66,9 +67,9 @@ TEST(ModelState, FsdpShardsEverythingInFp32) {
   layout.zero_stage = 2;
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4);
   layout.defer_grad_reduce = true;
-  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 4);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4);
   layout.pipeline_parallel_size = 2;
-  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 + 4 + 2);
+  EXPECT_DOUBLE_EQ(state_bytes_per_parameter(job, layout), 4 - 1 + 4 + 2);
 }
 
 // A unit at work and its gradient, the next unit, the input of an fp32 reduction: 2 + 2 + 2 + 4 =
@@ -90,7 +91,12 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
   const double all = stage_parameters(model, job, layout, stage).dense;
   const double root = 128 * 64 + 32 * 64 + 2 * 64;
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(10 * (all - root) / 4 + 2 * root));
+  // Reduced once, the input of a reduction takes the place of a whole gradient: 2 + 2 + 2.
+  layout.defer_grad_reduce = true;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes(6 * (all - root) / 4 + 2 * root));
   layout.fsdp_unit = FsdpUnit::whole;
+  EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2) * all));
+  layout.defer_grad_reduce = false;
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2 + 4) * all));
 }
 
