@@ -109,11 +109,12 @@ void Experts::route(const Tensor& x, ExpertsSaved& saved) const {
     saved.routes = routes_by_logits(moe_, logits);
   }
   Copies copies = copies_of(moe_, saved.routes);
+  saved.choices = std::move(copies.choices);
+  if (gathers_tokens(context_.layout)) return;
   std::vector<std::int32_t> tokens_sent;
-  for (const std::int32_t choice : copies.choices) {
+  for (const std::int32_t choice : saved.choices) {
     tokens_sent.push_back(choice == kEmptyPlace ? kEmptyPlace : choice / moe_.moe_router_topk);
   }
-  saved.choices = std::move(copies.choices);
   saved.tokens_sent = uploaded(context_, tokens_sent);
   saved.plan = exchange_plan(context_, copies.of_expert, moe_.moe_expert_capacity_factor > 0.0);
 }
@@ -129,9 +130,26 @@ void Experts::send_probabilities(ExpertsSaved& saved, Phase phase) const {
       to_experts(context_, saved.plan, uploaded(context_, own), 1, kProbability, phase);
 }
 
+Tensor Experts::forward_gathered(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+  RouteTable table(context_.local_rows(), moe_.num_moe_experts);
+  for (const std::int32_t choice : saved.choices) {
+    if (choice == kEmptyPlace) continue;
+    const auto i = static_cast<std::size_t>(choice);
+    table.set(choice / moe_.moe_router_topk, saved.routes.experts[i],
+              saved.routes.probabilities[i]);
+  }
+  saved.gathered = gathered_rows(context_, table, phase);
+  saved.plan.of_expert = saved.gathered.of_expert;
+  saved.probabilities = uploaded(context_, saved.gathered.probabilities);
+  saved.tokens = rows_of_tokens(context_, saved.gathered, x, kGatheredExperts.dispatch, phase);
+  return tokens_of_rows(context_, saved.gathered, experts_forward(saved), kGatheredExperts.combine,
+                        phase);
+}
+
 Tensor Experts::forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
   const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
   route(x, saved);
+  if (gathers_tokens(context_.layout)) return forward_gathered(x, saved, phase);
   const std::int64_t copies = saved.plan.copies;
   Tensor rows = context_.tensor(copies * h);
   context_.compute.embedding_forward(saved.tokens_sent.integers(), x.data(), rows.data(), copies, 0,
@@ -269,7 +287,37 @@ Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
   return dtokens;
 }
 
+Tensor Experts::zeros_of_rows(const ExpertsSaved& saved) const {
+  Tensor zeros = context_.tensor(saved.plan.rows());
+  context_.compute.fill_zero(zeros.data(), zeros.size());
+  return zeros;
+}
+
+Tensor Experts::backward_gathered(const Tensor& dy, const Tensor& x, ExpertsSaved& saved) const {
+  Tensor dout = rows_of_tokens(context_, saved.gathered, dy, kGatheredExperts.combine_gradient,
+                               Phase::backward);
+  const Tensor dprobabilities = zeros_of_rows(saved);
+  Tensor dtokens = experts_backward(dout, saved, dprobabilities);
+  dout.release();
+  Tensor dx = tokens_of_rows(context_, saved.gathered, std::move(dtokens),
+                             kGatheredExperts.dispatch_gradient, Phase::backward);
+  const std::vector<float> table =
+      table_of_rows(context_, saved.gathered, dprobabilities, moe_.num_moe_experts,
+                    kExpertProbabilityGradientScatter);
+  const auto topk = static_cast<std::size_t>(moe_.moe_router_topk);
+  const auto experts = static_cast<std::size_t>(moe_.num_moe_experts);
+  std::vector<float> of_routes(saved.routes.experts.size(), 0.0F);
+  for (const std::int32_t choice : saved.choices) {
+    if (choice == kEmptyPlace) continue;
+    const auto i = static_cast<std::size_t>(choice);
+    of_routes[i] = table[i / topk * experts + static_cast<std::size_t>(saved.routes.experts[i])];
+  }
+  route_backward(x, of_routes, saved, dx);
+  return dx;
+}
+
 Tensor Experts::backward(const Tensor& dy, const Tensor& x, ExpertsSaved& saved) const {
+  if (gathers_tokens(context_.layout)) return backward_gathered(dy, x, saved);
   const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
   const std::int64_t copies = saved.plan.copies;
   Tensor rows = context_.tensor(copies * h);
@@ -277,8 +325,7 @@ Tensor Experts::backward(const Tensor& dy, const Tensor& x, ExpertsSaved& saved)
                                      0, tokens, h);
   Tensor dout =
       to_experts(context_, saved.plan, std::move(rows), h, kCombineGradient, Phase::backward);
-  Tensor dprobabilities = context_.tensor(saved.plan.rows());
-  context_.compute.fill_zero(dprobabilities.data(), dprobabilities.size());
+  Tensor dprobabilities = zeros_of_rows(saved);
   Tensor dtokens = experts_backward(dout, saved, dprobabilities);
   dout.release();
   const Tensor back =
@@ -289,19 +336,19 @@ Tensor Experts::backward(const Tensor& dy, const Tensor& x, ExpertsSaved& saved)
                                       0, tokens, h);
   dprobabilities = from_experts(context_, saved.plan, std::move(dprobabilities), 1,
                                 kProbabilityGradient, Phase::backward);
-  route_backward(x, dprobabilities, saved, dx);
-  return dx;
-}
-
-void Experts::route_backward(const Tensor& x, const Tensor& dprobabilities, ExpertsSaved& saved,
-                             const Tensor& dx) const {
   const std::vector<float> of_copies = downloaded(context_, dprobabilities);
   std::vector<float> of_routes(saved.routes.experts.size(), 0.0F);
   for (std::size_t i = 0; i < of_copies.size(); ++i) {
     if (saved.choices[i] == kEmptyPlace) continue;
     of_routes[static_cast<std::size_t>(saved.choices[i])] = of_copies[i];
   }
-  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, of_routes);
+  route_backward(x, of_routes, saved, dx);
+  return dx;
+}
+
+void Experts::route_backward(const Tensor& x, const std::vector<float>& dprobabilities,
+                             ExpertsSaved& saved, const Tensor& dx) const {
+  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, dprobabilities);
   const std::int64_t tokens = context_.local_rows();
   context_.compute.upload(saved.logits.data(), dlogits.data(), saved.logits.size());
   context_.compute.synchronize();

@@ -12,17 +12,19 @@
 #include "calibrate/trial/linear.h"
 #include "calibrate/trial/routing.h"
 #include "calibrate/trial/token_exchange.h"
+#include "calibrate/trial/token_gather.h"
 
 namespace meshwright::calibrate {
 
 struct ExpertsSaved {
   Routes routes;
   std::vector<std::int32_t> choices;  // of the copies, into the routes
-  ExchangePlan plan;
-  Tensor logits;         // then their gradient
-  Tensor tokens_sent;    // of each copy that leaves, its token; -1: an empty place
-  Tensor tokens;         // rows that the experts here got
-  Tensor probabilities;  // of them
+  ExchangePlan plan;                  // where all tokens are gathered only of_expert
+  GatheredRows gathered;              // then
+  Tensor logits;                      // then their gradient
+  Tensor tokens_sent;                 // of each copy that leaves, its token; -1: an empty place
+  Tensor tokens;                      // rows that the experts here got
+  Tensor probabilities;               // of them
   Tensor fc1, activation;
 };
 
@@ -46,6 +48,9 @@ class Experts {
   void add_expert(ParameterStore& store, const std::string& name);
   void route(const Tensor& x, ExpertsSaved& saved) const;
   void send_probabilities(ExpertsSaved& saved, Phase phase) const;
+  [[nodiscard]] Tensor forward_gathered(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
+  [[nodiscard]] Tensor backward_gathered(const Tensor& dy, const Tensor& x,
+                                         ExpertsSaved& saved) const;
   template <typename Visit>
   void for_each_expert(const ExpertsSaved& saved, const Visit& visit) const;
   // activation(fc1), times the probabilities where `weighted`.
@@ -59,8 +64,10 @@ class Experts {
   void output_bias_backward(const Expert& expert, const float* dout, const float* probabilities,
                             float* dprobabilities, std::int64_t rows) const;
   [[nodiscard]] Tensor whole_bias(const Expert& expert) const;
-  void route_backward(const Tensor& x, const Tensor& dprobabilities, ExpertsSaved& saved,
-                      const Tensor& dx) const;
+  [[nodiscard]] Tensor zeros_of_rows(const ExpertsSaved& saved) const;
+  // dprobabilities: of the routes.
+  void route_backward(const Tensor& x, const std::vector<float>& dprobabilities,
+                      ExpertsSaved& saved, const Tensor& dx) const;
 
   const TrialContext& context_;
   const MixtureOfExperts& moe_;

@@ -99,11 +99,9 @@ class Cutter {
   void take_away_expert_switches() {
     Layout& l = run_.layout;
     if (!model_.moe) return;
-    if (l.moe_token_dispatcher_type != MoeTokenDispatcherType::alltoall) {
-      const bool flex = l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex;
-      say(fmt::format(
-          "the {} dispatcher (alltoall was run)",
-          flex ? name_of(l.moe_flex_dispatcher_backend) : name_of(l.moe_token_dispatcher_type)));
+    if (l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex) {
+      say(fmt::format("the {} dispatcher (alltoall was run)",
+                      name_of(l.moe_flex_dispatcher_backend)));
       l.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
     }
     switch_off(l.overlap_moe_expert_parallel_comm,

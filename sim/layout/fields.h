@@ -344,7 +344,7 @@ inline constexpr std::tuple kRows{
         .shared_by_most(),
     field(&L::moe_token_dispatcher_type, "moe_token_dispatcher_type", "dispatcher")
         .among({kMoeTokenDispatcherTypeNames})
-        .read(units)
+        .read(units, memory)
         .axis(SearchLevel::stage, "--moe-dispatcher",
               "allgather, alltoall, flex; default: the framework's, or alltoall")
         .searched_as([](const L& l) {

@@ -171,10 +171,12 @@ Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layou
 }
 
 Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds) {
-  if (layout.expert_parallel_size * expert_tensor_size(layout) == 1) return {};
+  const int ranks = layout.expert_parallel_size * expert_tensor_size(layout);
+  const bool gathers = layout.moe_token_dispatcher_type == MoeTokenDispatcherType::allgather;
+  if (ranks == 1) return {};
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if ((kinds >> k & 1U) != 0 && layer_kind_of(k).mixture_of_experts) {
-      return units.layers[k].sizes.dispatched;
+      return gathers ? units.input * ranks : units.layers[k].sizes.dispatched;
     }
   }
   return {};

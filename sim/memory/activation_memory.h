@@ -85,7 +85,8 @@ Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& la
 // Multi-token prediction's layers, look-ups and projections.
 Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout);
 
-// The tokens that leave in an expert all-to-all; those that arrive are saved by the layer.
+// The tokens that leave in an expert all-to-all, and those that arrive are saved by the layer; or
+// all ranks' tokens (use_global_buffer of Megatron-LM's MoEAllGatherTokenDispatcher).
 // `kinds`: of the stage's layers.
 Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds);
 

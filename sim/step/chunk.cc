@@ -264,7 +264,10 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
         axis_of(forward ? sum.forward_communication : sum.backward_communication, transfer.group);
     if (axis == nullptr) continue;
     Cost cost = transfer_cost(transfer, unit.layout, unit.cluster);
-    if (transfer.group == Group::expert) cost.time *= load_imbalance(*unit.model.moe, unit.job);
+    // Gathered, all tokens go to all ranks.
+    const bool to_fullest =
+        transfer.group == Group::expert && transfer.collective == Collective::all_to_all;
+    if (to_fullest) cost.time *= load_imbalance(*unit.model.moe, unit.job);
     Cost& to = transfer.overlappable
                    ? paired_with(beside, transfer, unit.layout, axis).communication
                    : *axis;

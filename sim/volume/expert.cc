@@ -27,8 +27,10 @@ class ExpertLedger {
     }
   }
 
-  // Experts cut over etp ranks: each sees the tokens of all of them.
+  // Experts cut over etp ranks: each sees the tokens of all of them. Where all tokens are gathered,
+  // that was done so.
   void share_between_tensor_ranks() {
+    if (scope_.layout.moe_token_dispatcher_type == MoeTokenDispatcherType::allgather) return;
     const int size = expert_tensor_size(scope_.layout);
     const Bytes tokens = rows(copies()) * size;
     const auto send = [&](std::string_view name, Collective collective, Phase phase, double times,
@@ -87,27 +89,56 @@ class ExpertLedger {
   }
 
   // All tokens to all ranks, with a map and probabilities of all experts; outputs are added up in
-  // the probabilities' fp32.
+  // the probabilities' fp32. Megatron-LM has one ring over e x etp ranks. Here the expert ranks
+  // gather first and then the ranks with pieces of their experts, which sends the same bytes:
+  // (e - 1) T + (etp - 1) e T = (e etp - 1) T.
   void gather() {
-    const double tokens = own_tokens() * scope_.layout.expert_parallel_size;
-    const Bytes routed = bytes(tokens * scope_.model.moe->num_moe_experts * 5.0);
-    const Bytes inputs = rows(tokens) + routed;
-    const Bytes outputs = bytes(tokens * scope_.model.hidden_size * 4.0);
+    const int experts = scope_.layout.expert_parallel_size;
+    const int pieces = expert_tensor_size(scope_.layout);
+    double tokens = own_tokens() * experts;
+    gather_between(Group::expert, experts, tokens,
+                   {"e*b*s*h*w/(c*t)", "e*b*s*E/(c*t)", "e*b*s*E*4/(c*t)", "e*b*s*h*4/(c*t)"});
+    tokens *= pieces;
+    gather_between(
+        Group::expert_tensor, pieces, tokens,
+        {"etp*e*b*s*h*w/(c*t)", "etp*e*b*s*E/(c*t)", "etp*e*b*s*E*4/(c*t)", "etp*e*b*s*h*4/(c*t)"});
+  }
+
+  struct GatherFormulas {
+    std::string_view rows, map, probabilities, outputs;
+  };
+  // `tokens`: that the ranks of the group have together.
+  void gather_between(Group group, int size, double tokens, const GatherFormulas& formulas) {
+    using namespace transfer_names;
+    using enum Collective;
+    constexpr double kFp32 = 4.0;
+    const double entries = tokens * scope_.model.moe->num_moe_experts;
+    const Bytes outputs = bytes(tokens * scope_.model.hidden_size * kFp32);
     const auto call = [&](std::string_view name, Collective collective, Phase phase, double times,
                           Bytes payload, std::string_view formula) {
-      add(exchange_call(name, collective, phase, times, payload, formula));
+      add({.name = name,
+           .group = group,
+           .collective = collective,
+           .phase = phase,
+           .group_size = size,
+           .times_per_step = times,
+           .payload = payload,
+           .formula = formula});
     };
-    using enum Collective;
     for (const auto& [phase, times] :
          {std::pair{Phase::forward, forward_}, std::pair{Phase::recompute, recompute_}}) {
-      call("expert dispatch all-gather", all_gather, phase, times, inputs, "e*b*s*(h*w+5E)/(c*t)");
-      call("expert combine reduce-scatter", reduce_scatter, phase, times, outputs,
-           "e*b*s*h*4/(c*t)");
+      call(kRoutingMapGather, all_gather, phase, times, bytes(entries), formulas.map);
+      call(kExpertProbabilityGather, all_gather, phase, times, bytes(entries * kFp32),
+           formulas.probabilities);
+      call(kGatheredExperts.dispatch, all_gather, phase, times, rows(tokens), formulas.rows);
+      call(kGatheredExperts.combine, reduce_scatter, phase, times, outputs, formulas.outputs);
     }
-    call("expert combine gradient all-gather", all_gather, Phase::backward, forward_, outputs,
-         "e*b*s*h*4/(c*t)");
-    call("expert dispatch gradient reduce-scatter", reduce_scatter, Phase::backward, forward_,
-         rows(tokens), "e*b*s*h*w/(c*t)");
+    call(kGatheredExperts.combine_gradient, all_gather, Phase::backward, forward_, outputs,
+         formulas.outputs);
+    call(kGatheredExperts.dispatch_gradient, reduce_scatter, Phase::backward, forward_,
+         rows(tokens), formulas.rows);
+    call(kExpertProbabilityGradientScatter, reduce_scatter, Phase::backward, forward_,
+         bytes(entries * kFp32), formulas.probabilities);
   }
 
   // Experts under tensor parallelism need sequence parallelism, which cuts the tokens by t.

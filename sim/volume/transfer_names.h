@@ -40,6 +40,12 @@ inline constexpr std::string_view kExpertProbabilityGather = "router probability
 inline constexpr std::string_view kExpertProbabilityGradientScatter =
     "router probability gradient reduce-scatter";
 
+// The allgather dispatcher's: all tokens to all ranks with experts, with what the router says.
+inline constexpr ExpertNames kGatheredExperts{
+    "expert dispatch all-gather", "expert combine reduce-scatter",
+    "expert dispatch gradient reduce-scatter", "expert combine gradient all-gather"};
+inline constexpr std::string_view kRoutingMapGather = "routing map all-gather";
+
 inline constexpr BlockNames kAttention{"attention output all-reduce",
                                        "attention input gradient all-reduce",
                                        "attention input all-gather",

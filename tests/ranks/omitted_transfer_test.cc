@@ -128,8 +128,12 @@ std::vector<std::string> layouts_of(int ranks) {
 }
 
 std::vector<std::string> expert_layouts(int ranks) {
-  if (ranks == 2) return {"dp=2,ep=2,mbs=2", "tp=2,sp,mbs=2", "tp=2,sp,ep=2,etp=1,mbs=2"};
-  if (ranks == 4) return {"tp=2,dp=2,sp,ep=2,mbs=2", "dp=4,ep=2", "pp=2,dp=2,ep=2,mbs=2"};
+  if (ranks == 2)
+    return {"dp=2,ep=2,mbs=2", "tp=2,sp,mbs=2", "tp=2,sp,ep=2,etp=1,mbs=2",
+            "dp=2,ep=2,mbs=2,dispatcher=allgather", "tp=2,sp,mbs=2,dispatcher=allgather"};
+  if (ranks == 4)
+    return {"tp=2,dp=2,sp,ep=2,mbs=2", "dp=4,ep=2", "pp=2,dp=2,ep=2,mbs=2",
+            "tp=2,dp=2,sp,ep=2,mbs=2,dispatcher=allgather"};
   return {};
 }
 

@@ -44,8 +44,9 @@ TEST(ExpertVolume, ACapacityFactorSendsFullBuffers) {
 }
 
 // 2 of 4 experts, one a rank: a token goes to 2 ranks, each once, with nothing beside it: 8192
-// bytes a call; 4 ranks gather 4 * 32 tokens of 64 * 2 bytes and 5 for each of 4 experts, and
-// reduce 64 * 4.
+// bytes a call; 4 ranks gather 4 * 32 tokens of 64 * 2 bytes, and of each of 4 experts a byte of
+// the map and 4 of the probability, and reduce 64 * 4. Backward they gather 64 * 4, and reduce 64 *
+// 2 and 4 for each probability.
 TEST(Volume, DispatchersSendWhatTheySay) {
   Layout layout;
   layout.data_parallel_size = layout.expert_parallel_size = 4;
@@ -55,6 +56,26 @@ TEST(Volume, DispatchersSendWhatTheySay) {
   layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
   EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::forward),
                    4 * 8 * 128 * (64 * 2 + 5 * 4 + 64 * 4));
+  EXPECT_DOUBLE_EQ(payload(stage_of(small_experts(), layout), Group::expert, Phase::backward),
+                   4 * 8 * 128 * (64 * 4 + 64 * 2 + 4 * 4));
+}
+
+// 2 tensor ranks have 32 / 2 tokens each. Over 2 expert ranks of 2 pieces each 2 * 16 tokens are
+// gathered and then 4 * 16, whatever experts they go to, 64 * 2 + 5 * 4 bytes of each; all 4 ranks
+// send (4 - 1) * 16 of them. 2 data ranks: 8 micro-batches, 8 layers.
+TEST(ExpertVolume, GatheredTokensAreNoCopies) {
+  Layout layout = tensor(2, true);
+  layout.data_parallel_size = layout.expert_parallel_size = 2;
+  layout.expert_tensor_parallel_size = 2;
+  layout.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
+  const StageVolume stage = stage_of(small_experts(), layout);
+  const double forward = 64 * 2 + 5 * 4 + 64 * 4, backward = 64 * 4 + 64 * 2 + 4 * 4;
+  EXPECT_DOUBLE_EQ(payload(stage, Group::expert, Phase::forward), 8 * 8 * 2 * 16 * forward);
+  EXPECT_DOUBLE_EQ(payload(stage, Group::expert_tensor, Phase::forward), 8 * 8 * 4 * 16 * forward);
+  EXPECT_DOUBLE_EQ(payload(stage, Group::expert_tensor, Phase::backward),
+                   8 * 8 * 4 * 16 * backward);
+  EXPECT_DOUBLE_EQ(stage.sent(Group::expert).value() + stage.sent(Group::expert_tensor).value(),
+                   8 * 8 * 3 * 16 * (forward + backward));
 }
 
 // Of the 8192 bytes of a call, dispatch sends 33/64 in fp8 with a byte for 32 numbers; backward
