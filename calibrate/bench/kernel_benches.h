@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that kernel_bench.h lists, each on one set of arrays.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "calibrate/bench/kernel_arrays.h"
+
+namespace meshwright::calibrate {
+
+// Of a transformer layer.
+std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> activation_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes);
+
+// Of the vocabulary, and of the optimizer.
+std::unique_ptr<KernelBench> embedding_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> cross_entropy_bench(Compute& compute, const KernelSizes& sizes);
+std::unique_ptr<KernelBench> adam_bench(Compute& compute, const KernelSizes& sizes);
+
+// As many parameters as one layer's MLP has.
+inline std::int64_t adam_parameters(const KernelSizes& s) { return 2 * s.hidden * s.ffn; }
+
+}  // namespace meshwright::calibrate

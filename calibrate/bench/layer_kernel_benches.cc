@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/bench/kernel_benches.h"
+
+#include <numbers>
+
+namespace meshwright::calibrate {
+namespace {
+
+class LayerNormBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    const std::vector<float> x = first(*x_, s_.hidden), y = first(*y_, 1);
+    double mean = 0.0, variance = 0.0;
+    for (const float v : x) mean += v / static_cast<double>(x.size());
+    for (const float v : x) variance += (v - mean) * (v - mean) / static_cast<double>(x.size());
+    // The backends add an epsilon of 1e-5 under the root, far below the tolerance here.
+    const double gamma = first(*gamma_, 1)[0], beta = first(*beta_, 1)[0];
+    return compare_kernel("layer_norm", y[0], (x[0] - mean) / std::sqrt(variance + 1e-5) * gamma + beta);
+  }
+
+ protected:
+  void once() override {
+    compute_.layer_norm_forward(x_->floats(), gamma_->floats(), beta_->floats(), y_->floats(),
+                                mean_->floats(), rstd_->floats(), s_.rows(), s_.hidden);
+    compute_.layer_norm_backward(y_->floats(), x_->floats(), gamma_->floats(), mean_->floats(),
+                                 rstd_->floats(), dx_->floats(), dgamma_->floats(),
+                                 dbeta_->floats(), s_.rows(), s_.hidden);
+  }
+
+ private:
+  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), gamma_ = sample(s_.hidden),
+                               beta_ = sample(s_.hidden), y_ = zeros(s_.rows() * s_.hidden),
+                               dx_ = zeros(s_.rows() * s_.hidden), mean_ = zeros(s_.rows()),
+                               rstd_ = zeros(s_.rows()), dgamma_ = zeros(s_.hidden),
+                               dbeta_ = zeros(s_.hidden);
+};
+
+class RmsNormBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    const std::vector<float> x = first(*x_, s_.hidden);
+    double square = 0.0;
+    for (const double v : x) square += v * v / static_cast<double>(x.size());
+    const double gamma = first(*gamma_, 1)[0];
+    return compare_kernel("rms_norm", first(*y_, 1)[0], x[0] / std::sqrt(square + 1e-5) * gamma);
+  }
+
+ protected:
+  void once() override {
+    compute_.rms_norm_forward(x_->floats(), gamma_->floats(), y_->floats(), rstd_->floats(),
+                              s_.rows(), s_.hidden);
+    compute_.rms_norm_backward(y_->floats(), x_->floats(), gamma_->floats(), rstd_->floats(),
+                               dx_->floats(), dgamma_->floats(), s_.rows(), s_.hidden);
+  }
+
+ private:
+  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), gamma_ = sample(s_.hidden),
+                               y_ = zeros(s_.rows() * s_.hidden),
+                               dx_ = zeros(s_.rows() * s_.hidden), rstd_ = zeros(s_.rows()),
+                               dgamma_ = zeros(s_.hidden);
+};
+
+// There and back again, every head of every sequence.
+class RotaryBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    // The table holds angles of no rotation but of pair 0 at position 1: a quarter turn.
+    const std::vector<float> before = first(*x_, 2 * width_);
+    turn(false);
+    const double turned = first(*x_, width_ + 1).back();
+    turn(true);
+    const auto at = static_cast<std::size_t>(width_);
+    const auto partner = static_cast<std::size_t>(width_ + width_ / 2);
+    const std::string wrong = compare_kernel("rotary", turned, -static_cast<double>(before[partner]));
+    return wrong.empty() ? compare_kernel("rotary back", first(*x_, width_ + 1).back(), before[at])
+                         : wrong;
+  }
+
+ protected:
+  void once() override {
+    turn(false);
+    turn(true);
+  }
+
+ private:
+  void turn(bool inverse) {
+    compute_.rotary(x_->floats(), table_->floats(), s_.batch, s_.heads, s_.heads, s_.positions,
+                    width_, inverse);
+  }
+  std::unique_ptr<DeviceArray> table() {
+    std::vector<float> values(static_cast<std::size_t>(s_.positions * width_), 0.0F);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool cosine = static_cast<std::int64_t>(i) % width_ < width_ / 2;
+      values[i] = cosine ? 1.0F : 0.0F;
+    }
+    if (s_.positions > 1) {
+      values[static_cast<std::size_t>(width_)] = 0.0F;
+      values[static_cast<std::size_t>(width_ + width_ / 2)] = 1.0F;
+    }
+    auto array = zeros(s_.positions * width_);
+    compute_.upload(array->data(), values.data(), values.size() * sizeof(float));
+    compute_.synchronize();
+    return array;
+  }
+
+  std::int64_t width_ = s_.hidden / s_.heads;
+  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.hidden), table_ = table();
+};
+
+class ActivationBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    const double x = first(*x_, 1)[0] + first(*bias_, 1)[0];
+    const double inner = std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+    return compare_kernel("activation", first(*y_, 1)[0], 0.5 * x * (1.0 + std::tanh(inner)));
+  }
+
+ protected:
+  void once() override {
+    compute_.bias_gelu_forward(x_->floats(), bias_->floats(), y_->floats(), s_.rows(), s_.ffn);
+    compute_.bias_gelu_backward(y_->floats(), x_->floats(), bias_->floats(), dx_->floats(),
+                                dbias_->floats(), s_.rows(), s_.ffn);
+  }
+
+ private:
+  std::unique_ptr<DeviceArray> x_ = sample(s_.rows() * s_.ffn), bias_ = sample(s_.ffn),
+                               y_ = zeros(s_.rows() * s_.ffn), dx_ = zeros(s_.rows() * s_.ffn),
+                               dbias_ = zeros(s_.ffn);
+};
+
+class SoftmaxBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    // The last row of the first matrix sees every position.
+    const std::vector<float> x = first(*x_, s_.positions * s_.positions);
+    const std::vector<float> y = first(*y_, s_.positions * s_.positions);
+    const std::size_t row = x.size() - static_cast<std::size_t>(s_.positions);
+    double sum = 0.0;
+    for (std::size_t i = row; i < x.size(); ++i) sum += std::exp(kScale * x[i]);
+    return compare_kernel("softmax", y[row], std::exp(kScale * x[row]) / sum);
+  }
+
+ protected:
+  void once() override {
+    const std::int64_t matrices = s_.batch * s_.heads;
+    compute_.causal_softmax_forward(x_->floats(), y_->floats(), kScale, matrices, s_.positions,
+                                    s_.positions, 0);
+    compute_.softmax_backward(x_->floats(), y_->floats(), dx_->floats(), kScale, matrices,
+                              s_.positions);
+  }
+
+ private:
+  static constexpr float kScale = 0.125F;
+  std::int64_t count_ = s_.batch * s_.heads * s_.positions * s_.positions;
+  std::unique_ptr<DeviceArray> x_ = sample(count_), y_ = zeros(count_), dx_ = zeros(count_);
+};
+
+class AddBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    const double a = first(*a_, 1)[0], b = first(*b_, 1)[0];
+    return compare_kernel("add", first(*y_, 1)[0], a + b);
+  }
+
+ protected:
+  void once() override {
+    compute_.add(a_->floats(), b_->floats(), y_->floats(), s_.rows() * s_.hidden);
+    compute_.add(b_->floats(), a_->floats(), y_->floats(), s_.rows() * s_.hidden);
+  }
+
+ private:
+  std::unique_ptr<DeviceArray> a_ = sample(s_.rows() * s_.hidden),
+                               b_ = sample(s_.rows() * s_.hidden),
+                               y_ = zeros(s_.rows() * s_.hidden);
+};
+
+class TransposeBench : public KernelBench {
+ public:
+  using KernelBench::KernelBench;
+  std::string check() override {
+    run(1);
+    // Head 0 of batch entry 0 at position 1 lies one whole position further in x.
+    const std::vector<float> x = first(*x_, 3 * s_.hidden * s_.batch + 1);
+    const double moved = first(*y_, s_.hidden / s_.heads + 1).back();
+    const std::string wrong = compare_kernel("transpose", moved, x.back());
+    return wrong.empty() ? compare_kernel("transpose back", first(*back_, 5)[4], x[4]) : wrong;
+  }
+
+ protected:
+  void once() override {
+    const std::int64_t width = s_.hidden / s_.heads;
+    compute_.to_heads(x_->floats(), y_->floats(), s_.positions, s_.batch, 3, s_.heads, width);
+    compute_.from_heads(y_->floats(), back_->floats(), s_.positions, s_.batch, 3, s_.heads, width);
+  }
+
+ private:
+  std::int64_t count_ = 3 * s_.rows() * s_.hidden;
+  std::unique_ptr<DeviceArray> x_ = sample(count_), y_ = zeros(count_), back_ = zeros(count_);
+};
+
+}  // namespace
+
+std::unique_ptr<KernelBench> layer_norm_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<LayerNormBench>(compute, sizes);
+}
+std::unique_ptr<KernelBench> rms_norm_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<RmsNormBench>(compute, sizes);
+}
+std::unique_ptr<KernelBench> rotary_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<RotaryBench>(compute, sizes);
+}
+std::unique_ptr<KernelBench> activation_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<ActivationBench>(compute, sizes);
+}
+std::unique_ptr<KernelBench> softmax_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<SoftmaxBench>(compute, sizes);
+}
+std::unique_ptr<KernelBench> add_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<AddBench>(compute, sizes);
+}
+std::unique_ptr<KernelBench> transpose_bench(Compute& compute, const KernelSizes& sizes) {
+  return std::make_unique<TransposeBench>(compute, sizes);
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/point_measurer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/bench/overlap_bench.h"
+#include "calibrate/bench/point_bench.h"
+#include "calibrate/launch/rank_hosts.h"
+#include "calibrate/launch/rank_progress.h"
+#include "sim/base/error.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr double kGpuSample = 3e-3, kSustainedSeconds = 1.0;
+
+Operation operation_of(const MeasuredPoint& task) {
+  return {.name = name_of(task.kind).data(),
+          .amount = task.amount,
+          .slow = slow_transfer(task.amount) +
+                  (task.multiplies() ? slow_product(gemm_flops(task.shape)) : Seconds{})};
+}
+
+void scale(Summary& summary, double factor) {
+  for (Seconds* time : {&summary.median, &summary.min, &summary.p10, &summary.p90}) {
+    *time *= factor;
+  }
+}
+
+}  // namespace
+
+// This rank's group of this shape, null where it waits; made when first needed, by all ranks
+// together.
+Communicator* PointMeasurer::group_of(std::size_t shape) {
+  if (!is_made_[shape]) {
+    const int color = shapes_[shape].color_of_rank[static_cast<std::size_t>(world_.rank())];
+    groups_[shape] = world_.split(color < 0 ? kNoGroup : color, world_.rank());
+    is_made_[shape] = true;
+  }
+  return groups_[shape].get();
+}
+
+std::size_t PointMeasurer::shape_of(const MeasuredPoint& point) const {
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const Placement& p = shapes_[i].placement;
+    if (p.tier() == point.tier && p.group_size == point.group_size &&
+        p.ranks_per_node == point.ranks_per_node && p.groups_per_node == point.groups_per_node &&
+        shapes_[i].stride == point.stride) {
+      return i;
+    }
+  }
+  throw SystemError(fmt::format("{}: these ranks form no such groups", point.label()),
+                    "start as many ranks on as many nodes as the profile was measured with");
+}
+
+// Null on a rank that waits.
+std::unique_ptr<Bench> PointMeasurer::bench_for(const MeasuredPoint& task) {
+  if (task.kind != PointKind::collective) return make_point_bench(compute_, world_, task);
+  Communicator* group = group_of(shape_of(task));
+  return group == nullptr ? nullptr : make_point_bench(compute_, *group, task);
+}
+
+// Events tell a GPU's time to half a microsecond: samples of some milliseconds make that, and the
+// start of the first kernel, less than a thousandth.
+MeasureOptions PointMeasurer::limited(double limit) const {
+  MeasureOptions options = options_;
+  if (is_gpu_) options.shortest_sample = std::max(options.shortest_sample, kGpuSample);
+  options.stop.max_seconds = limit;
+  options.stop.min_seconds = std::min(options.stop.min_seconds, limit / 4.0);
+  return options;
+}
+
+MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, double limit) const {
+  if (task.kind != PointKind::sustained_gemm) return limited(limit);
+  MeasureOptions options = limited(kSustainedSeconds);
+  options.warmup_seconds = kSustainedSeconds;
+  return options;
+}
+
+// Of all ranks' devices while they work: the least clock, the most power, all reasons.
+DeviceState PointMeasurer::state_at_work(Bench* bench, int repetitions) {
+  if (!is_gpu_) return {};
+  if (bench != nullptr) bench->start(repetitions);
+  const DeviceState mine = compute_.state();
+  compute_.synchronize();
+  std::vector<DeviceState> all(static_cast<std::size_t>(world_.size()));
+  world_.host_gather(&mine, all.data(), sizeof mine);
+  return combined(all);
+}
+
+// Collective, as what is made has to be.
+bool PointMeasurer::have_memory_for(const MeasuredPoint& task, std::unique_ptr<Bench>& bench) {
+  double lacking = 0.0;
+  try {
+    bench = bench_for(task);
+  } catch (const OutOfMemory&) {
+    lacking = 1.0;
+  }
+  return world_.host_max(lacking) == 0.0;
+}
+
+std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, double limit,
+                                                     RankTimes& rank_times) {
+  if (task.kind == PointKind::overlap) return measured_overlap(task, limit);
+  MeasuredPoint point = task;
+  const Operation operation = operation_of(task);
+  begin_operation(operation);
+  std::unique_ptr<Bench> bench;
+  if (!have_memory_for(task, bench)) return std::nullopt;
+  begin_operation(operation);
+  check(bench.get());
+  const auto work = [&](int repetitions) {
+    begin_operation(operation);
+    if (bench) bench->start(repetitions);
+  };
+  point.measurement = measure(world_, device_timer(compute_), work, options_for(task, limit));
+  point.state = state_at_work(bench.get(), point.measurement.repetitions);
+  point.in_cache = bench != nullptr && bench->is_warm();
+  scale(point.measurement.summary, bench ? 1.0 / bench->units() : 1.0);
+  rank_times.add(point, gathered(world_, point.measurement.own_median.value()));
+  if (task.kind == PointKind::collective && bench) {
+    point.algorithm = group_of(shape_of(task))->chosen_algorithm();
+  }
+  return point;
+}
+
+MeasuredPoint PointMeasurer::measured_overlap(const MeasuredPoint& task, double limit) {
+  Communicator* group = group_of(shape_of(task));
+  invariant(group != nullptr, "an overlap over groups in which a rank waits");
+  return measure_overlap(compute_, world_, *group, task, limited(limit));
+}
+
+// Every rank learns of a wrong result, so that all of them end.
+void PointMeasurer::check(Bench* bench) {
+  const std::string wrong = bench == nullptr ? "" : bench->check();
+  if (!wrong.empty()) throw SystemError("wrong result: " + wrong);
+  world_.barrier();
+}
+
+}  // namespace meshwright::calibrate
