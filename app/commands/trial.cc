@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "app/command.h"
 #include "app/commands/commands.h"
@@ -35,6 +36,7 @@ struct Options {
   std::string out = "trials.json";
   RankOptions ranks;
   std::string mode = "training";
+  std::string precision;  // empty: what the backend's default is
   std::string trace;
   int top = 0;  // 0: what the plan proposes
   calibrate::TrialOptions trial;
@@ -155,8 +157,18 @@ TrialMode mode_of(const std::string& text) {
                    "training, prefill or decode");
 }
 
+std::optional<Precision> precision_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  for (const Precision known : {Precision::fp32, Precision::bf16, Precision::fp16}) {
+    if (text == name_of(known)) return known;
+  }
+  throw InputError("--precision", "", fmt::format("\"{}\" is no format of the trial", text),
+                   "fp32, bf16 or, on GPUs, fp16");
+}
+
 int run(Options options, const Call& call) {
   options.trial.mode = mode_of(options.mode);
+  options.trial.precision = precision_of(options.precision);
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
   const TrialRun described = describe_run(options, call);
   if (place) return run_trial_rank(described, *place);
@@ -192,6 +204,10 @@ void add_trial(Commands& commands) {
       .add_option("--decode-tokens", options->trial.decode_tokens,
                   "Of the job's positions, the last ones that --mode decode adds; default: 32")
       ->check(positive);
+  command.options().add_option(
+      "--precision", options->precision,
+      "Numbers of products, activations and messages: fp32, bf16 or, on GPUs, fp16; default: the "
+      "job's on GPUs, fp32 on cores");
   command.options().add_flag(
       "--moe-router-force-load-balancing,!--no-moe-router-force-load-balancing",
       options->trial.moe_router_force_load_balancing,

@@ -2,8 +2,8 @@
 // What the calibrator and the trial ask of a network: a group of ranks and its collectives.
 //
 // Buffers are device pointers of the compute backend that the communicator belongs to (cpu with
-// mpi, cuda with nccl). Counts are elements of fp32. Calls block until the buffers may be reused,
-// unless they say so.
+// mpi, cuda with nccl). Counts are of numbers; those of one call all have one format. Calls block
+// until the buffers may be reused, unless they say so.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "calibrate/backends/host_ranks.h"
+#include "calibrate/backends/numbers.h"
 
 namespace meshwright::calibrate {
 
@@ -22,10 +23,13 @@ inline constexpr int kNoGroup = -1;
 
 // One side of a message between two ranks: exactly one of the pointers is set.
 struct Message {
-  const float* from_here = nullptr;  // of a send
-  float* to_here = nullptr;          // of a receive
+  ConstNumbers from_here;  // of a send
+  Numbers to_here;         // of a receive
   std::int64_t count = 0;
   int peer = 0;
+
+  [[nodiscard]] bool is_send() const { return to_here.data == nullptr; }
+  [[nodiscard]] Precision format() const { return is_send() ? from_here.format : to_here.format; }
 };
 
 class Communicator : public HostRanks {
@@ -37,18 +41,20 @@ class Communicator : public HostRanks {
     return split(color, key);
   }
 
-  virtual void all_reduce(float* data, std::int64_t count, Reduction op) = 0;  // in place
-  virtual void all_gather(const float* in, float* out, std::int64_t count_per_rank) = 0;
-  virtual void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) = 0;  // sum
-  virtual void all_to_all(const float* in, float* out, std::int64_t count_per_rank) = 0;
+  // In place. Numbers of 16 bits are only summed, and rounded after each addition.
+  virtual void all_reduce(Numbers data, std::int64_t count, Reduction op) = 0;
+  virtual void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) = 0;
+  virtual void reduce_scatter(ConstNumbers in, Numbers out,
+                              std::int64_t count_per_rank) = 0;  // sum
+  virtual void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) = 0;
   // Of any sizes: so many numbers to and from each rank, without gaps.
-  virtual void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts,
-                            float* out, const std::vector<std::int64_t>& receive_counts) = 0;
-  virtual void broadcast(float* data, std::int64_t count, int root) = 0;
+  virtual void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts,
+                            Numbers out, const std::vector<std::int64_t>& receive_counts) = 0;
+  virtual void broadcast(Numbers data, std::int64_t count, int root) = 0;
 
   // Point to point. send returns at once and keeps reading `data` until wait_sends().
-  virtual void send(const float* data, std::int64_t count, int to) = 0;
-  virtual void receive(float* data, std::int64_t count, int from) = 0;
+  virtual void send(ConstNumbers data, std::int64_t count, int to) = 0;
+  virtual void receive(Numbers data, std::int64_t count, int from) = 0;
   virtual void wait_sends() = 0;
   // How many of the oldest sends are through that were not when this was asked last: their buffers
   // are free. 0 where nobody knows before wait_sends().
@@ -57,10 +63,10 @@ class Communicator : public HostRanks {
   // same order.
   virtual void exchange(std::span<const Message> messages) {
     for (const Message& m : messages) {
-      if (m.to_here == nullptr) send(m.from_here, m.count, m.peer);
+      if (m.is_send()) send(m.from_here, m.count, m.peer);
     }
     for (const Message& m : messages) {
-      if (m.to_here != nullptr) receive(m.to_here, m.count, m.peer);
+      if (!m.is_send()) receive(m.to_here, m.count, m.peer);
     }
     wait_sends();
   }

@@ -133,6 +133,10 @@ class Compute {
   virtual void gemm(const GemmCall& call) = 0;
   // fp32 values to `precision`, for bf16/fp16 operands.
   virtual void convert(void* to, Precision precision, const float* from, std::int64_t count) = 0;
+  // And back from fp32, bf16 or fp16; exact. `to` and `from` do not overlap.
+  virtual void widen(float* to, const void* from, Precision precision, std::int64_t count) = 0;
+  // In place, to the nearest number that `precision` (bf16, fp16) has, ties to even.
+  virtual void round(float* data, Precision precision, std::int64_t count) = 0;
 
   // y = (x - mean) * rstd * gamma + beta, a row at a time; mean and rstd (rows) are kept for
   // backward.

@@ -19,11 +19,11 @@ namespace meshwright::calibrate {
 
 class QueuedCommunicator : public Communicator {
  public:
-  void send(const float* data, std::int64_t count, int to) final {
-    noted_.push_back({.from_here = data, .count = count, .peer = to});
+  void send(ConstNumbers data, std::int64_t count, int to) final {
+    noted_.push_back({.from_here = data, .to_here = {}, .count = count, .peer = to});
   }
-  void receive(float* data, std::int64_t count, int from) final {
-    noted_.push_back({.to_here = data, .count = count, .peer = from});
+  void receive(Numbers data, std::int64_t count, int from) final {
+    noted_.push_back({.from_here = {}, .to_here = data, .count = count, .peer = from});
     start_noted();
   }
   void start_sends() final { start_noted(); }

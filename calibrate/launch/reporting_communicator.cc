@@ -25,8 +25,8 @@ class TransferScope {
   Bytes amount_;
 };
 
-Bytes size_of(std::int64_t count) {
-  return bytes(static_cast<double>(count) * static_cast<double>(sizeof(float)));
+Bytes size_of(std::int64_t count, Precision format) {
+  return bytes(static_cast<double>(count) * bytes_per_element(format));
 }
 
 class ReportingCommunicator : public Communicator {
@@ -45,38 +45,38 @@ class ReportingCommunicator : public Communicator {
     const TransferScope scope("barrier");
     inner_->barrier();
   }
-  void all_reduce(float* data, std::int64_t count, Reduction op) override {
-    const TransferScope scope("all_reduce", size_of(count));
+  void all_reduce(Numbers data, std::int64_t count, Reduction op) override {
+    const TransferScope scope("all_reduce", size_of(count, data.format));
     inner_->all_reduce(data, count, op);
   }
-  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override {
-    const TransferScope scope("all_gather", size_of(count_per_rank * size()));
+  void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
+    const TransferScope scope("all_gather", size_of(count_per_rank * size(), in.format));
     inner_->all_gather(in, out, count_per_rank);
   }
-  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override {
-    const TransferScope scope("reduce_scatter", size_of(count_per_rank * size()));
+  void reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
+    const TransferScope scope("reduce_scatter", size_of(count_per_rank * size(), in.format));
     inner_->reduce_scatter(in, out, count_per_rank);
   }
-  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override {
-    const TransferScope scope("all_to_all", size_of(count_per_rank * size()));
+  void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
+    const TransferScope scope("all_to_all", size_of(count_per_rank * size(), in.format));
     inner_->all_to_all(in, out, count_per_rank);
   }
-  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+  void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts, Numbers out,
                     const std::vector<std::int64_t>& receive_counts) override {
-    const TransferScope scope("all_to_all",
-                              size_of(std::reduce(send_counts.begin(), send_counts.end())));
+    const TransferScope scope(
+        "all_to_all", size_of(std::reduce(send_counts.begin(), send_counts.end()), in.format));
     inner_->all_to_all_v(in, send_counts, out, receive_counts);
   }
-  void broadcast(float* data, std::int64_t count, int root) override {
-    const TransferScope scope("broadcast", size_of(count));
+  void broadcast(Numbers data, std::int64_t count, int root) override {
+    const TransferScope scope("broadcast", size_of(count, data.format));
     inner_->broadcast(data, count, root);
   }
-  void send(const float* data, std::int64_t count, int to) override {
-    const TransferScope scope("send", size_of(count));
+  void send(ConstNumbers data, std::int64_t count, int to) override {
+    const TransferScope scope("send", size_of(count, data.format));
     inner_->send(data, count, to);
   }
-  void receive(float* data, std::int64_t count, int from) override {
-    const TransferScope scope("receive", size_of(count));
+  void receive(Numbers data, std::int64_t count, int from) override {
+    const TransferScope scope("receive", size_of(count, data.format));
     inner_->receive(data, count, from);
   }
   void wait_sends() override {
@@ -85,7 +85,7 @@ class ReportingCommunicator : public Communicator {
   }
   void exchange(std::span<const Message> messages) override {
     Bytes amount;
-    for (const Message& m : messages) amount += size_of(m.count);
+    for (const Message& m : messages) amount += size_of(m.count, m.format());
     const TransferScope scope("exchange", amount);
     inner_->exchange(messages);
   }

@@ -8,21 +8,26 @@
 namespace meshwright::calibrate {
 namespace {
 
-bool stored_as_fp32(Precision p) { return p == Precision::fp32 || p == Precision::tf32; }
-
-// A 16-bit copy of `batch` matrices of `count` numbers without gaps; `stride` becomes theirs.
+// A copy of `batch` matrices of `count` numbers without gaps, rounded to the job's format, which it
+// has where the device multiplies that; else fp32. `stride` becomes its own.
 Tensor converted(const TrialContext& context, const void* from, std::int64_t batch,
                  std::int64_t count, std::int64_t& stride) {
   const auto* source = static_cast<const float*>(from);
+  const Precision format = context.job.precision;
+  const bool native = context.compute.supports(format);
   Tensor packed;
-  if (batch > 1 && stride != count) {
+  if (!native || (batch > 1 && stride != count)) {
     packed = context.tensor(batch * count);
     context.compute.copy_rows(packed.data(), count, source, stride, batch, count);
     source = packed.data();
   }
   stride = count;
+  if (!native) {
+    context.compute.round(packed.data(), format, packed.count());
+    return packed;
+  }
   Tensor to = context.tensor((batch * count + 1) / 2);  // two 16-bit numbers in one of 32
-  context.compute.convert(to.data(), context.job.precision, source, batch * count);
+  context.compute.convert(to.data(), format, source, batch * count);
   return to;
 }
 
@@ -47,11 +52,13 @@ void multiply(const TrialContext& context, GemmCall call) {
   if (call.stride_c == 0) call.stride_c = call.m * call.n;
   context.recorder.count_flops(2.0 * static_cast<double>(call.batch) * static_cast<double>(call.m) *
                                static_cast<double>(call.n) * static_cast<double>(call.k));
-  if (stored_as_fp32(call.precision)) return context.compute.gemm(call);
+  if (!has_sixteen_bits(call.precision)) return context.compute.gemm(call);
   const Tensor a = converted(context, call.a, call.batch, call.m * call.k, call.stride_a);
   const Tensor b = converted(context, call.b, call.batch, call.k * call.n, call.stride_b);
   call.a = a.data();
   call.b = b.data();
+  // Products of numbers of 8 bits are exact in fp32: the same sum, but for its order.
+  if (!context.compute.supports(call.precision)) call.precision = Precision::fp32;
   context.compute.gemm(call);
 }
 
@@ -67,6 +74,11 @@ void multiply_for_weight(const TrialContext& context, const GemmCall& call,
                          const SequencePiece& piece) {
   if (context.owed != nullptr && context.owed->is_open()) return context.owed->put_off(call, piece);
   multiply_gathered(context, call, piece);
+}
+
+void round_between_layers(const TrialContext& context, const Tensor& x) {
+  const Precision format = context.job.precision;
+  if (has_sixteen_bits(format)) context.compute.round(x.data(), format, x.count());
 }
 
 std::vector<float> downloaded(const TrialContext& context, const Tensor& from) {

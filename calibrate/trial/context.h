@@ -71,7 +71,8 @@ GemmCall product(std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
                  float* c);
 
 // A product on the job's number format. Operands are fp32 in memory; a 16-bit format gets copies of
-// them, and fp32 results. Matrices of a batch follow each other without gaps where the call has no
+// them, and fp32 results. Where the device does not multiply the format, the copies are fp32 with
+// its numbers. Matrices of a batch follow each other without gaps where the call has no
 // stride.
 void multiply(const TrialContext& context, GemmCall call);
 // Of a product, an operand that is this rank's piece of the sequence.
@@ -86,6 +87,9 @@ void multiply_gathered(const TrialContext& context, GemmCall call, const Sequenc
 // the call reads keeps its numbers until the micro-batch is through.
 void multiply_for_weight(const TrialContext& context, const GemmCall& call,
                          const SequencePiece& piece = {});
+
+// What layers hand each other has the job's numbers, if these have 16 bits.
+void round_between_layers(const TrialContext& context, const Tensor& x);
 
 // On the host, once the device is done.
 std::vector<float> downloaded(const TrialContext& context, const Tensor& from);

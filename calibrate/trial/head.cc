@@ -112,7 +112,7 @@ double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved&
   dot.alpha = 1.0F / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(dot);
   if (context_.layout.sequence_parallel) {
-    context_.groups.tensor.all_reduce("mean square all-reduce", Phase::forward, sum.data(), 1);
+    context_.groups.tensor.all_reduce(kMeanSquareAllReduce, Phase::forward, sum.data(), 1);
   }
   return static_cast<double>(downloaded(context_, sum)[0]);
 }

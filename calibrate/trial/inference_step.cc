@@ -18,7 +18,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
       compute_(compute),
       arena_(compute, options.poison_memory),
       recorder_(compute),
-      groups_(layout_, ranks, recorder_),
+      groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_, layout_, compute_, arena_, recorder_, groups_, job_.seq_length},
       seed_(options.seed),
       decode_tokens_(decode_tokens),
@@ -76,8 +76,10 @@ void InferenceStep::pass(const std::vector<std::int32_t>& tokens, std::int64_t f
   const Tensor ids = context_.tensor(context_.rows());
   compute_.upload(ids.data(), tokens.data(), ids.size());
   Tensor x = embedding_->forward(ids);
+  round_between_layers(context_, x);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     x = layers_[i].forward_cached(std::move(x), caches_[i]);
+    round_between_layers(context_, x);
   }
   take_logits(x);
 }

@@ -213,6 +213,10 @@ void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
     if (ranks.size() == 1) return;
     ranks.all_gather(call.name, Phase::step, unit.shard_weights.data() + call.shard,
                      unit.weights.data() + call.full, call.count);
+    if (!has_sixteen_bits(message_formats(context_.job).weights)) return;
+    context_.compute.copy(unit.weights.data() + call.full + call.count * unit.shards.rank,
+                          unit.shard_weights.data() + call.shard,
+                          static_cast<std::size_t>(call.count) * sizeof(float));  // master copies
   });
   if (ranks.size() == 1) {
     context_.compute.copy(unit.weights.data(), unit.shard_weights.data(), unit.weights.size());

@@ -145,8 +145,8 @@ void StageExchange::post(const MessageGroup& group) {
   std::vector<Tensor> gone;
   double longest = 0.0;
   for (const StageMessage& m : group.messages) {
-    Message message{
-        .from_here = nullptr, .to_here = nullptr, .count = message_count(), .peer = m.to};
+    CountedMessage message{.name = name_of(m), .phase = phase_of(m), .count = message_count()};
+    message.peer = m.to;
     if (m.to == stage()) {
       Tensor& arrived = here_[m] = context_.tensor(message_count());
       message.to_here = arrived.data();
@@ -156,7 +156,7 @@ void StageExchange::post(const MessageGroup& group) {
       message.from_here = message_of(gone.back());
     }
     longest = std::max(longest, transfer_seconds_.at(message.peer));
-    messages.push_back({name_of(m), phase_of(m), message});
+    messages.push_back(message);
   }
   context_.groups.pipeline.exchange(messages, longest);
 }

@@ -84,6 +84,7 @@ Tensor StageModel::layers_forward(Tensor x, Saved& saved) const {
     for (std::size_t i = first; i < end; ++i) {
       use(unit_of(i), Phase::forward);
       x = layers_[i].forward(std::move(x), saved.layers[i], Phase::forward);
+      round_between_layers(context_, x);
       if (unit_of(i) != kRootUnit) release(unit_of(i), Phase::forward);
       if (i >= recomputed_layers_) continue;
       LayerSaved kept;
@@ -100,6 +101,7 @@ void StageModel::recompute_unit(std::size_t first, std::size_t end, Saved& saved
   Tensor x = std::move(saved.layers[first].input);
   for (std::size_t i = first; i < end; ++i) {
     x = layers_[i].forward(std::move(x), saved.layers[i], Phase::recompute);
+    round_between_layers(context_, x);
   }
 }
 
@@ -116,6 +118,7 @@ Tensor StageModel::layers_backward(Tensor dy, Saved& saved) const {
       LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
       if (unit_of(i) != kRootUnit) open_gradients(unit_of(i));
       dy = layers_[i].backward(std::move(dy), of_layer);
+      round_between_layers(context_, dy);
       of_layer = {};
       if (unit_of(i) != kRootUnit) reduce_gradients(unit_of(i));
     }
@@ -128,7 +131,10 @@ Tensor StageModel::forward(int micro_batch, const MicroBatch& data, Tensor x) {
   Saved& saved = in_flight_[micro_batch];
   saved.layers.resize(layers_.size());
   use(kRootUnit, Phase::forward);
-  if (chunk_.embedding) x = first_input(data);
+  if (chunk_.embedding) {
+    x = first_input(data);
+    round_between_layers(context_, x);
+  }
   x = layers_forward(std::move(x), saved);
   if (chunk_.head) {
     head_forward(std::move(x), data, saved);
@@ -158,6 +164,7 @@ Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) 
   open_gradients(kRootUnit);
   if (chunk_.head) {
     dy = head_backward(data, saved);
+    round_between_layers(context_, dy);
     saved.head = {};
   }
   dy = layers_backward(std::move(dy), saved);

@@ -12,6 +12,8 @@
 #include "calibrate/trial/trial_step.h"
 #include "sim/layout/stages.h"
 #include "sim/memory/memory.h"
+#include "sim/operators/operators.h"
+#include "sim/volume/volume.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -81,11 +83,68 @@ void infer_on(Communicator& ranks, const Model& model, const Job& job, Compute& 
   o.tokens_per_second = tokens / o.step_time.value();
 }
 
+bool on_cores(const Compute& compute) {
+  return compute.describe().device_kind() == DeviceKind::cpu;
+}
+
+Precision precision_of(const Job& job, const Compute& compute, const TrialOptions& options) {
+  return options.precision.value_or(on_cores(compute) ? Precision::fp32 : job.precision);
+}
+
+// Cores that do not multiply bf16 multiply its numbers in fp32.
+bool has_format(const Compute& compute, Precision format) {
+  return compute.supports(format) || (on_cores(compute) && format == Precision::bf16);
+}
+
+std::string lacks_format(const Compute& compute, const Job& job) {
+  for (const Precision format : {job.precision, message_formats(job).gradients}) {
+    if (has_format(compute, format)) continue;
+    return fmt::format("{} does not compute in {}", compute.describe().name, name_of(format));
+  }
+  return "";
+}
+
 std::string unsupported(const Model& model, const Job& job, const Layout& layout,
                         const TrialOptions& options) {
   if (options.mode == TrialMode::training) return trial_unsupported(model, job, layout);
   const int decoded = options.mode == TrialMode::decode ? options.decode_tokens : 0;
   return inference_unsupported(model, job, layout, decoded);
+}
+
+// Of the two operands of the largest of a product and its gradients, m x k, k x n and m x n of
+// them. Those of a batch are also put together first.
+Bytes operand_copies(const Operator& op) {
+  const auto batch = static_cast<double>(op.batch);
+  const double m = static_cast<double>(op.m), n = static_cast<double>(op.n);
+  const double k = static_cast<double>(op.k);
+  const double sides[] = {m * k, k * n, m * n};
+  const double all = sides[0] + sides[1] + sides[2];
+  const double together = op.batch > 1 ? 4.0 * *std::max_element(sides, sides + 3) : 0.0;
+  return bytes(batch * (2.0 * (all - *std::min_element(sides, sides + 3)) + together));
+}
+
+// One product's operands or one message's numbers at a time, what goes and what comes.
+Bytes copies_of_sixteen_bits(const Model& model, const Job& job, const Layout& layout, int stage) {
+  if (!has_sixteen_bits(job.precision)) return {};
+  const Stage whole = pipeline_stages(model, layout)[static_cast<std::size_t>(stage)];
+  Bytes most;
+  for (const Transfer& t : stage_volume(model, job, layout, whole, stage).transfers) {
+    const bool converted = has_sixteen_bits(format_of(t.name, message_formats(job)));
+    if (converted) most = std::max(most, 2.0 * t.payload);
+  }
+  std::vector<Operator> operators;
+  if (whole.has_head()) operators = head_operators(model, job, layout);
+  for (const Chunk& chunk : whole.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      const auto layer =
+          layer_operators(model, layer_kind(model, chunk.first_layer + i), job, layout);
+      operators.insert(operators.end(), layer.begin(), layer.end());
+    }
+  }
+  for (const Operator& op : operators) {
+    if (op.kind == OperatorKind::gemm) most = std::max(most, operand_copies(op));
+  }
+  return most;
 }
 
 // Of the rank that has least. A full device would end the job, not this layout alone. What a trial
@@ -94,7 +153,7 @@ std::string too_large(Bytes needed, const Compute& compute, Communicator& world)
   const Bytes free = bytes(-world.host_max(-compute.describe().free_memory.value()));
   constexpr double kMargin = 1.1;
   if (compute.describe().device_kind() == DeviceKind::cpu || needed * kMargin <= free) return "";
-  return fmt::format("needs {:.1f} GiB as the trial runs it (fp32), {:.1f} GiB are free",
+  return fmt::format("needs {:.1f} GiB as the trial runs it (held in fp32), {:.1f} GiB are free",
                      in_gibibytes(needed), in_gibibytes(free));
 }
 
@@ -102,18 +161,21 @@ std::string too_large(Bytes needed, const Compute& compute, Communicator& world)
 
 Bytes trial_memory(const Model& model, const Job& job, const Layout& layout) {
   Job run = job;
-  run.precision = run.gradient_precision = Precision::fp32;
   run.attention_kernel = AttentionKernel::unfused;
+  const Job held = with_precision(run, Precision::fp32);
   const std::vector<Stage> stages = pipeline_stages(model, layout);
   Bytes most;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    most = std::max(most, stage_memory(model, run, layout, stages[s], static_cast<int>(s)).total());
+    const int index = static_cast<int>(s);
+    most = std::max(most, stage_memory(model, held, layout, stages[s], index).total() +
+                              copies_of_sixteen_bits(model, run, layout, index));
   }
   return most;
 }
 
-Observation run_trial(const Model& model, const Job& job, const Layout& layout, Compute& compute,
+Observation run_trial(const Model& model, const Job& asked, const Layout& layout, Compute& compute,
                       Communicator& world, const TrialOptions& options) {
+  const Job job = with_precision(asked, precision_of(asked, compute, options));
   const bool trains = options.mode == TrialMode::training;
   RunnableLayout runnable =
       trains ? runnable_layout(model, job, layout, world.size(), world.sends_alone())
@@ -124,14 +186,17 @@ Observation run_trial(const Model& model, const Job& job, const Layout& layout, 
   o.run_layers = runnable.num_layers;
   o.run_global_batch_size = runnable.global_batch_size;
   o.ranks = world_size(runnable.layout);
+  o.run_precision = job.precision;
   o.not_run = std::move(runnable.not_run);
+  if (job.precision != asked.precision) {
+    o.not_run.push_back(
+        fmt::format("{} ({} was run)", name_of(asked.precision), name_of(job.precision)));
+  }
   o.complete = o.not_run.empty();
   o.mode = options.mode;
   o.device = compute.describe().kind;
-  o.failure = unsupported(model, job, layout, options);
-  if (o.failure.empty() && !compute.supports(job.precision)) {
-    o.failure = fmt::format("{} does not multiply in this precision", compute.describe().name);
-  }
+  o.failure = unsupported(model, asked, layout, options);
+  if (o.failure.empty()) o.failure = lacks_format(compute, job);
   Model run_model = model;
   run_model.num_layers = runnable.num_layers;
   if (run_model.moe && runnable.num_moe_experts < run_model.moe->num_moe_experts) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct TrialOptions {
   TrialMode mode = TrialMode::training;
   int decode_tokens = 32;       // the last positions of job.seq_length, which a step of decode adds
   bool keep_intervals = false;  // of the last step, on every rank
+  // Numbers of products, activations and messages: fp32, bf16 or fp16. None: the job's on GPUs,
+  // fp32 on cores. Master weights, moments and what the device holds have 32 bits
+  // (message_format.h).
+  std::optional<Precision> precision{};
   // Megatron-LM --moe-router-force-load-balancing: as what is predicted; else as the router says.
   bool moe_router_force_load_balancing = true;
 };
@@ -48,7 +53,8 @@ RunnableLayout runnable_inference_layout(const Model& model, const Job& job, con
                                          int ranks);
 
 // What one rank of the fullest stage allocates at its peak when this is run: numbers of 4 bytes,
-// attention scores in memory, Adam's two moments and no second copy of the weights.
+// attention scores in memory, Adam's two moments and no second copy of the weights; with a job of
+// 16 bits also the copies of the largest product's operands, or of the largest message.
 Bytes trial_memory(const Model& model, const Job& job, const Layout& layout);
 
 // Why the trial cannot run this model or layout at all; empty when it can.

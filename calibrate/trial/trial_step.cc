@@ -42,7 +42,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
       compute_(compute),
       arena_(compute, options.poison_memory),
       recorder_(compute),
-      groups_(layout_, ranks, recorder_),
+      groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_,      layout_, compute_,
                arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
       owed_(arena_),
@@ -241,15 +241,18 @@ void TrialStep::update_shard(const ParameterUnit& unit, const AdamStep& adam) {
   groups_.mirrored.all_reduce(transfer_names::kMirroredGradientAllReduce, Phase::step,
                               gradient.data(), share);
   const Tensor weight = context_.tensor(share);
+  float* own = unit.weights.data() + share * ranks.rank();
   {
     const TermScope scope(recorder_, TermKind::optimizer);
     begin_update(share);
-    compute_.copy(weight.data(), unit.weights.data() + share * ranks.rank(), weight.size());
+    compute_.copy(weight.data(), own, weight.size());
     compute_.adam(weight.data(), gradient.data(), unit.exp_avg.data(), unit.exp_avg_sq.data(),
                   share, adam);
   }
   ranks.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, weight.data(),
                    unit.weights.data(), share);
+  const bool rounded = has_sixteen_bits(message_formats(job_).weights);
+  if (rounded) compute_.copy(own, weight.data(), weight.size());  // the master copy
 }
 
 void TrialStep::gather_weights() {

@@ -22,6 +22,7 @@ Job job_as_run(Job job, const Observation& observation) {
   if (observation.run_global_batch_size > 0) {
     job.global_batch_size = observation.run_global_batch_size;
   }
+  if (observation.run_precision) job = with_precision(std::move(job), *observation.run_precision);
   return job;
 }
 

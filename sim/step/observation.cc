@@ -6,6 +6,12 @@
 
 namespace meshwright {
 
+Job with_precision(Job job, Precision precision) {
+  job.precision = precision;
+  if (bytes_per_element(precision) == 4.0) job.gradient_precision = Precision::fp32;
+  return job;
+}
+
 double step_time_error(const Observation& o) {
   constexpr int kFewest = 4;
   constexpr double kDecilesApart = 2.563;  // of a normal sample, in standard deviations

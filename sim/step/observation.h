@@ -2,9 +2,11 @@
 // What happened when a layout was really run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/base/job.h"
 #include "sim/base/trial_mode.h"
 #include "sim/base/units.h"
 #include "sim/layout/layout.h"
@@ -32,7 +34,8 @@ struct Observation {
   Layout layout;       // the plan's
   Layout run_layout;   // what the ranks at hand could run; equal to layout when everything was run
   int run_layers = 0;  // layers of the model really run
-  int run_global_batch_size = 0;  // sequences a step really run; 0: the job's
+  int run_global_batch_size = 0;           // sequences a step really run; 0: the job's
+  std::optional<Precision> run_precision;  // none: the job's
   int ranks = 0;
   int steps = 0;
   bool complete = true;              // everything of the plan's layout was run
@@ -52,6 +55,9 @@ struct Observation {
   std::vector<ObservedInterval> intervals;  // of the last step, all ranks; empty unless asked for
   std::string failure;                      // empty, or why the run ended early
 };
+
+// The job with numbers of this format; with fp32 and tf32 gradients have 32 bits, too.
+Job with_precision(Job job, Precision precision);
 
 // How far the median of the steps may be off, as a share of it: its standard error, sqrt(pi/2)
 // sigma / sqrt(n) of a normal sample, with sigma = (p90 - p10) / 2.563. 0 of fewer than 4 steps,

@@ -203,10 +203,20 @@ TEST_F(Kernels, AdamWithWeightDecayOverSeveralSteps) {
 // bf16 keeps the upper half of fp32; read as pairs, equal floats are equal bits (values has no NaN
 // whose comparison would hide a difference: numbers below 1 have exponents below 127).
 TEST_F(Kernels, Bf16BitsAreTheCpusBits) {
-  if (!cpu_->supports(Precision::bf16)) GTEST_SKIP() << "the cpu backend here has no bf16";
   expect_same(
       [](Compute& c, Arrays& a) {
         c.convert(a.out(zeros(500)), Precision::bf16, a.in(values(1000, 1)), 1000);
+      },
+      0.0);
+}
+
+TEST_F(Kernels, NumbersRoundedToBf16AndWidenedAreTheCpus) {
+  expect_same(
+      [](Compute& c, Arrays& a) {
+        c.round(a.out(values(1001, 1)), Precision::bf16, 1001);
+        float* packed = a.in(zeros(501));
+        c.convert(packed, Precision::bf16, a.in(values(1001, 2)), 1001);
+        c.widen(a.out(zeros(1001)), packed, Precision::bf16, 1001);
       },
       0.0);
 }

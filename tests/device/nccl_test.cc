@@ -53,6 +53,21 @@ TEST_F(Nccl, MaximumAndSumOverTheRanks) {
   EXPECT_EQ(downloaded(*data)[2], static_cast<float>(n * (10 * (n - 1) + 3)));
 }
 
+// Whole numbers up to 256 have 8 bits: sums of bf16 are exact here, and an odd count of them is.
+TEST_F(Nccl, SixteenBitsAreSummedAndMoved) {
+  const int n = world().size(), me = world().rank();
+  const auto wide = numbers(me, 5);
+  const DeviceArray half(compute(), 5 * 2), all(compute(), static_cast<std::size_t>(n) * 5 * 2);
+  const DeviceArray back(compute(), static_cast<std::size_t>(n) * 5 * sizeof(float));
+  compute().convert(half.data(), Precision::bf16, wide->floats(), 5);
+  world().all_gather({half.data(), Precision::bf16}, Numbers(all.data(), Precision::bf16), 5);
+  compute().widen(back.floats(), all.data(), Precision::bf16, static_cast<std::int64_t>(n) * 5);
+  EXPECT_EQ(downloaded(back).back(), static_cast<float>(10 * (n - 1) + 5));
+  world().all_reduce(Numbers(half.data(), Precision::bf16), 5, Reduction::sum);
+  compute().widen(back.floats(), half.data(), Precision::bf16, 5);
+  EXPECT_EQ(downloaded(back)[2], static_cast<float>(5 * n * (n - 1) + 3 * n));
+}
+
 // Both send first and receive then, more than NCCL buffers: blocking sends would never end.
 TEST_F(Nccl, NeighboursThatSendToEachOtherBothArrive) {
   if (world().size() != 2) GTEST_SKIP() << "needs two ranks";

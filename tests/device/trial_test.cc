@@ -79,12 +79,17 @@ TEST_F(TrialOnGpus, DecodingBehindACacheRuns) {
   EXPECT_GT(o.tokens_per_second, 0.0);
 }
 
-// bf16 operands have 8 bits: 2^-9 a product, averaged over many.
-TEST_F(TrialOnGpus, Bf16LossIsCloseToFp32) {
-  const Layout layout = layouts(gpu_machine().world->size()).front();
-  const Observation bf16 = on_gpus(layout, Precision::bf16), cpu = on_cores(layout);
-  if (gpu_machine().world->rank() != 0) return;
-  EXPECT_NEAR(bf16.loss, cpu.loss, 0.05);
+// bf16 has 8 bits: a rounding changes a number by 2^-8 at most, and some 160 in series change a
+// logit (up to 1.2) by 2^-8 sqrt(160) of it (tests/ranks/sixteen_bits_test.cc).
+TEST_F(TrialOnGpus, Bf16LossIsCloseToFp32UnderEveryLayout) {
+  for (const Layout& layout : layouts(gpu_machine().world->size())) {
+    const Observation bf16 = on_gpus(layout, Precision::bf16), cpu = on_cores(layout);
+    if (gpu_machine().world->rank() != 0) continue;
+    EXPECT_EQ(bf16.failure, "");
+    EXPECT_EQ(bf16.run_precision, Precision::bf16);
+    EXPECT_NEAR(bf16.loss, cpu.loss, 0.06)
+        << "tp" << layout.tensor_parallel_size << " pp" << layout.pipeline_parallel_size;
+  }
 }
 
 }  // namespace

@@ -4,112 +4,35 @@
 // call that goes missing. The one exception is said below, and trial_account_test.cc counts it.
 // Memory that nothing wrote is poisoned, or a gather could be left out unseen where its buffer
 // still holds what an earlier gather brought.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "sim/json/records.h"
-#include "sim/layout/layout.h"
-#include "sim/layout/short_name.h"
-#include "tests/ranks/omitting_communicator.h"
+#include "tests/ranks/omitted_calls.h"
 #include "tests/ranks/same_step.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-class OneStep {
- public:
-  OneStep(const Model& model, const Job& job, const Layout& layout, const Reference& alone)
-      : layout_(layout),
-        alone_(alone),
-        world_(nullptr, *machine().world, omission_, -1),
-        step_(model, job, layout, *machine().compute, world_, kOptions) {}
-
-  // Runs the first step without this call.
-  bool notices(TransferCall call) {
-    omission_.begin(call);
-    step_.run();
-    step_.gather_weights();
-    return machine().world->host_max(differs() ? 1.0 : 0.0) > 0.0;
-  }
-
-  // All calls of a step, on any rank.
-  std::vector<TransferCall> calls() {
-    omission_.begin({.split = -1});
-    step_.run();
-    const auto made = omission_.made;
-    step_.gather_weights();
-    omission_.made = made;
-    const int ranks = machine().world->size();
-    std::vector<TransferCall> all;
-    for (int split = 0; split < omission_.splits; ++split) {
-      append(all, {.split = split});
-      for (int from = 0; from < ranks; ++from) {
-        for (int to = 0; to < ranks; ++to) append(all, {.split = split, .from = from, .to = to});
-      }
-    }
-    return all;
-  }
-
-  [[nodiscard]] bool differs() const {
-    const double off = std::abs(step_.loss() - alone_.loss);
-    if (step_.has_loss() && !(off <= kTolerance * alone_.loss)) return true;
-    for (const Parameter& p : step_.store().parameters()) {
-      if (layout_.zero_stage == 0 && gradient_difference(p, alone_).worst > kTolerance) return true;
-      if (weight_difference(p, alone_.after_first, alone_).worst > kWeightTolerance) return true;
+// The loss, a gradient or a weight.
+Differs from(const Reference& alone, const Layout& layout) {
+  return [&alone, layout](const TrialStep& step) {
+    const double off = std::abs(step.loss() - alone.loss);
+    if (step.has_loss() && !(off <= kTolerance * alone.loss)) return true;
+    for (const Parameter& p : step.store().parameters()) {
+      if (layout.zero_stage == 0 && gradient_difference(p, alone).worst > kTolerance) return true;
+      if (weight_difference(p, alone.after_first, alone).worst > kWeightTolerance) return true;
     }
     return false;
-  }
-
- private:
-  void append(std::vector<TransferCall>& all, TransferCall call) {
-    const auto found = omission_.made.find(call);
-    const int made = found == omission_.made.end() ? 0 : found->second;
-    const int most = static_cast<int>(machine().world->host_max(made));
-    for (call.n = 0; call.n < most; ++call.n) all.push_back(call);
-  }
-
-  Layout layout_;
-  const Reference& alone_;
-  Omission omission_;
-  OmittingCommunicator world_;
-  TrialStep step_;
-};
-
-Model two_layers(Model model) {
-  model.num_layers = 2;
-  return model;
-}
-
-// Recompute runs an MLP to its end, last reduction included, and drops what comes out.
-int dropped_outputs(const Model& model, const Layout& layout, int micro_batches) {
-  if (model.moe) return 0;
-  const bool mlp = layout.recompute_granularity == RecomputeGranularity::full ||
-                   recomputes_module(layout, kRecomputeMlp);
-  return mlp ? model.num_layers * micro_batches : 0;
+  };
 }
 
 void expect_every_call_noticed(const Model& model, const Layout& layout) {
-  SCOPED_TRACE(model.name + " " + short_name(layout));
   Job job = small_job();
   job.global_batch_size = 4;
   const Reference alone = reference(model, job);
-  OneStep whole(model, job, layout, alone);
-  const std::vector<TransferCall> calls = whole.calls();
-  EXPECT_FALSE(whole.differs());
-  EXPECT_FALSE(calls.empty());
-  int unnoticed = 0;
-  std::string which;
-  for (const TransferCall& call : calls) {
-    if (OneStep(model, job, layout, alone).notices(call)) continue;
-    ++unnoticed;
-    which +=
-        fmt::format("group {} call {} from {} to {}; ", call.split, call.n, call.from, call.to);
-  }
-  EXPECT_EQ(unnoticed,
-            dropped_outputs(model, layout, num_micro_batches(job.global_batch_size, layout)))
-      << which;
+  expect_every_call_noticed(model, job, layout, kOptions, from(alone, layout));
 }
 
 std::vector<std::string> layouts_of(int ranks) {

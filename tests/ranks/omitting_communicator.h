@@ -55,36 +55,36 @@ class OmittingCommunicator final : public Communicator {
                                                   omission_.splits++);
   }
   void barrier() override { inner_.barrier(); }
-  void all_reduce(float* data, std::int64_t count, Reduction op) override {
+  void all_reduce(Numbers data, std::int64_t count, Reduction op) override {
     if (collective()) inner_.all_reduce(data, count, op);
   }
-  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override {
+  void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
     if (collective()) inner_.all_gather(in, out, count_per_rank);
   }
-  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override {
+  void reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
     if (collective()) inner_.reduce_scatter(in, out, count_per_rank);
   }
-  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override {
+  void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
     if (collective()) inner_.all_to_all(in, out, count_per_rank);
   }
-  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+  void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts, Numbers out,
                     const std::vector<std::int64_t>& receive_counts) override {
     if (collective()) inner_.all_to_all_v(in, send_counts, out, receive_counts);
   }
-  void broadcast(float* data, std::int64_t count, int root) override {
+  void broadcast(Numbers data, std::int64_t count, int root) override {
     if (collective()) inner_.broadcast(data, count, root);
   }
-  void send(const float* data, std::int64_t count, int to) override {
+  void send(ConstNumbers data, std::int64_t count, int to) override {
     if (message(rank(), to)) inner_.send(data, count, to);
   }
-  void receive(float* data, std::int64_t count, int from) override {
+  void receive(Numbers data, std::int64_t count, int from) override {
     if (message(from, rank())) inner_.receive(data, count, from);
   }
   void wait_sends() override { inner_.wait_sends(); }
   void exchange(std::span<const Message> messages) override {
     std::vector<Message> left;
     for (const Message& m : messages) {
-      const bool sends = m.to_here == nullptr;
+      const bool sends = m.is_send();
       if (sends ? message(rank(), m.peer) : message(m.peer, rank())) left.push_back(m);
     }
     if (!left.empty()) inner_.exchange(left);

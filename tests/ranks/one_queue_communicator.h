@@ -35,23 +35,23 @@ class OneQueueCommunicator final : public QueuedCommunicator {
   void barrier() override {
     in_turn([&] {});
   }
-  void all_reduce(float* data, std::int64_t count, Reduction op) override {
+  void all_reduce(Numbers data, std::int64_t count, Reduction op) override {
     in_turn([&] { ranks_->all_reduce(data, count, op); });
   }
-  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override {
+  void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
     in_turn([&] { ranks_->all_gather(in, out, count_per_rank); });
   }
-  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override {
+  void reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
     in_turn([&] { ranks_->reduce_scatter(in, out, count_per_rank); });
   }
-  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override {
+  void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
     in_turn([&] { ranks_->all_to_all(in, out, count_per_rank); });
   }
-  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+  void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts, Numbers out,
                     const std::vector<std::int64_t>& receive_counts) override {
     in_turn([&] { ranks_->all_to_all_v(in, send_counts, out, receive_counts); });
   }
-  void broadcast(float* data, std::int64_t count, int root) override {
+  void broadcast(Numbers data, std::int64_t count, int root) override {
     in_turn([&] { ranks_->broadcast(data, count, root); });
   }
   void wait_sends() override { start_noted(); }
@@ -98,15 +98,15 @@ class OneQueueCommunicator final : public QueuedCommunicator {
   void start(std::span<const Message> group) override {
     const Deadline deadline;
     for (const Message& m : group) {
-      if (m.to_here != nullptr) continue;
+      if (!m.is_send()) continue;
       constexpr std::int64_t kEagerLimit = 512;
-      if (m.count * std::int64_t{sizeof(float)} <= kEagerLimit) {
+      if (m.count * static_cast<std::int64_t>(size_of_number(m.format())) <= kEagerLimit) {
         throw std::logic_error("a message this small would not wait for its receiver");
       }
       ranks_->send(m.from_here, m.count, m.peer);
     }
     for (const Message& m : group) {
-      if (m.to_here != nullptr) ranks_->receive(m.to_here, m.count, m.peer);
+      if (!m.is_send()) ranks_->receive(m.to_here, m.count, m.peer);
     }
     ranks_->wait_sends();
   }

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "calibrate/backends/backend.h"
+#include "calibrate/backends/bf16.h"
 #include "calibrate/launch/rank_failure.h"
 #include "calibrate/launch/rank_place.h"
 #include "calibrate/launch/rank_progress.h"
@@ -60,6 +63,39 @@ void check_reductions(Communicator& world, Expectations& expect) {
   for (int i = 0; i < 3; ++i) {
     expect.equal("reduce_scatter", share[i], 5.0 * n * (n - 1) + n * (3 * me + i + 1));
   }
+}
+
+// Rank r holds 2^-r at each of 5 places, as bf16: sums of up to 8 ranks have 8 bits and are exact.
+// One of 1 and 2^-8, half of the last bit, is rounded to the even 1.
+void check_sixteen_bits(Communicator& world, Expectations& expect) {
+  const int n = world.size(), me = world.rank();
+  const std::uint16_t mine = bf16_of(std::ldexp(1.0F, -me));
+  std::vector<std::uint16_t> data(5, mine), whole(3 * n, mine), share(3);
+  world.all_reduce(Numbers(data.data(), Precision::bf16), 5, Reduction::sum);
+  world.reduce_scatter({whole.data(), Precision::bf16}, Numbers(share.data(), Precision::bf16), 3);
+  const double sum = 2.0 - std::ldexp(1.0, 1 - n);
+  for (const std::uint16_t v : data) expect.equal("bf16 all_reduce", float_of_bf16(v), sum);
+  for (const std::uint16_t v : share) expect.equal("bf16 reduce_scatter", float_of_bf16(v), sum);
+  data.assign(5, bf16_of(me == 0 ? 1.0F : std::ldexp(1.0F, -8)));
+  if (n == 2) {
+    world.all_reduce(Numbers(data.data(), Precision::bf16), 5, Reduction::sum);
+    expect.equal("bf16 rounding", float_of_bf16(data[4]), 1.0);
+  }
+  // An odd number of them to each rank.
+  for (int i = 0; i < 3 * n; ++i) whole[i] = static_cast<std::uint16_t>(100 * me + i);
+  std::vector<std::uint16_t> all(3 * n);
+  world.all_gather({whole.data(), Precision::bf16}, Numbers(all.data(), Precision::bf16), 3);
+  expect.equal("bf16 all_gather", all[3 * n - 1], 100 * (n - 1) + 2);
+  world.all_to_all({whole.data(), Precision::bf16}, Numbers(all.data(), Precision::bf16), 3);
+  expect.equal("bf16 all_to_all", all[3 * n - 1], 100 * (n - 1) + 3 * me + 2);
+  const std::vector<std::int64_t> counts(n, 3);
+  world.all_to_all_v({whole.data(), Precision::bf16}, counts, Numbers(all.data(), Precision::bf16),
+                     counts);
+  expect.equal("bf16 all_to_all_v", all[3 * n - 1], 100 * (n - 1) + 3 * me + 2);
+  world.send({whole.data(), Precision::bf16}, 3, (me + 1) % n);
+  world.receive(Numbers(share.data(), Precision::bf16), 3, (me + n - 1) % n);
+  world.wait_sends();
+  expect.equal("bf16 receive", share[2], 100 * ((me + n - 1) % n) + 2);
 }
 
 void check_movements(Communicator& world, Expectations& expect) {
@@ -115,6 +151,7 @@ void check_split(Communicator& world, Expectations& expect) {
 int check_collectives(Communicator& world) {
   Expectations expect(world.rank());
   check_reductions(world, expect);
+  check_sixteen_bits(world, expect);
   check_movements(world, expect);
   check_host_values(world, expect);
   check_split(world, expect);

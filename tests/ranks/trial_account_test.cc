@@ -57,19 +57,19 @@ void expect_same_bytes(const std::map<std::string, double>& counted,
   }
 }
 
-void expect_counted(const Model& model, const Layout& layout,
-                    const StepOptions& options = kOptions) {
+void expect_counted(const Model& model, const Layout& layout, const StepOptions& options = kOptions,
+                    const Job& job = small_job()) {
   SCOPED_TRACE(model.name + " " + short_name(layout));
   Machine& m = machine();
-  TrialStep step(model, small_job(), layout, *m.compute, *m.world, options);
+  TrialStep step(model, job, layout, *m.compute, *m.world, options);
   step.run();
   step.run();
   const int stage = step.groups().at.pipeline;
   const auto stages = pipeline_stages(model, layout);
   const StageVolume ledger =
-      stage_volume(model, small_job(), layout, stages[static_cast<std::size_t>(stage)], stage);
+      stage_volume(model, job, layout, stages[static_cast<std::size_t>(stage)], stage);
   if (shards_by_unit(layout) || layout.cp_comm_type == ContextParallelAlgorithm::a2a) {
-    const int micro_batches = num_micro_batches(small_job().global_batch_size, layout);
+    const int micro_batches = num_micro_batches(job.global_batch_size, layout);
     expect_same_bytes(sums(step.recorder().transfers()), sums(ledger.transfers),
                       (model.num_layers + 1) * micro_batches);
     return;
@@ -108,6 +108,23 @@ TEST(TrialAccount, CountedTransfersOfShardedStatesAreTheLedgers) {
     const bool routes = l.tensor_parallel_size == 1 || l.sequence_parallel;
     if (routes && l.fsdp_unit == FsdpUnit::none) expect_counted(small_moe_with_capacity(), l);
     if (l.sequence_parallel) expect_replicated_gradients(small_llama(), l);
+  }
+}
+
+// Messages of 16 bits, in turn with gradients in 16 bits and in 32.
+TEST(TrialAccount, CountedTransfersIn16BitsAreTheLedgers) {
+  const int ranks = machine().world->size();
+  std::vector<std::pair<Model, std::vector<Layout>>> all{{small_model(), layouts_of(ranks)},
+                                                         {small_llama(), sharded_layouts_of(ranks)},
+                                                         {small_mla(), context_layouts_of(ranks)},
+                                                         {small_moe(), expert_layouts_of(ranks)}};
+  Job job = small_job(Precision::bf16);
+  for (const auto& [model, layouts] : all) {
+    for (const Layout& l : layouts) {
+      const bool narrow = job.gradient_precision == Precision::bf16;
+      job.gradient_precision = narrow ? Precision::fp32 : Precision::bf16;
+      expect_counted(model, l, kOptions, job);
+    }
   }
 }
 

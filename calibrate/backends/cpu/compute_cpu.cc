@@ -115,8 +115,17 @@ class CpuCompute final : public Compute {
   void gemm(const GemmCall& call) override { gemm_->run(call); }
   void convert(void* to, Precision precision, const float* from, std::int64_t count) override {
     if (precision == Precision::fp32) return copy(to, from, static_cast<std::size_t>(count) * 4);
-    invariant(precision == Precision::bf16, "the cpu backend converts to fp32 and bf16 only");
+    only_bf16(precision);
     to_bf16(static_cast<std::uint16_t*>(to), from, count);
+  }
+  void widen(float* to, const void* from, Precision precision, std::int64_t count) override {
+    if (precision == Precision::fp32) return copy(to, from, static_cast<std::size_t>(count) * 4);
+    only_bf16(precision);
+    from_bf16(to, static_cast<const std::uint16_t*>(from), count);
+  }
+  void round(float* data, Precision precision, std::int64_t count) override {
+    only_bf16(precision);
+    round_to_bf16(data, count);
   }
 
   void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
@@ -243,6 +252,10 @@ class CpuCompute final : public Compute {
   }
 
  private:
+  static void only_bf16(Precision precision) {
+    invariant(precision == Precision::bf16, "the cpu backend converts to fp32 and bf16 only");
+  }
+
   std::unique_ptr<Gemm> gemm_ = make_gemm();
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations, biases, sums, number formats and the optimizer.
-#include <bit>
 #include <cmath>
 
+#include "calibrate/backends/bf16.h"
 #include "calibrate/backends/cpu/fast_math.h"
 #include "calibrate/backends/cpu/kernels.h"
 
@@ -191,16 +191,19 @@ void add(const float* a, const float* b, float* y, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
 }
 
-// Round to nearest, ties to even: bf16 is the upper half of fp32. Not a number keeps its top bits
-// and a set quiet bit, so that the rounding cannot make it infinite.
 void to_bf16(std::uint16_t* to, const float* from, std::int64_t count) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(from[i]);
-    const std::uint32_t rounded = bits + 0x7FFFU + ((bits >> 16U) & 1U);
-    const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
-    to[i] = static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16U);
-  }
+  for (std::int64_t i = 0; i < count; ++i) to[i] = bf16_of(from[i]);
+}
+
+void from_bf16(float* to, const std::uint16_t* from, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) to[i] = float_of_bf16(from[i]);
+}
+
+void round_to_bf16(float* data, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) data[i] = float_of_bf16(bf16_of(data[i]));
 }
 
 // Adam (Kingma 2014, arXiv 1412.6980, algorithm 1) with decoupled weight decay (1711.05101).

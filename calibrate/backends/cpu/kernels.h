@@ -41,6 +41,8 @@ void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
 void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols);
 void add(const float* a, const float* b, float* y, std::int64_t count);
 void to_bf16(std::uint16_t* to, const float* from, std::int64_t count);
+void from_bf16(float* to, const std::uint16_t* from, std::int64_t count);
+void round_to_bf16(float* data, std::int64_t count);
 void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
           std::int64_t count, const AdamStep& step);
 

@@ -14,6 +14,7 @@
 #include "calibrate/backends/cuda/nvml.h"
 #include "calibrate/backends/cuda/stream.h"
 #include "calibrate/backends/cuda/two_way_copy.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {
@@ -113,6 +114,26 @@ class CudaCompute final : public Compute {
       case Precision::fp4:
         return;  // not measured
     }
+  }
+  void widen(float* to, const void* from, Precision precision, std::int64_t count) override {
+    switch (precision) {
+      case Precision::fp32:
+      case Precision::tf32:
+        return copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+      case Precision::bf16:
+        return from_bf16(to, from, count);
+      case Precision::fp16:
+        return from_fp16(to, from, count);
+      case Precision::fp8:
+      case Precision::fp4:
+        invariant(false, "numbers below 16 bits are operands only");
+    }
+  }
+  void round(float* data, Precision precision, std::int64_t count) override {
+    invariant(precision == Precision::bf16 || precision == Precision::fp16,
+              "numbers are stored in 32 or 16 bits");
+    if (precision == Precision::bf16) return round_to_bf16(data, count);
+    round_to_fp16(data, count);
   }
 
   void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,

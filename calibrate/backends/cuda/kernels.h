@@ -48,6 +48,11 @@ void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_s
 void to_bf16(void* to, const float* from, std::int64_t count);
 void to_fp16(void* to, const float* from, std::int64_t count);
 void to_fp8(void* to, const float* from, std::int64_t count);  // e4m3
+void from_bf16(float* to, const void* from, std::int64_t count);
+void from_fp16(float* to, const void* from, std::int64_t count);
+// In place, to what the format has.
+void round_to_bf16(float* data, std::int64_t count);
+void round_to_fp16(float* data, std::int64_t count);
 // `batch` matrices of bytes, rows x cols to cols x rows; `stride` bytes between those at `from`.
 // Adds to *found how many of a's numbers are not b's.
 void count_different(const float* a, const float* b, std::int64_t count, unsigned long long* found);

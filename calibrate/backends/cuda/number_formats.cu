@@ -17,6 +17,14 @@ struct ToFp16 {
   using Result = __half;
   __device__ Result operator()(float x) const { return __float2half_rn(x); }
 };
+struct FromBf16 {
+  using Number = __nv_bfloat16;
+  __device__ float operator()(Number x) const { return __bfloat162float(x); }
+};
+struct FromFp16 {
+  using Number = __half;
+  __device__ float operator()(Number x) const { return __half2float(x); }
+};
 struct ToFp8 {
   using Result = __nv_fp8_storage_t;
   __device__ Result operator()(float x) const {
@@ -34,6 +42,33 @@ void convert(void* to, const float* from, std::int64_t count) {
   if (count == 0) return;
   convert_kernel<To>
       <<<flat(count), kThreads, 0, kStream>>>(static_cast<typename To::Result*>(to), from, count);
+  check_launch();
+}
+
+template <typename From>
+__global__ void widen_kernel(float* to, const typename From::Number* from, std::int64_t count) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) to[i] = From{}(from[i]);
+}
+
+template <typename From>
+void widen(float* to, const void* from, std::int64_t count) {
+  if (count == 0) return;
+  widen_kernel<From><<<flat(count), kThreads, 0, kStream>>>(
+      to, static_cast<const typename From::Number*>(from), count);
+  check_launch();
+}
+
+template <typename To, typename From>
+__global__ void round_kernel(float* data, std::int64_t count) {
+  for (std::int64_t i = first_index(); i < count; i += index_step()) {
+    data[i] = From{}(To{}(data[i]));
+  }
+}
+
+template <typename To, typename From>
+void round_in_place(float* data, std::int64_t count) {
+  if (count == 0) return;
+  round_kernel<To, From><<<flat(count), kThreads, 0, kStream>>>(data, count);
   check_launch();
 }
 
@@ -64,6 +99,18 @@ __global__ void transpose_kernel(const std::uint8_t* from, std::uint8_t* to, std
 void to_bf16(void* to, const float* from, std::int64_t count) { convert<ToBf16>(to, from, count); }
 void to_fp16(void* to, const float* from, std::int64_t count) { convert<ToFp16>(to, from, count); }
 void to_fp8(void* to, const float* from, std::int64_t count) { convert<ToFp8>(to, from, count); }
+void from_bf16(float* to, const void* from, std::int64_t count) {
+  widen<FromBf16>(to, from, count);
+}
+void from_fp16(float* to, const void* from, std::int64_t count) {
+  widen<FromFp16>(to, from, count);
+}
+void round_to_bf16(float* data, std::int64_t count) {
+  round_in_place<ToBf16, FromBf16>(data, count);
+}
+void round_to_fp16(float* data, std::int64_t count) {
+  round_in_place<ToFp16, FromFp16>(data, count);
+}
 
 void transpose_bytes(const void* from, void* to, std::int64_t rows, std::int64_t cols,
                      std::int64_t batch, std::int64_t stride) {

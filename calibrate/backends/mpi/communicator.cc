@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "calibrate/backends/bf16.h"
 #include "calibrate/backends/mpi/check.h"
 
 namespace meshwright::calibrate {
@@ -15,6 +16,35 @@ int mpi_count(std::int64_t count, const char* call) {
   if (count >= 0 && count <= INT_MAX) return static_cast<int>(count);
   throw SystemError(fmt::format("{}: {} elements in one call, MPI allows {}", call, count, INT_MAX),
                     "use a smaller micro-batch or a larger tensor-parallel size");
+}
+
+// MPI before version 5 knows no numbers of 16 bits: they travel as integers of as many.
+MPI_Datatype type_of(Precision format) {
+  return size_of_number(format) == sizeof(float) ? MPI_FLOAT : MPI_UINT16_T;
+}
+
+// The second of each pair becomes their sum, rounded.
+void add_bf16(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
+  const auto* a = static_cast<const std::uint16_t*>(in);
+  auto* sum = static_cast<std::uint16_t*>(inout);
+  for (int i = 0; i < *count; ++i) sum[i] = bf16_of(float_of_bf16(a[i]) + float_of_bf16(sum[i]));
+}
+
+MPI_Op sum_of(Precision format) {
+  if (format == Precision::fp32) return MPI_SUM;
+  invariant(format == Precision::bf16, "the mpi backend adds fp32 and bf16 only");
+  static const MPI_Op sum = [] {
+    MPI_Op op = MPI_OP_NULL;
+    check_mpi(MPI_Op_create(&add_bf16, 1, &op), "MPI_Op_create");
+    return op;
+  }();
+  return sum;
+}
+
+MPI_Op operation_of(Reduction op, Precision format) {
+  if (op == Reduction::sum) return sum_of(format);
+  invariant(format == Precision::fp32, "numbers of 16 bits are only summed");
+  return MPI_MAX;
 }
 
 // Blocks that follow each other without gaps.
@@ -67,52 +97,60 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
 
 void MpiCommunicator::barrier() { check_mpi(MPI_Barrier(communicator_), "MPI_Barrier"); }
 
-void MpiCommunicator::all_reduce(float* data, std::int64_t count, Reduction op) {
+void MpiCommunicator::all_reduce(Numbers data, std::int64_t count, Reduction op) {
   const int n = mpi_count(count, "MPI_Allreduce");
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, n, MPI_FLOAT,
-                          op == Reduction::sum ? MPI_SUM : MPI_MAX, communicator_),
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, data.data, n, type_of(data.format),
+                          operation_of(op, data.format), communicator_),
             "MPI_Allreduce");
 }
 
-void MpiCommunicator::all_gather(const float* in, float* out, std::int64_t count_per_rank) {
+void MpiCommunicator::all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
   const int n = mpi_count(count_per_rank, "MPI_Allgather");
-  check_mpi(MPI_Allgather(in, n, MPI_FLOAT, out, n, MPI_FLOAT, communicator_), "MPI_Allgather");
+  check_mpi(MPI_Allgather(in.data, n, type_of(in.format), out.data, n, type_of(out.format),
+                          communicator_),
+            "MPI_Allgather");
 }
 
-void MpiCommunicator::reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) {
+void MpiCommunicator::reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
   const int n = mpi_count(count_per_rank, "MPI_Reduce_scatter_block");
-  check_mpi(MPI_Reduce_scatter_block(in, out, n, MPI_FLOAT, MPI_SUM, communicator_),
+  check_mpi(MPI_Reduce_scatter_block(in.data, out.data, n, type_of(in.format), sum_of(in.format),
+                                     communicator_),
             "MPI_Reduce_scatter_block");
 }
 
-void MpiCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
+void MpiCommunicator::all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
   const int n = mpi_count(count_per_rank, "MPI_Alltoall");
-  check_mpi(MPI_Alltoall(in, n, MPI_FLOAT, out, n, MPI_FLOAT, communicator_), "MPI_Alltoall");
+  check_mpi(
+      MPI_Alltoall(in.data, n, type_of(in.format), out.data, n, type_of(out.format), communicator_),
+      "MPI_Alltoall");
 }
 
-void MpiCommunicator::all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts,
-                                   float* out, const std::vector<std::int64_t>& receive_counts) {
+void MpiCommunicator::all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts,
+                                   Numbers out, const std::vector<std::int64_t>& receive_counts) {
   const auto send = blocks_of(send_counts), receive = blocks_of(receive_counts);
-  check_mpi(MPI_Alltoallv(in, send.counts.data(), send.begins.data(), MPI_FLOAT, out,
-                          receive.counts.data(), receive.begins.data(), MPI_FLOAT, communicator_),
+  check_mpi(MPI_Alltoallv(in.data, send.counts.data(), send.begins.data(), type_of(in.format),
+                          out.data, receive.counts.data(), receive.begins.data(),
+                          type_of(out.format), communicator_),
             "MPI_Alltoallv");
 }
 
-void MpiCommunicator::broadcast(float* data, std::int64_t count, int root) {
+void MpiCommunicator::broadcast(Numbers data, std::int64_t count, int root) {
   const int n = mpi_count(count, "MPI_Bcast");
-  check_mpi(MPI_Bcast(data, n, MPI_FLOAT, root, communicator_), "MPI_Bcast");
+  check_mpi(MPI_Bcast(data.data, n, type_of(data.format), root, communicator_), "MPI_Bcast");
 }
 
-void MpiCommunicator::send(const float* data, std::int64_t count, int to) {
+void MpiCommunicator::send(ConstNumbers data, std::int64_t count, int to) {
   const int n = mpi_count(count, "MPI_Isend");
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Isend(data, n, MPI_FLOAT, to, 0, communicator_, &request), "MPI_Isend");
+  check_mpi(MPI_Isend(data.data, n, type_of(data.format), to, 0, communicator_, &request),
+            "MPI_Isend");
   sends_.push_back(request);
 }
 
-void MpiCommunicator::receive(float* data, std::int64_t count, int from) {
+void MpiCommunicator::receive(Numbers data, std::int64_t count, int from) {
   const int n = mpi_count(count, "MPI_Recv");
-  check_mpi(MPI_Recv(data, n, MPI_FLOAT, from, 0, communicator_, MPI_STATUS_IGNORE), "MPI_Recv");
+  check_mpi(MPI_Recv(data.data, n, type_of(data.format), from, 0, communicator_, MPI_STATUS_IGNORE),
+            "MPI_Recv");
 }
 
 void MpiCommunicator::wait_sends() {

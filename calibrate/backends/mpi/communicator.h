@@ -22,16 +22,16 @@ class MpiCommunicator : public Communicator {
   [[nodiscard]] std::unique_ptr<Communicator> split(int color, int key) override;
 
   void barrier() override;
-  void all_reduce(float* data, std::int64_t count, Reduction op) override;
-  void all_gather(const float* in, float* out, std::int64_t count_per_rank) override;
-  void reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) override;
-  void all_to_all(const float* in, float* out, std::int64_t count_per_rank) override;
-  void all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts, float* out,
+  void all_reduce(Numbers data, std::int64_t count, Reduction op) override;
+  void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override;
+  void reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override;
+  void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override;
+  void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts, Numbers out,
                     const std::vector<std::int64_t>& receive_counts) override;
-  void broadcast(float* data, std::int64_t count, int root) override;
+  void broadcast(Numbers data, std::int64_t count, int root) override;
 
-  void send(const float* data, std::int64_t count, int to) override;
-  void receive(float* data, std::int64_t count, int from) override;
+  void send(ConstNumbers data, std::int64_t count, int to) override;
+  void receive(Numbers data, std::int64_t count, int from) override;
   void wait_sends() override;
   [[nodiscard]] std::size_t finished_sends() override;
 

@@ -16,6 +16,17 @@ namespace {
 
 std::size_t unsigned_count(std::int64_t count) { return static_cast<std::size_t>(count); }
 
+ncclDataType_t type_of(Precision format) {
+  switch (format) {
+    case Precision::bf16:
+      return ncclBfloat16;
+    case Precision::fp16:
+      return ncclFloat16;
+    default:
+      return ncclFloat32;
+  }
+}
+
 void wait_for(cudaStream_t stream) { CUDA_CHECK(cudaStreamSynchronize(stream)); }
 
 }  // namespace
@@ -67,65 +78,73 @@ void NcclCommunicator::barrier() {
   host_->barrier();
 }
 
-void NcclCommunicator::all_reduce(float* data, std::int64_t count, Reduction op) {
-  forget_choice();
-  start_noted();
-  NCCL_CHECK(device_, ncclAllReduce(data, data, unsigned_count(count), ncclFloat32,
-                                    op == Reduction::sum ? ncclSum : ncclMax, device_, stream_));
-}
-
-void NcclCommunicator::all_gather(const float* in, float* out, std::int64_t count_per_rank) {
+void NcclCommunicator::all_reduce(Numbers data, std::int64_t count, Reduction op) {
   forget_choice();
   start_noted();
   NCCL_CHECK(device_,
-             ncclAllGather(in, out, unsigned_count(count_per_rank), ncclFloat32, device_, stream_));
+             ncclAllReduce(data.data, data.data, unsigned_count(count), type_of(data.format),
+                           op == Reduction::sum ? ncclSum : ncclMax, device_, stream_));
 }
 
-void NcclCommunicator::reduce_scatter(const float* in, float* out, std::int64_t count_per_rank) {
+void NcclCommunicator::all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
   forget_choice();
   start_noted();
-  NCCL_CHECK(device_, ncclReduceScatter(in, out, unsigned_count(count_per_rank), ncclFloat32,
-                                        ncclSum, device_, stream_));
+  NCCL_CHECK(device_, ncclAllGather(in.data, out.data, unsigned_count(count_per_rank),
+                                    type_of(in.format), device_, stream_));
+}
+
+void NcclCommunicator::reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
+  forget_choice();
+  start_noted();
+  NCCL_CHECK(device_, ncclReduceScatter(in.data, out.data, unsigned_count(count_per_rank),
+                                        type_of(in.format), ncclSum, device_, stream_));
 }
 
 // A group of sends and receives, as NCCL's guide writes it: its own call for it is younger than the
 // versions that clusters have.
-void NcclCommunicator::all_to_all(const float* in, float* out, std::int64_t count_per_rank) {
+void NcclCommunicator::all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
   forget_choice();
   start_noted();
   const std::size_t count = unsigned_count(count_per_rank);
   NCCL_CHECK(device_, ncclGroupStart());
   for (int peer = 0; peer < size(); ++peer) {
     const std::int64_t part = peer * count_per_rank;
-    NCCL_CHECK(device_, ncclSend(in + part, count, ncclFloat32, peer, device_, stream_));
-    NCCL_CHECK(device_, ncclRecv(out + part, count, ncclFloat32, peer, device_, stream_));
+    NCCL_CHECK(device_,
+               ncclSend(in.from(part).data, count, type_of(in.format), peer, device_, stream_));
+    NCCL_CHECK(device_,
+               ncclRecv(out.from(part).data, count, type_of(out.format), peer, device_, stream_));
   }
   NCCL_CHECK(device_, ncclGroupEnd());
 }
 
-void NcclCommunicator::all_to_all_v(const float* in, const std::vector<std::int64_t>& send_counts,
-                                    float* out, const std::vector<std::int64_t>& receive_counts) {
+void NcclCommunicator::all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts,
+                                    Numbers out, const std::vector<std::int64_t>& receive_counts) {
   forget_choice();
   start_noted();
   NCCL_CHECK(device_, ncclGroupStart());
+  std::int64_t sent = 0, received = 0;
   for (int peer = 0; peer < size(); ++peer) {
     const std::size_t send = unsigned_count(send_counts[static_cast<std::size_t>(peer)]);
     const std::size_t receive = unsigned_count(receive_counts[static_cast<std::size_t>(peer)]);
-    if (send > 0) NCCL_CHECK(device_, ncclSend(in, send, ncclFloat32, peer, device_, stream_));
-    if (receive > 0) {
-      NCCL_CHECK(device_, ncclRecv(out, receive, ncclFloat32, peer, device_, stream_));
+    if (send > 0) {
+      NCCL_CHECK(device_,
+                 ncclSend(in.from(sent).data, send, type_of(in.format), peer, device_, stream_));
     }
-    in += send;
-    out += receive;
+    if (receive > 0) {
+      NCCL_CHECK(device_, ncclRecv(out.from(received).data, receive, type_of(out.format), peer,
+                                   device_, stream_));
+    }
+    sent += send_counts[static_cast<std::size_t>(peer)];
+    received += receive_counts[static_cast<std::size_t>(peer)];
   }
   NCCL_CHECK(device_, ncclGroupEnd());
 }
 
-void NcclCommunicator::broadcast(float* data, std::int64_t count, int root) {
+void NcclCommunicator::broadcast(Numbers data, std::int64_t count, int root) {
   forget_choice();
   start_noted();
-  NCCL_CHECK(device_,
-             ncclBroadcast(data, data, unsigned_count(count), ncclFloat32, root, device_, stream_));
+  NCCL_CHECK(device_, ncclBroadcast(data.data, data.data, unsigned_count(count),
+                                    type_of(data.format), root, device_, stream_));
 }
 
 // What is asked of the device next comes after them on its stream: only beside it one has to wait.
@@ -139,10 +158,12 @@ void NcclCommunicator::start(std::span<const Message> group) {
   NCCL_CHECK(device_, ncclGroupStart());
   for (const Message& m : group) {
     const std::size_t count = unsigned_count(m.count);
-    if (m.to_here == nullptr) {
-      NCCL_CHECK(device_, ncclSend(m.from_here, count, ncclFloat32, m.peer, device_, stream_));
+    if (m.is_send()) {
+      NCCL_CHECK(device_,
+                 ncclSend(m.from_here.data, count, type_of(m.format()), m.peer, device_, stream_));
     } else {
-      NCCL_CHECK(device_, ncclRecv(m.to_here, count, ncclFloat32, m.peer, device_, stream_));
+      NCCL_CHECK(device_,
+                 ncclRecv(m.to_here.data, count, type_of(m.format()), m.peer, device_, stream_));
     }
   }
   NCCL_CHECK(device_, ncclGroupEnd());

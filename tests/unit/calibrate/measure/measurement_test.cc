@@ -3,43 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <stdexcept>
-
+#include "tests/unit/calibrate/alone.h"
 #include "tests/unit/calibrate/idle_compute.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-// One rank alone: every collective is the identity.
-class Alone : public Communicator {
- public:
-  [[nodiscard]] int rank() const override { return 0; }
-  [[nodiscard]] int size() const override { return 1; }
-  [[nodiscard]] std::string host() const override { return "here"; }
-  [[nodiscard]] std::unique_ptr<Communicator> split(int, int) override {
-    return std::make_unique<Alone>();
-  }
-  void barrier() override {}
-  void all_reduce(float*, std::int64_t, Reduction) override {}
-  void all_gather(const float*, float*, std::int64_t) override {}
-  void reduce_scatter(const float*, float*, std::int64_t) override {}
-  void all_to_all(const float*, float*, std::int64_t) override {}
-  void all_to_all_v(const float*, const std::vector<std::int64_t>&, float*,
-                    const std::vector<std::int64_t>&) override {}
-  void broadcast(float*, std::int64_t, int) override {}
-  void send(const float*, std::int64_t, int) override {}
-  void receive(float*, std::int64_t, int) override {}
-  void wait_sends() override {}
-  void host_broadcast(void*, std::size_t, int) override {}
-  double host_max(double value) override { return std::max(value, slowest_); }
-  void host_gather(const void* in, void* out, std::size_t bytes) override {
-    std::memcpy(out, in, bytes);
-  }
-  [[noreturn]] void abort(int) override { throw std::logic_error("aborted"); }
-
-  double slowest_ = 0.0;  // what another rank would have needed
-};
 
 // Time moves only when work is done, by the next duration of the script (its last one for ever).
 class Script {

@@ -35,6 +35,25 @@ TEST(ComputeCpu, MultipliesFp32AndRefusesAFormatItWasNotAskedFor) {
   EXPECT_THROW(compute->convert(&to, Precision::fp8, &from, 1), std::logic_error);
 }
 
+// 8 bits: between 1 and 2 numbers are 2^-7 apart, halves go to the even one.
+TEST(ComputeCpu, RoundsToBf16InPlaceAsItConvertsThereAndBack) {
+  const auto compute = make_compute();
+  constexpr float kLast = 0x1p-7F;
+  const float from[4] = {1.0F + kLast / 2, 1.0F + 1.5F * kLast, -3.0F, 1.0F + 0.51F * kLast};
+  const float expected[4] = {1.0F, 1.0F + 2.0F * kLast, -3.0F, 1.0F + kLast};
+  float rounded[4] = {from[0], from[1], from[2], from[3]};
+  compute->round(rounded, Precision::bf16, 4);
+  std::uint16_t packed[4] = {};
+  float back[4] = {};
+  compute->convert(packed, Precision::bf16, from, 4);
+  compute->widen(back, packed, Precision::bf16, 4);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(rounded[i], expected[i]) << i;
+    EXPECT_EQ(back[i], expected[i]) << i;
+  }
+  EXPECT_THROW(compute->round(rounded, Precision::fp16, 4), std::logic_error);
+}
+
 TEST(ComputeCpu, CopiesAndClears) {
   const auto compute = make_compute();
   const std::int32_t host[2] = {3, 4};
