@@ -24,8 +24,9 @@ struct Numbers {
 
   // Those from the index on.
   [[nodiscard]] Numbers from(std::int64_t index) const {
-    return {static_cast<std::byte*>(data) + static_cast<std::size_t>(index) * size_of_number(format),
-            format};
+    return {
+        static_cast<std::byte*>(data) + static_cast<std::size_t>(index) * size_of_number(format),
+        format};
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/bench/kernel_benches.h"
-
 #include <numbers>
+
+#include "calibrate/bench/kernel_benches.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -17,7 +17,8 @@ class LayerNormBench : public KernelBench {
     for (const float v : x) variance += (v - mean) * (v - mean) / static_cast<double>(x.size());
     // The backends add an epsilon of 1e-5 under the root, far below the tolerance here.
     const double gamma = first(*gamma_, 1)[0], beta = first(*beta_, 1)[0];
-    return compare_kernel("layer_norm", y[0], (x[0] - mean) / std::sqrt(variance + 1e-5) * gamma + beta);
+    return compare_kernel("layer_norm", y[0],
+                          (x[0] - mean) / std::sqrt(variance + 1e-5) * gamma + beta);
   }
 
  protected:
@@ -76,7 +77,8 @@ class RotaryBench : public KernelBench {
     turn(true);
     const auto at = static_cast<std::size_t>(width_);
     const auto partner = static_cast<std::size_t>(width_ + width_ / 2);
-    const std::string wrong = compare_kernel("rotary", turned, -static_cast<double>(before[partner]));
+    const std::string wrong =
+        compare_kernel("rotary", turned, -static_cast<double>(before[partner]));
     return wrong.empty() ? compare_kernel("rotary back", first(*x_, width_ + 1).back(), before[at])
                          : wrong;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibrate/bench/kernel_benches.h"
-
 #include <algorithm>
+
+#include "calibrate/bench/kernel_benches.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -11,25 +11,18 @@ namespace {
 
 using namespace transfer_names;
 
-constexpr std::array kOfWeights{kUpdatedWeightAllGather, kWeightGather, kWeightGatherAgain,
-                                kFirstUnitGather,        kUnitGather,   kUnitGatherAgain,
-                                kRootGather};
-constexpr std::array kOfGradients{kGradientAllReduce,
-                                  kGradientReduceScatter,
-                                  kShardAllReduce,
-                                  kFirstUnitReduceScatter,
-                                  kUnitReduceScatter,
-                                  kRootReduceScatter,
-                                  kReplicatedGradientAllReduce,
-                                  kSharedEmbeddingAllReduce,
-                                  kMirroredGradientAllReduce};
-constexpr std::array kAlwaysWide{kCrossEntropyAllReduce,
-                                 kLossAllReduce,
-                                 kRouterProbability,
-                                 kRouterProbabilityGradient,
-                                 kExpertProbabilityGather,
-                                 kExpertProbabilityGradientScatter,
-                                 kMeanSquareAllReduce};
+constexpr std::array kOfWeights{
+    kUpdatedWeightAllGather, kWeightGather, kWeightGatherAgain, kFirstUnitGather, kUnitGather,
+    kUnitGatherAgain,        kRootGather};
+constexpr std::array kOfGradients{
+    kGradientAllReduce,           kGradientReduceScatter,    kShardAllReduce,
+    kFirstUnitReduceScatter,      kUnitReduceScatter,        kRootReduceScatter,
+    kReplicatedGradientAllReduce, kSharedEmbeddingAllReduce, kMirroredGradientAllReduce};
+constexpr std::array kAlwaysWide{
+    kCrossEntropyAllReduce,     kLossAllReduce,           kRouterProbability,
+    kRouterProbabilityGradient, kExpertProbabilityGather, kExpertProbabilityGradientScatter,
+    kRoutingMapGather,          kGatheredExperts.combine, kGatheredExperts.combine_gradient,
+    kMeanSquareAllReduce};
 
 template <typename Names>
 bool has(const Names& names, std::string_view name) {

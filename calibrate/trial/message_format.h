@@ -3,8 +3,9 @@
 //
 // On the device all of the trial's numbers have 32 bits. Where a job's format has 16, activations
 // and their gradients, and weights that are gathered, travel in it, and what arrives has its
-// numbers; gradients of weights travel in the job's gradient format. Loss, softmax and the routers'
-// probabilities travel in 32 bits (Megatron-LM), as the ledger has them (sim/volume).
+// numbers; gradients of weights travel in the job's gradient format. Loss, softmax, what routers
+// say and the outputs that the allgather dispatcher adds up travel in 32 bits (Megatron-LM), as the
+// ledger has them (sim/volume).
 #pragma once
 
 #include <string_view>

@@ -71,8 +71,7 @@ int dropped_outputs(const Model& model, const Layout& layout, int micro_batches)
 }  // namespace
 
 void expect_every_call_noticed(const Model& model, const Job& job, const Layout& layout,
-                               const StepOptions& options, const Differs& differs,
-                               int too_small) {
+                               const StepOptions& options, const Differs& differs, int too_small) {
   SCOPED_TRACE(model.name + " " + short_name(layout));
   OneStep whole(model, job, layout, options, differs);
   const std::vector<TransferCall> calls = whole.calls();

@@ -3,11 +3,11 @@
 // within what rounding can do, and each call that is left out beyond it.
 //
 // Tolerance. bf16 has 8 bits: rounding makes x of it x (1 + d) with |d| <= u = 2^-8, and sqrt(1/3)
-// sqrt(1/2) u = 0.41 u in the mean square where mantissas are spread evenly over [1, 2). A path from
-// a token to a gradient meets n roundings, counted below. If they do not depend on each other, the
-// gradient's error is about 0.41 u sqrt(n) of its size in the mean square over a tensor (the square
-// root, as in Higham and Mary 2019, SIAM J. Sci. Comput. 41(5) A2815; all in one direction, which no
-// data makes, would be u n). u sqrt(n) is 2.4 times that.
+// sqrt(1/2) u = 0.41 u in the mean square where mantissas are spread evenly over [1, 2). A path
+// from a token to a gradient meets n roundings, counted below. If they do not depend on each other,
+// the gradient's error is about 0.41 u sqrt(n) of its size in the mean square over a tensor (the
+// square root, as in Higham and Mary 2019, SIAM J. Sci. Comput. 41(5) A2815; all in one direction,
+// which no data makes, would be u n). u sqrt(n) is 2.4 times that.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -48,8 +48,8 @@ double tolerance(const Model& model, const Layout& layout) {
 }
 
 // Of log-probabilities: an error of a logit is an error of the loss at most. A logit is the product
-// of a normed row of h numbers (length sqrt h, gains to 1.1) and a row of the head (each number up to
-// 0.0346). Of a mean square: twice the error of what is squared.
+// of a normed row of h numbers (length sqrt h, gains to 1.1) and a row of the head (each number up
+// to 0.0346). Of a mean square: twice the error of what is squared.
 double loss_tolerance(const Model& model, const Layout& layout, double loss) {
   const double h = static_cast<double>(model.hidden_size);
   const double scale = model.vocab_size > 0 ? 1.1 * 0.0346 * h : 2.0 * loss;
@@ -167,13 +167,12 @@ TEST(SixteenBits, ExpertsContextRanksAndSplitPassesTakeTheFp32StepWithinRounding
   for (const Layout& l : split_layouts_of(ranks)) expect_close_step(small_llama(), l);
 }
 
-// Two calls of 32 bits may move the step of a model with so small logits less than rounding, and are
-// left to the fp32 test: the maximum over the vocabulary that softmax subtracts, once a micro-batch,
-// and the loss's sum over the data ranks.
+// Two calls of 32 bits may move the step of a model with so small logits less than rounding, and
+// are left to the fp32 test: the maximum over the vocabulary that softmax subtracts, once a
+// micro-batch, and the loss's sum over the data ranks.
 int most_below_rounding(const Job& job, const Layout& layout) {
-  const int maxima = layout.tensor_parallel_size > 1
-                         ? num_micro_batches(job.global_batch_size, layout)
-                         : 0;
+  const int maxima =
+      layout.tensor_parallel_size > 1 ? num_micro_batches(job.global_batch_size, layout) : 0;
   return maxima + (layout.data_parallel_size * layout.context_parallel_size > 1 ? 1 : 0);
 }
 

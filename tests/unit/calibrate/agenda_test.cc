@@ -21,11 +21,12 @@ MeasuredPoint all_reduce(Bytes amount, double median = 0.0) {
   return p;
 }
 
-// Four all-reduces no profile can do without; the fifth may take a sixtieth of 60 s. Of 64 MiB, when
-// 1 MiB took 0.01 s, each of its samples takes 0.64 s: two to warm up and more are too long.
+// Four all-reduces no profile can do without; the fifth may take a sixtieth of 60 s. Of 64 MiB,
+// when 1 MiB took 0.01 s, each of its samples takes 0.64 s: two to warm up and more are too long.
 TEST(Agenda, ACollectiveThatWouldEatTheBudgetIsLeftOutAndSaid) {
   std::vector<MeasuredPoint> tasks, points;
-  for (const double size : {0.125, 0.25, 0.5, 1.0, 64.0}) tasks.push_back(all_reduce(mebibytes(size)));
+  for (const double size : {0.125, 0.25, 0.5, 1.0, 64.0})
+    tasks.push_back(all_reduce(mebibytes(size)));
   CalibrationOptions options;
   options.budget_seconds = 60.0;
   Agenda agenda(options, tasks);
@@ -46,7 +47,8 @@ TEST(Agenda, ACollectiveThatWouldEatTheBudgetIsLeftOutAndSaid) {
 
 TEST(Agenda, WithoutTimeOnlyWhatIsNeededIsMeasuredAndTheRestIsNamed) {
   std::vector<MeasuredPoint> tasks;
-  for (const double size : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) tasks.push_back(all_reduce(mebibytes(size)));
+  for (const double size : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0})
+    tasks.push_back(all_reduce(mebibytes(size)));
   CalibrationOptions options;
   options.budget_seconds = 3.0;
   Agenda agenda(options, tasks);

@@ -28,8 +28,9 @@ TEST(MessageFormat, AJobOf32BitsSendsNothingElse) {
 
 TEST(MessageFormat, ActivationsAndWeightsTravelIn16BitsAndGradientsAsTheJobSays) {
   const MessageFormats formats = message_formats(job_of(Precision::bf16, Precision::fp32));
-  for (const auto& name : {kActivationSend, kKeyRing, kExperts.dispatch, kMlp.output_all_reduce,
-                           kEmbeddingGradientAllGather, kUpdatedWeightAllGather, kRootGather}) {
+  for (const auto& name : {kActivationSend, kKeyRing, kExperts.dispatch, kGatheredExperts.dispatch,
+                           kMlp.output_all_reduce, kEmbeddingGradientAllGather,
+                           kUpdatedWeightAllGather, kRootGather}) {
     EXPECT_EQ(format_of(name, formats), Precision::bf16) << name;
   }
   for (const auto& name : {kGradientAllReduce, kUnitReduceScatter, kReplicatedGradientAllReduce}) {
@@ -41,8 +42,10 @@ TEST(MessageFormat, ActivationsAndWeightsTravelIn16BitsAndGradientsAsTheJobSays)
 
 TEST(MessageFormat, LossSoftmaxAndProbabilitiesStayIn32Bits) {
   const MessageFormats formats = message_formats(job_of(Precision::bf16, Precision::bf16));
-  for (const auto& name : {kCrossEntropyAllReduce, kLossAllReduce, kRouterProbability,
-                           kExpertProbabilityGradientScatter, kMeanSquareAllReduce}) {
+  for (const auto& name :
+       {kCrossEntropyAllReduce, kLossAllReduce, kRouterProbability,
+        kExpertProbabilityGradientScatter, kMeanSquareAllReduce, kRoutingMapGather,
+        kGatheredExperts.combine, kGatheredExperts.combine_gradient}) {
     EXPECT_EQ(format_of(name, formats), Precision::fp32) << name;
   }
 }
