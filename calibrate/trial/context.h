@@ -16,6 +16,7 @@
 
 namespace meshwright::calibrate {
 
+class HostStore;
 class ShardedStates;
 class WeightGradientStore;
 
@@ -35,6 +36,7 @@ struct TrialContext {
   ShardedStates* states = nullptr;      // where weights or gradients are whole for a unit at a time
   WeightGradientStore* owed = nullptr;  // of passes that leave weight gradients for later
   bool force_load_balancing = true;     // tokens are dealt out to experts in turn
+  HostStore* host = nullptr;            // where activations or an optimizer's states go there
 
   // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
   // on `rows` / t of them.

@@ -152,4 +152,50 @@ Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {
   return attention_norm_->backward(std::move(dnorm), saved.input, saved.attention_norm);
 }
 
+// As sim/operators' offload_module names them.
+std::vector<Tensor*> Layer::offloaded_parts(LayerSaved& saved, bool whole) const {
+  constexpr unsigned kNone = 0;
+  AttentionSaved& attention = saved.attention;
+  MultiLatentSaved& latent = saved.latent;
+  const std::pair<Tensor*, unsigned> kept[] = {
+      {&saved.input, latent_ ? unsigned{kOffloadAttentionNorm} : kNone},
+      {&saved.attention_input, kOffloadQkvLinear},
+      {&attention.heads, kOffloadCoreAttention},
+      {&attention.core.heads, kOffloadCoreAttention},
+      {&attention.core.probabilities, kNone},
+      {&attention.merged, kOffloadAttentionProjection},
+      {&latent.query_latent, kNone},
+      {&latent.query_normed, kNone},
+      {&latent.query, kOffloadCoreAttention},
+      {&latent.key_value_latent, kNone},
+      {&latent.key_value_normed, kNone},
+      {&latent.heads, kOffloadCoreAttention},
+      {&latent.core.heads, kOffloadCoreAttention},
+      {&latent.core.probabilities, kNone},
+      {&latent.merged, kOffloadAttentionProjection},
+      {&saved.middle, experts_ ? unsigned{kOffloadMlpNorm} : kNone},
+      {&saved.mlp_input, kNone},
+      {&saved.mlp.fc1, kNone},
+      {&saved.mlp.activation, kNone},
+      {&saved.experts.logits, kNone},
+      {&saved.experts.tokens, kOffloadExpertFc1},
+      {&saved.experts.fc1, kOffloadMoeActivation},
+      {&saved.experts.activation, kNone}};
+  std::vector<Tensor*> parts;
+  for (const auto& [tensor, module] : kept) {
+    if (whole || context_.layout.offload_modules.has(module)) parts.push_back(tensor);
+  }
+  return parts;
+}
+
+void Layer::offload(LayerSaved& saved, bool whole) const {
+  const std::vector<Tensor*> parts = offloaded_parts(saved, whole);
+  if (!parts.empty()) saved.on_host = context_.host->put(parts);
+}
+
+void Layer::bring_back(LayerSaved& saved, bool whole) const {
+  if (saved.on_host.empty()) return;
+  context_.host->bring_back(offloaded_parts(saved, whole), saved.on_host);
+}
+
 }  // namespace meshwright::calibrate

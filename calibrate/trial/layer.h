@@ -9,6 +9,7 @@
 
 #include "calibrate/trial/attention.h"
 #include "calibrate/trial/experts.h"
+#include "calibrate/trial/host_store.h"
 #include "calibrate/trial/latent_attention.h"
 #include "calibrate/trial/mlp.h"
 #include "calibrate/trial/norm.h"
@@ -27,6 +28,7 @@ struct LayerSaved {
   NormSaved mlp_norm;
   MlpSaved mlp;  // or the shared expert
   ExpertsSaved experts;
+  std::vector<HostCopy> on_host;  // of the above
 };
 
 class Layer {
@@ -35,6 +37,10 @@ class Layer {
 
   [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(Tensor dy, LayerSaved& saved) const;
+  // To the host after forward, and back before backward: all that backward needs (`whole`), or the
+  // inputs of the layout's offload_modules. Statistics of norms and what routes tokens stay.
+  void offload(LayerSaved& saved, bool whole) const;
+  void bring_back(LayerSaved& saved, bool whole) const;
 
   // Inference: keeps nothing but keys and values.
   [[nodiscard]] KeyValueCache make_cache(std::int64_t capacity) const;
@@ -45,6 +51,7 @@ class Layer {
   [[nodiscard]] Tensor mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const;
   [[nodiscard]] Tensor attention_backward(const Tensor& dy, LayerSaved& saved) const;
+  [[nodiscard]] std::vector<Tensor*> offloaded_parts(LayerSaved& saved, bool whole) const;
   // Selective recompute: gives up what is run again, and runs it again.
   void drop_recomputed(LayerSaved& saved) const;
   void recompute_mlp(const Tensor& x, LayerSaved& saved) const;

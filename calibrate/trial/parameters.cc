@@ -162,6 +162,7 @@ void ParameterStore::allocate(Arena& arena, Compute& compute, const KeptStates& 
     } else {
       unit.shard_gradients = zeros(arena, compute, share);
     }
+    if (kept.moments_on_host) continue;
     unit.exp_avg = zeros(arena, compute, share);
     unit.exp_avg_sq = zeros(arena, compute, share);
   }

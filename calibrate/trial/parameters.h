@@ -14,6 +14,7 @@
 
 #include "calibrate/backends/compute.h"
 #include "calibrate/trial/arena.h"
+#include "calibrate/trial/host_store.h"
 
 namespace meshwright::calibrate {
 
@@ -55,7 +56,8 @@ struct ParameterUnit {
   Shards shards;
   Tensor weights, gradients;              // whole; empty where they are gathered and summed in time
   Tensor shard_weights, shard_gradients;  // then these
-  Tensor exp_avg, exp_avg_sq;             // of the shard
+  Tensor exp_avg, exp_avg_sq;             // of the shard; empty where they are
+  HostStates on_host;
   std::vector<Parameter*> members;
   // The end of the arrays: parameters with partial_gradient.
   std::int64_t partial_begin = 0, partial_count = 0;
@@ -68,6 +70,7 @@ struct ParameterUnit {
 struct KeptStates {
   Shards dense, expert;  // of the moments, and of what is not whole
   bool whole_weights = true, whole_gradients = true;
+  bool moments_on_host = false;
 };
 
 class ParameterStore {

@@ -237,7 +237,6 @@ std::string unsupported_layout(const Model& m, const Layout& l) {
   if (l.context_parallel_size > 1 && l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p) {
     return "hierarchical context parallelism";
   }
-  if (l.optimizer_offload || offloads_activations(l)) return "offloading to the host";
   if (splits_unevenly(m, l)) return "query-key-value columns that do not divide by the ranks";
   return "";
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "calibrate/trial/optimizer_step.h"
 #include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 
@@ -199,9 +200,8 @@ void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
   });
   {
     const TermScope scope(context_.recorder, TermKind::optimizer);
-    context_.compute.adam(unit.shard_weights.data(), unit.shard_gradients.data(),
-                          unit.exp_avg.data(), unit.exp_avg_sq.data(), unit.shard_weights.count(),
-                          adam);
+    update_weights(context_, unit, unit.shard_weights.data(), unit.shard_gradients.data(),
+                   unit.shard_weights.count(), adam);
     if (unit.gradients.empty()) {
       context_.compute.fill_zero(unit.shard_gradients.data(), unit.shard_gradients.size());
     } else {

@@ -10,10 +10,11 @@
 namespace meshwright::calibrate {
 
 StageModel::StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
-                       int recomputed_layers, Parameter* words)
+                       int recomputed_layers, int offloaded_layers, Parameter* words)
     : context_(context),
       chunk_(chunk),
-      recomputed_layers_(static_cast<std::size_t>(recomputed_layers)) {
+      recomputed_layers_(static_cast<std::size_t>(recomputed_layers)),
+      offloaded_layers_(static_cast<std::size_t>(offloaded_layers)) {
   const Layout& layout = context.layout;
   const bool language = context.model.vocab_size > 0;
   loss_weight_ = static_cast<float>(layout.micro_batch_size) /
@@ -86,7 +87,10 @@ Tensor StageModel::layers_forward(Tensor x, Saved& saved) const {
       x = layers_[i].forward(std::move(x), saved.layers[i], Phase::forward);
       round_between_layers(context_, x);
       if (unit_of(i) != kRootUnit) release(unit_of(i), Phase::forward);
-      if (i >= recomputed_layers_) continue;
+      if (i >= recomputed_layers_) {
+        layers_[i].offload(saved.layers[i], i < offloaded_layers_);
+        continue;
+      }
       LayerSaved kept;
       if (i == first) kept.input = std::move(saved.layers[i].input);
       saved.layers[i] = std::move(kept);
@@ -116,6 +120,10 @@ Tensor StageModel::layers_backward(Tensor dy, Saved& saved) const {
     if (first < recomputed_layers_) recompute_unit(first, end, saved);
     for (std::size_t i = end; i-- > first;) {
       LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
+      layers_[i].bring_back(of_layer, i < offloaded_layers_);
+      // Of whole layers the next one comes while this one is worked on (Transformer Engine's
+      // AsyncDoubleBufferGroupOffloadHandler).
+      if (i > 0 && i <= offloaded_layers_) layers_[i - 1].bring_back(saved.layers[i - 1], true);
       if (unit_of(i) != kRootUnit) open_gradients(unit_of(i));
       dy = layers_[i].backward(std::move(dy), of_layer);
       round_between_layers(context_, dy);

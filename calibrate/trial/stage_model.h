@@ -22,10 +22,11 @@ namespace meshwright::calibrate {
 class StageModel {
  public:
   // `recomputed`: of the chunk's layers, those whose forward pass is run again in backward.
+  // `offloaded`: those whose activations go to the host.
   // `words`: the embedding's matrix where an earlier chunk of the stage has it and this one the
   // head.
   StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
-             int recomputed_layers, Parameter* words = nullptr);
+             int recomputed_layers, int offloaded_layers, Parameter* words = nullptr);
 
   [[nodiscard]] const Chunk& chunk() const { return chunk_; }
   // x: the activation from the chunk before; empty on the first. Returns what the next chunk needs;
@@ -63,7 +64,7 @@ class StageModel {
 
   const TrialContext& context_;
   Chunk chunk_;
-  std::size_t recomputed_layers_;
+  std::size_t recomputed_layers_, offloaded_layers_;
   float loss_weight_;  // a micro-batch's share in the mean over the global batch
   std::optional<Embedding> embedding_;
   std::vector<Layer> layers_;

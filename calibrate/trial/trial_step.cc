@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "calibrate/launch/rank_progress.h"
+#include "calibrate/trial/optimizer_step.h"
 #include "calibrate/trial/rotary_table.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/transfer_names.h"
@@ -27,11 +27,6 @@ std::vector<StageProgram> stage_programs(const Layout& layout, int micro_batches
   return {program};
 }
 
-void begin_update(std::int64_t weights) {
-  const Bytes size = bytes(static_cast<double>(weights) * sizeof(float));
-  begin_operation({.name = "optimizer", .amount = size, .slow = slow_transfer(size)});
-}
-
 }  // namespace
 
 TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, Compute& compute,
@@ -42,12 +37,14 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
       compute_(compute),
       arena_(compute, options.poison_memory),
       recorder_(compute),
+      host_(compute, arena_, recorder_),
       groups_(layout_, ranks, recorder_, {compute, arena_, message_formats(job_)}),
       context_{model_, job_,      layout_, compute_,
                arena_, recorder_, groups_, job_.seq_length / layout_.context_parallel_size},
       owed_(arena_),
       options_(options) {
   context_.owed = &owed_;
+  context_.host = &host_;
   make_chunks();
   context_.force_load_balancing = options_.moe_router_force_load_balancing;
   store_.allocate(arena_, compute_, kept_states(), options_.seed);
@@ -64,6 +61,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
 // The moments of a shard from ZeRO-1 on; FSDP's weights with them.
 KeptStates TrialStep::kept_states() const {
   KeptStates kept;
+  kept.moments_on_host = layout_.optimizer_offload;
   if (layout_.zero_stage == 0) return kept;
   kept.dense = {groups_.data_shard.size(), groups_.data_shard.rank()};
   kept.expert = {groups_.expert_data_shard.size(), groups_.expert_data_shard.rank()};
@@ -96,14 +94,17 @@ void TrialStep::make_chunks() {
   const Stage stage =
       pipeline_stages(model_, layout_)[static_cast<std::size_t>(groups_.at.pipeline)];
   int recomputed = fully_recomputed_layers(layout_, stage.num_layers());
+  int offloaded = layout_.cpu_offloading_num_layers;
   std::vector<Chunk> in_model_order = stage.chunks;
   if (mirrors_order()) std::reverse(in_model_order.begin(), in_model_order.end());
   Parameter* words = nullptr;
   for (const Chunk& chunk : in_model_order) {
     const int here = std::min(recomputed, chunk.num_layers);
-    const StageModel& made = chunks_.emplace_back(context_, store_, chunk, here, words);
+    const int on_host = std::min(offloaded, chunk.num_layers);
+    const StageModel& made = chunks_.emplace_back(context_, store_, chunk, here, on_host, words);
     if (words == nullptr) words = made.words();
     recomputed -= here;
+    offloaded -= on_host;
   }
   const bool both_ends = stage.has_embedding() && stage.has_head();
   if (model_.tied_embeddings && !both_ends) shared_words_ = words;
@@ -111,6 +112,7 @@ void TrialStep::make_chunks() {
 
 void TrialStep::run() {
   recorder_.begin_step();
+  host_.begin_step();
   zero_gradients();
   for (std::size_t i = 0; i < program_.size(); ++i) {
     recorder_.work_on(program_[i].micro_batch, program_[i].chunk);
@@ -199,7 +201,7 @@ void TrialStep::reduce_shared_gradients() {
 void TrialStep::reduce_gradients_and_update() {
   const AdamStep adam{.learning_rate = options_.learning_rate, .step = ++steps_done_};
   if (states_) return states_->update(adam);
-  for (const ParameterUnit& unit : store_.units()) {
+  for (ParameterUnit& unit : store_.units()) {
     if (layout_.zero_stage > 0 && unit.shards.count > 1) {
       update_shard(unit, adam);
     } else {
@@ -208,22 +210,19 @@ void TrialStep::reduce_gradients_and_update() {
   }
 }
 
-void TrialStep::update_whole(const ParameterUnit& unit, const AdamStep& adam) {
+void TrialStep::update_whole(ParameterUnit& unit, const AdamStep& adam) {
   CountedGroup& ranks = unit.expert ? groups_.expert_data : groups_.data;
   ranks.all_reduce(transfer_names::kGradientAllReduce, Phase::step, unit.gradients.data(),
                    unit.total);
   groups_.mirrored.all_reduce(transfer_names::kMirroredGradientAllReduce, Phase::step,
                               unit.gradients.data(), unit.total);
-  const TermScope scope(recorder_, TermKind::optimizer);
-  begin_update(unit.total);
-  compute_.adam(unit.weights.data(), unit.gradients.data(), unit.exp_avg.data(),
-                unit.exp_avg_sq.data(), unit.total, adam);
+  update_weights(context_, unit, unit.weights.data(), unit.gradients.data(), unit.total, adam);
 }
 
 // ZeRO-1: each data rank sums, updates and hands out its part of the arrays (arXiv
 // 1910.02054, 5.1). What ranks with the same part have is summed between them. DeepSpeed may sum
 // whole gradients (reduce_scatter false).
-void TrialStep::update_shard(const ParameterUnit& unit, const AdamStep& adam) {
+void TrialStep::update_shard(ParameterUnit& unit, const AdamStep& adam) {
   CountedGroup& ranks = unit.expert ? groups_.expert_data_shard : groups_.data_shard;
   CountedGroup& copies = unit.expert ? groups_.expert_data_copies : groups_.data_copies;
   const std::int64_t share = unit.total / ranks.size();
@@ -244,10 +243,8 @@ void TrialStep::update_shard(const ParameterUnit& unit, const AdamStep& adam) {
   float* own = unit.weights.data() + share * ranks.rank();
   {
     const TermScope scope(recorder_, TermKind::optimizer);
-    begin_update(share);
     compute_.copy(weight.data(), own, weight.size());
-    compute_.adam(weight.data(), gradient.data(), unit.exp_avg.data(), unit.exp_avg_sq.data(),
-                  share, adam);
+    update_weights(context_, unit, weight.data(), gradient.data(), share, adam);
   }
   ranks.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, weight.data(),
                    unit.weights.data(), share);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/host_store.h"
 #include "calibrate/trial/sharded_states.h"
 #include "calibrate/trial/stage_exchange.h"
 #include "calibrate/trial/stage_model.h"
@@ -50,6 +51,8 @@ class TrialStep {
   [[nodiscard]] Recorder& recorder() { return recorder_; }
   // The most that was in use at once: weights, gradients, optimizer states, data, activations.
   [[nodiscard]] Bytes peak_memory() const { return arena_.peak(); }
+  // What the last step copied to the host and back.
+  [[nodiscard]] const HostStore& host() const { return host_; }
   [[nodiscard]] const RankGroups& groups() const { return groups_; }
 
  private:
@@ -64,8 +67,8 @@ class TrialStep {
   void reduce_loss();
   void reduce_shared_gradients();
   void reduce_gradients_and_update();
-  void update_whole(const ParameterUnit& unit, const AdamStep& adam);
-  void update_shard(const ParameterUnit& unit, const AdamStep& adam);
+  void update_whole(ParameterUnit& unit, const AdamStep& adam);
+  void update_shard(ParameterUnit& unit, const AdamStep& adam);
 
   Model model_;
   Job job_;
@@ -73,6 +76,7 @@ class TrialStep {
   Compute& compute_;
   Arena arena_;
   Recorder recorder_;
+  HostStore host_;
   RankGroups groups_;
   TrialContext context_;
   ParameterStore store_;

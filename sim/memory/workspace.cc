@@ -57,31 +57,42 @@ Workspace head_backward(const UnitBytes& units, const Layout& layout) {
   return larger(loss, linear);
 }
 
-// Layers from the last one on; of each kind the first that is met, before others are freed.
+// What is back from the host while a layer of this run is worked on, the first or the last of it:
+// its own, and of the layer below all where whole layers wait there (Transformer Engine's
+// AsyncDoubleBufferGroupOffloadHandler).
+Bytes back_from_host(const UnitBytes& units, const std::vector<LayerRun>& layers, std::size_t run,
+                     bool last) {
+  const Bytes own = offloaded_bytes(layers[run].layer, units);
+  const bool same_below = !last && layers[run].count > 1;
+  if (!same_below && run == 0) return own;
+  const StageLayer& below = layers[same_below ? run : run - 1].layer;
+  return below.offloaded ? own + offloaded_bytes(below, units) : own;
+}
+
+// Layers from the last one on; of each kind the first that is met, before others are freed, and of
+// neighbours that are alike the last one where more comes back for it.
 Workspace layers_backward(const UnitBytes& units, const Layout& layout,
                           const std::vector<LayerRun>& layers, const Chunk& chunk,
                           Workspace freed) {
   Workspace largest = freed;
-  for (auto run = layers.rbegin(); run != layers.rend(); ++run) {
-    const bool met = std::any_of(layers.rbegin(), run,
-                                 [&](const LayerRun& other) { return other.layer == run->layer; });
-    if (!met) {
-      Workspace now =
-          layer_backward(units, run->layer, layers_run_again(layout, run->layer, chunk.num_layers));
-      now.activations += freed.activations;
+  for (std::size_t r = layers.size(); r-- > 0;) {
+    const LayerRun& run = layers[r];
+    const bool met = std::any_of(layers.begin() + static_cast<std::ptrdiff_t>(r) + 1, layers.end(),
+                                 [&](const LayerRun& other) { return other.layer == run.layer; });
+    const Workspace one =
+        layer_backward(units, run.layer, layers_run_again(layout, run.layer, chunk.num_layers));
+    const auto consider = [&](Bytes activations) {
+      Workspace now = one;
+      now.activations += freed.activations + activations;
       now.logits += freed.logits;
       largest = larger(largest, now);
-    }
-    freed.activations -= run->count * kept_bytes(run->layer, units);
-  }
-  return largest;
-}
-
-// The layer that comes back from the host while another one is worked on.
-Bytes reloaded(const UnitBytes& units, const std::vector<LayerRun>& layers) {
-  Bytes largest;
-  for (const LayerRun& run : layers) {
-    largest = std::max(largest, offloaded_bytes(run.layer, units));
+    };
+    const Bytes first = back_from_host(units, layers, r, false);
+    const Bytes last = back_from_host(units, layers, r, true);
+    if (!met) consider(first);
+    const Bytes above = (run.count - 1) * kept_bytes(run.layer, units);
+    if (last > first) consider(last - above);
+    freed.activations -= above + kept_bytes(run.layer, units);
   }
   return largest;
 }
@@ -118,7 +129,6 @@ Workspace backward_workspace(const UnitBytes& units, const Layout& layout,
         Bytes{} - kept.whole, {}, units.logits.weight_gradient, Bytes{} - kept.logits};
     largest = larger(largest, table);
   }
-  largest.activations += reloaded(units, layers);
   return largest;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/memory/host_traffic.h"
 #include "sim/schedule/traits.h"
 
 namespace meshwright {
@@ -68,13 +69,7 @@ Seconds offload_time(CostTable& table, const Layout& layout,
   const UnitBytes& units = table.unit_bytes(layout);
   Bytes most;
   for (const ChunkGroups& stage : groups) {
-    Bytes sum;
-    for (std::size_t g = 0; g < stage.groups.size(); ++g) {
-      for (const LayerRun& run : stage.groups[g].layers) {
-        sum += offloaded_bytes(run.layer, units) * run.count * stage.sizes[g];
-      }
-    }
-    most = std::max(most, sum);
+    most = std::max(most, offloaded_activations(units, stage));
   }
   return most / table.cluster().device.host_link;
 }

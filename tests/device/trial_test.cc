@@ -15,7 +15,13 @@ namespace {
 constexpr double kTolerance = 5e-4;
 
 std::vector<Layout> layouts(int ranks) {
-  if (ranks == 1) return {Layout{}};
+  if (ranks == 1) {
+    Layout layers, modules;  // on the host
+    layers.cpu_offloading_num_layers = 3;
+    layers.optimizer_offload = true;
+    modules.offload_modules = {kOffloadQkvLinear | kOffloadCoreAttention};
+    return {Layout{}, layers, modules};
+  }
   Layout tensor, sequence, pipeline, data, zero;
   tensor.tensor_parallel_size = 2;
   sequence = tensor;

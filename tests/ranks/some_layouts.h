@@ -207,6 +207,42 @@ inline std::vector<Layout> sharded_layouts_of(int ranks) {
   return chosen;
 }
 
+// Activations or optimizer states on the host.
+inline std::vector<Layout> offloading_layouts_of(int ranks) {
+  std::vector<Layout> chosen;
+  for (const char* text :
+       {"offload=2,mbs=2", "optimizer_offload,offload=3", "optimizer_offload",
+        "offload_modules=qkv_linear+core_attn+attn_proj,mbs=2",
+        "offload_modules=qkv_linear+core_attn,recompute=selective",
+        "offload_modules=core_attn,recompute=full,recompute_method=block,recompute_num_layers=2",
+        "tp=2,offload=1", "tp=2,sp,offload_modules=qkv_linear+core_attn+attn_proj",
+        "dp=2,zero=1,optimizer_offload", "dp=2,zero=2,optimizer_offload,offload=2",
+        "dp=2,zero=3,fsdp=block,optimizer_offload,offload=3",
+        "pp=2,mbs=2,optimizer_offload,offload_modules=core_attn+attn_proj",
+        "pp=2,schedule=zb_h1,mbs=2,offload_modules=qkv_linear+core_attn+attn_proj",
+        "cp=2,offload=2,optimizer_offload", "tp=2,dp=2,sp,zero=1,optimizer_offload,offload=3",
+        "pp=2,dp=2,zero=1,optimizer_offload,offload_modules=qkv_linear+core_attn+attn_proj"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
+// The same for models with experts.
+inline std::vector<Layout> offloading_expert_layouts_of(int ranks) {
+  std::vector<Layout> chosen;
+  for (const char* text :
+       {"offload=3", "offload_modules=expert_fc1+moe_act+mlp_norm",
+        "dp=2,ep=2,offload_modules=expert_fc1+moe_act,recompute=selective,recompute_modules=moe_"
+        "act",
+        "dp=2,ep=2,dispatcher=allgather,optimizer_offload,offload=2",
+        "tp=2,sp,ep=2,etp=1,optimizer_offload,offload_modules=expert_fc1+moe_act+core_attn"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) == ranks) chosen.push_back(layout);
+  }
+  return chosen;
+}
+
 // Recomputes a part that a model without attention does not have.
 inline bool needs_attention(const Layout& l) {
   return recomputes_module(l, kRecomputeCoreAttention);

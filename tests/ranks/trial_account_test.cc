@@ -9,6 +9,7 @@
 
 #include "calibrate/trial/trial.h"
 #include "sim/layout/short_name.h"
+#include "sim/memory/host_traffic.h"
 #include "sim/operators/operators.h"
 #include "sim/step/terms.h"
 #include "sim/volume/transfer_names.h"
@@ -280,6 +281,52 @@ TEST(TrialAccount, MemoryOfExpertsAndShardedStatesIsWhatTheRunTakes) {
   // copy of what is under reduction: up to 24 % of all that a model this small takes.
   for (const Layout& l : sharded_layouts_of(machine().world->size())) {
     expect_memory(small_llama(), l, {1.25, 1.15});
+  }
+}
+
+// Each way, to the byte; shards of an optimizer are padded.
+void expect_host_traffic(const Model& model, const Layout& layout) {
+  SCOPED_TRACE(model.name + " " + short_name(layout));
+  Machine& m = machine();
+  Job job = small_job();
+  job.moe_load_imbalance = 1.0;  // tokens are dealt out in turn
+  TrialStep step(model, job, layout, *m.compute, *m.world, kOptions);
+  step.run();
+  step.run();
+  const int stage = step.groups().at.pipeline;
+  const HostTraffic listed = host_traffic(
+      model, job, layout, pipeline_stages(model, layout)[static_cast<std::size_t>(stage)],
+      micro_batches_of_chunk(job, layout));
+  EXPECT_GT(listed.to_host(), Bytes{});
+  const double units = layout.zero_stage > 0 ? 2.0 * (model.num_layers + 1) : 0.0;
+  const double padding = 4.0 * units * (m.world->size() - 1);
+  EXPECT_GE(step.host().to_host(), listed.to_host());
+  EXPECT_LE(step.host().to_host(), listed.to_host() + bytes(padding));
+  EXPECT_GE(step.host().to_device(), listed.to_device());
+  EXPECT_LE(step.host().to_device(), listed.to_device() + bytes(padding));
+}
+
+TEST(TrialAccount, WhatGoesToTheHostAndComesBackIsWhatIsListed) {
+  for (const Layout& l : offloading_layouts_of(machine().world->size())) {
+    for (const Model& m : {small_model(), small_llama()}) expect_host_traffic(m, l);
+    if (l.context_parallel_size == 1) expect_host_traffic(small_mla(), l);
+  }
+  for (const Layout& l : offloading_expert_layouts_of(machine().world->size())) {
+    expect_host_traffic(small_moe(), l);
+  }
+}
+
+// Sharded states as above: FSDP's next unit and copies of gradients, and ZeRO-2's unit whose
+// gradient is whole, which the model does not have: 16 % of what is left beside the host. The
+// trial's ZeRO-1 copies a shard of gradients and weights for its step: 24 % where all else is on
+// the host.
+TEST(TrialAccount, MemoryBesideTheHostsIsWhatTheRunTakes) {
+  for (const Layout& l : offloading_layouts_of(machine().world->size())) {
+    const Band whole = l.zero_stage == 1 ? Band{1.02, 1.25} : Band{1.02, 1.1};
+    expect_memory(small_llama(), l, l.zero_stage > 1 ? Band{1.25, 1.2} : whole);
+  }
+  for (const Layout& l : offloading_expert_layouts_of(machine().world->size())) {
+    expect_memory(small_moe(), l, {1.02, 1.1});
   }
 }
 

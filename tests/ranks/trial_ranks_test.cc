@@ -86,6 +86,18 @@ TEST(TrialRanks, ShardedStatesTakeTheSameStepAsOneRank) {
   }
 }
 
+// Device memory that comes back is poisoned: what is not copied is not a number.
+TEST(TrialRanks, WhatGoesToTheHostTakesTheSameStepAsOneRank) {
+  for (const Layout& l : offloading_layouts_of(machine().world->size())) {
+    expect_same_step(small_model(), small_job(), l);
+    expect_same_step(small_llama(), small_job(), l);
+    if (l.context_parallel_size == 1) expect_same_step(small_mla(), small_job(), l);
+  }
+  for (const Layout& l : offloading_expert_layouts_of(machine().world->size())) {
+    expect_same_step(small_moe(), small_job(), l);
+  }
+}
+
 TEST(TrialRanks, OtherRankOrdersTakeTheSameStep) {
   if (machine().world->size() != 4) GTEST_SKIP() << "needs 4 ranks";
   Layout l = layout_from_text("tp=2,pp=2");

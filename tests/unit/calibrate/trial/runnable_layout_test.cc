@@ -231,7 +231,7 @@ TEST(TrialUnsupported, GptAndLlamaAreSupportedAndOthersAreNamed) {
   zero.zero_stage = 3;
   EXPECT_EQ(trial_unsupported(gpt(), job(), zero), "");
   zero.optimizer_offload = true;
-  EXPECT_THAT(trial_unsupported(gpt(), job(), zero), HasSubstr("offloading"));
+  EXPECT_EQ(trial_unsupported(gpt(), job(), zero), "");
   EXPECT_THAT(trial_unsupported(gpt(), job(), layout(3, 1, 1)), HasSubstr("3"));  // a broken rule
 }
 

@@ -76,13 +76,24 @@ TEST(BackwardWorkspace, OfTheEmbeddingIsTheTableGradient) {
   EXPECT_EQ(needed.activations, Bytes{} - kept.whole);
 }
 
-// Of 48 layers 10 are on the host; one of them comes back at a time.
+// Of 48 layers 10 are on the host: the first comes back when 37 of those that stayed are free.
+// Where one stayed it comes back while that is worked on.
 TEST(BackwardWorkspace, HoldsTheLayerThatComesBackFromTheHost) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 48;
   const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
   setup.layout.cpu_offloading_num_layers = 10;
+  EXPECT_EQ(backward(setup, layers_only(setup)).activations, Bytes{});
+  setup.layout.cpu_offloading_num_layers = 47;
   EXPECT_EQ(backward(setup, layers_only(setup)).activations, layer);
+}
+
+// Modules' inputs come back with their layer: q, k and v of the last of 48 layers, 4096 x 6144.
+TEST(BackwardWorkspace, OfOffloadedModulesHoldsOneLayersInputs) {
+  PublishedRun setup = modern_layer();
+  setup.model.num_layers = 48;
+  setup.layout.offload_modules = {kOffloadCoreAttention};
+  EXPECT_EQ(backward(setup, layers_only(setup)).activations, bytes(kRows * 6144 * 2));
 }
 
 // qkv 4096 x 6144, projection 4096 x 4096, fc1 4096 x 28672, fc2 14336 x 4096: once each, however
