@@ -43,7 +43,8 @@ export function traffic_chart(report: Report, theme: Theme): Chart | null {
           color: theme.text,
           formatter: (item: { dataIndex: number }) => {
             const group = groups[item.dataIndex];
-            return parts_of(group).at(-1)?.tier === tier ? traffic_text(sent(group)) : "";
+            const last = parts_of(group).slice(-1)[0];
+            return last.tier === tier ? traffic_text(sent(group)) : "";
           },
         },
         data: groups.map((group) => {

@@ -83,12 +83,14 @@ TEST(RankMap, AnAxisThatFillsANodeStaysInsideIt) {
   EXPECT_THAT(text, HasSubstr("busiest"));
 }
 
-// Four stages on two nodes, experts over both: each of the links has its part of the tokens.
+// Experts over two nodes: each of the links has its part of the tokens.
 TEST(RankMap, AGroupOverTwoNodesLoadsBothLinks) {
   const Cluster cluster = small_cluster(2, 80);
   Model model = small_model();
   model.moe = MixtureOfExperts{};
   model.moe->num_moe_experts = 16;
+  model.moe->moe_router_topk = 2;
+  model.moe->moe_ffn_hidden_size = 1024;
   Layout layout;
   layout.data_parallel_size = 16;
   layout.expert_parallel_size = 16;
