@@ -223,7 +223,10 @@ TEST(TrialAccount, CountedFlopsAreTheOperators) {
   }
   for (const Layout& l : expert_layouts_of(machine().world->size())) {
     expect_products(small_moe(), l);
-    expect_products(small_moe_with_capacity(), l);
+    // Gathered tokens are not padded, and Megatron-LM takes no capacity factor with them
+    // (transformer_config.py); the model would pad them.
+    const bool gathers = l.moe_token_dispatcher_type == MoeTokenDispatcherType::allgather;
+    if (!gathers) expect_products(small_moe_with_capacity(), l);
   }
 }
 
