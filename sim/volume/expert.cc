@@ -11,6 +11,21 @@ namespace {
 using transfer_names::kExperts;
 
 class ExpertLedger {
+  // What adds a call of a group that nothing else runs beside.
+  auto calls_between(Group group, int size) {
+    return [this, group, size](std::string_view name, Collective collective, Phase phase,
+                               double times, Bytes payload, std::string_view formula) {
+      add({.name = name,
+           .group = group,
+           .collective = collective,
+           .phase = phase,
+           .group_size = size,
+           .times_per_step = times,
+           .payload = payload,
+           .formula = formula});
+    };
+  }
+
  public:
   ExpertLedger(Ledger& ledger, const VolumeScope& scope, double forward, double recompute)
       : ledger_(ledger), scope_(scope), forward_(forward), recompute_(recompute) {}
@@ -33,17 +48,7 @@ class ExpertLedger {
     if (scope_.layout.moe_token_dispatcher_type == MoeTokenDispatcherType::allgather) return;
     const int size = expert_tensor_size(scope_.layout);
     const Bytes tokens = rows(copies()) * size;
-    const auto send = [&](std::string_view name, Collective collective, Phase phase, double times,
-                          Bytes payload, std::string_view formula) {
-      add({.name = name,
-           .group = Group::expert_tensor,
-           .collective = collective,
-           .phase = phase,
-           .group_size = size,
-           .times_per_step = times,
-           .payload = payload,
-           .formula = formula});
-    };
+    const auto send = calls_between(Group::expert_tensor, size);
     const auto call = [&](std::string_view name, Collective collective, Phase phase, double times) {
       send(name, collective, phase, times, tokens, "etp*b*s*topk*h*w/(c*t)");
     };
@@ -114,17 +119,7 @@ class ExpertLedger {
     constexpr double kFp32 = 4.0;
     const double entries = tokens * scope_.model.moe->num_moe_experts;
     const Bytes outputs = bytes(tokens * scope_.model.hidden_size * kFp32);
-    const auto call = [&](std::string_view name, Collective collective, Phase phase, double times,
-                          Bytes payload, std::string_view formula) {
-      add({.name = name,
-           .group = group,
-           .collective = collective,
-           .phase = phase,
-           .group_size = size,
-           .times_per_step = times,
-           .payload = payload,
-           .formula = formula});
-    };
+    const auto call = calls_between(group, size);
     for (const auto& [phase, times] :
          {std::pair{Phase::forward, forward_}, std::pair{Phase::recompute, recompute_}}) {
       call(kRoutingMapGather, all_gather, phase, times, bytes(entries), formulas.map);
