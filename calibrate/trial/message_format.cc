@@ -9,20 +9,34 @@
 namespace meshwright::calibrate {
 namespace {
 
-using namespace transfer_names;
+namespace names = transfer_names;
 
-constexpr std::array kOfWeights{
-    kUpdatedWeightAllGather, kWeightGather, kWeightGatherAgain, kFirstUnitGather, kUnitGather,
-    kUnitGatherAgain,        kRootGather};
-constexpr std::array kOfGradients{
-    kGradientAllReduce,           kGradientReduceScatter,    kShardAllReduce,
-    kFirstUnitReduceScatter,      kUnitReduceScatter,        kRootReduceScatter,
-    kReplicatedGradientAllReduce, kSharedEmbeddingAllReduce, kMirroredGradientAllReduce};
-constexpr std::array kAlwaysWide{
-    kCrossEntropyAllReduce,     kLossAllReduce,           kRouterProbability,
-    kRouterProbabilityGradient, kExpertProbabilityGather, kExpertProbabilityGradientScatter,
-    kRoutingMapGather,          kGatheredExperts.combine, kGatheredExperts.combine_gradient,
-    kMeanSquareAllReduce};
+constexpr std::array kOfWeights{names::kUpdatedWeightAllGather,
+                                names::kWeightGather,
+                                names::kWeightGatherAgain,
+                                names::kFirstUnitGather,
+                                names::kUnitGather,
+                                names::kUnitGatherAgain,
+                                names::kRootGather};
+constexpr std::array kOfGradients{names::kGradientAllReduce,
+                                  names::kGradientReduceScatter,
+                                  names::kShardAllReduce,
+                                  names::kFirstUnitReduceScatter,
+                                  names::kUnitReduceScatter,
+                                  names::kRootReduceScatter,
+                                  names::kReplicatedGradientAllReduce,
+                                  names::kSharedEmbeddingAllReduce,
+                                  names::kMirroredGradientAllReduce};
+constexpr std::array kAlwaysWide{names::kCrossEntropyAllReduce,
+                                 names::kLossAllReduce,
+                                 names::kRouterProbability,
+                                 names::kRouterProbabilityGradient,
+                                 names::kExpertProbabilityGather,
+                                 names::kExpertProbabilityGradientScatter,
+                                 names::kRoutingMapGather,
+                                 names::kGatheredExperts.combine,
+                                 names::kGatheredExperts.combine_gradient,
+                                 kMeanSquareAllReduce};
 
 template <typename Names>
 bool has(const Names& names, std::string_view name) {

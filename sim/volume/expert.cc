@@ -9,6 +9,7 @@ namespace meshwright {
 namespace {
 
 using transfer_names::kExperts;
+namespace names = transfer_names;
 
 class ExpertLedger {
   // What adds a call of a group that nothing else runs beside.
@@ -53,22 +54,21 @@ class ExpertLedger {
       send(name, collective, phase, times, tokens, "etp*b*s*topk*h*w/(c*t)");
     };
     using enum Collective;
-    using namespace transfer_names;
-    call(kExpertInputGather, all_gather, Phase::forward, forward_);
-    call(kExpertInputGather, all_gather, Phase::recompute, recompute_);
-    call(kExpertInputGradientScatter, reduce_scatter, Phase::backward, forward_);
-    call(kExpertOutputScatter, reduce_scatter, Phase::forward, forward_);
-    call(kExpertOutputScatter, reduce_scatter, Phase::recompute, recompute_);
-    call(kExpertOutputGradientGather, all_gather, Phase::backward, forward_);
+    call(names::kExpertInputGather, all_gather, Phase::forward, forward_);
+    call(names::kExpertInputGather, all_gather, Phase::recompute, recompute_);
+    call(names::kExpertInputGradientScatter, reduce_scatter, Phase::backward, forward_);
+    call(names::kExpertOutputScatter, reduce_scatter, Phase::forward, forward_);
+    call(names::kExpertOutputScatter, reduce_scatter, Phase::recompute, recompute_);
+    call(names::kExpertOutputGradientGather, all_gather, Phase::backward, forward_);
     if (scope_.layout.moe_token_dispatcher_type != MoeTokenDispatcherType::alltoall) return;
     const Bytes probabilities = bytes(copies() * bytes_per_element(Precision::fp32)) * size;
     const auto weigh = [&](std::string_view name, Collective collective, Phase phase,
                            double times) {
       send(name, collective, phase, times, probabilities, "etp*b*s*topk*4/(c*t)");
     };
-    weigh(kExpertProbabilityGather, all_gather, Phase::forward, forward_);
-    weigh(kExpertProbabilityGather, all_gather, Phase::recompute, recompute_);
-    weigh(kExpertProbabilityGradientScatter, reduce_scatter, Phase::backward, forward_);
+    weigh(names::kExpertProbabilityGather, all_gather, Phase::forward, forward_);
+    weigh(names::kExpertProbabilityGather, all_gather, Phase::recompute, recompute_);
+    weigh(names::kExpertProbabilityGradientScatter, reduce_scatter, Phase::backward, forward_);
   }
 
  private:
@@ -114,7 +114,6 @@ class ExpertLedger {
   };
   // `tokens`: that the ranks of the group have together.
   void gather_between(Group group, int size, double tokens, const GatherFormulas& formulas) {
-    using namespace transfer_names;
     using enum Collective;
     constexpr double kFp32 = 4.0;
     const double entries = tokens * scope_.model.moe->num_moe_experts;
@@ -122,17 +121,18 @@ class ExpertLedger {
     const auto call = calls_between(group, size);
     for (const auto& [phase, times] :
          {std::pair{Phase::forward, forward_}, std::pair{Phase::recompute, recompute_}}) {
-      call(kRoutingMapGather, all_gather, phase, times, bytes(entries), formulas.map);
-      call(kExpertProbabilityGather, all_gather, phase, times, bytes(entries * kFp32),
+      call(names::kRoutingMapGather, all_gather, phase, times, bytes(entries), formulas.map);
+      call(names::kExpertProbabilityGather, all_gather, phase, times, bytes(entries * kFp32),
            formulas.probabilities);
-      call(kGatheredExperts.dispatch, all_gather, phase, times, rows(tokens), formulas.rows);
-      call(kGatheredExperts.combine, reduce_scatter, phase, times, outputs, formulas.outputs);
+      call(names::kGatheredExperts.dispatch, all_gather, phase, times, rows(tokens), formulas.rows);
+      call(names::kGatheredExperts.combine, reduce_scatter, phase, times, outputs,
+           formulas.outputs);
     }
-    call(kGatheredExperts.combine_gradient, all_gather, Phase::backward, forward_, outputs,
+    call(names::kGatheredExperts.combine_gradient, all_gather, Phase::backward, forward_, outputs,
          formulas.outputs);
-    call(kGatheredExperts.dispatch_gradient, reduce_scatter, Phase::backward, forward_,
+    call(names::kGatheredExperts.dispatch_gradient, reduce_scatter, Phase::backward, forward_,
          rows(tokens), formulas.rows);
-    call(kExpertProbabilityGradientScatter, reduce_scatter, Phase::backward, forward_,
+    call(names::kExpertProbabilityGradientScatter, reduce_scatter, Phase::backward, forward_,
          bytes(entries * kFp32), formulas.probabilities);
   }
 
