@@ -43,7 +43,7 @@ Tensor Attention::merged(const Tensor& by_heads) const {
 }
 
 Tensor Attention::forward(const Tensor& x, AttentionSaved& saved, Phase phase) const {
-  saved.heads = qkv_.forward(x, phase);
+  saved.heads = qkv_.forward(x, saved.norms, phase);
   saved.merged = merged(core_.forward(saved.heads, saved.core, phase));
   if (context_.recomputes(kRecomputeCoreAttention)) {
     saved.core = {};
@@ -65,7 +65,7 @@ Tensor Attention::backward(const Tensor& dy, const Tensor& x, AttentionSaved& sa
                             context_.layout.micro_batch_size, qkv_.groups(),
                             qkv_.queries_of_group(), qkv_.width());
   dmerged.release();
-  return qkv_.backward(core_.backward(dout, saved.heads, saved.core), x);
+  return qkv_.backward(core_.backward(dout, saved.heads, saved.core), x, saved.norms);
 }
 
 // Zeros, because the entries behind the last position are multiplied by probabilities of zero.
@@ -112,7 +112,8 @@ Tensor Attention::attend(const Tensor& heads, const KeyValueCache& cache) const 
 }
 
 Tensor Attention::forward_cached(const Tensor& x, KeyValueCache& cache) const {
-  const Tensor heads = qkv_.forward(x, Phase::forward);
+  HeadNormsSaved norms;  // given back at the end
+  const Tensor heads = qkv_.forward(x, norms, Phase::forward);
   store(heads, cache);
   return projection_.forward(merged(attend(heads, cache)), Phase::forward);
 }

@@ -12,6 +12,7 @@
 namespace meshwright::calibrate {
 
 struct AttentionSaved {
+  HeadNormsSaved norms;
   Tensor heads;  // q, k and v by heads; of the rank's own positions
   CoreSaved core;
   Tensor merged;  // the projection's input

@@ -160,6 +160,8 @@ std::vector<Tensor*> Layer::offloaded_parts(LayerSaved& saved, bool whole) const
   const std::pair<Tensor*, unsigned> kept[] = {
       {&saved.input, latent_ ? unsigned{kOffloadAttentionNorm} : kNone},
       {&saved.attention_input, kOffloadQkvLinear},
+      {&attention.norms.queries, kNone},
+      {&attention.norms.keys, kNone},
       {&attention.heads, kOffloadCoreAttention},
       {&attention.core.heads, kOffloadCoreAttention},
       {&attention.core.probabilities, kNone},

@@ -6,12 +6,13 @@
 namespace meshwright::calibrate {
 
 Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string& name,
-           std::int64_t width)
+           std::int64_t width, NormOf of)
     : context_(context), width_(width > 0 ? width : context.hidden()) {
   if (context.model.normalization == Normalization::none) return;
   Parameter p;
   p.cols = p.local_cols = width_;
-  p.partial_gradient = context.layout.sequence_parallel;
+  const bool own_heads = of == NormOf::heads && context.layout.tensor_parallel_size > 1;
+  p.partial_gradient = context.layout.sequence_parallel || own_heads;
   p.name = name + ".weight";
   p.init = Init::gain;
   gamma_ = &store.add(p);
@@ -22,7 +23,7 @@ Norm::Norm(const TrialContext& context, ParameterStore& store, const std::string
 }
 
 Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
-  const std::int64_t rows = context_.local_rows();
+  const std::int64_t rows = x.count() / width_;
   Tensor y = context_.tensor(rows * width_);
   if (gamma_ == nullptr) {
     context_.compute.copy(y.data(), x.data(), y.size());
@@ -42,15 +43,16 @@ Tensor Norm::forward(const Tensor& x, NormSaved& saved) const {
 
 Tensor Norm::backward(Tensor dy, const Tensor& x, const NormSaved& saved) const {
   if (gamma_ == nullptr) return dy;
+  const std::int64_t rows = x.count() / width_;
   Tensor dx = context_.tensor(x.count());
   if (beta_ == nullptr) {
     context_.compute.rms_norm_backward(dy.data(), x.data(), gamma_->weight, saved.rstd.data(),
-                                       dx.data(), gamma_->gradient, context_.local_rows(), width_);
+                                       dx.data(), gamma_->gradient, rows, width_);
     return dx;
   }
   context_.compute.layer_norm_backward(dy.data(), x.data(), gamma_->weight, saved.mean.data(),
                                        saved.rstd.data(), dx.data(), gamma_->gradient,
-                                       beta_->gradient, context_.local_rows(), width_);
+                                       beta_->gradient, rows, width_);
   return dx;
 }
 

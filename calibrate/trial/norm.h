@@ -13,11 +13,15 @@ struct NormSaved {
   Tensor mean, rstd;  // RMS norm has no mean
 };
 
+// Tensor ranks norm pieces of the sequence, where it is cut, or each its own heads: then gradients
+// of the weights are parts of a sum.
+enum class NormOf { tokens, heads };
+
 class Norm {
  public:
   // width: of a row; 0: hidden.
   Norm(const TrialContext& context, ParameterStore& store, const std::string& name,
-       std::int64_t width = 0);
+       std::int64_t width = 0, NormOf of = NormOf::tokens);
 
   [[nodiscard]] Tensor forward(const Tensor& x, NormSaved& saved) const;
   // The gradient of x.

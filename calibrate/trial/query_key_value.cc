@@ -16,7 +16,11 @@ QueryKeyValue::QueryKeyValue(const TrialContext& context, ParameterStore& store,
       queries_(context.model.num_attention_heads / context.layout.tensor_parallel_size / groups_),
       linear_(context, store, name, 1, query_size(context.model) + 2 * key_size(context.model),
               context.model.add_bias_linear || context.model.add_qkv_bias,
-              input_names(transfer_names::kAttention, context.layout.sequence_parallel)) {}
+              input_names(transfer_names::kAttention, context.layout.sequence_parallel)) {
+  if (!context.model.qk_layernorm) return;
+  query_norm_.emplace(context, store, name + ".q_norm", width_, NormOf::heads);
+  key_norm_.emplace(context, store, name + ".k_norm", width_, NormOf::heads);
+}
 
 bool QueryKeyValue::shares_groups() const {
   return context_.model.num_query_groups < context_.layout.tensor_parallel_size;
@@ -86,7 +90,38 @@ void QueryKeyValue::rotate(const Tensor& heads, bool inverse) const {
                           inverse);
 }
 
-Tensor QueryKeyValue::forward(const Tensor& x, Phase phase) const {
+Tensor QueryKeyValue::taken(const Tensor& heads, std::int64_t first, std::int64_t count) const {
+  const std::int64_t size = count * head_size();
+  Tensor own = context_.tensor(blocks() * size);
+  context_.compute.copy_rows(own.data(), size, heads.data() + first * head_size(), block_size(),
+                             blocks(), size);
+  return own;
+}
+
+void QueryKeyValue::put(const Tensor& heads, std::int64_t first, const Tensor& from) const {
+  const std::int64_t size = from.count() / blocks();
+  context_.compute.copy_rows(heads.data() + first * head_size(), block_size(), from.data(), size,
+                             blocks(), size);
+}
+
+void QueryKeyValue::norm_heads(const Tensor& heads, HeadNormsSaved& saved) const {
+  if (!query_norm_) return;
+  saved.queries = taken(heads, 0, queries_);
+  saved.keys = taken(heads, queries_, 1);
+  put(heads, 0, query_norm_->forward(saved.queries, saved.query_norm));
+  put(heads, queries_, key_norm_->forward(saved.keys, saved.key_norm));
+}
+
+void QueryKeyValue::norm_heads_backward(const Tensor& dheads, HeadNormsSaved& saved) const {
+  if (!query_norm_) return;
+  put(dheads, 0,
+      query_norm_->backward(taken(dheads, 0, queries_), saved.queries, saved.query_norm));
+  put(dheads, queries_,
+      key_norm_->backward(taken(dheads, queries_, 1), saved.keys, saved.key_norm));
+  saved = {};
+}
+
+Tensor QueryKeyValue::forward(const Tensor& x, HeadNormsSaved& saved, Phase phase) const {
   Tensor fused = linear_.forward(x, phase);
   if (linear_.bias() != nullptr) {
     context_.compute.add_bias(fused.data(), linear_.bias()->weight, context_.rows(),
@@ -96,12 +131,14 @@ Tensor QueryKeyValue::forward(const Tensor& x, Phase phase) const {
   Tensor heads = context_.tensor(own.count());
   context_.compute.to_heads(own.data(), heads.data(), context_.positions,
                             context_.layout.micro_batch_size, groups_, queries_ + 2, width_);
+  norm_heads(heads, saved);
   rotate(heads, false);
   return heads;
 }
 
-Tensor QueryKeyValue::backward(Tensor dheads, const Tensor& x) const {
+Tensor QueryKeyValue::backward(Tensor dheads, const Tensor& x, HeadNormsSaved& saved) const {
   rotate(dheads, true);
+  norm_heads_backward(dheads, saved);
   Tensor own = context_.tensor(dheads.count());
   context_.compute.from_heads(dheads.data(), own.data(), context_.positions,
                               context_.layout.micro_batch_size, groups_, queries_ + 2, width_);

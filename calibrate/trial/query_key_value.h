@@ -10,11 +10,19 @@
 // are one matrix of r * positions rows for one key matrix.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "calibrate/trial/linear.h"
+#include "calibrate/trial/norm.h"
 
 namespace meshwright::calibrate {
+
+// Of norms of queries and keys: what they took, one head behind the other.
+struct HeadNormsSaved {
+  Tensor queries, keys;
+  NormSaved query_norm, key_norm;
+};
 
 class QueryKeyValue {
  public:
@@ -28,10 +36,11 @@ class QueryKeyValue {
   [[nodiscard]] std::int64_t block_size() const { return (queries_ + 2) * head_size(); }
   [[nodiscard]] std::int64_t blocks() const { return groups_ * context_.layout.micro_batch_size; }
 
-  // Queries and keys are rotated where the model has rotary positions.
-  [[nodiscard]] Tensor forward(const Tensor& x, Phase phase) const;
+  // Queries and keys are normed, head by head, where the model has such norms (Qwen3), and rotated
+  // where it has rotary positions.
+  [[nodiscard]] Tensor forward(const Tensor& x, HeadNormsSaved& saved, Phase phase) const;
   // The gradient of x from the gradient by heads, which is overwritten.
-  [[nodiscard]] Tensor backward(Tensor dheads, const Tensor& x) const;
+  [[nodiscard]] Tensor backward(Tensor dheads, const Tensor& x, HeadNormsSaved& saved) const;
 
  private:
   // Columns of the group that this rank works on, in the gathered pieces, and where they go.
@@ -43,10 +52,16 @@ class QueryKeyValue {
   [[nodiscard]] Tensor pick(Tensor fused, Phase phase) const;
   [[nodiscard]] Tensor put_back(Tensor own) const;
   void rotate(const Tensor& heads, bool inverse) const;
+  // The numbers of a block's heads from `first` on, or of `from` back into them.
+  [[nodiscard]] Tensor taken(const Tensor& heads, std::int64_t first, std::int64_t count) const;
+  void put(const Tensor& heads, std::int64_t first, const Tensor& from) const;
+  void norm_heads(const Tensor& heads, HeadNormsSaved& saved) const;
+  void norm_heads_backward(const Tensor& dheads, HeadNormsSaved& saved) const;
 
   const TrialContext& context_;
   std::int64_t width_, groups_, queries_;
   ColumnParallelLinear linear_;
+  std::optional<Norm> query_norm_, key_norm_;
 };
 
 }  // namespace meshwright::calibrate

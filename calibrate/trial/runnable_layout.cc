@@ -217,8 +217,11 @@ std::string unsupported_model(const Model& m) {
   if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::alibi) {
     return "ALiBi positions";
   }
-  if (m.qk_layernorm || m.post_layer_norms || m.embedding_layer_norm) {
-    return "norms beside the two of a layer and the final one";
+  if (m.post_layer_norms || m.embedding_layer_norm) {
+    return "norms beside those before attention and MLP, of heads and the final one";
+  }
+  if (m.qk_layernorm && (m.qk_layernorm_all_heads || m.mla)) {
+    return "norms over all heads' queries and keys";
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
   if (m.activation == Activation::xielu) return "the xIELU activation";

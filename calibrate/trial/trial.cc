@@ -47,7 +47,7 @@ void observe(Step& step, Communicator& ranks, const TrialOptions& options, int p
              Observation& o) {
   // Stages differ, and so does what falls into a shard of the tensor ranks' replicated gradients.
   const bool same_calls = o.run_layout.pipeline_parallel_size == 1 &&
-                          !(shards_by_unit(o.run_layout) && o.run_layout.sequence_parallel);
+                          !(shards_by_unit(o.run_layout) && o.run_layout.tensor_parallel_size > 1);
   run_steps(step, ranks, options, same_calls).describe(o, passes);
   o.counted = step.recorder().transfers();
   o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));

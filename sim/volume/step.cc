@@ -32,6 +32,16 @@ double replicated_parameters(const Model& model, const Stage& stage) {
   return sum;
 }
 
+// Weights of norms over a query's or key's head are whole on every tensor rank, which has seen its
+// heads only, with or without pieces of the sequence (Megatron-LM finalize_model_grads.py:
+// q_layernorm, k_layernorm).
+double head_norm_parameters(const Model& model, const Stage& stage) {
+  const bool by_head = model.qk_layernorm && !model.qk_layernorm_all_heads && !model.mla;
+  if (!by_head || model.num_attention_heads == 0) return 0.0;
+  const double weights = model.normalization == Normalization::rms_norm ? 1.0 : 2.0;
+  return stage.num_layers() * 2.0 * model.kv_channels * weights;
+}
+
 // The first stage and another hold the embedding: tied to the head, or used by multi-token
 // prediction. The ends of a V share a rank, and the mirrored stages' sum covers theirs.
 bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
@@ -47,20 +57,23 @@ bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
 
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
-  if (layout.sequence_parallel) {
+  const double of_heads = head_norm_parameters(scope.model, stage);
+  if (layout.sequence_parallel || (layout.tensor_parallel_size > 1 && of_heads > 0.0)) {
     // Sharded gradients: what falls into a rank's shard, on the mean of the data ranks.
     const bool sharded = layout.zero_stage > 1 && !fsdp_reduces_once(layout);
     const double parts = sharded ? zero_shard_group_size(layout) : 1.0;
-    ledger.add(
-        {.name = transfer_names::kReplicatedGradientAllReduce,
-         .group = Group::tensor,
-         .collective = Collective::all_reduce,
-         .phase = Phase::step,
-         .group_size = layout.tensor_parallel_size,
-         .times_per_step = 1,
-         .payload = in_gradient_precision(scope, replicated_parameters(scope.model, stage) / parts),
-         .overlappable = false,
-         .formula = sharded ? "N_replicated*g/shard" : "N_replicated*g"});
+    ledger.add({.name = transfer_names::kReplicatedGradientAllReduce,
+                .group = Group::tensor,
+                .collective = Collective::all_reduce,
+                .phase = Phase::step,
+                .group_size = layout.tensor_parallel_size,
+                .times_per_step = 1,
+                .payload = in_gradient_precision(
+                    scope, (layout.sequence_parallel ? replicated_parameters(scope.model, stage)
+                                                     : of_heads) /
+                               parts),
+                .overlappable = false,
+                .formula = sharded ? "N_replicated*g/shard" : "N_replicated*g"});
   }
   if (!shares_embedding(scope, stage)) return;
   const auto rows = static_cast<double>(padded_vocab_size(

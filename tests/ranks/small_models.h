@@ -40,6 +40,14 @@ inline Model small_llama() {
   return m;
 }
 
+// Queries and keys are normed head by head (Qwen3).
+inline Model small_qwen() {
+  Model m = small_llama();
+  m.name = "qwen";
+  m.qk_layernorm = true;
+  return m;
+}
+
 // One group for all heads, which 2 and 4 ranks share; biases in qkv (Qwen2), a GEGLU, tied.
 inline Model small_multi_query() {
   Model m = small_llama();

@@ -194,7 +194,7 @@ TEST(TrialAccount, CountedTransfersOfContextRanksAreTheLedgers) {
 
 TEST(TrialAccount, CountedTransfersAreTheLedgers) {
   for (const Layout& l : layouts_of(machine().world->size())) {
-    for (const Model& m : {small_model(), small_llama(), small_multi_query()}) {
+    for (const Model& m : {small_model(), small_llama(), small_multi_query(), small_qwen()}) {
       expect_counted(m, l);
     }
     if (!needs_attention(l)) expect_counted(plain_mlp(), l);
@@ -266,6 +266,7 @@ void expect_memory(const Model& model, const Layout& l, Band band) {
 TEST(TrialAccount, MemoryThatIsAskedForBeforeARunIsWhatTheRunTakes) {
   for (const Layout& l : layouts_of(machine().world->size())) {
     expect_memory(small_llama(), l, {1.02, 1.1});
+    expect_memory(small_qwen(), l, {1.02, 1.1});
   }
 }
 
@@ -311,7 +312,7 @@ void expect_host_traffic(const Model& model, const Layout& layout) {
 
 TEST(TrialAccount, WhatGoesToTheHostAndComesBackIsWhatIsListed) {
   for (const Layout& l : offloading_layouts_of(machine().world->size())) {
-    for (const Model& m : {small_model(), small_llama()}) expect_host_traffic(m, l);
+    for (const Model& m : {small_model(), small_llama(), small_qwen()}) expect_host_traffic(m, l);
     if (l.context_parallel_size == 1) expect_host_traffic(small_mla(), l);
   }
   for (const Layout& l : offloading_expert_layouts_of(machine().world->size())) {

@@ -77,6 +77,7 @@ TEST(TrialGradients, GradientsOnOneRankAreTheDifferencesOfTheLoss) {
   Differences(other, Layout{}).expect_all();
   Differences(small_llama(), Layout{}).expect_all();
   Differences(small_multi_query(), Layout{}).expect_all();
+  Differences(small_qwen(), Layout{}).expect_all();
   Differences(small_moe(), Layout{}).expect_all();
   Differences(small_mla(), Layout{}).expect_all();
   Differences(small_window(), Layout{}).expect_all();

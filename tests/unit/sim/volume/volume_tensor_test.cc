@@ -126,6 +126,22 @@ TEST(TensorVolume, SequenceParallelSumsReplicatedGradientsOnce) {
   EXPECT_EQ(sum->times_per_step, 1);
 }
 
+// Norms of queries and keys have weight and bias of a head's 8 columns each, whole on every tensor
+// rank, which has seen its own heads: 8 layers * 2 * 16 numbers of 4 bytes without sequence
+// parallelism, beside the others with it.
+TEST(TensorVolume, NormsOfHeadsAreSummedWithoutSequenceParallelismToo) {
+  constexpr const char* kSum = "replicated parameter gradient all-reduce";
+  Model model = small_model();
+  EXPECT_EQ(find(stage_of(model, tensor(4, false)), kSum, Phase::step), nullptr);
+  model.qk_layernorm = true;
+  const StageVolume whole = stage_of(model, tensor(4, false));
+  ASSERT_NE(find(whole, kSum, Phase::step), nullptr);
+  EXPECT_EQ(find(whole, kSum, Phase::step)->payload, bytes(4 * 8 * 2 * 16));
+  const StageVolume pieces = stage_of(model, tensor(4, true));
+  ASSERT_NE(find(pieces, kSum, Phase::step), nullptr);
+  EXPECT_EQ(find(pieces, kSum, Phase::step)->payload, bytes(4 * (8 * (384 + 2 * 16) + 128)));
+}
+
 // Each prediction layer repeats layer (4 + 6), embedding (1 + 1), logits (1 + 2) and loss, and has
 // a projection 2h -> h: input gathered (2), output gathered (1); back 2 + 2 and 1.
 TEST(TensorVolume, MultiTokenPredictionRepeatsLayerAndHead) {
