@@ -151,6 +151,14 @@ void append_stash(Operators& ops, const ExpertLoad& load, const Model& model, do
                            load.copies * kept / shape.width, 2, 2, shape));
 }
 
+// A capacity factor fills each expert's buffer up to it; gathered tokens are not padded, and what a
+// factor below one drops is dropped there, too (Megatron-LM moe/token_dispatcher.py: drop_and_pad).
+double rows_over_copies(const MixtureOfExperts& moe, MoeTokenDispatcherType dispatcher) {
+  const double factor = moe.moe_expert_capacity_factor;
+  if (factor == 0.0) return 1.0;
+  return dispatcher == MoeTokenDispatcherType::allgather ? std::min(1.0, factor) : factor;
+}
+
 // Where Transformer Engine fuses the experts of a graph, products of scaled blocks activate and
 // cast what they put out: fc1 forward, fc2's input gradient backward
 // (pytorch/ops/fused/grouped_mlp.py).
@@ -183,7 +191,7 @@ void append_experts(Operators& ops, const Model& model, const Layout& layout,
   // Megatron needs sequence parallelism for experts under tensor parallelism: each rank routes its
   // own share of the tokens. Balanced routing: every expert sees the same number.
   const std::int64_t tokens = shape.rows / shape.tensor_size;
-  const double capacity = moe.moe_expert_capacity_factor > 0 ? moe.moe_expert_capacity_factor : 1.0;
+  const double capacity = rows_over_copies(moe, layout.moe_token_dispatcher_type);
   const std::int64_t expert_tensor = expert_tensor_size(layout);
   const std::int64_t experts = moe.num_moe_experts / layout.expert_parallel_size;
   const double copies = static_cast<double>(tokens) * static_cast<double>(expert_tensor) *
