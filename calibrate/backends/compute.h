@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/backends/attention_sinks.h"
 #include "calibrate/backends/device_state.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
@@ -180,6 +181,15 @@ class Compute {
                                   std::int64_t cols) = 0;
   virtual void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
                                    float* dbias, std::int64_t rows, std::int64_t cols) = 0;
+  // y = x + bias, a row's first `cols` numbers (gates) at most `limit`, its last `cols` (values)
+  // between -limit and limit (gpt-oss; Megatron-LM --activation-func-clamp-value). y may be x.
+  virtual void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                                   std::int64_t rows, std::int64_t cols) = 0;
+  // dx = dy where x + bias was not clamped, else 0 (dx may be dy); dbias (2 * cols, may be null) is
+  // added to.
+  virtual void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                    float* dbias, float limit, std::int64_t rows,
+                                    std::int64_t cols) = 0;
 
   // y += bias, a row at a time.
   virtual void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) = 0;
@@ -197,15 +207,22 @@ class Compute {
 
   // `matrices` score matrices (queries x keys): y = softmax(scale * x), where a query at position p
   // sees keys 0..p (causal), of these the last `window` where that is not 0; the other entries are
-  // 0. Query i stands at first + i, those of the second half `jump` further. In place allowed.
+  // 0. Query i stands at first + i, those of the second half `jump` further. With `sinks`, a row's
+  // softmax is that of its scores and its head's sink, whose share is left out. In place allowed.
   virtual void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
                                       std::int64_t queries, std::int64_t keys, std::int64_t first,
-                                      std::int64_t window = 0, std::int64_t jump = 0) = 0;
+                                      std::int64_t window = 0, std::int64_t jump = 0,
+                                      const AttentionSinks& sinks = {}) = 0;
   // dx = scale * y * (dy - sum(dy * y)), of matrices of queries (0: as many as keys) x keys. In
   // place on dy allowed.
   virtual void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                                 std::int64_t matrices, std::int64_t keys,
                                 std::int64_t queries = 0) = 0;
+  // dlogits[head] += the gradient of each head's sink: the sum over its rows of
+  // -(1 - sum(y)) * sum(dy * y). Before softmax_backward, where that is in place.
+  virtual void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks,
+                              float* dlogits, std::int64_t matrices, std::int64_t keys,
+                              std::int64_t queries) = 0;
 
   // Rotary positions (Su 2021, arXiv 2104.09864; halves as Megatron and Llama pair them): of each
   // of `blocks` blocks of `heads` heads of x (positions x width), the first `rotated` heads. With

@@ -10,13 +10,26 @@ namespace {
 
 float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
 
+const Parameter* sinks_of(const TrialContext& context, ParameterStore& store,
+                          const std::string& name) {
+  if (!context.model.attention_sinks) return nullptr;
+  Parameter p;
+  p.name = name + ".sinks";
+  p.init = Init::bias;
+  p.cols = context.model.num_attention_heads;
+  p.local_cols = p.cols / context.layout.tensor_parallel_size;
+  p.first_col = context.groups.tensor.rank() * p.local_cols;
+  return &store.add(p);
+}
+
 }  // namespace
 
 Attention::Attention(const TrialContext& context, ParameterStore& store, const std::string& name,
                      std::int64_t window)
     : context_(context),
       qkv_(context, store, name + ".qkv"),
-      core_(context, {qkv_.groups(), qkv_.queries_of_group(), qkv_.width(), qkv_.width()}, window),
+      core_(context, {qkv_.groups(), qkv_.queries_of_group(), qkv_.width(), qkv_.width()}, window,
+            sinks_of(context, store, name)),
       projection_(context, store, name + ".projection", query_size(context.model),
                   context.model.add_bias_linear,
                   output_names(transfer_names::kAttention, context.layout.sequence_parallel)) {}
@@ -103,7 +116,7 @@ Tensor Attention::attend(const Tensor& heads, const KeyValueCache& cache) const 
   context_.compute.causal_softmax_forward(scores.data(), scores.data(), score_scale(qkv_.width()),
                                           qkv_.blocks() * qkv_.queries_of_group(),
                                           context_.positions, count, context_.first_position,
-                                          core_.window());
+                                          core_.window(), 0, core_.sinks());
   Tensor out = context_.tensor(qkv_.blocks() * rows * qkv_.width());
   call = product(rows, qkv_.width(), count, scores.data(), cache.values.data(), out.data());
   call.stride_b = cache.capacity * qkv_.width();

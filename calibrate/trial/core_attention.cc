@@ -12,13 +12,25 @@ float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<floa
 }  // namespace
 
 CoreAttention::CoreAttention(const TrialContext& context, const HeadShape& shape,
-                             std::int64_t window)
-    : context_(context), shape_(shape), window_(window) {
+                             std::int64_t window, const Parameter* sinks)
+    : context_(context), shape_(shape), window_(window), sinks_(sinks) {
   if (context.layout.context_parallel_size > 1) exchange_.emplace(context, shape);
 }
 
 bool CoreAttention::exchanges_heads() const {
   return exchange_ && context_.layout.cp_comm_type == ContextParallelAlgorithm::a2a;
+}
+
+// Exchanged heads are dealt out by groups, in rank order (context_exchange.cc).
+std::int64_t CoreAttention::first_sink() const {
+  if (!exchanges_heads()) return 0;
+  const CountedGroup& group = context_.groups.context;
+  return group.rank() * (shape_.groups / group.size()) * shape_.queries;
+}
+
+AttentionSinks CoreAttention::sinks() const {
+  if (sinks_ == nullptr) return {};
+  return {sinks_->weight + first_sink(), context_.layout.micro_batch_size, shape_.queries};
 }
 
 CoreAttention::View CoreAttention::square(const Tensor& heads) const {
@@ -60,9 +72,9 @@ Tensor CoreAttention::probabilities(const View& v) const {
   const std::int64_t first = all ? 0 : context_.position(0);
   const std::int64_t half = v.query_positions / 2;
   const std::int64_t jump = all ? 0 : context_.position(half) - first - half;
-  context_.compute.causal_softmax_forward(scores.data(), scores.data(),
-                                          score_scale(shape_.key_width), v.blocks * shape_.queries,
-                                          v.query_positions, v.key_positions, first, window_, jump);
+  context_.compute.causal_softmax_forward(
+      scores.data(), scores.data(), score_scale(shape_.key_width), v.blocks * shape_.queries,
+      v.query_positions, v.key_positions, first, window_, jump, sinks());
   return scores;
 }
 
@@ -108,6 +120,11 @@ void CoreAttention::gradient(const View& v, const View& d, const Tensor& dout,
   call.transpose_a = true;
   call.stride_c = d.value_stride;
   multiply(context_, call);
+  if (sinks_ != nullptr) {
+    context_.compute.sinks_backward(dp.data(), probabilities.data(), sinks(),
+                                    sinks_->gradient + first_sink(), v.blocks * shape_.queries,
+                                    keys, v.query_positions);
+  }
   context_.compute.softmax_backward(dp.data(), probabilities.data(), dp.data(),
                                     score_scale(key_width), v.blocks * shape_.queries, keys,
                                     v.query_positions);

@@ -17,8 +17,10 @@ struct CoreSaved {
 
 class CoreAttention {
  public:
-  // window: positions that a query sees, itself included; 0: all before it.
-  CoreAttention(const TrialContext& context, const HeadShape& shape, std::int64_t window);
+  // window: positions that a query sees, itself included; 0: all before it. sinks: one learned
+  // logit a head of this rank; null: none.
+  CoreAttention(const TrialContext& context, const HeadShape& shape, std::int64_t window,
+                const Parameter* sinks = nullptr);
 
   // (blocks, queries, positions, value_width) from the heads. Context ranks that exchange heads
   // keep these in `saved` and need no others for backward.
@@ -27,6 +29,8 @@ class CoreAttention {
   [[nodiscard]] Tensor backward(const Tensor& dout, const Tensor& heads, CoreSaved& saved) const;
   [[nodiscard]] std::int64_t window() const { return window_; }
   [[nodiscard]] bool exchanges_heads() const;
+  // Of the heads whose scores are here.
+  [[nodiscard]] AttentionSinks sinks() const;
 
  private:
   // Queries against keys and values, block by block.
@@ -38,6 +42,8 @@ class CoreAttention {
   [[nodiscard]] std::int64_t rows(const View& v) const {
     return shape_.queries * v.query_positions;
   }
+  // Among the rank's sinks, of the first head whose scores are here.
+  [[nodiscard]] std::int64_t first_sink() const;
   [[nodiscard]] View square(const Tensor& heads) const;
   [[nodiscard]] View against(const Tensor& heads, const Tensor& keys) const;
   [[nodiscard]] Tensor probabilities(const View& v) const;
@@ -50,6 +56,7 @@ class CoreAttention {
   const TrialContext& context_;
   HeadShape shape_;
   std::int64_t window_;
+  const Parameter* sinks_;
   std::optional<ContextExchange> exchange_;
 };
 

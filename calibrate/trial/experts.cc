@@ -30,6 +30,15 @@ Parameter router_parameter(const TrialContext& context, const std::string& name,
   return p;
 }
 
+const float* weight_of(const Parameter* parameter) {
+  return parameter == nullptr ? nullptr : parameter->weight;
+}
+
+// Only gated activations have a limit (Megatron-LM transformer_config.py).
+float limit_of(const Model& model) {
+  return is_gated(model.activation) ? static_cast<float>(model.activation_func_clamp_value) : 0.0F;
+}
+
 template <typename Number>
 Tensor uploaded(const TrialContext& context, const std::vector<Number>& values) {
   static_assert(sizeof(Number) == sizeof(float));
@@ -45,6 +54,7 @@ Experts::Experts(const TrialContext& context, ParameterStore& store, const std::
     : context_(context),
       moe_(*context.model.moe),
       cols_(moe_.moe_ffn_hidden_size / expert_tensor_size(context.layout)),
+      limit_(limit_of(context.model)),
       router_(store.add(router_parameter(context, name + ".router.weight", context.hidden()))) {
   if (moe_.moe_router_bias) {
     Parameter p = router_parameter(context, name + ".router.bias", 1);
@@ -175,12 +185,25 @@ void Experts::for_each_expert(const ExpertsSaved& saved, const Visit& visit) con
   }
 }
 
+void Experts::clamp(ExpertsSaved& saved) const {
+  if (limit_ == 0.0F) return;
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_;
+  saved.clamped = context_.tensor(saved.fc1.count());
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const std::int64_t begin = rows.begin * inputs;
+    context_.compute.clamp_gated_forward(saved.fc1.data() + begin, weight_of(expert.fc1_bias),
+                                         saved.clamped.data() + begin, limit_, rows.count, cols_);
+  });
+}
+
 Tensor Experts::activated(const ExpertsSaved& saved, bool weighted) const {
   const std::int64_t inputs = mlp_inputs(context_.model) * cols_;
   Tensor y = context_.tensor(saved.plan.rows() * cols_);
+  const bool clamped = !saved.clamped.empty();
+  const Tensor& x = clamped ? saved.clamped : saved.fc1;
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {
-    const float* bias = expert.fc1_bias == nullptr ? nullptr : expert.fc1_bias->weight;
-    activate(context_, saved.fc1.data() + rows.begin * inputs, bias, y.data() + rows.begin * cols_,
+    activate(context_, x.data() + rows.begin * inputs,
+             clamped ? nullptr : weight_of(expert.fc1_bias), y.data() + rows.begin * cols_,
              rows.count, cols_);
   });
   if (weighted) {
@@ -197,6 +220,7 @@ Tensor Experts::experts_forward(ExpertsSaved& saved) const {
     forward_product(context_, rows.count, saved.tokens.data() + rows.begin * h, *expert.fc1,
                     saved.fc1.data() + rows.begin * inputs);
   });
+  clamp(saved);
   saved.activation = activated(saved, true);
   Tensor out = context_.tensor(saved.plan.rows() * h);
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {
@@ -205,7 +229,10 @@ Tensor Experts::experts_forward(ExpertsSaved& saved) const {
                     y);
     add_output_bias(expert, saved.probabilities.data() + rows.begin, y, rows.count);
   });
-  if (context_.recomputes(kRecomputeMoeActivation)) saved.activation.release();
+  if (context_.recomputes(kRecomputeMoeActivation)) {
+    saved.clamped.release();
+    saved.activation.release();
+  }
   return out;
 }
 
@@ -243,6 +270,22 @@ void Experts::output_bias_backward(const Expert& expert, const float* dout,
                        bias.local_cols);
 }
 
+void Experts::activation_backward(const ExpertsSaved& saved, const Expert& expert, Rows rows,
+                                  const Tensor& dactivation, const Tensor& dfc1) const {
+  const std::int64_t begin = rows.begin * mlp_inputs(context_.model) * cols_;
+  const float* dy = dactivation.data() + rows.begin * cols_;
+  const float* fc1 = saved.fc1.data() + begin;
+  float* dx = dfc1.data() + begin;
+  if (saved.clamped.empty()) {
+    activate_backward(context_, dy, fc1, expert.fc1_bias, dx, rows.count, cols_);
+    return;
+  }
+  activate_backward(context_, dy, saved.clamped.data() + begin, nullptr, dx, rows.count, cols_);
+  float* dbias = expert.fc1_bias == nullptr ? nullptr : expert.fc1_bias->gradient;
+  context_.compute.clamp_gated_backward(dx, fc1, weight_of(expert.fc1_bias), dx, dbias, limit_,
+                                        rows.count, cols_);
+}
+
 // out = p a W2 + p b2, a = activation(fc1): p's gradient is a . (dout W2^T) + b2 . dout.
 Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
                                  const Tensor& dprobabilities) const {
@@ -250,6 +293,7 @@ Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
   const std::int64_t rows_here = saved.plan.rows();
   if (saved.activation.empty()) {
     const TermScope scope(context_.recorder, TermKind::recompute);
+    clamp(saved);
     saved.activation = activated(saved, true);
   }
   Tensor dactivation = context_.tensor(rows_here * cols_);
@@ -271,11 +315,10 @@ Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
                               rows_here, cols_);
   const Tensor dfc1 = context_.tensor(rows_here * inputs);
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {
-    activate_backward(context_, dactivation.data() + rows.begin * cols_,
-                      saved.fc1.data() + rows.begin * inputs, expert.fc1_bias,
-                      dfc1.data() + rows.begin * inputs, rows.count, cols_);
+    activation_backward(saved, expert, rows, dactivation, dfc1);
   });
   dactivation.release();
+  saved.clamped.release();
   saved.fc1.release();
   Tensor dtokens = context_.tensor(rows_here * h);
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {

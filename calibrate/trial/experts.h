@@ -25,7 +25,7 @@ struct ExpertsSaved {
   Tensor tokens_sent;                 // of each copy that leaves, its token; -1: an empty place
   Tensor tokens;                      // rows that the experts here got
   Tensor probabilities;               // of them
-  Tensor fc1, activation;
+  Tensor fc1, clamped, activation;    // clamped: empty where the model does not clamp
 };
 
 class Experts {
@@ -53,9 +53,14 @@ class Experts {
                                          ExpertsSaved& saved) const;
   template <typename Visit>
   void for_each_expert(const ExpertsSaved& saved, const Visit& visit) const;
+  // fc1 with its bias between the model's limits, where it has any.
+  void clamp(ExpertsSaved& saved) const;
   // activation(fc1), times the probabilities where `weighted`.
   [[nodiscard]] Tensor activated(const ExpertsSaved& saved, bool weighted) const;
   [[nodiscard]] Tensor experts_forward(ExpertsSaved& saved) const;
+  // Into an expert's rows of dfc1.
+  void activation_backward(const ExpertsSaved& saved, const Expert& expert, Rows rows,
+                           const Tensor& dactivation, const Tensor& dfc1) const;
   [[nodiscard]] Tensor experts_backward(const Tensor& dout, ExpertsSaved& saved,
                                         const Tensor& dprobabilities) const;
   // y += probabilities * bias.
@@ -72,6 +77,7 @@ class Experts {
   const TrialContext& context_;
   const MixtureOfExperts& moe_;
   std::int64_t cols_;  // of an expert's hidden layer on this rank
+  float limit_;        // of gates and values, where they are clamped; 0: they are not
   Parameter& router_;
   Parameter* router_bias_ = nullptr;
   std::deque<Expert> experts_;

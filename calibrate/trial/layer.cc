@@ -182,6 +182,7 @@ std::vector<Tensor*> Layer::offloaded_parts(LayerSaved& saved, bool whole) const
       {&saved.experts.logits, kNone},
       {&saved.experts.tokens, kOffloadExpertFc1},
       {&saved.experts.fc1, kOffloadMoeActivation},
+      {&saved.experts.clamped, kNone},
       {&saved.experts.activation, kNone}};
   std::vector<Tensor*> parts;
   for (const auto& [tensor, module] : kept) {

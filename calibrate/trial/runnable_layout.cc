@@ -213,7 +213,6 @@ class Cutter {
 };
 
 std::string unsupported_model(const Model& m) {
-  if (m.moe && m.activation_func_clamp_value > 0) return "experts with a clamped activation";
   if (m.num_attention_heads > 0 && m.position_embedding == PositionEmbedding::alibi) {
     return "ALiBi positions";
   }
@@ -225,7 +224,7 @@ std::string unsupported_model(const Model& m) {
   }
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
   if (m.activation == Activation::xielu) return "the xIELU activation";
-  if (m.attention_sinks) return "attention sinks";
+  if (m.attention_sinks && m.mla) return "attention sinks of latent attention";
   if (m.mtp_num_layers > 0) return "multi-token prediction";
   return "";
 }

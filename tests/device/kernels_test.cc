@@ -136,6 +136,32 @@ TEST_F(Kernels, SoftmaxOfQueriesBehindCachedKeys) {
   });
 }
 
+TEST_F(Kernels, SoftmaxBesideSinks) {
+  expect_same([](Compute& c, Arrays& a) {
+    // 2 groups, 3 sequences, 2 heads: 12 matrices of 31 queries and keys.
+    constexpr std::int64_t kMatrices = 12, kPositions = 31;
+    const AttentionSinks sinks{a.in(values(4, 3, 4.0F)), 3, 2};
+    const std::int64_t count = kMatrices * kPositions * kPositions;
+    float* y = a.out(values(count, 1, 8.0F));
+    c.causal_softmax_forward(y, y, 0.25F, kMatrices, kPositions, kPositions, 0, 7, 0, sinks);
+    c.sinks_backward(a.in(values(count, 2)), y, sinks, a.out(values(4, 4)), kMatrices, kPositions,
+                     kPositions);
+  });
+}
+
+TEST_F(Kernels, ClampedGatesAndValues) {
+  expect_same([](Compute& c, Arrays& a) {
+    const float* x = a.in(values(kRows * 2 * kCols, 1, 4.0F));
+    const float* bias = a.in(values(2 * kCols, 2));
+    for (const float* b : {bias, static_cast<const float*>(nullptr)}) {
+      float* dbias = b == nullptr ? nullptr : a.out(values(2 * kCols, 4));
+      c.clamp_gated_forward(x, b, a.out(zeros(kRows * 2 * kCols)), 1.5F, kRows, kCols);
+      float* dx = a.out(values(kRows * 2 * kCols, 3));
+      c.clamp_gated_backward(dx, x, b, dx, dbias, 1.5F, kRows, kCols);
+    }
+  });
+}
+
 TEST_F(Kernels, RotaryThereAndBackInSomeHeads) {
   expect_same([](Compute& c, Arrays& a) {
     // 2 blocks of 4 heads, of which 3 turn; 7 positions of 24 numbers.

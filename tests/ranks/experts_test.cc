@@ -27,6 +27,19 @@ TEST(Experts, WithCapacityAndBiasesTheyTakeTheSameStepAsOnOneRank) {
   }
 }
 
+// Sinks are cut with the heads and dealt out with exchanged ones; clamps follow expert-tensor
+// pieces.
+TEST(Experts, SinksAndClampsTakeTheSameStepAsOnOneRank) {
+  const int ranks = machine().world->size();
+  for (const Layout& l : expert_layouts_of(ranks)) {
+    expect_same_step(small_gpt_oss(), small_job(), l);
+  }
+  Model dense = small_window();
+  dense.attention_sinks = true;
+  for (const Layout& l : context_layouts_of(ranks)) expect_same_step(dense, small_job(), l);
+  for (const Layout& l : sharded_layouts_of(ranks)) expect_same_step(dense, small_job(), l);
+}
+
 // Each rank's tokens go wherever the router sends them: all sizes differ.
 TEST(Experts, RoutedTokensTakeTheSameStepAsOnOneRank) {
   for (const Layout& l : expert_layouts_of(machine().world->size())) {

@@ -74,7 +74,10 @@ void expect_cache_gives_what_the_whole_gives(const Model& model) {
 }
 
 TEST(Inference, DecodingBehindTheCacheIsTheWholeSequenceAtOnce) {
-  for (const Model& model : {small_model(), small_llama(), small_multi_query()}) {
+  Model sinks = small_window();
+  sinks.attention_sinks = true;
+  for (const Model& model :
+       {small_model(), small_llama(), small_multi_query(), small_qwen(), sinks}) {
     expect_cache_gives_what_the_whole_gives(model);
   }
 }

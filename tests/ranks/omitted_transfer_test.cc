@@ -64,6 +64,7 @@ TEST(OmittedTransfer, EachCallOfAStepWithExpertsIsNoticedWhenItIsLeftOut) {
   if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
   for (const std::string& text : expert_layouts(machine().world->size())) {
     expect_every_call_noticed(two_layers(small_moe()), layout_from_text(text));
+    expect_every_call_noticed(two_layers(small_gpt_oss()), layout_from_text(text));
   }
 }
 

@@ -84,6 +84,23 @@ inline Model small_moe_with_capacity() {
   return m;
 }
 
+// As gpt-oss: a sink for each head, windows, biases everywhere, and experts that clamp: normed rows
+// of 32 times weights of 0.02 are about 0.11, so that a limit of 0.1 clamps many and not all.
+inline Model small_gpt_oss() {
+  Model m = small_moe();
+  m.name = "gpt-oss";
+  m.num_query_groups = 4;
+  m.add_bias_linear = true;
+  m.attention_sinks = true;
+  m.sliding_window = 5;
+  m.sliding_window_interval = 2;
+  m.activation_func_clamp_value = 0.1;
+  m.moe->num_first_dense_layers = 0;
+  m.moe->moe_shared_expert_intermediate_size = 0;
+  m.moe->moe_expert_bias = m.moe->moe_router_bias = true;
+  return m;
+}
+
 // Attention as DeepSeek-V2's: latent queries, keys and values, of which 4 columns are rotated.
 inline Model small_mla() {
   Model m = small_llama();

@@ -210,6 +210,7 @@ TEST(TrialAccount, CountedTransfersAreTheLedgers) {
   for (const Layout& l : expert_layouts_of(machine().world->size())) {
     expect_counted(small_moe(), l, routed);
     expect_counted(small_moe(), l);
+    expect_counted(small_gpt_oss(), l);
     expect_counted(small_moe_with_capacity(), l);
   }
 }
@@ -223,10 +224,8 @@ TEST(TrialAccount, CountedFlopsAreTheOperators) {
   }
   for (const Layout& l : expert_layouts_of(machine().world->size())) {
     expect_products(small_moe(), l);
-    // Gathered tokens are not padded, and Megatron-LM takes no capacity factor with them
-    // (transformer_config.py); the model would pad them.
-    const bool gathers = l.moe_token_dispatcher_type == MoeTokenDispatcherType::allgather;
-    if (!gathers) expect_products(small_moe_with_capacity(), l);
+    expect_products(small_gpt_oss(), l);
+    expect_products(small_moe_with_capacity(), l);
   }
 }
 
@@ -279,6 +278,7 @@ TEST(TrialAccount, MemoryOfSplitBackwardPassesIsWhatTheRunTakes) {
 TEST(TrialAccount, MemoryOfExpertsAndShardedStatesIsWhatTheRunTakes) {
   for (const Layout& l : expert_layouts_of(machine().world->size())) {
     expect_memory(small_moe(), l, {1.02, 1.1});
+    expect_memory(small_gpt_oss(), l, {1.02, 1.1});
   }
   // The trial gathers a unit when it is needed and adds its gradients where they stay; the model
   // also holds FSDP's next unit's weights, the gradients of one pass beside their sum, and a second
@@ -317,6 +317,7 @@ TEST(TrialAccount, WhatGoesToTheHostAndComesBackIsWhatIsListed) {
   }
   for (const Layout& l : offloading_expert_layouts_of(machine().world->size())) {
     expect_host_traffic(small_moe(), l);
+    expect_host_traffic(small_gpt_oss(), l);
   }
 }
 

@@ -82,6 +82,10 @@ TEST(TrialGradients, GradientsOnOneRankAreTheDifferencesOfTheLoss) {
   Differences(small_mla(), Layout{}).expect_all();
   Differences(small_window(), Layout{}).expect_all();
   Differences(small_moe_with_capacity(), Layout{}).expect_all();
+  Model clamps = small_gpt_oss();
+  clamps.num_layers = 2;
+  clamps.activation_func_clamp_value = 0.25;  // few numbers come near enough to cross it
+  Differences(clamps, Layout{}).expect_all();
   Model smooth = plain_mlp();  // a ReLU has no slope at its corner
   smooth.activation = Activation::gelu;
   Differences(smooth, Layout{}).expect_all();

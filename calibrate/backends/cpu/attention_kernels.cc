@@ -9,18 +9,24 @@
 namespace meshwright::calibrate::cpu {
 namespace {
 
-// y[begin..end) = softmax(scale * x[begin..end)), the rest 0.
+// The place of a matrix's logit among the sinks.
+std::int64_t sink_of(const AttentionSinks& sinks, std::int64_t matrix) {
+  const std::int64_t heads = sinks.heads_of_group;
+  return matrix / (sinks.sequences * heads) * heads + matrix % heads;
+}
+
+// y[begin..end) = softmax(scale * x[begin..end)) beside `sink`, which may be null; the rest 0.
 void softmax_row(const float* x, float* y, float scale, std::int64_t begin, std::int64_t end,
-                 std::int64_t cols) {
+                 std::int64_t cols, const float* sink) {
   std::fill(y, y + begin, 0.0F);
   std::fill(y + end, y + cols, 0.0F);
   x += begin;
   y += begin;
   const std::int64_t valid = end - begin;
-  float maximum = -std::numeric_limits<float>::infinity();
+  float maximum = sink == nullptr ? -std::numeric_limits<float>::infinity() : *sink;
 #pragma omp simd reduction(max : maximum)
   for (std::int64_t j = 0; j < valid; ++j) maximum = std::max(maximum, scale * x[j]);
-  float sum = 0.0F;
+  float sum = sink == nullptr ? 0.0F : fast_exp(*sink - maximum);
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t j = 0; j < valid; ++j) {
     const float e = fast_exp(scale * x[j] - maximum);
@@ -66,12 +72,30 @@ void for_each_head_row(std::int64_t positions, std::int64_t batch, std::int64_t 
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
                             std::int64_t queries, std::int64_t keys, std::int64_t first,
-                            std::int64_t window, std::int64_t jump) {
+                            std::int64_t window, std::int64_t jump, const AttentionSinks& sinks) {
   for (std::int64_t row = 0; row < matrices * queries; ++row) {
     const std::int64_t query = row % queries;
     const std::int64_t end = first + query + (2 * query >= queries ? jump : 0) + 1;
     const std::int64_t begin = window > 0 ? std::max<std::int64_t>(0, end - window) : 0;
-    softmax_row(x + row * keys, y + row * keys, scale, begin, end, keys);
+    const float* sink =
+        sinks.logits == nullptr ? nullptr : sinks.logits + sink_of(sinks, row / queries);
+    softmax_row(x + row * keys, y + row * keys, scale, begin, end, keys, sink);
+  }
+}
+
+// p = 1 - sum(y) is the sink's probability and its value is nothing, so that its logit's gradient
+// is p * (0 - sum(dy * y)).
+void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
+                    std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+  for (std::int64_t row = 0; row < matrices * queries; ++row) {
+    const std::int64_t offset = row * keys;
+    float sum = 0.0F, weighted = 0.0F;
+#pragma omp simd reduction(+ : sum, weighted)
+    for (std::int64_t j = 0; j < keys; ++j) {
+      sum += y[offset + j];
+      weighted += dy[offset + j] * y[offset + j];
+    }
+    dlogits[sink_of(sinks, row / queries)] -= (1.0F - sum) * weighted;
   }
 }
 

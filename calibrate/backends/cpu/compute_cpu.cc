@@ -177,6 +177,15 @@ class CpuCompute final : public Compute {
                            float* dbias, std::int64_t rows, std::int64_t cols) override {
     cpu::bias_geglu_backward(dy, x, bias, dx, dbias, rows, cols);
   }
+  void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                           std::int64_t rows, std::int64_t cols) override {
+    cpu::clamp_gated_forward(x, bias, y, limit, rows, cols);
+  }
+  void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
+                            float* dbias, float limit, std::int64_t rows,
+                            std::int64_t cols) override {
+    cpu::clamp_gated_backward(dy, x, bias, dx, dbias, limit, rows, cols);
+  }
   void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) override {
     cpu::add_bias(y, bias, rows, cols);
   }
@@ -196,12 +205,17 @@ class CpuCompute final : public Compute {
   }
   void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
                               std::int64_t queries, std::int64_t keys, std::int64_t first,
-                              std::int64_t window, std::int64_t jump) override {
-    cpu::causal_softmax_forward(x, y, scale, matrices, queries, keys, first, window, jump);
+                              std::int64_t window, std::int64_t jump,
+                              const AttentionSinks& sinks) override {
+    cpu::causal_softmax_forward(x, y, scale, matrices, queries, keys, first, window, jump, sinks);
   }
   void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                         std::int64_t matrices, std::int64_t keys, std::int64_t queries) override {
     cpu::softmax_backward(dy, y, dx, scale, matrices, keys, queries);
+  }
+  void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
+                      std::int64_t matrices, std::int64_t keys, std::int64_t queries) override {
+    cpu::sinks_backward(dy, y, sinks, dlogits, matrices, keys, queries);
   }
   void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
               std::int64_t rotated, std::int64_t positions, std::int64_t width,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations, biases, sums, number formats and the optimizer.
+#include <algorithm>
 #include <cmath>
 
 #include "calibrate/backends/bf16.h"
@@ -132,6 +133,32 @@ void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_
 void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
                          float* dbias, std::int64_t rows, std::int64_t cols) {
   gated_backward<gelu, gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
+}
+
+void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                         std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, y += 2 * cols) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < 2 * cols; ++j) {
+      const float v = x[j] + (bias == nullptr ? 0.0F : bias[j]);
+      const float least = j < cols ? v : -limit;  // gates have no lower limit
+      y[j] = std::min(std::max(v, least), limit);
+    }
+  }
+}
+
+void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, float limit, std::int64_t rows, std::int64_t cols) {
+  const float* first_dx = dx;
+  for (std::int64_t i = 0; i < rows; ++i, dy += 2 * cols, x += 2 * cols, dx += 2 * cols) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < 2 * cols; ++j) {
+      const float v = x[j] + (bias == nullptr ? 0.0F : bias[j]);
+      const bool inside = v <= limit && (j < cols || v >= -limit);
+      dx[j] = inside ? dy[j] : 0.0F;
+    }
+  }
+  if (dbias != nullptr) bias_backward(first_dx, dbias, rows, 2 * cols);
 }
 
 void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,

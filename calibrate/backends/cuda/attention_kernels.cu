@@ -10,21 +10,30 @@ struct Mask {
   std::int64_t queries, keys, first, window, jump;
 };
 
-// A block a row. y[begin..end) = softmax(scale * x[begin..end)), the rest 0.
-__global__ void softmax_kernel(const float* x, float* y, float scale, Mask mask) {
+// The place of a matrix's logit among the sinks.
+__device__ std::int64_t sink_of(const AttentionSinks& sinks, std::int64_t matrix) {
+  const std::int64_t heads = sinks.heads_of_group;
+  return matrix / (sinks.sequences * heads) * heads + matrix % heads;
+}
+
+// A block a row. y[begin..end) = softmax(scale * x[begin..end)) beside a sink, the rest 0.
+__global__ void softmax_kernel(const float* x, float* y, float scale, Mask mask,
+                               AttentionSinks sinks) {
   const std::int64_t query = blockIdx.x % mask.queries;
   const std::int64_t end = mask.first + query + (2 * query >= mask.queries ? mask.jump : 0) + 1;
   const std::int64_t begin = mask.window > 0 && end > mask.window ? end - mask.window : 0;
   x += static_cast<std::int64_t>(blockIdx.x) * mask.keys;
   y += static_cast<std::int64_t>(blockIdx.x) * mask.keys;
-  const float maximum =
-      reduce_row(end - begin, Max{}, [=](std::int64_t j) { return scale * x[begin + j]; });
-  const float sum = reduce_row(end - begin, Add{}, [=](std::int64_t j) {
+  const float sink =
+      sinks.logits == nullptr ? -INFINITY : sinks.logits[sink_of(sinks, blockIdx.x / mask.queries)];
+  const float maximum = fmaxf(
+      sink, reduce_row(end - begin, Max{}, [=](std::int64_t j) { return scale * x[begin + j]; }));
+  const float of_keys = reduce_row(end - begin, Add{}, [=](std::int64_t j) {
     const float e = expf(scale * x[begin + j] - maximum);
     y[begin + j] = e;
     return e;
   });
-  const float inverse = 1.0F / sum;
+  const float inverse = 1.0F / (of_keys + expf(sink - maximum));
   __syncthreads();  // another thread wrote what this one scales
   for (std::int64_t j = threadIdx.x; j < mask.keys; j += kThreads) {
     y[j] = begin <= j && j < end ? y[j] * inverse : 0.0F;
@@ -40,6 +49,18 @@ __global__ void softmax_backward_kernel(const float* dy, const float* y, float* 
   const float sum = reduce_row(positions, Add{}, [=](std::int64_t j) { return dy[j] * y[j]; });
   for (std::int64_t j = threadIdx.x; j < positions; j += kThreads) {
     dx[j] = scale * y[j] * (dy[j] - sum);
+  }
+}
+
+// A block a row: p = 1 - sum(y) is the sink's probability, its logit's gradient -p sum(dy * y).
+__global__ void sinks_backward_kernel(const float* dy, const float* y, AttentionSinks sinks,
+                                      float* dlogits, std::int64_t keys, std::int64_t queries) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * keys;
+  const float sum = reduce_row(keys, Add{}, [=](std::int64_t j) { return y[row + j]; });
+  const float weighted =
+      reduce_row(keys, Add{}, [=](std::int64_t j) { return dy[row + j] * y[row + j]; });
+  if (threadIdx.x == 0) {
+    atomicAdd(dlogits + sink_of(sinks, blockIdx.x / queries), -(1.0F - sum) * weighted);
   }
 }
 
@@ -103,10 +124,18 @@ void move_heads(const float* x, float* y, std::int64_t positions, std::int64_t b
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
                             std::int64_t queries, std::int64_t keys, std::int64_t first,
-                            std::int64_t window, std::int64_t jump) {
+                            std::int64_t window, std::int64_t jump, const AttentionSinks& sinks) {
   if (matrices * queries * keys == 0) return;
   softmax_kernel<<<one_block_a_row(matrices * queries), kThreads, 0, kStream>>>(
-      x, y, scale, Mask{queries, keys, first, window, jump});
+      x, y, scale, Mask{queries, keys, first, window, jump}, sinks);
+  check_launch();
+}
+
+void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
+                    std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+  if (matrices * queries * keys == 0) return;
+  sinks_backward_kernel<<<one_block_a_row(matrices * queries), kThreads, 0, kStream>>>(
+      dy, y, sinks, dlogits, keys, queries);
   check_launch();
 }
 

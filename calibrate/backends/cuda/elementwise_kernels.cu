@@ -117,6 +117,25 @@ __global__ void gated_backward_kernel(const float* dy, const float* x, const flo
   });
 }
 
+// A row of x: `cols` gates, at most `limit`, then `cols` values between -limit and limit.
+__global__ void clamp_gated_kernel(const float* x, const float* bias, float* y, float limit,
+                                   std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * 2 * cols;
+  for_columns_of_chunk(2 * cols, [=](std::int64_t j) {
+    const float v = biased(x + row, bias, j);
+    y[row + j] = fminf(j < cols ? v : fmaxf(v, -limit), limit);
+  });
+}
+
+__global__ void clamp_gated_backward_kernel(const float* dy, const float* x, const float* bias,
+                                            float* dx, float limit, std::int64_t cols) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * 2 * cols;
+  for_columns_of_chunk(2 * cols, [=](std::int64_t j) {
+    const float v = biased(x + row, bias, j);
+    dx[row + j] = v <= limit && (j < cols || v >= -limit) ? dy[row + j] : 0.0F;
+  });
+}
+
 template <typename Activation>
 void gated_forward(const float* x, const float* bias, float* y, std::int64_t rows,
                    std::int64_t cols) {
@@ -182,6 +201,22 @@ __global__ void adam_kernel(float* weight, const float* gradient, float* exp_avg
 }
 
 }  // namespace
+
+void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                         std::int64_t rows, std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  clamp_gated_kernel<<<row_chunks(rows, 2 * cols), kThreads, 0, kStream>>>(x, bias, y, limit, cols);
+  check_launch();
+}
+
+void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, float limit, std::int64_t rows, std::int64_t cols) {
+  if (rows == 0 || cols == 0) return;
+  clamp_gated_backward_kernel<<<row_chunks(rows, 2 * cols), kThreads, 0, kStream>>>(dy, x, bias, dx,
+                                                                                    limit, cols);
+  check_launch();
+  if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
+}
 
 void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
                        std::int64_t cols) {

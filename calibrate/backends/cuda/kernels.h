@@ -36,6 +36,10 @@ void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_
                         std::int64_t cols);
 void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
                          float* dbias, std::int64_t rows, std::int64_t cols);
+void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                         std::int64_t rows, std::int64_t cols);
+void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
+                          float* dbias, float limit, std::int64_t rows, std::int64_t cols);
 void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols);
 void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols);
 void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows, std::int64_t cols);
@@ -62,7 +66,10 @@ void transpose_bytes(const void* from, void* to, std::int64_t rows, std::int64_t
 
 void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
                             std::int64_t queries, std::int64_t keys, std::int64_t first,
-                            std::int64_t window = 0, std::int64_t jump = 0);
+                            std::int64_t window = 0, std::int64_t jump = 0,
+                            const AttentionSinks& sinks = {});
+void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
+                    std::int64_t matrices, std::int64_t keys, std::int64_t queries);
 void softmax_backward(const float* dy, const float* y, float* dx, float scale,
                       std::int64_t matrices, std::int64_t keys, std::int64_t queries = 0);
 void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,

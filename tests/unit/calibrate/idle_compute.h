@@ -106,12 +106,15 @@ class IdleCompute : public Compute {
   void bias_swiglu_backward(const F*, const F*, const F*, F*, F*, I, I) override {}
   void bias_geglu_forward(const F*, const F*, F*, I, I) override {}
   void bias_geglu_backward(const F*, const F*, const F*, F*, F*, I, I) override {}
+  void clamp_gated_forward(const F*, const F*, F*, F, I, I) override {}
+  void clamp_gated_backward(const F*, const F*, const F*, F*, F*, F, I, I) override {}
   void add_bias(F*, const F*, I, I) override {}
   void bias_backward(const F*, F*, I, I) override {}
   void scale_rows(const F*, const F*, F*, I, I) override {}
   void row_dots(const F*, const F*, F*, I, I) override {}
   void add(const F*, const F*, F*, I) override {}
-  void causal_softmax_forward(const F*, F*, F, I, I, I, I, I, I) override {}
+  void causal_softmax_forward(const F*, F*, F, I, I, I, I, I, I, const AttentionSinks&) override {}
+  void sinks_backward(const F*, const F*, const AttentionSinks&, F*, I, I, I) override {}
   void softmax_backward(const F*, const F*, F*, F, I, I, I) override {}
   void rotary(F*, const F*, I, I, I, I, I, bool) override {}
   void copy_rows(F*, I, const F*, I, I, I) override {}

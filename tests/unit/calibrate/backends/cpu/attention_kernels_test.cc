@@ -80,6 +80,38 @@ TEST(AttentionKernels, QueriesAfterCachedKeysSeeThemAndThemselves) {
   EXPECT_EQ(two, std::vector<float>(square.begin() + 17 * kPositions, square.end()));
 }
 
+// Two groups of two heads, two sequences: matrices are (group, sequence, head). One query sees two
+// keys with scores 0 and ln 2. Beside a sink of ln s the probabilities are 1 and 2 over 3 + s.
+TEST(AttentionKernels, SinksTakeTheirShareAndGetTheirGradient) {
+  const float ln2 = std::log(2.0F);
+  const std::vector<float> logits{0.0F, ln2, std::log(3.0F), std::log(5.0F)};
+  const AttentionSinks sinks{logits.data(), 2, 2};
+  std::vector<float> y;
+  for (int matrix = 0; matrix < 8; ++matrix) y.insert(y.end(), {0.0F, ln2});
+  causal_softmax_forward(y.data(), y.data(), 1.0F, 8, 1, 2, 1, 0, 0, sinks);
+  const std::vector<double> s{1, 2, 1, 2, 3, 5, 3, 5};  // of each matrix
+  for (std::size_t m = 0; m < s.size(); ++m) {
+    EXPECT_NEAR(y[2 * m], 1.0 / (3.0 + s[m]), 1e-6);
+    EXPECT_NEAR(y[2 * m + 1], 2.0 / (3.0 + s[m]), 1e-6);
+  }
+  // d(dy . y) / d ln s = -s / (3 + s) * (dy . y), here dy = (3, 3) and dy . y = 9 / (3 + s); two
+  // sequences add up.
+  const std::vector<float> dy(y.size(), 3.0F);
+  std::vector<float> dlogits(4, 1.0F);
+  sinks_backward(dy.data(), y.data(), sinks, dlogits.data(), 8, 2, 1);
+  for (std::size_t head = 0; head < 4; ++head) {
+    const double of = std::exp(static_cast<double>(logits[head]));
+    EXPECT_NEAR(dlogits[head], 1.0 - 2.0 * 9.0 * of / ((3.0 + of) * (3.0 + of)), 1e-5);
+  }
+}
+
+TEST(AttentionKernels, ASinkAboveAllScoresTakesAlmostAll) {
+  const float sink = 1e6F;
+  std::vector<float> y{1, 0, 1, 1};
+  causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2, 2, 0, 0, 0, {&sink, 1, 1});
+  for (const float p : y) EXPECT_LT(p, 1e-30F);
+}
+
 // Blocks of 3 heads, of which 2 turn; 2 positions of 4 numbers; the pairs are (0, 2) and (1, 3).
 TEST(AttentionKernels, RotaryTurnsPairsOfTheFirstHeadsAndTurnsThemBack) {
   const float third = std::acos(-1.0F) / 3.0F;

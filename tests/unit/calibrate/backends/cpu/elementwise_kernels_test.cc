@@ -88,6 +88,21 @@ TEST(ElementwiseKernels, SwigluAndGegluGateTheirValues) {
   expect_gated(gelu, bias_geglu_forward, bias_geglu_backward);
 }
 
+// A gate has no lower limit; what was clamped takes no gradient. Two rows of two gates, two values.
+TEST(ElementwiseKernels, ClampedGatesAndValuesTakeNoGradient) {
+  const std::vector<float> x{1, -9, 2, -3, 4, 0.5F, -1, 9}, bias{1, 0, 0, 1},
+      dy{1, 2, 3, 4, 5, 6, 7, 8};
+  std::vector<float> y(8), dx = dy, dbias{1, 1, 1, 1};  // dx in place
+  clamp_gated_forward(x.data(), bias.data(), y.data(), 2.0F, 2, 2);
+  // With the bias: 2 -9 | 2 -2 and 5 0.5 | -1 10.
+  EXPECT_EQ(y, (std::vector<float>{2, -9, 2, -2, 2, 0.5F, -1, 2}));
+  clamp_gated_backward(dx.data(), x.data(), bias.data(), dx.data(), dbias.data(), 2.0F, 2, 2);
+  EXPECT_EQ(dx, (std::vector<float>{1, 2, 3, 4, 0, 6, 7, 0}));
+  EXPECT_EQ(dbias, (std::vector<float>{2, 9, 11, 5}));  // 1 + 1, 1 + 2 + 6, 1 + 3 + 7, 1 + 4
+  clamp_gated_forward(x.data(), nullptr, y.data(), 2.0F, 2, 2);
+  EXPECT_EQ(y, (std::vector<float>{1, -9, 2, -2, 2, 0.5F, -1, 2}));
+}
+
 TEST(ElementwiseKernels, BiasIsAddedToEveryRowAndItsGradientIsTheColumnSum) {
   std::vector<float> y{1, 2, 3, 4, 5, 6};
   const std::vector<float> bias{10, 20, 30};
