@@ -258,7 +258,8 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
                        const UnitScope& unit) {
   std::vector<Paired> beside;
   for (const Transfer& transfer :
-       chunk_transfers(unit.model, unit.job, unit.layout, chunk, chunk.num_layers)) {
+       chunk_transfers(unit.model, unit.job, unit.layout, chunk,
+                       fully_recomputed_layers(unit.layout, chunk.num_layers))) {
     const bool forward = transfer.phase == Phase::forward;
     Cost* axis =
         axis_of(forward ? sum.forward_communication : sum.backward_communication, transfer.group);

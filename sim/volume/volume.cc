@@ -12,18 +12,15 @@ namespace meshwright {
 namespace {
 
 UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& chunk,
-                       int stage_layers) {
+                       int recomputed) {
   UnitCounts calls;
   const auto count = [](LayerCounts& counts, LayerKind kind, double layers) {
     (kind.mixture_of_experts ? counts.expert : counts.dense) += layers;
   };
-  for (int i = chunk.first_layer; i < chunk.first_layer + chunk.num_layers; ++i) {
-    count(calls.layers, layer_kind(model, i), 1);
-  }
-  if (stage_layers > 0) {
-    const double share =
-        static_cast<double>(fully_recomputed_layers(layout, stage_layers)) / stage_layers;
-    calls.recomputed = {calls.layers.dense * share, calls.layers.expert * share};
+  for (int i = 0; i < chunk.num_layers; ++i) {
+    const LayerKind kind = layer_kind(model, chunk.first_layer + i);
+    count(calls.layers, kind, 1);
+    if (i < recomputed) count(calls.recomputed, kind, 1);
   }
   calls.embeddings = chunk.embedding ? 1 : 0;
   if (chunk.head) calls.heads = 1 + model.mtp_num_layers;
@@ -98,9 +95,9 @@ double micro_batches_of_chunk(const Job& job, const Layout& layout) {
 }
 
 std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,
-                                      const Chunk& chunk, int stage_layers) {
+                                      const Chunk& chunk, int recomputed) {
   const VolumeScope scope(model, job, layout);
-  const UnitCounts calls = unit_counts(model, layout, chunk, stage_layers);
+  const UnitCounts calls = unit_counts(model, layout, chunk, recomputed);
   Ledger ledger;
   add_tensor_transfers(ledger, scope, calls);
   add_vocabulary_transfers(ledger, scope, calls);
@@ -115,9 +112,11 @@ StageVolume stage_volume(const Model& model, const Job& job, const Layout& layou
   StageVolume result;
   result.stage = stage_index;
   const double micro_batches = micro_batches_of_chunk(job, layout);
+  int recomputed = fully_recomputed_layers(layout, stage.num_layers());
   for (const Chunk& chunk : stage.chunks) {
-    append_scaled(result.transfers, chunk_transfers(model, job, layout, chunk, stage.num_layers()),
+    append_scaled(result.transfers, chunk_transfers(model, job, layout, chunk, recomputed),
                   micro_batches);
+    recomputed = std::max(0, recomputed - chunk.num_layers);
   }
   const VolumeScope scope(model, job, layout);
   Ledger once;

@@ -62,9 +62,9 @@ struct Volume {
 
 // The calls of one micro-batch on one model chunk: tensor, context and expert groups, and the data
 // groups where ZeRO-2/3 communicates for every micro-batch. times_per_step counts this one
-// micro-batch. Recomputed layers are spread evenly over the stage_layers of the chunk's stage.
+// micro-batch. The first `recomputed` layers of the chunk are run again, whole.
 std::vector<Transfer> chunk_transfers(const Model& model, const Job& job, const Layout& layout,
-                                      const Chunk& chunk, int stage_layers);
+                                      const Chunk& chunk, int recomputed);
 
 // The ledger of one stage: its chunks' calls times the micro-batches that each chunk sees
 // (half of them where stages are mirrored), the sends to its neighbours, and what happens once a
