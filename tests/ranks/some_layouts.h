@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of each kind that the trial runs.
+// Layouts of each kind that the trial runs: on 1, 2 and 4 ranks in CI, on 8 by hand.
 #pragma once
 
 #include <vector>
@@ -69,7 +69,13 @@ inline std::vector<Layout> layouts_of(int ranks) {
                            "tp=2,dp=2,zero=1",
                            "tp=2,dp=2,sp,zero=1",
                            "pp=2,dp=2",
-                           "pp=2,dp=2,zero=1,schedule=gpipe"}) {
+                           "pp=2,dp=2,zero=1,schedule=gpipe",
+                           "tp=2,pp=2,dp=2,sp,zero=1",
+                           "tp=4,dp=2,sp",
+                           "pp=4,dp=2,zero=1",
+                           "tp=2,pp=4,scatter_gather_p2p",
+                           "pp=2,dp=4,zero=1,shard=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
+                           "dp=8,zero=1"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
@@ -120,7 +126,13 @@ inline std::vector<Layout> expert_layouts_of(int ranks) {
                            "pp=2,dp=2,ep=2,schedule=interleaved,vpp=2,overlap_p2p_comm",
                            "pp=2,dp=2,ep=2,schedule=zb_h1,mbs=2",
                            "pp=2,dp=2,ep=2,schedule=dualpipe_v,vpp=2",
-                           "pp=2,dp=2,ep=2,zero=1,schedule=gpipe"}) {
+                           "pp=2,dp=2,ep=2,zero=1,schedule=gpipe",
+                           "dp=8,ep=8",
+                           "tp=2,dp=4,sp,ep=4,etp=1,zero=1",
+                           "tp=2,pp=2,dp=2,sp,ep=2",
+                           "tp=4,dp=2,sp,ep=4,etp=2",
+                           "tp=2,dp=4,sp,ep=4,dispatcher=allgather",
+                           "pp=2,dp=4,ep=4,mbs=2,schedule=dualpipe_v,vpp=2"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
@@ -138,7 +150,9 @@ inline std::vector<Layout> split_layouts_of(int ranks) {
         "pp=4,schedule=dualpipe,vpp=2", "pp=2,dp=2,zero=1,schedule=dualpipe,vpp=2",
         "pp=2,schedule=dualpipe_v,vpp=2,mbs=2,recompute=selective", "pp=4,schedule=zb_h1",
         "pp=4,schedule=zb_h2", "tp=2,pp=2,sp,schedule=zb_h1,mbs=2",
-        "tp=2,pp=2,sp,schedule=dualpipe_v,vpp=2,mbs=2", "pp=2,dp=2,zero=1,schedule=zb_v,vpp=2"}) {
+        "tp=2,pp=2,sp,schedule=dualpipe_v,vpp=2,mbs=2", "pp=2,dp=2,zero=1,schedule=zb_v,vpp=2",
+        "pp=4,dp=2,schedule=zb_h1", "tp=2,pp=4,sp,schedule=zb_h2",
+        "tp=2,pp=2,dp=2,sp,zero=1,schedule=dualpipe_v,vpp=2"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
@@ -161,11 +175,13 @@ inline std::vector<Layout> latent_layouts_of(int ranks) {
 // Context ranks beside all others.
 inline std::vector<Layout> context_layouts_of(int ranks) {
   std::vector<Layout> chosen;
-  for (const char* text : {"cp=2", "cp=2,mbs=2", "cp=2,recompute=full", "cp=2,recompute=selective",
-                           "cp=2,cp_comm_type=all_gather", "cp=2,cp_comm_type=a2a",
-                           "cp=2,cp_comm_type=a2a,mbs=2,recompute=selective", "cp=2,zero=1",
-                           "cp=2,zero=3", "cp=4", "cp=4,cp_comm_type=all_gather", "tp=2,cp=2,sp",
-                           "tp=2,cp=2,cp_comm_type=a2a", "pp=2,cp=2,mbs=2", "cp=2,dp=2,zero=1"}) {
+  for (const char* text :
+       {"cp=2", "cp=2,mbs=2", "cp=2,recompute=full", "cp=2,recompute=selective",
+        "cp=2,cp_comm_type=all_gather", "cp=2,cp_comm_type=a2a",
+        "cp=2,cp_comm_type=a2a,mbs=2,recompute=selective", "cp=2,zero=1", "cp=2,zero=3", "cp=4",
+        "cp=4,cp_comm_type=all_gather", "tp=2,cp=2,sp", "tp=2,cp=2,cp_comm_type=a2a",
+        "pp=2,cp=2,mbs=2", "cp=2,dp=2,zero=1", "cp=4,dp=2", "cp=4,tp=2,sp",
+        "tp=2,cp=2,dp=2,sp,zero=1", "tp=2,pp=2,cp=2,cp_comm_type=a2a"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
@@ -200,7 +216,12 @@ inline std::vector<Layout> sharded_layouts_of(int ranks) {
                            "tp=2,dp=2,sp,zero=3",
                            "tp=2,dp=2,sp,zero=3,fsdp=block",
                            "pp=2,dp=2,zero=3,fsdp=block",
-                           "pp=2,dp=2,zero=2,fsdp=block,mbs=2"}) {
+                           "pp=2,dp=2,zero=2,fsdp=block,mbs=2",
+                           "dp=8,zero=3",
+                           "dp=8,zero=3,fsdp=block,shard=4",
+                           "tp=2,dp=4,sp,zero=2",
+                           "tp=2,dp=4,sp,zero=3,fsdp=block,shard=2",
+                           "pp=2,dp=4,zero=3,fsdp=block"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
