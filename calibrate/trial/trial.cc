@@ -184,6 +184,7 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
   o.layout = layout;
   o.run_layout = runnable.layout;
   o.run_layers = runnable.num_layers;
+  o.run_num_moe_experts = runnable.num_moe_experts;
   o.run_global_batch_size = runnable.global_batch_size;
   o.ranks = world_size(runnable.layout);
   o.run_precision = job.precision;
@@ -197,12 +198,7 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
   o.device = compute.describe().kind;
   o.failure = unsupported(model, asked, layout, options);
   if (o.failure.empty()) o.failure = lacks_format(compute, job);
-  Model run_model = model;
-  run_model.num_layers = runnable.num_layers;
-  if (run_model.moe && runnable.num_moe_experts < run_model.moe->num_moe_experts) {
-    run_model.moe->num_moe_experts = runnable.num_moe_experts;
-    run_model.moe->moe_router_num_groups = run_model.moe->moe_router_group_topk = 0;
-  }
+  const Model run_model = model_as_run(model, o);
   Job run_job = job;
   run_job.global_batch_size = runnable.global_batch_size;
   if (o.failure.empty() && trains) {

@@ -9,14 +9,10 @@
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
 #include "sim/volume/transfer.h"
+#include "sim/volume/transfer_names.h"
 
 namespace meshwright::planner {
 namespace {
-
-Model model_as_run(Model model, const Observation& observation) {
-  if (observation.run_layers > 0) model.num_layers = observation.run_layers;
-  return model;
-}
 
 Job job_as_run(Job job, const Observation& observation) {
   if (observation.run_global_batch_size > 0) {
@@ -54,14 +50,50 @@ std::vector<TermComparison> compare_terms(const Estimate& predicted,
 // Scalars: the gradient norm's, which a trial does not take, and the mean square's.
 bool is_scalar(const Transfer& t) { return t.payload <= bytes(4); }
 
+bool same_entry(const Transfer& a, const Transfer& b) {
+  return a.name == b.name && a.group == b.group && a.phase == b.phase &&
+         a.collective == b.collective;
+}
+
 const Transfer* ledger_entry(const StageVolume& ledger, const Transfer& counted) {
-  for (const Transfer& t : ledger.transfers) {
-    if (t.name == counted.name && t.group == counted.group && t.phase == counted.phase &&
-        t.collective == counted.collective) {
-      return &t;
-    }
+  const auto found = std::find_if(ledger.transfers.begin(), ledger.transfers.end(),
+                                  [&](const Transfer& t) { return same_entry(t, counted); });
+  return found == ledger.transfers.end() ? nullptr : &*found;
+}
+
+// States sharded by unit are the ledger's bytes in other calls: it cuts a chunk into units alike,
+// of which one really is larger by the embedding. Heads are exchanged before attention and after
+// it, where the ledger has both in one.
+bool in_other_calls(const Layout& layout) {
+  const bool by_heads =
+      layout.context_parallel_size > 1 && layout.cp_comm_type == ContextParallelAlgorithm::a2a;
+  return layout.zero_stage > 1 || by_heads;
+}
+
+// A unit's array is filled up to whole shards of each of its pieces, at most seven linears.
+Bytes padding(const Transfer& t) {
+  constexpr double kMostPieces = 7.0;
+  return t.times_per_step * (kMostPieces * t.group_size - 1.0) * bytes(4);
+}
+
+// All calls of the entry together.
+bool same_sum(const std::vector<Transfer>& counted, const Transfer& listed) {
+  // What falls into this rank's shard of them; the ledger has the mean of the ranks.
+  if (listed.name == transfer_names::kReplicatedGradientAllReduce) return true;
+  Bytes sum, filled;
+  for (const Transfer& t : counted) {
+    if (!same_entry(t, listed)) continue;
+    sum += t.payload_per_step();
+    filled += padding(t);
   }
-  return nullptr;
+  const double rounding = 1e-9 * sum.value();
+  return sum.value() + rounding >= listed.payload_per_step().value() &&
+         sum.value() <= (listed.payload_per_step() + filled).value() + rounding;
+}
+
+bool as_listed(const Observation& observation, const Transfer& counted, const Transfer& listed) {
+  if (in_other_calls(observation.run_layout)) return same_sum(observation.counted, listed);
+  return listed.payload == counted.payload && listed.times_per_step == counted.times_per_step;
 }
 
 std::vector<TransferComparison> compare_transfers(const StageVolume& ledger,
@@ -74,7 +106,7 @@ std::vector<TransferComparison> compare_transfers(const StageVolume& ledger,
     if (i < observation.counted_time.size()) c.measured = observation.counted_time[i];
     if (const Transfer* t = ledger_entry(ledger, counted)) {
       c.predicted = transfer_cost(*t, observation.run_layout, cluster).time;
-      c.as_predicted = t->payload == counted.payload && t->times_per_step == counted.times_per_step;
+      c.as_predicted = as_listed(observation, counted, *t);
     }
     transfers.push_back(c);
   }
@@ -82,14 +114,14 @@ std::vector<TransferComparison> compare_transfers(const StageVolume& ledger,
 }
 
 bool same_bytes(const StageVolume& ledger, const std::vector<TransferComparison>& transfers) {
-  std::size_t counted = 0;
-  for (const TransferComparison& t : transfers) {
-    if (!t.as_predicted) return false;
-    counted += is_scalar(t.counted) ? 0 : 1;
-  }
-  const auto listed = std::count_if(ledger.transfers.begin(), ledger.transfers.end(),
-                                    [](const Transfer& t) { return !is_scalar(t); });
-  return counted == static_cast<std::size_t>(listed);
+  const auto was_counted = [&](const Transfer& listed) {
+    return is_scalar(listed) ||
+           std::any_of(transfers.begin(), transfers.end(),
+                       [&](const TransferComparison& t) { return same_entry(t.counted, listed); });
+  };
+  return std::all_of(transfers.begin(), transfers.end(),
+                     [](const TransferComparison& t) { return t.as_predicted; }) &&
+         std::all_of(ledger.transfers.begin(), ledger.transfers.end(), was_counted);
 }
 
 LayoutComparison compare(const Observation& observation, Estimate predicted,

@@ -20,7 +20,9 @@ struct TermComparison {
 struct TransferComparison {
   Transfer counted;
   Seconds predicted, measured;  // measured 0: not timed
-  bool as_predicted = false;    // the ledger has the same calls with the same bytes
+  // The ledger has the same calls with the same bytes; where states are sharded by unit or context
+  // ranks exchange heads, the same bytes in all calls of the entry, but for shards' padding.
+  bool as_predicted = false;
 };
 
 struct LayoutComparison {
@@ -31,7 +33,7 @@ struct LayoutComparison {
   double memory_error = 0.0;  // predicted / measured peak memory - 1
   std::vector<TermComparison> terms;
   std::vector<TransferComparison> transfers;
-  // Every call of rank 0 but single numbers is in the ledger, byte for byte, and nothing else is.
+  // Every call of rank 0 but single numbers is in the ledger, as said above, and nothing else is.
   bool same_bytes = false;
 };
 

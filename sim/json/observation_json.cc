@@ -92,6 +92,7 @@ Observation observation_from_json(const nlohmann::json& json, const std::string&
   o.layout = read_layout(reader, "layout");
   o.run_layout = reader.has("run_layout") ? read_layout(reader, "run_layout") : o.layout;
   o.run_layers = reader.required_int("run_layers", {.low = 0});
+  o.run_num_moe_experts = reader.optional_int("run_num_moe_experts", 0, {.low = 0});
   o.run_global_batch_size = reader.optional_int("run_global_batch_size", 0, {.low = 0});
   if (reader.has("run_precision")) {
     o.run_precision = reader.optional_enum("run_precision", Precision::fp32, kPrecisionNames);
@@ -134,6 +135,7 @@ Json to_json(const Observation& o) {
   json["layout"] = to_json(o.layout);
   json["run_layout"] = to_json(o.run_layout);
   json["run_layers"] = o.run_layers;
+  if (o.run_num_moe_experts > 0) json["run_num_moe_experts"] = o.run_num_moe_experts;
   json["run_global_batch_size"] = o.run_global_batch_size;
   if (o.run_precision) json["run_precision"] = name_of(*o.run_precision);
   json["ranks"] = o.ranks;

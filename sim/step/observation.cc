@@ -12,6 +12,16 @@ Job with_precision(Job job, Precision precision) {
   return job;
 }
 
+Model model_as_run(Model model, const Observation& o) {
+  if (o.run_layers > 0) model.num_layers = o.run_layers;
+  const int experts = o.run_num_moe_experts;
+  if (model.moe && experts > 0 && experts < model.moe->num_moe_experts) {
+    model.moe->num_moe_experts = experts;
+    model.moe->moe_router_num_groups = model.moe->moe_router_group_topk = 0;
+  }
+  return model;
+}
+
 double step_time_error(const Observation& o) {
   constexpr int kFewest = 4;
   constexpr double kDecilesApart = 2.563;  // of a normal sample, in standard deviations

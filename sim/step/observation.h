@@ -34,6 +34,7 @@ struct Observation {
   Layout layout;       // the plan's
   Layout run_layout;   // what the ranks at hand could run; equal to layout when everything was run
   int run_layers = 0;  // layers of the model really run
+  int run_num_moe_experts = 0;             // experts of them; 0: the model's
   int run_global_batch_size = 0;           // sequences a step really run; 0: the job's
   std::optional<Precision> run_precision;  // none: the job's
   int ranks = 0;
@@ -58,6 +59,9 @@ struct Observation {
 
 // The job with numbers of this format; with fp32 and tf32 gradients have 32 bits, too.
 Job with_precision(Job job, Precision precision);
+
+// The model with the layers and experts that were run; fewer experts stand in no groups.
+Model model_as_run(Model model, const Observation& o);
 
 // How far the median of the steps may be off, as a share of it: its standard error, sqrt(pi/2)
 // sigma / sqrt(n) of a normal sample, with sigma = (p90 - p10) / 2.563. 0 of fewer than 4 steps,

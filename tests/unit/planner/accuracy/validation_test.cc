@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "sim/model/parameters.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
@@ -99,6 +100,57 @@ TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
   Observation less = o;
   less.counted.pop_back();
   EXPECT_FALSE(same(less));
+}
+
+// ZeRO-2 cuts a chunk into units alike, 5 of 4 layers and the embedding: the same bytes in calls of
+// other sizes, filled up to whole shards, are as predicted; a call that is missing is not.
+TEST(Validation, BytesOfUnitsAreComparedInAllCallsTogether) {
+  Observation o = observed(2, 1.0);
+  o.run_layout.zero_stage = 2;
+  Model model = small_model();
+  model.num_layers = 4;
+  Job job = small_job();
+  job.global_batch_size = 16;
+  for (const Transfer& t : volume(model, job, o.run_layout).stages[0].transfers) {
+    if (t.payload <= bytes(4)) continue;
+    o.counted.push_back(t);
+    if (t.times_per_step < 2.0) continue;
+    Transfer larger = t;  // half as much again once, half as much once
+    larger.times_per_step = 1.0;
+    o.counted.back().times_per_step -= 2.0;
+    larger.payload = t.payload * 1.5 + bytes(4);  // a number of padding
+    o.counted.push_back(larger);
+    larger.payload = t.payload * 0.5;
+    o.counted.push_back(larger);
+  }
+  const auto same = [](const Observation& seen) {
+    return validate(small_model(), small_cluster(1, 80), small_job(), {seen}).layouts[0].same_bytes;
+  };
+  EXPECT_TRUE(same(o));
+  Observation less = o;
+  less.counted.pop_back();
+  EXPECT_FALSE(same(less));
+}
+
+// Half of the experts were run, on half of their ranks: what is predicted is of these, half of the
+// weights of experts.
+TEST(Validation, PredictsTheExpertsThatWereRun) {
+  Model model = small_model();
+  model.moe = MixtureOfExperts{.num_moe_experts = 8,
+                               .moe_router_topk = 2,
+                               .moe_ffn_hidden_size = model.ffn_hidden_size,
+                               .moe_router_num_groups = 4,
+                               .moe_router_group_topk = 2};
+  Observation o = observed(1, 1.0);
+  const auto memory = [&](int experts) {
+    o.run_num_moe_experts = experts;
+    const Validation v = validate(model, small_cluster(1, 80), small_job(), {o});
+    return v.layouts.at(0).predicted.memory.front().weights.value();
+  };
+  const LayerParameters layer = layer_parameters(model, {true, false});
+  const double left_out = 4.0 / 8.0 * static_cast<double>(layer.expert) * 4 * 2;  // bf16
+  EXPECT_NEAR(memory(8) - memory(4), left_out, 4 * 4 * model.hidden_size * 4.0);  // and the router
+  EXPECT_EQ(memory(8), memory(0));
 }
 
 TEST(Validation, InferenceIsNotATrainingStep) {

@@ -14,6 +14,7 @@ Observation example() {
   o.layout.data_parallel_size = 4;
   o.run_layout.tensor_parallel_size = 2;
   o.run_layers = 6;
+  o.run_num_moe_experts = 4;
   o.run_global_batch_size = 8;
   o.ranks = 2;
   o.steps = 5;
