@@ -292,7 +292,7 @@ inline constexpr std::tuple kRows{
         }),
     field(&L::recompute_method, "recompute_method")
         .among({kRecomputeMethodNames})
-        .read(treatment, memory),
+        .read(units, treatment, unit_bytes, memory),
     field(&L::recompute_modules, "recompute_modules")
         .among({kRecomputeModuleNames})
         .read(units, unit_bytes)

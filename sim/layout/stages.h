@@ -23,6 +23,13 @@ struct Chunk {
   int hidden_states_out = 1;
 };
 
+// The norm behind the last layer: before the head, or before multi-token prediction, which starts
+// from it. Megatron-LM then has it beside the last layer (transformer_block.py,
+// has_final_layernorm_in_this_stage): another stage only where m stands without a t.
+inline bool has_final_norm(const Model& model, const Chunk& chunk) {
+  return model.mtp_num_layers > 0 ? chunk.mtp : chunk.head;
+}
+
 struct Stage {
   std::vector<Chunk> chunks;  // in the order in which a micro-batch meets them (mirrored: the
                               // chunk of the forward direction, then of the opposite one)

@@ -131,19 +131,35 @@ LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layou
 
 Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
   Bytes sum;
+  Bytes norm_inputs;  // multi-token prediction that is run again keeps none
   for (const Operator& op : head_operators(model, job, layout)) {
-    if (op.module != Module::head) sum += op.saved;
+    if (op.module == Module::head) continue;
+    sum += op.saved * (1 + model.mtp_num_layers);
+    if (mtp_is_recomputed(layout)) norm_inputs += op.saved * 0.5 * model.mtp_num_layers;
   }
-  return sum * (1 + model.mtp_num_layers);
+  return sum - norm_inputs;
 }
 
 Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
   if (model.mtp_num_layers == 0) return {};
   const LayerKind kind = layer_kind(model, model.num_layers - 1);
-  return model.mtp_num_layers *
-         (layer_activation_bytes(model, kind, job, layout, mtp_is_recomputed(layout)) +
-          saved_bytes(mtp_operators(model, job, layout)) +
-          saved_bytes(embedding_operators(model, job, layout)));
+  const Bytes looked_up = saved_bytes(embedding_operators(model, job, layout));
+  // Run again, it keeps the embedding of its tokens; its hidden state the head keeps.
+  if (mtp_is_recomputed(layout)) {
+    return model.mtp_num_layers * (looked_up + layer_input_bytes(model, job, layout));
+  }
+  return model.mtp_num_layers * (layer_activation_bytes(model, kind, job, layout, false) +
+                                 saved_bytes(mtp_operators(model, job, layout)) + looked_up);
+}
+
+Bytes mtp_weight_gradient_bytes(const Model& model, const Job& job, const Layout& layout) {
+  if (model.mtp_num_layers == 0) return {};
+  const LayerKind kind = layer_kind(model, model.num_layers - 1);
+  Bytes sum = layer_weight_gradient_bytes(model, kind, job, layout);
+  for (const Operator& op : mtp_operators(model, job, layout)) {
+    if (op.has_weight) sum += weight_gradient_inputs(op, job, rank_shape(job, layout));
+  }
+  return model.mtp_num_layers * sum;
 }
 
 HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>& layers,
@@ -154,7 +170,10 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
     sum.weight_only += run.count * units.layers[kind_index(run.layer.kind)].weight_gradient;
   }
   if (chunk.embedding) sum.whole += units.embedding;
-  if (chunk.mtp) sum.whole += units.mtp;
+  if (chunk.mtp) {
+    sum.whole += units.mtp;
+    sum.weight_only += units.mtp_weight_gradient;
+  }
   // What an empty chunk hands on it keeps.
   if (layers.empty() && !chunk.embedding && !chunk.mtp && !chunk.head) sum.whole += units.input;
   if (chunk.head) {

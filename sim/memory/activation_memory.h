@@ -84,6 +84,8 @@ Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layou
 Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout);
 // Multi-token prediction's layers, look-ups and projections.
 Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+// What it keeps for weight gradients that wait, as layer_weight_gradient_bytes().
+Bytes mtp_weight_gradient_bytes(const Model& model, const Job& job, const Layout& layout);
 
 // The tokens that leave in an expert all-to-all, and those that arrive are saved by the layer; or
 // all ranks' tokens (use_global_buffer of Megatron-LM's MoEAllGatherTokenDispatcher).

@@ -199,7 +199,9 @@ StageParameters stage_parameters(const Model& model, const Job& job, const Layou
       add_layer(sum, layers.parameters(chunk.first_layer + i), layout);
     }
     if (chunk.embedding) sum.dense += static_cast<double>(embedding_parameters(model, vocab_rows));
-    if (chunk.head) sum.dense += static_cast<double>(head_parameters(model, vocab_rows));
+    const auto norm = static_cast<double>(head_parameters(model, 0));
+    if (has_final_norm(model, chunk)) sum.dense += norm;
+    if (chunk.head) sum.dense += static_cast<double>(head_parameters(model, vocab_rows)) - norm;
     for (int i = 0; chunk.mtp && i < model.mtp_num_layers; ++i) {
       add_layer(sum, mtp_layer_parameters(model), layout);
     }

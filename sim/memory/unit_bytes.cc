@@ -117,6 +117,7 @@ UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout) {
   units.embedding = embedding_activation_bytes(model, job, layout);
   units.head = head_activation_bytes(model, job, layout);
   units.mtp = mtp_activation_bytes(model, job, layout);
+  units.mtp_weight_gradient = mtp_weight_gradient_bytes(model, job, layout);
   const bool again = mtp_is_recomputed(layout);
   units.mtp_layer = {layer_kind(model, model.num_layers - 1), again, again};
   units.logits = logits_bytes(model, job, layout);

@@ -37,6 +37,7 @@ struct UnitBytes {
   Bytes embedding;  // kept
   Bytes head;       // kept, without logits
   Bytes mtp;        // kept, of all of multi-token prediction
+  Bytes mtp_weight_gradient;  // kept until its weight gradients, of all
   StageLayer mtp_layer;
   LogitsBytes logits;
   int head_passes = 1;  // with multi-token prediction's

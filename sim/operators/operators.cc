@@ -244,6 +244,7 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
                     shape),
       gemm_operator("mtp.projection", Module::head, shape.rows,
                     model.hidden_size / shape.tensor_size, 2LL * model.hidden_size, shape)};
+  ops.front().saved *= 2.0;  // and its input, the next tokens' embedding
   return ops;
 }
 
@@ -298,7 +299,8 @@ bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_re
 }
 
 bool mtp_is_recomputed(const Layout& layout) {
-  return layout.recompute_granularity == RecomputeGranularity::full;
+  return layout.recompute_granularity == RecomputeGranularity::full &&
+         layout.recompute_method == RecomputeMethod::uniform;
 }
 
 int fully_recomputed_layers(const Layout& layout, int stage_layers) {

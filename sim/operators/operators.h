@@ -121,7 +121,9 @@ unsigned offload_module(const Operator& op, const Model& model, LayerKind kind);
 
 // Whether full or selective recompute runs this operator again in backward.
 bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
-// Megatron-LM checkpoints multi-token-prediction layers under full recompute like all others.
+// Multi-token prediction is run again whole, but for its look-ups, under full recompute by the
+// uniform method; the block method leaves it out (Megatron-LM multi_token_prediction.py,
+// _checkpointed_forward).
 bool mtp_is_recomputed(const Layout& layout);
 // How many of a stage's layers are recomputed whole.
 int fully_recomputed_layers(const Layout& layout, int stage_layers);

@@ -227,6 +227,25 @@ inline constexpr RuleRow kSwitchRules[]{
            return fmt::format("recompute_num_layers is {}, the smallest stage has {} layers",
                               in.layout.recompute_num_layers, whole(m.available));
          }},
+    {.name = "multi_token_prediction_recomputes_by_one",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool uniform = l.recompute_granularity == RecomputeGranularity::full &&
+                            l.recompute_method == RecomputeMethod::uniform;
+       if (in.model.mtp_num_layers == 0 || !uniform) return std::nullopt;
+       return must_be_at_least(1, l.recompute_num_layers);
+     },
+     .requirement = "With multi-token prediction, full recompute by the uniform method takes one "
+                    "layer at a time.",
+     .reason = "Its layers are checkpointed one by one (Megatron-LM multi_token_prediction.py: "
+               "recompute_num_layers must be 1).",
+     .remedy = "Set recompute_num_layers to 0 or 1, or recompute_method to block.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("recompute_num_layers is {} by the uniform method, mtp_num_layers {}",
+                              in.layout.recompute_num_layers, in.model.mtp_num_layers);
+         }},
     {.name = "offloaded_layers_within_stage",
      .part = RulePart::stage_switches,
      .check = [](const RuleInput& in) -> CheckResult {

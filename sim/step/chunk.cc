@@ -387,7 +387,7 @@ UnitCost mtp_cost(const Model& model, const Cluster& cluster, const Job& job,
   add_part(layer_operators(model, last, job, unit.layout), recomputed);
   // Each looks the next tokens up again.
   add_part(embedding_operators(model, job, unit.layout), false);
-  add_part(mtp_operators(model, job, unit.layout), false);
+  add_part(mtp_operators(model, job, unit.layout), recomputed);
   Chunk chunk;
   chunk.mtp = true;
   add_communication(cost, all, chunk, unit);

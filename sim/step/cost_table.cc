@@ -44,6 +44,9 @@ Layout said_one_way(Layout layout) {
   if (layout.recompute_granularity != RecomputeGranularity::selective) {
     layout.recompute_modules = Layout{}.recompute_modules;
   }
+  if (layout.recompute_granularity != RecomputeGranularity::full) {
+    layout.recompute_method = Layout{}.recompute_method;
+  }
   return layout;
 }
 
@@ -112,7 +115,10 @@ Units CostTable::units(const Layout& layout) {
   const Layout asked = said_one_way(layout);
   const bool full = asked.recompute_granularity == RecomputeGranularity::full;
   Layout kept = asked;
-  if (full) kept.recompute_granularity = RecomputeGranularity::none;
+  if (full) {
+    kept.recompute_granularity = RecomputeGranularity::none;
+    kept.recompute_method = Layout{}.recompute_method;
+  }
   Units units;
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if (!impl_->has_kind[k]) continue;

@@ -45,6 +45,7 @@ struct UnitCounts {
   double embeddings = 0;   // look-ups
   double heads = 0;        // logits and loss
   double mtp = 0;          // projections of multi-token prediction
+  double mtp_again = 0;    // of them, run again in backward
 };
 
 // Collects transfers; leaves out what moves nothing.

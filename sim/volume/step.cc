@@ -24,7 +24,7 @@ double replicated_parameters(const Model& model, const Stage& stage) {
       sum += static_cast<double>(layer_parameters(model, layer_kind(model, i)).replicated);
     }
     if (chunk.embedding && model.embedding_layer_norm) sum += norm;
-    if (chunk.head) sum += norm;
+    if (has_final_norm(model, chunk)) sum += norm;
     if (chunk.mtp && model.mtp_num_layers > 0) {
       sum += static_cast<double>(mtp_layer_parameters(model).replicated) * model.mtp_num_layers;
     }
@@ -39,7 +39,9 @@ double head_norm_parameters(const Model& model, const Stage& stage) {
   const bool by_head = model.qk_layernorm && !model.qk_layernorm_all_heads && !model.mla;
   if (!by_head || model.num_attention_heads == 0) return 0.0;
   const double weights = model.normalization == Normalization::rms_norm ? 1.0 : 2.0;
-  return stage.num_layers() * 2.0 * model.kv_channels * weights;
+  double layers = stage.num_layers();
+  for (const Chunk& chunk : stage.chunks) layers += chunk.mtp ? model.mtp_num_layers : 0;
+  return layers * 2.0 * model.kv_channels * weights;
 }
 
 // The first stage and another hold the embedding: tied to the head, or used by multi-token

@@ -130,6 +130,9 @@ inline constexpr BlockNames kMtpProjection{
     "",
     "MTP projection input gradient reduce-scatter",
     "MTP projection input all-gather for the weight gradient"};
+inline constexpr std::string_view kMtpProjectionOutputGather = "MTP projection output all-gather";
+inline constexpr std::string_view kMtpProjectionOutputGradientGather =
+    "MTP projection output gradient all-gather";
 inline constexpr std::string_view kCrossEntropyAllReduce = "cross-entropy all-reduce";
 
 inline constexpr std::string_view kActivationSend = "activation send";

@@ -77,21 +77,30 @@ void add_head(VocabularyLedger& ledger, const VolumeScope& scope, double times) 
              false);
 }
 
-// A column-parallel linear 2h -> h whose columns are gathered.
-void add_mtp_projection(VocabularyLedger& ledger, const VolumeScope& scope, double times) {
+// A column-parallel linear 2h -> h whose columns are gathered; under sequence parallelism each rank
+// then keeps its rows. Backward each rank takes its columns of the gradient, of which it has all
+// rows, or gathers them (multi_token_prediction.py, _concat_embeddings;
+// tensor_parallel/mappings.py).
+void add_mtp_projection(VocabularyLedger& ledger, const VolumeScope& scope, double times,
+                        double again) {
   using transfer_names::kMtpProjection;
-  if (scope.layout.sequence_parallel) {
-    ledger.doubled(kMtpProjection.input_all_gather, Collective::all_gather, Phase::forward, times);
-    ledger.doubled(kMtpProjection.input_all_gather_again, Collective::all_gather, Phase::backward,
-                   times, true);
-    ledger.doubled(kMtpProjection.input_gradient_reduce_scatter, Collective::reduce_scatter,
-                   Phase::backward, times, true);
-  } else {
+  const auto gather_output = [&](Phase phase, double calls) {
+    ledger.hidden(transfer_names::kMtpProjectionOutputGather, Collective::all_gather, phase, calls);
+  };
+  gather_output(Phase::forward, times);
+  gather_output(Phase::recompute, again);
+  if (!scope.layout.sequence_parallel) {
     ledger.doubled(kMtpProjection.input_gradient_all_reduce, Collective::all_reduce,
                    Phase::backward, times, true);
+    return;
   }
-  ledger.hidden("MTP projection output all-gather", Collective::all_gather, Phase::forward, times);
-  ledger.hidden("MTP projection output gradient reduce-scatter", Collective::reduce_scatter,
+  ledger.doubled(kMtpProjection.input_all_gather, Collective::all_gather, Phase::forward, times);
+  ledger.doubled(kMtpProjection.input_all_gather, Collective::all_gather, Phase::recompute, again);
+  ledger.doubled(kMtpProjection.input_all_gather_again, Collective::all_gather, Phase::backward,
+                 times, true);
+  ledger.doubled(kMtpProjection.input_gradient_reduce_scatter, Collective::reduce_scatter,
+                 Phase::backward, times, true);
+  ledger.hidden(transfer_names::kMtpProjectionOutputGradientGather, Collective::all_gather,
                 Phase::backward, times);
 }
 
@@ -101,7 +110,7 @@ void add_vocabulary_transfers(Ledger& ledger, const VolumeScope& scope, const Un
   if (scope.model.vocab_size == 0) return;
   VocabularyLedger vocabulary(ledger, scope);
   add_embedding(vocabulary, scope, calls.embeddings);
-  add_mtp_projection(vocabulary, scope, calls.mtp);
+  add_mtp_projection(vocabulary, scope, calls.mtp, calls.mtp_again);
   add_head(vocabulary, scope, calls.heads);
 }
 

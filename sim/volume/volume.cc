@@ -30,7 +30,10 @@ UnitCounts unit_counts(const Model& model, const Layout& layout, const Chunk& ch
     calls.embeddings += calls.mtp;
     const LayerKind last = layer_kind(model, model.num_layers - 1);
     count(calls.layers, last, calls.mtp);
-    if (mtp_is_recomputed(layout)) count(calls.recomputed, last, calls.mtp);
+    if (mtp_is_recomputed(layout)) {
+      count(calls.recomputed, last, calls.mtp);
+      calls.mtp_again = calls.mtp;
+    }
   }
   return calls;
 }

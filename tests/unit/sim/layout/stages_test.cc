@@ -80,6 +80,10 @@ TEST(Stages, AListSaysWhereEverythingIs) {
   EXPECT_FALSE(stages[2].has_mtp());
   EXPECT_TRUE(stages[2].has_head());
   EXPECT_EQ(stages[2].chunks[1].hidden_states_in, 2);
+  // The prediction starts from normed states.
+  EXPECT_TRUE(has_final_norm(model, stages[1].chunks[1]));
+  EXPECT_FALSE(has_final_norm(model, stages[2].chunks[1]));
+  EXPECT_TRUE(has_final_norm(with_layers(5), stages[2].chunks[1]));
 }
 
 // 16 layers, 4 stages, 2 chunks: chunks of 2 layers; stage 1 holds model chunks 1 and 5, layers 2-3

@@ -274,6 +274,35 @@ TEST(WeightGradients, NeedThirtyTwoBytesAnElement) {
   EXPECT_DOUBLE_EQ(kept(), 4 + 28.0 / 8);
 }
 
+// Units of 2sbh: a layer, the embedding of the next tokens, its norm and the hidden state's, and
+// for the head a norm's input and output; token ids. Run again: the embedding and the norm's
+// output. For weight gradients the projection's 2h and h.
+TEST(StageActivations, MultiTokenPredictionKeepsALayerAndWhatItJoins) {
+  PublishedRun setup = modern_layer();
+  const double unit = 2.0 * 4096 * 4096;
+  const double layer =
+      layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false) / bytes(unit);
+  const double ids = 8.0 * 4096 / unit;
+  const auto one_more = [&](bool weight_only) {
+    double kept[2];
+    for (const int depths : {0, 1}) {
+      setup.model.mtp_num_layers = depths;
+      const Stage stage = pipeline_stages(setup.model, setup.layout).front();
+      const HeldBytes held = chunk_activations(setup, stage, 0);
+      kept[depths] = (weight_only ? held.weight_only : held.whole) / bytes(unit);
+    }
+    return kept[1] - kept[0];
+  };
+  EXPECT_NEAR(one_more(false), layer + 1 + 2 + 2 + ids, 1e-9);
+  const double waits =
+      layer_weight_gradient_bytes(setup.model, {}, setup.job, setup.layout) / bytes(unit);
+  EXPECT_NEAR(one_more(true), waits + 2 + 1 + 1, 1e-9);  // and the logits' input
+  setup.layout.recompute_granularity = RecomputeGranularity::full;
+  EXPECT_NEAR(one_more(false), 1 + 1 + ids, 1e-9);
+  setup.layout.recompute_method = RecomputeMethod::block;
+  EXPECT_NEAR(one_more(false), layer + 1 + 2 + 2 + ids, 1e-9);
+}
+
 // Transformer Engine's all-to-all attention keeps its output twice: 2sbh/c more.
 TEST(ContextParallel, AllToAllKeepsTheAttentionOutputTwice) {
   PublishedRun setup = korthikanti_22b();

@@ -62,6 +62,21 @@ TEST(Rules, RecomputeLayersWithinStage) {
   EXPECT_EQ(broken(dense(), layout), kNone);
 }
 
+TEST(Rules, MultiTokenPredictionRecomputesByOne) {
+  Model model = dense();
+  model.mtp_num_layers = 1;
+  Layout layout;
+  layout.recompute_granularity = RecomputeGranularity::full;
+  layout.recompute_num_layers = 2;
+  EXPECT_EQ(broken(dense(), layout), kNone);
+  EXPECT_EQ(broken(model, layout), "multi_token_prediction_recomputes_by_one");
+  layout.recompute_method = RecomputeMethod::block;
+  EXPECT_EQ(broken(model, layout), kNone);
+  layout.recompute_method = RecomputeMethod::uniform;
+  layout.recompute_num_layers = 1;
+  EXPECT_EQ(broken(model, layout), kNone);
+}
+
 TEST(Rules, OffloadedLayersWithinStage) {
   Layout layout;
   layout.cpu_offloading_num_layers = 48;
@@ -163,6 +178,12 @@ std::vector<Broken> switch_cases() {
             "recompute_num_layers is 7, the smallest stage has 6 layers"},
            [](Broken& b) {
              b.layout = piped(8), b.layout.recompute_num_layers = 7;
+             b.layout.recompute_granularity = RecomputeGranularity::full;
+           }),
+      with({"multi_token_prediction_recomputes_by_one",
+            "recompute_num_layers is 2 by the uniform method, mtp_num_layers 1"},
+           [](Broken& b) {
+             b.model.mtp_num_layers = 1, b.layout.recompute_num_layers = 2;
              b.layout.recompute_granularity = RecomputeGranularity::full;
            }),
       with({"offloaded_layers_within_stage",

@@ -117,9 +117,9 @@ Numbers unit_bytes_of(const Question& q, const Layout& layout) {
     append(numbers, layer.sizes);
     append(numbers, layer.recomputed);
   }
-  for (const Bytes b :
-       {units.input, units.gathered, units.embedding, units.head, units.mtp, units.logits.kept,
-        units.logits.beside, units.logits.gradient, units.logits.weight_gradient}) {
+  for (const Bytes b : {units.input, units.gathered, units.embedding, units.head, units.mtp,
+                        units.mtp_weight_gradient, units.logits.kept, units.logits.beside,
+                        units.logits.gradient, units.logits.weight_gradient}) {
     numbers.push_back(b.value());
   }
   for (const Bytes b : units.placeholders) numbers.push_back(b.value());

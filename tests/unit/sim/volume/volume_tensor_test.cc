@@ -142,14 +142,34 @@ TEST(TensorVolume, NormsOfHeadsAreSummedWithoutSequenceParallelismToo) {
   EXPECT_EQ(find(pieces, kSum, Phase::step)->payload, bytes(4 * (8 * (384 + 2 * 16) + 128)));
 }
 
-// Each prediction layer repeats layer (4 + 6), embedding (1 + 1), logits (1 + 2) and loss, and has
-// a projection 2h -> h: input gathered (2), output gathered (1); back 2 + 2 and 1.
-TEST(TensorVolume, MultiTokenPredictionRepeatsLayerAndHead) {
+// What one depth of multi-token prediction adds, of a micro-batch.
+double added_by_prediction(const Layout& layout) {
   Model model = small_model();
-  const double without = payload_of_micro_batches(stage_of(model, tensor(4, true)), Group::tensor);
+  const double without = payload_of_micro_batches(stage_of(model, layout), Group::tensor);
   model.mtp_num_layers = 1;
-  const double with = payload_of_micro_batches(stage_of(model, tensor(4, true)), Group::tensor);
-  EXPECT_EQ(with - without, 16 * ((10 + 2 + 3 + 8) * kUnit + 3 * 128));
+  return (payload_of_micro_batches(stage_of(model, layout), Group::tensor) - without) / 16;
+}
+
+// Each prediction layer repeats layer (4 + 6), embedding (1 + 1), logits (1 + 2) and loss, and has
+// a projection 2h -> h: input gathered (2), output gathered (1); back 2 + 2 and 1. Without sequence
+// parallelism layer 2 + 2, embedding 1, logits 1, and of the projection output (1) and input
+// gradient (2).
+TEST(TensorVolume, MultiTokenPredictionRepeatsLayerAndHead) {
+  EXPECT_EQ(added_by_prediction(tensor(4, true)), (10 + 2 + 3 + 8) * kUnit + 3 * 128);
+  EXPECT_EQ(added_by_prediction(tensor(4)), (4 + 1 + 1 + 3) * kUnit + 3 * 128);
+}
+
+// Layer (4, or 2 without sequence parallelism) and projection (2 + 1, or 1) once more; the block
+// method leaves them out.
+TEST(TensorVolume, MultiTokenPredictionIsRunAgainByTheUniformMethod) {
+  for (const bool sequence_parallel : {false, true}) {
+    Layout layout = tensor(4, sequence_parallel);
+    const double once = added_by_prediction(layout);
+    layout.recompute_granularity = RecomputeGranularity::full;
+    EXPECT_EQ(added_by_prediction(layout) - once, (sequence_parallel ? 4 + 3 : 2 + 1) * kUnit);
+    layout.recompute_method = RecomputeMethod::block;
+    EXPECT_EQ(added_by_prediction(layout), once);
+  }
 }
 
 // First and last stage sum their copies: 128 rows / 4 * 64 columns * 4 bytes = 8192.
