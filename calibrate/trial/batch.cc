@@ -61,10 +61,15 @@ std::vector<MicroBatch> make_micro_batches(const TrialContext& context, int coun
                                 context.layout.micro_batch_size;
     if (context.model.vocab_size > 0) {
       // The target of a position is the token at the next one.
-      batches.push_back({tokens(context, sample, 0, seed), tokens(context, sample, 1, seed)});
+      MicroBatch& made = batches.emplace_back(
+          MicroBatch{tokens(context, sample, 0, seed), tokens(context, sample, 1, seed), {}});
+      for (int depth = 1; depth <= context.model.mtp_num_layers; ++depth) {
+        made.later_targets.push_back(tokens(context, sample, depth + 1, seed));
+      }
     } else {
       batches.push_back({numbers(context, stream_of("inputs"), sample, seed),
-                         numbers(context, stream_of("targets"), sample, seed)});
+                         numbers(context, stream_of("targets"), sample, seed),
+                         {}});
     }
   }
   return batches;

@@ -11,9 +11,18 @@
 namespace meshwright::calibrate {
 
 // What one micro-batch of this data rank reads: token ids and the next ids, or, without a
-// vocabulary, numbers and the negated numbers to reach.
+// vocabulary, numbers and the negated numbers to reach. Of multi-token prediction the ids 2, 3 ...
+// ahead, too, also of a sequence's last positions: Megatron-LM puts zeros there and does not count
+// them.
 struct MicroBatch {
   Tensor input, target;
+  std::vector<Tensor> later_targets;
+
+  // Ids this many ahead of the input's.
+  [[nodiscard]] const Tensor& ahead(std::size_t tokens) const {
+    if (tokens < 2) return tokens == 0 ? input : target;
+    return later_targets[tokens - 2];
+  }
 };
 
 // (positions, batch) of token ids from `first_position` on; the same for the same sample

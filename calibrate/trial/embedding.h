@@ -14,6 +14,8 @@ namespace meshwright::calibrate {
 class Embedding {
  public:
   Embedding(const TrialContext& context, ParameterStore& store);
+  // Looks up in a matrix that is there, without positions.
+  Embedding(const TrialContext& context, Parameter& words) : context_(context), words_(words) {}
 
   [[nodiscard]] Parameter& words() const { return words_; }
   // After the context's positions have changed.

@@ -12,24 +12,21 @@ namespace meshwright::calibrate {
 LanguageModelHead::LanguageModelHead(const TrialContext& context, ParameterStore& store,
                                      Parameter* words)
     : context_(context),
-      norm_(context, store, "final_norm"),
       words_(context.model.tied_embeddings && words != nullptr
                  ? *words
                  : store.add(vocabulary_slice(
                        context, context.model.tied_embeddings ? "embedding.words" : "head"))) {}
 
-void LanguageModelHead::logits(const float* normed, float* out) const {
+void LanguageModelHead::logits(const float* x, float* out) const {
   GemmCall call =
-      product(context_.rows(), words_.local_rows, context_.hidden(), normed, words_.weight, out);
+      product(context_.rows(), words_.local_rows, context_.hidden(), x, words_.weight, out);
   call.transpose_b = true;
   multiply(context_, call);
 }
 
 Tensor LanguageModelHead::gathered_logits(const Tensor& x) const {
-  NormSaved unused;
-  const Tensor normed = norm_.forward(x, unused);
   Tensor own = context_.tensor(context_.rows() * words_.local_rows);
-  logits(normed.data(), own.data());
+  logits(x.data(), own.data());
   CountedGroup& group = context_.groups.tensor;
   if (group.size() == 1) return own;
   Tensor all = context_.tensor(own.count() * group.size());
@@ -37,16 +34,14 @@ Tensor LanguageModelHead::gathered_logits(const Tensor& x) const {
   return all;
 }
 
-double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& saved) const {
+double LanguageModelHead::forward(const Tensor& x, const Tensor& targets, HeadSaved& saved) const {
   Compute& compute = context_.compute;
   const std::int64_t rows = context_.rows();
   const std::int64_t vocab = words_.local_rows;
   CountedGroup& group = context_.groups.tensor;
-  saved.input = std::move(x);
-  saved.normed = norm_.forward(saved.input, saved.norm);
   saved.probabilities = context_.tensor(rows * vocab);
   {
-    const WholeSequence whole(context_, saved.normed.data(), context_.hidden(),
+    const WholeSequence whole(context_, x.data(), context_.hidden(),
                               transfer_names::kLogitsInputAllGather, Phase::forward);
     logits(whole.data(), saved.probabilities.data());
   }
@@ -70,7 +65,8 @@ double LanguageModelHead::forward(Tensor x, const Tensor& targets, HeadSaved& sa
   return loss / static_cast<double>(rows);
 }
 
-Tensor LanguageModelHead::backward(const Tensor& targets, float weight, HeadSaved& saved) const {
+Tensor LanguageModelHead::backward(const Tensor& x, const Tensor& targets, float weight,
+                                   HeadSaved& saved) const {
   const std::int64_t rows = context_.rows();
   const std::int64_t vocab = words_.local_rows;
   const std::int64_t h = context_.hidden();
@@ -80,17 +76,17 @@ Tensor LanguageModelHead::backward(const Tensor& targets, float weight, HeadSave
   const float* dlogits = saved.probabilities.data();
   Tensor partial = context_.tensor(rows * h);
   multiply(context_, product(rows, h, vocab, dlogits, words_.weight, partial.data()));
-  Tensor dnormed = reduce_sequence(context_, std::move(partial), h,
-                                   context_.layout.sequence_parallel
-                                       ? transfer_names::kLogitsGradientReduceScatter
-                                       : transfer_names::kLogitsGradientAllReduce,
-                                   Phase::backward);
-  GemmCall dwords = product(vocab, h, rows, dlogits, saved.normed.data(), words_.gradient);
+  Tensor dx = reduce_sequence(context_, std::move(partial), h,
+                              context_.layout.sequence_parallel
+                                  ? transfer_names::kLogitsGradientReduceScatter
+                                  : transfer_names::kLogitsGradientAllReduce,
+                              Phase::backward);
+  GemmCall dwords = product(vocab, h, rows, dlogits, x.data(), words_.gradient);
   dwords.transpose_a = true;
   dwords.beta = 1.0F;
   multiply_for_weight(context_, dwords,
                       {&GemmCall::b, h, transfer_names::kLogitsInputAllGatherAgain});
-  return norm_.backward(std::move(dnormed), saved.input, saved.norm);
+  return dx;
 }
 
 MeanSquareHead::MeanSquareHead(const TrialContext& context)
@@ -102,12 +98,13 @@ MeanSquareHead::MeanSquareHead(const TrialContext& context)
 
 double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved& saved) const {
   const std::int64_t count = x.count();
-  saved.input = std::move(x);
+  saved.difference = std::move(x);
   const float* own = minus_targets.data() +
                      (context_.layout.sequence_parallel ? count * context_.groups.at.tensor : 0);
-  context_.compute.add(saved.input.data(), own, saved.input.data(), count);  // the difference
+  context_.compute.add(saved.difference.data(), own, saved.difference.data(),
+                       count);  // the difference
   const Tensor sum = context_.tensor(1);
-  GemmCall dot = product(1, 1, count, saved.input.data(), saved.input.data(), sum.data());
+  GemmCall dot = product(1, 1, count, saved.difference.data(), saved.difference.data(), sum.data());
   dot.precision = Precision::fp32;
   dot.alpha = 1.0F / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(dot);
@@ -118,9 +115,9 @@ double MeanSquareHead::forward(Tensor x, const Tensor& minus_targets, HeadSaved&
 }
 
 Tensor MeanSquareHead::backward(float weight, HeadSaved& saved) const {
-  const std::int64_t count = saved.input.count();
+  const std::int64_t count = saved.difference.count();
   Tensor dx = context_.tensor(count);
-  GemmCall scaled = product(count, 1, 1, saved.input.data(), one_.data(), dx.data());
+  GemmCall scaled = product(count, 1, 1, saved.difference.data(), one_.data(), dx.data());
   scaled.precision = Precision::fp32;
   scaled.alpha = 2.0F * weight / static_cast<float>(context_.rows() * context_.hidden());
   context_.compute.gemm(scaled);

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage's end: final norm, vocabulary-parallel logits and cross-entropy (Shoeybi 2019,
-// arXiv 1909.08053, section 3), or the mean square against targets where there is no vocabulary.
+// The last stage's end, behind the final norm: vocabulary-parallel logits and cross-entropy
+// (Shoeybi 2019, arXiv 1909.08053, section 3), or the mean square against targets where there is no
+// vocabulary.
 #pragma once
 
 #include <optional>
 
 #include "calibrate/trial/context.h"
-#include "calibrate/trial/norm.h"
 
 namespace meshwright::calibrate {
 
 struct HeadSaved {
-  Tensor input;
-  Tensor normed;  // the logits' input
-  NormSaved norm;
+  Tensor difference;     // of the mean square
   Tensor probabilities;  // exp(logits - maximum) of this rank's vocabulary
   Tensor sum_exp;
 };
@@ -25,19 +23,20 @@ class LanguageModelHead {
   LanguageModelHead(const TrialContext& context, ParameterStore& store, Parameter* words);
 
   [[nodiscard]] Parameter& words() const { return words_; }
+  // x: what the final norm puts out, local_rows x hidden; backward reads it again.
   // The loss of one micro-batch, a mean over its tokens; the same on every tensor rank.
-  [[nodiscard]] double forward(Tensor x, const Tensor& targets, HeadSaved& saved) const;
+  [[nodiscard]] double forward(const Tensor& x, const Tensor& targets, HeadSaved& saved) const;
   // The logits of x's rows on every rank: (tensor ranks, rows, vocabulary of a rank).
   [[nodiscard]] Tensor gathered_logits(const Tensor& x) const;
   // The gradient of x for a loss that is multiplied by `weight`.
-  [[nodiscard]] Tensor backward(const Tensor& targets, float weight, HeadSaved& saved) const;
+  [[nodiscard]] Tensor backward(const Tensor& x, const Tensor& targets, float weight,
+                                HeadSaved& saved) const;
 
  private:
-  // x times this rank's columns, after the norm.
-  void logits(const float* normed, float* out) const;
+  // x times this rank's columns.
+  void logits(const float* x, float* out) const;
 
   const TrialContext& context_;
-  Norm norm_;
   Parameter& words_;
 };
 

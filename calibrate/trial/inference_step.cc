@@ -29,6 +29,7 @@ InferenceStep::InferenceStep(const Model& model, const Job& job, const Layout& l
   }
   embedding_.emplace(context_, store_);
   for (int i = 0; i < model_.num_layers; ++i) layers_.emplace_back(context_, store_, i);
+  final_norm_.emplace(context_, store_, "final_norm");
   head_.emplace(context_, store_, &embedding_->words());
   store_.allocate_weights(arena_, compute_, seed_);
   for (const Layer& layer : layers_) caches_.push_back(layer.make_cache(capacity_));
@@ -90,7 +91,8 @@ void InferenceStep::take_logits(const Tensor& x) {
   const Tensor last = context_.tensor(batch * context_.hidden());
   compute_.copy(last.data(), x.data() + (context_.positions - 1) * last.count(), last.size());
   context_.positions = 1;
-  const Tensor all = head_->gathered_logits(last);
+  NormSaved unused;
+  const Tensor all = head_->gathered_logits(final_norm_->forward(last, unused));
   std::vector<float> pieces(static_cast<std::size_t>(all.count()));
   compute_.download(pieces.data(), all.data(), all.size());
   compute_.synchronize();

@@ -60,6 +60,7 @@ class InferenceStep {
   Tensor rotary_;
   std::optional<Embedding> embedding_;
   std::deque<Layer> layers_;
+  std::optional<Norm> final_norm_;
   std::optional<LanguageModelHead> head_;
   std::vector<KeyValueCache> caches_;
   std::int64_t next_position_ = 0;

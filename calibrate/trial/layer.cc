@@ -8,33 +8,37 @@
 namespace meshwright::calibrate {
 namespace {
 
-std::string layer_name(int index, const char* part) {
-  return fmt::format("layers.{}.{}", index, part);
+std::string layer_name(const std::string& layer, const char* part) {
+  return fmt::format("{}.{}", layer, part);
 }
 
 }  // namespace
 
 Layer::Layer(const TrialContext& context, ParameterStore& store, int index)
-    : context_(context), mlp_norm_(context, store, layer_name(index, "mlp_norm")) {
+    : Layer(context, store, fmt::format("layers.{}", index), layer_kind(context.model, index)) {}
+
+Layer::Layer(const TrialContext& context, ParameterStore& store, const std::string& name,
+             LayerKind kind)
+    : context_(context), mlp_norm_(context, store, layer_name(name, "mlp_norm")) {
   const Model& model = context.model;
-  if (layer_kind(model, index).mixture_of_experts) {
+  if (kind.mixture_of_experts) {
     const int shared = model.moe->moe_shared_expert_intermediate_size;
-    experts_.emplace(context, store, layer_name(index, "mlp.experts"));
+    experts_.emplace(context, store, layer_name(name, "mlp.experts"));
     if (shared > 0) {
-      mlp_.emplace(context, store, layer_name(index, "mlp.shared_expert"), shared, false,
+      mlp_.emplace(context, store, layer_name(name, "mlp.shared_expert"), shared, false,
                    transfer_names::kSharedExpert);
     }
   } else {
-    mlp_.emplace(context, store, layer_name(index, "mlp"), model.ffn_hidden_size,
+    mlp_.emplace(context, store, layer_name(name, "mlp"), model.ffn_hidden_size,
                  model.add_bias_linear, transfer_names::kMlp);
   }
   if (model.num_attention_heads == 0) return;
-  attention_norm_.emplace(context, store, layer_name(index, "input_norm"));
-  const int window = layer_kind(model, index).sliding_window ? model.sliding_window : 0;
+  attention_norm_.emplace(context, store, layer_name(name, "input_norm"));
+  const int window = kind.sliding_window ? model.sliding_window : 0;
   if (model.mla) {
-    latent_.emplace(context, store, layer_name(index, "attention"), window);
+    latent_.emplace(context, store, layer_name(name, "attention"), window);
   } else {
-    attention_.emplace(context, store, layer_name(index, "attention"), window);
+    attention_.emplace(context, store, layer_name(name, "attention"), window);
   }
 }
 

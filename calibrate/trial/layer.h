@@ -34,6 +34,9 @@ struct LayerSaved {
 class Layer {
  public:
   Layer(const TrialContext& context, ParameterStore& store, int index);
+  // One of this kind; `name` begins those of its parameters.
+  Layer(const TrialContext& context, ParameterStore& store, const std::string& name,
+        LayerKind kind);
 
   [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(Tensor dy, LayerSaved& saved) const;

@@ -59,10 +59,16 @@ std::unique_ptr<Communicator> all_stages(const Layout& layout, Coordinates at,
                                          Communicator& ranks) {
   return stages_of(layout, at, ranks, 0);
 }
-std::unique_ptr<Communicator> end_stages(const Layout& layout, Coordinates at,
-                                         Communicator& ranks) {
-  const bool last = at.pipeline == layout.pipeline_parallel_size - 1;
-  return stages_of(layout, at, ranks, last ? 0 : at.pipeline);
+// The first stage and the one that uses the embedding, too: with the head, or with multi-token
+// prediction where a list has that elsewhere.
+std::unique_ptr<Communicator> embedding_stages(const Layout& layout, Coordinates at,
+                                               Communicator& ranks) {
+  int other = layout.pipeline_parallel_size - 1;
+  for (std::size_t i = 0; i < layout.pipeline_layout.chunks().size(); ++i) {
+    if (layout.pipeline_layout.chunks()[i].mtp_num_layers == 0) continue;
+    other = static_cast<int>(i) % layout.pipeline_parallel_size;
+  }
+  return stages_of(layout, at, ranks, at.pipeline == other ? 0 : at.pipeline);
 }
 std::unique_ptr<Communicator> mirrored_stages(const Layout& layout, Coordinates at,
                                               Communicator& ranks) {
@@ -80,7 +86,7 @@ RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& reco
       context(group_of(Group::context, layout, ranks), Group::context, recorder, edge),
       data(group_of(Group::data, layout, ranks), Group::data, recorder, edge),
       pipeline(all_stages(layout, at, ranks), Group::pipeline, recorder, edge),
-      embedding(end_stages(layout, at, ranks), Group::embedding, recorder, edge),
+      embedding(embedding_stages(layout, at, ranks), Group::embedding, recorder, edge),
       mirrored(mirrored_stages(layout, at, ranks), Group::pipeline, recorder, edge),
       expert(group_of(Group::expert, layout, ranks), Group::expert, recorder, edge),
       expert_tensor(group_of(Group::expert_tensor, layout, ranks), Group::expert_tensor, recorder,

@@ -19,7 +19,7 @@ struct RankGroups {
   CountedGroup context;
   CountedGroup data;       // with the context ranks
   CountedGroup pipeline;   // rank in it: the stage
-  CountedGroup embedding;  // first and last stage; other stages are alone in theirs
+  CountedGroup embedding;  // the two stages with the embedding's matrix; others alone in theirs
   CountedGroup mirrored;   // the two stages with the same layers; else each alone
   CountedGroup expert;     // rank in it: which of the experts
   CountedGroup expert_tensor;

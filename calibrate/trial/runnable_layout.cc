@@ -225,7 +225,9 @@ std::string unsupported_model(const Model& m) {
   if (m.parallel_attention_mlp) return "attention and MLP in parallel";
   if (m.activation == Activation::xielu) return "the xIELU activation";
   if (m.attention_sinks && m.mla) return "attention sinks of latent attention";
-  if (m.mtp_num_layers > 0) return "multi-token prediction";
+  // Megatron-LM asks for rotary ones or none (training/arguments.py, --mtp-num-layers).
+  const bool learned = m.vocab_size == 0 || m.position_embedding == PositionEmbedding::learned;
+  if (m.mtp_num_layers > 0 && learned) return "multi-token prediction with learned positions";
   return "";
 }
 
@@ -235,9 +237,18 @@ bool splits_unevenly(const Model& m, const Layout& l) {
          (query_size(m) + 2 * key_size(m)) % l.tensor_parallel_size != 0;
 }
 
+// The embedding's matrix is then on three stages.
+bool predicts_apart(const Model& m, const Layout& l) {
+  const auto& chunks = l.pipeline_layout.chunks();
+  return m.mtp_num_layers > 0 && l.pipeline_layout && chunks.back().mtp_num_layers == 0;
+}
+
 std::string unsupported_layout(const Model& m, const Layout& l) {
   if (l.context_parallel_size > 1 && l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p) {
     return "hierarchical context parallelism";
+  }
+  if (predicts_apart(m, l) && m.tied_embeddings) {
+    return "multi-token prediction apart from a tied head";
   }
   if (splits_unevenly(m, l)) return "query-key-value columns that do not divide by the ranks";
   return "";

@@ -36,8 +36,9 @@ Tensor taken_out(std::map<StageMessage, Tensor>& from, const StageMessage& messa
 }  // namespace
 
 StageExchange::StageExchange(const TrialContext& context, const std::vector<StageProgram>& programs,
-                             bool sends_alone)
+                             std::vector<Stage> stages, bool sends_alone)
     : context_(context),
+      stages_(std::move(stages)),
       messages_(context.layout.schedule, context.layout.pipeline_parallel_size,
                 context.layout.virtual_pipeline_parallel_size),
       sends_alone_(sends_alone),
@@ -60,7 +61,7 @@ void StageExchange::measure_neighbours() {
   const int last = layout.pipeline_parallel_size - 1;
   const bool goes_round = layout.virtual_pipeline_parallel_size > 1 &&
                           traits(layout.schedule).placement == ChunkPlacement::in_turn;
-  const Tensor buffer = context_.tensor(message_count());
+  const Tensor buffer = context_.tensor(piece_count());
   context_.compute.fill_zero(buffer.data(), buffer.size());
   context_.compute.synchronize();
   const auto measure = [&](int with) {
@@ -91,14 +92,21 @@ Tensor StageExchange::take(const Instruction& instruction) {
   return whole(*message, sends_alone_ ? receive(*message) : taken_out(here_, *message));
 }
 
-const float* StageExchange::message_of(const Tensor& result) const {
-  const std::int64_t skipped = sends_pieces_ ? message_count() * context_.groups.at.tensor : 0;
+int StageExchange::hidden_states(const StageMessage& message) const {
+  const Stage& stage = stages_[static_cast<std::size_t>(message.from)];
+  const Chunk& chunk = stage.chunks[static_cast<std::size_t>(message.from_chunk)];
+  return message.forward ? chunk.hidden_states_out : chunk.hidden_states_in;
+}
+
+const float* StageExchange::message_of(const StageMessage& message, const Tensor& result) const {
+  const std::int64_t skipped =
+      sends_pieces_ ? message_count(message) * context_.groups.at.tensor : 0;
   return result.data() + skipped;
 }
 
 Tensor StageExchange::whole(const StageMessage& message, Tensor arrived) const {
   if (!sends_pieces_) return arrived;
-  Tensor all = context_.tensor(count());
+  Tensor all = context_.tensor(count() * hidden_states(message));
   context_.groups.tensor.all_gather(message.forward ? transfer_names::kReceivedActivationGather
                                                     : transfer_names::kReceivedGradientGather,
                                     phase_of(message), arrived.data(), all.data(), arrived.count());
@@ -118,16 +126,18 @@ void StageExchange::give(const Instruction& instruction, Tensor result) {
 }
 
 Tensor StageExchange::receive(const StageMessage& message) {
-  Tensor arrived = context_.tensor(message_count());
+  Tensor arrived = context_.tensor(message_count(message));
   group_of(context_, message)
       .receive(message.forward ? "activation receive" : "activation gradient receive",
-               arrived.data(), arrived.count(), message.from, transfer_seconds_.at(message.from));
+               arrived.data(), arrived.count(), message.from,
+               transfer_seconds(message, message.from));
   return arrived;
 }
 
 void StageExchange::send(const StageMessage& message, Tensor result) {
   group_of(context_, message)
-      .send(name_of(message), phase_of(message), message_of(result), message_count(), message.to);
+      .send(name_of(message), phase_of(message), message_of(message, result),
+            message_count(message), message.to);
   (message.forward ? sent_ : sent_back_).push_back(std::move(result));
 }
 
@@ -145,17 +155,17 @@ void StageExchange::post(const MessageGroup& group) {
   std::vector<Tensor> gone;
   double longest = 0.0;
   for (const StageMessage& m : group.messages) {
-    CountedMessage message{.name = name_of(m), .phase = phase_of(m), .count = message_count()};
+    CountedMessage message{.name = name_of(m), .phase = phase_of(m), .count = message_count(m)};
     message.peer = m.to;
     if (m.to == stage()) {
-      Tensor& arrived = here_[m] = context_.tensor(message_count());
+      Tensor& arrived = here_[m] = context_.tensor(message_count(m));
       message.to_here = arrived.data();
       message.peer = m.from;
     } else {
       gone.push_back(taken_out(leaving_, m));
-      message.from_here = message_of(gone.back());
+      message.from_here = message_of(m, gone.back());
     }
-    longest = std::max(longest, transfer_seconds_.at(message.peer));
+    longest = std::max(longest, transfer_seconds(m, message.peer));
     messages.push_back(message);
   }
   context_.groups.pipeline.exchange(messages, longest);

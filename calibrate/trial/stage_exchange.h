@@ -11,6 +11,7 @@
 
 #include "calibrate/trial/context.h"
 #include "calibrate/trial/message_order.h"
+#include "sim/layout/stages.h"
 
 namespace meshwright::calibrate {
 
@@ -18,7 +19,7 @@ class StageExchange {
  public:
   // Collective over the stages. `programs`: of all stages.
   StageExchange(const TrialContext& context, const std::vector<StageProgram>& programs,
-                bool sends_alone);
+                std::vector<Stage> stages, bool sends_alone);
 
   // Before this stage's n-th instruction; their number: after the last.
   void before(std::size_t instruction);
@@ -37,12 +38,22 @@ class StageExchange {
 
  private:
   [[nodiscard]] int stage() const { return context_.groups.at.pipeline; }
-  // Numbers between chunks; of a message, which may be this tensor rank's piece of them.
+  // Hidden states of each token that a message carries.
+  [[nodiscard]] int hidden_states(const StageMessage& message) const;
+  // Numbers of a hidden state between chunks; of a message, which may be this tensor rank's piece
+  // of them.
   [[nodiscard]] std::int64_t count() const { return context_.local_rows() * context_.hidden(); }
-  [[nodiscard]] std::int64_t message_count() const {
+  [[nodiscard]] std::int64_t piece_count() const {
     return sends_pieces_ ? count() / context_.layout.tensor_parallel_size : count();
   }
-  [[nodiscard]] const float* message_of(const Tensor& result) const;
+  [[nodiscard]] std::int64_t message_count(const StageMessage& message) const {
+    return piece_count() * hidden_states(message);
+  }
+  // Seconds of the message alone.
+  [[nodiscard]] double transfer_seconds(const StageMessage& message, int with) const {
+    return transfer_seconds_.at(with) * hidden_states(message);
+  }
+  [[nodiscard]] const float* message_of(const StageMessage& message, const Tensor& result) const;
   // The pieces of all tensor ranks (Narayanan 2021, arXiv 2104.04473, section 4.1).
   [[nodiscard]] Tensor whole(const StageMessage& message, Tensor arrived) const;
   void measure_neighbours();
@@ -52,6 +63,7 @@ class StageExchange {
   void release_finished_sends();
 
   const TrialContext& context_;
+  std::vector<Stage> stages_;
   StageMessages messages_;
   bool sends_alone_, sends_beside_computing_, sends_pieces_;
   std::vector<MessageGroup> groups_;  // where calls queue
@@ -59,7 +71,7 @@ class StageExchange {
   std::map<StageMessage, Tensor> here_;     // arrived, or from a chunk of this stage
   std::map<StageMessage, Tensor> leaving_;  // until its group is posted
   std::deque<Tensor> sent_, sent_back_;     // still read by the network, oldest first
-  std::map<int, double> transfer_seconds_;  // of one message, by neighbour
+  std::map<int, double> transfer_seconds_;  // of one hidden state, by neighbour
 };
 
 }  // namespace meshwright::calibrate

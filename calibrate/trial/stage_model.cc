@@ -16,12 +16,11 @@ StageModel::StageModel(const TrialContext& context, ParameterStore& store, const
       recomputed_layers_(static_cast<std::size_t>(recomputed_layers)),
       offloaded_layers_(static_cast<std::size_t>(offloaded_layers)) {
   const Layout& layout = context.layout;
-  const bool language = context.model.vocab_size > 0;
   loss_weight_ = static_cast<float>(layout.micro_batch_size) /
                  static_cast<float>(context.job.global_batch_size) /
                  static_cast<float>(layout.context_parallel_size);
   store.begin_unit(kRootUnit, calls_of_unit(context.model, layout, kRootUnit));
-  if (chunk.embedding && language) embedding_.emplace(context, store);
+  if (chunk.embedding && context.model.vocab_size > 0) embedding_.emplace(context, store);
   layers_.reserve(static_cast<std::size_t>(chunk.num_layers));
   for (int i = 0; i < chunk.num_layers; ++i) {
     const int unit = unit_of_layer(layout, chunk.first_layer + i);
@@ -29,16 +28,13 @@ StageModel::StageModel(const TrialContext& context, ParameterStore& store, const
     layers_.emplace_back(context, store, chunk.first_layer + i);
   }
   store.begin_unit(kRootUnit, calls_of_unit(context.model, layout, kRootUnit));
-  if (chunk.head && language) {
-    language_head_.emplace(context, store, embedding_ ? &embedding_->words() : words);
-  } else if (chunk.head) {
-    square_head_.emplace(context);
-  }
+  if (!ModelEnd::is_in(context.model, chunk)) return;
+  end_.emplace(context, store, chunk, embedding_ ? &embedding_->words() : words);
 }
 
 Parameter* StageModel::words() const {
   if (embedding_) return &embedding_->words();
-  return language_head_ && context_.model.tied_embeddings ? &language_head_->words() : nullptr;
+  return end_ ? end_->words() : nullptr;
 }
 
 void StageModel::use(int unit, Phase phase) const {
@@ -144,22 +140,9 @@ Tensor StageModel::forward(int micro_batch, const MicroBatch& data, Tensor x) {
     round_between_layers(context_, x);
   }
   x = layers_forward(std::move(x), saved);
-  if (chunk_.head) {
-    head_forward(std::move(x), data, saved);
-    x = {};
-  }
+  if (end_) x = end_->forward(std::move(x), data, saved.end);
   release(kRootUnit, Phase::forward);
   return x;
-}
-
-void StageModel::head_forward(Tensor x, const MicroBatch& data, Saved& saved) {
-  loss_ += language_head_ ? language_head_->forward(std::move(x), data.target, saved.head)
-                          : square_head_->forward(std::move(x), data.target, saved.head);
-}
-
-Tensor StageModel::head_backward(const MicroBatch& data, Saved& saved) const {
-  return language_head_ ? language_head_->backward(data.target, loss_weight_, saved.head)
-                        : square_head_->backward(loss_weight_, saved.head);
 }
 
 Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) {
@@ -170,10 +153,10 @@ Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) 
   in_flight_.erase(found);
   use(kRootUnit, Phase::backward);
   open_gradients(kRootUnit);
-  if (chunk_.head) {
-    dy = head_backward(data, saved);
+  if (end_) {
+    dy = end_->backward(std::move(dy), data, loss_weight_, saved.end);
     round_between_layers(context_, dy);
-    saved.head = {};
+    saved.end = {};
   }
   dy = layers_backward(std::move(dy), saved);
   if (embedding_) embedding_->backward(dy, data.input);
@@ -182,6 +165,6 @@ Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) 
   return dy;
 }
 
-double StageModel::take_loss() { return std::exchange(loss_, 0.0); }
+double StageModel::take_loss() { return end_ ? end_->take_loss() : 0.0; }
 
 }  // namespace meshwright::calibrate

@@ -13,8 +13,8 @@
 
 #include "calibrate/trial/batch.h"
 #include "calibrate/trial/embedding.h"
-#include "calibrate/trial/head.h"
 #include "calibrate/trial/layer.h"
+#include "calibrate/trial/model_end.h"
 #include "sim/layout/stages.h"
 
 namespace meshwright::calibrate {
@@ -24,7 +24,7 @@ class StageModel {
   // `recomputed`: of the chunk's layers, those whose forward pass is run again in backward.
   // `offloaded`: those whose activations go to the host.
   // `words`: the embedding's matrix where an earlier chunk of the stage has it and this one the
-  // head.
+  // head or multi-token prediction.
   StageModel(const TrialContext& context, ParameterStore& store, const Chunk& chunk,
              int recomputed_layers, int offloaded_layers, Parameter* words = nullptr);
 
@@ -38,13 +38,14 @@ class StageModel {
 
   // Sum of the losses of the micro-batches since the last call; 0 where there is no head.
   double take_loss();
-  // The embedding's matrix, also of a head that is tied to it; null where this chunk has neither.
+  // The embedding's matrix, also of a head that is tied to it and of multi-token prediction; null
+  // where this chunk has none of them.
   [[nodiscard]] Parameter* words() const;
 
  private:
   struct Saved {
     std::vector<LayerSaved> layers;
-    HeadSaved head;
+    EndSaved end;
   };
 
   // Layers that are recomputed together from one kept input; 1 also where nothing is.
@@ -59,8 +60,6 @@ class StageModel {
   void reduce_gradients(int unit) const;  // and releases its weights
   [[nodiscard]] int unit_of(std::size_t layer) const;
   [[nodiscard]] Tensor first_input(const MicroBatch& data) const;
-  void head_forward(Tensor x, const MicroBatch& data, Saved& saved);
-  [[nodiscard]] Tensor head_backward(const MicroBatch& data, Saved& saved) const;
 
   const TrialContext& context_;
   Chunk chunk_;
@@ -68,10 +67,8 @@ class StageModel {
   float loss_weight_;  // a micro-batch's share in the mean over the global batch
   std::optional<Embedding> embedding_;
   std::vector<Layer> layers_;
-  std::optional<LanguageModelHead> language_head_;
-  std::optional<MeanSquareHead> square_head_;
+  std::optional<ModelEnd> end_;
   std::map<int, Saved> in_flight_;
-  double loss_ = 0.0;
 };
 
 }  // namespace meshwright::calibrate

@@ -134,6 +134,13 @@ Bytes copies_of_sixteen_bits(const Model& model, const Job& job, const Layout& l
   }
   std::vector<Operator> operators;
   if (whole.has_head()) operators = head_operators(model, job, layout);
+  if (model.mtp_num_layers > 0 && whole.has_mtp()) {
+    for (const auto& part :
+         {mtp_operators(model, job, layout),
+          layer_operators(model, layer_kind(model, model.num_layers - 1), job, layout)}) {
+      operators.insert(operators.end(), part.begin(), part.end());
+    }
+  }
   for (const Chunk& chunk : whole.chunks) {
     for (int i = 0; i < chunk.num_layers; ++i) {
       const auto layer =

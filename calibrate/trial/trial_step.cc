@@ -55,7 +55,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
   batches_ = make_micro_batches(context_, micro_batches, options_.seed);
   const std::vector<StageProgram> programs = stage_programs(layout_, micro_batches);
   program_ = programs[static_cast<std::size_t>(groups_.at.pipeline)];
-  exchange_.emplace(context_, programs, ranks.sends_alone());
+  exchange_.emplace(context_, programs, pipeline_stages(model_, layout_), ranks.sends_alone());
 }
 
 // The moments of a shard from ZeRO-1 on; FSDP's weights with them.
@@ -106,8 +106,10 @@ void TrialStep::make_chunks() {
     recomputed -= here;
     offloaded -= on_host;
   }
-  const bool both_ends = stage.has_embedding() && stage.has_head();
-  if (model_.tied_embeddings && !both_ends) shared_words_ = words;
+  const bool predicts = model_.mtp_num_layers > 0 && stage.has_mtp();
+  const bool uses_again = predicts || (model_.tied_embeddings && stage.has_head());
+  const bool elsewhere = stage.has_embedding() != uses_again;
+  if (elsewhere && (model_.tied_embeddings || model_.mtp_num_layers > 0)) shared_words_ = words;
 }
 
 void TrialStep::run() {

@@ -61,11 +61,12 @@ class OneStep {
   TrialStep step_;
 };
 
+// Multi-token prediction that is run again whole needs its last output for the norm behind it.
 int dropped_outputs(const Model& model, const Layout& layout, int micro_batches) {
   if (model.moe) return 0;
-  const bool mlp = layout.recompute_granularity == RecomputeGranularity::full ||
-                   recomputes_module(layout, kRecomputeMlp);
-  return mlp ? model.num_layers * micro_batches : 0;
+  const bool mlp = recomputes_module(layout, kRecomputeMlp);
+  if (!mlp && layout.recompute_granularity != RecomputeGranularity::full) return 0;
+  return (model.num_layers + (mlp ? model.mtp_num_layers : 0)) * micro_batches;
 }
 
 }  // namespace

@@ -116,6 +116,20 @@ TEST(OmittedTransfer, EachCallOfAShardedStepIsNoticedWhenItIsLeftOut) {
   }
 }
 
+std::vector<std::string> prediction_layouts(int ranks) {
+  if (ranks == 2)
+    return {"tp=2,mbs=4", "tp=2,sp,mbs=4", "tp=2,sp,mbs=4,recompute=full", "pp=2,mbs=4"};
+  if (ranks == 4) return {"tp=2,pp=2,sp,mbs=4"};
+  return {};
+}
+
+TEST(OmittedTransfer, EachCallOfMultiTokenPredictionIsNoticedWhenItIsLeftOut) {
+  if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
+  for (const std::string& text : prediction_layouts(machine().world->size())) {
+    expect_every_call_noticed(two_layers(small_mtp()), layout_from_text(text));
+  }
+}
+
 TEST(OmittedTransfer, EachCallOfAStepIsNoticedWhenItIsLeftOut) {
   if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
   for (const std::string& text : layouts_of(machine().world->size())) {

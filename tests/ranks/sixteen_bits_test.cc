@@ -33,14 +33,16 @@ constexpr StepOptions kStep{.learning_rate = 3e-2F, .seed = 7, .poison_memory = 
 // products forward (in, scores, context, out) and an MLP two or, of a routed one, three; their
 // outputs are sums over up to t ranks with t roundings and one where they are sent again. Backward
 // each product has one for its input, and one at last for the weight. What layers hand on is
-// rounded once each way, and what stages, context or expert ranks send four times in a layer.
+// rounded once each way, and what stages, context or expert ranks send four times in a layer. A
+// depth of multi-token prediction is a layer and one more product.
 double roundings(const Model& model, const Layout& layout) {
   const double products = 4 + (model.moe ? 3 : 2);
   const int t = layout.tensor_parallel_size * layout.data_parallel_size;
   const double sums = t > 1 ? 2.0 * (t + 1) : 0.0;
   const double others = layout.context_parallel_size > 1 || model.moe ? 4.0 : 0.0;
   const double layer = 2.0 * products + sums + others + 1.0;
-  return 2.0 * layer * model.num_layers + 8.0 + 2.0 * sums;
+  const double depths = model.mtp_num_layers;
+  return 2.0 * layer * (model.num_layers + depths) + 4.0 * depths + 8.0 + 2.0 * sums;
 }
 
 double tolerance(const Model& model, const Layout& layout) {
@@ -158,6 +160,7 @@ TEST(SixteenBits, EveryLayoutTakesTheFp32StepWithinRounding) {
   for (const Layout& l : layouts_of(ranks)) expect_close_step(small_model(), l);
   for (const Layout& l : sharded_layouts_of(ranks)) expect_close_step(small_llama(), l);
   for (const Layout& l : latent_layouts_of(ranks)) expect_close_step(small_mla(), l);
+  for (const Layout& l : prediction_layouts_of(ranks)) expect_close_step(small_mtp(), l);
 }
 
 TEST(SixteenBits, ExpertsContextRanksAndSplitPassesTakeTheFp32StepWithinRounding) {

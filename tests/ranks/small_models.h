@@ -115,6 +115,19 @@ inline Model small_mla() {
   return m;
 }
 
+// With that many depths of multi-token prediction.
+inline Model predicting(Model m, int depths = 1) {
+  m.mtp_num_layers = depths;
+  return m;
+}
+
+// Two depths, with an embedding that the head does not share.
+inline Model small_mtp() {
+  Model m = predicting(small_llama(), 2);
+  m.name = "mtp";
+  return m;
+}
+
 // Every second layer sees 5 positions (Gemma 2).
 inline Model small_window() {
   Model m = small_llama();

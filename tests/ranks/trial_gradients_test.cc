@@ -86,6 +86,12 @@ TEST(TrialGradients, GradientsOnOneRankAreTheDifferencesOfTheLoss) {
   clamps.num_layers = 2;
   clamps.activation_func_clamp_value = 0.25;  // few numbers come near enough to cross it
   Differences(clamps, Layout{}).expect_all();
+  Model predicts = small_mtp();
+  predicts.num_layers = 1;
+  Differences(predicts, Layout{}).expect_all();
+  Model tied = predicting(small_multi_query());
+  tied.num_layers = 1;
+  Differences(tied, Layout{}).expect_all();
   Model smooth = plain_mlp();  // a ReLU has no slope at its corner
   smooth.activation = Activation::gelu;
   Differences(smooth, Layout{}).expect_all();

@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "calibrate/trial/trial.h"
+#include "sim/json/records.h"
+#include "tests/paths.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -233,6 +237,30 @@ TEST(TrialUnsupported, GptAndLlamaAreSupportedAndOthersAreNamed) {
   zero.optimizer_offload = true;
   EXPECT_EQ(trial_unsupported(gpt(), job(), zero), "");
   EXPECT_THAT(trial_unsupported(gpt(), job(), layout(3, 1, 1)), HasSubstr("3"));  // a broken rule
+}
+
+// As in Megatron-LM, which asks for rotary positions or none; and the embedding's matrix of a tied
+// head would be on three stages.
+TEST(TrialUnsupported, MultiTokenPredictionWithLearnedPositionsOrApartFromATiedHead) {
+  Model predicts = gpt();
+  predicts.mtp_num_layers = 1;
+  EXPECT_THAT(trial_unsupported(predicts, job(), {}), HasSubstr("learned positions"));
+  predicts.position_embedding = PositionEmbedding::rope;
+  EXPECT_EQ(trial_unsupported(predicts, job(), {}), "");
+  Layout apart = layout(1, 4, 1);
+  apart.pipeline_layout = std::get<PipelineLayout>(read_pipeline_layout("Et*12|t*12|m|L"));
+  EXPECT_THAT(trial_unsupported(predicts, job(), apart), HasSubstr("tied head"));
+  predicts.tied_embeddings = false;
+  EXPECT_EQ(trial_unsupported(predicts, job(), apart), "");
+}
+
+TEST(TrialUnsupported, PublishedExpertModelsAreSupportedAsTheyAre) {
+  for (const std::string name : {"deepseek-v3", "glm-4.5"}) {
+    std::ifstream file(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/models/" + name + ".json");
+    const Model model = model_from_json(nlohmann::json::parse(file), name);
+    EXPECT_EQ(model.mtp_num_layers, 1);
+    EXPECT_EQ(trial_unsupported(model, job(), {}), "");
+  }
 }
 
 }  // namespace
