@@ -40,7 +40,7 @@ class ModelEnd {
   static bool is_in(const Model& model, const Chunk& chunk) {
     return chunk.head || has_final_norm(model, chunk);
   }
-  // The embedding's matrix; null where nothing here uses it.
+  // The embedding's matrix, as given or as copied here; else null.
   [[nodiscard]] Parameter* words() const { return words_; }
   // What the next chunk needs; empty behind the head.
   [[nodiscard]] Tensor forward(Tensor x, const MicroBatch& data, EndSaved& saved);

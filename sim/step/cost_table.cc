@@ -38,13 +38,14 @@ struct UnitKeyHash {
 };
 using BytesKey = LayoutKey<KeyScope::any_layout, CostPart::unit_bytes>;
 
-// Layouts that say the same in two ways share their units.
-Layout said_one_way(Layout layout) {
+// Layouts that say the same in two ways share their units. Of a unit's costs only multi-token
+// prediction's depend on the method of full recompute.
+Layout said_one_way(Layout layout, const Model& model) {
   layout.expert_tensor_parallel_size = expert_tensor_size(layout);
   if (layout.recompute_granularity != RecomputeGranularity::selective) {
     layout.recompute_modules = Layout{}.recompute_modules;
   }
-  if (layout.recompute_granularity != RecomputeGranularity::full) {
+  if (layout.recompute_granularity != RecomputeGranularity::full || model.mtp_num_layers == 0) {
     layout.recompute_method = Layout{}.recompute_method;
   }
   return layout;
@@ -112,7 +113,7 @@ Units CostTable::units(const Layout& layout) {
       place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
       place_context_hop(layout, cluster), place(Group::expert, layout, cluster),
       place(Group::expert_tensor, layout, cluster)};
-  const Layout asked = said_one_way(layout);
+  const Layout asked = said_one_way(layout, impl_->model);
   const bool full = asked.recompute_granularity == RecomputeGranularity::full;
   Layout kept = asked;
   if (full) {
@@ -133,7 +134,7 @@ Units CostTable::units(const Layout& layout) {
 }
 
 const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
-  const BytesKey key(said_one_way(layout));
+  const BytesKey key(said_one_way(layout, impl_->model));
   const auto found = impl_->bytes.find(key);
   if (found != impl_->bytes.end()) return found->second;
   return impl_->bytes.emplace(key, meshwright::unit_bytes(impl_->model, impl_->job, layout))

@@ -188,19 +188,23 @@ inline std::vector<Layout> context_layouts_of(int ranks) {
   return chosen;
 }
 
+// Which multi-token prediction is not.
+inline bool recomputes_in_groups(const Layout& l) {
+  return l.recompute_method == RecomputeMethod::uniform && l.recompute_num_layers > 1;
+}
+
 // Of a model with two depths of multi-token prediction, which is run again layer by layer: also
 // apart from the loss, on 4 ranks.
 inline std::vector<Layout> prediction_layouts_of(int ranks) {
   std::vector<Layout> chosen;
   for (const Layout& l : layouts_of(ranks)) {
-    const bool grouped =
-        l.recompute_method == RecomputeMethod::uniform && l.recompute_num_layers > 1;
-    if (!l.pipeline_layout && !grouped) chosen.push_back(l);
+    if (!l.pipeline_layout && !recomputes_in_groups(l)) chosen.push_back(l);
   }
   for (const char* text :
        {"pp=2,stages=Et|tttmmL", "pp=2,stages=Etttt|mmL,mbs=2,recompute=full",
         "pp=2,schedule=interleaved,vpp=2,overlap_p2p_comm,stages=Et|tt|t|mmL",
-        "pp=4,stages=Et|tt|tmm|L", "pp=4,stages=Et|ttt|mm|L,mbs=2", "pp=4,stages=Ett|ttmm||L"}) {
+        "pp=4,stages=Et|tt|tmm|L", "pp=4,stages=Et|ttt|mm|L,mbs=2", "pp=4,stages=Ett|ttmm||L",
+        "pp=4,schedule=interleaved,vpp=2,stages=Et|t|t|t|||mm|L"}) {
     const Layout layout = layout_from_text(text);
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
