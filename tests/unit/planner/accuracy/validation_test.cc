@@ -111,7 +111,8 @@ TEST(Validation, BytesOfUnitsAreComparedInAllCallsTogether) {
   model.num_layers = 4;
   Job job = small_job();
   job.global_batch_size = 16;
-  for (const Transfer& t : volume(model, job, o.run_layout).stages[0].transfers) {
+  const Volume ledger = volume(model, job, o.run_layout);
+  for (const Transfer& t : ledger.stages[0].transfers) {
     if (t.payload <= bytes(4)) continue;
     o.counted.push_back(t);
     if (t.times_per_step < 2.0) continue;
