@@ -62,12 +62,16 @@ const Transfer* ledger_entry(const StageVolume& ledger, const Transfer& counted)
 }
 
 // States sharded by unit are the ledger's bytes in other calls: it cuts a chunk into units alike,
-// of which one really is larger by the embedding. Heads are exchanged before attention and after
-// it, where the ledger has both in one.
-bool in_other_calls(const Layout& layout) {
-  const bool by_heads =
-      layout.context_parallel_size > 1 && layout.cp_comm_type == ContextParallelAlgorithm::a2a;
-  return layout.zero_stage > 1 || by_heads;
+// of which one really is larger by the embedding.
+bool in_other_calls(const Layout& layout, const Transfer& t) {
+  const bool of_data = t.group == Group::data || t.group == Group::expert_data ||
+                       t.name == transfer_names::kReplicatedGradientAllReduce;
+  return layout.zero_stage > 1 && of_data;
+}
+
+// Heads are exchanged before attention and after it, where the ledger has both in one.
+bool exchanges_heads(const Layout& layout, const Transfer& t) {
+  return t.group == Group::context && layout.cp_comm_type == ContextParallelAlgorithm::a2a;
 }
 
 // A unit's array is filled up to whole shards of each of its pieces, at most seven linears.
@@ -76,15 +80,15 @@ Bytes padding(const Transfer& t) {
   return t.times_per_step * (kMostPieces * t.group_size - 1.0) * bytes(4);
 }
 
-// All calls of the entry together.
-bool same_sum(const std::vector<Transfer>& counted, const Transfer& listed) {
+// All calls of the entry together, where they may be padded or not.
+bool same_sum(const std::vector<Transfer>& counted, const Transfer& listed, bool padded) {
   // What falls into this rank's shard of them; the ledger has the mean of the ranks.
   if (listed.name == transfer_names::kReplicatedGradientAllReduce) return true;
   Bytes sum, filled;
   for (const Transfer& t : counted) {
     if (!same_entry(t, listed)) continue;
     sum += t.payload_per_step();
-    filled += padding(t);
+    if (padded) filled += padding(t);
   }
   const double rounding = 1e-9 * sum.value();
   return sum.value() + rounding >= listed.payload_per_step().value() &&
@@ -92,7 +96,9 @@ bool same_sum(const std::vector<Transfer>& counted, const Transfer& listed) {
 }
 
 bool as_listed(const Observation& observation, const Transfer& counted, const Transfer& listed) {
-  if (in_other_calls(observation.run_layout)) return same_sum(observation.counted, listed);
+  const Layout& layout = observation.run_layout;
+  const bool units = in_other_calls(layout, listed);
+  if (units || exchanges_heads(layout, listed)) return same_sum(observation.counted, listed, units);
   return listed.payload == counted.payload && listed.times_per_step == counted.times_per_step;
 }
 

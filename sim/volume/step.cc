@@ -59,8 +59,9 @@ bool shares_embedding(const VolumeScope& scope, const Stage& stage) {
 
 void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, const Stage& stage) {
   const Layout& layout = scope.layout;
-  const double of_heads = head_norm_parameters(scope.model, stage);
-  if (layout.sequence_parallel || (layout.tensor_parallel_size > 1 && of_heads > 0.0)) {
+  const double summed = layout.sequence_parallel ? replicated_parameters(scope.model, stage)
+                                                 : head_norm_parameters(scope.model, stage);
+  if (layout.tensor_parallel_size > 1 && summed > 0.0) {
     // Sharded gradients: what falls into a rank's shard, on the mean of the data ranks.
     const bool sharded = layout.zero_stage > 1 && !fsdp_reduces_once(layout);
     const double parts = sharded ? zero_shard_group_size(layout) : 1.0;
@@ -70,10 +71,7 @@ void add_shared_parameter_transfers(Ledger& ledger, const VolumeScope& scope, co
                 .phase = Phase::step,
                 .group_size = layout.tensor_parallel_size,
                 .times_per_step = 1,
-                .payload = in_gradient_precision(
-                    scope, (layout.sequence_parallel ? replicated_parameters(scope.model, stage)
-                                                     : of_heads) /
-                               parts),
+                .payload = in_gradient_precision(scope, summed / parts),
                 .overlappable = false,
                 .formula = sharded ? "N_replicated*g/shard" : "N_replicated*g"});
   }
