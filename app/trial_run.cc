@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "app/output_file.h"
 #include "app/program.h"
@@ -12,6 +14,7 @@
 #include "app/terminal.h"
 #include "app/trial_trace.h"
 #include "calibrate/backends/backend.h"
+#include "calibrate/host_speed.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -39,9 +42,13 @@ std::string joined(const std::vector<std::string>& parts) {
 
 // "noisy": median and ranking may be the host's, not the layout's.
 std::string host_text(const Observation& o) {
-  if (!is_noisy(o)) return "steady";
-  return fmt::format("noisy: median to {:.0f} %, drift {:+.0f} %", 100.0 * step_time_error(o),
-                     100.0 * o.step_time_drift);
+  std::string text = "steady";
+  if (is_noisy(o)) {
+    text = fmt::format("noisy: median to {:.0f} %, drift {:+.0f} %", 100.0 * step_time_error(o),
+                       100.0 * o.step_time_drift);
+  }
+  if (o.host_time_ratio) text += fmt::format(", {}", host_speed_words(*o.host_time_ratio));
+  return text;
 }
 
 reports::Table trials_table(const std::vector<Observation>& observations) {
@@ -81,8 +88,20 @@ void write_trace(const TrialRun& run, const std::vector<Observation>& observatio
   say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", run.trace);
 }
 
+// What lies between two looks at the host's speed has both.
+std::optional<double> between(std::optional<double> before, std::optional<double> after) {
+  if (!before || !after) return std::nullopt;
+  return std::sqrt(*before * *after);
+}
+
 void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world) {
   std::vector<Observation> observations;
+  std::unique_ptr<calibrate::HostSpeed> speed;
+  std::optional<double> before;
+  if (run.profile) {
+    speed = std::make_unique<calibrate::HostSpeed>(run.profile->points, compute, world);
+    before = speed->time_ratio();
+  }
   const bool writes = world.rank() == 0;
   for (const Layout& layout : run.layouts) {
     if (writes) {
@@ -90,6 +109,11 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
     }
     observations.push_back(
         calibrate::run_trial(run.model, run.job, layout, compute, world, run.options));
+    if (speed) {
+      const std::optional<double> after = speed->time_ratio();
+      observations.back().host_time_ratio = between(before, after);
+      before = after;
+    }
     const bool last = observations.size() == run.layouts.size();
     if (writes && (last || run.out != "-")) write_trials(run, observations);
   }

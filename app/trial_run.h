@@ -3,10 +3,12 @@
 // ("meshwright.trials/1") after each of them, so that a run that dies leaves what it had.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/launch/rank_place.h"
+#include "calibrate/profile/profile.h"
 #include "calibrate/trial/trial.h"
 #include "reports/origin_json.h"
 #include "sim/base/job.h"
@@ -26,6 +28,7 @@ struct TrialRun {
   Job job;
   std::vector<Layout> layouts;  // the plan's top picks
   calibrate::TrialOptions options;
+  std::optional<calibrate::Profile> profile;  // the plan's; none: the host is not looked at
 };
 
 // Returns the exit code. An error on one rank ends all of them.

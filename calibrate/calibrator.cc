@@ -93,7 +93,6 @@ class Calibrator {
          .device = device_.device_kind(),
          .budget_seconds = options_.budget_seconds,
          .largest_payload = std::min(options_.largest_payload, device_.free_memory * kMemoryShare),
-         .cache = device_.cache,
          .supports = [this](Precision precision) { return compute_.supports(precision); }});
   }
 

@@ -19,9 +19,9 @@ constexpr double kMemoryShare = 1.0 / 8.0;
 constexpr Bytes kLargeCopy = mebibytes(256), kSmallestCopy = mebibytes(64);
 constexpr double kLargeCopyBudget = 30.0;  // seconds
 constexpr std::int64_t kEssentialEdge = 256;
-// Of the last cache, which ranks share; without knowing it, of 32 MiB.
-constexpr double kColdShare = 1.0 / 8.0;
-constexpr Bytes kColdUnknown = mebibytes(4);
+// Between two messages of one kind a step touches more than a cache holds, so that each is received
+// where no cache has its place. Smaller ones take their latency.
+constexpr Bytes kLeastCold = kibibytes(256);
 constexpr double kSustainedBudget = 30.0;  // seconds; less has no time for seconds of one product
 // A model's collectives come in hundreds of sizes; the grid interpolates the lighter ones.
 constexpr std::size_t kMostDemands = 64;
@@ -69,6 +69,7 @@ MeasuredPoint collective_point(Collective collective, const GroupShape& shape, B
   point.ranks_per_node = place.ranks_per_node;
   point.groups_per_node = place.groups_per_node;
   point.stride = shape.stride;
+  point.cold = point.amount >= kLeastCold;
   return point;
 }
 
@@ -227,7 +228,6 @@ class SweepPlanner {
 
   [[nodiscard]] std::vector<CollectiveDemand> summed_collectives() const {
     std::map<std::tuple<Collective, int, double>, CollectiveDemand> sums;
-    std::map<std::tuple<Collective, int, double>, double> cold_calls;
     for (const CollectiveDemand& d : workload_.collectives) {
       CollectiveDemand whole = d;
       whole.payload = whole_payload(d.payload, d.group_size);
@@ -235,13 +235,9 @@ class SweepPlanner {
       whole.calls = 0.0;
       const std::tuple key{d.collective, d.group_size, whole.payload.value()};
       sums.try_emplace(key, whole).first->second.calls += d.calls;
-      if (d.cold) cold_calls[key] += d.calls;
     }
     std::vector<CollectiveDemand> result;
-    for (auto& [key, demand] : sums) {
-      demand.cold = cold_calls[key] * 2.0 > demand.calls;
-      result.push_back(demand);
-    }
+    for (const auto& [key, demand] : sums) result.push_back(demand);
     std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
       return a.payload * a.calls > b.payload * b.calls;
     });
@@ -252,9 +248,7 @@ class SweepPlanner {
   void add_collective(const CollectiveDemand& demand) {
     for (const GroupShape& shape : shapes_) {
       if (shape.placement.group_size != demand.group_size || shape.stride > 1) continue;
-      MeasuredPoint point = collective_point(demand.collective, shape, demand.payload);
-      point.cold = demand.cold;
-      add(point);
+      add(collective_point(demand.collective, shape, demand.payload));
     }
   }
 
@@ -281,6 +275,7 @@ class SweepPlanner {
     const std::int64_t edge = limits_.device == DeviceKind::gpu ? 4096 : 512;
     MeasuredPoint point = collective_point(collective, shape, payload);
     point.kind = PointKind::overlap;
+    point.cold = false;
     point.precision = precision;
     point.shape = {1, edge, edge, edge};
     add(point);
@@ -317,9 +312,7 @@ class SweepPlanner {
           const Placement& place = shape.placement;
           if (collective == Collective::send_recv && place.group_size != 2) continue;
           if (shape.stride > 1 && !is_for_strides(collective, size, pass)) continue;
-          MeasuredPoint point = collective_point(collective, shape, size);
-          point.cold = size >= cold_payload();
-          add(point);
+          add(collective_point(collective, shape, size));
         }
       }
     }
@@ -328,11 +321,6 @@ class SweepPlanner {
   // Enough to see whether neighbours have wires of their own, and how fast the others are.
   static bool is_for_strides(Collective collective, Bytes size, int pass) {
     return collective == Collective::all_reduce && pass == 0 && size >= mebibytes(1);
-  }
-
-  // Messages of so much are those of gradients and weights, as a rule.
-  [[nodiscard]] Bytes cold_payload() const {
-    return limits_.cache.value() > 0.0 ? limits_.cache * kColdShare : kColdUnknown;
   }
 
   [[nodiscard]] std::vector<Bytes> coarse_payloads() const {

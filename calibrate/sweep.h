@@ -30,9 +30,6 @@ struct CollectiveDemand {
   int group_size = 2;
   Bytes payload;
   double calls = 1.0;
-  // Of gradients and weights: by the end of a step they lie in memory. What a layer has just
-  // computed lies in a cache.
-  bool cold = false;
 };
 
 // What a model's layouts will run; without it, a general grid alone is measured. The same thing may
@@ -50,7 +47,6 @@ struct SweepLimits {
   DeviceKind device = DeviceKind::cpu;
   double budget_seconds = 60.0;
   Bytes largest_payload = mebibytes(64);
-  Bytes cache{};  // the last one; 0: not known
   std::function<bool(Precision)> supports = [](Precision) { return true; };
 };
 

@@ -69,18 +69,13 @@ void add_products(Workload& workload, const Model& model, const Job& job, const 
   add_gemms(workload, head_operators(model, job, layout), calls);
 }
 
-// What is reduced or gathered once a step, over ranks that hold the same weights.
-bool is_cold(Group group) {
-  return group == Group::data || group == Group::expert_data || group == Group::embedding;
-}
-
 void add_collectives(Workload& workload, const Model& model, const Job& job, const Layout& layout,
                      double share) {
   const Volume moved = volume(model, job, layout);
   for (const Transfer& t : moved.busiest().transfers) {
     if (t.group_size < 2) continue;
     workload.collectives.push_back(
-        {t.collective, t.group_size, t.payload, t.times_per_step * share, is_cold(t.group)});
+        {t.collective, t.group_size, t.payload, t.times_per_step * share});
   }
 }
 

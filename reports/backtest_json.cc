@@ -59,8 +59,6 @@ Json run_json(const MeasuredRun& run, const PredictedRun& predicted) {
   return json;
 }
 
-Cell cell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
-
 std::vector<Cell> score_row(const std::string& name, const Score& score) {
   if (score.runs == 0) {
     return {name,
@@ -72,8 +70,8 @@ std::vector<Cell> score_row(const std::string& name, const Score& score) {
             {},
             {},
             {},
-            cell(score.memory_median_ape_percent),
-            cell(score.oom_accuracy_percent),
+            optional_cell(score.memory_median_ape_percent),
+            optional_cell(score.oom_accuracy_percent),
             {},
             {},
             {}};
@@ -84,13 +82,13 @@ std::vector<Cell> score_row(const std::string& name, const Score& score) {
           score.median_ape_percent,
           score.max_ape_percent,
           score.bias_percent,
-          cell(score.kendall_tau),
-          cell(score.top1_regret_percent_mean),
-          cell(score.top3_regret_percent_mean),
-          cell(score.memory_median_ape_percent),
-          cell(score.oom_accuracy_percent),
-          cell(score.interval_coverage_percent),
-          cell(score.interval_width_percent),
+          optional_cell(score.kendall_tau),
+          optional_cell(score.top1_regret_percent_mean),
+          optional_cell(score.top3_regret_percent_mean),
+          optional_cell(score.memory_median_ape_percent),
+          optional_cell(score.oom_accuracy_percent),
+          optional_cell(score.interval_coverage_percent),
+          optional_cell(score.interval_width_percent),
           std::string(name_of(*score.interval_regime))};
 }
 

@@ -16,8 +16,6 @@ namespace {
 constexpr double kMillion = 1e6;
 constexpr double kSecondsPerDay = 86400.0;
 
-Cell number_or_nothing(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
-
 Table without_empty_columns(Table table) {
   for (std::size_t c = table.columns.size(); c-- > 0;) {
     bool filled = table.rows.empty();
@@ -143,7 +141,7 @@ std::vector<Cell> wide_row(const planner::CapacityAnswer& answer, std::size_t pl
   add_quantiles(cells, run.cost);
   cells.emplace_back(run.cost ? Cell(answer.question.options.prices.currency) : Cell());
   add_quantiles(cells, run.energy_mwh);
-  cells.push_back(number_or_nothing(run.megawatts));
+  cells.push_back(optional_cell(run.megawatts));
   add_quantiles(cells, run.co2_tonnes);
   cells.emplace_back(100.0 * row.efficiency);
   return cells;

@@ -166,6 +166,11 @@ void append_row(std::string& out, const std::vector<TextColumn>& columns, std::s
 
 }  // namespace
 
+Cell optional_cell(const std::optional<double>& value) {
+  if (!value) return {};
+  return *value;
+}
+
 std::string cell_text(const Cell& cell, const Column& column) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<double>(&cell)) {

@@ -3,6 +3,7 @@
 // documents. A column has one unit for all its rows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -18,6 +19,7 @@ struct Column {
 
 // Text, a number in the column's unit, or nothing.
 using Cell = std::variant<std::monostate, std::string, double>;
+Cell optional_cell(const std::optional<double>& value);
 
 struct Table {
   std::string title;

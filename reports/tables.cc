@@ -282,6 +282,7 @@ Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pi
 }
 
 Table validation_table(const planner::Validation& validation) {
+  const bool knows_host = validation.median_absolute_error_at_host_speed.has_value();
   Table table{"",
               {{"layout", "layout", ""},
                {"run_layout", "executed", ""},
@@ -293,6 +294,10 @@ Table validation_table(const planner::Validation& validation) {
                {"memory_error_percent", "memory error", "%", 3},
                {"same_bytes", "bytes as predicted", ""}},
               {}};
+  if (knows_host) {
+    table.columns.push_back({"host_time_ratio", "host's time over calibrated", "", 3});
+    table.columns.push_back({"error_at_host_speed_percent", "error at host's speed", "%", 3});
+  }
   for (const planner::LayoutComparison& c : validation.layouts) {
     table.rows.push_back({short_name(c.observation.layout), short_name(c.observation.run_layout),
                           static_cast<double>(c.observation.ranks),
@@ -300,6 +305,12 @@ Table validation_table(const planner::Validation& validation) {
                           milliseconds_of(c.observation.step_time), c.error * 100.0,
                           text(c.inside_interval ? "yes" : "no"), c.memory_error * 100.0,
                           text(c.same_bytes ? "yes" : "no")});
+    if (!knows_host) continue;
+    std::vector<Cell>& row = table.rows.back();
+    row.push_back(optional_cell(c.observation.host_time_ratio));
+    std::optional<double> error;
+    if (c.at_host_speed) error = c.at_host_speed->error * 100.0;
+    row.push_back(optional_cell(error));
   }
   return table;
 }

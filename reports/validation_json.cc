@@ -6,6 +6,14 @@
 namespace meshwright::reports {
 namespace {
 
+Json at_host_speed(const planner::LayoutComparison& comparison) {
+  if (!comparison.at_host_speed) return nullptr;
+  return {{"error", comparison.at_host_speed->error},
+          {"inside_interval", comparison.at_host_speed->inside_interval}};
+}
+
+Json or_null(std::optional<double> value) { return value ? Json(*value) : Json(nullptr); }
+
 Json to_json(const planner::LayoutComparison& comparison) {
   Json terms = Json::array();
   for (const planner::TermComparison& term : comparison.terms) {
@@ -32,6 +40,7 @@ Json to_json(const planner::LayoutComparison& comparison) {
           {"measured_seconds", comparison.observation.step_time.value()},
           {"error", comparison.error},
           {"inside_interval", comparison.inside_interval},
+          {"at_host_speed", at_host_speed(comparison)},
           {"memory_error", comparison.memory_error},
           {"terms", std::move(terms)},
           {"transfers", std::move(transfers)},
@@ -47,6 +56,9 @@ void add(Json& json, const planner::Validation& validation) {
   json["regret"] = validation.regret;
   json["median_absolute_memory_error"] = validation.median_absolute_memory_error;
   json["interval_coverage"] = validation.interval_coverage;
+  json["median_absolute_error_at_host_speed"] =
+      or_null(validation.median_absolute_error_at_host_speed);
+  json["interval_coverage_at_host_speed"] = or_null(validation.interval_coverage_at_host_speed);
   json["skipped"] = validation.skipped;
   json["layouts"] = Json::array();
   for (const planner::LayoutComparison& comparison : validation.layouts) {

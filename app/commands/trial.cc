@@ -14,6 +14,7 @@
 #include "app/commands/rank_options.h"
 #include "app/files.h"
 #include "app/output_file.h"
+#include "app/profile_files.h"
 #include "app/program.h"
 #include "app/terminal.h"
 #include "app/trial_run.h"
@@ -38,6 +39,7 @@ struct Options {
   std::string mode = "training";
   std::string precision;  // empty: what the backend's default is
   std::string trace;
+  std::string profile;
   int top = 0;  // 0: what the plan proposes
   calibrate::TrialOptions trial;
 };
@@ -96,6 +98,18 @@ std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top,
   return layouts;
 }
 
+// Another device's times would say how two devices differ.
+calibrate::Profile profile_of(const reports::PlanFile& plan, const std::string& file) {
+  calibrate::Profile profile = load_profile(file);
+  const std::string &name = profile.cluster.device.name, &wanted = plan.cluster.device.name;
+  if (name != wanted) {
+    throw InputError(file, "/cluster/device/name",
+                     fmt::format("\"{}\" is not the plan's device, \"{}\"", name, wanted),
+                     "the profile that the plan was made with: plan --cluster PROFILE");
+  }
+  return profile;
+}
+
 TrialRun describe_run(Options& options, const Call& call) {
   reports::Origin origin = call.origin();
   reports::PlanFile plan =
@@ -124,6 +138,7 @@ TrialRun describe_run(Options& options, const Call& call) {
   run.layouts = layouts;
   run.options = options.trial;
   run.trace = options.trace;
+  if (!options.profile.empty()) run.profile = profile_of(plan, options.profile);
   run.options.keep_intervals = !options.trace.empty();
   return run;
 }
@@ -214,6 +229,10 @@ void add_trial(Commands& commands) {
       "Tokens are dealt out to the experts in turn, as predictions take it (default); with no- "
       "they "
       "go where the router sends them");
+  command.reads(
+      "--profile", options->profile,
+      "Profile that the plan was made with: before and after each layout some of it is measured "
+      "again, and a host that has become slower or faster is said");
   command.writes("--trace", options->trace,
                  "Also write what each rank did in the last step of each layout, for "
                  "ui.perfetto.dev");

@@ -117,10 +117,10 @@ void print_what_was_run(const planner::Validation& validation) {
   for (const planner::LayoutComparison& layout : validation.layouts) {
     const Observation& o = layout.observation;
     if (is_noisy(o)) {
-      say("{}: run on a noisy host: the median of {} steps may be off by {:.0f} %, and they "
-          "drifted "
-          "by {:+.0f} %\n",
-          short_name(o.layout), o.steps, 100.0 * step_time_error(o), 100.0 * o.step_time_drift);
+      say("{}: run on a noisy host: the median of {} steps may be off by {:.0f} %, they drifted by "
+          "{:+.0f} %{}\n",
+          short_name(o.layout), o.steps, 100.0 * step_time_error(o), 100.0 * o.step_time_drift,
+          o.host_time_ratio ? ", and the host was " + host_speed_words(*o.host_time_ratio) : "");
     }
     if (o.complete) continue;
     say("{}: run as {} with {} layers on {} ranks; extrapolated: {}\n", short_name(o.layout),
@@ -148,6 +148,11 @@ int verdict(const Options& options, const planner::Validation& validation) {
       std::count_if(validation.layouts.begin(), validation.layouts.end(),
                     [](const planner::LayoutComparison& c) { return c.same_bytes; }),
       validation.layouts.size());
+  if (const auto error = validation.median_absolute_error_at_host_speed) {
+    say("predicted for the host as fast as it was during each run: median absolute error {:.3g} %, "
+        "{:.3g} % inside the interval\n",
+        100.0 * *error, 100.0 * *validation.interval_coverage_at_host_speed);
+  }
   int exit_code = kDone;
   if (!options.max_error.empty()) {
     const double limit = share_of("--max-error", options.max_error);

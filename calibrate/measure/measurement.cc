@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "sim/base/error.h"
@@ -39,6 +40,8 @@ class Attempt {
       samples.push_back(sample(result.repetitions) / result.repetitions);
       result.stopped = decide(samples, timer_.clock() - start);
     }
+    result.mean =
+        seconds(std::reduce(samples.begin(), samples.end()) / static_cast<double>(samples.size()));
     result.summary = summarise(std::move(samples));
     result.own_median = summarise(own_).median / result.repetitions;
     return result;

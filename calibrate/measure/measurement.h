@@ -53,6 +53,7 @@ struct Measurement {
   bool repeated = false;  // the first attempt was noisy; the calmer one is kept
   bool noisy = false;     // both were
   Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
+  Seconds mean;           // of the samples: with what disturbs a few of them, as it does a step
 };
 
 // run(n) does the work n times, in a way that `timer` can time. Collective over `ranks`: they leave

@@ -18,13 +18,13 @@ std::int64_t sum(const std::vector<std::int64_t>& counts) {
 TermKind term_of(Group group) {
   switch (group) {
     case Group::tensor:
+    case Group::expert_tensor:
       return TermKind::tensor_parallel_communication;
     case Group::pipeline:
       return TermKind::pipeline_communication;
     case Group::context:
       return TermKind::context_parallel_communication;
     case Group::expert:
-    case Group::expert_tensor:
       return TermKind::expert_parallel_communication;
     default:
       return TermKind::data_parallel_communication;

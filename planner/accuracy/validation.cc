@@ -130,12 +130,20 @@ bool same_bytes(const StageVolume& ledger, const std::vector<TransferComparison>
          std::all_of(ledger.transfers.begin(), ledger.transfers.end(), was_counted);
 }
 
+bool is_inside(Seconds measured, const Estimate& predicted) {
+  return measured >= predicted.step_time_low && measured <= predicted.step_time_high;
+}
+
 LayoutComparison compare(const Observation& observation, Estimate predicted,
                          const Cluster& cluster) {
   LayoutComparison comparison;
   comparison.error = relative_error(predicted.step_time.value(), observation.step_time.value());
-  comparison.inside_interval = observation.step_time >= predicted.step_time_low &&
-                               observation.step_time <= predicted.step_time_high;
+  comparison.inside_interval = is_inside(observation.step_time, predicted);
+  if (const auto ratio = observation.host_time_ratio) {
+    const Seconds as_calibrated = observation.step_time * (1.0 / *ratio);
+    comparison.at_host_speed = {relative_error(predicted.step_time.value(), as_calibrated.value()),
+                                is_inside(as_calibrated, predicted)};
+  }
   comparison.memory_error =
       relative_error(predicted.peak_memory().value(), observation.peak_memory.value());
   comparison.terms = compare_terms(predicted, observation);
@@ -160,6 +168,19 @@ double regret_of(const std::vector<double>& predicted, const std::vector<double>
   return measured[static_cast<std::size_t>(chosen)] / best - 1.0;
 }
 
+void summarise_at_host_speed(Validation& validation) {
+  std::vector<double> errors;
+  double inside = 0.0;
+  for (const LayoutComparison& comparison : validation.layouts) {
+    if (!comparison.at_host_speed) continue;
+    errors.push_back(std::abs(comparison.at_host_speed->error));
+    inside += comparison.at_host_speed->inside_interval ? 1.0 : 0.0;
+  }
+  if (errors.empty()) return;
+  validation.interval_coverage_at_host_speed = inside / static_cast<double>(errors.size());
+  validation.median_absolute_error_at_host_speed = median(std::move(errors));
+}
+
 void summarise(Validation& validation) {
   if (validation.layouts.empty()) return;
   std::vector<double> errors, memory_errors, predicted, measured;
@@ -171,6 +192,7 @@ void summarise(Validation& validation) {
     measured.push_back(comparison.observation.step_time.value());
     inside += comparison.inside_interval ? 1.0 : 0.0;
   }
+  summarise_at_host_speed(validation);
   validation.worst_absolute_error = *std::max_element(errors.begin(), errors.end());
   validation.interval_coverage = inside / static_cast<double>(errors.size());
   if (errors.size() >= 3) validation.kendall_tau = kendall_tau(predicted, measured);

@@ -2,6 +2,7 @@
 // Predicted beside measured.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,19 @@ struct TransferComparison {
   bool as_predicted = false;
 };
 
+// Predicted for the host as fast as it was during the run, not as when it was calibrated.
+struct AtHostSpeed {
+  double error = 0.0;  // predicted * host_time_ratio / measured - 1
+  bool inside_interval = false;
+};
+
 struct LayoutComparison {
   Observation observation;
   Estimate predicted;  // of what was run (run_layout, run_layers), on as many devices
   double error = 0.0;  // predicted / measured - 1
   bool inside_interval = false;
+  // The same of a prediction times the observation's host_time_ratio; none: it has none.
+  std::optional<AtHostSpeed> at_host_speed;
   double memory_error = 0.0;  // predicted / measured peak memory - 1
   std::vector<TermComparison> terms;
   std::vector<TransferComparison> transfers;
@@ -47,6 +56,8 @@ struct Validation {
   double regret = 0.0;
   double median_absolute_memory_error = 0.0;
   double interval_coverage = 0.0;  // share of layouts measured inside their interval
+  // Of the layouts whose runs say how fast the host was; none: no run does.
+  std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
 };
 
 Validation validate(const Model& model, const Cluster& cluster, const Job& job,

@@ -9,6 +9,7 @@
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/rules/rules.h"
+#include "sim/step/observation.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -175,6 +176,12 @@ std::string validation(const Json& report) {
       layouts.size(), percent_text(number_at(validation, "median_absolute_error")),
       percent_text(number_at(validation, "worst_absolute_error")),
       percent_text(number_at(validation, "interval_coverage"))));
+  if (!validation["median_absolute_error_at_host_speed"].is_null()) {
+    body += paragraph(fmt::format(
+        "Predicted for the host as fast as it was during each run: median error {}; {} inside.",
+        percent_text(number_at(validation, "median_absolute_error_at_host_speed")),
+        percent_text(number_at(validation, "interval_coverage_at_host_speed"))));
+  }
   const auto outside = std::count_if(layouts.begin(), layouts.end(), [](const Json& layout) {
     return !flag_at(layout, "inside_interval");
   });
@@ -202,11 +209,14 @@ std::string validation(const Json& report) {
   for (const Json& layout : layouts) {
     if (!layout["observation"].value("noisy", false)) continue;
     noisy += fmt::format(
-        "<li><code>{}</code>: the median of {} steps may be off by {}, and they drifted by {}</li>"
-        "\n",
+        "<li><code>{}</code>: the median of {} steps may be off by {}, they drifted by {}{}</li>\n",
         escape(text_at(layout, "name")), layout["observation"].value("steps", 0),
         percent_text(number_at(layout["observation"], "step_time_error")),
-        percent_text(number_at(layout["observation"], "step_time_drift")));
+        percent_text(number_at(layout["observation"], "step_time_drift")),
+        layout["observation"].contains("host_time_ratio")
+            ? ", and the host was " +
+                  host_speed_words(number_at(layout["observation"], "host_time_ratio"))
+            : "");
   }
   if (!noisy.empty()) body += "<h3>Runs on a noisy host</h3>\n<ul>\n" + noisy + "</ul>\n";
   std::string partial;

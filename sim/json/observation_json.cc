@@ -71,6 +71,9 @@ void read_times(ObjectReader& reader, Observation& o) {
   o.step_time_p90 = seconds(reader.optional_number("step_time_p90_seconds", o.step_time.value()));
   o.step_time_min = seconds(reader.optional_number("step_time_min_seconds", o.step_time.value()));
   o.step_time_drift = reader.optional_number("step_time_drift", 0.0, {.low = -1.0});
+  if (reader.has("host_time_ratio")) {
+    o.host_time_ratio = reader.required_number("host_time_ratio");
+  }
   for_each(reader, "terms", [&](const nlohmann::json& json, const std::string& pointer) {
     o.terms.push_back(read_term(ObjectReader(json, reader.file(), pointer)));
   });
@@ -148,6 +151,7 @@ Json to_json(const Observation& o) {
   json["step_time_min_seconds"] = o.step_time_min.value();
   json["step_time_drift"] = o.step_time_drift;
   json["step_time_error"] = step_time_error(o);
+  if (o.host_time_ratio) json["host_time_ratio"] = *o.host_time_ratio;
   json["noisy"] = is_noisy(o);
   json["terms"] = std::move(terms);
   json["counted"] = std::move(counted);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/observation.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 
@@ -32,7 +34,15 @@ double step_time_error(const Observation& o) {
 
 bool is_noisy(const Observation& o) {
   return step_time_error(o) > kMostStepTimeError ||
-         std::abs(o.step_time_drift) > kMostStepTimeDrift;
+         std::abs(o.step_time_drift) > kMostStepTimeDrift ||
+         std::abs(o.host_time_ratio.value_or(1.0) - 1.0) > kMostHostDrift;
+}
+
+std::string host_speed_words(double host_time_ratio) {
+  const bool slower = host_time_ratio > 1.0;
+  const double percent = 100.0 * ((slower ? host_time_ratio : 1.0 / host_time_ratio) - 1.0);
+  if (percent < 0.5) return "as fast as calibrated";
+  return fmt::format("{:.0f} % {} than calibrated", percent, slower ? "slower" : "faster");
 }
 
 }  // namespace meshwright

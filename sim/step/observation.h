@@ -44,6 +44,9 @@ struct Observation {
   Seconds step_time;  // median over steps of the slowest rank; a prompt, or one decoded position
   Seconds step_time_p10, step_time_p90, step_time_min;
   double step_time_drift = 0.0;  // median of the later half of the steps over the earlier's, less 1
+  // Time of some products and kernels of the device's profile, taken again before and after the
+  // steps, over their time in the profile; none: no profile was at hand.
+  std::optional<double> host_time_ratio;
   std::vector<ObservedTerm> terms;
   std::vector<Transfer>
       counted;  // bytes that the ranks themselves counted (rank 0's view), by collective
@@ -69,10 +72,14 @@ Model model_as_run(Model model, const Observation& o);
 double step_time_error(const Observation& o);
 
 // On a host that does something else at the same time, a run says little about its layout: the
-// median may be off by half of the 10 % that a prediction may be, or the steps become slower or
-// faster by all of it.
+// median may be off by half of the 10 % that a prediction may be, the steps become slower or
+// faster by all of it, or the host be slower or faster by as much than when it was calibrated.
 inline constexpr double kMostStepTimeError = 0.05;
 inline constexpr double kMostStepTimeDrift = 0.1;
+inline constexpr double kMostHostDrift = 0.1;
 bool is_noisy(const Observation& o);
+
+// "24 % slower than calibrated", "as fast as calibrated": what a host_time_ratio says.
+std::string host_speed_words(double host_time_ratio);
 
 }  // namespace meshwright

@@ -343,6 +343,8 @@ export interface ReportRecord {
     kendall_tau: number;
     interval_coverage: number;
     regret: number;
+    median_absolute_error_at_host_speed: number | null;
+    interval_coverage_at_host_speed: number | null;
     median_absolute_memory_error: number;
     skipped: string[];
     layouts: {
@@ -352,6 +354,10 @@ export interface ReportRecord {
       measured_seconds: number;
       error: number;
       inside_interval: boolean;
+      at_host_speed: null | {
+        error: number;
+        inside_interval: boolean;
+      };
       same_bytes: boolean;
       transfers: Record<string, unknown>[];
       terms: {

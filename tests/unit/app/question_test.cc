@@ -8,6 +8,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "app/files.h"
+#include "calibrate/profile/profile_json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -113,6 +115,21 @@ std::string trials_of(const TemporaryFolder& folder, const std::string& plan_fil
                     {"plan", {{"file", "toy.json"}}},
                     {"observations", {observation}}};
   return folder.write("trials.json", trials.dump());
+}
+
+TEST(Question, HowFastTheHostIsIsAskedOfThePlansOwnProfile) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("plan.json");
+  ASSERT_EQ(plan({"--out", file}).exit_code, 0);
+  calibrate::Profile other;
+  other.cluster = app::load_cluster(config("clusters/h100-8.json"));
+  other.cluster.device.name = "another device";
+  const std::string profile = folder.write("profile.json", calibrate::to_json(other).dump());
+  const ProgramResult refused =
+      run_program({"trial", file, "--backend", "cpu", "--profile", profile});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("/cluster/device/name"));
+  EXPECT_THAT(refused.err, HasSubstr("\"another device\" is not the plan's device"));
 }
 
 TEST(Question, TrialsOfAnotherPlanAreRefusedUnlessForcedAndThenSaidEverywhere) {

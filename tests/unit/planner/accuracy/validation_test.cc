@@ -65,6 +65,24 @@ TEST(Validation, SignsErrorsAndTakesMedianAndWorst) {
   EXPECT_DOUBLE_EQ(v.kendall_tau, 1.0);
 }
 
+// Measured a quarter longer than predicted, on a host that was slower by as much: right for that
+// host. A run that does not say how fast its host was counts among all only.
+TEST(Validation, AHostSlowerThanCalibratedIsToldFromAWrongPrediction) {
+  Observation slow = observed(1, 0.8);
+  slow.host_time_ratio = 1.25;
+  const Validation v =
+      validate(small_model(), small_cluster(1, 80), small_job(), {slow, observed(2, 2.0)});
+  EXPECT_NEAR(v.layouts[0].error, -0.2, 1e-12);
+  ASSERT_TRUE(v.layouts[0].at_host_speed.has_value());
+  EXPECT_NEAR(v.layouts[0].at_host_speed->error, 0.0, 1e-12);
+  EXPECT_TRUE(v.layouts[0].at_host_speed->inside_interval);
+  EXPECT_FALSE(v.layouts[1].at_host_speed.has_value());
+  EXPECT_NEAR(*v.median_absolute_error_at_host_speed, 0.0, 1e-12);
+  EXPECT_EQ(*v.interval_coverage_at_host_speed, 1.0);
+  EXPECT_FALSE(validate(small_model(), small_cluster(1, 80), small_job(), {observed(2, 2.0)})
+                   .median_absolute_error_at_host_speed.has_value());
+}
+
 // Two data ranks take about half the time of one, so they are predicted fastest; measured, one rank
 // is made twice and a half as fast as two.
 TEST(Validation, RegretIsTheChosenLayoutOverTheBestMeasured) {

@@ -25,6 +25,7 @@ Observation example() {
   o.step_time_p90 = milliseconds(14);
   o.step_time_min = milliseconds(10.5);
   o.step_time_drift = 0.125;
+  o.host_time_ratio = 1.25;
   o.terms = {{TermKind::backward_compute, milliseconds(7)},
              {TermKind::pipeline_bubble, milliseconds(1)}};
   Transfer t;

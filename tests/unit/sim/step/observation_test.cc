@@ -33,5 +33,18 @@ TEST(Observation, ANoisyHostIsOneWhoseMedianOrTrendIsDoubtful) {
   EXPECT_TRUE(is_noisy(slower));
 }
 
+TEST(Observation, AHostThatIsNoLongerAsFastAsCalibratedIsNoisy) {
+  Observation o = run(9, 9.9, 10.0, 10.1);
+  o.host_time_ratio = 1.08;
+  EXPECT_FALSE(is_noisy(o));
+  o.host_time_ratio = 1.12;
+  EXPECT_TRUE(is_noisy(o));
+  o.host_time_ratio = 0.8;
+  EXPECT_TRUE(is_noisy(o));
+  EXPECT_EQ(host_speed_words(1.12), "12 % slower than calibrated");
+  EXPECT_EQ(host_speed_words(0.8), "25 % faster than calibrated");
+  EXPECT_EQ(host_speed_words(1.001), "as fast as calibrated");
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/host_speed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "calibrate/bench/point_bench.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::size_t kProducts = 6, kKernels = 3;
+constexpr Seconds kShortest = milliseconds(0.1), kLongest = milliseconds(20);
+// As long as there is time: a disturbance is seen by its share of it.
+constexpr double kNeverSteady = 1e-6;
+constexpr int kManySamples = 10'000;
+constexpr double kSecondsEach = 0.12;
+
+bool says_something(const MeasuredPoint& p, PointKind kind) {
+  return p.kind == kind && can_be_timed(p) && !p.measurement.noisy && p.time() >= kShortest &&
+         p.time() <= kLongest;
+}
+
+// `count` of this kind, as far apart in the list as they can be.
+void add_spread(std::vector<MeasuredPoint>& sample, const std::vector<MeasuredPoint>& points,
+                PointKind kind, std::size_t count) {
+  std::vector<const MeasuredPoint*> all;
+  for (const MeasuredPoint& p : points) {
+    if (says_something(p, kind)) all.push_back(&p);
+  }
+  const std::size_t taken = std::min(count, all.size());
+  for (std::size_t i = 0; i < taken; ++i) sample.push_back(*all[i * all.size() / taken]);
+}
+
+}  // namespace
+
+std::vector<MeasuredPoint> speed_sample(const std::vector<MeasuredPoint>& points) {
+  std::vector<MeasuredPoint> sample;
+  add_spread(sample, points, PointKind::gemm, kProducts);
+  add_spread(sample, points, PointKind::kernel, kKernels);
+  return sample;
+}
+
+HostSpeed::HostSpeed(const std::vector<MeasuredPoint>& points, Compute& compute,
+                     Communicator& world)
+    : sample_(speed_sample(points)),
+      options_{.stop = {.target_error = kNeverSteady,
+                        .max_seconds = kSecondsEach,
+                        .max_samples = kManySamples}},
+      measurer_(compute, world, options_, no_groups_),
+      rank_times_(std::vector<std::string>(static_cast<std::size_t>(world.size())),
+                  std::vector<int>(static_cast<std::size_t>(world.size()))) {}
+
+std::optional<double> HostSpeed::time_ratio() {
+  double sum = 0.0;
+  int timed = 0;
+  for (const MeasuredPoint& then : sample_) {
+    const auto now = measurer_.measured(then, kSecondsEach, rank_times_);
+    if (!now) continue;
+    sum += std::log(now->measurement.mean / then.time());
+    ++timed;
+  }
+  if (timed == 0) return std::nullopt;
+  return std::exp(sum / timed);
+}
+
+}  // namespace meshwright::calibrate
