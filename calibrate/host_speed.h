@@ -21,7 +21,7 @@ class HostSpeed {
   HostSpeed(const HostSpeed&) = delete;
   HostSpeed& operator=(const HostSpeed&) = delete;
   // Time now, disturbed as it is (a mean), over the calm time then (a median): the geometric mean
-  // over the sample; none where nothing of it could be timed. Collective; about a second.
+  // over the sample; none where nothing of it could be timed. Collective; two seconds.
   std::optional<double> time_ratio();
 
  private:
