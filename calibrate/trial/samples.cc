@@ -71,7 +71,7 @@ PackedInterval packed(const RecordedInterval& interval) {
 }  // namespace
 
 // The rank that waited least is the one that the others waited for: its compute is the step's, and
-// its time in a collective the transfer's own. What is left until the last rank is done is `host`.
+// its time in a collective the transfer's own. What is left until the last rank is done is at_end_.
 void Samples::add(const Recorder& recorder, Communicator& ranks, bool same_calls) {
   const std::vector<Recorder::Terms> all = of_all_ranks(recorder, ranks);
   double longest = 0.0;
@@ -79,7 +79,7 @@ void Samples::add(const Recorder& recorder, Communicator& ranks, bool same_calls
   Recorder::Terms busiest = *std::min_element(
       all.begin(), all.end(),
       [](const auto& a, const auto& b) { return time_with_others(a) < time_with_others(b); });
-  busiest[static_cast<std::size_t>(TermKind::host)] += longest - sum_of(busiest);
+  busiest[static_cast<std::size_t>(at_end_)] += longest - sum_of(busiest);
   step_.push_back(longest);
   terms_.push_back(busiest);
   std::vector<double> own = recorder.transfer_seconds();

@@ -16,6 +16,8 @@ double drift_of(const std::vector<double>& steps);
 
 class Samples {
  public:
+  // `at_end`: what it is called that a rank has done its part before the step is over.
+  explicit Samples(TermKind at_end = TermKind::host) : at_end_(at_end) {}
   // Collective over `ranks`. `same_calls`: every rank makes the same transfers.
   void add(const Recorder& recorder, Communicator& ranks, bool same_calls);
   [[nodiscard]] bool empty() const { return step_.empty(); }
@@ -25,6 +27,7 @@ class Samples {
   void describe(Observation& o, int passes) const;
 
  private:
+  TermKind at_end_;
   std::vector<double> step_;                    // seconds of the slowest rank
   std::vector<Recorder::Terms> terms_;          // of the rank that waited least in that step
   std::vector<std::vector<double>> transfers_;  // seconds of each transfer, a step each

@@ -21,8 +21,9 @@ namespace {
 // Warm-up and timed steps; as many again, and once more, where they show a noisy host. All ranks
 // stop together: the time that decides is the slowest rank's, and all know all ranks' times.
 template <typename Step>
-Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, bool same_calls) {
-  Samples samples;
+Samples run_steps(Step& step, Communicator& ranks, const TrialOptions& options, bool same_calls,
+                  TermKind at_end) {
+  Samples samples(at_end);
   double spent = 0.0;
   step.recorder().keep_intervals(options.keep_intervals);
   int steps = options.warmup_steps + options.steps;
@@ -48,7 +49,9 @@ void observe(Step& step, Communicator& ranks, const TrialOptions& options, int p
   // Stages differ, and so does what falls into a shard of the tensor ranks' replicated gradients.
   const bool same_calls = o.run_layout.pipeline_parallel_size == 1 &&
                           !(shards_by_unit(o.run_layout) && o.run_layout.tensor_parallel_size > 1);
-  run_steps(step, ranks, options, same_calls).describe(o, passes);
+  const bool is_pipeline = o.run_layout.pipeline_parallel_size > 1;
+  const TermKind at_end = is_pipeline ? TermKind::pipeline_bubble : TermKind::host;
+  run_steps(step, ranks, options, same_calls, at_end).describe(o, passes);
   o.counted = step.recorder().transfers();
   o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));
   if (options.keep_intervals) o.intervals = gathered_intervals(step.recorder(), ranks);
