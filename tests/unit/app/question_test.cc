@@ -124,6 +124,7 @@ TEST(Question, HowFastTheHostIsIsAskedOfThePlansOwnProfile) {
   calibrate::Profile other;
   other.cluster = app::load_cluster(config("clusters/h100-8.json"));
   other.cluster.device.name = "another device";
+  other.machine = {.host = "h", .cpu = "c", .cores = 2, .memory = gibibytes(8), .kernel = "k"};
   const std::string profile = folder.write("profile.json", calibrate::to_json(other).dump());
   const ProgramResult refused =
       run_program({"trial", file, "--backend", "cpu", "--profile", profile});
