@@ -110,11 +110,12 @@ double steady_clock_seconds() {
 }
 
 Timer host_timer(Clock clock) {
-  return {clock, [clock](const std::function<void()>& work) {
-            const double start = clock();
-            work();
-            return clock() - start;
-          }};
+  auto seconds_of = [clock](const std::function<void()>& work) {
+    const double start = clock();
+    work();
+    return clock() - start;
+  };
+  return {std::move(clock), std::move(seconds_of)};
 }
 
 Timer device_timer(Compute& compute) {
