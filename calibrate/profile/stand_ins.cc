@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/quadrature.h"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -32,7 +34,7 @@ GemmModel stand_in(const GemmModel& measured, Precision wanted) {
   model.precision = wanted;
   model.points.clear();
   model.peak *= rate_over_sixteen_bits(wanted) / rate_over_sixteen_bits(measured.precision);
-  model.relative_spread = std::hypot(measured.relative_spread, kStandInSpread);
+  model.relative_spread = in_quadrature(measured.relative_spread, kStandInSpread);
   model.provenance = Provenance::assumed;
   return model;
 }
