@@ -27,6 +27,16 @@ std::vector<std::string> words(const std::string& text) {
   return result;
 }
 
+// A program that was built with CUDA runs where nobody installed it, on the cores.
+bool gpus_can_be_used() {
+  try {
+    return calibrate::open_backend("cuda").unavailable().empty();
+  } catch (const SystemError& error) {
+    say("{}; the cores are used\n", error.what());
+    return false;
+  }
+}
+
 }  // namespace
 
 void add_rank_options(CLI::App& command, RankOptions& options, const std::string& default_ranks) {
@@ -64,8 +74,7 @@ void choose_backend(RankOptions& options, bool gpus_wanted) {
   if (!options.backend.empty()) return;
   const std::vector<std::string>& built = calibrate::built_modules();
   const bool has_cuda = std::find(built.begin(), built.end(), "cuda") != built.end();
-  const bool takes_gpus =
-      gpus_wanted && has_cuda && calibrate::open_backend("cuda").unavailable().empty();
+  const bool takes_gpus = gpus_wanted && has_cuda && gpus_can_be_used();
   options.backend = takes_gpus ? "cuda" : "cpu";
 }
 
