@@ -111,6 +111,7 @@ READERS = [
     ("plan", "diff PLAN FILE"),
     ("plan", "validate FILE TRIALS --format json"),
     ("plan", "trial FILE --backend none"),
+    ("profile", "trial PLAN --profile FILE --backend none"),
     ("trials", "validate PLAN FILE --refit-out FOLDER/refitted.json"),
     ("trials", "validate PLAN FILE --format json"),
     ("trials", "report PLAN --trials FILE --out FOLDER/report.html"),
