@@ -42,13 +42,10 @@ std::string joined(const std::vector<std::string>& parts) {
 
 // "noisy": median and ranking may be the host's, not the layout's.
 std::string host_text(const Observation& o) {
-  std::string text = "steady";
   if (is_noisy(o)) {
-    text = fmt::format("noisy: median to {:.0f} %, drift {:+.0f} %", 100.0 * step_time_error(o),
-                       100.0 * o.step_time_drift);
+    return "noisy: " + noise_words(step_time_error(o), o.step_time_drift, o.host_time_ratio);
   }
-  if (o.host_time_ratio) text += fmt::format(", {}", host_speed_words(*o.host_time_ratio));
-  return text;
+  return o.host_time_ratio ? "steady, " + host_speed_words(*o.host_time_ratio) : "steady";
 }
 
 reports::Table trials_table(const std::vector<Observation>& observations) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
@@ -176,7 +177,7 @@ std::string validation(const Json& report) {
       layouts.size(), percent_text(number_at(validation, "median_absolute_error")),
       percent_text(number_at(validation, "worst_absolute_error")),
       percent_text(number_at(validation, "interval_coverage"))));
-  if (!validation["median_absolute_error_at_host_speed"].is_null()) {
+  if (!validation.value("median_absolute_error_at_host_speed", Json()).is_null()) {
     body += paragraph(fmt::format(
         "Predicted for the host as fast as it was during each run: median error {}; {} inside.",
         percent_text(number_at(validation, "median_absolute_error_at_host_speed")),
@@ -207,16 +208,14 @@ std::string validation(const Json& report) {
   }
   std::string noisy;
   for (const Json& layout : layouts) {
-    if (!layout["observation"].value("noisy", false)) continue;
+    const Json& o = layout["observation"];
+    if (!o.value("noisy", false)) continue;
+    std::optional<double> host;
+    if (o.contains("host_time_ratio")) host = number_at(o, "host_time_ratio");
     noisy += fmt::format(
-        "<li><code>{}</code>: the median of {} steps may be off by {}, they drifted by {}{}</li>\n",
-        escape(text_at(layout, "name")), layout["observation"].value("steps", 0),
-        percent_text(number_at(layout["observation"], "step_time_error")),
-        percent_text(number_at(layout["observation"], "step_time_drift")),
-        layout["observation"].contains("host_time_ratio")
-            ? ", and the host was " +
-                  host_speed_words(number_at(layout["observation"], "host_time_ratio"))
-            : "");
+        "<li><code>{}</code>: {} steps, {}</li>\n", escape(text_at(layout, "name")),
+        o.value("steps", 0),
+        noise_words(number_at(o, "step_time_error"), number_at(o, "step_time_drift"), host));
   }
   if (!noisy.empty()) body += "<h3>Runs on a noisy host</h3>\n<ul>\n" + noisy + "</ul>\n";
   std::string partial;

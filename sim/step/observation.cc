@@ -45,4 +45,12 @@ std::string host_speed_words(double host_time_ratio) {
   return fmt::format("{:.0f} % {} than calibrated", percent, slower ? "slower" : "faster");
 }
 
+std::string noise_words(double step_time_error, double step_time_drift,
+                        std::optional<double> host_time_ratio) {
+  std::string words = fmt::format("median +-{:.0f} %, drift {:+.0f} %", 100.0 * step_time_error,
+                                  100.0 * step_time_drift);
+  if (host_time_ratio) words += ", host " + host_speed_words(*host_time_ratio);
+  return words;
+}
+
 }  // namespace meshwright

@@ -81,5 +81,8 @@ bool is_noisy(const Observation& o);
 
 // "24 % slower than calibrated", "as fast as calibrated": what a host_time_ratio says.
 std::string host_speed_words(double host_time_ratio);
+// "median +-6 %, drift +12 %, host 24 % slower than calibrated": how far a run may be off.
+std::string noise_words(double step_time_error, double step_time_drift,
+                        std::optional<double> host_time_ratio);
 
 }  // namespace meshwright

@@ -44,6 +44,9 @@ TEST(Observation, AHostThatIsNoLongerAsFastAsCalibratedIsNoisy) {
   EXPECT_EQ(host_speed_words(1.12), "12 % slower than calibrated");
   EXPECT_EQ(host_speed_words(0.8), "25 % faster than calibrated");
   EXPECT_EQ(host_speed_words(1.001), "as fast as calibrated");
+  EXPECT_EQ(noise_words(0.06, 0.12, std::nullopt), "median +-6 %, drift +12 %");
+  EXPECT_EQ(noise_words(0.06, -0.12, 1.25),
+            "median +-6 %, drift -12 %, host 25 % slower than calibrated");
 }
 
 }  // namespace
