@@ -9,6 +9,8 @@ std::string_view words_of(IntervalRegime regime) {
   switch (regime) {
     case IntervalRegime::profiled_machine:
       return "a measured machine and known software";
+    case IntervalRegime::profiled_cores:
+      return "a calibrated host whose ranks are cores";
     case IntervalRegime::known_chip:
       return "a known chip and known software";
     case IntervalRegime::unknown_software:

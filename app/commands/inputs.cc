@@ -11,6 +11,7 @@
 #include "app/files.h"
 #include "sim/base/error.h"
 #include "sim/base/job.h"
+#include "sim/hardware/interval_regime.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
 
@@ -121,16 +122,13 @@ std::vector<std::string> defaults_in(const InputOptions& options, const nlohmann
 // What a profile has no measurement of; products in the job's number format among it.
 std::string note_of(const std::string& profile, std::vector<std::string> not_measured,
                     const Device& device, Precision precision) {
-  const bool of_a_profile = std::any_of(device.gemm.begin(), device.gemm.end(), [](const auto& g) {
-    return g.provenance == Provenance::measured;
-  });
   const bool has_products =
       std::any_of(device.gemm.begin(), device.gemm.end(),
                   [&](const GemmModel& model) { return model.precision == precision; });
   const std::string products = fmt::format("products in {}", name_of(precision));
   const bool named =
       std::find(not_measured.begin(), not_measured.end(), products) != not_measured.end();
-  if (of_a_profile && !has_products && !named) not_measured.push_back(products);
+  if (is_timed_here(device) && !has_products && !named) not_measured.push_back(products);
   if (not_measured.empty()) return "";
   return fmt::format("Not measured in {}, and modelled from what was: {}.", profile,
                      fmt::join(not_measured, ", "));

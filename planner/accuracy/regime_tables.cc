@@ -87,6 +87,7 @@ std::vector<RegimeRow> rows_of(const std::vector<SetErrors>& judged) {
   for (const bool experts : {true, false}) {
     RegimeSpread last;
     for (auto name = kIntervalRegimeNames.rbegin(); name != kIntervalRegimeNames.rend(); ++name) {
+      if (name->value == IntervalRegime::profiled_cores) continue;  // of trials, not of these sets
       const auto found = regime_spread(of_kind(of_regime(judged, name->value), experts));
       last = found.value_or(last);
       rows.push_back({name->value, experts, last, found.has_value()});

@@ -10,11 +10,6 @@
 namespace meshwright {
 namespace {
 
-bool any_gemm(const Device& device, Provenance at_best) {
-  return std::any_of(device.gemm.begin(), device.gemm.end(),
-                     [&](const GemmModel& model) { return model.provenance <= at_best; });
-}
-
 bool compared_with_runs(const std::string& framework) {
   const auto& compared = shipped::kComparedFrameworks;
   return std::find(compared.begin(), compared.end(), framework) != compared.end();
@@ -35,10 +30,20 @@ std::string named_software(const Cluster& cluster) {
 
 }  // namespace
 
-bool chip_is_known(const Device& device) { return any_gemm(device, Provenance::extrapolated); }
+bool is_timed_here(const Device& device) {
+  return std::any_of(device.gemm.begin(), device.gemm.end(), [](const GemmModel& model) {
+    return !model.points.empty() || model.provenance == Provenance::measured;
+  });
+}
+
+bool chip_is_known(const Device& device) {
+  return std::any_of(device.gemm.begin(), device.gemm.end(), [](const GemmModel& model) {
+    return model.provenance <= Provenance::extrapolated;
+  });
+}
 
 bool machine_is_profiled(const Cluster& cluster) {
-  return any_gemm(cluster.device, Provenance::measured) || cluster.fit_holds();
+  return is_timed_here(cluster.device) || cluster.fit_holds();
 }
 
 bool software_is_known(const Cluster& cluster) {
@@ -49,7 +54,10 @@ bool software_is_known(const Cluster& cluster) {
 
 IntervalRegime interval_regime(const Cluster& cluster) {
   const bool software = software_is_known(cluster);
-  if (software && machine_is_profiled(cluster)) return IntervalRegime::profiled_machine;
+  if (software && machine_is_profiled(cluster)) {
+    const bool cores = cluster.device.kind == DeviceKind::cpu;
+    return cores ? IntervalRegime::profiled_cores : IntervalRegime::profiled_machine;
+  }
   if (!chip_is_known(cluster.device)) return IntervalRegime::unknown_chip;
   return software ? IntervalRegime::known_chip : IntervalRegime::unknown_software;
 }
@@ -57,6 +65,7 @@ IntervalRegime interval_regime(const Cluster& cluster) {
 std::string narrowed_by(const Cluster& cluster) {
   switch (interval_regime(cluster)) {
     case IntervalRegime::profiled_machine:
+    case IntervalRegime::profiled_cores:
       return "";
     case IntervalRegime::known_chip:
       return "measure this machine (meshwright calibrate), or give five runs on it to --learn";

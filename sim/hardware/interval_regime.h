@@ -11,15 +11,26 @@
 
 namespace meshwright {
 
-enum class IntervalRegime { profiled_machine, known_chip, unknown_software, unknown_chip };
+// From best to least known. profiled_cores: a calibrated host whose ranks are cores, which run a
+// trial.
+enum class IntervalRegime {
+  profiled_machine,
+  profiled_cores,
+  known_chip,
+  unknown_software,
+  unknown_chip
+};
 inline constexpr std::array kIntervalRegimeNames{
     EnumName{IntervalRegime::profiled_machine, "profiled_machine"},
+    EnumName{IntervalRegime::profiled_cores, "profiled_cores"},
     EnumName{IntervalRegime::known_chip, "known_chip"},
     EnumName{IntervalRegime::unknown_software, "unknown_software"},
     EnumName{IntervalRegime::unknown_chip, "unknown_chip"}};
 constexpr std::string_view name_of(IntervalRegime v) { return name_in(kIntervalRegimeNames, v); }
 inline constexpr std::size_t kNumIntervalRegimes = kIntervalRegimeNames.size();
 
+// Its products were timed on this very machine: a calibration's points, or a file that says so.
+bool is_timed_here(const Device& device);
 // Somebody timed products on it, or on a chip of its family.
 bool chip_is_known(const Device& device);
 // It was calibrated, or runs on it under this software were fitted.

@@ -42,7 +42,7 @@ export interface ReportRecord {
     tokens_per_step: number;
     step_time_seconds: number;
     memory_headroom: number;
-    interval_regime: "profiled_machine" | "known_chip" | "unknown_software" | "unknown_chip";
+    interval_regime: "profiled_machine" | "profiled_cores" | "known_chip" | "unknown_software" | "unknown_chip";
     interval_narrowed_by: string;
     provenance: Provenance;
     provenance_shares: Record<string, unknown>;

@@ -44,10 +44,16 @@ TEST(IntervalRegime, AMachineIsProfiledByCalibrationOrByItsOwnRuns) {
   EXPECT_EQ(interval_regime(taught), IntervalRegime::profiled_machine);
   taught.framework.name = "other";  // the fit is of other software
   EXPECT_EQ(interval_regime(taught), IntervalRegime::unknown_software);
+  // A calibration leaves its points, beside a model that is fitted to them.
+  Cluster calibrated = machine(Provenance::fitted, kKnown);
+  calibrated.device.gemm[0].points = {{1, 256, 256, 256, milliseconds(1), 0.0}};
+  EXPECT_EQ(interval_regime(calibrated), IntervalRegime::profiled_machine);
+  EXPECT_EQ(narrowed_by(calibrated), "");
   // Cores run a trial, which nobody names.
-  Cluster cores = machine(Provenance::measured, "");
-  cores.device.kind = DeviceKind::cpu;
-  EXPECT_EQ(interval_regime(cores), IntervalRegime::profiled_machine);
+  calibrated.framework.name = "";
+  calibrated.device.kind = DeviceKind::cpu;
+  EXPECT_EQ(interval_regime(calibrated), IntervalRegime::profiled_cores);
+  EXPECT_EQ(narrowed_by(calibrated), "");
 }
 
 }  // namespace
