@@ -156,7 +156,7 @@ ClusterFacts read_slurm_topology_yaml(std::string_view text, const std::string& 
   const Values values = values_of_yaml(text, file);
   Fabric fabric;
   for (const auto& [at, entry] : entries_below(values, "tree.switches.")) {
-    const auto hosts_at = [&](const char* key) {
+    const auto hosts_at = [&entry = entry](const char* key) {
       const auto found = entry.find(key);
       if (found == entry.end()) return std::vector<std::string>();
       return expanded_hostlist(joined(found->second.words), found->second.place);
