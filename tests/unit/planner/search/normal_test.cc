@@ -27,6 +27,12 @@ TEST(Normal, ShortfallOfAnEvenBetIsTheDensityAtZero) {
   EXPECT_DOUBLE_EQ(mean_shortfall(-2.0, 0.0), 2.0);
 }
 
+// E[max(0, -x)] of a normal x of mean 1 and deviation 1: phi(1) - (1 - Phi(1)) = 0.241971 -
+// 0.158655.
+TEST(Normal, ShortfallIsLessWhereTheRunnerUpIsSlower) {
+  EXPECT_NEAR(mean_shortfall(1.0, 1.0), 0.083315, 1e-6);
+}
+
 TEST(Normal, LatticeHasTheMomentsOfIndependentNormals) {
   const NormalLattice lattice(9);
   double mean = 0.0;

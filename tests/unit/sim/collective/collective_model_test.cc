@@ -146,6 +146,19 @@ TEST(NicShare, AnOversubscribedSpineCountsAsOftenAsTheTrafficCrossesIt) {
   EXPECT_EQ(ring_share(p, c), gigabytes_per_second(50));
 }
 
+// One member a node, each on its own leaf, spine twice over-subscribed. A rail's leaf has only that
+// NIC's traffic to carry up: half of 50 GB/s. A node's leaf has up-links for all eight.
+TEST(NicShare, ARailsLeafHasItsOwnUpLinks) {
+  Cluster c = cluster();
+  c.network = NetworkFabric::fat_tree;
+  c.spine_oversubscription = 2.0;
+  Placement p{8, 1, 8, 1};
+  p.num_leaves = 8;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(50));
+  c.network = NetworkFabric::rail_optimised;
+  EXPECT_EQ(ring_share(p, c), gigabytes_per_second(25));
+}
+
 TEST(CollectiveModel, AllToAllSendsWhatLeavesTheNodeThroughItsNics) {
   // 16 ranks on 2 nodes, 16 MB each: half of it leaves, 8 * 8 MB = 64 MB through 400 GB/s: 160 us;
   // 7/16 * 16 MB stay inside: 17.5 us meanwhile. 20 + 8 + 160.

@@ -203,6 +203,17 @@ TEST(ModelFlops, EqualsNarayanansFormulaWithoutRecompute) {
               1e-12);
 }
 
+// A gate is one matrix of h x f more: 2 FLOPs forward and 4 backward a number and token.
+TEST(ModelFlops, AGatedMlpHasThreeMatrices) {
+  const Job job = job_2048(AttentionKernel::flash);
+  Model gated = gpt3();
+  gated.activation = Activation::swiglu;
+  const double gate = 6.0 * 1536 * 2048 * 96 * 12288 * gated.ffn_hidden_size;
+  const double more =
+      model_flops(gated, job, false).value() - model_flops(gpt3(), job, false).value();
+  EXPECT_NEAR(more / gate, 1.0, 1e-9);
+}
+
 TEST(ModelFlops, CausalHalvesTheAttentionPartOnly) {
   const Job job = job_2048(AttentionKernel::flash);
   // Attention forward + backward: 3 * 4 s^2 h l per sequence.

@@ -19,6 +19,9 @@ TEST(Rules, SequenceDividesByContextSize) {
   Layout layout;
   layout.context_parallel_size = 3;
   EXPECT_EQ(broken(dense(), layout), "sequence_divides_by_context_size");
+  // Each rank has an early and a late piece: 2048 tokens are not 2 x 2048 pieces.
+  layout.context_parallel_size = 2048;
+  EXPECT_EQ(broken(dense(), layout), "sequence_divides_by_context_size");
 }
 
 // 8 key-value heads over tensor size 4 leave 2 per rank: an all-to-all over 2 ranks, not over 4.

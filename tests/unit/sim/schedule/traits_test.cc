@@ -64,6 +64,11 @@ TEST(ScheduleTraits, PublishedBubbles) {
   EXPECT_DOUBLE_EQ(bubble(PipelineSchedule::dualpipe), 4);
 }
 
+// F = 1, B = 2, W = 3: a longer weight gradient fills no more than the forward's wait, 3 * (2 + 0).
+TEST(ScheduleTraits, WeightGradientsFillNoMoreThanTheForwardsWait) {
+  EXPECT_DOUBLE_EQ(traits(PipelineSchedule::zb_h1).bubble(4, chunk_times(1, 2, 3)).value(), 6);
+}
+
 // With F = B = W ZB-H1 keeps a third of 1F1B's bubble, ZB-H2 and ZB-V none (Qi 2401.10241,
 // 2405.15362).
 TEST(ScheduleTraits, EqualWorkLeavesAThirdOrNothing) {

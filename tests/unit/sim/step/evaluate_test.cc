@@ -239,6 +239,55 @@ TEST_F(EvaluateTest, AListThatSaysWhatOtherFieldsSayCostsTheSame) {
   expect_same_price(evaluate(table, list), evaluate(table, layout));
 }
 
+// Four of eight layers run again beside four that are kept: forward is as without, and the rest
+// half of what running all of them again takes.
+TEST_F(EvaluateTest, RecomputedLayersTakeThePlaceOfKeptOnes) {
+  Layout layout = tensor_pipeline_data(1, 1, 8);
+  const Evaluation none = run(layout);
+  layout.recompute_granularity = RecomputeGranularity::full;
+  const Evaluation all = run(layout);
+  layout.recompute_method = RecomputeMethod::block;
+  layout.recompute_num_layers = 4;
+  const Evaluation half = run(layout);
+  const auto near = [](Seconds found, Seconds expected) {
+    EXPECT_NEAR(found / expected, 1.0, 1e-9);
+  };
+  near(term(half, TermKind::forward_compute), term(none, TermKind::forward_compute));
+  near(term(half, TermKind::backward_compute), term(none, TermKind::backward_compute));
+  near(term(half, TermKind::recompute), 0.5 * term(all, TermKind::recompute));
+}
+
+// A step waits for the optimizer of the fullest stage, be it the first or the last: six layers and
+// a vocabulary's matrix in both.
+TEST_F(EvaluateTest, TheFullestStagesOptimizerCounts) {
+  Layout layout = tensor_pipeline_data(1, 2, 4);
+  layout.pipeline_layout = listed("Et*6|ttL");
+  const Seconds first = term(run(layout), TermKind::optimizer);
+  layout.pipeline_layout = listed("Ett|t*6L");
+  EXPECT_NEAR(first / term(run(layout), TermKind::optimizer), 1.0, 0.05);
+}
+
+// The framework's overhead of a micro-batch, 1 s, is the stage's: 16 micro-batches over four
+// stages wait for 16 + 3 of it, those of two chunks a stage for no more.
+TEST_F(EvaluateTest, ChunksShareTheOverheadOfAMicroBatch) {
+  Layout layout = tensor_pipeline_data(1, 4, 2);
+  const auto added = [&] {
+    const Model model = small_gpt();
+    const Job batch = job();
+    Cluster cluster = eight_devices();
+    CostTable without(model, cluster, batch);
+    const Seconds before = evaluate(without, layout).step_time;
+    cluster.framework.micro_batch_overhead = seconds(1);
+    CostTable with(model, cluster, batch);
+    return (evaluate(with, layout).step_time - before).value();
+  };
+  EXPECT_NEAR(added(), 19.0, 1e-6);
+  layout.schedule = PipelineSchedule::interleaved;
+  layout.virtual_pipeline_parallel_size = 2;
+  EXPECT_GE(added(), 16.0 - 1e-6);
+  EXPECT_LE(added(), 19.0);
+}
+
 // Layers moved from the fullest stage to the others: shorter, as its work is what a step waits for.
 TEST_F(EvaluateTest, FewerLayersBesideTheLossMakeAShorterStep) {
   Layout layout = tensor_pipeline_data(1, 2, 4);

@@ -369,5 +369,15 @@ TEST(DataVolume, DualPipeSumsGradientsOfMirroredStages) {
   }
 }
 
+// ZeRO-1 over two data ranks leaves each of them half of the gradients to sum.
+TEST(DataVolume, MirroredStagesSumWhatZeroLeftThem) {
+  Layout layout = piped(4, PipelineSchedule::dualpipe, 2);
+  layout.data_parallel_size = 2;
+  const std::string_view name = "mirrored stage gradient all-reduce";
+  const Bytes whole = find(stage_of(small_model(), layout), name, Phase::step)->payload;
+  layout.zero_stage = 1;
+  EXPECT_EQ(2.0 * find(stage_of(small_model(), layout), name, Phase::step)->payload, whole);
+}
+
 }  // namespace
 }  // namespace meshwright

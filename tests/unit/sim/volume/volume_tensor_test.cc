@@ -104,6 +104,24 @@ TEST(TensorVolume, LatentAttentionGathersLatents) {
   EXPECT_EQ(find(stage, "attention input all-gather"), nullptr);
 }
 
+// Up projections that run again gather their latents again, as often as forward; the rotary key is
+// kept.
+TEST(TensorVolume, RecomputedUpProjectionsGatherLatentsAgain) {
+  Model model = small_model();
+  model.mla = LatentAttention{16, 8, 8, 4, 8};
+  Layout layout = tensor(4, true);
+  EXPECT_EQ(find(stage_of(model, layout), "latent query all-gather", Phase::recompute), nullptr);
+  layout.recompute_granularity = RecomputeGranularity::selective;
+  layout.recompute_modules = {kRecomputeMlaUpProjection};
+  const StageVolume stage = stage_of(model, layout);
+  for (const std::string_view name : {"latent query all-gather", "latent key-value all-gather"}) {
+    ASSERT_NE(find(stage, name, Phase::recompute), nullptr);
+    EXPECT_EQ(find(stage, name, Phase::recompute)->times_per_step,
+              find(stage, name)->times_per_step);
+  }
+  EXPECT_EQ(find(stage, "rotary key all-gather", Phase::recompute), nullptr);
+}
+
 // Megatron-LM overlaps the input gradient's reduction with the weight gradient; the forward one
 // only with tp_comm_overlap.
 TEST(TensorVolume, OverlapIsWhatTheSwitchesAllow) {
