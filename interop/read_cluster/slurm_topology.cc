@@ -27,9 +27,9 @@ struct Switch {
 // Switches and blocks by name, and the tree that they make.
 class Fabric {
  public:
-  void add_switch(const std::string& name, Switch with) {
-    if (!switches_.emplace(name, std::move(with)).second) {
-      throw InputError(with.place.text(), "", fmt::format("switch {} is listed twice", name));
+  void add_switch(const std::string& name, const Switch& node) {
+    if (!switches_.try_emplace(name, node).second) {
+      throw InputError(node.place.text(), "", fmt::format("switch {} is listed twice", name));
     }
   }
   void add_block(const std::string& name, const std::vector<std::string>& hosts) {

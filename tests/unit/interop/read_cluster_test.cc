@@ -166,7 +166,8 @@ TEST(SlurmTopology, YamlTreesAndTheirMistakes) {
   EXPECT_EQ(facts.hosts_per_leaf, 6);
   EXPECT_THAT(facts.notes.front(), HasSubstr("4 to 6 hosts"));
   EXPECT_THAT(error_of("SwitchName=a Switches=b\n"), HasSubstr("no switch is named b"));
-  EXPECT_THAT(error_of("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"), HasSubstr("twice"));
+  EXPECT_THAT(error_of("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"),
+              HasSubstr("machine.txt:2: switch a is listed twice"));
   EXPECT_THAT(error_of("SwitchName=a Switches=b Nodes=x\nSwitchName=b Switches=a\n"),
               HasSubstr("below themselves"));
 }
