@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/output_file.h"
 #include "app/program.h"
@@ -15,6 +16,7 @@
 #include "app/trial_trace.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/host_speed.h"
+#include "calibrate/measure/measurement.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
@@ -24,6 +26,7 @@ namespace meshwright::app {
 namespace {
 
 constexpr std::string_view kTrialsSchema = "meshwright.trials/1";
+constexpr double kMostOfTimeAgain = 0.5;
 
 void write_trials(const TrialRun& run, const std::vector<Observation>& observations) {
   Json json = reports::artefact(kTrialsSchema, run.origin);
@@ -42,9 +45,7 @@ std::string joined(const std::vector<std::string>& parts) {
 
 // "noisy": median and ranking may be the host's, not the layout's.
 std::string host_text(const Observation& o) {
-  if (is_noisy(o)) {
-    return "noisy: " + noise_words(step_time_error(o), o.step_time_drift, o.host_time_ratio);
-  }
+  if (is_noisy(o)) return "noisy: " + noise_words(o);
   return o.host_time_ratio ? "steady, " + host_speed_words(*o.host_time_ratio) : "steady";
 }
 
@@ -91,31 +92,80 @@ std::optional<double> between(std::optional<double> before, std::optional<double
   return std::sqrt(*before * *after);
 }
 
+class Trials {
+ public:
+  Trials(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world)
+      : run_(run), compute_(compute), world_(world), writes_(world.rank() == 0) {
+    if (!run.profile) return;
+    speed_ = std::make_unique<calibrate::HostSpeed>(run.profile->points, compute, world);
+    before_ = speed_->time_ratio();
+  }
+
+  const std::vector<Observation>& run_all() {
+    const double start = calibrate::steady_clock_seconds();
+    const std::size_t count = run_.layouts.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      tell(fmt::format("{} of {}", i + 1, count), i);
+      observations_.push_back(run_once(run_.layouts[i]));
+      write_so_far();
+    }
+    repeat_noisy(calibrate::steady_clock_seconds() - start);
+    if (writes_ && run_.out == "-") write_trials(run_, observations_);
+    return observations_;
+  }
+
+ private:
+  Observation run_once(const Layout& layout) {
+    Observation observation =
+        calibrate::run_trial(run_.model, run_.job, layout, compute_, world_, run_.options);
+    if (!speed_) return observation;
+    const std::optional<double> after = speed_->time_ratio();
+    observation.host_time_ratio = between(before_, after);
+    before_ = after;
+    return observation;
+  }
+
+  // A host that was busy may be calm now. In the plan's order, for as long as kMostOfTimeAgain of
+  // what all runs took.
+  void repeat_noisy(double seconds_of_all) {
+    const double start = calibrate::steady_clock_seconds();
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      Observation& first = observations_[i];
+      const bool time_left =
+          calibrate::steady_clock_seconds() - start < kMostOfTimeAgain * seconds_of_all;
+      // Only rank 0 has a whole observation.
+      const bool wanted = writes_ && time_left && first.failure.empty() && is_noisy(first);
+      if (world_.host_max(wanted ? 1.0 : 0.0) == 0.0) continue;
+      tell("again, the host was noisy", i);
+      first = calmer_of(std::move(first), run_once(run_.layouts[i]));
+      write_so_far();
+    }
+  }
+
+  void tell(const std::string& which, std::size_t layout) const {
+    if (writes_) say("trial: {}: {}\n", which, short_name(run_.layouts[layout]));
+  }
+
+  // After each run, so that one that dies leaves what it had; a pipe gets all at once, at the end.
+  void write_so_far() const {
+    if (writes_ && run_.out != "-") write_trials(run_, observations_);
+  }
+
+  const TrialRun& run_;
+  calibrate::Compute& compute_;
+  calibrate::Communicator& world_;
+  bool writes_;
+  std::unique_ptr<calibrate::HostSpeed> speed_;
+  std::optional<double> before_;
+  std::vector<Observation> observations_;
+};
+
 void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Communicator& world) {
-  std::vector<Observation> observations;
-  std::unique_ptr<calibrate::HostSpeed> speed;
-  std::optional<double> before;
-  if (run.profile) {
-    speed = std::make_unique<calibrate::HostSpeed>(run.profile->points, compute, world);
-    before = speed->time_ratio();
-  }
-  const bool writes = world.rank() == 0;
-  for (const Layout& layout : run.layouts) {
-    if (writes) {
-      say("trial: {} of {}: {}\n", observations.size() + 1, run.layouts.size(), short_name(layout));
-    }
-    observations.push_back(
-        calibrate::run_trial(run.model, run.job, layout, compute, world, run.options));
-    if (speed) {
-      const std::optional<double> after = speed->time_ratio();
-      observations.back().host_time_ratio = between(before, after);
-      before = after;
-    }
-    const bool last = observations.size() == run.layouts.size();
-    if (writes && (last || run.out != "-")) write_trials(run, observations);
-  }
-  if (writes) write_trace(run, observations);
-  if (!writes || run.out == "-") return;
+  Trials trials(run, compute, world);
+  const std::vector<Observation>& observations = trials.run_all();
+  if (world.rank() != 0) return;
+  write_trace(run, observations);
+  if (run.out == "-") return;
   print("{}\n", reports::table_to_text(trials_table(observations), terminal_width()));
   if (run.options.mode == TrialMode::training) {
     print("next: meshwright validate {} {}\n", run.plan, run.out);

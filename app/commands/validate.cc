@@ -117,8 +117,7 @@ void print_what_was_run(const planner::Validation& validation) {
   for (const planner::LayoutComparison& layout : validation.layouts) {
     const Observation& o = layout.observation;
     if (is_noisy(o)) {
-      say("{}: run on a noisy host: {} steps, {}\n", short_name(o.layout), o.steps,
-          noise_words(step_time_error(o), o.step_time_drift, o.host_time_ratio));
+      say("{}: run on a noisy host: {} steps, {}\n", short_name(o.layout), o.steps, noise_words(o));
     }
     if (o.complete) continue;
     say("{}: run as {} with {} layers on {} ranks; extrapolated: {}\n", short_name(o.layout),

@@ -212,10 +212,10 @@ std::string validation(const Json& report) {
     if (!o.value("noisy", false)) continue;
     std::optional<double> host;
     if (o.contains("host_time_ratio")) host = number_at(o, "host_time_ratio");
-    noisy += fmt::format(
-        "<li><code>{}</code>: {} steps, {}</li>\n", escape(text_at(layout, "name")),
-        o.value("steps", 0),
-        noise_words(number_at(o, "step_time_error"), number_at(o, "step_time_drift"), host));
+    noisy += fmt::format("<li><code>{}</code>: {} steps, {}</li>\n",
+                         escape(text_at(layout, "name")), o.value("steps", 0),
+                         noise_words(number_at(o, "step_time_error"),
+                                     number_at(o, "step_time_drift"), host, o.value("runs", 1)));
   }
   if (!noisy.empty()) body += "<h3>Runs on a noisy host</h3>\n<ul>\n" + noisy + "</ul>\n";
   std::string partial;

@@ -74,6 +74,7 @@ void read_times(ObjectReader& reader, Observation& o) {
   if (reader.has("host_time_ratio")) {
     o.host_time_ratio = reader.required_number("host_time_ratio");
   }
+  o.runs = reader.optional_int("runs", 1, {.low = 1});
   for_each(reader, "terms", [&](const nlohmann::json& json, const std::string& pointer) {
     o.terms.push_back(read_term(ObjectReader(json, reader.file(), pointer)));
   });
@@ -152,6 +153,7 @@ Json to_json(const Observation& o) {
   json["step_time_drift"] = o.step_time_drift;
   json["step_time_error"] = step_time_error(o);
   if (o.host_time_ratio) json["host_time_ratio"] = *o.host_time_ratio;
+  if (o.runs > 1) json["runs"] = o.runs;
   json["noisy"] = is_noisy(o);
   json["terms"] = std::move(terms);
   json["counted"] = std::move(counted);

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace meshwright {
 
@@ -32,10 +34,19 @@ double step_time_error(const Observation& o) {
   return std::sqrt(std::numbers::pi / 2.0) * sigma / std::sqrt(static_cast<double>(o.steps));
 }
 
-bool is_noisy(const Observation& o) {
-  return step_time_error(o) > kMostStepTimeError ||
-         std::abs(o.step_time_drift) > kMostStepTimeDrift ||
-         std::abs(o.host_time_ratio.value_or(1.0) - 1.0) > kMostHostDrift;
+double noise_of(const Observation& o) {
+  return std::max({step_time_error(o) / kMostStepTimeError,
+                   std::abs(o.step_time_drift) / kMostStepTimeDrift,
+                   std::abs(o.host_time_ratio.value_or(1.0) - 1.0) / kMostHostDrift});
+}
+
+Observation calmer_of(Observation first, Observation second) {
+  const int runs = first.runs + second.runs;
+  Observation calmer = second.failure.empty() && noise_of(second) < noise_of(first)
+                           ? std::move(second)
+                           : std::move(first);
+  calmer.runs = runs;
+  return calmer;
 }
 
 std::string host_speed_words(double host_time_ratio) {
@@ -46,11 +57,16 @@ std::string host_speed_words(double host_time_ratio) {
 }
 
 std::string noise_words(double step_time_error, double step_time_drift,
-                        std::optional<double> host_time_ratio) {
+                        std::optional<double> host_time_ratio, int runs) {
   std::string words = fmt::format("median +-{:.0f} %, drift {:+.0f} %", 100.0 * step_time_error,
                                   100.0 * step_time_drift);
   if (host_time_ratio) words += ", host " + host_speed_words(*host_time_ratio);
+  if (runs > 1) words += fmt::format(", calmer of {} runs", runs);
   return words;
+}
+
+std::string noise_words(const Observation& o) {
+  return noise_words(step_time_error(o), o.step_time_drift, o.host_time_ratio, o.runs);
 }
 
 }  // namespace meshwright

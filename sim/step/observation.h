@@ -47,6 +47,7 @@ struct Observation {
   // Time of some products and kernels of the device's profile, taken again before and after the
   // steps, over their time in the profile; none: no profile was at hand.
   std::optional<double> host_time_ratio;
+  int runs = 1;  // 2: the first was noisy, and the calmer of both is this
   std::vector<ObservedTerm> terms;
   std::vector<Transfer>
       counted;  // bytes that the ranks themselves counted (rank 0's view), by collective
@@ -77,12 +78,19 @@ double step_time_error(const Observation& o);
 inline constexpr double kMostStepTimeError = 0.05;
 inline constexpr double kMostStepTimeDrift = 0.1;
 inline constexpr double kMostHostDrift = 0.1;
-bool is_noisy(const Observation& o);
+// The largest of the three, each over its limit.
+double noise_of(const Observation& o);
+inline bool is_noisy(const Observation& o) { return noise_of(o) > 1.0; }
+// Of two runs of a layout: the second where it ended and was less noisy. It says how many there
+// were.
+Observation calmer_of(Observation first, Observation second);
 
 // "24 % slower than calibrated", "as fast as calibrated": what a host_time_ratio says.
 std::string host_speed_words(double host_time_ratio);
-// "median +-6 %, drift +12 %, host 24 % slower than calibrated": how far a run may be off.
+// "median +-6 %, drift +12 %, host 24 % slower than calibrated, calmer of 2 runs": how far a run
+// may be off.
 std::string noise_words(double step_time_error, double step_time_drift,
-                        std::optional<double> host_time_ratio);
+                        std::optional<double> host_time_ratio, int runs);
+std::string noise_words(const Observation& o);
 
 }  // namespace meshwright

@@ -26,6 +26,7 @@ Observation example() {
   o.step_time_min = milliseconds(10.5);
   o.step_time_drift = 0.125;
   o.host_time_ratio = 1.25;
+  o.runs = 2;
   o.terms = {{TermKind::backward_compute, milliseconds(7)},
              {TermKind::pipeline_bubble, milliseconds(1)}};
   Transfer t;

@@ -44,9 +44,29 @@ TEST(Observation, AHostThatIsNoLongerAsFastAsCalibratedIsNoisy) {
   EXPECT_EQ(host_speed_words(1.12), "12 % slower than calibrated");
   EXPECT_EQ(host_speed_words(0.8), "25 % faster than calibrated");
   EXPECT_EQ(host_speed_words(1.001), "as fast as calibrated");
-  EXPECT_EQ(noise_words(0.06, 0.12, std::nullopt), "median +-6 %, drift +12 %");
-  EXPECT_EQ(noise_words(0.06, -0.12, 1.25),
-            "median +-6 %, drift -12 %, host 25 % slower than calibrated");
+  EXPECT_EQ(noise_words(0.06, 0.12, std::nullopt, 1), "median +-6 %, drift +12 %");
+  EXPECT_EQ(noise_words(0.06, -0.12, 1.25, 2),
+            "median +-6 %, drift -12 %, host 25 % slower than calibrated, calmer of 2 runs");
+}
+
+// Limits are 5, 10 and 10 %: a drift of -12 % is 1.2, a host 20 % slower 2.
+TEST(Observation, NoiseIsTheLargestOfThreeOverItsLimit) {
+  Observation o = run(9, 9.9, 10.0, 10.1);
+  o.step_time_drift = -0.12;
+  EXPECT_NEAR(noise_of(o), 1.2, 1e-12);
+  o.host_time_ratio = 1.2;
+  EXPECT_NEAR(noise_of(o), 2.0, 1e-12);
+}
+
+TEST(Observation, OfTwoRunsTheCalmerIsKeptAndOneThatFailedIsNot) {
+  Observation noisy = run(9, 9.9, 10.0, 10.1), calm = run(9, 9.9, 12.0, 12.1);
+  noisy.step_time_drift = 0.3;
+  EXPECT_EQ(calmer_of(noisy, calm).step_time, milliseconds(12));
+  EXPECT_EQ(calmer_of(noisy, calm).runs, 2);
+  EXPECT_EQ(calmer_of(calm, noisy).step_time, milliseconds(12));
+  calm.failure = "out of memory";
+  EXPECT_EQ(calmer_of(noisy, calm).step_time, milliseconds(10));
+  EXPECT_EQ(calmer_of(noisy, calm).runs, 2);
 }
 
 }  // namespace
