@@ -14,6 +14,7 @@
 #include "calibrate/measure/subjects.h"
 #include "calibrate/point_measurer.h"
 #include "calibrate/profile/onto.h"
+#include "calibrate/profile/system_noise.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
@@ -145,6 +146,10 @@ class Calibrator {
       note(fmt::format("{} points are of an earlier run that was ended", options_.known.size()));
     }
     note_if_any(noisy_words(profile.points));
+    if (!is_gpu()) {
+      const int ranks = world_.size();
+      note_if_any(system_noise_words(system_noise(profile.points, ranks), ranks));
+    }
     note_if_any(neighbours_words(profile.points));
     note_if_any(throttled_words(profile.points));
     note_if_any(too_long_);

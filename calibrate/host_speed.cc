@@ -6,6 +6,7 @@
 #include <string>
 
 #include "calibrate/bench/point_bench.h"
+#include "calibrate/profile/system_noise.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -44,7 +45,7 @@ std::vector<MeasuredPoint> speed_sample(const std::vector<MeasuredPoint>& points
 
 HostSpeed::HostSpeed(const std::vector<MeasuredPoint>& points, Compute& compute,
                      Communicator& world)
-    : sample_(speed_sample(points)),
+    : sample_(with_system_noise(speed_sample(points), system_noise(points, world.size()))),
       options_{.stop = {.target_error = kNeverSteady,
                         .max_seconds = kSecondsEach,
                         .max_samples = kManySamples}},
@@ -58,7 +59,7 @@ std::optional<double> HostSpeed::time_ratio() {
   for (const MeasuredPoint& then : sample_) {
     const auto now = measurer_.measured(then, kSecondsEach, rank_times_);
     if (!now) continue;
-    sum += std::log(now->measurement.mean / then.time());
+    sum += std::log(now->measurement.rank_mean / then.time());
     ++timed;
   }
   if (timed == 0) return std::nullopt;

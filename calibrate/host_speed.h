@@ -20,12 +20,13 @@ class HostSpeed {
   HostSpeed(const std::vector<MeasuredPoint>& points, Compute& compute, Communicator& world);
   HostSpeed(const HostSpeed&) = delete;
   HostSpeed& operator=(const HostSpeed&) = delete;
-  // Time now, disturbed as it is (a mean), over the calm time then (a median): the geometric mean
-  // over the sample; none where nothing of it could be timed. Collective; two seconds.
+  // Ranks' mean time now over the mean time then, which predictions rest on (the median and the
+  // profile's system noise): the geometric mean over the sample; none where nothing of it could be
+  // timed. Collective; two seconds.
   std::optional<double> time_ratio();
 
  private:
-  std::vector<MeasuredPoint> sample_;
+  std::vector<MeasuredPoint> sample_;  // with the profile's system noise
   MeasureOptions options_;
   std::vector<GroupShape> no_groups_;
   PointMeasurer measurer_;

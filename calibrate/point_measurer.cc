@@ -23,8 +23,9 @@ Operation operation_of(const MeasuredPoint& task) {
                   (task.multiplies() ? slow_product(gemm_flops(task.shape)) : Seconds{})};
 }
 
-void scale(Summary& summary, double factor) {
-  for (Seconds* time : {&summary.median, &summary.min, &summary.p10, &summary.p90}) {
+void scale(Measurement& m, double factor) {
+  for (Seconds* time :
+       {&m.summary.median, &m.summary.min, &m.summary.p10, &m.summary.p90, &m.mean, &m.rank_mean}) {
     *time *= factor;
   }
 }
@@ -118,8 +119,9 @@ std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, 
   point.measurement = measure(world_, device_timer(compute_), work, options_for(task, limit));
   point.state = state_at_work(bench.get(), point.measurement.repetitions);
   point.in_cache = bench != nullptr && bench->is_warm();
-  scale(point.measurement.summary, bench ? 1.0 / bench->units() : 1.0);
+  scale(point.measurement, bench ? 1.0 / bench->units() : 1.0);
   rank_times.add(point, gathered(world_, point.measurement.own_median.value()));
+  point.measurement.rank_mean = seconds(world_.host_max(point.measurement.rank_mean.value()));
   if (task.kind == PointKind::collective && bench) {
     point.algorithm = group_of(shape_of(task))->chosen_algorithm();
   }

@@ -24,6 +24,10 @@ double percentile(const std::vector<double>& sorted, double share) {
   return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
+Seconds mean_of(const std::vector<double>& samples) {
+  return seconds(std::reduce(samples.begin(), samples.end()) / static_cast<double>(samples.size()));
+}
+
 class Attempt {
  public:
   Attempt(Communicator& ranks, const Timer& timer, const std::function<void(int)>& run,
@@ -40,8 +44,8 @@ class Attempt {
       samples.push_back(sample(result.repetitions) / result.repetitions);
       result.stopped = decide(samples, timer_.clock() - start);
     }
-    result.mean =
-        seconds(std::reduce(samples.begin(), samples.end()) / static_cast<double>(samples.size()));
+    result.mean = mean_of(samples);
+    result.rank_mean = mean_of(own_) / result.repetitions;  // this rank's
     result.summary = summarise(std::move(samples));
     result.own_median = summarise(own_).median / result.repetitions;
     return result;
@@ -135,6 +139,10 @@ Measurement measure(Communicator& ranks, const Timer& timer, const std::function
   Measurement second = attempt.measure();
   Measurement& calmer =
       second.summary.relative_spread < first.summary.relative_spread ? second : first;
+  // A step does not choose the calmer moment.
+  const double share = first.calls() / (first.calls() + second.calls());
+  calmer.mean = first.mean * share + second.mean * (1.0 - share);
+  calmer.rank_mean = first.rank_mean * share + second.rank_mean * (1.0 - share);
   calmer.repeated = true;
   calmer.noisy = calmer.summary.relative_spread > options.noisy_above;
   return calmer;

@@ -53,7 +53,10 @@ struct Measurement {
   bool repeated = false;  // the first attempt was noisy; the calmer one is kept
   bool noisy = false;     // both were
   Seconds own_median;     // this rank's time, where `summary` has the slowest rank's
-  Seconds mean;           // of the samples: with what disturbs a few of them, as it does a step
+  // Of the samples, with what disturbs a few of them, as it does a step: of each sample's slowest
+  // rank, and of this rank's own time. A calibrated point has the slowest rank's own.
+  Seconds mean, rank_mean;
+  [[nodiscard]] double calls() const { return 1.0 * summary.count * repetitions; }
 };
 
 // run(n) does the work n times, in a way that `timer` can time. Collective over `ranks`: they leave

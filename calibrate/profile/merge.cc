@@ -121,7 +121,10 @@ Profile merged(const std::vector<Profile>& profiles) {
   Profile result = profiles.front();
   result.points.clear();
   for (Times& t : times_of(profiles)) {
-    t.point.measurement.summary = merged(t.all);
+    Measurement& m = t.point.measurement;
+    const Seconds first = m.summary.median;
+    m.summary = merged(t.all);
+    for (Seconds* mean : {&m.mean, &m.rank_mean}) *mean *= m.summary.median / first;
     result.points.push_back(std::move(t.point));
   }
   std::vector<std::string> parts;

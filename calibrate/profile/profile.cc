@@ -9,6 +9,7 @@
 
 #include "calibrate/fit/attention_fit.h"
 #include "calibrate/profile/stand_ins.h"
+#include "calibrate/profile/system_noise.h"
 #include "sim/base/quadrature.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device.h"
@@ -247,11 +248,17 @@ int nics_seen(const Cluster& cluster) {
 
 }  // namespace
 
-Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster) {
+Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) {
   Assembled result{.cluster = std::move(cluster), .fits = {}};
   Device& device = result.cluster.device;
+  const bool core = device.kind == DeviceKind::cpu;
   // A CPU core moves its own messages: nothing hides behind its products, unless measured.
-  if (device.kind == DeviceKind::cpu) device.overlap_slowdown = 1.0;
+  if (core) device.overlap_slowdown = 1.0;
+  // It works for others, too; a GPU is its job's alone.
+  const SystemNoise noise =
+      core ? system_noise(measured, result.cluster.num_gpus()) : SystemNoise{};
+  const std::vector<MeasuredPoint> points = with_system_noise(measured, noise);
+  if (core) device.time_jitter = noise.time_jitter;
   set_memory(device, points);
   set_gemms(device, points, result.fits);
   add_stand_ins(device);

@@ -33,11 +33,12 @@ struct Profile {
 // The cluster of measured points: the device with its GEMM points and kernel rates, the links with
 // their curves, and the models fitted to them. Several times of one shape (transposed operands) are
 // averaged; their difference counts as spread. What `cluster` already says and no point speaks of
-// stays: a datasheet's peak, attention, other kernels, latencies and reduction in the switch.
+// stays: a datasheet's peak, attention, other kernels, latencies and reduction in the switch. Times
+// of CPU cores include the system noise of all points (system_noise.h).
 struct Assembled {
   Cluster cluster;
   std::vector<Fit> fits;
 };
-Assembled assemble(const std::vector<MeasuredPoint>& points, Cluster cluster);
+Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster);
 
 }  // namespace meshwright::calibrate

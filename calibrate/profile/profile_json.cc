@@ -281,6 +281,8 @@ MeasuredPoint read_measured_point(ObjectReader reader) {
   m.summary.min = seconds(reader.required_number("min_seconds"));
   m.summary.p10 = seconds(reader.required_number("p10_seconds"));
   m.summary.p90 = seconds(reader.required_number("p90_seconds"));
+  m.mean = seconds(reader.optional_number("mean_seconds", 0.0, {.low = 0.0}));
+  m.rank_mean = seconds(reader.optional_number("rank_mean_seconds", 0.0, {.low = 0.0}));
   m.summary.relative_spread = reader.required_number("relative_spread");
   m.summary.count = reader.required_int("samples");
   m.repetitions = reader.optional_int("repetitions", 1);
@@ -323,6 +325,8 @@ Json to_json(const MeasuredPoint& point) {
   json["min_seconds"] = rounded(m.summary.min.value());
   json["p10_seconds"] = rounded(m.summary.p10.value());
   json["p90_seconds"] = rounded(m.summary.p90.value());
+  if (m.mean > seconds(0)) json["mean_seconds"] = rounded(m.mean.value());
+  if (m.rank_mean > seconds(0)) json["rank_mean_seconds"] = rounded(m.rank_mean.value());
   json["relative_spread"] = rounded(m.summary.relative_spread);
   json["samples"] = m.summary.count;
   json["repetitions"] = m.repetitions;

@@ -116,6 +116,10 @@ struct Device {
   // Clock of a long training step over the clock at which single GEMMs were measured: GEMMs and
   // fused attention take 1 / this as long in a step. Power caps it.
   double sustained_clock_fraction = 1.0;
+  // Standard deviation of a rank's time for a kernel from one call to the next, relative: other
+  // work on its host. What ranks that exchange something in every layer wait for each other follows
+  // from it (sim/kernel_time/slowest.h). 0: not measured; a GPU is its job's alone.
+  double time_jitter = 0.0;
   std::optional<double> power_watts;
 };
 

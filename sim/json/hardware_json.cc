@@ -164,6 +164,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   d.host_link = bytes_per_second(read_amount(reader, "host_link", kGigabytesPerSecond, 0.0));
   d.sustained_clock_fraction = reader.optional_number("sustained_clock_fraction",
                                                       d.sustained_clock_fraction, {0.0, 1.0, true});
+  d.time_jitter = reader.optional_number("time_jitter", d.time_jitter, {0.0, 10.0});
   d.power_watts = reader.stated_number("power_watts");
   d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
   if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
@@ -192,6 +193,7 @@ Json to_json(const Device& d) {
   j["overlap_slowdown"] = d.overlap_slowdown;
   write_amount(j, "host_link", d.host_link.value(), kGigabytesPerSecond);
   j["sustained_clock_fraction"] = d.sustained_clock_fraction;
+  if (d.time_jitter > 0.0) j["time_jitter"] = d.time_jitter;
   j["power_watts"] = d.power_watts.value_or(0.0);
   write_each<GemmModel>(j, "gemm", d.gemm, write_gemm);
   j["block_scaling"] = d.block_scaling;

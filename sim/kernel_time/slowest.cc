@@ -28,4 +28,8 @@ double slowest_of(int ranks, const Device& device) {
   return 1.0 + expected_maximum(ranks) * speed_spread(device);
 }
 
+double wait_for_slowest(int ranks, const Device& device) {
+  return expected_maximum(ranks) * device.time_jitter;
+}
+
 }  // namespace meshwright

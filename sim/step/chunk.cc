@@ -289,6 +289,32 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
   }
 }
 
+// Ranks that exchange something in every layer wait for the slowest of them there. The first such
+// axis pays for all: tensor, else context, else expert ranks, which are some of these and others.
+void add_waiting(CommunicationCost& exchanges, Cost compute, const UnitScope& unit) {
+  if (unit.cluster.device.time_jitter == 0.0) return;
+  const Layout& layout = unit.layout;
+  int ranks = 1;
+  Cost* first = nullptr;
+  const auto meet = [&](Cost& axis, int together) {
+    if (axis.time == seconds(0)) return;
+    ranks = std::max(ranks, together);
+    if (first == nullptr) first = &axis;
+  };
+  const int tensor = layout.tensor_parallel_size;
+  meet(exchanges.tensor, tensor);
+  meet(exchanges.context, tensor * layout.context_parallel_size);
+  meet(exchanges.expert, expert_tensor_size(layout) * layout.expert_parallel_size);
+  if (first == nullptr) return;
+  *first = *first + times(compute, wait_for_slowest(ranks, unit.cluster.device));
+}
+
+void add_waiting(UnitCost& cost, const UnitScope& unit) {
+  add_waiting(cost.forward_communication, cost.forward, unit);
+  add_waiting(cost.backward_communication,
+              cost.backward_input + cost.backward_weight + cost.recompute, unit);
+}
+
 void add(CommunicationCost& to, const CommunicationCost& from, double count) {
   to.tensor = to.tensor + times(from.tensor, count);
   to.context = to.context + times(from.context, count);
@@ -344,6 +370,7 @@ UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
   chunk.num_layers = 1;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_waiting(cost, unit);
   return cost;
 }
 
@@ -357,6 +384,7 @@ UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& j
   chunk.embedding = true;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_waiting(cost, unit);
   return cost;
 }
 
@@ -370,6 +398,7 @@ UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
   chunk.head = true;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_waiting(cost, unit);
   return cost;
 }
 
@@ -392,6 +421,7 @@ UnitCost mtp_cost(const Model& model, const Cluster& cluster, const Job& job,
   chunk.mtp = true;
   add_communication(cost, all, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
+  add_waiting(cost, unit);
   return cost;
 }
 

@@ -64,6 +64,17 @@ TEST(HostSpeed, IsTheMeanRatioOfTimesNowAndThen) {
   EXPECT_NEAR(*speed.time_ratio(), std::sqrt(1.5 * 2.0), 1e-9);
 }
 
+// They took 3 ms on average then, too, of which predictions know: nothing has changed.
+TEST(HostSpeed, WhatTheProfileHasOfSystemNoiseIsNoChange) {
+  MultiplyingDevice device;
+  device.product_seconds = 3e-3;
+  Alone world;
+  MeasuredPoint then = product(4, 2.0);
+  then.measurement.summary.count = 5;
+  then.measurement.mean = then.measurement.rank_mean = milliseconds(3.0);
+  EXPECT_NEAR(*HostSpeed({then}, device, world).time_ratio(), 1.0, 1e-9);
+}
+
 TEST(HostSpeed, WithoutPointsThereIsNone) {
   MultiplyingDevice device;
   Alone world;

@@ -132,27 +132,49 @@ TEST(Measurement, TheSlowestRankCounts) {
       measure(ranks, host_timer(script.clock()), script.work(), {}).summary.median.value(), 4.0);
 }
 
+MeasureOptions five_samples() {
+  MeasureOptions options;
+  options.stop.min_samples = 5;
+  options.stop.max_samples = 5;
+  return options;
+}
+
 // Two warm-ups, then 1, 2, 1, 2, ... for five samples (spread about 39 %): measured again, now
 // steady, and the steady one is kept.
 TEST(Measurement, ANoisyPointIsMeasuredAgainAndTheCalmerOneKept) {
   Alone ranks;
   Script script({1, 1, 1, 2, 1, 2, 1, 1.5});
-  MeasureOptions options;
-  options.stop.min_samples = 5;
-  options.stop.max_samples = 5;
-  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), options);
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), five_samples());
   EXPECT_TRUE(m.repeated);
   EXPECT_FALSE(m.noisy);
   EXPECT_DOUBLE_EQ(m.summary.median.value(), 1.5);
 }
 
+// Two warm-ups; then 1, 2, 1, 2, 1 s, noisy; two warm-ups; then five of 1 s, kept. What a step has
+// to expect is the mean of all ten, 1.2 s.
+TEST(Measurement, TheMeanIsOfBothAttempts) {
+  Alone ranks;
+  Script script({1, 1, 1, 2, 1, 2, 1, 1});
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), five_samples());
+  EXPECT_DOUBLE_EQ(m.summary.median.value(), 1.0);
+  EXPECT_DOUBLE_EQ(m.mean.value(), 1.2);
+  EXPECT_DOUBLE_EQ(m.rank_mean.value(), 1.2);
+}
+
+// This rank takes 1 s, the slowest 4.
+TEST(Measurement, ARanksOwnMeanIsKeptBesideTheSlowestRanks) {
+  Alone ranks;
+  ranks.slowest_ = 4.0;
+  Script script({1.0});
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), {});
+  EXPECT_DOUBLE_EQ(m.mean.value(), 4.0);
+  EXPECT_DOUBLE_EQ(m.rank_mean.value(), 1.0);
+}
+
 TEST(Measurement, APointThatIsNoisyTwiceIsFlagged) {
   Alone ranks;
   Script script({1, 1, 1, 2, 1, 2, 1, 1, 1, 2, 1, 2, 1, 2});
-  MeasureOptions options;
-  options.stop.min_samples = 5;
-  options.stop.max_samples = 5;
-  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), options);
+  const Measurement m = measure(ranks, host_timer(script.clock()), script.work(), five_samples());
   EXPECT_TRUE(m.repeated);
   EXPECT_TRUE(m.noisy);
 }

@@ -54,6 +54,16 @@ TEST(Merge, WhatBothMeasuredIsTheGeometricMeanAndTheirDifferenceIsSpread) {
   EXPECT_EQ(s.count, 10);
 }
 
+// 1 s with means of 1.1 and 1.05 s, and 4 s: 2 s with means of 2.2 and 2.1 s.
+TEST(Merge, MeansStayAsFarAboveTheirMedian) {
+  MeasuredPoint first = product(1, 1.0);
+  first.measurement.mean = seconds(1.1);
+  first.measurement.rank_mean = seconds(1.05);
+  const Profile both = merged({profile_of({first}), profile_of({product(1, 4.0)})});
+  EXPECT_DOUBLE_EQ(both.points.at(0).measurement.mean.value(), 2.2);
+  EXPECT_DOUBLE_EQ(both.points.at(0).measurement.rank_mean.value(), 2.1);
+}
+
 TEST(Merge, AProfileWithItselfKeepsItsTimes) {
   const Profile one = profile_of({product(1, 1.0), product(2, 3.0)});
   const Profile both = merged({one, one});

@@ -177,6 +177,8 @@ Profile known_profile() {
   profile.fits = std::move(assembled.fits);
   profile.points = known_points();
   profile.points.back().measurement.noisy = true;
+  profile.points.back().measurement.mean = seconds(0.07);
+  profile.points.back().measurement.rank_mean = seconds(0.06);
   profile.points.back().ranks_per_node = 2;
   profile.points.back().groups_per_node = 1;
   profile.points[3].sizes = KernelSizes{.hidden = 256};
@@ -191,20 +193,25 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   const Profile read = profile_from_json(nlohmann::json::parse(written.dump()), "p.json");
   EXPECT_EQ(to_json(read).dump(), written.dump());
   EXPECT_TRUE(read.points.back().measurement.noisy);
+  EXPECT_EQ(read.points.back().measurement.mean, seconds(0.07));
+  EXPECT_EQ(read.points.back().measurement.rank_mean, seconds(0.06));
   EXPECT_EQ(read.points.back().collective, Collective::all_reduce);
 }
 
-// What was written before ranks, stragglers and the groups' seats were recorded.
+// What was written before ranks, stragglers, means and the groups' seats were recorded.
 TEST(Profile, OlderFilesAreRead) {
   nlohmann::json json = nlohmann::json::parse(to_json(known_profile()).dump());
   json.erase("ranks");
   json.erase("stragglers");
   for (auto& point : json["measurements"]) {
-    for (const char* key : {"sizes", "ranks_per_node", "groups_per_node"}) point.erase(key);
+    for (const char* key :
+         {"sizes", "ranks_per_node", "groups_per_node", "mean_seconds", "rank_mean_seconds"})
+      point.erase(key);
   }
   const Profile read = profile_from_json(json, "p.json");
   EXPECT_EQ(read.points.size(), known_profile().points.size());
   EXPECT_EQ(read.points.back().ranks_per_node, 0);
+  EXPECT_EQ(read.points.back().measurement.mean, seconds(0));
   EXPECT_TRUE(read.ranks.empty());
 }
 
@@ -214,6 +221,8 @@ TEST(Profile, StaysBelowAMegabyte) {
   while (profile.points.size() < kMostPoints) {
     const double i = static_cast<double>(profile.points.size()) / 3.0;
     profile.points.push_back(across(i, i * 1.2345e-6, 2));
+    profile.points.back().measurement.mean = seconds(i * 1.3456e-6);
+    profile.points.back().measurement.rank_mean = seconds(i * 1.2986e-6);
   }
   profile.cluster = assemble(profile.points, two_cores()).cluster;
   for (int rank = 2; rank < 10000; ++rank) profile.ranks.push_back({.rank = rank, .host = "node"});

@@ -82,6 +82,7 @@ Cluster measured_cluster() {
   d.kernel_launch = seconds(2.0 / 3.0 * 1e-6);
   d.host_launch = seconds(4.7e-6 / 3.0);
   d.host_link = bytes_per_second(5.1e10 / 7.0);
+  d.time_jitter = 0.125;
   GemmModel& g = d.gemm.front();
   g.peak = flops_per_second(3.0e14 / 7.0);
   g.split_latency = seconds(1e-6 / 7.0);
@@ -137,6 +138,7 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
   EXPECT_EQ(after.device.kernel_launch, before.device.kernel_launch);
   EXPECT_EQ(after.device.host_launch, before.device.host_launch);
   EXPECT_EQ(after.device.host_link, before.device.host_link);
+  EXPECT_EQ(after.device.time_jitter, before.device.time_jitter);
   EXPECT_EQ(after.device.kernels.front().rate, before.device.kernels.front().rate);
   const GemmModel &a = after.device.gemm.front(), &b = before.device.gemm.front();
   EXPECT_EQ(a.peak, b.peak);

@@ -53,5 +53,14 @@ TEST(SlowestOf, IsOneForTheCoresOfAMachine) {
   EXPECT_EQ(slowest_of(16, core), 1.0);
 }
 
+// Two ranks whose kernels spread by a tenth: c(2) = 0.5642 of it; what one rank has alone, none.
+TEST(WaitForSlowest, IsTheExpectedMaximumOfTheJitter) {
+  Device core;
+  core.time_jitter = 0.1;
+  EXPECT_NEAR(wait_for_slowest(2, core), 0.05642, 1e-12);
+  EXPECT_NEAR(wait_for_slowest(8, core), 0.14236, 1e-12);
+  EXPECT_EQ(wait_for_slowest(1, core), 0.0);
+}
+
 }  // namespace
 }  // namespace meshwright

@@ -175,6 +175,43 @@ TEST(LayerWork, AnImbalanceIsTheExpertsTime) {
   EXPECT_NEAR((forward(3.0) - twice).value(), (twice - balanced).value(), 1e-15);
 }
 
+// Of a job on cores whose kernels spread by a tenth.
+UnitCost work_with_jitter(const Layout& layout, double time_jitter) {
+  Cluster cluster = eight_nodes();
+  cluster.device.time_jitter = time_jitter;
+  return layer_cost(small_model(), cluster, small_job(), layout, {}, false);
+}
+
+// In a layer two tensor ranks wait 0.1 c(2), four that are tensor and context ranks 0.1 c(4), and
+// the tensor axis pays; data ranks do not meet in a layer.
+TEST(LayerWork, RanksThatMeetWaitForTheSlowest) {
+  const auto waiting = [](const Layout& layout) {
+    return work_with_jitter(layout, 0.1).forward_communication.total() -
+           work_with_jitter(layout, 0.0).forward_communication.total();
+  };
+  Layout layout;
+  layout.data_parallel_size = 4;
+  EXPECT_EQ(waiting(layout), seconds(0));
+  layout.tensor_parallel_size = 2;
+  const UnitCost two = work_with_jitter(layout, 0.1);
+  EXPECT_NEAR(waiting(layout) / two.forward.time, 0.05642, 1e-6);
+  layout.context_parallel_size = 2;
+  const UnitCost four = work_with_jitter(layout, 0.1), calm = work_with_jitter(layout, 0.0);
+  EXPECT_NEAR(waiting(layout) / four.forward.time, 0.10294, 1e-6);
+  EXPECT_EQ(four.forward_communication.context.time, calm.forward_communication.context.time);
+}
+
+TEST(LayerWork, BackwardWaitsForAllThatItComputes) {
+  Layout layout;
+  layout.context_parallel_size = 2;
+  const UnitCost noisy = work_with_jitter(layout, 0.1), calm = work_with_jitter(layout, 0.0);
+  const Seconds waiting =
+      noisy.backward_communication.context.time - calm.backward_communication.context.time;
+  const Seconds compute =
+      calm.backward_input.time + calm.backward_weight.time + calm.recompute.time;
+  EXPECT_NEAR(waiting / compute, 0.05642, 1e-6);
+}
+
 // What hides of tokens' travel beside compute of the same length costs the share of
 // multiprocessors that the library takes: 20 of 100 leave 80.
 TEST(LayerWork, TokensOnTheirWaySlowWhatRunsBeside) {
