@@ -67,6 +67,7 @@ void expect_same_bytes(const std::map<std::string, double>& counted,
 void expect_counted(const Model& model, const Layout& layout, const StepOptions& options,
                     const Job& job) {
   SCOPED_TRACE(model.name + " " + short_name(layout));
+  ASSERT_EQ(trial_unsupported(model, job, layout), "");
   Machine& m = machine();
   TrialStep step(model, job, layout, *m.compute, *m.world, options);
   step.run();

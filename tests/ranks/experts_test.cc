@@ -22,7 +22,7 @@ TEST(Experts, BalancedTokensTakeTheSameStepAsOnOneRank) {
 }
 
 TEST(Experts, WithCapacityAndBiasesTheyTakeTheSameStepAsOnOneRank) {
-  for (const Layout& l : expert_layouts_of(machine().world->size())) {
+  for (const Layout& l : expert_layouts_of(machine().world->size(), kExpertsWithCapacity)) {
     expect_same_step(small_moe_with_capacity(), small_job(), l);
   }
 }
@@ -59,7 +59,7 @@ TEST(Experts, RoutedTokensOfGroupsTakeTheSameStepAsOnOneRank) {
 
 // All places that could be needed are there, so nothing is dropped wherever tokens go.
 TEST(Experts, RoutedTokensWithPlacesForAllTakeTheSameStepAsOnOneRank) {
-  for (const Layout& l : expert_layouts_of(machine().world->size())) {
+  for (const Layout& l : expert_layouts_of(machine().world->size(), kExpertsWithCapacity)) {
     expect_same_step(small_moe_with_capacity(), small_job(), l, real_routing());
   }
 }

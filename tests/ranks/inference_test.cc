@@ -27,6 +27,13 @@ Layout tensor_layout(int ranks) {
   return l;
 }
 
+// The models have four heads: 8 ranks are two groups of four, which do the same.
+auto tensor_ranks() {
+  constexpr int kHeads = 4;
+  const int rank = machine().world->rank();
+  return machine().world->split(rank / kHeads, rank % kHeads);
+}
+
 Job prompt_of(int positions) {
   Job j = small_job();
   j.seq_length = positions;
@@ -60,9 +67,9 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 void expect_cache_gives_what_the_whole_gives(const Model& model) {
   SCOPED_TRACE(model.name);
   constexpr int kPrompt = 5, kNew = 6;
-  Machine& m = machine();
-  InferenceStep step(model, prompt_of(kPrompt), tensor_layout(m.world->size()), *m.compute,
-                     *m.world, kOptions, kNew);
+  const auto ranks = tensor_ranks();
+  InferenceStep step(model, prompt_of(kPrompt), tensor_layout(ranks->size()), *machine().compute,
+                     *ranks, kOptions, kNew);
   step.prefill(tokens_of(model, 0, kPrompt));
   EXPECT_LE(largest_difference(step.logits(), logits_alone(model, kPrompt)), kLogitTolerance);
   for (int i = 0; i < kNew; ++i) {
@@ -85,8 +92,8 @@ TEST(Inference, DecodingBehindTheCacheIsTheWholeSequenceAtOnce) {
 // Keys are taken by 64 positions: one behind and one before the border.
 TEST(Inference, DecodingGoesOnOverABlockOfKeys) {
   const Model model = small_llama();
-  Machine& m = machine();
-  InferenceStep step(model, prompt_of(62), tensor_layout(m.world->size()), *m.compute, *m.world,
+  const auto ranks = tensor_ranks();
+  InferenceStep step(model, prompt_of(62), tensor_layout(ranks->size()), *machine().compute, *ranks,
                      kOptions, 4);
   step.prefill(tokens_of(model, 0, 62));
   for (int i = 62; i < 66; ++i) step.decode(tokens_of(model, i, 1));
@@ -121,11 +128,10 @@ TEST(Inference, LogitsAreThoseThatTrainingTakesItsLossFrom) {
 // Each layer's two all-reduces and the embedding's carry 3 sequences x 32 numbers x 4 bytes = 384;
 // the logits' gather 3 x 96 x 4 = 1152. 4 positions a step.
 TEST(Inference, TransfersAreTwoALayerAndTheVocabularys) {
-  Machine& m = machine();
-  const int ranks = m.world->size();
-  if (ranks == 1) GTEST_SKIP() << "one rank moves nothing";
-  InferenceStep step(small_model(), prompt_of(5), tensor_layout(ranks), *m.compute, *m.world,
-                     kOptions, 4);
+  const auto ranks = tensor_ranks();
+  if (ranks->size() == 1) GTEST_SKIP() << "one rank moves nothing";
+  InferenceStep step(small_model(), prompt_of(5), tensor_layout(ranks->size()), *machine().compute,
+                     *ranks, kOptions, 4);
   step.run();
   double calls = 0.0, payload = 0.0;
   for (const Transfer& t : step.recorder().transfers()) {

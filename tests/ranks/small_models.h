@@ -71,11 +71,13 @@ inline Model small_moe() {
   return m;
 }
 
-// Experts with biases and twice the places that are needed, in each layer; a biased router.
+// Experts with biases and places for all tokens, in each layer; a biased router. Four experts, so
+// that each gets tokens of a real router.
+inline constexpr int kExpertsWithCapacity = 4;
 inline Model small_moe_with_capacity() {
   Model m = small_model();
   m.name = "moe with capacity";
-  m.moe = MixtureOfExperts{.num_moe_experts = 4,
+  m.moe = MixtureOfExperts{.num_moe_experts = kExpertsWithCapacity,
                            .moe_router_topk = 2,
                            .moe_ffn_hidden_size = 48,
                            .moe_expert_capacity_factor = 2.0,

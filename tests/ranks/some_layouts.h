@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts of each kind that the trial runs: on 1, 2 and 4 ranks in CI, on 8 by hand.
+// Layouts of each kind that the trial runs: on 1, 2 and 4 ranks in CI, on 8 in the night.
 #pragma once
 
 #include <vector>
@@ -83,7 +83,7 @@ inline std::vector<Layout> layouts_of(int ranks) {
 }
 
 // The same for models with experts.
-inline std::vector<Layout> expert_layouts_of(int ranks) {
+inline std::vector<Layout> expert_layouts_of(int ranks, int experts = 8) {
   std::vector<Layout> chosen;
   for (const char* text : {"mbs=2",
                            "recompute=full",
@@ -132,8 +132,10 @@ inline std::vector<Layout> expert_layouts_of(int ranks) {
                            "tp=2,pp=2,dp=2,sp,ep=2",
                            "tp=4,dp=2,sp,ep=4,etp=2",
                            "tp=2,dp=4,sp,ep=4,dispatcher=allgather",
-                           "pp=2,dp=4,ep=4,mbs=2,schedule=dualpipe_v,vpp=2"}) {
+                           "pp=2,dp=4,ep=4,mbs=2",
+                           "tp=2,pp=2,dp=2,ep=2,sp,schedule=dualpipe_v,vpp=2"}) {
     const Layout layout = layout_from_text(text);
+    if (experts % layout.expert_parallel_size != 0) continue;
     if (world_size(layout) == ranks) chosen.push_back(layout);
   }
   return chosen;

@@ -2,6 +2,7 @@
 // What the trial counts of itself against what sim predicts: transfers, FLOPs.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 
 #include "calibrate/trial/trial.h"
@@ -105,6 +106,8 @@ TEST(TrialAccount, CountedTransfersAreTheLedgers) {
     expect_counted(small_moe(), l, routed);
     expect_counted(small_moe(), l);
     expect_counted(small_gpt_oss(), l);
+  }
+  for (const Layout& l : expert_layouts_of(machine().world->size(), kExpertsWithCapacity)) {
     expect_counted(small_moe_with_capacity(), l);
   }
 }
@@ -119,6 +122,8 @@ TEST(TrialAccount, CountedFlopsAreTheOperators) {
   for (const Layout& l : expert_layouts_of(machine().world->size())) {
     expect_products(small_moe(), l);
     expect_products(small_gpt_oss(), l);
+  }
+  for (const Layout& l : expert_layouts_of(machine().world->size(), kExpertsWithCapacity)) {
     expect_products(small_moe_with_capacity(), l);
   }
 }
@@ -129,10 +134,10 @@ TEST(TrialAccount, ObservationSaysWhatWasRunAndItsTermsAddUpToTheStep) {
   const Observation o = run_trial(small_model(), small_job(), layout_from_text("tp=2,pp=2,dp=2"),
                                   *m.compute, *m.world, options);
   EXPECT_EQ(o.failure, "");
-  EXPECT_FALSE(o.complete);
+  EXPECT_EQ(o.complete, m.world->size() == 8);
   EXPECT_EQ(o.ranks, m.world->size());
   EXPECT_EQ(o.run_layout.tensor_parallel_size, std::min(2, m.world->size()));
-  EXPECT_EQ(o.run_layers, o.ranks == 4 ? 4 : 2);
+  EXPECT_EQ(o.run_layers, o.ranks >= 4 ? 4 : 2);
   double sum = 0.0;
   for (const ObservedTerm& t : o.terms) sum += t.time.value();
   EXPECT_NEAR(sum, o.step_time.value(), 1e-9);  // one step: each median is that step's
@@ -156,9 +161,12 @@ TEST(TrialAccount, MemoryOfSplitBackwardPassesIsWhatTheRunTakes) {
 }
 
 TEST(TrialAccount, MemoryOfExpertsAndShardedStatesIsWhatTheRunTakes) {
-  for (const Layout& l : expert_layouts_of(machine().world->size())) {
-    expect_memory(small_moe(), l, {1.02, 1.1});
-    expect_memory(small_gpt_oss(), l, {1.02, 1.1});
+  // On eight ranks up to 2.5 % more is asked for than taken: messages are more of so small a share.
+  const int ranks = machine().world->size();
+  const Band band{ranks == 8 ? 1.03 : 1.02, 1.1};
+  for (const Layout& l : expert_layouts_of(ranks)) {
+    expect_memory(small_moe(), l, band);
+    expect_memory(small_gpt_oss(), l, band);
   }
   // The trial gathers a unit when it is needed and adds its gradients where they stay; the model
   // also holds FSDP's next unit's weights, the gradients of one pass beside their sum, and a second
@@ -232,8 +240,9 @@ TEST(TrialAccount, IntervalsFillTheStepOfEveryRank) {
   Machine& m = machine();
   TrialOptions options{.warmup_steps = 0, .steps = 1};
   options.keep_intervals = true;
-  const char* text = m.world->size() == 1 ? "mbs=4" : "pp=2,mbs=2";
-  const Layout layout = layout_from_text(m.world->size() == 4 ? "tp=2,pp=2,mbs=2" : text);
+  const std::map<int, const char*> layouts{
+      {1, "mbs=4"}, {2, "pp=2,mbs=2"}, {4, "tp=2,pp=2,mbs=2"}, {8, "tp=2,pp=2,dp=2,mbs=2"}};
+  const Layout layout = layout_from_text(layouts.at(m.world->size()));
   const Observation o =
       run_trial(small_model(), small_job(), layout, *m.compute, *m.world, options);
   std::vector<Seconds> end(static_cast<std::size_t>(m.world->size()));
