@@ -241,9 +241,21 @@ Job load_job(const std::string& path, const Job& defaults) {
   return job_from_json(read_job(path), find_config(path, "jobs"), "", defaults);
 }
 
+namespace {
+
+bool is_layout_file(const std::string& path_or_text) {
+  return path_or_text.find('=') == std::string::npos &&
+         path_or_text.find(".json") != std::string::npos;
+}
+
+}  // namespace
+
+std::string layout_source(const std::string& path_or_text) {
+  return is_layout_file(path_or_text) ? path_or_text : "--layout";
+}
+
 StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults) {
-  if (path_or_text.find('=') != std::string::npos ||
-      path_or_text.find(".json") == std::string::npos) {
+  if (!is_layout_file(path_or_text)) {
     LayoutLine line = layout_line_from_text(path_or_text, defaults);
     return {line.layout, std::move(line.fields)};
   }

@@ -58,5 +58,7 @@ struct StatedLayout {
   std::vector<std::string> fields;  // that it says, by their long names
 };
 StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults);
+// What a message about such a layout names: its file, or the option.
+std::string layout_source(const std::string& path_or_text);
 
 }  // namespace meshwright::app

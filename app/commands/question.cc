@@ -41,7 +41,7 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
   if (!stated && inputs.has_cluster && gpus >= others) {
     if (gpus % others != 0) {
       throw InputError(
-          "--layout", "",
+          layout_source(path_or_text), "",
           fmt::format("{} ranks do not divide {} GPUs into data-parallel groups", others, gpus),
           "state dp, or another --gpus");
     }
@@ -54,10 +54,11 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
   } else if (options.gpus == 0 && needed <= gpus) {
     inputs.cluster = scaled_to(inputs.cluster, needed);
   } else if (needed != gpus) {
-    throw InputError(
-        "--layout", "", fmt::format("needs {} GPUs, {} has {}", needed, inputs.cluster.name, gpus),
-        needed > gpus ? fmt::format("--gpus {} plans for more nodes of this kind", needed)
-                      : "leave dp out, and it takes all of them");
+    throw InputError(layout_source(path_or_text), "",
+                     fmt::format("needs {} GPUs, {} has {}", needed, inputs.cluster.name, gpus),
+                     needed > gpus
+                         ? fmt::format("--gpus {} plans for more nodes of this kind", needed)
+                         : "leave dp out, and it takes all of them");
   }
   return layout;
 }

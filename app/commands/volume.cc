@@ -54,7 +54,8 @@ int run(const Options& options, const Call& call) {
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const auto& [model, cluster, job, has_cluster, defaults, capacity, note] = inputs;
   if (const auto violation = check_layout(model, job, layout, {})) {
-    throw InputError("--layout", "", describe(*violation, model, job, layout, {}),
+    throw InputError(layout_source(options.layout), "",
+                     describe(*violation, model, job, layout, {}),
                      std::string(rule_text(violation->rule).remedy));
   }
   const Volume all = volume(model, job, layout);

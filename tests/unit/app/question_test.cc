@@ -98,6 +98,18 @@ TEST(Question, WithoutAClusterNoLinkIsClaimed) {
   EXPECT_THAT(answer.out, Not(HasSubstr("intra_node")));
 }
 
+// A layout in a file is named by its file, whatever the rule that it breaks.
+TEST(Question, ALayoutsFileIsNamedInWhatIsWrongWithIt) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("layout.json", R"({"sequence_parallel": true})");
+  for (const auto& [layout, named] :
+       {std::pair{file, file}, std::pair{std::string("sp"), std::string("--layout")}}) {
+    const ProgramResult answer = run_program({"volume", "--model", kModel, "--layout", layout});
+    EXPECT_EQ(answer.exit_code, 2);
+    EXPECT_THAT(answer.err, HasSubstr("error: " + named + ": sequence_parallel is on"));
+  }
+}
+
 // Observations of the plan's winner that say which plan they are of.
 std::string trials_of(const TemporaryFolder& folder, const std::string& plan_file,
                       const std::string& sha256) {
