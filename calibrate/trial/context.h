@@ -18,6 +18,7 @@ namespace meshwright::calibrate {
 
 class HostStore;
 class ShardedStates;
+class WholeStates;
 class WeightGradientStore;
 
 struct TrialContext {
@@ -34,6 +35,7 @@ struct TrialContext {
   std::int64_t first_position = 0;
   const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
   ShardedStates* states = nullptr;      // where weights or gradients are whole for a unit at a time
+  WholeStates* whole_states = nullptr;  // else this
   WeightGradientStore* owed = nullptr;  // of passes that leave weight gradients for later
   bool force_load_balancing = true;     // tokens are dealt out to experts in turn
   HostStore* host = nullptr;            // where activations or an optimizer's states go there

@@ -59,6 +59,9 @@ struct ParameterUnit {
   Tensor exp_avg, exp_avg_sq;             // of the shard; empty where they are
   HostStates on_host;
   std::vector<Parameter*> members;
+  // Between passes that overlap with data-parallel communication: this step's gradients are summed
+  // already; this rank has only its own part of the updated weights.
+  bool gradients_reduced = false, weights_outdated = false;
   // The end of the arrays: parameters with partial_gradient.
   std::int64_t partial_begin = 0, partial_count = 0;
 

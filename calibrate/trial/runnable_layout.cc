@@ -25,8 +25,8 @@ int largest_divisor(int n, int limit) {
 
 class Cutter {
  public:
-  Cutter(const Model& model, const Job& job, const Layout& layout, bool sends_alone)
-      : model_(model), job_(job), wanted_(layout), sends_alone_(sends_alone) {
+  Cutter(const Model& model, const Job& job, const Layout& layout, const NetworkTraits& network)
+      : model_(model), job_(job), wanted_(layout), network_(network) {
     run_.layout = layout;
   }
 
@@ -64,8 +64,10 @@ class Cutter {
   // Parts that change when something runs, not what: run in order instead.
   void take_away_switches() {
     Layout& l = run_.layout;
-    switch_off(l.overlap_grad_reduce, "overlap of the gradients' reduction with backward");
-    switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
+    if (!network_.calls_block) {
+      switch_off(l.overlap_grad_reduce, "overlap of the gradients' reduction with backward");
+      switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
+    }
     switch_off(l.tp_comm_overlap, "overlap of tensor-parallel communication with products");
     take_away_overlapped_sends();
     if (!uses_fsdp(l)) {
@@ -91,7 +93,7 @@ class Cutter {
     Layout& l = run_.layout;
     const ScheduleTraits& t = traits(l.schedule);
     const bool beside = t.most_chunks > 1 || t.splits_backward;
-    if ((beside && sends_alone_) || !l.overlap_p2p_comm) return;
+    if ((beside && network_.sends_alone) || !l.overlap_p2p_comm) return;
     say("overlap of sends with computing");
     l.overlap_p2p_comm = t.groups_of_stages && l.pipeline_parallel_size == 2;
   }
@@ -182,7 +184,10 @@ class Cutter {
     Layout& l = run_.layout;
     run_.global_batch_size =
         job_.global_batch_size / wanted_.data_parallel_size * l.data_parallel_size;
-    if (gradient_group_size(l) == 1) l.zero_stage = 0;
+    if (gradient_group_size(l) == 1) {
+      l.zero_stage = 0;
+      l.overlap_grad_reduce = l.overlap_param_gather = false;  // there is nothing to overlap
+    }
     if (gradient_group_size(l) != gradient_group_size(wanted_)) l.zero_shard_size = 0;
     if (l.tensor_parallel_size == 1) l.sequence_parallel = false;
     if (l.sequence_parallel != wanted_.sequence_parallel) say("sequence parallelism");
@@ -208,7 +213,7 @@ class Cutter {
   const Model& model_;
   const Job& job_;
   const Layout& wanted_;
-  bool sends_alone_;
+  NetworkTraits network_;
   RunnableLayout run_;
 };
 
@@ -268,8 +273,8 @@ std::string unsupported_job(const Model& m, const Job& j) {
 }  // namespace
 
 RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks,
-                               bool sends_alone) {
-  return Cutter(model, job, layout, sends_alone).cut(ranks);
+                               const NetworkTraits& network) {
+  return Cutter(model, job, layout, network).cut(ranks);
 }
 
 RunnableLayout runnable_inference_layout(const Model& model, const Job& /*job*/,

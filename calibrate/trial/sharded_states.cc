@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "calibrate/trial/optimizer_step.h"
+#include "calibrate/trial/whole_states.h"
 #include "sim/volume/transfer_names.h"
 #include "sim/volume/volume.h"
 
@@ -30,6 +31,7 @@ bool defers_gradients(const Layout& layout) {
 }
 
 int unit_of_layer(const Layout& layout, int layer) {
+  if (reduces_by_layer(layout)) return layer;
   if (!shards_by_unit(layout) || layout.fsdp_unit == FsdpUnit::whole) return kRootUnit;
   return layer;
 }
@@ -80,7 +82,9 @@ void ShardedStates::gather(ParameterUnit& unit, Phase phase) {
 
 void ShardedStates::use(int unit, Phase phase) {
   for (ParameterUnit& u : store_.units()) {
-    if (u.key == unit) gather(u, phase);
+    if (u.key != unit) continue;
+    if (u.weights_outdated) gather_updated(u);
+    gather(u, phase);
   }
 }
 
@@ -185,7 +189,6 @@ void ShardedStates::sum_partial_gradients() {
 }
 
 void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
-  CountedGroup& ranks = shard_ranks(unit);
   if (!uses_fsdp(context_.layout)) {
     shard_copies(unit).all_reduce(kShardAllReduce, Phase::step, unit.shard_gradients.data(),
                                   unit.shard_gradients.count());
@@ -208,7 +211,13 @@ void ShardedStates::update(ParameterUnit& unit, const AdamStep& adam) {
       unit.shard_gradients.release();
     }
   }
-  if (!keeps_whole) return;
+  unit.weights_outdated = keeps_whole;
+}
+
+// ZeRO-2, of weights that are whole between the steps.
+void ShardedStates::gather_updated(ParameterUnit& unit) {
+  unit.weights_outdated = false;
+  CountedGroup& ranks = shard_ranks(unit);
   for_each_call(unit, kUpdatedWeightAllGather, kUpdatedWeightAllGather, [&](const Call& call) {
     if (ranks.size() == 1) return;
     ranks.all_gather(call.name, Phase::step, unit.shard_weights.data() + call.shard,
@@ -229,11 +238,16 @@ void ShardedStates::update(const AdamStep& adam) {
   for (ParameterUnit& unit : store_.units()) {
     if (!unit.gradients.empty()) reduce_once(unit);
     update(unit, adam);
+    const bool later = context_.layout.overlap_param_gather;  // with the next forward
+    if (unit.weights_outdated && !later) gather_updated(unit);
   }
 }
 
 void ShardedStates::gather_all() {
-  for (ParameterUnit& unit : store_.units()) gather(unit, Phase::step);
+  for (ParameterUnit& unit : store_.units()) {
+    if (unit.weights_outdated) gather_updated(unit);
+    gather(unit, Phase::step);
+  }
 }
 
 }  // namespace meshwright::calibrate

@@ -57,6 +57,7 @@ class ShardedStates {
   // Sequence parallelism: what tensor ranks have seen pieces of, of this rank's shards.
   void sum_partial_gradients();
   void update(ParameterUnit& unit, const AdamStep& adam);
+  void gather_updated(ParameterUnit& unit);
   [[nodiscard]] CountedGroup& shard_ranks(const ParameterUnit& unit) const;
 
   const TrialContext& context_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calibrate/trial/sharded_states.h"
+#include "calibrate/trial/whole_states.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate {
@@ -38,7 +39,8 @@ Parameter* StageModel::words() const {
 }
 
 void StageModel::use(int unit, Phase phase) const {
-  if (context_.states != nullptr) context_.states->use(unit, phase);
+  if (context_.states != nullptr) return context_.states->use(unit, phase);
+  if (context_.whole_states != nullptr) context_.whole_states->use(unit);
 }
 
 void StageModel::release(int unit, Phase phase) const {
@@ -50,7 +52,7 @@ void StageModel::open_gradients(int unit) const {
 }
 
 void StageModel::reduce_gradients(int unit) const {
-  if (context_.states == nullptr) return;
+  if (context_.states == nullptr) return context_.whole_states->reduce_gradients(unit);
   context_.states->reduce_gradients(unit);
   context_.states->release(unit, Phase::backward);
 }
@@ -163,6 +165,10 @@ Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) 
   reduce_gradients(kRootUnit);
   if (chunk_.embedding) return {};
   return dy;
+}
+
+void StageModel::reduce_all_gradients() const {
+  for (std::size_t i = layers_.size(); i-- > 0;) reduce_gradients(unit_of(i));
 }
 
 double StageModel::take_loss() { return end_ ? end_->take_loss() : 0.0; }

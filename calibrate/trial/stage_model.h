@@ -36,6 +36,9 @@ class StageModel {
   // before; empty on the first.
   [[nodiscard]] Tensor backward(int micro_batch, const MicroBatch& data, Tensor dy);
 
+  // Of every layer, where a later pass than backward() gave the last of them.
+  void reduce_all_gradients() const;
+
   // Sum of the losses of the micro-batches since the last call; 0 where there is no head.
   double take_loss();
   // The embedding's matrix, also of a head that is tied to it and of multi-token prediction; null
@@ -57,7 +60,7 @@ class StageModel {
   void use(int unit, Phase phase) const;
   void release(int unit, Phase phase) const;
   void open_gradients(int unit) const;
-  void reduce_gradients(int unit) const;  // and releases its weights
+  void reduce_gradients(int unit) const;  // and releases weights that are whole for the unit
   [[nodiscard]] int unit_of(std::size_t layer) const;
   [[nodiscard]] Tensor first_input(const MicroBatch& data) const;
 

@@ -187,9 +187,9 @@ Observation run_trial(const Model& model, const Job& asked, const Layout& layout
                       Communicator& world, const TrialOptions& options) {
   const Job job = with_precision(asked, precision_of(asked, compute, options));
   const bool trains = options.mode == TrialMode::training;
-  RunnableLayout runnable =
-      trains ? runnable_layout(model, job, layout, world.size(), world.sends_alone())
-             : runnable_inference_layout(model, job, layout, world.size());
+  RunnableLayout runnable = trains ? runnable_layout(model, job, layout, world.size(),
+                                                     {world.sends_alone(), world.calls_block()})
+                                   : runnable_inference_layout(model, job, layout, world.size());
   Observation o;
   o.layout = layout;
   o.run_layout = runnable.layout;

@@ -34,10 +34,17 @@ struct TrialOptions {
   bool moe_router_force_load_balancing = true;
 };
 
+// Of the ranks' communicator.
+struct NetworkTraits {
+  bool sends_alone = true;  // only then are sends beside computing
+  // Only then are gradients reduced and weights gathered between the layers of a pass: calls that
+  // return at once would have to run on a queue of their own.
+  bool calls_block = true;
+};
+
 // What the ranks at hand can run of a layout: the layout itself when it needs no more ranks than
 // there are, else the same tensor size (or the largest that fits) with pipeline and data sizes cut
 // down, and as many layers as a stage holds. `not_run` says in words what was left out.
-// `sends_alone`: of their communicator; only then are sends beside computing.
 struct RunnableLayout {
   Layout layout;
   int num_layers = 0;
@@ -46,7 +53,7 @@ struct RunnableLayout {
   std::vector<std::string> not_run;  // empty: everything is run
 };
 RunnableLayout runnable_layout(const Model& model, const Job& job, const Layout& layout, int ranks,
-                               bool sends_alone = true);
+                               const NetworkTraits& network = {});
 
 // What is left of a layout for inference: its tensor ranks, and micro_batch_size sequences at once.
 RunnableLayout runnable_inference_layout(const Model& model, const Job& job, const Layout& layout,

@@ -2,9 +2,9 @@
 #include "calibrate/trial/trial_step.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
-#include "calibrate/trial/optimizer_step.h"
 #include "calibrate/trial/rotary_table.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/transfer_names.h"
@@ -50,11 +50,14 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
   store_.allocate(arena_, compute_, kept_states(), options_.seed);
   if (shards_by_unit(layout_)) {
     context_.states = &states_.emplace(context_, store_, chunks_.front().chunk().first_layer);
+  } else {
+    context_.whole_states = &whole_states_.emplace(context_, store_);
   }
   const int micro_batches = num_micro_batches(job_.global_batch_size, layout_);
   batches_ = make_micro_batches(context_, micro_batches, options_.seed);
   const std::vector<StageProgram> programs = stage_programs(layout_, micro_batches);
   program_ = programs[static_cast<std::size_t>(groups_.at.pipeline)];
+  find_last_passes();
   exchange_.emplace(context_, programs, pipeline_stages(model_, layout_), ranks.sends_alone());
 }
 
@@ -69,6 +72,16 @@ KeptStates TrialStep::kept_states() const {
   kept.whole_gradients = defers_gradients(layout_);
   kept.whole_weights = layout_.zero_stage == 2 && !uses_fsdp(layout_);
   return kept;
+}
+
+void TrialStep::find_last_passes() {
+  last_of_chunk_.assign(program_.size(), false);
+  std::set<int> chunks;
+  for (std::size_t i = program_.size(); i-- > 0;) {
+    const bool gives =
+        program_[i].pass == Pass::backward || program_[i].pass == Pass::backward_weight;
+    if (gives) last_of_chunk_[i] = chunks.insert(program_[i].chunk).second;
+  }
 }
 
 // Stages that hold copies of each other's chunks meet them in opposite orders. Their arrays have
@@ -119,6 +132,7 @@ void TrialStep::run() {
   for (std::size_t i = 0; i < program_.size(); ++i) {
     recorder_.work_on(program_[i].micro_batch, program_[i].chunk);
     exchange_->before(i);
+    if (whole_states_) whole_states_->begin_pass(last_of_chunk_[i]);
     run(program_[i]);
   }
   recorder_.work_on(-1, 0);
@@ -126,7 +140,7 @@ void TrialStep::run() {
   exchange_->finish();
   reduce_loss();
   reduce_shared_gradients();
-  reduce_gradients_and_update();
+  update();
   recorder_.end_step();
 }
 
@@ -166,6 +180,7 @@ Tensor TrialStep::compute(const Instruction& instruction, Tensor input) {
   }
   const TermScope scope(recorder_, TermKind::backward_compute);
   owed_.run(pass, context_);
+  if (whole_states_) model.reduce_all_gradients();
   return {};
 }
 
@@ -190,72 +205,19 @@ void TrialStep::reduce_loss() {
 }
 
 void TrialStep::reduce_shared_gradients() {
-  for (const ParameterUnit& unit : store_.units()) {
-    if (unit.partial_count == 0 || unit.gradients.empty()) continue;
-    groups_.tensor.all_reduce(transfer_names::kReplicatedGradientAllReduce, Phase::step,
-                              unit.gradients.data() + unit.partial_begin, unit.partial_count);
+  if (states_) {
+    for (const ParameterUnit& unit : store_.units()) sum_partial_gradients(context_, unit);
   }
   if (shared_words_ == nullptr) return;
   groups_.embedding.all_reduce(transfer_names::kSharedEmbeddingAllReduce, Phase::step,
                                shared_words_->gradient, shared_words_->count());
 }
 
-void TrialStep::reduce_gradients_and_update() {
+void TrialStep::update() {
   const AdamStep adam{.learning_rate = options_.learning_rate, .step = ++steps_done_};
-  if (states_) return states_->update(adam);
-  for (ParameterUnit& unit : store_.units()) {
-    if (layout_.zero_stage > 0 && unit.shards.count > 1) {
-      update_shard(unit, adam);
-    } else {
-      update_whole(unit, adam);
-    }
-  }
+  states_ ? states_->update(adam) : whole_states_->update(adam);
 }
 
-void TrialStep::update_whole(ParameterUnit& unit, const AdamStep& adam) {
-  CountedGroup& ranks = unit.expert ? groups_.expert_data : groups_.data;
-  ranks.all_reduce(transfer_names::kGradientAllReduce, Phase::step, unit.gradients.data(),
-                   unit.total);
-  groups_.mirrored.all_reduce(transfer_names::kMirroredGradientAllReduce, Phase::step,
-                              unit.gradients.data(), unit.total);
-  update_weights(context_, unit, unit.weights.data(), unit.gradients.data(), unit.total, adam);
-}
-
-// ZeRO-1: each data rank sums, updates and hands out its part of the arrays (arXiv
-// 1910.02054, 5.1). What ranks with the same part have is summed between them. DeepSpeed may sum
-// whole gradients (reduce_scatter false).
-void TrialStep::update_shard(ParameterUnit& unit, const AdamStep& adam) {
-  CountedGroup& ranks = unit.expert ? groups_.expert_data_shard : groups_.data_shard;
-  CountedGroup& copies = unit.expert ? groups_.expert_data_copies : groups_.data_copies;
-  const std::int64_t share = unit.total / ranks.size();
-  const Tensor gradient = context_.tensor(share);
-  if (layout_.all_reduce_gradients) {
-    CountedGroup& all = unit.expert ? groups_.expert_data : groups_.data;
-    all.all_reduce(transfer_names::kGradientAllReduce, Phase::step, unit.gradients.data(),
-                   unit.total);
-    compute_.copy(gradient.data(), unit.gradients.data() + share * ranks.rank(), gradient.size());
-  } else {
-    ranks.reduce_scatter(transfer_names::kGradientReduceScatter, Phase::step, unit.gradients.data(),
-                         gradient.data(), share);
-    copies.all_reduce(transfer_names::kShardAllReduce, Phase::step, gradient.data(), share);
-  }
-  groups_.mirrored.all_reduce(transfer_names::kMirroredGradientAllReduce, Phase::step,
-                              gradient.data(), share);
-  const Tensor weight = context_.tensor(share);
-  float* own = unit.weights.data() + share * ranks.rank();
-  {
-    const TermScope scope(recorder_, TermKind::optimizer);
-    compute_.copy(weight.data(), own, weight.size());
-    update_weights(context_, unit, weight.data(), gradient.data(), share, adam);
-  }
-  ranks.all_gather(transfer_names::kUpdatedWeightAllGather, Phase::step, weight.data(),
-                   unit.weights.data(), share);
-  const bool rounded = has_sixteen_bits(message_formats(job_).weights);
-  if (rounded) compute_.copy(own, weight.data(), weight.size());  // the master copy
-}
-
-void TrialStep::gather_weights() {
-  if (states_) states_->gather_all();
-}
+void TrialStep::gather_weights() { states_ ? states_->gather_all() : whole_states_->gather_all(); }
 
 }  // namespace meshwright::calibrate

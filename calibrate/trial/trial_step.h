@@ -14,6 +14,7 @@
 #include "calibrate/trial/stage_exchange.h"
 #include "calibrate/trial/stage_model.h"
 #include "calibrate/trial/weight_gradient_store.h"
+#include "calibrate/trial/whole_states.h"
 #include "sim/schedule/schedule.h"
 
 namespace meshwright::calibrate {
@@ -60,15 +61,14 @@ class TrialStep {
   [[nodiscard]] bool mirrors_order() const;
   [[nodiscard]] StageModel& chunk(int index);  // of the stage's, as its program counts them
   [[nodiscard]] KeptStates kept_states() const;
+  void find_last_passes();
   void zero_gradients();
   void run(const Instruction& instruction);
   // What the instruction makes of its input.
   [[nodiscard]] Tensor compute(const Instruction& instruction, Tensor input);
   void reduce_loss();
   void reduce_shared_gradients();
-  void reduce_gradients_and_update();
-  void update_whole(ParameterUnit& unit, const AdamStep& adam);
-  void update_shard(ParameterUnit& unit, const AdamStep& adam);
+  void update();
 
   Model model_;
   Job job_;
@@ -81,12 +81,14 @@ class TrialStep {
   TrialContext context_;
   ParameterStore store_;
   std::optional<ShardedStates> states_;
+  std::optional<WholeStates> whole_states_;  // where states_ are not
   Tensor rotary_;
   std::deque<StageModel> chunks_;      // in the model's order
   Parameter* shared_words_ = nullptr;  // the embedding's matrix where another stage has it, too
   std::vector<MicroBatch> batches_;
   WeightGradientStore owed_;
   StageProgram program_;
+  std::vector<bool> last_of_chunk_;  // of each instruction: the last that gives its chunk gradients
   std::optional<StageExchange> exchange_;
   StepOptions options_;
   int steps_done_ = 0;

@@ -62,11 +62,12 @@ const Transfer* ledger_entry(const StageVolume& ledger, const Transfer& counted)
 }
 
 // States sharded by unit are the ledger's bytes in other calls: it cuts a chunk into units alike,
-// of which one really is larger by the embedding.
+// of which one really is larger by the embedding. Reductions beside backward and gathers beside
+// forward are one call in it, and a call for each layer in a run.
 bool in_other_calls(const Layout& layout, const Transfer& t) {
   const bool of_data = t.group == Group::data || t.group == Group::expert_data ||
                        t.name == transfer_names::kReplicatedGradientAllReduce;
-  return layout.zero_stage > 1 && of_data;
+  return (layout.zero_stage > 1 || layout.overlap_grad_reduce) && of_data;
 }
 
 // Heads are exchanged before attention and after it, where the ledger has both in one.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "calibrate/trial/trial.h"
+#include "calibrate/trial/whole_states.h"
 #include "sim/layout/short_name.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/transfer_names.h"
@@ -76,7 +77,8 @@ void expect_counted(const Model& model, const Layout& layout, const StepOptions&
   const auto stages = pipeline_stages(model, layout);
   const StageVolume ledger =
       stage_volume(model, job, layout, stages[static_cast<std::size_t>(stage)], stage);
-  if (shards_by_unit(layout) || layout.cp_comm_type == ContextParallelAlgorithm::a2a) {
+  if (shards_by_unit(layout) || reduces_by_layer(layout) ||
+      layout.cp_comm_type == ContextParallelAlgorithm::a2a) {
     const int micro_batches = num_micro_batches(job.global_batch_size, layout);
     expect_same_bytes(sums(step.recorder().transfers()), sums(ledger.transfers),
                       (model.num_layers + 1) * micro_batches);

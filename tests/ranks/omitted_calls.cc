@@ -16,6 +16,7 @@ class OneStep {
   OneStep(const Model& model, const Job& job, const Layout& layout, const StepOptions& options,
           const Differs& differs)
       : differs_(differs),
+        gathers_later_(layout.overlap_param_gather),
         world_(nullptr, *machine().world, omission_, -1),
         step_(model, job, layout, *machine().compute, world_, options) {}
 
@@ -33,7 +34,8 @@ class OneStep {
     step_.run();
     const auto made = omission_.made;
     step_.gather_weights();
-    omission_.made = made;
+    // Else of the next step, which gathers them beside its forward pass.
+    if (!gathers_later_) omission_.made = made;
     const int ranks = machine().world->size();
     std::vector<TransferCall> all;
     for (int split = 0; split < omission_.splits; ++split) {
@@ -56,6 +58,7 @@ class OneStep {
   }
 
   const Differs& differs_;
+  bool gathers_later_;
   Omission omission_;
   OmittingCommunicator world_;
   TrialStep step_;

@@ -85,15 +85,29 @@ TEST(RunnableLayout, OneRankRunsOneStageAndLosesWhatNeedsPartners) {
 
 TEST(RunnableLayout, WhatIsLeftOutIsSaidEvenWhenEveryRankIsThere) {
   Layout l = layout(1, 2, 2);
-  l.overlap_p2p_comm = l.overlap_grad_reduce = true;
+  l.overlap_p2p_comm = true;
   Job j = job();
   j.attention_kernel = AttentionKernel::flash;
   const auto r = runnable_layout(gpt(), j, l, 4);
   EXPECT_FALSE(r.layout.overlap_p2p_comm);
-  EXPECT_FALSE(r.layout.overlap_grad_reduce);
   EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap of sends")));
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap of the gradients")));
   EXPECT_THAT(r.not_run, Contains(HasSubstr("fused attention")));
+}
+
+TEST(RunnableLayout, GradientsAreReducedAndWeightsGatheredBetweenLayersWhereCallsBlock) {
+  Layout l = layout(1, 2, 2);
+  l.zero_stage = 1;
+  l.overlap_grad_reduce = l.overlap_param_gather = true;
+  const auto r = runnable_layout(gpt(), job(), l, 4);
+  EXPECT_EQ(r.layout, l);
+  EXPECT_THAT(r.not_run, IsEmpty());
+  const auto queued = runnable_layout(gpt(), job(), l, 4, {.calls_block = false});
+  EXPECT_FALSE(queued.layout.overlap_grad_reduce || queued.layout.overlap_param_gather);
+  EXPECT_THAT(queued.not_run,
+              ElementsAre(HasSubstr("gradients' reduction"), HasSubstr("weights' gathering")));
+  // One data rank reduces nothing.
+  const auto two = runnable_layout(gpt(), job(), l, 2);
+  EXPECT_FALSE(two.layout.overlap_grad_reduce || two.layout.overlap_param_gather);
 }
 
 // DeepSpeed's pipeline has Megatron-LM's stages, and sends pieces between them.
@@ -127,7 +141,7 @@ TEST(RunnableLayout, WhereCallsQueueInterleavedStagesAreRunAndDoNotSendBesideCom
   l.schedule = PipelineSchedule::interleaved;
   l.virtual_pipeline_parallel_size = 2;
   l.overlap_p2p_comm = true;
-  const auto r = runnable_layout(gpt(), job(), l, 4, false);
+  const auto r = runnable_layout(gpt(), job(), l, 4, {.sends_alone = false});
   EXPECT_EQ(r.layout.schedule, PipelineSchedule::interleaved);
   EXPECT_FALSE(r.layout.overlap_p2p_comm);
   EXPECT_THAT(r.not_run, ElementsAre("overlap of sends with computing"));
