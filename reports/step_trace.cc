@@ -105,7 +105,7 @@ class StepTracer {
   StepTracer(const Model& model, const Cluster& cluster, const Job& job, const Estimate& estimate)
       : estimate_(estimate),
         layout_(estimate.layout),
-        micro_batches_(num_micro_batches(job.global_batch_size, layout_)),
+        sizes_(pipeline_sizes(layout_, job.global_batch_size)),
         table_(model, cluster, job),
         pipeline_(pipeline_of(table_, layout_)),
         num_chunks_(static_cast<int>(pipeline_.stages.front().chunks.size())),
@@ -113,8 +113,7 @@ class StepTracer {
 
   Trace run() {
     add_waits();
-    const auto programs = pipeline_programs(layout_.schedule, layout_.pipeline_parallel_size,
-                                            micro_batches_, num_chunks_);
+    const auto programs = pipeline_programs(layout_.schedule, sizes_);
     refuse_too_many(programs);
     const Timeline timeline = simulate(layout_.schedule, programs, pipeline_.times, true);
     for (const StageExtras& extras : extras_) start_ = std::max(start_, extras.exposed.gather);
@@ -261,7 +260,7 @@ class StepTracer {
 
   const Estimate& estimate_;
   const Layout& layout_;
-  int micro_batches_;
+  PipelineSizes sizes_;
   CostTable table_;
   Pipeline pipeline_;
   int num_chunks_;

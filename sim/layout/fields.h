@@ -367,7 +367,7 @@ inline constexpr std::tuple kRows{
         })
         .shared_by_most(),
     field(&L::overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm", "ep_overlap")
-        .read(units)
+        .read(units, memory)
         .axis(SearchLevel::stage, "--ep-overlap",
               "One micro-batch's tokens travel while another one is computed: true, false; "
               "default: both where the framework has it")

@@ -6,6 +6,7 @@
 
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/schedule/instruction.h"
 
 namespace meshwright {
 
@@ -22,6 +23,14 @@ struct Chunk {
   int hidden_states_in = 1;
   int hidden_states_out = 1;
 };
+
+// Of the schedule's programs. One stage alone works each micro-batch forward and backward.
+constexpr PipelineSizes pipeline_sizes(const Layout& layout, int global_batch_size) {
+  return {.stages = layout.pipeline_parallel_size,
+          .micro_batches = num_micro_batches(global_batch_size, layout),
+          .chunks = layout.virtual_pipeline_parallel_size,
+          .pairs_passes = layout.overlap_moe_expert_parallel_comm};
+}
 
 // The norm behind the last layer: before the head, or before multi-token prediction, which starts
 // from it. Megatron-LM then has it beside the last layer (transformer_block.py,

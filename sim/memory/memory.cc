@@ -81,9 +81,22 @@ const Workspace& workspace_of(const RunningPass& running, const std::vector<Chun
   return running.pass == Pass::backward_weight ? chunk.weight : chunk.backward;
 }
 
-void add_workspace(StageMemory& memory, const RunningPass& running,
-                   const std::vector<ChunkMemory>& chunks) {
-  const Workspace& needed = workspace_of(running, chunks);
+// Passes that take turns: the running one's logits are gone, or not there yet, while the other has
+// a layer.
+struct InTurns {
+  Bytes layer, logits;
+};
+InTurns in_turns(const InFlightState& state, const std::vector<ChunkMemory>& chunks) {
+  if (!state.in_turns) return {};
+  return {chunks[static_cast<std::size_t>(state.beside->chunk)].layer,
+          chunks[static_cast<std::size_t>(state.running.chunk)].held.logits +
+              workspace_of(state.running, chunks).logits};
+}
+
+// Two passes at once need the workspaces of both; in turns, one at a time.
+bool works_beside(const InFlightState& state) { return state.beside && !state.in_turns; }
+
+void add_workspace(StageMemory& memory, const Workspace& needed) {
   memory.activations += needed.activations;
   memory.recompute_workspace += needed.recompute;
   memory.operator_workspace += needed.operators;
@@ -93,13 +106,14 @@ void add_workspace(StageMemory& memory, const RunningPass& running,
 // memory_at(), summed: a peak is looked for among many states.
 Bytes total_at(const InFlightState& state, const std::vector<ChunkMemory>& chunks) {
   Bytes total = workspace_of(state.running, chunks).total();
-  if (state.beside) total += workspace_of(*state.beside, chunks).total();
+  if (works_beside(state)) total += workspace_of(*state.beside, chunks).total();
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     const HeldBytes& one = chunks[c].held;
     total += double(state.held[c].whole) * (one.whole + one.logits);
     total += double(state.held[c].weight_only) * (one.weight_only + one.weight_only_logits);
   }
-  return total;
+  const InTurns turns = in_turns(state, chunks);
+  return total + std::max(Bytes{}, turns.layer - turns.logits);
 }
 
 StageMemory in_whole_bytes(StageMemory memory) {
@@ -291,10 +305,12 @@ ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& 
 }
 
 ChunkMemory chunk_memory(const UnitBytes& units, const Layout& layout, const ChunkGroup& group) {
+  const Chunk layers{.num_layers = group.chunk.num_layers};
   return {chunk_activations(units, group.layers, group.chunk),
           forward_workspace(units, group.chunk),
           backward_workspace(units, layout, group.layers, group.chunk),
-          weight_workspace(units, group.chunk)};
+          weight_workspace(units, group.chunk),
+          chunk_activations(units, group.layers, layers).whole / std::max(1, layers.num_layers)};
 }
 
 std::vector<ChunkMemory> chunk_memories(const UnitBytes& units, const Layout& layout,
@@ -322,8 +338,13 @@ StageMemory held_memory(const std::vector<HeldMicroBatches>& held,
 
 StageMemory memory_at(const InFlightState& state, const std::vector<ChunkMemory>& chunks) {
   StageMemory memory = held_memory(state.held, chunks);
-  add_workspace(memory, state.running, chunks);
-  if (state.beside) add_workspace(memory, *state.beside, chunks);
+  add_workspace(memory, workspace_of(state.running, chunks));
+  if (works_beside(state)) add_workspace(memory, workspace_of(*state.beside, chunks));
+  const InTurns turns = in_turns(state, chunks);
+  if (turns.layer > turns.logits) {
+    memory.activations += turns.layer;
+    memory.logits -= turns.logits;
+  }
   return memory;
 }
 
@@ -365,9 +386,8 @@ StageMemory moving_memory(const StageMemory& standing, const std::vector<ChunkMe
 StageMemory moving_memory(const Model& model, const Job& job, const Layout& layout,
                           const Stage& stage, int stage_index) {
   const UnitBytes units = unit_bytes(model, job, layout);
-  const auto states = in_flight_states(layout.schedule, layout.pipeline_parallel_size,
-                                       num_micro_batches(job.global_batch_size, layout),
-                                       static_cast<int>(stage.chunks.size()), stage_index);
+  const auto states =
+      in_flight_states(layout.schedule, pipeline_sizes(layout, job.global_batch_size), stage_index);
   return moving_memory(standing_memory(units, layout, kinds_of(model, stage)),
                        chunk_memories(units, layout, chunk_groups(model, layout, stage)), states);
 }

@@ -77,6 +77,7 @@ Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, cons
 struct ChunkMemory {
   HeldBytes held;
   Workspace forward, backward, weight;
+  Bytes layer;  // of a micro-batch, its layers' average
 };
 // The chunks of a stage, neighbours that weigh the same as one: the middle ones of an interleaved
 // stage do.

@@ -38,6 +38,7 @@ bool between(const Held& first, const Held& middle, const Held& last) {
 struct Kind {
   RunningPass running;
   std::optional<RunningPass> beside;
+  bool in_turns = false;
   std::vector<Held> points;
 
   void add(const Held& held) {
@@ -53,8 +54,9 @@ struct Kind {
 
 class Kinds {
  public:
-  void add(RunningPass running, std::optional<RunningPass> beside, const Held& held) {
-    kind(running, beside).add(held);
+  void add(RunningPass running, std::optional<RunningPass> beside, const Held& held,
+           bool in_turns = false) {
+    kind(running, beside, in_turns).add(held);
   }
 
   [[nodiscard]] std::vector<InFlightState> maximal() const {
@@ -62,7 +64,7 @@ class Kinds {
     for (const Kind& kind : kinds_) {
       for (std::size_t i = 0; i < kind.points.size(); ++i) {
         if (!is_covered(kind.points, i)) {
-          states.push_back({kind.running, kind.beside, kind.points[i]});
+          states.push_back({kind.running, kind.beside, kind.points[i], kind.in_turns});
         }
       }
     }
@@ -70,11 +72,13 @@ class Kinds {
   }
 
  private:
-  Kind& kind(RunningPass running, std::optional<RunningPass> beside) {
+  Kind& kind(RunningPass running, std::optional<RunningPass> beside, bool in_turns) {
     for (Kind& known : kinds_) {
-      if (known.running == running && known.beside == beside) return known;
+      if (known.running == running && known.beside == beside && known.in_turns == in_turns) {
+        return known;
+      }
     }
-    kinds_.push_back({running, beside, {}});
+    kinds_.push_back({running, beside, in_turns, {}});
     return kinds_.back();
   }
 
@@ -92,7 +96,8 @@ class Kinds {
 // GPipe and 1F1B of one chunk: forward and backward hold the same number.
 std::vector<InFlightState> alternating_states(int held) {
   const std::vector<HeldMicroBatches> counts{{held, 0}};
-  return {{{Pass::forward, 0}, std::nullopt, counts}, {{Pass::backward, 0}, std::nullopt, counts}};
+  return {{{Pass::forward, 0}, std::nullopt, counts, false},
+          {{Pass::backward, 0}, std::nullopt, counts, false}};
 }
 
 }  // namespace
@@ -109,11 +114,20 @@ void end_pass(std::vector<HeldMicroBatches>& held, const Instruction& instructio
   if (pass == Pass::backward_weight) --chunk.weight_only;
 }
 
-std::vector<InFlightState> program_states(const StageProgram& program, int chunks) {
+std::vector<InFlightState> program_states(const StageProgram& program, int chunks, bool in_turns) {
   Kinds kinds;
   Held held(static_cast<std::size_t>(chunks));
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Instruction& first = program[i];
+    if (first.with_next && in_turns) {
+      const Instruction& second = program[++i];
+      const RunningPass forward{first.pass, first.chunk}, backward{second.pass, second.chunk};
+      kinds.add(backward, forward, held, true);
+      begin_pass(held, first);
+      end_pass(held, second);
+      kinds.add(forward, backward, held, true);
+      continue;
+    }
     begin_pass(held, first);
     if (first.with_next) {  // two together
       const Instruction& second = program[++i];
@@ -147,7 +161,7 @@ std::vector<InFlightState> grouped_states(const std::vector<InFlightState>& stat
     }
     std::optional<RunningPass> beside;
     if (state.beside) beside = grouped(*state.beside);
-    kinds.add(grouped(state.running), beside, held);
+    kinds.add(grouped(state.running), beside, held, state.in_turns);
   }
   return kinds.maximal();
 }
@@ -164,13 +178,14 @@ int representative_micro_batches(PipelineSchedule schedule, int stages, int micr
   return full + micro_batches % (t.groups_of_stages ? stages : 2);
 }
 
-std::vector<InFlightState> in_flight_states(PipelineSchedule schedule, int stages,
-                                            int micro_batches, int chunks, int stage) {
+std::vector<InFlightState> in_flight_states(PipelineSchedule schedule, PipelineSizes sizes,
+                                            int stage) {
   const ScheduleTraits& t = traits(schedule);
-  const PipelineSizes sizes{stages, representative_micro_batches(schedule, stages, micro_batches),
-                            chunks};
-  if (t.most_chunks == 1 && !t.splits_backward) return alternating_states(t.peak(sizes, stage));
-  return program_states(t.program(sizes, stage), chunks);
+  sizes.micro_batches = representative_micro_batches(schedule, sizes.stages, sizes.micro_batches);
+  const bool alternates = t.most_chunks == 1 && !t.splits_backward && !sizes.pairs_passes;
+  if (alternates) return alternating_states(t.peak(sizes, stage));
+  const bool in_turns = sizes.pairs_passes && !t.pairs_passes;
+  return program_states(t.program(sizes, stage), sizes.chunks, in_turns);
 }
 
 }  // namespace meshwright

@@ -31,8 +31,12 @@ struct RunningPass {
 
 struct InFlightState {
   RunningPass running;
-  std::optional<RunningPass> beside;   // DualPipe runs a forward and a backward together
+  std::optional<RunningPass> beside;   // a forward and a backward together (Instruction::with_next)
   std::vector<HeldMicroBatches> held;  // by chunk of the stage; the running ones count
+  // The two take turns in each layer (Megatron-LM, overlap_moe_expert_parallel_comm): the forward
+  // keeps a layer when the backward gives one up. As the pair begins and as it ends `held` counts
+  // `running` alone, and `beside` has a layer at most.
+  bool in_turns = false;
 };
 
 // What an instruction changes when it begins and when it ends. `held` is by chunk of the stage.
@@ -41,7 +45,9 @@ void end_pass(std::vector<HeldMicroBatches>& held, const Instruction& instructio
 
 // The states of one program, less those that others with the same running work cover: one that
 // holds at least as much of everything, or lies on the line between two others.
-std::vector<InFlightState> program_states(const StageProgram& program, int chunks);
+// `in_turns`: passes that run together take turns in each layer.
+std::vector<InFlightState> program_states(const StageProgram& program, int chunks,
+                                          bool in_turns = false);
 
 // The states where `sizes[g]` neighbouring chunks weigh the same and are counted together as g:
 // few of them are left.
@@ -53,7 +59,7 @@ int representative_micro_batches(PipelineSchedule schedule, int stages, int micr
 
 // The same for a schedule's stage. Programs repeat once they are full, so that few micro-batches
 // stand for many: the cost depends on stages and chunks alone.
-std::vector<InFlightState> in_flight_states(PipelineSchedule schedule, int stages,
-                                            int micro_batches, int chunks, int stage);
+std::vector<InFlightState> in_flight_states(PipelineSchedule schedule, PipelineSizes sizes,
+                                            int stage);
 
 }  // namespace meshwright

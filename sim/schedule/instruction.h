@@ -24,8 +24,8 @@ enum class Pass : std::uint8_t {
 struct Instruction {
   Pass pass = Pass::forward;
   // Runs together with the next instruction of the program (DualPipe's overlapped forward and
-  // backward): both start when both inputs are there, and end together after the sum of their
-  // times.
+  // backward, Megatron-LM's of overlap_moe_expert_parallel_comm): both start when both inputs are
+  // there, and end together after the sum of their times.
   bool with_next = false;
   std::int32_t micro_batch = 0;
   std::int32_t chunk = 0;  // of this stage, 0..v-1
@@ -37,6 +37,10 @@ struct PipelineSizes {
   int stages = 1;
   int micro_batches = 1;
   int chunks = 1;  // a stage
+  // A forward runs with the backward of another micro-batch, for which one more goes ahead
+  // (Megatron-LM, overlap_moe_expert_parallel_comm). DualPipe's programs have pairs anyway.
+  bool pairs_passes = false;
+  [[nodiscard]] constexpr int more_ahead() const { return pairs_passes ? 1 : 0; }
 };
 
 // Seconds of each kind of work for one micro-batch of one chunk.

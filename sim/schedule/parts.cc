@@ -7,7 +7,7 @@ namespace meshwright {
 namespace {
 
 std::vector<Instruction> in_groups(Pass pass, const PipelineSizes& sizes) {
-  const auto [stages, micro_batches, chunks] = sizes;
+  const auto [stages, micro_batches, chunks, pairs] = sizes;
   std::vector<Instruction> order;
   order.reserve(static_cast<std::size_t>(micro_batches) * static_cast<std::size_t>(chunks));
   for (int group = 0; group < micro_batches; group += stages) {
@@ -35,11 +35,13 @@ StageProgram alternating_program(const PipelineSizes& sizes, int warmup) {
   const auto backwards = in_groups(Pass::backward, sizes);
   StageProgram program;
   program.reserve(forwards.size() + backwards.size());
-  const auto ahead = std::min(static_cast<std::ptrdiff_t>(warmup), std::ssize(forwards));
+  const auto ahead =
+      std::min(static_cast<std::ptrdiff_t>(warmup + sizes.more_ahead()), std::ssize(forwards));
   program.insert(program.end(), forwards.begin(), forwards.begin() + ahead);
   auto backward = backwards.begin();
   for (auto forward = forwards.begin() + ahead; forward != forwards.end(); ++forward) {
     program.push_back(*forward);
+    program.back().with_next = sizes.pairs_passes;
     program.push_back(*backward++);
   }
   program.insert(program.end(), backward, backwards.end());

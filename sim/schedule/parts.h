@@ -6,7 +6,8 @@
 
 namespace meshwright {
 
-// Runs `warmup` forwards, then one forward and one backward in turn, then the backwards left.
+// Runs `warmup` forwards, one more where passes are paired, then one forward and one backward in
+// turn, or together, then the backwards left.
 // Chunks take their turns in Megatron-LM's order: groups of p micro-batches go through all chunks
 // of a stage before the next group starts (Narayanan 2021, 2104.04473, figure 4).
 StageProgram alternating_program(const PipelineSizes& sizes, int warmup);

@@ -4,13 +4,13 @@
 
 namespace meshwright {
 
-std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, int stages,
-                                            int micro_batches, int chunks) {
-  invariant(stages > 0 && micro_batches > 0 && chunks > 0, "a pipeline schedule without work");
+std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, const PipelineSizes& sizes) {
+  invariant(sizes.stages > 0 && sizes.micro_batches > 0 && sizes.chunks > 0,
+            "a pipeline schedule without work");
   std::vector<StageProgram> programs;
-  programs.reserve(static_cast<std::size_t>(stages));
-  for (int stage = 0; stage < stages; ++stage) {
-    programs.push_back(traits(schedule).program({stages, micro_batches, chunks}, stage));
+  programs.reserve(static_cast<std::size_t>(sizes.stages));
+  for (int stage = 0; stage < sizes.stages; ++stage) {
+    programs.push_back(traits(schedule).program(sizes, stage));
   }
   return programs;
 }

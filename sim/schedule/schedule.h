@@ -37,8 +37,7 @@ struct Timeline {
 };
 
 // The program of every stage. Preconditions are the schedule_* rules of sim/rules.
-std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, int stages,
-                                            int micro_batches, int chunks);
+std::vector<StageProgram> pipeline_programs(PipelineSchedule schedule, const PipelineSizes& sizes);
 
 // Runs the programs: each stage in its own order, an instruction starts when its stage is free and
 // its input has arrived. Throws std::logic_error if the programs deadlock.

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -51,8 +50,8 @@ Layout said_one_way(Layout layout, const Model& model) {
   return layout;
 }
 
-// Schedule, stages, micro-batches, chunks of a stage, stage.
-using StatesKey = std::array<int, 5>;
+// Schedule, stages, micro-batches, chunks of a stage, whether passes are paired, stage.
+using StatesKey = std::array<int, 6>;
 struct StatesKeyHash {
   std::size_t operator()(const StatesKey& key) const {
     std::uint64_t hash = kHashStart;
@@ -144,19 +143,16 @@ const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
 const std::vector<InFlightState>& CostTable::in_flight_states(const Layout& layout,
                                                               const std::vector<int>& group_sizes,
                                                               int stage) {
-  const int stages = layout.pipeline_parallel_size;
-  const int micro_batches = representative_micro_batches(
-      layout.schedule, stages, num_micro_batches(impl_->job.global_batch_size, layout));
-  const int chunks = std::accumulate(group_sizes.begin(), group_sizes.end(), 0);
+  PipelineSizes sizes = pipeline_sizes(layout, impl_->job.global_batch_size);
+  sizes.micro_batches =
+      representative_micro_batches(layout.schedule, sizes.stages, sizes.micro_batches);
   const auto [found, is_new] = impl_->states.try_emplace(
-      StatesKey{static_cast<int>(layout.schedule), stages, micro_batches, chunks, stage});
+      StatesKey{static_cast<int>(layout.schedule), sizes.stages, sizes.micro_batches, sizes.chunks,
+                sizes.more_ahead(), stage});
   StageStates& states = found->second;
-  if (is_new) {
-    states.all =
-        meshwright::in_flight_states(layout.schedule, stages, micro_batches, chunks, stage);
-  }
-  for (const auto& [sizes, grouped] : states.grouped) {
-    if (sizes == group_sizes) return grouped;
+  if (is_new) states.all = meshwright::in_flight_states(layout.schedule, sizes, stage);
+  for (const auto& [grouping, grouped] : states.grouped) {
+    if (grouping == group_sizes) return grouped;
   }
   return states.grouped.emplace_back(group_sizes, grouped_states(states.all, group_sizes)).second;
 }

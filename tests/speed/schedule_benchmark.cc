@@ -23,7 +23,7 @@ constexpr int kStages = 64, kMicroBatches = 1024, kChunks = 8;
 
 void simulate_a_million_events(benchmark::State& state) {
   const auto programs =
-      pipeline_programs(PipelineSchedule::interleaved, kStages, kMicroBatches, kChunks);
+      pipeline_programs(PipelineSchedule::interleaved, {kStages, kMicroBatches, kChunks});
   const auto times = equal_stages(kStages, kChunks);
   std::size_t events = 0;
   for (const auto& program : programs) events += program.size();
@@ -36,7 +36,7 @@ BENCHMARK(simulate_a_million_events)->Unit(benchmark::kMillisecond);
 
 void keep_a_million_events(benchmark::State& state) {
   const auto programs =
-      pipeline_programs(PipelineSchedule::interleaved, kStages, kMicroBatches, kChunks);
+      pipeline_programs(PipelineSchedule::interleaved, {kStages, kMicroBatches, kChunks});
   const auto times = equal_stages(kStages, kChunks);
   for (auto _ : state) {
     benchmark::DoNotOptimize(simulate(PipelineSchedule::interleaved, programs, times, true));
@@ -47,7 +47,7 @@ BENCHMARK(keep_a_million_events)->Unit(benchmark::kMillisecond);
 void write_a_million_instructions(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        pipeline_programs(PipelineSchedule::interleaved, kStages, kMicroBatches, kChunks));
+        pipeline_programs(PipelineSchedule::interleaved, {kStages, kMicroBatches, kChunks}));
   }
 }
 BENCHMARK(write_a_million_instructions)->Unit(benchmark::kMillisecond);

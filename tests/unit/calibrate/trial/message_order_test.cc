@@ -58,7 +58,7 @@ struct Pipeline {
   PipelineSchedule schedule;
   int stages, micro_batches, chunks;
   [[nodiscard]] std::vector<StageProgram> programs() const {
-    return pipeline_programs(schedule, stages, micro_batches, chunks);
+    return pipeline_programs(schedule, {stages, micro_batches, chunks});
   }
 };
 

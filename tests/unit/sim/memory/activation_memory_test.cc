@@ -15,9 +15,11 @@ namespace {
 // The most that a stage holds for backward in any state, logits apart.
 Bytes held_bytes(const PublishedRun& setup, const Layout& layout, const Stage& stage) {
   Bytes most;
-  const auto states = in_flight_states(layout.schedule, layout.pipeline_parallel_size,
-                                       num_micro_batches(setup.job.global_batch_size, layout),
-                                       int(stage.chunks.size()), 0);
+  const auto states = in_flight_states(
+      layout.schedule,
+      {layout.pipeline_parallel_size, num_micro_batches(setup.job.global_batch_size, layout),
+       int(stage.chunks.size())},
+      0);
   for (const InFlightState& state : states) {
     Bytes sum;
     for (std::size_t c = 0; c < stage.chunks.size(); ++c) {

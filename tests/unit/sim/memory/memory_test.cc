@@ -146,6 +146,31 @@ TEST(StageMemory, GpipeKeepsTheLogitsOfAllMicroBatches) {
   EXPECT_EQ(gpipe.activations, 8 * alternating.activations);
 }
 
+// Of 4 layers the forward keeps one when the backward of another micro-batch gives one up: beside
+// that one's activations there are a layer's, when the logits are gone, or not there yet.
+TEST(StageMemory, PassesThatTakeTurnsInEachLayerHoldOneLayerMoreWithoutLogits) {
+  Model model = tiny_model();
+  model.vocab_size = 100;
+  model.moe =
+      MixtureOfExperts{.num_moe_experts = 4, .moe_router_topk = 2, .moe_ffn_hidden_size = 64};
+  Layout layout;
+  layout.data_parallel_size = layout.expert_parallel_size = 2;
+  const Stage stage = pipeline_stages(model, layout)[0];
+  const UnitBytes units = unit_bytes(model, tiny_job(), layout);
+  const ChunkMemory chunk = chunk_memories(units, layout, chunk_groups(model, layout, stage))[0];
+  EXPECT_EQ(4 * chunk.layer, chunk.held.whole - units.embedding - units.head);
+  const Bytes alone = moving_memory(model, tiny_job(), layout, stage, 0).total();
+  layout.overlap_moe_expert_parallel_comm = true;
+  const Bytes together = moving_memory(model, tiny_job(), layout, stage, 0).total();
+  const auto in_turns = [&](const Workspace& w) {
+    return w.total() + chunk.layer - (chunk.held.logits + w.logits);
+  };
+  const Bytes most = std::max(in_turns(chunk.forward), in_turns(chunk.backward));
+  EXPECT_NEAR((together - alone).value(),
+              (most - std::max(chunk.forward.total(), chunk.backward.total())).value(), 8);
+  EXPECT_GT(together, alone);
+}
+
 // Two tensors of 128 * 64 * 2 bytes are on their way only when messages overlap with compute.
 TEST(StageMemory, OverlappedMessagesHaveTheirOwnBuffers) {
   const Model model = tiny_model();

@@ -36,7 +36,7 @@ TEST(DualPipe, TwoStagesNeverWait) {
 // An overlapped pair starts and ends together and takes F + B + W.
 TEST(DualPipe, OverlappedPairsShareTheirTime) {
   const auto times = equal_stages(4, 2, chunk_times(1, 2, 1));
-  const auto programs = pipeline_programs(PipelineSchedule::dualpipe, 4, 8, 2);
+  const auto programs = pipeline_programs(PipelineSchedule::dualpipe, {4, 8, 2});
   const Timeline t = simulate(PipelineSchedule::dualpipe, programs, times, true);
   int pairs = 0;
   for (std::size_t i = 0; i + 1 < t.events.size(); ++i) {

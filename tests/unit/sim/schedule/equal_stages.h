@@ -22,8 +22,8 @@ inline PipelineTimes equal_stages(int stages, int chunks, PassTimes times) {
 inline Timeline run(PipelineSchedule schedule, int micro_batches, const PipelineTimes& times,
                     bool keep_events = false) {
   const auto programs =
-      pipeline_programs(schedule, static_cast<int>(times.stages.size()), micro_batches,
-                        static_cast<int>(times.stages.front().size()));
+      pipeline_programs(schedule, {static_cast<int>(times.stages.size()), micro_batches,
+                                   static_cast<int>(times.stages.front().size())});
   return simulate(schedule, programs, times, keep_events);
 }
 

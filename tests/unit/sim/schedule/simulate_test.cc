@@ -102,7 +102,8 @@ TEST(Simulate, NothingBeginsBeforeItsInputIsThere) {
 
 TEST(Simulate, AllActivationsAreReleased) {
   for (const auto& c : schedule_cases()) {
-    for (const auto& program : pipeline_programs(c.schedule, c.stages, c.micro_batches, c.chunks)) {
+    for (const auto& program :
+         pipeline_programs(c.schedule, {c.stages, c.micro_batches, c.chunks})) {
       int held = 0;
       for (const Instruction& i : program) {
         if (i.pass == Pass::forward) ++held;

@@ -123,6 +123,18 @@ TEST(ScheduleTraits, PeakActivationsOfAnyNumberOfMicroBatchesEqualTheSimulation)
   }
 }
 
+// Pairs of a forward and a backward take both their times; the bubble of equal stages stays.
+TEST(ScheduleTraits, PairedPassesLeaveTheBubbleOfInterleavedStages) {
+  for (const int v : {2, 4}) {
+    const PassTimes work = chunk_times(1, 1.5, 0.5);
+    const PipelineSizes sizes{4, 16, v, true};
+    const Timeline t = simulate(PipelineSchedule::interleaved,
+                                pipeline_programs(PipelineSchedule::interleaved, sizes),
+                                equal_stages(4, v, work), false);
+    EXPECT_EQ(t.bubble(0), traits(PipelineSchedule::interleaved).bubble(4, work)) << v;
+  }
+}
+
 // p = 4, m = 8: ranks hold 4, 3, 2, 1 under 1F1B; interleaved with v = 2 up to 2*3 + 4 + 1 = 11.
 TEST(ScheduleTraits, PublishedPeaks) {
   const auto peak = [](PipelineSchedule s, int v, int stage) {

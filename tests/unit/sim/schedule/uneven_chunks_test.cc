@@ -27,8 +27,9 @@ Seconds simulated(const Case& c) {
     times.stages[i % static_cast<std::size_t>(c.stages)].push_back({f, f, f});
   }
   const int micro_batches = c.groups * c.stages;
-  return simulate(kInterleaved, pipeline_programs(kInterleaved, c.stages, micro_batches, c.chunks),
-                  times, false)
+  return simulate(kInterleaved,
+                  pipeline_programs(kInterleaved, {c.stages, micro_batches, c.chunks}), times,
+                  false)
       .total;
 }
 
