@@ -140,7 +140,7 @@ void Experts::send_probabilities(ExpertsSaved& saved, Phase phase) const {
       to_experts(context_, saved.plan, uploaded(context_, own), 1, kProbability, phase);
 }
 
-Tensor Experts::forward_gathered(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+void Experts::gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
   RouteTable table(context_.local_rows(), moe_.num_moe_experts);
   for (const std::int32_t choice : saved.choices) {
     if (choice == kEmptyPlace) continue;
@@ -152,27 +152,46 @@ Tensor Experts::forward_gathered(const Tensor& x, ExpertsSaved& saved, Phase pha
   saved.plan.of_expert = saved.gathered.of_expert;
   saved.probabilities = uploaded(context_, saved.gathered.probabilities);
   saved.tokens = rows_of_tokens(context_, saved.gathered, x, kGatheredExperts.dispatch, phase);
-  return tokens_of_rows(context_, saved.gathered, experts_forward(saved), kGatheredExperts.combine,
-                        phase);
+}
+
+Tensor Experts::copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const {
+  const std::int64_t h = context_.hidden();
+  Tensor copies = context_.tensor(saved.plan.copies * h);
+  context_.compute.embedding_forward(saved.tokens_sent.integers(), x.data(), copies.data(),
+                                     saved.plan.copies, 0, context_.local_rows(), h);
+  return copies;
+}
+
+Tensor Experts::sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) const {
+  const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
+  Tensor sums = context_.tensor(tokens * h);
+  context_.compute.fill_zero(sums.data(), sums.size());
+  context_.compute.embedding_backward(saved.tokens_sent.integers(), copies.data(), sums.data(),
+                                      saved.plan.copies, 0, tokens, h);
+  return sums;
+}
+
+void Experts::dispatch(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+  if (gathers_tokens(context_.layout)) return gather(x, saved, phase);
+  saved.tokens = to_experts(context_, saved.plan, copies_of_tokens(x, saved), context_.hidden(),
+                            kDispatch, phase);
+  send_probabilities(saved, phase);
+}
+
+Tensor Experts::combine(Tensor out, const ExpertsSaved& saved, Phase phase) const {
+  if (gathers_tokens(context_.layout)) {
+    return tokens_of_rows(context_, saved.gathered, std::move(out), kGatheredExperts.combine,
+                          phase);
+  }
+  return sums_of_copies(
+      from_experts(context_, saved.plan, std::move(out), context_.hidden(), kCombine, phase),
+      saved);
 }
 
 Tensor Experts::forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
-  const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
   route(x, saved);
-  if (gathers_tokens(context_.layout)) return forward_gathered(x, saved, phase);
-  const std::int64_t copies = saved.plan.copies;
-  Tensor rows = context_.tensor(copies * h);
-  context_.compute.embedding_forward(saved.tokens_sent.integers(), x.data(), rows.data(), copies, 0,
-                                     tokens, h);
-  saved.tokens = to_experts(context_, saved.plan, std::move(rows), h, kDispatch, phase);
-  send_probabilities(saved, phase);
-  const Tensor back =
-      from_experts(context_, saved.plan, experts_forward(saved), h, kCombine, phase);
-  Tensor y = context_.tensor(tokens * h);
-  context_.compute.fill_zero(y.data(), y.size());
-  context_.compute.embedding_backward(saved.tokens_sent.integers(), back.data(), y.data(), copies,
-                                      0, tokens, h);
-  return y;
+  dispatch(x, saved, phase);
+  return combine(compute(saved), saved, phase);
 }
 
 template <typename Visit>
@@ -213,7 +232,7 @@ Tensor Experts::activated(const ExpertsSaved& saved, bool weighted) const {
   return y;
 }
 
-Tensor Experts::experts_forward(ExpertsSaved& saved) const {
+Tensor Experts::compute(ExpertsSaved& saved) const {
   const std::int64_t inputs = mlp_inputs(context_.model) * cols_, h = context_.hidden();
   saved.fc1 = context_.tensor(saved.plan.rows() * inputs);
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {
@@ -287,10 +306,11 @@ void Experts::activation_backward(const ExpertsSaved& saved, const Expert& exper
 }
 
 // out = p a W2 + p b2, a = activation(fc1): p's gradient is a . (dout W2^T) + b2 . dout.
-Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
-                                 const Tensor& dprobabilities) const {
+void Experts::compute_backward(ExpertsSaved& saved, ExpertsBackward& pass) const {
   const std::int64_t inputs = mlp_inputs(context_.model) * cols_, h = context_.hidden();
   const std::int64_t rows_here = saved.plan.rows();
+  pass.dprobabilities = context_.tensor(rows_here);
+  context_.compute.fill_zero(pass.dprobabilities.data(), pass.dprobabilities.size());
   if (saved.activation.empty()) {
     const TermScope scope(context_.recorder, TermKind::recompute);
     clamp(saved);
@@ -298,17 +318,17 @@ Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
   }
   Tensor dactivation = context_.tensor(rows_here * cols_);
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {
-    const float* dy = dout.data() + rows.begin * h;
+    const float* dy = pass.dout.data() + rows.begin * h;
     input_gradient(context_, rows.count, dy, *expert.fc2, dactivation.data() + rows.begin * cols_);
     weight_gradient(context_, rows.count, dy, saved.activation.data() + rows.begin * cols_,
                     *expert.fc2);
     output_bias_backward(expert, dy, saved.probabilities.data() + rows.begin,
-                         dprobabilities.data() + rows.begin, rows.count);
+                         pass.dprobabilities.data() + rows.begin, rows.count);
   });
   saved.activation.release();
   {
     const Tensor unweighted = activated(saved, false);
-    context_.compute.row_dots(dactivation.data(), unweighted.data(), dprobabilities.data(),
+    context_.compute.row_dots(dactivation.data(), unweighted.data(), pass.dprobabilities.data(),
                               rows_here, cols_);
   }
   context_.compute.scale_rows(dactivation.data(), saved.probabilities.data(), dactivation.data(),
@@ -320,30 +340,29 @@ Tensor Experts::experts_backward(const Tensor& dout, ExpertsSaved& saved,
   dactivation.release();
   saved.clamped.release();
   saved.fc1.release();
-  Tensor dtokens = context_.tensor(rows_here * h);
+  pass.dtokens = context_.tensor(rows_here * h);
   for_each_expert(saved, [&](const Expert& expert, Rows rows) {
     const float* dy = dfc1.data() + rows.begin * inputs;
-    input_gradient(context_, rows.count, dy, *expert.fc1, dtokens.data() + rows.begin * h);
+    input_gradient(context_, rows.count, dy, *expert.fc1, pass.dtokens.data() + rows.begin * h);
     weight_gradient(context_, rows.count, dy, saved.tokens.data() + rows.begin * h, *expert.fc1);
   });
   saved.tokens.release();
-  return dtokens;
+  pass.dout.release();
 }
 
-Tensor Experts::zeros_of_rows(const ExpertsSaved& saved) const {
-  Tensor zeros = context_.tensor(saved.plan.rows());
-  context_.compute.fill_zero(zeros.data(), zeros.size());
-  return zeros;
-}
-
-Tensor Experts::backward_gathered(const Tensor& dy, const Tensor& x, ExpertsSaved& saved) const {
-  Tensor dout = rows_of_tokens(context_, saved.gathered, dy, kGatheredExperts.combine_gradient,
+void Experts::combine_gradient(const Tensor& dy, const ExpertsSaved& saved,
+                               ExpertsBackward& pass) const {
+  if (gathers_tokens(context_.layout)) {
+    pass.dout = rows_of_tokens(context_, saved.gathered, dy, kGatheredExperts.combine_gradient,
                                Phase::backward);
-  const Tensor dprobabilities = zeros_of_rows(saved);
-  Tensor dtokens = experts_backward(dout, saved, dprobabilities);
-  dout.release();
-  Tensor dx = tokens_of_rows(context_, saved.gathered, std::move(dtokens),
-                             kGatheredExperts.dispatch_gradient, Phase::backward);
+  } else {
+    pass.dout = to_experts(context_, saved.plan, copies_of_tokens(dy, saved), context_.hidden(),
+                           kCombineGradient, Phase::backward);
+  }
+}
+
+std::vector<float> Experts::gathered_route_gradients(const ExpertsSaved& saved,
+                                                     const Tensor& dprobabilities) const {
   const std::vector<float> table =
       table_of_rows(context_, saved.gathered, dprobabilities, moe_.num_moe_experts,
                     kExpertProbabilityGradientScatter);
@@ -355,43 +374,31 @@ Tensor Experts::backward_gathered(const Tensor& dy, const Tensor& x, ExpertsSave
     const auto i = static_cast<std::size_t>(choice);
     of_routes[i] = table[i / topk * experts + static_cast<std::size_t>(saved.routes.experts[i])];
   }
-  route_backward(x, of_routes, saved, dx);
-  return dx;
+  return of_routes;
 }
 
-Tensor Experts::backward(const Tensor& dy, const Tensor& x, ExpertsSaved& saved) const {
-  if (gathers_tokens(context_.layout)) return backward_gathered(dy, x, saved);
-  const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
-  const std::int64_t copies = saved.plan.copies;
-  Tensor rows = context_.tensor(copies * h);
-  context_.compute.embedding_forward(saved.tokens_sent.integers(), dy.data(), rows.data(), copies,
-                                     0, tokens, h);
-  Tensor dout =
-      to_experts(context_, saved.plan, std::move(rows), h, kCombineGradient, Phase::backward);
-  Tensor dprobabilities = zeros_of_rows(saved);
-  Tensor dtokens = experts_backward(dout, saved, dprobabilities);
-  dout.release();
-  const Tensor back =
-      from_experts(context_, saved.plan, std::move(dtokens), h, kDispatchGradient, Phase::backward);
-  Tensor dx = context_.tensor(tokens * h);
-  context_.compute.fill_zero(dx.data(), dx.size());
-  context_.compute.embedding_backward(saved.tokens_sent.integers(), back.data(), dx.data(), copies,
-                                      0, tokens, h);
-  dprobabilities = from_experts(context_, saved.plan, std::move(dprobabilities), 1,
-                                kProbabilityGradient, Phase::backward);
-  const std::vector<float> of_copies = downloaded(context_, dprobabilities);
-  std::vector<float> of_routes(saved.routes.experts.size(), 0.0F);
+void Experts::dispatch_gradient(const ExpertsSaved& saved, ExpertsBackward& pass) const {
+  if (gathers_tokens(context_.layout)) {
+    pass.dx = tokens_of_rows(context_, saved.gathered, std::move(pass.dtokens),
+                             kGatheredExperts.dispatch_gradient, Phase::backward);
+    pass.dof_routes = gathered_route_gradients(saved, pass.dprobabilities);
+    return;
+  }
+  pass.dx = sums_of_copies(from_experts(context_, saved.plan, std::move(pass.dtokens),
+                                        context_.hidden(), kDispatchGradient, Phase::backward),
+                           saved);
+  const Tensor back = from_experts(context_, saved.plan, std::move(pass.dprobabilities), 1,
+                                   kProbabilityGradient, Phase::backward);
+  const std::vector<float> of_copies = downloaded(context_, back);
+  pass.dof_routes.assign(saved.routes.experts.size(), 0.0F);
   for (std::size_t i = 0; i < of_copies.size(); ++i) {
     if (saved.choices[i] == kEmptyPlace) continue;
-    of_routes[static_cast<std::size_t>(saved.choices[i])] = of_copies[i];
+    pass.dof_routes[static_cast<std::size_t>(saved.choices[i])] = of_copies[i];
   }
-  route_backward(x, of_routes, saved, dx);
-  return dx;
 }
 
-void Experts::route_backward(const Tensor& x, const std::vector<float>& dprobabilities,
-                             ExpertsSaved& saved, const Tensor& dx) const {
-  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, dprobabilities);
+Tensor Experts::route_backward(const Tensor& x, ExpertsSaved& saved, ExpertsBackward& pass) const {
+  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, pass.dof_routes);
   const std::int64_t tokens = context_.local_rows();
   context_.compute.upload(saved.logits.data(), dlogits.data(), saved.logits.size());
   context_.compute.synchronize();
@@ -400,7 +407,8 @@ void Experts::route_backward(const Tensor& x, const std::vector<float>& dprobabi
     context_.compute.bias_backward(saved.logits.data(), router_bias_->gradient, tokens,
                                    moe_.num_moe_experts);
   }
-  input_gradient(context_, tokens, saved.logits.data(), router_, dx.data(), 1.0F);
+  input_gradient(context_, tokens, saved.logits.data(), router_, pass.dx.data(), 1.0F);
+  return std::move(pass.dx);
 }
 
 }  // namespace meshwright::calibrate

@@ -28,13 +28,34 @@ struct ExpertsSaved {
   Tensor fc1, clamped, activation;    // clamped: empty where the model does not clamp
 };
 
+// A backward pass on its way, from part to part.
+struct ExpertsBackward {
+  Tensor dout;                    // of what this rank's experts put out, row by row
+  Tensor dprobabilities;          // of the rows
+  Tensor dtokens;                 // of the rows
+  Tensor dx;                      // of this rank's tokens
+  std::vector<float> dof_routes;  // of the routes' probabilities
+};
+
 class Experts {
  public:
   Experts(const TrialContext& context, ParameterStore& store, const std::string& name);
 
-  // x: this rank's tokens, local_rows x hidden.
+  // The parts of a forward pass, in this order. x: this rank's tokens, local_rows x hidden.
+  void route(const Tensor& x, ExpertsSaved& saved) const;
+  void dispatch(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
+  // Rows of what this rank's experts put out.
+  [[nodiscard]] Tensor compute(ExpertsSaved& saved) const;
+  // The tokens' sums of what came back.
+  [[nodiscard]] Tensor combine(Tensor out, const ExpertsSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
-  [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x, ExpertsSaved& saved) const;
+
+  // The parts of a backward pass, in this order; the last gives the gradient of x.
+  void combine_gradient(const Tensor& dy, const ExpertsSaved& saved, ExpertsBackward& pass) const;
+  void compute_backward(ExpertsSaved& saved, ExpertsBackward& pass) const;
+  void dispatch_gradient(const ExpertsSaved& saved, ExpertsBackward& pass) const;
+  [[nodiscard]] Tensor route_backward(const Tensor& x, ExpertsSaved& saved,
+                                      ExpertsBackward& pass) const;
 
  private:
   struct Expert {
@@ -46,33 +67,29 @@ class Experts {
   };
 
   void add_expert(ParameterStore& store, const std::string& name);
-  void route(const Tensor& x, ExpertsSaved& saved) const;
   void send_probabilities(ExpertsSaved& saved, Phase phase) const;
-  [[nodiscard]] Tensor forward_gathered(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
-  [[nodiscard]] Tensor backward_gathered(const Tensor& dy, const Tensor& x,
-                                         ExpertsSaved& saved) const;
+  // Of all tokens, where each rank gets all of them.
+  void gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
+  [[nodiscard]] std::vector<float> gathered_route_gradients(const ExpertsSaved& saved,
+                                                            const Tensor& dprobabilities) const;
+  // Of each copy that leaves, its token's row; and back, a token's copies added up.
+  [[nodiscard]] Tensor copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const;
+  [[nodiscard]] Tensor sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) const;
   template <typename Visit>
   void for_each_expert(const ExpertsSaved& saved, const Visit& visit) const;
   // fc1 with its bias between the model's limits, where it has any.
   void clamp(ExpertsSaved& saved) const;
   // activation(fc1), times the probabilities where `weighted`.
   [[nodiscard]] Tensor activated(const ExpertsSaved& saved, bool weighted) const;
-  [[nodiscard]] Tensor experts_forward(ExpertsSaved& saved) const;
   // Into an expert's rows of dfc1.
   void activation_backward(const ExpertsSaved& saved, const Expert& expert, Rows rows,
                            const Tensor& dactivation, const Tensor& dfc1) const;
-  [[nodiscard]] Tensor experts_backward(const Tensor& dout, ExpertsSaved& saved,
-                                        const Tensor& dprobabilities) const;
   // y += probabilities * bias.
   void add_output_bias(const Expert& expert, const float* probabilities, float* y,
                        std::int64_t rows) const;
   void output_bias_backward(const Expert& expert, const float* dout, const float* probabilities,
                             float* dprobabilities, std::int64_t rows) const;
   [[nodiscard]] Tensor whole_bias(const Expert& expert) const;
-  [[nodiscard]] Tensor zeros_of_rows(const ExpertsSaved& saved) const;
-  // dprobabilities: of the routes.
-  void route_backward(const Tensor& x, const std::vector<float>& dprobabilities,
-                      ExpertsSaved& saved, const Tensor& dx) const;
 
   const TrialContext& context_;
   const MixtureOfExperts& moe_;

@@ -5,8 +5,13 @@
 
 #include <utility>
 
+#include "calibrate/trial/weight_gradient_store.h"
+
 namespace meshwright::calibrate {
 namespace {
+
+// What delay_wgrad_compute puts off until a layer's gradients of tokens have left.
+constexpr WeightGradientStore::Key kDelayedExperts{-1, -1};
 
 std::string layer_name(const std::string& layer, const char* part) {
   return fmt::format("{}.{}", layer, part);
@@ -42,22 +47,63 @@ Layer::Layer(const TrialContext& context, ParameterStore& store, const std::stri
   }
 }
 
-Tensor Layer::forward(Tensor x, LayerSaved& saved, Phase phase) const {
+void Layer::attend(Tensor x, LayerSaved& saved, LayerForward& pass) const {
   saved.input = std::move(x);
-  Tensor y;
   if (attention_norm_) {
     saved.attention_input = attention_norm_->forward(saved.input, saved.attention_norm);
-    saved.middle = latent_ ? latent_->forward(saved.attention_input, saved.latent, phase)
-                           : attention_->forward(saved.attention_input, saved.attention, phase);
+    saved.middle = latent_
+                       ? latent_->forward(saved.attention_input, saved.latent, pass.phase)
+                       : attention_->forward(saved.attention_input, saved.attention, pass.phase);
     context_.compute.add(saved.middle.data(), saved.input.data(), saved.middle.data(),
                          saved.middle.count());
-    y = mlp_forward(saved.middle, saved, phase);
+  }
+  route(mlp_residual(saved), saved, pass);
+}
+
+void Layer::route(const Tensor& x, LayerSaved& saved, LayerForward& pass) const {
+  saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
+  if (!experts_) return;
+  experts_->route(saved.mlp_input, saved.experts);
+  if (mlp_ && !overlaps_shared_expert()) {
+    pass.shared = mlp_->forward(saved.mlp_input, saved.mlp, pass.phase);
+  }
+}
+
+void Layer::dispatch(LayerSaved& saved, LayerForward& pass) const {
+  if (!experts_) return;
+  experts_->dispatch(saved.mlp_input, saved.experts, pass.phase);
+  if (overlaps_shared_expert()) mlp_->fc1_forward(saved.mlp_input, saved.mlp, pass.phase);
+}
+
+void Layer::compute_experts(LayerSaved& saved, LayerForward& pass) const {
+  pass.out = experts_ ? experts_->compute(saved.experts)
+                      : mlp_->forward(saved.mlp_input, saved.mlp, pass.phase);
+}
+
+Tensor Layer::output(LayerSaved& saved, LayerForward& pass) const {
+  if (!experts_) return std::move(pass.out);
+  Tensor y = experts_->combine(std::move(pass.out), saved.experts, pass.phase);
+  if (overlaps_shared_expert()) pass.shared = mlp_->fc2_forward(saved.mlp, pass.phase);
+  if (mlp_) context_.compute.add(y.data(), pass.shared.data(), y.data(), y.count());
+  pass.shared.release();
+  return y;
+}
+
+Tensor Layer::combine(LayerSaved& saved, LayerForward& pass) const {
+  Tensor y = output(saved, pass);
+  if (attention_norm_) {
     context_.compute.add(y.data(), saved.middle.data(), y.data(), y.count());
-  } else {
-    y = mlp_forward(saved.input, saved, phase);
   }
   drop_recomputed(saved);
   return y;
+}
+
+Tensor Layer::forward(Tensor x, LayerSaved& saved, Phase phase) const {
+  LayerForward pass{phase, {}, {}};
+  attend(std::move(x), saved, pass);
+  dispatch(saved, pass);
+  compute_experts(saved, pass);
+  return combine(saved, pass);
 }
 
 KeyValueCache Layer::make_cache(std::int64_t capacity) const {
@@ -77,13 +123,11 @@ Tensor Layer::forward_cached(Tensor x, KeyValueCache& cache) const {
 }
 
 Tensor Layer::mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const {
-  saved.mlp_input = mlp_norm_.forward(x, saved.mlp_norm);
-  if (!experts_) return mlp_->forward(saved.mlp_input, saved.mlp, phase);
-  Tensor y = experts_->forward(saved.mlp_input, saved.experts, phase);
-  if (!mlp_) return y;
-  const Tensor shared = mlp_->forward(saved.mlp_input, saved.mlp, phase);
-  context_.compute.add(y.data(), shared.data(), y.data(), y.count());
-  return y;
+  LayerForward pass{phase, {}, {}};
+  route(x, saved, pass);
+  dispatch(saved, pass);
+  compute_experts(saved, pass);
+  return output(saved, pass);
 }
 
 // Core attention and experts' activations are dropped where they are made. A dense layer's norm is
@@ -120,30 +164,62 @@ void Layer::recompute_experts(const Tensor& x, LayerSaved& saved) const {
   }
 }
 
-Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
-  if (!attention_norm_) return mlp_backward(dy, saved.input, saved);
-  Tensor dmiddle = mlp_backward(dy, saved.middle, saved);
-  context_.compute.add(dmiddle.data(), dy.data(), dmiddle.data(), dy.count());
-  dy.release();
+void Layer::combine_gradient(Tensor dy, LayerSaved& saved, LayerBackward& pass) const {
+  pass.dy = std::move(dy);
+  if (!experts_) return recompute_mlp(mlp_residual(saved), saved);
+  recompute_experts(mlp_residual(saved), saved);
+  experts_->combine_gradient(pass.dy, saved.experts, pass.experts);
+  if (overlaps_shared_expert()) mlp_->fc2_backward(pass.dy, saved.mlp);
+}
+
+void Layer::experts_backward(LayerSaved& saved, LayerBackward& pass) const {
+  if (!experts_) {
+    pass.dinput = mlp_->backward(pass.dy, saved.mlp_input, saved.mlp);
+    return;
+  }
+  const bool delays = context_.layout.delay_wgrad_compute && !context_.owed->is_open();
+  if (delays) context_.owed->open(kDelayedExperts);
+  experts_->compute_backward(saved.experts, pass.experts);
+  if (delays) context_.owed->close();
+}
+
+void Layer::dispatch_gradient(LayerSaved& saved, LayerBackward& pass) const {
+  if (!experts_) return;
+  experts_->dispatch_gradient(saved.experts, pass.experts);
+  if (context_.owed->has(kDelayedExperts)) context_.owed->run(kDelayedExperts, context_);
+  if (overlaps_shared_expert()) pass.dinput = mlp_->fc1_backward(saved.mlp_input, saved.mlp);
+}
+
+Tensor Layer::mlp_backward(LayerSaved& saved, LayerBackward& pass) const {
+  Tensor dx = std::move(pass.dinput);
+  if (experts_ && mlp_) {
+    if (dx.empty()) dx = mlp_->backward(pass.dy, saved.mlp_input, saved.mlp);
+    saved.mlp = {};
+  }
+  if (experts_) {
+    Tensor drouted = experts_->route_backward(saved.mlp_input, saved.experts, pass.experts);
+    if (!dx.empty()) context_.compute.add(drouted.data(), dx.data(), drouted.data(), dx.count());
+    dx = std::move(drouted);
+  }
+  return mlp_norm_.backward(std::move(dx), mlp_residual(saved), saved.mlp_norm);
+}
+
+Tensor Layer::attend_backward(LayerSaved& saved, LayerBackward& pass) const {
+  Tensor dmiddle = mlp_backward(saved, pass);
+  if (!attention_norm_) return dmiddle;
+  context_.compute.add(dmiddle.data(), pass.dy.data(), dmiddle.data(), dmiddle.count());
+  pass.dy.release();
   Tensor dx = attention_backward(dmiddle, saved);
   context_.compute.add(dx.data(), dmiddle.data(), dx.data(), dx.count());
   return dx;
 }
 
-Tensor Layer::mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const {
-  if (!experts_) {
-    recompute_mlp(x, saved);
-    return mlp_norm_.backward(mlp_->backward(dy, saved.mlp_input, saved.mlp), x, saved.mlp_norm);
-  }
-  recompute_experts(x, saved);
-  Tensor dnorm;
-  if (mlp_) {
-    dnorm = mlp_->backward(dy, saved.mlp_input, saved.mlp);
-    saved.mlp = {};
-  }
-  Tensor dx = experts_->backward(dy, saved.mlp_input, saved.experts);
-  if (!dnorm.empty()) context_.compute.add(dx.data(), dnorm.data(), dx.data(), dx.count());
-  return mlp_norm_.backward(std::move(dx), x, saved.mlp_norm);
+Tensor Layer::backward(Tensor dy, LayerSaved& saved) const {
+  LayerBackward pass;
+  combine_gradient(std::move(dy), saved, pass);
+  experts_backward(saved, pass);
+  dispatch_gradient(saved, pass);
+  return attend_backward(saved, pass);
 }
 
 Tensor Layer::attention_backward(const Tensor& dy, LayerSaved& saved) const {

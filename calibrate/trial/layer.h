@@ -31,6 +31,21 @@ struct LayerSaved {
   std::vector<HostCopy> on_host;  // of the above
 };
 
+// A pass on its way through a layer, from part to part.
+struct LayerForward {
+  Phase phase = Phase::forward;
+  Tensor out;     // of the experts, where tokens have not come back; else of the MLP
+  Tensor shared;  // of the shared expert
+};
+struct LayerBackward {
+  Tensor dy;
+  Tensor dinput;  // of MLP or shared expert
+  ExpertsBackward experts;
+};
+
+// A pass has four parts, so that another micro-batch's pass can go on where tokens leave for their
+// experts and come back (Megatron-LM models/common/model_chunk_schedule_plan.py). A layer without
+// experts does nothing in the second and only adds in the last.
 class Layer {
  public:
   Layer(const TrialContext& context, ParameterStore& store, int index);
@@ -40,6 +55,19 @@ class Layer {
 
   [[nodiscard]] Tensor forward(Tensor x, LayerSaved& saved, Phase phase) const;
   [[nodiscard]] Tensor backward(Tensor dy, LayerSaved& saved) const;
+
+  // Of forward: attention and router, with the shared expert unless it is overlapped; tokens to
+  // their experts; the experts; tokens back.
+  void attend(Tensor x, LayerSaved& saved, LayerForward& pass) const;
+  void dispatch(LayerSaved& saved, LayerForward& pass) const;
+  void compute_experts(LayerSaved& saved, LayerForward& pass) const;
+  [[nodiscard]] Tensor combine(LayerSaved& saved, LayerForward& pass) const;
+  // Of backward, the same from its end.
+  void combine_gradient(Tensor dy, LayerSaved& saved, LayerBackward& pass) const;
+  void experts_backward(LayerSaved& saved, LayerBackward& pass) const;
+  void dispatch_gradient(LayerSaved& saved, LayerBackward& pass) const;
+  [[nodiscard]] Tensor attend_backward(LayerSaved& saved, LayerBackward& pass) const;
+
   // To the host after forward, and back before backward: all that backward needs (`whole`), or the
   // inputs of the layout's offload_modules. Statistics of norms and what routes tokens stay.
   void offload(LayerSaved& saved, bool whole) const;
@@ -50,9 +78,20 @@ class Layer {
   [[nodiscard]] Tensor forward_cached(Tensor x, KeyValueCache& cache) const;
 
  private:
-  // Adds the MLP to x = saved.middle (or saved.input where nothing attends).
+  // What MLP or experts work on, before their norm.
+  [[nodiscard]] const Tensor& mlp_residual(const LayerSaved& saved) const {
+    return attention_norm_ ? saved.middle : saved.input;
+  }
+  // The shared expert's first linear runs beside dispatch, its second beside combine (Megatron-LM
+  // --moe-shared-expert-overlap).
+  [[nodiscard]] bool overlaps_shared_expert() const {
+    return experts_ && mlp_ && context_.layout.moe_shared_expert_overlap;
+  }
+  void route(const Tensor& x, LayerSaved& saved, LayerForward& pass) const;
+  // Of MLP or experts.
+  [[nodiscard]] Tensor output(LayerSaved& saved, LayerForward& pass) const;
   [[nodiscard]] Tensor mlp_forward(const Tensor& x, LayerSaved& saved, Phase phase) const;
-  [[nodiscard]] Tensor mlp_backward(const Tensor& dy, const Tensor& x, LayerSaved& saved) const;
+  [[nodiscard]] Tensor mlp_backward(LayerSaved& saved, LayerBackward& pass) const;
   [[nodiscard]] Tensor attention_backward(const Tensor& dy, LayerSaved& saved) const;
   [[nodiscard]] std::vector<Tensor*> offloaded_parts(LayerSaved& saved, bool whole) const;
   // Selective recompute: gives up what is run again, and runs it again.

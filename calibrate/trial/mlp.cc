@@ -53,20 +53,38 @@ Mlp::Mlp(const TrialContext& context, ParameterStore& store, const std::string& 
       fc2_(context, store, name + ".fc2", ffn_hidden_size, bias,
            output_names(names, context.layout.sequence_parallel)) {}
 
-Tensor Mlp::forward(const Tensor& x, MlpSaved& saved, Phase phase) const {
+void Mlp::fc1_forward(const Tensor& x, MlpSaved& saved, Phase phase) const {
   saved.fc1 = fc1_.forward(x, phase);
   saved.activation = context_.tensor(context_.rows() * cols());
   activate(context_, saved.fc1.data(), fc1_.bias() == nullptr ? nullptr : fc1_.bias()->weight,
            saved.activation.data(), context_.rows(), cols());
+}
+
+Tensor Mlp::fc2_forward(const MlpSaved& saved, Phase phase) const {
   return fc2_.forward(saved.activation, phase);
 }
 
-Tensor Mlp::backward(const Tensor& dy, const Tensor& x, MlpSaved& saved) const {
-  const Tensor dactivation = fc2_.backward(dy, saved.activation);
+void Mlp::fc2_backward(const Tensor& dy, MlpSaved& saved) const {
+  saved.dactivation = fc2_.backward(dy, saved.activation);
+}
+
+Tensor Mlp::fc1_backward(const Tensor& x, MlpSaved& saved) const {
   const Tensor dfc1 = context_.tensor(saved.fc1.count());
-  activate_backward(context_, dactivation.data(), saved.fc1.data(), fc1_.bias(), dfc1.data(),
+  activate_backward(context_, saved.dactivation.data(), saved.fc1.data(), fc1_.bias(), dfc1.data(),
                     context_.rows(), cols());
-  return fc1_.backward(dfc1, x);
+  Tensor dx = fc1_.backward(dfc1, x);
+  saved.dactivation.release();
+  return dx;
+}
+
+Tensor Mlp::forward(const Tensor& x, MlpSaved& saved, Phase phase) const {
+  fc1_forward(x, saved, phase);
+  return fc2_forward(saved, phase);
+}
+
+Tensor Mlp::backward(const Tensor& dy, const Tensor& x, MlpSaved& saved) const {
+  fc2_backward(dy, saved);
+  return fc1_backward(x, saved);
 }
 
 }  // namespace meshwright::calibrate

@@ -11,6 +11,7 @@ namespace meshwright::calibrate {
 
 struct MlpSaved {
   Tensor fc1, activation;
+  Tensor dactivation;  // between the halves of backward
 };
 
 // The model's activation of `rows` rows; of gated ones a row of x is twice `cols` long.
@@ -29,6 +30,12 @@ class Mlp {
   [[nodiscard]] Tensor forward(const Tensor& x, MlpSaved& saved, Phase phase) const;
   // The gradient of x.
   [[nodiscard]] Tensor backward(const Tensor& dy, const Tensor& x, MlpSaved& saved) const;
+
+  // Halves of the two.
+  void fc1_forward(const Tensor& x, MlpSaved& saved, Phase phase) const;
+  [[nodiscard]] Tensor fc2_forward(const MlpSaved& saved, Phase phase) const;
+  void fc2_backward(const Tensor& dy, MlpSaved& saved) const;
+  [[nodiscard]] Tensor fc1_backward(const Tensor& x, MlpSaved& saved) const;
 
  private:
   [[nodiscard]] std::int64_t cols() const { return ffn_ / context_.layout.tensor_parallel_size; }

@@ -62,6 +62,7 @@ struct ParameterUnit {
   // Between passes that overlap with data-parallel communication: this step's gradients are summed
   // already; this rank has only its own part of the updated weights.
   bool gradients_reduced = false, weights_outdated = false;
+  int users = 0;  // passes that work with the whole weights, where these are gathered for them
   // The end of the arrays: parameters with partial_gradient.
   std::int64_t partial_begin = 0, partial_count = 0;
 

@@ -48,6 +48,7 @@ class Cutter {
     cut_experts();
     cut_layers();
     cut_schedule();
+    cut_token_overlap();
     cut_batch();
     tell_sizes();
     return run_;
@@ -67,19 +68,20 @@ class Cutter {
     if (!network_.calls_block) {
       switch_off(l.overlap_grad_reduce, "overlap of the gradients' reduction with backward");
       switch_off(l.overlap_param_gather, "overlap of the weights' gathering with forward");
+      switch_off(l.overlap_moe_expert_parallel_comm,
+                 "overlap of tokens on their way with another micro-batch");
+      switch_off(l.moe_shared_expert_overlap,
+                 "overlap of tokens on their way with the shared expert");
+      l.delay_wgrad_compute = l.delay_wgrad_compute && l.overlap_moe_expert_parallel_comm;
     }
-    switch_off(l.tp_comm_overlap, "overlap of tensor-parallel communication with products");
+    take_away_gpu_features();
     take_away_overlapped_sends();
-    if (!uses_fsdp(l)) {
-      switch_off(l.defer_grad_reduce, "gradients reduced once a step (after each micro-batch)");
-    }
     if (l.pipeline_engine == PipelineEngine::deepspeed) {
       l.pipeline_engine = PipelineEngine::megatron;  // the same stages
       l.scatter_gather_p2p = !l.sequence_parallel && l.tensor_parallel_size > 1;
     }
-    take_away_expert_switches();
     if (job_.attention_kernel == AttentionKernel::flash && model_.num_attention_heads > 0) {
-      say("fused attention (scores go through memory)");
+      say("FlashAttention (GPUs only): scores go through memory");
     }
     if (job_.dropout) say("dropout");
     if (bytes_per_element(job_.precision) < 4.0) {
@@ -98,19 +100,23 @@ class Cutter {
     l.overlap_p2p_comm = t.groups_of_stages && l.pipeline_parallel_size == 2;
   }
 
-  void take_away_expert_switches() {
+  // Libraries that exist for GPUs alone.
+  void take_away_gpu_features() {
     Layout& l = run_.layout;
-    if (!model_.moe) return;
-    if (l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex) {
-      say(fmt::format("the {} dispatcher (alltoall was run)",
-                      name_of(l.moe_flex_dispatcher_backend)));
-      l.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+    switch_off(l.tp_comm_overlap,
+               "userbuffers (GPUs only): overlap of tensor-parallel communication with products");
+    if (l.cuda_graph_impl != CudaGraphImpl::none) {
+      say(fmt::format("CUDA graphs (GPUs only): {}", name_of(l.cuda_graph_impl)));
+      l.cuda_graph_impl = CudaGraphImpl::none;
     }
-    switch_off(l.overlap_moe_expert_parallel_comm,
-               "overlap of tokens on their way with another micro-batch");
-    l.delay_wgrad_compute = false;
-    switch_off(l.moe_shared_expert_overlap,
-               "overlap of tokens on their way with the shared expert");
+    if (!model_.moe || l.moe_token_dispatcher_type != MoeTokenDispatcherType::flex) return;
+    if (job_.moe_dispatch_fwd_dtype == Precision::fp8 ||
+        job_.moe_combine_bwd_dtype == Precision::fp8) {
+      say("tokens in fp8 (GPUs only): they have the job's format");
+    }
+    say(fmt::format("the {} dispatcher (GPUs only): alltoall was run",
+                    name_of(l.moe_flex_dispatcher_backend)));
+    l.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
   }
 
   // The ranks of a stage that are run carry expert ranks, pieces of experts first. With each expert
@@ -150,6 +156,16 @@ class Cutter {
       return say_other_schedule();
     }
     if (t.groups_of_stages && l.pipeline_parallel_size == 2) l.overlap_p2p_comm = true;
+  }
+
+  // Tokens that stay on their rank, or a stage of one chunk, have nothing to overlap.
+  void cut_token_overlap() {
+    Layout& l = run_.layout;
+    if (!l.overlap_moe_expert_parallel_comm) return;
+    const bool meet = l.pipeline_parallel_size == 1 || l.virtual_pipeline_parallel_size > 1;
+    if (meet && l.expert_parallel_size > 1) return;
+    say("overlap of tokens on their way with another micro-batch");
+    l.overlap_moe_expert_parallel_comm = l.delay_wgrad_compute = false;
   }
 
   // As many layers as the stages that are run hold together.

@@ -60,9 +60,9 @@ void ShardedStates::for_each_call(const ParameterUnit& unit, std::string_view fi
   }
 }
 
+// Into the place of the same numbers, where another pass works with the unit.
 void ShardedStates::gather(ParameterUnit& unit, Phase phase) {
-  if (!unit.weights.empty()) return;
-  unit.take_weights(context_.arena);
+  if (unit.weights.empty()) unit.take_weights(context_.arena);
   const bool again = phase != Phase::forward;
   std::string_view first = again ? kUnitGatherAgain : kFirstUnitGather;
   std::string_view later = again ? kUnitGatherAgain : kUnitGather;
@@ -84,16 +84,21 @@ void ShardedStates::use(int unit, Phase phase) {
   for (ParameterUnit& u : store_.units()) {
     if (u.key != unit) continue;
     if (u.weights_outdated) gather_updated(u);
+    if (u.shard_weights.empty() || (phase != Phase::forward && kept_to_backward(unit))) continue;
     gather(u, phase);
+    ++u.users;
   }
 }
 
-void ShardedStates::release(int unit, Phase phase) {
+bool ShardedStates::kept_to_backward(int unit) const {
   const Layout& layout = context_.layout;
-  const bool kept_to_backward = uses_fsdp(layout) && (layout.zero_stage < 3 || unit == kRootUnit);
-  if (phase == Phase::forward && kept_to_backward) return;
+  return uses_fsdp(layout) && (layout.zero_stage < 3 || unit == kRootUnit);
+}
+
+void ShardedStates::release(int unit, Phase phase) {
+  if (phase == Phase::forward && kept_to_backward(unit)) return;
   for (ParameterUnit& u : store_.units()) {
-    if (u.key == unit && !u.shard_weights.empty()) u.weights.release();
+    if (u.key == unit && !u.shard_weights.empty() && --u.users == 0) u.weights.release();
   }
 }
 
@@ -246,7 +251,7 @@ void ShardedStates::update(const AdamStep& adam) {
 void ShardedStates::gather_all() {
   for (ParameterUnit& unit : store_.units()) {
     if (unit.weights_outdated) gather_updated(unit);
-    gather(unit, Phase::step);
+    if (unit.weights.empty()) gather(unit, Phase::step);
   }
 }
 

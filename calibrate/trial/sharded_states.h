@@ -50,6 +50,8 @@ class ShardedStates {
   template <typename Visit>
   void for_each_call(const ParameterUnit& unit, std::string_view first, std::string_view later,
                      const Visit& visit) const;
+  // FSDP's: gathered for a forward, and whole until its backward is done.
+  [[nodiscard]] bool kept_to_backward(int unit) const;
   void gather(ParameterUnit& unit, Phase phase);
   void reduce(ParameterUnit& unit);
   void reduce_once(ParameterUnit& unit);

@@ -70,101 +70,69 @@ Tensor StageModel::first_input(const MicroBatch& data) const {
   return x;
 }
 
-std::size_t StageModel::end_of_unit(std::size_t first) const {
-  const bool uniform = context_.layout.recompute_method == RecomputeMethod::uniform;
-  const int size = uniform ? std::max(1, context_.layout.recompute_num_layers) : 1;
-  if (first >= recomputed_layers_) return first + 1;
-  return std::min(first + static_cast<std::size_t>(size), recomputed_layers_);
+void StageModel::use_layer(std::size_t layer, Phase phase) const {
+  if (unit_of(layer) != kRootUnit) use(unit_of(layer), phase);
 }
 
-Tensor StageModel::layers_forward(Tensor x, Saved& saved) const {
-  for (std::size_t first = 0; first < layers_.size();) {
-    const std::size_t end = end_of_unit(first);
-    for (std::size_t i = first; i < end; ++i) {
-      use(unit_of(i), Phase::forward);
-      x = layers_[i].forward(std::move(x), saved.layers[i], Phase::forward);
-      round_between_layers(context_, x);
-      if (unit_of(i) != kRootUnit) release(unit_of(i), Phase::forward);
-      if (i >= recomputed_layers_) {
-        layers_[i].offload(saved.layers[i], i < offloaded_layers_);
-        continue;
-      }
-      LayerSaved kept;
-      if (i == first) kept.input = std::move(saved.layers[i].input);
-      saved.layers[i] = std::move(kept);
-    }
-    first = end;
+void StageModel::release_layer(std::size_t layer, Phase phase) const {
+  if (unit_of(layer) != kRootUnit) release(unit_of(layer), phase);
+}
+
+void StageModel::reduce_layer(std::size_t layer) const {
+  if (unit_of(layer) != kRootUnit) reduce_gradients(unit_of(layer));
+}
+
+StageModel::RecomputeUnit StageModel::recompute_unit(std::size_t layer) const {
+  if (layer >= recomputed_layers_) return {layer, layer + 1};
+  const Layout& layout = context_.layout;
+  const bool uniform = layout.recompute_method == RecomputeMethod::uniform;
+  const auto size =
+      static_cast<std::size_t>(uniform ? std::max(1, layout.recompute_num_layers) : 1);
+  const std::size_t first = layer / size * size;
+  return {first, std::min(first + size, recomputed_layers_)};
+}
+
+void StageModel::keep_for_backward(std::size_t layer, LayerSaved& saved) const {
+  if (layer >= recomputed_layers_) {
+    return layers_[layer].offload(saved, layer < offloaded_layers_);
   }
-  return x;
+  LayerSaved kept;
+  if (layer == recompute_unit(layer).first) kept.input = std::move(saved.input);
+  saved = std::move(kept);
 }
 
-void StageModel::recompute_unit(std::size_t first, std::size_t end, Saved& saved) const {
+void StageModel::recompute(RecomputeUnit unit, Saved& saved) const {
   const TermScope scope(context_.recorder, TermKind::recompute);
-  Tensor x = std::move(saved.layers[first].input);
-  for (std::size_t i = first; i < end; ++i) {
+  Tensor x = std::move(saved.layers[unit.first].input);
+  for (std::size_t i = unit.first; i < unit.end; ++i) {
     x = layers_[i].forward(std::move(x), saved.layers[i], Phase::recompute);
     round_between_layers(context_, x);
   }
 }
 
-Tensor StageModel::layers_backward(Tensor dy, Saved& saved) const {
-  std::vector<std::size_t> units;
-  for (std::size_t first = 0; first < layers_.size(); first = end_of_unit(first)) {
-    units.push_back(first);
+void StageModel::begin_backward(std::size_t layer, Saved& saved) const {
+  const RecomputeUnit unit = recompute_unit(layer);
+  if (layer + 1 == unit.end) {
+    for (std::size_t i = unit.first; i < unit.end; ++i) use_layer(i, Phase::backward);
+    if (layer < recomputed_layers_) recompute(unit, saved);
   }
-  for (; !units.empty(); units.pop_back()) {
-    const std::size_t first = units.back(), end = end_of_unit(first);
-    for (std::size_t i = first; i < end; ++i) use(unit_of(i), Phase::backward);
-    if (first < recomputed_layers_) recompute_unit(first, end, saved);
-    for (std::size_t i = end; i-- > first;) {
-      LayerSaved of_layer = std::move(saved.layers[i]);  // given back after the layer
-      layers_[i].bring_back(of_layer, i < offloaded_layers_);
-      // Of whole layers the next one comes while this one is worked on (Transformer Engine's
-      // AsyncDoubleBufferGroupOffloadHandler).
-      if (i > 0 && i <= offloaded_layers_) layers_[i - 1].bring_back(saved.layers[i - 1], true);
-      if (unit_of(i) != kRootUnit) open_gradients(unit_of(i));
-      dy = layers_[i].backward(std::move(dy), of_layer);
-      round_between_layers(context_, dy);
-      of_layer = {};
-      if (unit_of(i) != kRootUnit) reduce_gradients(unit_of(i));
-    }
-  }
-  return dy;
+  if (unit_of(layer) != kRootUnit) open_gradients(unit_of(layer));
 }
 
-Tensor StageModel::forward(int micro_batch, const MicroBatch& data, Tensor x) {
-  const TermScope scope(context_.recorder, TermKind::forward_compute);
-  Saved& saved = in_flight_[micro_batch];
-  saved.layers.resize(layers_.size());
-  use(kRootUnit, Phase::forward);
-  if (chunk_.embedding) {
-    x = first_input(data);
-    round_between_layers(context_, x);
-  }
-  x = layers_forward(std::move(x), saved);
-  if (end_) x = end_->forward(std::move(x), data, saved.end);
-  release(kRootUnit, Phase::forward);
-  return x;
+// Of whole layers the next one comes while this one is worked on (Transformer Engine's
+// AsyncDoubleBufferGroupOffloadHandler).
+void StageModel::bring_back(std::size_t layer, LayerSaved& of_layer, Saved& saved) const {
+  layers_[layer].bring_back(of_layer, layer < offloaded_layers_);
+  if (layer == 0 || layer > offloaded_layers_) return;
+  layers_[layer - 1].bring_back(saved.layers[layer - 1], true);
 }
 
-Tensor StageModel::backward(int micro_batch, const MicroBatch& data, Tensor dy) {
-  const TermScope scope(context_.recorder, TermKind::backward_compute);
+StageModel::Saved StageModel::take_saved(int micro_batch) {
   const auto found = in_flight_.find(micro_batch);
   invariant(found != in_flight_.end(), "a backward pass comes after its forward pass");
   Saved saved = std::move(found->second);
   in_flight_.erase(found);
-  use(kRootUnit, Phase::backward);
-  open_gradients(kRootUnit);
-  if (end_) {
-    dy = end_->backward(std::move(dy), data, loss_weight_, saved.end);
-    round_between_layers(context_, dy);
-    saved.end = {};
-  }
-  dy = layers_backward(std::move(dy), saved);
-  if (embedding_) embedding_->backward(dy, data.input);
-  reduce_gradients(kRootUnit);
-  if (chunk_.embedding) return {};
-  return dy;
+  return saved;
 }
 
 void StageModel::reduce_all_gradients() const {

@@ -21,6 +21,9 @@ namespace meshwright::calibrate {
 
 class StageModel {
  public:
+  friend class ForwardPass;  // stage_pass.h
+  friend class BackwardPass;
+
   // `recomputed`: of the chunk's layers, those whose forward pass is run again in backward.
   // `offloaded`: those whose activations go to the host.
   // `words`: the embedding's matrix where an earlier chunk of the stage has it and this one the
@@ -29,14 +32,8 @@ class StageModel {
              int recomputed_layers, int offloaded_layers, Parameter* words = nullptr);
 
   [[nodiscard]] const Chunk& chunk() const { return chunk_; }
-  // x: the activation from the chunk before; empty on the first. Returns what the next chunk needs;
-  // empty on the last.
-  [[nodiscard]] Tensor forward(int micro_batch, const MicroBatch& data, Tensor x);
-  // dy: the gradient from the chunk after; empty on the last. Returns the gradient for the chunk
-  // before; empty on the first.
-  [[nodiscard]] Tensor backward(int micro_batch, const MicroBatch& data, Tensor dy);
 
-  // Of every layer, where a later pass than backward() gave the last of them.
+  // Of every layer, where a later pass than backward gave the last of them.
   void reduce_all_gradients() const;
 
   // Sum of the losses of the micro-batches since the last call; 0 where there is no head.
@@ -51,16 +48,27 @@ class StageModel {
     EndSaved end;
   };
 
-  // Layers that are recomputed together from one kept input; 1 also where nothing is.
-  [[nodiscard]] std::size_t end_of_unit(std::size_t first) const;
-  [[nodiscard]] Tensor layers_forward(Tensor x, Saved& saved) const;
-  [[nodiscard]] Tensor layers_backward(Tensor dy, Saved& saved) const;
-  void recompute_unit(std::size_t first, std::size_t end, Saved& saved) const;
+  // Layers that are recomputed together from one kept input; the layer alone where it is not.
+  struct RecomputeUnit {
+    std::size_t first, end;
+  };
+  [[nodiscard]] RecomputeUnit recompute_unit(std::size_t layer) const;
+  [[nodiscard]] Saved take_saved(int micro_batch);
+  // After a layer's forward.
+  void keep_for_backward(std::size_t layer, LayerSaved& saved) const;
+  // Before a layer's backward; of a unit that is recomputed, before its last layer's.
+  void begin_backward(std::size_t layer, Saved& saved) const;
+  void bring_back(std::size_t layer, LayerSaved& of_layer, Saved& saved) const;
+  void recompute(RecomputeUnit unit, Saved& saved) const;
   // Where states are sharded by unit.
   void use(int unit, Phase phase) const;
   void release(int unit, Phase phase) const;
   void open_gradients(int unit) const;
   void reduce_gradients(int unit) const;  // and releases weights that are whole for the unit
+  // The same of a layer that is no part of the root.
+  void use_layer(std::size_t layer, Phase phase) const;
+  void release_layer(std::size_t layer, Phase phase) const;
+  void reduce_layer(std::size_t layer) const;
   [[nodiscard]] int unit_of(std::size_t layer) const;
   [[nodiscard]] Tensor first_input(const MicroBatch& data) const;
 

@@ -12,19 +12,12 @@
 namespace meshwright::calibrate {
 namespace {
 
-// Of all stages. One stage alone works each micro-batch forward and backward, as Megatron without a
-// pipeline.
-std::vector<StageProgram> stage_programs(const Layout& layout, int micro_batches) {
-  if (layout.pipeline_parallel_size > 1) {
-    return pipeline_programs(layout.schedule, layout.pipeline_parallel_size, micro_batches,
-                             layout.virtual_pipeline_parallel_size);
-  }
-  StageProgram program;
-  for (int i = 0; i < micro_batches; ++i) {
-    program.push_back({.pass = Pass::forward, .micro_batch = i});
-    program.push_back({.pass = Pass::backward, .micro_batch = i});
-  }
-  return {program};
+// Of all stages. One stage alone works each micro-batch forward and backward, whatever the
+// schedule, as Megatron-LM without a pipeline.
+std::vector<StageProgram> stage_programs(const Layout& layout, const Job& job) {
+  const bool pipeline = layout.pipeline_parallel_size > 1;
+  return pipeline_programs(pipeline ? layout.schedule : PipelineSchedule::one_f_one_b,
+                           pipeline_sizes(layout, job.global_batch_size));
 }
 
 }  // namespace
@@ -55,7 +48,7 @@ TrialStep::TrialStep(const Model& model, const Job& job, const Layout& layout, C
   }
   const int micro_batches = num_micro_batches(job_.global_batch_size, layout_);
   batches_ = make_micro_batches(context_, micro_batches, options_.seed);
-  const std::vector<StageProgram> programs = stage_programs(layout_, micro_batches);
+  const std::vector<StageProgram> programs = stage_programs(layout_, job_);
   program_ = programs[static_cast<std::size_t>(groups_.at.pipeline)];
   find_last_passes();
   exchange_.emplace(context_, programs, pipeline_stages(model_, layout_), ranks.sends_alone());
@@ -132,8 +125,14 @@ void TrialStep::run() {
   for (std::size_t i = 0; i < program_.size(); ++i) {
     recorder_.work_on(program_[i].micro_batch, program_[i].chunk);
     exchange_->before(i);
-    if (whole_states_) whole_states_->begin_pass(last_of_chunk_[i]);
-    run(program_[i]);
+    const bool pair = runs_with_next(i);
+    if (whole_states_) whole_states_->begin_pass(last_of_chunk_[pair ? i + 1 : i]);
+    if (pair) {
+      run_pair(program_[i], program_[i + 1]);
+      ++i;
+    } else {
+      run(program_[i]);
+    }
   }
   recorder_.work_on(-1, 0);
   exchange_->before(program_.size());
@@ -159,19 +158,40 @@ void TrialStep::run(const Instruction& instruction) {
   exchange_->give(instruction, compute(instruction, std::move(input)));
 }
 
+// Where a layout does not ask for it, DualPipe's pairs run one after the other.
+bool TrialStep::runs_with_next(std::size_t instruction) const {
+  return layout_.overlap_moe_expert_parallel_comm && program_[instruction].with_next;
+}
+
+ForwardPass TrialStep::forward_pass(const Instruction& instruction, Tensor x) {
+  const MicroBatch& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
+  return {chunk(instruction.chunk), instruction, data, std::move(x)};
+}
+
+BackwardPass TrialStep::backward_pass(const Instruction& instruction, Tensor dy) {
+  const MicroBatch& data = batches_[static_cast<std::size_t>(instruction.micro_batch)];
+  return {chunk(instruction.chunk), instruction, data, std::move(dy)};
+}
+
+void TrialStep::run_pair(const Instruction& forward, const Instruction& backward) {
+  Tensor x = exchange_->take(forward), dy = exchange_->take(backward);
+  exchange_->before_computing();
+  PairResult result =
+      run_together(forward_pass(forward, std::move(x)), backward_pass(backward, std::move(dy)));
+  exchange_->give(forward, std::move(result.forward));
+  exchange_->give(backward, std::move(result.backward));
+}
+
 Tensor TrialStep::compute(const Instruction& instruction, Tensor input) {
-  StageModel& model = chunk(instruction.chunk);
-  const int micro_batch = instruction.micro_batch;
-  const MicroBatch& data = batches_[static_cast<std::size_t>(micro_batch)];
-  const WeightGradientStore::Key pass{instruction.chunk, micro_batch};
+  const WeightGradientStore::Key pass{instruction.chunk, instruction.micro_batch};
   switch (instruction.pass) {
     case Pass::forward:
-      return model.forward(micro_batch, data, std::move(input));
+      return calibrate::run(forward_pass(instruction, std::move(input)));
     case Pass::backward:
-      return model.backward(micro_batch, data, std::move(input));
+      return calibrate::run(backward_pass(instruction, std::move(input)));
     case Pass::backward_input: {
       owed_.open(pass);
-      Tensor dx = model.backward(micro_batch, data, std::move(input));
+      Tensor dx = calibrate::run(backward_pass(instruction, std::move(input)));
       owed_.close();
       return dx;
     }
@@ -180,7 +200,7 @@ Tensor TrialStep::compute(const Instruction& instruction, Tensor input) {
   }
   const TermScope scope(recorder_, TermKind::backward_compute);
   owed_.run(pass, context_);
-  if (whole_states_) model.reduce_all_gradients();
+  if (whole_states_) chunk(instruction.chunk).reduce_all_gradients();
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "calibrate/trial/sharded_states.h"
 #include "calibrate/trial/stage_exchange.h"
 #include "calibrate/trial/stage_model.h"
+#include "calibrate/trial/stage_pass.h"
 #include "calibrate/trial/weight_gradient_store.h"
 #include "calibrate/trial/whole_states.h"
 #include "sim/schedule/schedule.h"
@@ -63,9 +64,13 @@ class TrialStep {
   [[nodiscard]] KeptStates kept_states() const;
   void find_last_passes();
   void zero_gradients();
+  [[nodiscard]] bool runs_with_next(std::size_t instruction) const;
   void run(const Instruction& instruction);
   // What the instruction makes of its input.
   [[nodiscard]] Tensor compute(const Instruction& instruction, Tensor input);
+  void run_pair(const Instruction& forward, const Instruction& backward);
+  [[nodiscard]] ForwardPass forward_pass(const Instruction& instruction, Tensor x);
+  [[nodiscard]] BackwardPass backward_pass(const Instruction& instruction, Tensor dy);
   void reduce_loss();
   void reduce_shared_gradients();
   void update();

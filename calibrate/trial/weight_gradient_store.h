@@ -27,6 +27,7 @@ class WeightGradientStore {
   void open(Key key);
   void close() { open_ = nullptr; }
   [[nodiscard]] bool is_open() const { return open_ != nullptr; }
+  [[nodiscard]] bool has(Key key) const { return owed_.contains(key); }
   void put_off(const GemmCall& product, const SequencePiece& piece);
   // Runs the products of the pass and gives up what they read.
   void run(Key key, const TrialContext& context);

@@ -91,7 +91,7 @@ TEST(RunnableLayout, WhatIsLeftOutIsSaidEvenWhenEveryRankIsThere) {
   const auto r = runnable_layout(gpt(), j, l, 4);
   EXPECT_FALSE(r.layout.overlap_p2p_comm);
   EXPECT_THAT(r.not_run, Contains(HasSubstr("overlap of sends")));
-  EXPECT_THAT(r.not_run, Contains(HasSubstr("fused attention")));
+  EXPECT_THAT(r.not_run, Contains(HasSubstr("FlashAttention (GPUs only)")));
 }
 
 TEST(RunnableLayout, GradientsAreReducedAndWeightsGatheredBetweenLayersWhereCallsBlock) {
@@ -202,6 +202,45 @@ TEST(RunnableLayout, LibrariesOfGpusAreNamedAndAlltoallRuns) {
   const auto r = runnable_layout(with_experts(), job(), l, 4);
   EXPECT_EQ(r.layout.moe_token_dispatcher_type, MoeTokenDispatcherType::alltoall);
   EXPECT_THAT(r.not_run, Contains(HasSubstr("deepep")));
+}
+
+TEST(RunnableLayout, TokensTravelBetweenAnotherMicroBatchsLayersWhereCallsBlock) {
+  Layout l = layout(1, 2, 4);
+  l.expert_parallel_size = 4;
+  l.schedule = PipelineSchedule::interleaved;
+  l.virtual_pipeline_parallel_size = 2;
+  l.overlap_p2p_comm = l.overlap_moe_expert_parallel_comm = l.delay_wgrad_compute = true;
+  const auto r = runnable_layout(with_experts(), job(), l, 8);
+  EXPECT_EQ(r.layout, l);
+  EXPECT_THAT(r.not_run, IsEmpty());
+  const auto queued = runnable_layout(with_experts(), job(), l, 8, {.calls_block = false});
+  EXPECT_FALSE(queued.layout.overlap_moe_expert_parallel_comm || queued.layout.delay_wgrad_compute);
+  EXPECT_THAT(queued.not_run, ElementsAre(HasSubstr("tokens on their way")));
+  // One expert rank sends its tokens nowhere.
+  const auto two = runnable_layout(with_experts(), job(), l, 2);
+  EXPECT_FALSE(two.layout.overlap_moe_expert_parallel_comm || two.layout.delay_wgrad_compute);
+  EXPECT_THAT(two.not_run, Contains(HasSubstr("tokens on their way")));
+}
+
+TEST(RunnableLayout, TheSharedExpertRunsBesideTokensOnTheirWay) {
+  Layout l = layout(1, 1, 4);
+  l.expert_parallel_size = 4;
+  l.moe_shared_expert_overlap = true;
+  EXPECT_EQ(runnable_layout(with_experts(), job(), l, 4).layout, l);
+  EXPECT_THAT(runnable_layout(with_experts(), job(), l, 4).not_run, IsEmpty());
+  EXPECT_THAT(runnable_layout(with_experts(), job(), l, 4, {.calls_block = false}).not_run,
+              ElementsAre(HasSubstr("the shared expert")));
+}
+
+TEST(RunnableLayout, WhatExistsOnGpusOnlyIsNamedSo) {
+  Layout l = layout(4, 1, 1);
+  l.sequence_parallel = l.tp_comm_overlap = true;
+  l.cuda_graph_impl = CudaGraphImpl::full_iteration;
+  const auto r = runnable_layout(gpt(), job(), l, 4);
+  EXPECT_FALSE(r.layout.tp_comm_overlap);
+  EXPECT_EQ(r.layout.cuda_graph_impl, CudaGraphImpl::none);
+  EXPECT_THAT(r.not_run, ElementsAre(HasSubstr("userbuffers (GPUs only)"),
+                                     HasSubstr("CUDA graphs (GPUs only): full_iteration")));
 }
 
 TEST(RunnableLayout, ContextRanksAreCutBeforeDataRanks) {
