@@ -115,12 +115,17 @@ bool uses(const planner::RankMap& map, Tier tier) {
                      [tier](const planner::AxisPlace& axis) { return axis.tier == tier; });
 }
 
-bool counts(planner::WhatIfParameter parameter, const planner::RankMap& map) {
+bool counts(planner::WhatIfParameter parameter, const planner::RankMap& map,
+            const planner::Plan& plan) {
   using enum planner::WhatIfParameter;
   if (parameter == inter_node_bandwidth || parameter == inter_node_latency) {
     return uses(map, Tier::inter_node);
   }
   if (parameter == intra_node_bandwidth) return uses(map, Tier::intra_node);
+  if (parameter == attention_efficiency) {
+    return plan.job.attention_kernel == AttentionKernel::flash &&
+           !plan.cluster.device.attention.empty();
+  }
   return true;
 }
 
@@ -170,7 +175,7 @@ Json rests_on_section(const ReportContents& contents) {
   const planner::Scenario scenario = planner::scenario_of(plan);
   const planner::RankMap map = planner::rank_map(plan.ranked.front(), plan.cluster);
   for (const planner::WhatIfParameter input : kInputs) {
-    if (!counts(input, map)) continue;
+    if (!counts(input, map, plan)) continue;
     const planner::WhatIfParameterText& words = planner::text_of(input);
     json.push_back({{"parameter", words.name},
                     {"label", words.label},
