@@ -24,6 +24,7 @@ void* Arena::find_or_allocate(std::size_t size) {
   }
   void* block = compute_.allocate(size);
   blocks_[block] = {.begin = block, .size = size, .holds = 0, .given = false};
+  spoil(block, size);
   return block;
 }
 
@@ -31,11 +32,14 @@ void* Arena::take(std::size_t size) {
   void* block = find_or_allocate(size);
   used_ += size;
   peak_ = std::max(peak_, used_);
-  if (!poison_) return block;
+  return block;
+}
+
+void Arena::spoil(void* block, std::size_t size) {
+  if (!poison_) return;
   const std::vector<float> poison(size / sizeof(float), std::numeric_limits<float>::quiet_NaN());
   compute_.upload(block, poison.data(), size);
   compute_.synchronize();
-  return block;
 }
 
 Arena::Block& Arena::block_around(const void* inside) {
@@ -61,6 +65,7 @@ void Arena::give(void* block, std::size_t size) {
     return;
   }
   used_ -= size;
+  spoil(block, size);
   free_.emplace(size, block);
 }
 

@@ -15,7 +15,7 @@ namespace meshwright::calibrate {
 
 class Arena {
  public:
-  // `poison`: blocks are full of NaN when they are handed out.
+  // `poison`: blocks are full of NaN when they are handed out, and from when they are given back.
   explicit Arena(Compute& compute, bool poison = false) : compute_(compute), poison_(poison) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -38,6 +38,7 @@ class Arena {
     bool given = false;  // back, while it was held
   };
   void* find_or_allocate(std::size_t size);
+  void spoil(void* block, std::size_t size);
   [[nodiscard]] Block& block_around(const void* inside);
 
   Compute& compute_;

@@ -23,8 +23,8 @@ namespace meshwright::calibrate {
 struct StepOptions {
   float learning_rate = 1e-3F;
   std::uint64_t seed = 1234;
-  // Fills memory that is given back with numbers that are not numbers, so that a test sees what
-  // reads something that nothing has written.
+  // Fills memory with numbers that are not numbers when it is given back, so that a test sees what
+  // reads something that is gone, or that nothing has written.
   bool poison_memory = false;
   // Tokens are dealt out to experts in turn; else they go where the router sends them.
   bool moe_router_force_load_balancing = true;

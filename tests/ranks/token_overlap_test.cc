@@ -8,7 +8,7 @@
 
 #include "sim/json/records.h"
 #include "sim/volume/transfer_names.h"
-#include "tests/ranks/same_step.h"
+#include "tests/ranks/account.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -41,6 +41,20 @@ TEST(TokenOverlap, ForwardAndBackwardOfTwoMicroBatchesTakeTurnsInEachLayer) {
             "D0 C0 D0 C0 D0 C0 c0 d0 c0 d0 c0 d0 D1 C1 D1 C1 D1 C1 c1 d1 c1 d1 c1 d1 ");
   EXPECT_EQ(exchanges_of("dp=2,ep=2,mbs=2,ep_overlap"),
             "D0 C0 D0 C0 D0 C0 c0 d0 c0 D1 d0 C1 c0 D1 d0 C1 D1 C1 c1 d1 c1 d1 c1 d1 ");
+}
+
+// Of three layers the middle one is worked on forward and back at once: its weights, gathered for
+// either pass, stay until both are through.
+TEST(TokenOverlap, PassesThatMeetInALayerShareItsGatheredWeights) {
+  Model model = small_moe();
+  model.num_layers = 3;
+  for (const char* text : {"dp=2,ep=2,mbs=2,zero=3,ep_overlap", "dp=2,ep=2,mbs=1,zero=2,ep_overlap",
+                           "dp=4,ep=4,mbs=1,zero=3,ep_overlap"}) {
+    const Layout layout = layout_from_text(text);
+    if (world_size(layout) != machine().world->size()) continue;
+    expect_same_step(model, small_job(), layout);
+    expect_counted(model, layout);
+  }
 }
 
 }  // namespace
