@@ -16,7 +16,7 @@ namespace {
 // schedule, as Megatron-LM without a pipeline.
 std::vector<StageProgram> stage_programs(const Layout& layout, const Job& job) {
   const bool pipeline = layout.pipeline_parallel_size > 1;
-  return pipeline_programs(pipeline ? layout.schedule : PipelineSchedule::one_f_one_b,
+  return pipeline_programs(pipeline ? layout.schedule : kDefaultSchedule,
                            pipeline_sizes(layout, job.global_batch_size));
 }
 
