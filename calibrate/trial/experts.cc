@@ -10,7 +10,16 @@
 namespace meshwright::calibrate {
 namespace {
 
-using namespace transfer_names;
+using transfer_names::kExpertInputGather;
+using transfer_names::kExpertInputGradientScatter;
+using transfer_names::kExpertOutputGradientGather;
+using transfer_names::kExpertOutputScatter;
+using transfer_names::kExpertProbabilityGather;
+using transfer_names::kExpertProbabilityGradientScatter;
+using transfer_names::kExperts;
+using transfer_names::kGatheredExperts;
+using transfer_names::kRouterProbability;
+using transfer_names::kRouterProbabilityGradient;
 
 constexpr ExchangeNames kDispatch{kExperts.dispatch, kExpertInputGather};
 constexpr ExchangeNames kProbability{kRouterProbability, kExpertProbabilityGather};

@@ -11,7 +11,19 @@
 namespace meshwright::calibrate {
 namespace {
 
-using namespace transfer_names;
+using transfer_names::kFirstUnitGather;
+using transfer_names::kFirstUnitReduceScatter;
+using transfer_names::kGradientReduceScatter;
+using transfer_names::kReplicatedGradientAllReduce;
+using transfer_names::kRootGather;
+using transfer_names::kRootReduceScatter;
+using transfer_names::kShardAllReduce;
+using transfer_names::kUnitGather;
+using transfer_names::kUnitGatherAgain;
+using transfer_names::kUnitReduceScatter;
+using transfer_names::kUpdatedWeightAllGather;
+using transfer_names::kWeightGather;
+using transfer_names::kWeightGatherAgain;
 
 // A shard's piece of a partial gradient, in the shard's array.
 struct Segment {

@@ -70,7 +70,7 @@ std::string inference_unsupported(const Model& model, const Job& job, const Layo
                                   int decode_tokens);
 
 // Collective over `world`: every rank calls it. Rank 0's return value is complete.
-Observation run_trial(const Model& model, const Job& job, const Layout& layout, Compute& compute,
+Observation run_trial(const Model& model, const Job& asked, const Layout& layout, Compute& compute,
                       Communicator& world, const TrialOptions& options);
 
 }  // namespace meshwright::calibrate

@@ -8,7 +8,12 @@
 namespace meshwright::calibrate {
 namespace {
 
-using namespace transfer_names;
+using transfer_names::kGradientAllReduce;
+using transfer_names::kGradientReduceScatter;
+using transfer_names::kMirroredGradientAllReduce;
+using transfer_names::kReplicatedGradientAllReduce;
+using transfer_names::kShardAllReduce;
+using transfer_names::kUpdatedWeightAllGather;
 
 }  // namespace
 

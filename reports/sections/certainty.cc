@@ -106,7 +106,7 @@ std::string next_text(const Json& answers) {
 }
 
 void add(Json& items, Json one) {
-  if (one["text"] != "") items.push_back(std::move(one));
+  if (!one["text"].get_ref<const std::string&>().empty()) items.push_back(std::move(one));
 }
 
 // "inside a node", "between nodes": what the winner's groups use.
