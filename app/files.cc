@@ -71,7 +71,7 @@ Cluster without_guesses(Cluster cluster) {
   return cluster;
 }
 
-std::vector<std::string> texts_of(const nlohmann::json& list) {
+std::vector<std::string> texts_of(const Json& list) {
   std::vector<std::string> texts;
   for (const auto& text : list) {
     if (text.is_string()) texts.push_back(text.get<std::string>());
@@ -144,12 +144,9 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
-nlohmann::json read_json_file(const std::string& path) {
-  return parse_json(read_text_file(path), path);
-}
+Json read_json_file(const std::string& path) { return parse_json(read_text_file(path), path); }
 
-nlohmann::json read_input(const std::string& name, const std::string& file,
-                          reports::Origin& origin) {
+Json read_input(const std::string& name, const std::string& file, reports::Origin& origin) {
   const std::string text = read_text_file(file);
   origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
   return parse_json(text, file);
@@ -157,8 +154,8 @@ nlohmann::json read_input(const std::string& name, const std::string& file,
 
 namespace {
 
-nlohmann::json read_named(const char* name, const std::string& typed, const std::string& file,
-                          reports::Origin* origin) {
+Json read_named(const char* name, const std::string& typed, const std::string& file,
+                reports::Origin* origin) {
   const std::string text = read_text_file(file);
   if (origin != nullptr) {
     origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
@@ -170,7 +167,7 @@ nlohmann::json read_named(const char* name, const std::string& typed, const std:
 
 Model load_model(const std::string& path, reports::Origin* origin) {
   const std::string file = require_config(path, "models");
-  const nlohmann::json json = read_named("model", path, file, origin);
+  const Json json = read_named("model", path, file, origin);
   const bool foreign = interop::looks_like_huggingface(json);
   Model model = foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file);
   const std::string left_out = foreign ? interop::not_modelled_of_huggingface(json) : "";
@@ -190,7 +187,7 @@ std::string file_of_part(const std::string& name, const ClusterPart& part,
 namespace {
 
 template <typename Check>
-void read_part(nlohmann::json& cluster, const ClusterPart& part, const std::string& file,
+void read_part(Json& cluster, const ClusterPart& part, const std::string& file,
                const Check& check) {
   if (!cluster.is_object() || !cluster.contains(part.key) || !cluster[part.key].is_string()) return;
   const auto name = cluster[part.key].get<std::string>();
@@ -208,7 +205,7 @@ void read_part(nlohmann::json& cluster, const ClusterPart& part, const std::stri
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured,
                      reports::Origin* origin) {
   const std::string file = require_config(path, "clusters");
-  nlohmann::json json = read_named("cluster", path, file, origin);
+  Json json = read_named("cluster", path, file, origin);
   if (json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1") {
     if (not_measured != nullptr && json.contains("not_measured")) {
       *not_measured = texts_of(json["not_measured"]);
@@ -233,7 +230,7 @@ Framework load_framework(const std::string& path, reports::Origin* origin) {
   return framework;
 }
 
-nlohmann::json read_job(const std::string& path, reports::Origin* origin) {
+Json read_job(const std::string& path, reports::Origin* origin) {
   return read_named("job", path, require_config(path, "jobs"), origin);
 }
 
@@ -259,7 +256,7 @@ StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& d
     LayoutLine line = layout_line_from_text(path_or_text, defaults);
     return {line.layout, std::move(line.fields)};
   }
-  const nlohmann::json json = read_json_file(path_or_text);
+  const Json json = read_json_file(path_or_text);
   StatedLayout stated{layout_from_json(json, path_or_text, "", defaults), {}};
   for (const auto& [key, value] : json.items()) stated.fields.push_back(key);
   return stated;

@@ -2,7 +2,6 @@
 // The only place that reads the user's files. A file is refused with one clear message.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
+#include "sim/json/json.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 
@@ -18,11 +18,10 @@ namespace meshwright::app {
 // Throws InputError: missing, a directory, unreadable, larger than 64 MiB, not JSON (with line and
 // column).
 std::string read_text_file(const std::string& path);
-nlohmann::json read_json_file(const std::string& path);
+Json read_json_file(const std::string& path);
 
 // The same, read once; its fingerprint goes into `origin` under `name`.
-nlohmann::json read_input(const std::string& name, const std::string& file,
-                          reports::Origin& origin);
+Json read_input(const std::string& name, const std::string& file, reports::Origin& origin);
 
 // Below, the fingerprint of what was read goes into `origin`, where there is one, under the name as
 // it was typed. Each file is read once: it may be a pipe.
@@ -48,7 +47,7 @@ Cluster load_cluster(const std::string& path, std::vector<std::string>* not_meas
 // A framework file, a name from configs/frameworks, or none: software that nothing is known of.
 inline constexpr std::string_view kUnknownSoftware = "none";
 Framework load_framework(const std::string& path, reports::Origin* origin = nullptr);
-nlohmann::json read_job(const std::string& path, reports::Origin* origin = nullptr);
+Json read_job(const std::string& path, reports::Origin* origin = nullptr);
 // What the file does not say is as in `defaults`: Framework::defaults.
 Job load_job(const std::string& path, const Job& defaults = {});
 

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What is wrong with it is said when it is read for its content.
-nlohmann::json json_or_null(const std::string& path) {
+Json json_or_null(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return nullptr;
   try {
@@ -25,7 +25,7 @@ nlohmann::json json_or_null(const std::string& path) {
 }
 
 // The member's text, or nothing.
-std::string text_of(const nlohmann::json& object, const char* key) {
+std::string file_text(const Json& object, const char* key) {
   if (!object.is_object() || !object.contains(key) || !object[key].is_string()) return "";
   return object[key].get<std::string>();
 }
@@ -34,23 +34,23 @@ std::string text_of(const nlohmann::json& object, const char* key) {
 
 std::vector<std::string> files_in_cluster(const std::string& path) {
   const std::string file = find_config(path, "clusters");
-  const nlohmann::json cluster = json_or_null(file);
+  const Json cluster = json_or_null(file);
   std::vector<std::string> parts;
   for (const ClusterPart& part : {kDevicePart, kFrameworkPart}) {
-    const std::string name = text_of(cluster, part.key);
+    const std::string name = file_text(cluster, part.key);
     if (!name.empty()) parts.push_back(file_of_part(name, part, file));
   }
   return parts;
 }
 
 std::vector<std::string> files_in_measurements(const std::string& path) {
-  const nlohmann::json set = json_or_null(path);
+  const Json set = json_or_null(path);
   if (!set.is_object() || !set.contains("runs") || !set["runs"].is_array()) return {};
   std::set<std::string> models, clusters, frameworks;
-  for (const nlohmann::json& run : set["runs"]) {
-    models.insert(text_of(run, "model"));
-    clusters.insert(text_of(run, "cluster"));
-    frameworks.insert(text_of(run, "framework"));
+  for (const Json& run : set["runs"]) {
+    models.insert(file_text(run, "model"));
+    clusters.insert(file_text(run, "cluster"));
+    frameworks.insert(file_text(run, "framework"));
   }
   std::vector<std::string> files;
   for (const std::string& name : models) files.push_back(find_config(name, "models"));

@@ -14,6 +14,7 @@
 #include "planner/search/space.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/json/records.h"
 
 namespace meshwright::app {
@@ -55,16 +56,16 @@ Json only(const Json& json, const std::vector<std::string>& fields) {
 
 // What the launch says, and the rest as the framework has it.
 Job job_of(const interop::LaunchRecord& launch, const Framework& framework) {
-  Job job = job_from_json(nlohmann::json(only(to_json(launch.job), launch.job_fields)),
-                          "the launch", "", framework.defaults.job);
+  Job job = job_from_json(Json(only(to_json(launch.job), launch.job_fields)), "the launch", "",
+                          framework.defaults.job);
   if (!launch.job.train_tokens) job.train_tokens.reset();
   if (!launch.job.fp8_recipe) job.fp8_recipe.reset();
   return job;
 }
 
 Layout layout_of(const interop::LaunchRecord& launch, const Framework& framework) {
-  return layout_from_json(nlohmann::json(only(to_json(launch.layout), launch.layout_fields)),
-                          "the launch", "", framework.defaults.layout);
+  return layout_from_json(Json(only(to_json(launch.layout), launch.layout_fields)), "the launch",
+                          "", framework.defaults.layout);
 }
 
 int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
@@ -181,9 +182,7 @@ interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const st
 
 // A launch's name of a model: "meta-llama/Llama-2-7b-hf" is configs/models/llama-2-7b.json.
 std::string shipped_model(const std::string& name) {
-  std::string plain = name.substr(name.find_last_of('/') + 1);
-  std::transform(plain.begin(), plain.end(), plain.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string plain = lower_case(name.substr(name.find_last_of('/') + 1));
   for (const std::string& known : config_names("models")) {
     for (const char* prefix : {"", "meta-"}) {
       for (const char* suffix : {"", "-hf", "-base", "-v0.1"}) {

@@ -8,15 +8,14 @@
 namespace meshwright::app {
 namespace {
 
-Model inline_model(const nlohmann::json& json, const std::string& file,
-                   const std::string& pointer) {
+Model inline_model(const Json& json, const std::string& file, const std::string& pointer) {
   if (interop::looks_like_huggingface(json)) return interop::model_from_huggingface(json, file);
   return model_from_json(json, file, pointer);
 }
 
 }  // namespace
 
-planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file,
+planner::MeasuredSet measurements_from_json(const Json& json, const std::string& file,
                                             const planner::MeasuredWhere& where) {
   return planner::measured_set_from_json(
       json, file,

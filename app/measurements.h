@@ -3,15 +3,15 @@
 // or what other programs wrote.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "planner/accuracy/measured_set_json.h"
+#include "sim/json/json.h"
 
 namespace meshwright::app {
 
 // `file` names the source in messages. Throws InputError.
-planner::MeasuredSet measurements_from_json(const nlohmann::json& json, const std::string& file,
+planner::MeasuredSet measurements_from_json(const Json& json, const std::string& file,
                                             const planner::MeasuredWhere& where = {});
 planner::MeasuredSet load_measurements(const std::string& path,
                                        const planner::MeasuredWhere& where = {});

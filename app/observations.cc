@@ -20,7 +20,7 @@ const reports::InputFile* plan_in(const reports::Origin& origin) {
 
 }  // namespace
 
-std::string caution_about(const nlohmann::json& trials, const std::string& file,
+std::string caution_about(const Json& trials, const std::string& file,
                           const reports::Origin& origin, bool force) {
   const bool says = trials.is_object() && trials.contains("inputs");
   const reports::Origin theirs = says ? reports::origin_from_json(trials, file) : reports::Origin{};
@@ -40,11 +40,9 @@ std::string caution_about(const nlohmann::json& trials, const std::string& file,
   return "CAUTION, forced: " + differs + ".";
 }
 
-std::vector<Observation> observations_from_json(const nlohmann::json& json,
-                                                const std::string& file) {
+std::vector<Observation> observations_from_json(const Json& json, const std::string& file) {
   const bool is_list = json.is_array();
-  const nlohmann::json& list =
-      is_list ? json : ObjectReader(json, file).required_array("observations");
+  const Json& list = is_list ? json : ObjectReader(json, file).required_array("observations");
   std::vector<Observation> observations;
   for (std::size_t i = 0; i < list.size(); ++i) {
     observations.push_back(observation_from_json(

@@ -2,11 +2,11 @@
 // Trials as a file: an array of observations, or an object that holds one under "observations".
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "reports/origin_json.h"
+#include "sim/json/json.h"
 #include "sim/step/observation.h"
 
 namespace meshwright::app {
@@ -15,11 +15,10 @@ namespace meshwright::app {
 // fingerprint is in `origin` under "plan"): throws InputError, or with `force` returns the sentence
 // that then belongs on whatever is made of them, as does the one for a file that does not say.
 // Empty: it is that plan.
-std::string caution_about(const nlohmann::json& trials, const std::string& file,
+std::string caution_about(const Json& trials, const std::string& file,
                           const reports::Origin& origin, bool force);
 
 // Throws InputError.
-std::vector<Observation> observations_from_json(const nlohmann::json& json,
-                                                const std::string& file);
+std::vector<Observation> observations_from_json(const Json& json, const std::string& file);
 
 }  // namespace meshwright::app

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "app/output_file.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
+#include "sim/json/json.h"
 #include "sim/json/parse.h"
 #include "sim/json/reader.h"
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr char kSchema[] = "meshwright.points/1";
 constexpr auto kOldest = std::chrono::hours(24);
 
-nlohmann::json to_json(const JournalOwner& owner) {
+Json to_json(const JournalOwner& owner) {
   return {{"schema", kSchema},
           {"device", owner.device},
           {"backend", owner.backend},
@@ -41,11 +41,11 @@ bool is_old(const std::string& path) {
 }
 
 // Empty at the end and at a line that is no JSON: a run that was killed may have cut it.
-nlohmann::json next_line(std::istream& in) {
+Json next_line(std::istream& in) {
   std::string line;
   if (!std::getline(in, line)) return nullptr;
   try {
-    nlohmann::json json = parse_json(line, "");
+    Json json = parse_json(line, "");
     return json.is_object() ? json : nullptr;
   } catch (const InputError&) {
     return nullptr;
@@ -53,7 +53,7 @@ nlohmann::json next_line(std::istream& in) {
 }
 
 // Adds the line's point, unless the line holds none.
-bool add_point(JournalContent& content, const nlohmann::json& line, const std::string& path) {
+bool add_point(JournalContent& content, const Json& line, const std::string& path) {
   if (line.is_null()) return false;
   try {
     ObjectReader reader(line, path);
@@ -68,10 +68,10 @@ bool add_point(JournalContent& content, const nlohmann::json& line, const std::s
 
 // The text from its second line on; the first one goes to `owner`. Throws InputError when the file
 // is no journal.
-std::istringstream opened(const std::string& path, nlohmann::json& owner) {
+std::istringstream opened(const std::string& path, Json& owner) {
   std::istringstream in(read_text_file(path));
   owner = next_line(in);
-  const bool is_journal = owner.is_object() && owner.value("schema", nlohmann::json()) == kSchema;
+  const bool is_journal = owner.is_object() && owner.value("schema", Json()) == kSchema;
   if (!is_journal && !in.str().empty()) {
     throw InputError(path, "", "holds no points of a calibration, and would be written over",
                      "move it away, or name another --out");
@@ -80,15 +80,14 @@ std::istringstream opened(const std::string& path, nlohmann::json& owner) {
 }
 
 std::string line_of(const calibrate::MeasuredPoint& point, double used_seconds) {
-  const nlohmann::ordered_json line{{"used_seconds", used_seconds},
-                                    {"point", calibrate::to_json(point)}};
+  const Json line{{"used_seconds", used_seconds}, {"point", calibrate::to_json(point)}};
   return line.dump() + '\n';
 }
 
 }  // namespace
 
 void check_journal(const std::string& path) {
-  nlohmann::json owner;
+  Json owner;
   if (fs::exists(path)) opened(path, owner);
 }
 
@@ -96,7 +95,7 @@ JournalContent read_journal(const std::string& path, const JournalOwner& owner,
                             std::string& refused) {
   JournalContent content;
   if (!fs::exists(path)) return content;
-  nlohmann::json found;
+  Json found;
   std::istringstream in = opened(path, found);
   if (is_old(path)) {
     refused = "is older than a day";

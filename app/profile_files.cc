@@ -76,7 +76,7 @@ void import_one(calibrate::Profile& profile, const std::string& file) {
 
 bool is_profile(const std::string& onto) {
   const std::string file = require_config(onto, "clusters");
-  const nlohmann::json json = read_json_file(file);
+  const Json json = read_json_file(file);
   return json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1";
 }
 

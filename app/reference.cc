@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "sim/base/text.h"
+
 namespace meshwright::app {
 namespace {
 
@@ -50,14 +52,6 @@ template <typename Visit>
 void for_each_command(const CommandText& command, const Visit& visit) {
   if (!command.name.empty()) visit(command);
   for (const CommandText& below : command.commands) for_each_command(below, visit);
-}
-
-std::string replaced(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), by);
-    at += by.size();
-  }
-  return text;
 }
 
 // Markdown reads none of it as markup.

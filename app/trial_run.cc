@@ -19,6 +19,7 @@
 #include "calibrate/measure/measurement.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 
@@ -35,12 +36,6 @@ void write_trials(const TrialRun& run, const std::vector<Observation>& observati
   for (const Observation& o : observations) list.push_back(to_json(o));
   json["observations"] = std::move(list);
   write_file_atomically(run.out, json.dump(2) + "\n");
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
 }
 
 // "noisy": median and ranking may be the host's, not the layout's.
@@ -68,11 +63,11 @@ reports::Table trials_table(const std::vector<Observation>& observations) {
       table.rows.push_back({short_name(o.layout), {}, {}, {}, {}, {}, {}, {}, {}, o.failure});
       continue;
     }
-    table.rows.push_back({short_name(o.layout), static_cast<double>(o.ranks),
-                          static_cast<double>(o.run_layers), ms(o.step_time), ms(o.step_time_p10),
-                          ms(o.step_time_p90), host_text(o), o.tokens_per_second,
-                          o.peak_memory / mebibytes(1),
-                          o.complete ? std::string("all was run") : joined(o.not_run)});
+    table.rows.push_back(
+        {short_name(o.layout), static_cast<double>(o.ranks), static_cast<double>(o.run_layers),
+         ms(o.step_time), ms(o.step_time_p10), ms(o.step_time_p90), host_text(o),
+         o.tokens_per_second, o.peak_memory / mebibytes(1),
+         o.complete ? std::string("all was run") : fmt::format("{}", fmt::join(o.not_run, "; "))});
   }
   return table;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kGpuSample = 3e-3, kSustainedSeconds = 1.0;
 
-Operation operation_of(const MeasuredPoint& task) {
+Operation measured_operation(const MeasuredPoint& task) {
   return {.name = name_of(task.kind).data(),
           .amount = task.amount,
           .slow = slow_transfer(task.amount) +
@@ -106,7 +106,7 @@ std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, 
                                                      RankTimes& rank_times) {
   if (task.kind == PointKind::overlap) return measured_overlap(task, limit);
   MeasuredPoint point = task;
-  const Operation operation = operation_of(task);
+  const Operation operation = measured_operation(task);
   begin_operation(operation);
   std::unique_ptr<Bench> bench;
   if (!have_memory_for(task, bench)) return std::nullopt;

@@ -14,7 +14,7 @@ namespace meshwright::calibrate {
 namespace {
 
 // Of a rank's memory, for one copy bench's two arrays or one product.
-constexpr double kMemoryShare = 1.0 / 8.0;
+constexpr double kBenchMemoryShare = 1.0 / 8.0;
 // Larger than any cache that one core may have to itself; a short budget does with less.
 constexpr Bytes kLargeCopy = mebibytes(256), kSmallestCopy = mebibytes(64);
 constexpr double kLargeCopyBudget = 30.0;  // seconds
@@ -113,7 +113,7 @@ class SweepPlanner {
   void add_memory() {
     const Bytes affordable = std::clamp(kLargeCopy * (limits_.budget_seconds / kLargeCopyBudget),
                                         kSmallestCopy, kLargeCopy);
-    const Bytes size = std::min(affordable, limits_.memory * (kMemoryShare / 2.0));
+    const Bytes size = std::min(affordable, limits_.memory * (kBenchMemoryShare / 2.0));
     add(of_kind(PointKind::kernel_launch, bytes(12)));
     add(of_kind(PointKind::memory_copy, size * 2.0));
     for (const HostDirection direction :
@@ -149,7 +149,7 @@ class SweepPlanner {
     }
     for (const KernelSizes& size : sizes) {
       for (const KernelCase& c : kernel_cases(size)) {
-        if (c.traffic > limits_.memory * kMemoryShare) continue;
+        if (c.traffic > limits_.memory * kBenchMemoryShare) continue;
         MeasuredPoint point = of_kind(PointKind::kernel, c.traffic);
         point.kernel = c.kernel;
         point.launches = c.launches;
@@ -171,7 +171,7 @@ class SweepPlanner {
     // One product may take a hundredth of the budget, at a rate that any core or GPU reaches.
     const FlopsPerSecond slow =
         nominal_rates(limits_.device).products / (limits_.device == DeviceKind::gpu ? 6.0 : 2.0);
-    return gemm_memory(shape, precision) <= limits_.memory * kMemoryShare &&
+    return gemm_memory(shape, precision) <= limits_.memory * kBenchMemoryShare &&
            gemm_flops(shape) / slow <= seconds(limits_.budget_seconds / 100.0);
   }
 

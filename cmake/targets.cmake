@@ -4,8 +4,9 @@ target_include_directories(meshwright_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAK
 target_compile_definitions(meshwright_flags INTERFACE JSON_DIAGNOSTICS=1)
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wold-style-cast -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # False alarms of g++ 12: inside nlohmann/json with JSON_DIAGNOSTICS; at -O3 in std::string.
-  list(APPEND warnings -Wno-array-bounds -Wno-stringop-overread -Wno-restrict)
+  # False alarms of g++ 12: inside nlohmann/json with JSON_DIAGNOSTICS; at -O3 in std::string; of a class's private
+  # parts where a source is compiled in a batch.
+  list(APPEND warnings -Wno-array-bounds -Wno-stringop-overread -Wno-restrict -Wno-subobject-linkage)
   if(MESHWRIGHT_SANITIZE)
     list(APPEND warnings -Wno-maybe-uninitialized)  # and in std::regex, where a sanitizer is on
   endif()
@@ -37,6 +38,9 @@ endfunction()
 if(MESHWRIGHT_PRECOMPILED_HEADERS)
   meshwright_add_precompiled(meshwright_precompiled OBJECT precompiled.h nlohmann_json::nlohmann_json fmt::fmt)
 endif()
+# Readers, reports and commands run once a question: optimising them fully costs minutes of building and
+# saves milliseconds. sim, planner and calibrate keep the level of the build type.
+set(once_a_question $<$<CONFIG:Release>:-O1>)
 
 # The static library of one room, meshwright::<name>. Sources and headers are added by
 # target_sources in the room and its folders.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kNested = "text_config";  // the language model of a multimodal one
 
-bool has_nested(const nlohmann::json& config) {
+bool has_nested(const Json& config) {
   return config.contains(kNested) && config[kNested].is_object() &&
          config[kNested].contains("model_type");
 }
@@ -44,17 +44,17 @@ HuggingFaceFamilyReader family_of(ObjectReader& config) {
 
 }  // namespace
 
-bool looks_like_huggingface(const nlohmann::json& config) {
+bool looks_like_huggingface(const Json& config) {
   return config.is_object() && (config.contains("model_type") || has_nested(config));
 }
 
-std::string not_modelled_of_huggingface(const nlohmann::json& config) {
-  const nlohmann::json& inner = has_nested(config) ? config[kNested] : config;
+std::string not_modelled_of_huggingface(const Json& config) {
+  const Json& inner = has_nested(config) ? config[kNested] : config;
   if (!inner.contains("model_type") || !inner["model_type"].is_string()) return "";
   return std::string(huggingface_not_modelled(inner["model_type"].get<std::string>()));
 }
 
-Model model_from_huggingface(const nlohmann::json& config, const std::string& file) {
+Model model_from_huggingface(const Json& config, const std::string& file) {
   ObjectReader outer(config, file);
   const bool nested = has_nested(config);
   ObjectReader reader = nested ? outer.required_object(kNested) : outer;

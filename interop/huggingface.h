@@ -7,21 +7,21 @@
 // never a guess.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/json/json.h"
 #include "sim/model/model.h"
 
 namespace meshwright::interop {
 
 // An object with "model_type", itself or in its "text_config".
-bool looks_like_huggingface(const nlohmann::json& config);
+bool looks_like_huggingface(const Json& config);
 
 // What of such a model is read and neither counted nor priced, in a sentence; empty: nothing.
-std::string not_modelled_of_huggingface(const nlohmann::json& config);
+std::string not_modelled_of_huggingface(const Json& config);
 
 // Named by "_name_or_path", else after the file (its folder when the file is config.json). Keys
 // that no planner needs are passed over. Throws InputError.
-Model model_from_huggingface(const nlohmann::json& config, const std::string& file);
+Model model_from_huggingface(const Json& config, const std::string& file);
 
 }  // namespace meshwright::interop

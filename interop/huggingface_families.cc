@@ -55,13 +55,13 @@ constexpr std::string_view kFull = "full_attention";
 constexpr std::string_view kSliding = "sliding_attention";
 
 std::vector<std::string> layer_types(ObjectReader& config, int num_layers) {
-  const nlohmann::json& given = config.required_array("layer_types");
+  const Json& given = config.required_array("layer_types");
   if (given.size() != static_cast<std::size_t>(num_layers)) {
     config.fail("layer_types",
                 fmt::format("must have {} entries, one a layer, has {}", num_layers, given.size()));
   }
   std::vector<std::string> types;
-  for (const nlohmann::json& type : given) {
+  for (const Json& type : given) {
     types.push_back(type.is_string() ? type.get<std::string>() : type.dump());
   }
   return types;

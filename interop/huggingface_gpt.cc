@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kPostNorm = "norms after the residual are not supported";
 
-void read_common(ObjectReader& config, Model& model) {
+void read_gpt_common(ObjectReader& config, Model& model) {
   read_shape(config, model);
   read_even_heads(config, model);
   model.normalization = Normalization::layer_norm;
@@ -18,7 +18,7 @@ void read_common(ObjectReader& config, Model& model) {
 }  // namespace
 
 void read_gpt2(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   refuse_unless(config, "add_cross_attention", false, false, "cross-attention is not supported");
   model.ffn_hidden_size = optional_size(config, {"n_inner"}, 4 * model.hidden_size);
   model.max_position_embeddings = required_size(config, {"n_positions", "max_position_embeddings"});
@@ -28,7 +28,7 @@ void read_gpt2(ObjectReader& config, Model& model) {
 }
 
 void read_gpt_neox(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   refuse_unless(config, "attention_bias", true, true,
                 "attention without biases beside an MLP with biases is not supported");
   model.ffn_hidden_size = config.required_int("intermediate_size");
@@ -40,7 +40,7 @@ void read_gpt_neox(ObjectReader& config, Model& model) {
 }
 
 void read_opt(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   refuse_unless(config, "do_layer_norm_before", true, true, kPostNorm);
   refuse_unless(config, "enable_bias", true, true, "OPT without biases is not supported");
   refuse_unless(config, "layer_norm_elementwise_affine", true, true,
@@ -62,7 +62,7 @@ void read_opt(ObjectReader& config, Model& model) {
 }
 
 void read_bloom(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   refuse_unless(config, "apply_residual_connection_post_layernorm", false, false, kPostNorm);
   model.ffn_hidden_size = optional_size(config, {"n_inner"}, 4 * model.hidden_size);
   model.max_position_embeddings = 0;
@@ -74,7 +74,7 @@ void read_bloom(ObjectReader& config, Model& model) {
 // Falcon's checkpoints store the head's matrix although the class ties it: their files hold
 // vocab x hidden numbers more than the model has.
 void read_falcon(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   const bool new_decoder = config.optional_bool("new_decoder_architecture", false);
   const bool multi_query = config.optional_bool("multi_query", true);
   const int heads = model.num_attention_heads;
@@ -96,7 +96,7 @@ void read_falcon(ObjectReader& config, Model& model) {
 }
 
 void read_starcoder2(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   read_grouped_heads(config, model);
   refuse_unless(config, "use_bias", true, true, "StarCoder 2 without biases is not supported");
   model.ffn_hidden_size = config.required_int("intermediate_size");
@@ -108,7 +108,7 @@ void read_starcoder2(ObjectReader& config, Model& model) {
 
 // A plain MLP with a squared ReLU, layer norms with biases, linears without.
 void read_nemotron(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   read_grouped_heads(config, model);
   refuse_unless(config, "attention_bias", false, false, "Nemotron with biases is not supported");
   refuse_unless(config, "mlp_bias", false, false, "Nemotron with biases is not supported");
@@ -122,7 +122,7 @@ void read_nemotron(ObjectReader& config, Model& model) {
 
 // Its norms have weights and no biases, as RMS norms have, and are priced as such.
 void read_mpt(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   refuse_unless(config, "no_bias", true, true, "MPT with biases is not supported");
   const double ratio = config.optional_number("expansion_ratio", 4.0, {0.1, 64.0});
   model.ffn_hidden_size = static_cast<int>(ratio * model.hidden_size);
@@ -147,7 +147,7 @@ void read_mpt(ObjectReader& config, Model& model) {
 
 // Command R: attention and MLP read one norm, which has weights and no biases.
 void read_cohere(ObjectReader& config, Model& model) {
-  read_common(config, model);
+  read_gpt_common(config, model);
   read_grouped_heads(config, model);
   refuse_unless(config, "attention_bias", false, false, "Command R with biases is not supported");
   // A weight for each head's own columns.

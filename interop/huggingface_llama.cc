@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kOutputBias =
     "biases in the attention output but not in the MLP are not supported";
 
-void read_common(ObjectReader& config, Model& model, bool tied, std::string_view activation) {
+void read_llama_common(ObjectReader& config, Model& model, bool tied, std::string_view activation) {
   read_shape(config, model);
   read_grouped_heads(config, model);
   model.ffn_hidden_size = config.required_int("intermediate_size");
@@ -23,7 +23,7 @@ void read_common(ObjectReader& config, Model& model, bool tied, std::string_view
 }  // namespace
 
 void read_llama(ObjectReader& config, Model& model) {
-  read_common(config, model, false, "silu");
+  read_llama_common(config, model, false, "silu");
   const bool attention_bias = config.optional_bool("attention_bias", false);
   refuse_unless(config, "mlp_bias", attention_bias, false,
                 "biases in attention and MLP are supported only together");
@@ -31,12 +31,12 @@ void read_llama(ObjectReader& config, Model& model) {
 }
 
 void read_mistral(ObjectReader& config, Model& model) {
-  read_common(config, model, false, "silu");
+  read_llama_common(config, model, false, "silu");
   model.sliding_window = read_sliding_window(config, 4096);
 }
 
 void read_qwen2(ObjectReader& config, Model& model) {
-  read_common(config, model, false, "silu");
+  read_llama_common(config, model, false, "silu");
   model.add_qkv_bias = true;  // in the model's code; no key says so
   if (!config.optional_bool("use_sliding_window", false)) return;
   model.sliding_window = read_sliding_window(config, 4096);
@@ -60,12 +60,12 @@ void read_qwen3(ObjectReader& config, Model& model) {
 }
 
 void read_phi3(ObjectReader& config, Model& model) {
-  read_common(config, model, false, "silu");
+  read_llama_common(config, model, false, "silu");
   model.sliding_window = read_sliding_window(config, 0);
 }
 
 void read_gemma(ObjectReader& config, Model& model) {
-  read_common(config, model, true, "gelu_pytorch_tanh");
+  read_llama_common(config, model, true, "gelu_pytorch_tanh");
   if (!config.has("head_dim")) model.kv_channels = 256;
   refuse_unless(config, "attention_bias", false, false, kOutputBias);
 }
@@ -80,7 +80,7 @@ void read_gemma2(ObjectReader& config, Model& model) {
 
 // Its norms stand behind attention and MLP instead of before them: as many, and as dear.
 void read_olmo2(ObjectReader& config, Model& model) {
-  read_common(config, model, false, "silu");
+  read_llama_common(config, model, false, "silu");
   refuse_unless(config, "attention_bias", false, false, kOutputBias);
   model.qk_layernorm = model.qk_layernorm_all_heads = true;
 }

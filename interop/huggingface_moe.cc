@@ -22,7 +22,7 @@ MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts) {
 // mlp_only_layers: dense although their turn would come. Only a run from layer 0 on is known.
 int leading_dense_layers(ObjectReader& config) {
   if (!config.has("mlp_only_layers")) return 0;
-  const nlohmann::json& layers = config.required_array("mlp_only_layers");
+  const Json& layers = config.required_array("mlp_only_layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].is_number_unsigned() && layers[i].get<std::size_t>() == i) continue;
     config.fail(
@@ -94,7 +94,7 @@ BlockCounts pattern_blocks(const std::string& pattern) {
   return blocks;
 }
 
-BlockCounts named_blocks(const nlohmann::json& names) {
+BlockCounts named_blocks(const Json& names) {
   const auto count = [&](const char* name) { return std::count(names.begin(), names.end(), name); };
   return {static_cast<std::int64_t>(names.size()), count("mamba"), count("attention"), count("mlp"),
           count("moe")};

@@ -16,9 +16,7 @@
 namespace meshwright::interop {
 namespace {
 
-using nlohmann::json;
-using Run = nlohmann::ordered_json;
-using Pointer = Run::json_pointer;
+using Pointer = Json::json_pointer;
 
 constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 
@@ -28,7 +26,7 @@ struct Field {
   std::string pointer;
   std::vector<std::size_t> columns;  // several: their cells joined by a blank
   std::optional<double> scale;
-  std::optional<json> values;
+  std::optional<Json> values;
 };
 
 std::size_t column_index(const std::string& name, const CsvTable& table,
@@ -46,7 +44,7 @@ Pointer parse_pointer(const std::string& text, const std::string& map_file, cons
   try {
     Pointer pointer(text);
     if (!pointer.empty() && text.size() <= kLongestPointer) return pointer;
-  } catch (const json::exception&) {
+  } catch (const Json::exception&) {
   }
   throw InputError(map_file, at,
                    fmt::format("must be a JSON pointer into a run such as "
@@ -54,7 +52,7 @@ Pointer parse_pointer(const std::string& text, const std::string& map_file, cons
                                text));
 }
 
-Field read_field(const std::string& target, const json& source, const CsvTable& table,
+Field read_field(const std::string& target, const Json& source, const CsvTable& table,
                  const std::string& map_file) {
   const std::string at = "/columns/" + target;
   Field field{parse_pointer(target, map_file, at), target, {}, {}, {}};
@@ -64,7 +62,7 @@ Field read_field(const std::string& target, const json& source, const CsvTable& 
   }
   ObjectReader reader(source, map_file, at);
   if (reader.has("join")) {
-    for (const json& name : reader.required_array("join")) {
+    for (const Json& name : reader.required_array("join")) {
       if (!name.is_string()) reader.fail("join", "must hold names of columns");
       field.columns.push_back(column_index(name.get<std::string>(), table, map_file, at));
     }
@@ -74,7 +72,7 @@ Field read_field(const std::string& target, const json& source, const CsvTable& 
   }
   if (reader.has("scale")) field.scale = reader.required_number("scale", {-1e300, 1e300});
   if (reader.has("values")) {
-    const json& values = reader.member("values");
+    const Json& values = reader.member("values");
     if (!values.is_object()) reader.fail("values", "must map cells to values");
     field.values = values;
   }
@@ -82,7 +80,7 @@ Field read_field(const std::string& target, const json& source, const CsvTable& 
   return field;
 }
 
-std::optional<double> number_in(const std::string& cell) {
+std::optional<double> number_in_cell(const std::string& cell) {
   double value = 0;
   const char* const end = cell.data() + cell.size();
   const auto [stopped, error] = std::from_chars(cell.data(), end, value);
@@ -90,17 +88,17 @@ std::optional<double> number_in(const std::string& cell) {
   return value;
 }
 
-json number_json(double value) {
+Json number_json(double value) {
   if (value == std::floor(value) && std::abs(value) < kLargestExactInteger)
     return static_cast<std::int64_t>(value);
   return value;
 }
 
-json plain_value(const std::string& cell) {
+Json plain_value(const std::string& cell) {
   if (cell == "true" || cell == "True") return true;
   if (cell == "false" || cell == "False") return false;
-  const std::optional<double> number = number_in(cell);
-  return number ? number_json(*number) : json(cell);
+  const std::optional<double> number = number_in_cell(cell);
+  return number ? number_json(*number) : Json(cell);
 }
 
 std::string joined_cells(const Field& field, const std::vector<std::string>& row) {
@@ -113,7 +111,7 @@ std::string joined_cells(const Field& field, const std::vector<std::string>& row
 }
 
 // Nothing for an empty cell.
-std::optional<json> value_of(const Field& field, const std::vector<std::string>& row,
+std::optional<Json> value_of(const Field& field, const std::vector<std::string>& row,
                              const std::string& where) {
   const std::string cell = joined_cells(field, row);
   if (cell.empty()) return std::nullopt;
@@ -122,7 +120,7 @@ std::optional<json> value_of(const Field& field, const std::vector<std::string>&
     throw InputError(where, field.pointer, fmt::format("\"{}\" is none of the map's values", cell));
   }
   if (!field.scale) return plain_value(cell);
-  const std::optional<double> number = number_in(cell);
+  const std::optional<double> number = number_in_cell(cell);
   if (!number)
     throw InputError(where, field.pointer, fmt::format("must be a number, is \"{}\"", cell));
   return number_json(*number * *field.scale);
@@ -130,10 +128,10 @@ std::optional<json> value_of(const Field& field, const std::vector<std::string>&
 
 // The member of a run at `pointer`, made if it is not there. All of a run above its values is
 // objects: a number in a pointer is a key, too.
-Run& member_at(Run& run, const Pointer& pointer, const std::string& where) {
+Json& member_at(Json& run, const Pointer& pointer, const std::string& where) {
   if (pointer.empty()) return run;
-  Run& parent = member_at(run, pointer.parent_pointer(), where);
-  if (parent.is_null()) parent = Run::object();
+  Json& parent = member_at(run, pointer.parent_pointer(), where);
+  if (parent.is_null()) parent = Json::object();
   if (!parent.is_object()) {
     throw InputError(where, pointer.to_string(), "stands below a value that is no object");
   }
@@ -141,35 +139,35 @@ Run& member_at(Run& run, const Pointer& pointer, const std::string& where) {
 }
 
 // A text field stays one where its cells look like numbers.
-void keep_as_text(Run& run, const char* key) {
+void keep_as_text(Json& run, const char* key) {
   if (run.contains(key) && !run[key].is_string()) run[key] = run[key].dump();
 }
 
-void complete(Run& run, std::size_t index) {
+void complete(Json& run, std::size_t index) {
   if (!run.contains("id")) run["id"] = std::to_string(index);
   if (!run.contains("group")) {
-    const Run model = run.value("model", Run());
+    const Json model = run.value("model", Json());
     run["group"] =
         fmt::format("{} on {} GPUs", model.is_string() ? model.get<std::string>() : model.dump(),
-                    run.value("gpus", Run()).dump());
+                    run.value("gpus", Json()).dump());
   }
   keep_as_text(run, "id");
   keep_as_text(run, "group");
-  if (!run.contains("measured")) run["measured"] = Run::object();
-  Run& measured = run["measured"];
+  if (!run.contains("measured")) run["measured"] = Json::object();
+  Json& measured = run["measured"];
   if (measured.is_object() && !measured.contains("status")) measured["status"] = "ok";
 }
 
 }  // namespace
 
-Run measurements_from_csv(const CsvTable& table, const std::string& table_file, const json& map,
-                          const std::string& map_file) {
+Json measurements_from_csv(const CsvTable& table, const std::string& table_file, const Json& map,
+                           const std::string& map_file) {
   ObjectReader reader(map, map_file);
-  Run set{{"schema", "meshwright.measurements/1"},
-          {"name", reader.required_string("name")},
-          {"source", reader.optional_string("source", table_file)},
-          {"assumed", reader.optional_string("assumed", "")}};
-  Run common = Run::object();
+  Json set{{"schema", "meshwright.measurements/1"},
+           {"name", reader.required_string("name")},
+           {"source", reader.optional_string("source", table_file)},
+           {"assumed", reader.optional_string("assumed", "")}};
+  Json common = Json::object();
   if (reader.has("constants")) {
     for (const auto& [target, value] : reader.member("constants").items())
       member_at(common, parse_pointer(target, map_file, "/constants/" + target), map_file) = value;
@@ -179,9 +177,9 @@ Run measurements_from_csv(const CsvTable& table, const std::string& table_file, 
     fields.push_back(read_field(target, source, table, map_file));
   reader.finish();
 
-  set["runs"] = Run::array();
+  set["runs"] = Json::array();
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    Run run = common;
+    Json run = common;
     for (const Field& field : fields) {
       const auto value =
           value_of(field, table.rows[i], fmt::format("{} (row {})", table_file, i + 1));

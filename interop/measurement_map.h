@@ -13,17 +13,16 @@
 // /measured/status "ok".
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "interop/csv.h"
+#include "sim/json/json.h"
 
 namespace meshwright::interop {
 
 // Throws InputError: an unknown column, a cell that its "values" do not list, a cell to be scaled
 // that is no number.
-nlohmann::ordered_json measurements_from_csv(const CsvTable& table, const std::string& table_file,
-                                             const nlohmann::json& map,
-                                             const std::string& map_file);
+Json measurements_from_csv(const CsvTable& table, const std::string& table_file, const Json& map,
+                           const std::string& map_file);
 
 }  // namespace meshwright::interop

@@ -62,7 +62,7 @@ Json objective_to_json(planner::Objective objective, const planner::Plan& plan) 
   return json;
 }
 
-Json limits_to_json(const planner::Limits& limits) {
+Json plan_limits_to_json(const planner::Limits& limits) {
   return {{"max_memory_bytes", limits.max_memory ? Json(limits.max_memory->value()) : Json()},
           {"headroom", limits.asked_headroom()},
           {"max_step_seconds", limits.max_step ? Json(limits.max_step->value()) : Json()},
@@ -237,7 +237,7 @@ Json to_json(const planner::RuleOfThumb& rule, const Estimate& winner) {
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan) {
   Json json;
   json["objective"] = objective_to_json(answers.options.objective, plan);
-  json["limits"] = limits_to_json(answers.options.limits);
+  json["limits"] = plan_limits_to_json(answers.options.limits);
   json["confidence"] = plan.ranked.empty() ? Json() : to_json(answers.confidence, plan);
   json["sensitivity"] = Json::array();
   for (const planner::Sensitivity& s : answers.sensitivity) {

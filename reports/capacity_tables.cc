@@ -13,21 +13,7 @@
 namespace meshwright::reports {
 namespace {
 
-constexpr double kMillion = 1e6;
 constexpr double kSecondsPerDay = 86400.0;
-
-Table without_empty_columns(Table table) {
-  for (std::size_t c = table.columns.size(); c-- > 0;) {
-    bool filled = table.rows.empty();
-    for (const auto& row : table.rows) {
-      filled = filled || !std::holds_alternative<std::monostate>(row[c]);
-    }
-    if (filled) continue;
-    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
-    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
-  }
-  return table;
-}
 
 // "*" recommended, "~" misses its limits by least.
 std::string mark_of(const planner::CapacityAnswer& answer, std::size_t place) {

@@ -10,8 +10,6 @@
 namespace meshwright::reports {
 namespace {
 
-constexpr double kMillion = 1e6;
-
 std::string money_span(const planner::Quantiles& cost, const std::string& currency) {
   const bool millions = cost.p50 >= kMillion;
   return fmt::format("{} ({})", money_text(cost.p50, currency),

@@ -8,6 +8,8 @@
 
 namespace meshwright::reports {
 
+inline constexpr double kMillion = 1e6;
+
 // "77.3 M USD", "12,300 USD".
 std::string money_text(double amount, const std::string& currency);
 // "77.9 days (71.6 to 88.2)".

@@ -106,30 +106,31 @@ void draw_node(const Cluster& c, Tree& tree) {
 
 using Rows = std::vector<std::vector<Cell>>;
 
-void add(Rows& rows, const std::string& what, double value, const std::string& unit,
-         Provenance provenance) {
+void add_row(Rows& rows, const std::string& what, double value, const std::string& unit,
+             Provenance provenance) {
   rows.push_back({what, value, unit, std::string(name_of(provenance))});
 }
 
-void add_link(Rows& rows, const std::string& where, const Link& link) {
+void add_link_rows(Rows& rows, const std::string& where, const Link& link) {
   const auto us = [](Seconds time) { return time.value() * 1e6; };
-  add(rows, where + " bandwidth of a device", link.bandwidth / gigabytes_per_second(1), "GB/s",
-      link.provenance == Provenance::measured || link.provenance == Provenance::assumed
-          ? link.provenance
-          : Provenance::datasheet);
-  add(rows, where + " sustained share", link.bandwidth_fraction, "", link.provenance);
+  add_row(rows, where + " bandwidth of a device", link.bandwidth / gigabytes_per_second(1), "GB/s",
+          link.provenance == Provenance::measured || link.provenance == Provenance::assumed
+              ? link.provenance
+              : Provenance::datasheet);
+  add_row(rows, where + " sustained share", link.bandwidth_fraction, "", link.provenance);
   if (link.sharp_bandwidth_fraction > 0.0) {
-    add(rows, fmt::format("{} in-switch all-reduce, from {} devices", where, link.sharp_min_group),
-        link.sharp_bandwidth_fraction, "of bandwidth", link.provenance);
+    add_row(rows,
+            fmt::format("{} in-switch all-reduce, from {} devices", where, link.sharp_min_group),
+            link.sharp_bandwidth_fraction, "of bandwidth", link.provenance);
   }
-  add(rows, where + " latency of a call", us(link.base_latency), "us", link.provenance);
-  add(rows, where + " latency of a hop", us(link.latency), "us", link.provenance);
+  add_row(rows, where + " latency of a call", us(link.base_latency), "us", link.provenance);
+  add_row(rows, where + " latency of a hop", us(link.latency), "us", link.provenance);
   if (link.ramp_latency.value() > 0.0) {
-    add(rows, where + " ramp", us(link.ramp_latency), "us", link.provenance);
+    add_row(rows, where + " ramp", us(link.ramp_latency), "us", link.provenance);
   }
   for (const CollectiveCurve& curve : link.curves) {
-    add(rows, fmt::format("{} {} over {}", where, name_of(curve.collective), curve.group_size),
-        static_cast<double>(curve.points.size()), "points", Provenance::measured);
+    add_row(rows, fmt::format("{} {} over {}", where, name_of(curve.collective), curve.group_size),
+            static_cast<double>(curve.points.size()), "points", Provenance::measured);
   }
 }
 
@@ -152,21 +153,21 @@ Table cluster_numbers_table(const Cluster& c) {
                {"unit", "unit", ""},
                {"provenance", "provenance", ""}},
               {}};
-  add(table.rows, "device memory", in_gibibytes(c.device.memory), "GiB", Provenance::datasheet);
-  add(table.rows, "device memory bandwidth", c.device.memory_bandwidth / gigabytes_per_second(1),
-      "GB/s", Provenance::datasheet);
-  add(table.rows, "device memory sustained share", c.device.memory_bandwidth_fraction, "",
-      c.device.memory_provenance);
+  add_row(table.rows, "device memory", in_gibibytes(c.device.memory), "GiB", Provenance::datasheet);
+  add_row(table.rows, "device memory bandwidth",
+          c.device.memory_bandwidth / gigabytes_per_second(1), "GB/s", Provenance::datasheet);
+  add_row(table.rows, "device memory sustained share", c.device.memory_bandwidth_fraction, "",
+          c.device.memory_provenance);
   for (const GemmModel& gemm : c.device.gemm) {
     const std::string precision(name_of(gemm.precision));
-    add(table.rows, "device peak, " + precision, gemm.peak / teraflops_per_second(1), "TFLOP/s",
-        Provenance::datasheet);
-    add(table.rows, "device sustained share, " + precision, gemm.sustained_fraction, "",
-        gemm.provenance);
+    add_row(table.rows, "device peak, " + precision, gemm.peak / teraflops_per_second(1), "TFLOP/s",
+            Provenance::datasheet);
+    add_row(table.rows, "device sustained share, " + precision, gemm.sustained_fraction, "",
+            gemm.provenance);
   }
-  add_link(table.rows, "node link", c.intra_node);
-  if (c.gpus_per_island > 1) add_link(table.rows, "island link", c.island);
-  if (c.inter_node.bandwidth.value() > 0.0) add_link(table.rows, "network", c.inter_node);
+  add_link_rows(table.rows, "node link", c.intra_node);
+  if (c.gpus_per_island > 1) add_link_rows(table.rows, "island link", c.island);
+  if (c.inter_node.bandwidth.value() > 0.0) add_link_rows(table.rows, "network", c.inter_node);
   return table;
 }
 

@@ -14,6 +14,7 @@
 #include "reports/comparison_text.h"
 #include "reports/json_at.h"
 #include "reports/text.h"
+#include "sim/base/units.h"
 
 namespace meshwright::reports {
 namespace {
@@ -70,7 +71,7 @@ struct Quantity {
 const Json& summary_of(const Json& report) { return part_at(report, "summary"); }
 
 // The capacity answer's row of the plan.
-const Json& row_of(const Json& report) {
+const Json& ranking_row_of(const Json& report) {
   static const Json nothing;
   const Json& capacity = part_at(report, "capacity");
   for (const char* which : {"planned", "recommended"}) {
@@ -88,7 +89,7 @@ Value from_summary(const Json& report) {
 }
 template <const char* kKey>
 Value from_row(const Json& report) {
-  const Json& q = part_at(row_of(report), kKey);
+  const Json& q = part_at(ranking_row_of(report), kKey);
   if (!q.is_object()) return {q};
   return {part_at(q, "p50"), part_at(q, "p10"), part_at(q, "p90")};
 }
@@ -108,7 +109,6 @@ constexpr char kGpus[] = "gpus", kTokensPerStep[] = "tokens_per_step",
                kPeak[] = "peak_memory_bytes", kMemory[] = "memory_capacity_bytes",
                kEffective[] = "effective_tokens_per_second", kGpuHours[] = "gpu_hours",
                kCost[] = "cost", kEnergy[] = "energy_mwh", kGoodput[] = "goodput";
-constexpr double kGibibyte = 1073741824.0;
 constexpr std::array kQuantities{
     Quantity{"gpus", "GPUs", "", 1.0, from_summary<kGpus>},
     Quantity{"days", "time to train", "days", 1.0, days_of},
@@ -122,11 +122,12 @@ constexpr std::array kQuantities{
     Quantity{"tokens_per_step", "tokens per step", "M", 1e6, from_summary<kTokensPerStep>},
     Quantity{"tokens_per_second_per_gpu", "tokens/s/GPU", "", 1.0, from_summary<kPerGpu>},
     Quantity{"model_flops_utilization", "MFU", "%", 0.01, from_summary<kMfu>},
-    Quantity{"peak_memory_bytes", "peak memory", "GiB", kGibibyte, from_summary<kPeak>},
-    Quantity{"memory_capacity_bytes", "memory capacity", "GiB", kGibibyte, from_summary<kMemory>}};
+    Quantity{"peak_memory_bytes", "peak memory", "GiB", gibibytes(1).value(), from_summary<kPeak>},
+    Quantity{"memory_capacity_bytes", "memory capacity", "GiB", gibibytes(1).value(),
+             from_summary<kMemory>}};
 
 // Against the first; null where either has none.
-Json change_of(const Json& first, const Json& mine) {
+Json reference_change_of(const Json& first, const Json& mine) {
   if (!first.is_number() || !mine.is_number() || first.get<double>() == 0.0) return {};
   return (mine.get<double>() / first.get<double>() - 1.0) * 100.0;
 }
@@ -134,7 +135,7 @@ Json change_of(const Json& first, const Json& mine) {
 Json with_changes(Json json) {
   json["change_percent"] = Json::array();
   for (const Json& value : json["values"]) {
-    json["change_percent"].push_back(change_of(json["values"].front(), value));
+    json["change_percent"].push_back(reference_change_of(json["values"].front(), value));
   }
   return json;
 }
@@ -189,7 +190,7 @@ Json by_name(const std::vector<Json>& lists, const NameOf& name_of, const ValueO
 ValueOf member(const char* key) {
   return [key](const Json& element) { return part_at(element, key); };
 }
-NameOf named(const char* key) {
+NameOf by_key(const char* key) {
   return [key](const Json& element) { return text_at(element, key); };
 }
 
@@ -219,7 +220,7 @@ Json present(const Json& rows) {
 
 Json terms(const std::vector<Json>& reports) {
   return present(by_name(each(reports, [](const Json& r) { return part_at(winner(r), "terms"); }),
-                         named("name"), member("seconds")));
+                         by_key("name"), member("seconds")));
 }
 
 // The parts of the fullest stage's memory, as a list.
@@ -253,8 +254,8 @@ Json volume(const std::vector<Json>& reports) {
 // The layouts that any report shows at the top: rank and time in each.
 Json ranking(const std::vector<Json>& reports) {
   const auto lists = each(reports, [](const Json& r) { return part_at(r, "ranked"); });
-  const Json ranks = by_name(lists, named("short_name"), member("rank"));
-  const Json times = by_name(lists, named("short_name"), member("step_time_seconds"));
+  const Json ranks = by_name(lists, by_key("short_name"), member("rank"));
+  const Json times = by_name(lists, by_key("short_name"), member("step_time_seconds"));
   Json json = Json::array();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     bool shown = false;
@@ -304,11 +305,11 @@ Json comparison_to_json(const std::vector<ComparedReport>& compared, const Origi
   json["quantities"] = quantities(reports);
   json["terms_seconds"] = terms(reports);
   json["fullest_stage_bytes"] =
-      present(by_name(each(reports, fullest_stage), named("name"), member("bytes")));
+      present(by_name(each(reports, fullest_stage), by_key("name"), member("bytes")));
   json["sent_bytes"] = volume(reports);
   json["ranking"] = ranking(reports);
   json["rejections"] =
-      by_name(each(reports, [](const Json& r) { return part_at(r, "rejections"); }), named("rule"),
+      by_name(each(reports, [](const Json& r) { return part_at(r, "rejections"); }), by_key("rule"),
               member("count"));
   json["sentence"] = comparison_sentence(json);
   return json;

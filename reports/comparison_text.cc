@@ -12,11 +12,10 @@
 #include "reports/json_at.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/units.h"
 
 namespace meshwright::reports {
 namespace {
-
-constexpr double kGibibyte = 1073741824.0;
 
 struct Word {
   std::string_view key, word;
@@ -273,7 +272,7 @@ std::vector<Table> comparison_tables(const Json& comparison) {
       amounts_table("Terms of the best layouts' steps", comparison,
                     {"terms_seconds", "term", "ms", 1e-3}),
       amounts_table("Memory of the fullest GPU", comparison,
-                    {"fullest_stage_bytes", "part", "GiB", kGibibyte}),
+                    {"fullest_stage_bytes", "part", "GiB", gibibytes(1).value()}),
       amounts_table("Sent by one GPU per step", comparison, {"sent_bytes", "group", "GB", 1e9}),
       ranking_table(comparison),
       amounts_table("Rejected layouts", comparison, {"rejections", "rule", "", 1.0})};

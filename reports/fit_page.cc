@@ -12,7 +12,7 @@ namespace meshwright::reports {
 namespace {
 
 constexpr double kWidth = 560.0, kHeight = 220.0, kResiduals = 90.0;
-constexpr double kLeft = 70.0, kRight = 12.0, kTop = 12.0, kGap = 26.0;
+constexpr double kLeft = 70.0, kRight = 12.0, kTop = 12.0, kChartGap = 26.0;
 
 constexpr char kHead[] = R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -52,7 +52,7 @@ std::vector<double> ticks(const LogAxis& axis) {
   return result;
 }
 
-std::string text_at(double x, double y, const char* anchor, const std::string& text) {
+std::string label_at(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", x, y, anchor,
                      html::escape(text));
 }
@@ -71,7 +71,7 @@ std::string times_chart(const FitChart& chart, const LogAxis& x) {
   const LogAxis y = axis_over(seconds, kTop + kHeight, kTop);
   std::string svg = frame(kTop, kHeight), line;
   for (const double t : ticks(y)) {
-    svg += text_at(kLeft - 6, y.at(t) + 4, "end", fmt::format("{:.3g} us", 1e6 * t));
+    svg += label_at(kLeft - 6, y.at(t) + 4, "end", fmt::format("{:.3g} us", 1e6 * t));
   }
   for (const FitPoint& p : chart.points) {
     const double px = x.at(p.x), model = y.at(p.modelled.value());
@@ -92,19 +92,19 @@ std::string times_chart(const FitChart& chart, const LogAxis& x) {
 std::string residual_chart(const FitChart& chart, const LogAxis& x) {
   double most = 0.1;
   for (const FitPoint& p : chart.points) most = std::max(most, std::abs(residual(p)));
-  const double top = kTop + kHeight + kGap, middle = top + kResiduals / 2.0;
+  const double top = kTop + kHeight + kChartGap, middle = top + kResiduals / 2.0;
   std::string svg = frame(top, kResiduals);
   svg += fmt::format(R"(<path class="axis" d="M{} {}H{}"/>)", kLeft, middle, kWidth - kRight);
-  svg += text_at(kLeft - 6, top + 10, "end", fmt::format("+{:.0f} %", 100.0 * most));
-  svg += text_at(kLeft - 6, top + kResiduals, "end", fmt::format("-{:.0f} %", 100.0 * most));
+  svg += label_at(kLeft - 6, top + 10, "end", fmt::format("+{:.0f} %", 100.0 * most));
+  svg += label_at(kLeft - 6, top + kResiduals, "end", fmt::format("-{:.0f} %", 100.0 * most));
   for (const FitPoint& p : chart.points) {
     svg += fmt::format(R"(<path class="bar" d="M{:.1f} {}V{:.1f}"/>)", x.at(p.x), middle,
                        middle - residual(p) / most * kResiduals / 2.0);
   }
   for (const double t : ticks(x)) {
-    svg += text_at(x.at(t), top + kResiduals + 14, "middle", fmt::format("{:.0e}", t));
+    svg += label_at(x.at(t), top + kResiduals + 14, "middle", fmt::format("{:.0e}", t));
   }
-  svg += text_at(kWidth - kRight, top + kResiduals + 28, "end", chart.x_axis);
+  svg += label_at(kWidth - kRight, top + kResiduals + 28, "end", chart.x_axis);
   return svg;
 }
 
@@ -115,8 +115,9 @@ std::string figure(const FitChart& chart) {
   return fmt::format(R"(<h2>{}</h2><p{}>{}.</p><svg viewBox="0 0 {} {}" role="img">{}{}</svg>)"
                      "\n",
                      html::escape(chart.title), chart.describes ? "" : " class=\"fails\"",
-                     html::escape(chart.sentence), kWidth, kTop + kHeight + kGap + kResiduals + 34,
-                     times_chart(chart, x), residual_chart(chart, x));
+                     html::escape(chart.sentence), kWidth,
+                     kTop + kHeight + kChartGap + kResiduals + 34, times_chart(chart, x),
+                     residual_chart(chart, x));
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ Json artefact(std::string_view schema, const Origin& origin) {
           {"inputs", std::move(inputs)}};
 }
 
-Origin origin_from_json(const nlohmann::json& json, const std::string& file) {
+Origin origin_from_json(const Json& json, const std::string& file) {
   ObjectReader reader(json, file);
   Origin origin{.tool_version = reader.optional_string("tool_version", ""),
                 .command = reader.optional_string("command", ""),
                 .inputs = {}};
   if (!reader.has("inputs")) return origin;
-  const nlohmann::json& inputs = reader.required_array("inputs");
+  const Json& inputs = reader.required_array("inputs");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     ObjectReader input(inputs[i], file, fmt::format("/inputs/{}", i));
     origin.inputs.push_back({.name = input.required_string("name"),
@@ -34,7 +34,7 @@ Origin origin_from_json(const nlohmann::json& json, const std::string& file) {
   return origin;
 }
 
-void require_schema(const nlohmann::json& json, const std::string& file, std::string_view schema) {
+void require_schema(const Json& json, const std::string& file, std::string_view schema) {
   ObjectReader reader(json, file);
   const std::string found = reader.optional_string("schema", "");
   if (found == schema) return;

@@ -25,9 +25,9 @@ struct Origin {
 
 // {"schema", "tool_version", "command", "inputs"}: how every artefact opens.
 Json artefact(std::string_view schema, const Origin& origin);
-Origin origin_from_json(const nlohmann::json& json, const std::string& file);
+Origin origin_from_json(const Json& json, const std::string& file);
 
 // Throws InputError when the artefact is of another kind or version.
-void require_schema(const nlohmann::json& json, const std::string& file, std::string_view schema);
+void require_schema(const Json& json, const std::string& file, std::string_view schema);
 
 }  // namespace meshwright::reports

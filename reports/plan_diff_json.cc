@@ -10,10 +10,10 @@
 namespace meshwright::reports {
 namespace {
 
-void add_inputs(planner::PlanSide& side, const nlohmann::json& json, const std::string& key) {
+void add_inputs(planner::PlanSide& side, const Json& json, const std::string& key) {
   const auto section = json.find(key);
   if (section == json.end() || !section->is_object()) return;
-  const nlohmann::json flat = section->flatten();
+  const Json flat = section->flatten();
   for (const auto& [pointer, value] : flat.items()) {
     side.inputs["/" + key + pointer] = value.is_string() ? value.get<std::string>() : value.dump();
   }
@@ -48,7 +48,7 @@ Cell value_cell(const std::string& value) { return value.empty() ? Cell() : Cell
 
 }  // namespace
 
-planner::PlanSide plan_side_from_json(const nlohmann::json& json, const std::string& file) {
+planner::PlanSide plan_side_from_json(const Json& json, const std::string& file) {
   const PlanFile plan = plan_from_json(json, file);
   planner::PlanSide side;
   for (const char* key : {"model", "cluster", "job", "search"}) add_inputs(side, json, key);

@@ -14,7 +14,7 @@ namespace meshwright::reports {
 inline constexpr std::string_view kDiffSchema = "meshwright.diff/1";
 
 // Inputs (model, cluster, job, search) and ranking as the plan's file has them. Throws InputError.
-planner::PlanSide plan_side_from_json(const nlohmann::json& json, const std::string& file);
+planner::PlanSide plan_side_from_json(const Json& json, const std::string& file);
 
 Json diff_to_json(const planner::PlanDiff& diff, const std::vector<std::string>& failures,
                   const Origin& origin);

@@ -56,7 +56,7 @@ planner::Rejection read_rejection(ObjectReader reader) {
 std::vector<planner::Rejection> read_rejections(ObjectReader& reader, std::string_view key) {
   std::vector<planner::Rejection> rejections;
   if (!reader.has(key)) return rejections;
-  const nlohmann::json& list = reader.required_array(key);
+  const Json& list = reader.required_array(key);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string pointer = fmt::format("{}/{}", reader.pointer_to(key), i);
     rejections.push_back(read_rejection({list[i], reader.file(), pointer}));
@@ -66,7 +66,7 @@ std::vector<planner::Rejection> read_rejections(ObjectReader& reader, std::strin
 
 std::vector<Layout> read_layouts(ObjectReader& reader) {
   std::vector<Layout> layouts;
-  const nlohmann::json& ranked = reader.required_array("ranked");
+  const Json& ranked = reader.required_array("ranked");
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     const std::string pointer = fmt::format("{}/{}", reader.pointer_to("ranked"), i);
     ObjectReader estimate(ranked[i], reader.file(), pointer);
@@ -79,7 +79,7 @@ std::vector<Layout> read_layouts(ObjectReader& reader) {
 std::vector<std::size_t> read_pareto(ObjectReader& reader, std::size_t num_layouts) {
   std::vector<std::size_t> pareto;
   if (!reader.has("pareto")) return pareto;
-  for (const nlohmann::json& index : reader.required_array("pareto")) {
+  for (const Json& index : reader.required_array("pareto")) {
     if (!index.is_number_unsigned() || index.get<std::size_t>() >= num_layouts) {
       reader.fail("pareto", "must hold places in \"ranked\", counted from 0");
     }
@@ -91,7 +91,7 @@ std::vector<std::size_t> read_pareto(ObjectReader& reader, std::size_t num_layou
 std::vector<std::string> read_strings(ObjectReader& reader, std::string_view key) {
   std::vector<std::string> texts;
   if (!reader.has(key)) return texts;
-  for (const nlohmann::json& text : reader.required_array(key)) {
+  for (const Json& text : reader.required_array(key)) {
     if (!text.is_string()) reader.fail(key, "must be an array of strings");
     texts.push_back(text.get<std::string>());
   }
@@ -108,7 +108,7 @@ planner::SearchStatistics read_statistics(ObjectReader reader) {
 planner::NotExpressible read_not_expressible(ObjectReader& reader) {
   planner::NotExpressible counts;
   if (!reader.has("not_expressible")) return counts;
-  const nlohmann::json& given = reader.member("not_expressible");
+  const Json& given = reader.member("not_expressible");
   for (const auto& [why, count] : given.items()) {
     if (!given.is_object() || !count.is_number_unsigned()) {
       reader.fail("not_expressible", "must be an object of counts by reason");
@@ -124,7 +124,7 @@ std::vector<std::size_t> read_proposed_runs(ObjectReader answers, std::size_t nu
   if (!answers.has("confidence")) return places;
   ObjectReader confidence = answers.required_object("confidence");
   if (!confidence.has("proposed_runs")) return places;
-  const nlohmann::json& runs = confidence.required_array("proposed_runs");
+  const Json& runs = confidence.required_array("proposed_runs");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::string pointer = fmt::format("{}/{}", confidence.pointer_to("proposed_runs"), i);
     ObjectReader run(runs[i], answers.file(), pointer);
@@ -171,7 +171,7 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   return json;
 }
 
-PlanFile plan_from_json(const nlohmann::json& json, const std::string& file) {
+PlanFile plan_from_json(const Json& json, const std::string& file) {
   require_schema(json, file, kPlanSchema);
   ObjectReader reader(json, file);
   PlanFile plan;

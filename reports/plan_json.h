@@ -44,7 +44,7 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
                   const planner::SearchOptions& search = {},
                   const std::optional<planner::Answers>& answers = std::nullopt);
 // Throws InputError.
-PlanFile plan_from_json(const nlohmann::json& json, const std::string& file);
+PlanFile plan_from_json(const Json& json, const std::string& file);
 
 // The plan without its estimates: planner::estimate_ranked() makes them again from the layouts.
 planner::Plan without_estimates(const PlanFile& plan);

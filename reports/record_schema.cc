@@ -29,15 +29,16 @@ std::string pointer_of(const std::vector<std::string>& steps) {
 
 }  // namespace
 
-void require_report(const nlohmann::json& json, const std::string& file) {
+void require_report(const Json& json, const std::string& file) {
   require_schema(json, file, kReportSchema);
   const nlohmann::json text = nlohmann::json::parse(report_schema());
   valijson::Schema schema;
   valijson::SchemaParser(valijson::SchemaParser::kDraft7)
       .populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema);
+  const nlohmann::json record = json;  // the type that valijson reads
   valijson::ValidationResults results;
   valijson::Validator validator;
-  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(json), &results)) return;
+  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(record), &results)) return;
   // The deepest complaint is the most exact one; it comes first.
   valijson::ValidationResults::Error error;
   results.popError(error);

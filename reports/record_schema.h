@@ -2,13 +2,14 @@
 // A report's record, read back: held against its JSON Schema before anything relies on its members.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "sim/json/json.h"
 
 namespace meshwright::reports {
 
 // Throws InputError: the record of another kind or version, or a member that is missing, unknown or
 // of another type, with its JSON pointer.
-void require_report(const nlohmann::json& json, const std::string& file);
+void require_report(const Json& json, const std::string& file);
 
 }  // namespace meshwright::reports

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "planner/accuracy/statistics.h"
+#include "sim/base/statistics.h"
 #include "sim/step/step_interval.h"
 
 namespace meshwright::reports {
@@ -83,12 +83,12 @@ Table left_out_table(LeftOut what, const RegimeTables& tables) {
     const planner::SetSpread spread = planner::set_spread(set);
     const std::vector<double> errors = absolute_errors(set);
     const planner::SetCoverage* coverage = coverage_of(set, tables);
-    table.rows.push_back(
-        {set.set, set.framework.empty() ? "none" : set.framework, kind_text(set.experts),
-         std::string(name_of(set.regime)), static_cast<double>(set.errors.size()),
-         planner::mean(errors), planner::quantile(errors, 1.0), percent_of(spread.bias),
-         percent_of(spread.own), coverage != nullptr ? Cell(100.0 * coverage->inside) : Cell(),
-         coverage != nullptr ? Cell(percent_of(coverage->width)) : Cell()});
+    table.rows.push_back({set.set, set.framework.empty() ? "none" : set.framework,
+                          kind_text(set.experts), std::string(name_of(set.regime)),
+                          static_cast<double>(set.errors.size()), mean(errors),
+                          quantile(errors, 1.0), percent_of(spread.bias), percent_of(spread.own),
+                          coverage != nullptr ? Cell(100.0 * coverage->inside) : Cell(),
+                          coverage != nullptr ? Cell(percent_of(coverage->width)) : Cell()});
   }
   return table;
 }

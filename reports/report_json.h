@@ -24,7 +24,7 @@ struct ReportContents {
   Origin origin;       // of the report
   Origin plan_origin;  // of the plan
   std::optional<planner::Validation> validation;
-  nlohmann::json profile;  // the measured profile, or null
+  Json profile;  // the measured profile, or null
   std::vector<LaunchFile> launch;
   Json answers;  // the plan's, as its file has them, or null
   std::vector<planner::SizeCell> sizes;

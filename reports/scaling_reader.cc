@@ -51,7 +51,7 @@ planner::Choice read_choice(ObjectReader reader) {
 template <typename Read>
 auto read_each(ObjectReader& reader, std::string_view key, const Read& read) {
   std::vector<decltype(read(reader))> all;
-  const nlohmann::json& list = reader.required_array(key);
+  const Json& list = reader.required_array(key);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string pointer = fmt::format("{}/{}", reader.pointer_to(key), i);
     all.push_back(read(ObjectReader(list[i], reader.file(), pointer)));

@@ -52,7 +52,7 @@ planner::StageSplit split_from(ObjectReader reader) {
 struct Item {
   const ObjectReader& reader;
   const std::string& list;
-  const nlohmann::json& value;
+  const Json& value;
 
   void read(const Field<int>& /*field*/, std::vector<int>& to) const {
     if (!value.is_number_integer()) reader.fail(list, "must be an array of integers");
@@ -102,7 +102,7 @@ planner::SearchSpace space_from(ObjectReader reader) {
   for_each_field([&](const auto& field) {
     const std::string list = list_name(field);
     if (field.option.empty() || !reader.has(list)) return;
-    for (const nlohmann::json& value : reader.required_array(list)) {
+    for (const Json& value : reader.required_array(list)) {
       Item{reader, list, value}.read(field, space[field.member]);
     }
   });
@@ -110,7 +110,7 @@ planner::SearchSpace space_from(ObjectReader reader) {
     reader.finish();
     return space;
   }
-  for (const nlohmann::json& split : reader.required_array("stage_splits")) {
+  for (const Json& split : reader.required_array("stage_splits")) {
     space.stage_splits.push_back(split_from(
         {split, reader.file(),
          fmt::format("{}/{}", reader.pointer_to("stage_splits"), space.stage_splits.size())}));
@@ -128,7 +128,7 @@ Json search_options_to_json(const planner::SearchOptions& options) {
   return json;
 }
 
-planner::SearchOptions search_options_from_json(const nlohmann::json& json, const std::string& file,
+planner::SearchOptions search_options_from_json(const Json& json, const std::string& file,
                                                 const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
   planner::SearchOptions options;

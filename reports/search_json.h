@@ -10,7 +10,7 @@ namespace meshwright::reports {
 
 // Of a target the name alone: who reads it knows how to ask what it can say.
 Json search_options_to_json(const planner::SearchOptions& options);
-planner::SearchOptions search_options_from_json(const nlohmann::json& json, const std::string& file,
+planner::SearchOptions search_options_from_json(const Json& json, const std::string& file,
                                                 const std::string& pointer);
 
 }  // namespace meshwright::reports

@@ -60,7 +60,7 @@ void compress(State& state, const Block& block) {
 }
 
 // 5.1.1: a one bit, zeros, and the length in bits as 64 bits, to a whole number of blocks.
-std::string padded(std::string_view bytes) {
+std::string padded_message(std::string_view bytes) {
   std::string message(bytes);
   message.push_back('\x80');
   while (message.size() % 64 != 56) message.push_back('\0');
@@ -74,7 +74,7 @@ std::string padded(std::string_view bytes) {
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
-  const std::string message = padded(bytes);
+  const std::string message = padded_message(bytes);
   State state = kInitialState;
   for (std::size_t begin = 0; begin < message.size(); begin += 64) {
     Block block{};

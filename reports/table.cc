@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "reports/text.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports {
 namespace {
@@ -36,13 +37,6 @@ std::string printable(const std::string& text) {
 
 // A space that lines do not break at: U+00A0, until the line is written.
 constexpr std::string_view kGlue = "\xC2\xA0";
-
-std::string replaced(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
-}
 
 bool is_unit(std::string_view word) {
   constexpr std::array<std::string_view, 32> kUnits{
@@ -165,6 +159,20 @@ void append_row(std::string& out, const std::vector<TextColumn>& columns, std::s
 }
 
 }  // namespace
+
+Table without_empty_columns(Table table) {
+  if (table.rows.empty()) return table;
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool filled = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return !std::holds_alternative<std::monostate>(row[c]);
+    });
+    if (filled) continue;
+    const auto place = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + place);
+    for (auto& row : table.rows) row.erase(row.begin() + place);
+  }
+  return table;
+}
 
 Cell optional_cell(const std::optional<double>& value) {
   if (!value) return {};

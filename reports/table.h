@@ -26,6 +26,8 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
 };
+// The table without the columns that no row fills; with all of them if it has no rows.
+Table without_empty_columns(Table table);
 
 // A cell for people; nothing is "-".
 std::string cell_text(const Cell& cell, const Column& column);

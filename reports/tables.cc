@@ -15,20 +15,6 @@ Cell milliseconds_of(Seconds time) { return time / milliseconds(1); }
 Cell gibibytes_of(Bytes amount) { return in_gibibytes(amount); }
 Cell gigabytes_of(Bytes amount) { return amount / gigabytes(1); }
 
-// Without the columns that no row fills.
-Table without_empty_columns(Table table) {
-  for (std::size_t c = table.columns.size(); c-- > 0;) {
-    const bool filled = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      return !std::holds_alternative<std::monostate>(row[c]);
-    });
-    if (filled) continue;
-    const auto place = static_cast<std::ptrdiff_t>(c);
-    table.columns.erase(table.columns.begin() + place);
-    for (auto& row : table.rows) row.erase(row.begin() + place);
-  }
-  return table;
-}
-
 // Share of the step that waits for communication which nothing hides.
 double exposed_share(const Estimate& estimate) {
   Seconds exposed;

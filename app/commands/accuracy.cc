@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct AccuracyOptions {
   std::string list = "published";
   std::string data;
   bool gate = false;
@@ -41,7 +41,7 @@ struct Options {
 };
 
 // Beside the list, or in --data; nothing where the set is in neither.
-std::string file_of(const planner::AccuracyRow& row, const Options& options) {
+std::string file_of(const planner::AccuracyRow& row, const AccuracyOptions& options) {
   const fs::path list = find_config(options.list, "accuracy");
   for (const fs::path& folder : {list.parent_path(), fs::path(options.data)}) {
     std::error_code none;
@@ -53,7 +53,7 @@ std::string file_of(const planner::AccuracyRow& row, const Options& options) {
 
 // Sets that the list names, for the refusal of an output that is one; what is wrong with the list
 // is said when it is read.
-std::vector<std::string> files_in_list(const Options& options) {
+std::vector<std::string> files_in_list(const AccuracyOptions& options) {
   std::vector<std::string> files;
   try {
     const std::string list = require_config(options.list, "accuracy");
@@ -98,7 +98,8 @@ reports::AccuracyResult judged(const planner::AccuracyRow& row, const std::strin
 }
 
 // The sets of the list that are at hand, under the software that ran them.
-std::vector<planner::ListedSet> listed_sets(const std::string& list, const Options& options) {
+std::vector<planner::ListedSet> listed_sets(const std::string& list,
+                                            const AccuracyOptions& options) {
   std::vector<planner::ListedSet> sets;
   for (const planner::AccuracyRow& row :
        planner::accuracy_rows_from_json(read_json_file(list), list)) {
@@ -123,7 +124,8 @@ std::vector<Device> shipped_devices() {
 }
 
 // What the intervals rest on; the spreads of it as a file.
-int print_regimes(const Options& options, const std::string& list, const std::string& command) {
+int print_regimes(const AccuracyOptions& options, const std::string& list,
+                  const std::string& command) {
   const std::vector<planner::ListedSet> sets = listed_sets(list, options);
   const planner::RegimeTables found = planner::regime_tables(sets, shipped_devices());
   std::vector<reports::Table> tables;
@@ -152,7 +154,7 @@ int print_regimes(const Options& options, const std::string& list, const std::st
 }
 
 // Of every machine of every set with ten runs and more.
-int print_learning(const Options& options, const std::string& list) {
+int print_learning(const AccuracyOptions& options, const std::string& list) {
   constexpr std::size_t kFewestRuns = 10;
   const std::vector<planner::ListedSet> sets = listed_sets(list, options);
   const planner::ClustersOfSets clusters = planner::clusters_of(sets);
@@ -169,7 +171,7 @@ int print_learning(const Options& options, const std::string& list) {
   return kDone;
 }
 
-int run(const Options& options, const std::string& command) {
+int run_accuracy(const AccuracyOptions& options, const std::string& command) {
   const std::string list = require_config(options.list, "accuracy");
   if (!options.leave_out.empty()) return print_regimes(options, list, command);
   if (options.learning) return print_learning(options, list);
@@ -204,7 +206,7 @@ int run(const Options& options, const std::string& command) {
 }  // namespace
 
 void add_accuracy(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AccuracyOptions>();
   Command& command =
       commands.add("accuracy", "The model's errors over a list of sets of measured runs");
   command.reads("list", options->list,
@@ -228,7 +230,7 @@ void add_accuracy(Commands& commands) {
   command.only_with("--spreads-out", "--leave-out");
   command.never_with("--learning", {"--leave-out", "--gate"});
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call.text()); });
+  command.runs([options](const Call& call) { return run_accuracy(*options, call.text()); });
 }
 
 }  // namespace meshwright::app

@@ -29,7 +29,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct BacktestOptions {
   std::string dataset;
   std::string cluster;
   std::string framework;
@@ -43,7 +43,7 @@ struct Options {
   OutputOptions output;
 };
 
-planner::MeasuredSet load_set(const std::string& path, const Options& options) {
+planner::MeasuredSet load_set(const std::string& path, const BacktestOptions& options) {
   planner::MeasuredWhere where;
   if (!options.cluster.empty()) where.cluster = load_cluster(options.cluster);
   if (!options.framework.empty()) where.framework = load_framework(options.framework);
@@ -51,7 +51,7 @@ planner::MeasuredSet load_set(const std::string& path, const Options& options) {
 }
 
 // Learns the terms on one set; prints them in the words of a cluster file's "framework".
-Framework learn(const Options& options) {
+Framework learn(const BacktestOptions& options) {
   planner::MeasuredSet training =
       load_set(options.fit_on.empty() ? options.dataset : options.fit_on, options);
   const planner::Refit found = planner::refit(training, framework_scalars_named(options.fit));
@@ -98,14 +98,14 @@ planner::MeasuredSet rest_after(planner::MeasuredSet set, int count) {
   return set;
 }
 
-int print_picks(const Options& options, const planner::MeasuredSet& set) {
+int print_picks(const BacktestOptions& options, const planner::MeasuredSet& set) {
   const std::vector<planner::Pick> found = planner::picks(set, {});
   write_output(options.output, {reports::picks_table(set, found)},
                reports::picks_to_json(set, found).dump(2) + "\n");
   return kDone;
 }
 
-int run(const Options& options) {
+int run_backtest(const BacktestOptions& options) {
   planner::MeasuredSet set = load_set(options.dataset, options);
   regroup(set, options.group_by);
   if (options.folds > 0) {
@@ -141,7 +141,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_backtest(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BacktestOptions>();
   Command& command = commands.add("backtest", "Predictions against a set of measured runs");
   command.reads("dataset", options->dataset, "Measured runs (schema meshwright.measurements/1)")
       ->required();
@@ -177,7 +177,7 @@ void add_backtest(Commands& commands) {
   command.never_with("--learn", {"--fit", "--folds", "--picks"});
   command.never_with("--folds", {"--fit-on", "--fit-out"});
   add_output_options(command, options->output);
-  command.runs([options](const Call&) { return run(*options); });
+  command.runs([options](const Call&) { return run_backtest(*options); });
 }
 
 }  // namespace meshwright::app

@@ -26,10 +26,10 @@ namespace meshwright::app {
 namespace {
 
 // Beyond the budget: starting ranks, one slow last point, the repetition of noisy ones.
-constexpr double kSlackSeconds = 600.0;
+constexpr double kCalibrationSlackSeconds = 600.0;
 constexpr int kMostProfiles = 4096;  // of one merge
 
-struct Options {
+struct CalibrateOptions {
   std::string out = "profile.json";
   bool has_out = false;  // it was asked for
   std::string budget = "60s";
@@ -43,13 +43,13 @@ struct Options {
 };
 
 // Every device: GPUs share links, cores share memory.
-int ranks_to_start(const Options& options) {
+int calibrating_ranks(const CalibrateOptions& options) {
   if (options.ranks.ranks > 0) return options.ranks.ranks;
   const int devices = devices_here(options.ranks);
   return options.ranks.backend == "cpu" ? std::max(2, devices) : devices;
 }
 
-void say_devices(const Options& options, int ranks) {
+void say_devices(const CalibrateOptions& options, int ranks) {
   if (options.ranks.backend == "cpu") return;
   say("calibrate: {} of {} GPUs of this host; --backend cpu measures its cores\n", ranks,
       devices_here(options.ranks));
@@ -62,7 +62,7 @@ calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
 }
 
 // What the devices' own names and sizes will tell is asked later, by the ranks.
-Cluster known_cluster(const Options& options) {
+Cluster known_cluster(const CalibrateOptions& options) {
   Cluster cluster = load_cluster(options.onto);
   const bool measures_cores = options.ranks.backend == "cpu";
   if (measures_cores != (cluster.device.kind == DeviceKind::cpu)) {
@@ -75,7 +75,7 @@ Cluster known_cluster(const Options& options) {
   return cluster;
 }
 
-CalibrationRun describe_run(const Options& options, int ranks, const Call& call) {
+CalibrationRun describe_calibration(const CalibrateOptions& options, int ranks, const Call& call) {
   CalibrationRun run;
   run.origin = call.origin();
   run.out = options.out;
@@ -97,9 +97,10 @@ CalibrationRun describe_run(const Options& options, int ranks, const Call& call)
   return run;
 }
 
-int start(const Options& options, int ranks, const Call& call) {
+int start_calibration(const CalibrateOptions& options, int ranks, const Call& call) {
   say_devices(options, ranks);
-  const double time_limit = 2.0 * parse_duration("--budget", options.budget) + kSlackSeconds;
+  const double time_limit =
+      2.0 * parse_duration("--budget", options.budget) + kCalibrationSlackSeconds;
   const auto begin = std::filesystem::file_time_type::clock::now();
   const auto outcome =
       start_ranks(options.ranks, ranks, rank_program(options.ranks, call.arguments), time_limit);
@@ -114,13 +115,13 @@ int start(const Options& options, int ranks, const Call& call) {
 }
 
 // A check takes as many ranks as the profile has.
-int ranks_of(const Options& options) {
-  if (options.ranks.ranks > 0 || options.check.empty()) return ranks_to_start(options);
+int ranks_of(const CalibrateOptions& options) {
+  if (options.ranks.ranks > 0 || options.check.empty()) return calibrating_ranks(options);
   const calibrate::Profile profile = load_profile(options.check);
   return profile.num_ranks > 0 ? profile.num_ranks : profile.cluster.num_gpus();
 }
 
-int measure(Options options, const Call& call) {
+int measure_machine(CalibrateOptions options, const Call& call) {
   // A check measures what the profile is of.
   choose_backend(
       options.ranks,
@@ -129,13 +130,13 @@ int measure(Options options, const Call& call) {
   const auto place = calibrate::find_rank_place(environment);
   if (!place) check_backend(options.ranks.backend);
   const int ranks = place && place->size > 0 ? place->size : ranks_of(options);
-  const CalibrationRun described = describe_run(options, ranks, call);
+  const CalibrationRun described = describe_calibration(options, ranks, call);
   if (place) return run_calibration_rank(described, *place, calibrate::started_by_us(environment));
   if (options.check.empty()) check_journal(partial_file(options.out));
-  return start(options, ranks, call);
+  return start_calibration(options, ranks, call);
 }
 
-int run(const Options& options, const Call& call) {
+int run_calibrate(const CalibrateOptions& options, const Call& call) {
   if (!options.plot.empty()) {
     plot_profile(options.plot, options.has_out ? options.out : "-");
     return kDone;
@@ -144,7 +145,7 @@ int run(const Options& options, const Call& call) {
     import_measurements(options.imports, options.onto, options.out, call.origin());
     return kDone;
   }
-  return measure(options, call);
+  return measure_machine(options, call);
 }
 
 void add_merge(Commands& commands, Command& calibrate) {
@@ -167,14 +168,14 @@ void add_merge(Commands& commands, Command& calibrate) {
 }
 
 // A check writes nothing, a plot only what it is asked for.
-std::vector<std::string> outputs_of(const Options& options) {
+std::vector<std::string> outputs_of(const CalibrateOptions& options) {
   if (!options.check.empty()) return {};
   if (!options.plot.empty() && !options.has_out) return {};
   if (!options.plot.empty() || !options.imports.empty()) return {options.out};
   return {options.out, partial_file(options.out)};
 }
 
-void add_files(Command& command, const std::shared_ptr<Options>& options) {
+void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& options) {
   command.options()
       .add_option("--out", options->out, "The profile to write; default: profile.json")
       ->each([options](const std::string&) { options->has_out = true; });
@@ -204,7 +205,7 @@ void add_files(Command& command, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_calibrate(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   Command& command = commands.add(
       "calibrate", "Measures this machine's GEMMs, memory and collectives into a profile");
   CLI::App& flags = command.options();
@@ -224,7 +225,7 @@ void add_calibrate(Commands& commands) {
   command.never_with("--check", {"--plot", "--out", "--onto"});
   command.never_with("--plot", {"--onto"});
   add_merge(commands, command);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_calibrate(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -21,12 +21,12 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct CapacityOptions {
   CapacityTexts texts;
   OutputOptions output;
 };
 
-void write_answer(const Options& options, const planner::CapacityAnswer& answer,
+void write_answer(const CapacityOptions& options, const planner::CapacityAnswer& answer,
                   const std::string& json) {
   const bool to_file = options.output.out != "-";
   if (to_file) write_file_atomically(options.output.out, json);
@@ -47,7 +47,7 @@ void write_answer(const Options& options, const planner::CapacityAnswer& answer,
   }
 }
 
-int run(const Options& options, const Call& call) {
+int run_capacity(const CapacityOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
   const planner::CapacityQuestion question = capacity_question_of(options.texts, origin);
   const auto begin = std::chrono::steady_clock::now();
@@ -73,12 +73,12 @@ int run(const Options& options, const Call& call) {
 }  // namespace
 
 void add_capacity(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CapacityOptions>();
   Command& command = commands.add(
       "capacity", "How many GPUs, done when, for how much: clusters, GPU counts and batches");
   add_capacity_options(command, options->texts);
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_capacity(*options, call); });
 }
 
 }  // namespace meshwright::app

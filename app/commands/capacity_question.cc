@@ -136,8 +136,8 @@ void check_budget(const planner::CapacityQuestion& question) {
   }
 }
 
-planner::ClusterCase case_of(const std::string& name, const CapacityTexts& texts,
-                             const nlohmann::json& job, reports::Origin& origin) {
+planner::ClusterCase case_of(const std::string& name, const CapacityTexts& texts, const Json& job,
+                             reports::Origin& origin) {
   planner::ClusterCase made{short_name_of(name), load_cluster(name, nullptr, &origin), {}};
   if (!texts.inputs.framework.empty()) {
     made.cluster.framework = load_framework(texts.inputs.framework, &origin);
@@ -211,8 +211,7 @@ T first_stated(const T& typed, const T& of_job) {
 
 planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
                                                reports::Origin& origin) {
-  const nlohmann::json job =
-      texts.inputs.job.empty() ? nlohmann::json() : read_job(texts.inputs.job, &origin);
+  const Json job = texts.inputs.job.empty() ? Json() : read_job(texts.inputs.job, &origin);
   planner::CapacitySection section =
       planner::capacity_section(job, find_config(texts.inputs.job, "jobs"));
   const std::string model = first_stated(texts.inputs.model, section.model);

@@ -22,7 +22,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct ClusterOptions {
   std::string name;
   int gpus = 0;
   std::vector<std::string> groups;
@@ -59,7 +59,7 @@ void set_group(const std::string& text, Layout& layout, bool& has_data) {
 }
 
 // The named sizes; data takes the remaining devices. Without names: tensor fills a node.
-Layout layout_of(const Options& options, const Cluster& cluster) {
+Layout parsed_layout(const ClusterOptions& options, const Cluster& cluster) {
   Layout layout;
   bool has_data = false;
   for (const std::string& text : options.groups) set_group(text, layout, has_data);
@@ -105,7 +105,7 @@ Json load_to_json(const GroupLoad& load) {
 // Every wire of the machine is drawn: 65,536 devices take 2 s and 200 MB.
 constexpr int kMostDevicesShown = 65'536;
 
-void check_size(const Options& options, const Cluster& cluster) {
+void check_size(const ClusterOptions& options, const Cluster& cluster) {
   if (cluster.num_gpus() <= kMostDevicesShown) return;
   throw InputError(options.gpus > 0 ? "--gpus" : options.name, "",
                    fmt::format("{} devices; a machine of at most {} is shown", cluster.num_gpus(),
@@ -113,11 +113,11 @@ void check_size(const Options& options, const Cluster& cluster) {
                    "--gpus names a part of it: its wiring repeats itself");
 }
 
-int show(const Options& options, const Call& call) {
+int show(const ClusterOptions& options, const Call& call) {
   Cluster cluster = load_cluster(options.name);
   if (options.gpus > 0) cluster = scaled_to(std::move(cluster), options.gpus);
   check_size(options, cluster);
-  const Layout layout = layout_of(options, cluster);
+  const Layout layout = parsed_layout(options, cluster);
   const Topology topology = Topology::of(cluster);
   const std::vector<GroupLoad> loads = group_loads(topology, layout, cluster);
   const BytesPerSecond bisection = topology.bisection_bandwidth();
@@ -146,7 +146,7 @@ int show(const Options& options, const Call& call) {
   return kDone;
 }
 
-int list(const Options& options, const Call& call) {
+int list_clusters(const ClusterOptions& options, const Call& call) {
   reports::Table table{"",
                        {{"cluster", "cluster", ""},
                         {"device", "device", ""},
@@ -177,12 +177,12 @@ int list(const Options& options, const Call& call) {
 }  // namespace
 
 void add_cluster(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterOptions>();
   Command& command = commands.add("cluster", "The shipped clusters: list them, draw one");
   command.options().require_subcommand(1);
   Command& list_command = commands.add_below(command, "list", "Every cluster of configs/clusters");
   add_output_options(list_command, options->output);
-  list_command.runs([options](const Call& call) { return list(*options, call); });
+  list_command.runs([options](const Call& call) { return list_clusters(*options, call); });
   Command& show_command = commands.add_below(
       command, "show",
       "The tree with its speeds, where each number came from, and what groups get of it");

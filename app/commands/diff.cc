@@ -17,7 +17,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string before, after;
   std::vector<std::string> gates;
   OutputOptions output;
@@ -37,7 +37,7 @@ std::string people_text(const planner::PlanDiff& diff, Format format) {
   return text + "\n" + tables;
 }
 
-int run(const Options& options, const Call& call) {
+int run_diff(const DiffOptions& options, const Call& call) {
   std::vector<planner::Gate> gates;
   for (const std::string& text : options.gates) gates.push_back(planner::gate_from_text(text));
   reports::Origin origin = call.origin();
@@ -61,7 +61,7 @@ int run(const Options& options, const Call& call) {
 }  // namespace
 
 void add_diff(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   Command& command =
       commands.add("diff", "What changed between two plans: inputs, winner, ranking, time, memory");
   command.reads("before", options->before, "A plan that meshwright plan wrote")->required();
@@ -71,7 +71,7 @@ void add_diff(Commands& commands) {
       "Exit code 1 when step_time>3%, peak_memory>5% (the winner's, more than "
       "before) or winner (another layout); may be repeated");
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_diff(*options, call); });
 }
 
 }  // namespace meshwright::app

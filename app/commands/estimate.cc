@@ -25,7 +25,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct EstimateOptions {
   InputOptions inputs;
   OutputOptions output;
   std::string layout;
@@ -57,7 +57,7 @@ Verdict verdict_on(const Evaluation& evaluation, CostTable& table, const Layout&
           planner::smallest_change(table, layout, limit)};
 }
 
-Json to_json(const Verdict& verdict) {
+Json verdict_json(const Verdict& verdict) {
   if (!verdict.too_large) return {{"fits", true}};
   return {{"fits", false},
           {"rule", rule_text(verdict.too_large->rule).name},
@@ -67,7 +67,7 @@ Json to_json(const Verdict& verdict) {
           {"smallest_change", verdict.smallest_change}};
 }
 
-std::string text_of(const Verdict& verdict) {
+std::string verdict_text(const Verdict& verdict) {
   if (!verdict.too_large) return "";
   const std::string change = verdict.smallest_change.empty()
                                  ? "no single change was found that makes it fit"
@@ -86,7 +86,7 @@ Json to_document(const Estimate& estimate, const Verdict& verdict, const Inputs&
   json["job"] = to_json(inputs.job);
   json["defaults"] = inputs.defaults;
   if (!inputs.note.empty()) json["notes"] = {inputs.note};
-  json["verdict"] = to_json(verdict);
+  json["verdict"] = verdict_json(verdict);
   json["estimate"] = to_json(estimate);
   return json;
 }
@@ -103,8 +103,8 @@ std::string in_a_line(const Estimate& found, const Inputs& inputs) {
       in_gibibytes(inputs.cluster.device.memory), name_of(found.provenance));
 }
 
-void write_trace(const Options& options, const Inputs& inputs, const Estimate& found,
-                 const Call& call) {
+void write_step_trace(const EstimateOptions& options, const Inputs& inputs, const Estimate& found,
+                      const Call& call) {
   reports::Trace trace = reports::step_trace(inputs.model, inputs.cluster, inputs.job, found);
   trace.facts.emplace_back("tool_version", kVersion);
   trace.facts.emplace_back("command", call.text());
@@ -112,7 +112,7 @@ void write_trace(const Options& options, const Inputs& inputs, const Estimate& f
   say("wrote {}; ui.perfetto.dev and chrome://tracing open it\n", options.trace);
 }
 
-int run(const Options& options, const Call& call) {
+int run_estimate(const EstimateOptions& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   CostTable table(inputs.model, inputs.cluster, inputs.job);
@@ -127,15 +127,15 @@ int run(const Options& options, const Call& call) {
   if (options.output.format == Format::table) {
     write_file_atomically(options.output.out, question_text(inputs) + in_a_line(found, inputs) +
                                                   wrapped(reports::interval_text(found) + "\n") +
-                                                  text_of(verdict) + "\n" +
+                                                  verdict_text(verdict) + "\n" +
                                                   tables_text(tables, Format::table));
   } else {
     write_output(options.output, tables, to_document(found, verdict, inputs, call).dump(2) + "\n");
   }
-  if (!options.trace.empty()) write_trace(options, inputs, found, call);
+  if (!options.trace.empty()) write_step_trace(options, inputs, found, call);
   if (!inputs.note.empty()) say("note: {}\n", inputs.note);
   if (verdict.too_large) {
-    if (options.output.format != Format::table) say("{}", text_of(verdict));
+    if (options.output.format != Format::table) say("{}", verdict_text(verdict));
     return kGateFailed;
   }
   say("next: meshwright volume --model {} --layout {}\n", options.inputs.model, options.layout);
@@ -145,7 +145,7 @@ int run(const Options& options, const Call& call) {
 }  // namespace
 
 void add_estimate(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EstimateOptions>();
   Command& command =
       commands.add("estimate", "Time, memory and volume of one layout, term by term");
   add_input_options(command, options->inputs, true);
@@ -156,7 +156,7 @@ void add_estimate(Commands& commands) {
   command.writes("--trace", options->trace,
                  "File for the simulated step as a trace (Perfetto, chrome://tracing)");
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_estimate(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -28,7 +28,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   std::string subject;
   std::string layout;
   std::string versus = "1";
@@ -104,7 +104,7 @@ std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable
   return described(evaluation, table, *meant.layout);
 }
 
-planner::Plan question_of(const reports::PlanFile& plan) {
+planner::Plan explained_question(const reports::PlanFile& plan) {
   planner::Plan asked;
   asked.model = plan.model;
   asked.cluster = plan.cluster;
@@ -112,10 +112,10 @@ planner::Plan question_of(const reports::PlanFile& plan) {
   return asked;
 }
 
-int compare(const reports::PlanFile& plan, const Estimate& layout, const Estimate& versus,
-            const std::string& versus_name) {
+int compare_layouts(const reports::PlanFile& plan, const Estimate& layout, const Estimate& versus,
+                    const std::string& versus_name) {
   const planner::Explanation answer =
-      planner::explanation(question_of(plan), plan.search, layout, versus);
+      planner::explanation(explained_question(plan), plan.search, layout, versus);
   print("{}", wrapped(planner::explanation_text(answer, versus_name)));
   if (layout.layout == versus.layout) return kDone;
   print("\n{}\n{}",
@@ -131,7 +131,7 @@ void print_question(const reports::PlanFile& plan) {
   print("{}\n", question_text({plan.model, plan.cluster, plan.job, true, plan.defaults}));
 }
 
-int explain_layout(const Options& options, const reports::PlanFile& plan) {
+int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan) {
   print_question(plan);
   CostTable table(plan.model, plan.cluster, plan.job);
   const NamedLayout meant = named_layout(plan, options.layout);
@@ -151,8 +151,8 @@ int explain_layout(const Options& options, const reports::PlanFile& plan) {
   const NamedLayout versus = named_layout(plan, options.versus);
   const auto other = estimate_of(plan, table, versus);
   if (const int* code = std::get_if<int>(&other)) return *code;
-  return compare(plan, layout, std::get<Estimate>(other),
-                 versus.rank ? rank_name(*versus.rank) : "the other");
+  return compare_layouts(plan, layout, std::get<Estimate>(other),
+                         versus.rank ? rank_name(*versus.rank) : "the other");
 }
 
 // What each choice of the winner is worth alone.
@@ -188,10 +188,10 @@ int explain_winner(const reports::PlanFile& plan) {
   if (plan.layouts.size() == 1) return kDone;
   const auto second = estimate_of(plan, table, named_layout(plan, "2"));
   if (const int* code = std::get_if<int>(&second)) return *code;
-  return compare(plan, winner, std::get<Estimate>(second), rank_name(1));
+  return compare_layouts(plan, winner, std::get<Estimate>(second), rank_name(1));
 }
 
-int explain(const Options& options) {
+int explain(const ExplainOptions& options) {
   std::error_code none;
   const bool is_file = std::filesystem::is_regular_file(options.subject, none);
   if (options.layout.empty() && !is_file) return explain_rule(options.subject);
@@ -203,7 +203,7 @@ int explain(const Options& options) {
 }  // namespace
 
 void add_explain(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   Command& command = commands.add(
       "explain", "Why not this layout, and why is one better than another? Or a rule in words");
   command.reads("subject", options->subject, "A rule's name, or a plan")->required();

@@ -21,30 +21,30 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::string table, map, out = "-";
 };
 
-int run(const Options& options) {
+int run_import(const ImportOptions& options) {
   const interop::CsvTable table = interop::read_csv(read_text_file(options.table), options.table);
-  const nlohmann::ordered_json set = interop::measurements_from_csv(
-      table, options.table, read_json_file(options.map), options.map);
+  const Json set = interop::measurements_from_csv(table, options.table, read_json_file(options.map),
+                                                  options.map);
   // What is written must be readable again: each run's model, cluster, job and layout are checked.
-  const planner::MeasuredSet read = measurements_from_json(
-      nlohmann::json(set), fmt::format("{} as {} says", options.table, options.map));
+  const planner::MeasuredSet read =
+      measurements_from_json(Json(set), fmt::format("{} as {} says", options.table, options.map));
   write_file_atomically(options.out, set.dump(1) + "\n");
   say("{} runs of {}\n", read.runs.size(), read.name);
   if (options.out != "-") say("next: meshwright backtest {}\n", options.out);
   return kDone;
 }
 
-struct ClusterOptions {
+struct ImportedClusterOptions {
   std::vector<std::string> files;
   std::string onto, out = "-";
 };
 
 // What the tools' file said of the machine, beside where the cluster came from.
-int import_cluster(const ClusterOptions& options, const Call& call) {
+int import_cluster(const ImportedClusterOptions& options, const Call& call) {
   std::vector<interop::ClusterFacts> all;
   reports::Origin origin = call.origin();
   for (const std::string& file : options.files) {
@@ -72,7 +72,7 @@ int import_cluster(const ClusterOptions& options, const Call& call) {
 void add_import_cluster(Commands& commands, Command& import) {
   Command& cluster = commands.add_below(
       import, "cluster", "What a machine's tools say of it, laid over a cluster of the same kind");
-  auto options = std::make_shared<ClusterOptions>();
+  auto options = std::make_shared<ImportedClusterOptions>();
   cluster
       .reads("files", options->files,
              "nvidia-smi topo -m, NCCL's topology XML, Slurm's topology.conf or topology.yaml, "
@@ -93,7 +93,7 @@ void add_import_cluster(Commands& commands, Command& import) {
 void add_import(Commands& commands) {
   Command& command = commands.add("import", "Other programs' logs in our words");
   command.options().require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   Command& measurements = commands.add_below(command, "measurements",
                                              "A table of measured runs, for meshwright backtest");
   measurements.reads("table", options->table, "CSV file with one run a row")->required();
@@ -103,7 +103,7 @@ void add_import(Commands& commands) {
              "configs/datasets/example-map.json is one")
       ->required();
   measurements.writes("-o,--out", options->out, "Measured runs; default: standard output");
-  measurements.runs([options](const Call&) { return run(*options); });
+  measurements.runs([options](const Call&) { return run_import(*options); });
   add_import_cluster(commands, command);
 }
 

@@ -81,7 +81,7 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
   }
 }
 
-Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated,
+Job job_with_overrides(const InputOptions& options, const Json& stated,
                        const Framework& framework) {
   const Job defaults = framework.defaults.job;
   Job job = stated.is_null()
@@ -106,7 +106,7 @@ Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated
 
 namespace {
 
-std::vector<std::string> defaults_in(const InputOptions& options, const nlohmann::json& job) {
+std::vector<std::string> defaults_in(const InputOptions& options, const Json& job) {
   std::vector<std::string> defaults;
   const auto add = [&](const char* name, bool asked) {
     if (!asked && !job.contains(name)) defaults.emplace_back(name);
@@ -146,7 +146,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
     inputs.cluster.framework = load_framework(options.framework, origin);
     inputs.cluster.framework_assumed = false;
   }
-  const nlohmann::json job = options.job.empty() ? nlohmann::json() : read_job(options.job, origin);
+  const Json job = options.job.empty() ? Json() : read_job(options.job, origin);
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
   if (inputs.has_cluster) {

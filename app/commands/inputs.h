@@ -50,8 +50,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin = nullpt
 // --job, --seq-length, --precision and --train-tokens.
 void add_job_options(Command& command, InputOptions& options);
 // The job file `stated` (or null) under a framework, with what the options say instead.
-Job job_with_overrides(const InputOptions& options, const nlohmann::json& stated,
-                       const Framework& framework);
+Job job_with_overrides(const InputOptions& options, const Json& stated, const Framework& framework);
 // --framework, for commands that read a cluster in another way.
 void add_framework_option(Command& command, std::string& framework);
 

@@ -29,7 +29,7 @@ planner::MeasuredSet candidates_of(const planner::Plan& plan) {
 // Trials, or a set of measured runs of this machine.
 planner::MeasuredSet runs_in(const std::string& path, const Inputs& inputs,
                              reports::Origin& origin) {
-  const nlohmann::json json = read_input("learn", path, origin);
+  const Json json = read_input("learn", path, origin);
   if (json.is_object() && json.contains("runs")) {
     return measurements_from_json(json, path,
                                   {.cluster = std::nullopt, .framework = inputs.cluster.framework});

@@ -15,7 +15,7 @@
 namespace meshwright::app {
 namespace {
 
-int list(const OutputOptions& output, const Call& call) {
+int list_models(const OutputOptions& output, const Call& call) {
   reports::Table table{"",
                        {{"model", "model", ""},
                         {"name", "name", ""},
@@ -47,7 +47,7 @@ void add_model(Commands& commands) {
   command.options().require_subcommand(1);
   Command& list_command = commands.add_below(command, "list", "Every model of configs/models");
   add_output_options(list_command, *output);
-  list_command.runs([output](const Call& call) { return list(*output, call); });
+  list_command.runs([output](const Call& call) { return list_models(*output, call); });
 }
 
 }  // namespace meshwright::app

@@ -43,7 +43,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct PlanOptions {
   InputOptions inputs;
   OutputOptions output;
   SpaceOptions space;
@@ -74,7 +74,7 @@ bool runs_here(const Cluster& cluster) {
 }
 
 // What to do next is no part of the result.
-int say_next(const Options& options, const planner::Plan& plan) {
+int say_next(const PlanOptions& options, const planner::Plan& plan) {
   if (!plan.ranked.empty()) {
     const std::string next = runs_here(plan.cluster) ? "trial" : "report";
     if (options.output.out == "-") {
@@ -99,8 +99,8 @@ int say_next(const Options& options, const planner::Plan& plan) {
 // Near twins fall out of the ranking, so the search keeps more than are shown.
 constexpr int kTwinsOfEach = 8;
 
-planner::SearchOptions search_options(const Options& options, const planner::AnswerOptions& answers,
-                                      const Device& device) {
+planner::SearchOptions search_options(const PlanOptions& options,
+                                      const planner::AnswerOptions& answers, const Device& device) {
   planner::SearchOptions search;
   search.space = space_of(options.space);
   search.top = options.top;
@@ -112,7 +112,7 @@ planner::SearchOptions search_options(const Options& options, const planner::Ans
 }
 
 // With several GPU counts: all are compared, and the plan is of the one that is best.
-planner::Scaling compare_counts(const Options& options, Inputs& inputs,
+planner::Scaling compare_counts(const PlanOptions& options, Inputs& inputs,
                                 const planner::SearchOptions& search,
                                 const planner::AnswerOptions& asked) {
   const std::vector<int>& counts = options.inputs.gpu_counts;
@@ -128,7 +128,7 @@ planner::Scaling compare_counts(const Options& options, Inputs& inputs,
   return scaling;
 }
 
-std::string left_out_text(const planner::LeftOut& left_out) {
+std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
   std::string text;
   if (left_out.near_twins > 0) {
     text += fmt::format(
@@ -153,7 +153,7 @@ struct Question {
 };
 
 // Of the launcher the costs, unless the user names them.
-InputOptions inputs_of(const Options& options) {
+InputOptions inputs_of(const PlanOptions& options) {
   InputOptions inputs = options.inputs;
   if (options.target.empty() || !inputs.framework.empty()) return inputs;
   inputs.framework = std::string(require_launch_target(options.target).framework);
@@ -161,7 +161,7 @@ InputOptions inputs_of(const Options& options) {
 }
 
 // Throws InputError where the launcher runs no such model at all.
-void aim_search(Question& q, const Options& options) {
+void aim_search(Question& q, const PlanOptions& options) {
   const std::string& name = options.target;
   if (name.empty()) return;
   const interop::LaunchTarget& target = require_launch_target(name);
@@ -181,7 +181,7 @@ void aim_search(Question& q, const Options& options) {
     q.inputs.note += fmt::format("{}{}.", q.inputs.note.empty() ? "" : " ", target.why);
 }
 
-Question question_of(const Options& options, const Call& call) {
+Question question_of(const PlanOptions& options, const Call& call) {
   Question q;
   q.origin = call.origin();
   q.inputs = load_inputs(inputs_of(options), &q.origin);
@@ -205,14 +205,14 @@ Question question_of(const Options& options, const Call& call) {
 struct Answer {
   planner::Plan full;  // with the near twins
   planner::Plan plan;  // what is shown and kept
-  planner::LeftOut left_out;
+  planner::LeftOutOfChoice left_out;
   std::optional<planner::Answers> answers;
   std::optional<planner::CapacityAnswer> capacity;
   std::vector<std::size_t> runs_to_make;  // indices into full.ranked
   double search_seconds = 0.0;
 };
 
-Answer answer_to(const Question& q, const Options& options) {
+Answer answer_to(const Question& q, const PlanOptions& options) {
   Answer a;
   planner::SearchOptions wide = q.search;
   wide.top = options.top * kTwinsOfEach;
@@ -256,7 +256,7 @@ Json runs_to_make_json(const Answer& answer) {
 }
 
 // Everything that was found, for people.
-void print_document(const Options& options, const Question& question, const Answer& answer) {
+void print_document(const PlanOptions& options, const Question& question, const Answer& answer) {
   print("{}", wrapped(question_text(question.inputs)));
   if (compared_counts(question)) {
     print_paragraph({"GPU counts, each with its best layout",
@@ -289,7 +289,7 @@ void print_document(const Options& options, const Question& question, const Answ
   for (const std::string& note : answer.full.notes) print_text(wrapped("note: " + note + "\n"));
 }
 
-std::vector<reports::Table> tables_of(const Options& options, const Question& question,
+std::vector<reports::Table> tables_of(const PlanOptions& options, const Question& question,
                                       const planner::Plan& plan) {
   std::vector<reports::Table> tables{reports::ranked_table(plan)};
   if (tables.front().rows.size() > static_cast<std::size_t>(options.top)) {
@@ -302,7 +302,7 @@ std::vector<reports::Table> tables_of(const Options& options, const Question& qu
 }
 
 // With --out the plan goes to the file as JSON, and the document still to standard output.
-void write_plan(const Options& options, const Question& question, const Answer& answer,
+void write_plan(const PlanOptions& options, const Question& question, const Answer& answer,
                 const std::string& json) {
   const bool to_file = options.output.out != "-";
   if (to_file) write_file_atomically(options.output.out, json);
@@ -316,7 +316,7 @@ void write_plan(const Options& options, const Question& question, const Answer& 
 }
 
 // The fastest layout in the launcher's words.
-void write_launch(const Options& options, const planner::Plan& plan) {
+void write_launch(const PlanOptions& options, const planner::Plan& plan) {
   if (options.launch_out.empty() || plan.ranked.empty()) return;
   const interop::LaunchTarget& target = require_launch_target(options.target);
   const LaunchFile file =
@@ -325,7 +325,7 @@ void write_launch(const Options& options, const planner::Plan& plan) {
   for (const std::string& note : file.notes) say("{}: {}\n", options.launch_out, note);
 }
 
-int run(const Options& options, const Call& call) {
+int run_plan(const PlanOptions& options, const Call& call) {
   const Question question = question_of(options, call);
   const Answer answer = answer_to(question, options);
   Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
@@ -343,7 +343,7 @@ int run(const Options& options, const Call& call) {
 }  // namespace
 
 void add_plan(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   Command& command =
       commands.add("plan", "Every layout of a search space, ranked, and why the others fell");
   add_input_options(command, options->inputs, true, GpuCounts::several);
@@ -371,7 +371,7 @@ void add_plan(Commands& commands) {
   add_money_options(command, options->money);
   add_space_options(command.options(), options->space);
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_plan(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -13,19 +13,13 @@
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
 namespace {
 
 constexpr double kLongestDuration = 24.0 * 3600.0;
-
-std::vector<std::string> words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> result;
-  for (std::string word; stream >> word;) result.push_back(word);
-  return result;
-}
 
 // A program that was built with CUDA runs where nobody installed it, on the cores.
 bool gpus_can_be_used() {
@@ -114,7 +108,7 @@ void check_crowding(const RankOptions& options, int ranks, int cores) {
 calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
                                      const std::vector<std::string>& program, double time_limit) {
   const calibrate::LaunchOptions launch{
-      .mpirun_arguments = words(options.mpirun_args),
+      .mpirun_arguments = split_words(options.mpirun_args),
       .time_limit_seconds = time_limit,
       .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout),
       .core_a_rank = options.backend == "cpu"};

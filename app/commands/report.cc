@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kMostCompared = 12;  // columns that a screen still holds
 
-struct Options {
+struct ReportOptions {
   std::string plan;
   std::vector<std::string> compare;  // records
   Format format = Format::table;     // of what goes to standard output
@@ -61,8 +61,9 @@ void print_result(Format format, const std::string& sentence,
   write_output({.format = format, .out = "-"}, tables, json);
 }
 
-std::vector<reports::Table> tables_of(const planner::Plan& plan, const planner::Scaling& scaling,
-                                      const std::optional<planner::Validation>& validation) {
+std::vector<reports::Table> report_tables(const planner::Plan& plan,
+                                          const planner::Scaling& scaling,
+                                          const std::optional<planner::Validation>& validation) {
   std::vector<reports::Table> tables{reports::ranked_table(plan)};
   tables.front().title = "Ranking";
   const auto add = [&](const char* title, reports::Table table) {
@@ -89,12 +90,12 @@ std::vector<LaunchFile> launch_files(const planner::Plan& plan) {
   return interop::launches({plan.model, plan.cluster, plan.job, plan.ranked.front().layout});
 }
 
-int compare(const Options& options, const Call& call) {
+int compare_reports(const ReportOptions& options, const Call& call) {
   const std::string record = record_beside(options.out);
   reports::Origin origin = call.origin();
   std::vector<reports::ComparedReport> compared;
   for (const std::string& file : options.compare) {
-    const nlohmann::json json = read_input("report", file, origin);
+    const Json json = read_input("report", file, origin);
     reports::require_report(json, file);
     compared.push_back({std::filesystem::path(file).filename().string(), Json(json)});
   }
@@ -193,9 +194,9 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
 }
 
 // What must be said of the trials, or nothing.
-std::string add_trials(reports::ReportContents& contents, const Options& options) {
+std::string add_trials(reports::ReportContents& contents, const ReportOptions& options) {
   if (options.trials.empty()) return "";
-  const nlohmann::json trials = read_input("trials", options.trials, contents.origin);
+  const Json trials = read_input("trials", options.trials, contents.origin);
   const std::string caution = caution_about(trials, options.trials, contents.origin, options.force);
   contents.validation =
       planner::validate(contents.plan.model, contents.plan.cluster, contents.plan.job,
@@ -209,8 +210,8 @@ std::string spoken_result(const Json& report) {
   return report["verdict"].get<std::string>() + (how.empty() ? "" : "\n" + how);
 }
 
-int run(const Options& options, const Call& call) {
-  if (!options.compare.empty()) return compare(options, call);
+int run_report(const ReportOptions& options, const Call& call) {
+  if (!options.compare.empty()) return compare_reports(options, call);
   if (options.plan.empty()) {
     throw InputError("name a plan, or records after --compare",
                      "meshwright report plan.json, or meshwright report --compare a.json b.json");
@@ -218,7 +219,7 @@ int run(const Options& options, const Call& call) {
   const std::string record = record_beside(options.out);
   reports::ReportContents contents;
   contents.origin = call.origin();
-  const nlohmann::json plan_json = read_input("plan", options.plan, contents.origin);
+  const Json plan_json = read_input("plan", options.plan, contents.origin);
   reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
   if (const std::string target = plan.search.target.name; !target.empty()) {
     require_launch_target(target);
@@ -243,7 +244,7 @@ int run(const Options& options, const Call& call) {
   if (record.empty()) return kDone;
   write_file_atomically(record, text);
   print_result(options.format, spoken_result(report),
-               tables_of(contents.plan, contents.scaling, contents.validation), text);
+               report_tables(contents.plan, contents.scaling, contents.validation), text);
   say("wrote {} and {}\n", options.out, record);
   return kDone;
 }
@@ -251,7 +252,7 @@ int run(const Options& options, const Call& call) {
 }  // namespace
 
 void add_report(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   Command& command = commands.add(
       "report", "One offline page for a review, and the record behind it, from a plan");
   command.reads("plan", options->plan, "Plan that meshwright plan wrote");
@@ -273,7 +274,7 @@ void add_report(Commands& commands) {
                              "Show trials of another plan; the page and the record say so");
   command.only_with("--force", "--trials");
   add_format_option(command.options(), options->format);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_report(*options, call); });
 }
 
 }  // namespace meshwright::app

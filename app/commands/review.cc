@@ -22,7 +22,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct ReviewOptions {
   LaunchedRunOptions run;
   OutputOptions output;
   std::string launch_out, measurements_out;
@@ -34,7 +34,7 @@ interop::Training training_of(const planner::Scenario& s, const Layout& layout) 
   return {s.model, s.cluster, s.job, layout};
 }
 
-planner::ReviewOptions review_options(const Options& options, const LaunchedRun& run) {
+planner::ReviewOptions review_options(const ReviewOptions& options, const LaunchedRun& run) {
   planner::ReviewOptions review;
   review.most = static_cast<std::size_t>(options.top);
   review.search.memory_headroom = planner::kDefaultHeadroom;
@@ -61,7 +61,7 @@ void add_changes(ReviewedRun& reviewed) {
       interop::command_text(interop::changed_command(run.launch.command, reviewed.changes.front()));
 }
 
-void write_files(const Options& options, const ReviewedRun& reviewed) {
+void write_files(const ReviewOptions& options, const ReviewedRun& reviewed) {
   if (!options.launch_out.empty()) {
     if (reviewed.changed_launch.empty()) {
       say("{} is not written: {}\n", options.launch_out,
@@ -79,7 +79,7 @@ void write_files(const Options& options, const ReviewedRun& reviewed) {
   }
 }
 
-int run(const Options& options, const Call& call) {
+int run_review(const ReviewOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
   ReviewedRun reviewed;
   reviewed.run = load_launched_run(options.run, origin);
@@ -122,7 +122,7 @@ void add_run_options(Command& command, LaunchedRunOptions& run) {
 }  // namespace
 
 void add_review(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReviewOptions>();
   Command& command = commands.add(
       "review", "What you run: does it fit, predicted against measured, and what is better");
   add_run_options(command, options->run);
@@ -135,7 +135,7 @@ void add_review(Commands& commands) {
   command.writes("--measurements-out", options->measurements_out,
                  "File for what was measured, as meshwright backtest reads it");
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_review(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -27,7 +27,7 @@ std::vector<std::string> schema_names() {
   return names;
 }
 
-int run(const std::string& name) {
+int run_schema(const std::string& name) {
   const std::vector<std::string> names = schema_names();
   if (name.empty()) {
     for (const std::string& each : names) print("{}\n", each);
@@ -49,7 +49,7 @@ void add_schema(Commands& commands) {
   Command& command =
       commands.add("schema", "JSON Schemas of what is read: model, cluster, job ...");
   command.options().add_option("name", *name, "Which; default: their names");
-  command.runs([name](const Call&) { return run(*name); });
+  command.runs([name](const Call&) { return run_schema(*name); });
 }
 
 }  // namespace meshwright::app

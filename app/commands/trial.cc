@@ -30,9 +30,9 @@ namespace meshwright::app {
 namespace {
 
 // Beyond the steps themselves: starting ranks, making weights, a step that is under way.
-constexpr double kSlackSeconds = 300.0;
+constexpr double kTrialSlackSeconds = 300.0;
 
-struct Options {
+struct TrialOptions {
   std::string plan;
   std::string out = "trials.json";
   RankOptions ranks;
@@ -110,7 +110,7 @@ calibrate::Profile profile_of(const reports::PlanFile& plan, const std::string& 
   return profile;
 }
 
-TrialRun describe_run(Options& options, const Call& call) {
+TrialRun describe_trial(TrialOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
   reports::PlanFile plan =
       reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
@@ -144,17 +144,17 @@ TrialRun describe_run(Options& options, const Call& call) {
 }
 
 // No more ranks than the largest of the layouts needs, nor than there are devices.
-int ranks_to_start(const RankOptions& options, const TrialRun& run) {
+int trial_ranks(const RankOptions& options, const TrialRun& run) {
   if (options.ranks > 0) return options.ranks;
   int needed = 1;
   for (const Layout& layout : run.layouts) needed = std::max(needed, world_size(layout));
   return std::min(needed, devices_here(options));
 }
 
-int start(const Options& options, const TrialRun& run, const Call& call) {
-  const double each = 2.0 * options.trial.time_limit_seconds + kSlackSeconds;
+int start_trial(const TrialOptions& options, const TrialRun& run, const Call& call) {
+  const double each = 2.0 * options.trial.time_limit_seconds + kTrialSlackSeconds;
   const auto begin = std::filesystem::file_time_type::clock::now();
-  const auto outcome = start_ranks(options.ranks, ranks_to_start(options.ranks, run),
+  const auto outcome = start_ranks(options.ranks, trial_ranks(options.ranks, run),
                                    rank_program(options.ranks, call.arguments),
                                    each * static_cast<double>(run.layouts.size()));
   if (outcome.ok()) return kDone;
@@ -181,20 +181,20 @@ std::optional<Precision> precision_of(const std::string& text) {
                    "fp32, bf16 or, on GPUs, fp16");
 }
 
-int run(Options options, const Call& call) {
+int run_trial(TrialOptions options, const Call& call) {
   options.trial.mode = mode_of(options.mode);
   options.trial.precision = precision_of(options.precision);
   const auto place = calibrate::find_rank_place(calibrate::process_environment());
-  const TrialRun described = describe_run(options, call);
+  const TrialRun described = describe_trial(options, call);
   if (place) return run_trial_rank(described, *place);
   check_backend(options.ranks.backend);
-  return start(options, described, call);
+  return start_trial(options, described, call);
 }
 
 }  // namespace
 
 void add_trial(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrialOptions>();
   Command& command = commands.add(
       "trial", "Really runs a plan's best layouts on the ranks at hand and times them");
   command.reads("plan", options->plan, "The plan, from meshwright plan")->required();
@@ -238,7 +238,7 @@ void add_trial(Commands& commands) {
                  "ui.perfetto.dev");
   add_rank_options(command.options(), options->ranks,
                    "one per core, or one per GPU with cuda, no more than the layouts need");
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_trial(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -28,7 +28,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::string plan, trials, cluster;
   std::string max_error;
   std::string refit_out;
@@ -128,7 +128,7 @@ void print_what_was_run(const planner::Validation& validation) {
   }
 }
 
-int verdict(const Options& options, const planner::Validation& validation) {
+int validation_verdict(const ValidateOptions& options, const planner::Validation& validation) {
   if (validation.layouts.empty()) {
     say("No trial could be compared.\n");
     return kGateFailed;
@@ -163,8 +163,9 @@ int verdict(const Options& options, const planner::Validation& validation) {
 }
 
 // A Bayesian update of the framework's scalars: the profile that predicted is the prior.
-void learn(const Options& options, const Model& model, const Cluster& cluster, const Job& job,
-           const std::vector<Observation>& observations, const std::string& caution) {
+void learn_from_trials(const ValidateOptions& options, const Model& model, const Cluster& cluster,
+                       const Job& job, const std::vector<Observation>& observations,
+                       const std::string& caution) {
   const planner::MeasuredSet observed = planner::observed_runs(model, cluster, job, observations);
   const planner::Learning found =
       planner::learn(observed, framework_scalars_named(options.fit), observed);
@@ -174,12 +175,12 @@ void learn(const Options& options, const Model& model, const Cluster& cluster, c
   say("next: meshwright plan --cluster {} ...\n", options.refit_out);
 }
 
-int run(const Options& options, const Call& call) {
+int run_validate(const ValidateOptions& options, const Call& call) {
   if (!options.max_error.empty()) share_of("--max-error", options.max_error);
   reports::Origin origin = call.origin();
   const reports::PlanFile plan =
       reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
-  const nlohmann::json trials = read_input("trials", options.trials, origin);
+  const Json trials = read_input("trials", options.trials, origin);
   const std::string caution = caution_about(trials, options.trials, origin, options.force);
   const std::vector<Observation> observations = observations_from_json(trials, options.trials);
   const Cluster cluster = options.cluster.empty() ? plan.cluster : load_cluster(options.cluster);
@@ -203,14 +204,14 @@ int run(const Options& options, const Call& call) {
   }
   print_what_was_run(validation);
   if (!options.refit_out.empty() && !validation.layouts.empty())
-    learn(options, plan.model, cluster, plan.job, observations, caution);
-  return verdict(options, validation);
+    learn_from_trials(options, plan.model, cluster, plan.job, observations, caution);
+  return validation_verdict(options, validation);
 }
 
 }  // namespace
 
 void add_validate(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   options->fit = {"gemm_time_factor", "kernel_time_factor", "collective_time_factor"};
   Command& command = commands.add("validate", "Predicted beside measured, and a gate on the error");
   command.reads("plan", options->plan, "Plan that meshwright plan wrote")->required();
@@ -230,7 +231,7 @@ void add_validate(Commands& commands) {
                              "Compare trials of another plan; every output says so");
   command.only_with("--fit", "--refit-out");
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_validate(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -22,7 +22,7 @@
 namespace meshwright::app {
 namespace {
 
-struct Options {
+struct VolumeOptions {
   InputOptions inputs;
   OutputOptions output;
   std::string layout;
@@ -49,7 +49,7 @@ std::string verdict(const PublishedOrders& orders) {
       orders.tensor_exceeds_data ? ">" : "<=", orders.data_exceeds_pipeline ? ">" : "<=");
 }
 
-int run(const Options& options, const Call& call) {
+int run_volume(const VolumeOptions& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const auto& [model, cluster, job, has_cluster, defaults, capacity, note] = inputs;
@@ -98,7 +98,7 @@ int run(const Options& options, const Call& call) {
 }  // namespace
 
 void add_volume(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VolumeOptions>();
   Command& command = commands.add(
       "volume", "Every collective of one layout with its bytes, and the published orders");
   add_input_options(command, options->inputs, false);
@@ -109,7 +109,7 @@ void add_volume(Commands& commands) {
   command.options().add_option("--stage", options->stage,
                                "Pipeline stage to show; default: the busiest");
   add_output_options(command, options->output);
-  command.runs([options](const Call& call) { return run(*options, call); });
+  command.runs([options](const Call& call) { return run_volume(*options, call); });
 }
 
 }  // namespace meshwright::app

@@ -16,9 +16,9 @@ namespace {
 
 // One time says a rate; a rate and how it grows with the sequence want more.
 constexpr std::size_t kFewestForRamp = 4;
-constexpr double kFirstFraction = 0.5, kFirstRamp = 300.0;
-constexpr double kLeastSpread = 0.02;
-constexpr double kLeastFraction = 1e-6, kLargestFraction = 2.0;
+constexpr double kFirstFraction = 0.5, kFirstRampKeys = 300.0;
+constexpr double kLeastAttentionSpread = 0.02;
+constexpr double kLeastAttentionFraction = 1e-6, kLargestAttentionFraction = 2.0;
 
 Operator as_operator(const AttentionShape& s) {
   Operator op;
@@ -82,7 +82,7 @@ LogFit fitted_ramp(const std::vector<const MeasuredPoint*>& points, Device devic
   std::vector<double> observed;
   for (const MeasuredPoint* p : points) observed.push_back(p->time().value());
   return fit_log_space(
-      {kFirstFraction, rate.ramp_keys > 0.0 ? rate.ramp_keys : kFirstRamp},
+      {kFirstFraction, rate.ramp_keys > 0.0 ? rate.ramp_keys : kFirstRampKeys},
       [&](std::span<const double> parameters, std::size_t i) {
         rate.forward_fraction = parameters[0];
         rate.ramp_keys = parameters[1];
@@ -122,9 +122,9 @@ Fit fit_one(Device& device, int head_dim, int version, const OfOneKernel& times)
   }
   // What a cluster file may state; times that are no attention's ask for more.
   for (double* fraction : {&rate.forward_fraction, &rate.backward_fraction}) {
-    *fraction = std::clamp(*fraction, kLeastFraction, kLargestFraction);
+    *fraction = std::clamp(*fraction, kLeastAttentionFraction, kLargestAttentionFraction);
   }
-  rate.relative_spread = std::max(kLeastSpread, spread);
+  rate.relative_spread = std::max(kLeastAttentionSpread, spread);
   rate.provenance = Provenance::fitted;
   rate_of(device, head_dim, version) = rate;
   return {.what = fmt::format("attention of width {}{}", head_dim,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/statistics.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/collective_model.h"
 #include "sim/hardware/cluster.h"
@@ -15,13 +16,6 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr double kNoiseFactor = 3.0;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 void summarise_residuals(FitCheck& check) {
   std::sort(check.points.begin(), check.points.end(),

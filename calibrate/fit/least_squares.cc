@@ -9,12 +9,12 @@
 namespace meshwright::calibrate {
 namespace {
 
-using Model = std::function<double(std::span<const double>, std::size_t)>;
+using LogModel = std::function<double(std::span<const double>, std::size_t)>;
 
 // A logarithm never reaches zero: what fell this far below its start is none.
 constexpr double kVanished = 1e-12;
 
-std::vector<double> log_ratios(const Model& model, std::span<const double> logs,
+std::vector<double> log_ratios(const LogModel& model, std::span<const double> logs,
                                std::span<const double> observed) {
   std::vector<double> parameters;
   for (const double value : logs) parameters.push_back(std::exp(value));
@@ -27,7 +27,7 @@ std::vector<double> log_ratios(const Model& model, std::span<const double> logs,
 
 }  // namespace
 
-LogFit fit_log_space(std::vector<double> start, const Model& model,
+LogFit fit_log_space(std::vector<double> start, const LogModel& model,
                      std::span<const double> observed) {
   invariant(observed.size() > start.size(), "a fit needs more points than parameters");
   LeastSquaresProblem problem;

@@ -3,12 +3,12 @@
 // "### causal=True, headdim=128, batch_size=2, seqlen=8192 ###", then a line a method,
 // "Flash2 fwd: 180.43 TFLOPs/s, bwd: 143.27 TFLOPs/s, fwd + bwd: 152.1 TFLOPs/s"; heads so that the
 // model is 2048 wide, 16-bit numbers. And scripts/gpu-reference's own rows.
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
+#include "sim/json/json.h"
 #include "sim/json/parse.h"
 #include "sim/json/reader.h"
 
@@ -125,8 +125,8 @@ Imported from_flash_attention(const std::string& text) {
 
 Imported from_attention_times(const std::string& text, const std::string& file) {
   Imported result;
-  const nlohmann::json json = parse_json(text, file);
-  if (!json.is_object() || json.value("schema", nlohmann::json()) != kSchema) return result;
+  const Json json = parse_json(text, file);
+  if (!json.is_object() || json.value("schema", Json()) != kSchema) return result;
   ObjectReader reader(json, file);
   reader.required_string("schema");
   result.tool = reader.required_string("tool");

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -15,12 +14,11 @@
 #include "calibrate/imported/lines.h"
 #include "sim/base/error.h"
 #include "sim/hardware/placement.h"
+#include "sim/json/json.h"
 #include "sim/json/parse.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::array kPrograms{std::pair{"all_reduce", Collective::all_reduce},
                                std::pair{"all_gather", Collective::all_gather},
@@ -42,13 +40,13 @@ Collective collective_in(const std::string& text, const std::string& file) {
                    "keep nccl-tests' command line in the log, or name the file all_reduce.txt");
 }
 
-struct Seats {
+struct ReportedSeats {
   int ranks = 0;
   std::map<std::string, int> on_host;
 };
 
 // NCCL_TESTS_SPLIT makes several groups, all at work at once; each is a communicator of its own.
-using GroupSeats = std::map<int, Seats>;
+using GroupSeats = std::map<int, ReportedSeats>;
 
 int groups_on(const std::string& host, const GroupSeats& groups) {
   return static_cast<int>(std::count_if(groups.begin(), groups.end(), [&](const auto& group) {
@@ -58,7 +56,7 @@ int groups_on(const std::string& host, const GroupSeats& groups) {
 
 // Of the first group; the others are like it.
 Placement placement_of(const GroupSeats& groups, const std::string& file) {
-  const Seats seats = groups.empty() ? Seats{} : groups.begin()->second;
+  const ReportedSeats seats = groups.empty() ? ReportedSeats{} : groups.begin()->second;
   if (seats.ranks < 2) {
     throw InputError(file, "", "does not say that two or more ranks took part",
                      "keep nccl-tests' lines \"# Rank ...\"");
@@ -130,7 +128,7 @@ class TextReader {
     std::vector<std::string> words = words_of(line);
     if (words.empty()) return;
     if (const auto seat = seat_in(words)) {
-      Seats& seats = seats_[seat->group];
+      ReportedSeats& seats = seats_[seat->group];
       ++seats.ranks;
       ++seats.on_host[seat->host];
       return;
@@ -165,31 +163,31 @@ class TextReader {
 };
 
 // A member, or null where there is none.
-const json& member(const json& object, const char* name) {
-  static const json none;
+const Json& member(const Json& object, const char* name) {
+  static const Json none;
   const auto found = object.is_object() ? object.find(name) : object.end();
   return object.is_object() && found != object.end() ? *found : none;
 }
 
 // A number, or a string that holds one.
-double loose_number(const json& value) {
+double loose_number(const Json& value) {
   if (value.is_number()) return value.get<double>();
   if (value.is_string()) return number_in(value.get<std::string>()).value_or(0.0);
   return 0.0;
 }
 
-double member_number(const json& object, std::initializer_list<const char*> names) {
+double member_number(const Json& object, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (!member(object, name).is_null()) return loose_number(member(object, name));
   }
   return 0.0;
 }
 
-GroupSeats seats_in(const json& document) {
+GroupSeats seats_in(const Json& document) {
   GroupSeats groups;
-  for (const json& device : member(member(document, "config"), "devices")) {
+  for (const Json& device : member(member(document, "config"), "devices")) {
     const double group = member_number(device, {"group"});
-    Seats& seats = groups[static_cast<int>(std::clamp(group, 0.0, 1e6))];
+    ReportedSeats& seats = groups[static_cast<int>(std::clamp(group, 0.0, 1e6))];
     ++seats.ranks;
     ++seats.on_host[member(device, "hostname").dump()];
   }
@@ -204,13 +202,13 @@ Imported from_nccl_tests(const std::string& text, const std::string& file) {
 
 Imported from_nccl_tests_json(const std::string& text, const std::string& file) {
   Imported result;
-  const json document = parse_json(text, file);
+  const Json document = parse_json(text, file);
   if (!member(document, "results").is_array()) return result;
   const std::string command = member(document, "args").dump();
   const Collective collective = collective_in(command, file);
   const Placement place = placement_of(seats_in(document), file);
-  for (const json& row : document["results"]) {
-    const json& outside = member(row, "out_of_place");
+  for (const Json& row : document["results"]) {
+    const Json& outside = member(row, "out_of_place");
     const double size = member_number(row, {"size"});
     const double us = member_number(outside, {"time", "cpu_time"});
     if (size <= 0.0 || us <= 0.0) continue;

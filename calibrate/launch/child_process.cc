@@ -23,9 +23,9 @@
 namespace meshwright::calibrate {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using ProcessClock = std::chrono::steady_clock;
 
-[[noreturn]] void fail(const char* call) {
+[[noreturn]] void fail_call(const char* call) {
   throw SystemError(fmt::format("{} failed: {}", call, std::strerror(errno)));
 }
 
@@ -76,9 +76,9 @@ class SignalQueue {
     return set;
   }
   static int open_queue(const sigset_t& signals, sigset_t& before) {
-    if (sigprocmask(SIG_BLOCK, &signals, &before) != 0) fail("sigprocmask");
+    if (sigprocmask(SIG_BLOCK, &signals, &before) != 0) fail_call("sigprocmask");
     const int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0) fail("signalfd");
+    if (fd < 0) fail_call("signalfd");
     return fd;
   }
 
@@ -122,7 +122,7 @@ Arguments environment_for(const ChildOptions& options) {
 class Child {
  public:
   Child(const ChildOptions& options, const ChildEvents& events)
-      : options_(options), events_(events), start_(Clock::now()) {}
+      : options_(options), events_(events), start_(ProcessClock::now()) {}
 
   ChildEnd run() {
     const int stderr_fd = start();
@@ -146,14 +146,14 @@ class Child {
  private:
   int start() {
     std::array<int, 2> pipe_fds{};
-    if (pipe2(pipe_fds.data(), O_CLOEXEC) != 0) fail("pipe2");
+    if (pipe2(pipe_fds.data(), O_CLOEXEC) != 0) fail_call("pipe2");
     Descriptor write_end(pipe_fds[1]);
     fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
     Arguments command(options_.command);
     Arguments environment = environment_for(options_);
     const pid_t parent = getpid();
     pid_ = fork();
-    if (pid_ < 0) fail("fork");
+    if (pid_ < 0) fail_call("fork");
     if (pid_ == 0) {
       become(command.pointers.data(), environment.pointers.data(), pipe_fds[1],
              signals_.mask_before(), parent);
@@ -209,12 +209,12 @@ class Child {
   }
 
   void start_grace() {
-    if (!grace_start_) grace_start_ = Clock::now();
+    if (!grace_start_) grace_start_ = ProcessClock::now();
   }
 
   void enforce_limits() {
-    const auto passed = [](Clock::time_point since, double limit) {
-      return std::chrono::duration<double>(Clock::now() - since).count() > limit;
+    const auto passed = [](ProcessClock::time_point since, double limit) {
+      return std::chrono::duration<double>(ProcessClock::now() - since).count() > limit;
     };
     if (!end_.timed_out && options_.time_limit_seconds > 0 &&
         passed(start_, options_.time_limit_seconds)) {
@@ -234,8 +234,8 @@ class Child {
   const ChildOptions& options_;
   const ChildEvents& events_;
   SignalQueue signals_;
-  Clock::time_point start_;
-  std::optional<Clock::time_point> grace_start_;
+  ProcessClock::time_point start_;
+  std::optional<ProcessClock::time_point> grace_start_;
   std::string partial_;
   ChildEnd end_;
   pid_t pid_ = -1;

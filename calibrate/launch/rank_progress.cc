@@ -33,7 +33,7 @@ struct Current {
 };
 Current current;
 
-std::string size_text(double bytes) {
+std::string transfer_text(double bytes) {
   constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
   for (; bytes >= 1024.0 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024.0;
@@ -43,7 +43,7 @@ std::string size_text(double bytes) {
 std::string operation_text() {
   const double amount = current.amount;
   return fmt::format("{} {}{}", current.is_over ? "after" : "in", current.name.load(),
-                     amount > 0.0 ? " of " + size_text(amount) : "");
+                     amount > 0.0 ? " of " + transfer_text(amount) : "");
 }
 
 void print_line(const std::string& line) {

@@ -25,7 +25,7 @@ class TransferScope {
   Bytes amount_;
 };
 
-Bytes size_of(std::int64_t count, Precision format) {
+Bytes payload_of(std::int64_t count, Precision format) {
   return bytes(static_cast<double>(count) * bytes_per_element(format));
 }
 
@@ -46,37 +46,37 @@ class ReportingCommunicator : public Communicator {
     inner_->barrier();
   }
   void all_reduce(Numbers data, std::int64_t count, Reduction op) override {
-    const TransferScope scope("all_reduce", size_of(count, data.format));
+    const TransferScope scope("all_reduce", payload_of(count, data.format));
     inner_->all_reduce(data, count, op);
   }
   void all_gather(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
-    const TransferScope scope("all_gather", size_of(count_per_rank * size(), in.format));
+    const TransferScope scope("all_gather", payload_of(count_per_rank * size(), in.format));
     inner_->all_gather(in, out, count_per_rank);
   }
   void reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
-    const TransferScope scope("reduce_scatter", size_of(count_per_rank * size(), in.format));
+    const TransferScope scope("reduce_scatter", payload_of(count_per_rank * size(), in.format));
     inner_->reduce_scatter(in, out, count_per_rank);
   }
   void all_to_all(ConstNumbers in, Numbers out, std::int64_t count_per_rank) override {
-    const TransferScope scope("all_to_all", size_of(count_per_rank * size(), in.format));
+    const TransferScope scope("all_to_all", payload_of(count_per_rank * size(), in.format));
     inner_->all_to_all(in, out, count_per_rank);
   }
   void all_to_all_v(ConstNumbers in, const std::vector<std::int64_t>& send_counts, Numbers out,
                     const std::vector<std::int64_t>& receive_counts) override {
     const TransferScope scope(
-        "all_to_all", size_of(std::reduce(send_counts.begin(), send_counts.end()), in.format));
+        "all_to_all", payload_of(std::reduce(send_counts.begin(), send_counts.end()), in.format));
     inner_->all_to_all_v(in, send_counts, out, receive_counts);
   }
   void broadcast(Numbers data, std::int64_t count, int root) override {
-    const TransferScope scope("broadcast", size_of(count, data.format));
+    const TransferScope scope("broadcast", payload_of(count, data.format));
     inner_->broadcast(data, count, root);
   }
   void send(ConstNumbers data, std::int64_t count, int to) override {
-    const TransferScope scope("send", size_of(count, data.format));
+    const TransferScope scope("send", payload_of(count, data.format));
     inner_->send(data, count, to);
   }
   void receive(Numbers data, std::int64_t count, int from) override {
-    const TransferScope scope("receive", size_of(count, data.format));
+    const TransferScope scope("receive", payload_of(count, data.format));
     inner_->receive(data, count, from);
   }
   void wait_sends() override {
@@ -85,7 +85,7 @@ class ReportingCommunicator : public Communicator {
   }
   void exchange(std::span<const Message> messages) override {
     Bytes amount;
-    for (const Message& m : messages) amount += size_of(m.count, m.format());
+    for (const Message& m : messages) amount += payload_of(m.count, m.format());
     const TransferScope scope("exchange", amount);
     inner_->exchange(messages);
   }

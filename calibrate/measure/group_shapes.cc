@@ -26,9 +26,9 @@ std::vector<int> sizes_up_to(int whole, bool divisors) {
   return sizes;
 }
 
-class Seats {
+class RanksByNode {
  public:
-  explicit Seats(const std::vector<int>& node_of_rank)
+  explicit RanksByNode(const std::vector<int>& node_of_rank)
       : node_(node_of_rank), local_(local_numbers(node_of_rank)) {
     const std::vector<int> counts = ranks_per_node(node_of_rank);
     per_node_ = *std::min_element(counts.begin(), counts.end());
@@ -87,7 +87,7 @@ std::vector<int> local_numbers(const std::vector<int>& node_of_rank) {
 }
 
 std::vector<GroupShape> group_shapes(const std::vector<int>& node_of_rank, bool strided) {
-  const Seats seats(node_of_rank);
+  const RanksByNode seats(node_of_rank);
   std::vector<GroupShape> shapes;
   for (const int nodes : sizes_up_to(seats.nodes(), false)) {
     for (const int in_node : sizes_up_to(seats.per_node(), nodes == 1)) {

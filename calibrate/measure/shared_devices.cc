@@ -10,20 +10,20 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr std::size_t kLength = 256;  // ended by a zero
-using Text = std::array<char, kLength>;
+constexpr std::size_t kTextLength = 256;  // ended by a zero
+using HostText = std::array<char, kTextLength>;
 
-Text text(const std::string& s) {
-  Text result{};
-  std::copy_n(s.begin(), std::min(s.size(), kLength - 1), result.begin());
+HostText host_text(const std::string& s) {
+  HostText result{};
+  std::copy_n(s.begin(), std::min(s.size(), kTextLength - 1), result.begin());
   return result;
 }
 
 }  // namespace
 
 std::vector<DeviceId> device_ids(Communicator& world, const std::string& mine) {
-  const std::array<Text, 2> own{text(world.host()), text(mine)};
-  std::vector<std::array<Text, 2>> all(static_cast<std::size_t>(world.size()));
+  const std::array<HostText, 2> own{host_text(world.host()), host_text(mine)};
+  std::vector<std::array<HostText, 2>> all(static_cast<std::size_t>(world.size()));
   world.host_gather(own.data(), all.data(), sizeof own);
   std::vector<DeviceId> ids;
   for (const auto& [host, id] : all) ids.emplace_back(host.data(), id.data());

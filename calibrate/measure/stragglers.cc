@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/base/statistics.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
@@ -16,15 +17,7 @@ constexpr double kOutlier = 3.5;
 constexpr double kSlowerByAtLeast = 1.05;
 constexpr double kLeastDeviation = 0.01;
 constexpr double kMadToDeviation = 1.4826;  // of a normal distribution
-constexpr std::size_t kFewest = 3;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2.0;
-}
+constexpr std::size_t kFewestRanks = 3;
 
 // Times over their median.
 std::vector<double> relative(const std::vector<double>& times) {
@@ -150,7 +143,7 @@ class Finder {
 
 std::vector<double> slowness_scores(std::span<const double> times) {
   std::vector<double> scores(times.size(), 0.0);
-  if (times.size() < kFewest) return scores;
+  if (times.size() < kFewestRanks) return scores;
   std::vector<double> logs;
   for (const double t : times) logs.push_back(std::log(t));
   const double middle = median(logs);

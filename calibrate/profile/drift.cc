@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t kEveryNth = 10;
 constexpr int kFewestOfAGroup = 2;
-constexpr double kDeviations = 3.0;
+constexpr double kDriftDeviations = 3.0;
 // What no machine repeats itself better than, from one minute to the next.
-constexpr double kLeastSpread = 0.01;
+constexpr double kLeastDriftSpread = 0.01;
 
-std::string group_of(const MeasuredPoint& p) {
+std::string drift_group_of(const MeasuredPoint& p) {
   switch (p.kind) {
     case PointKind::gemm:
       return fmt::format("gemm {}", name_of(p.precision));
@@ -39,7 +39,7 @@ struct Pair {
 };
 
 double variance_of(const MeasuredPoint& p) {
-  const double spread = std::max(kLeastSpread, p.measurement.summary.relative_spread);
+  const double spread = std::max(kLeastDriftSpread, p.measurement.summary.relative_spread);
   return spread * spread;
 }
 
@@ -52,7 +52,7 @@ GroupDrift judged(std::string group, const std::vector<Pair>& pairs, double tole
   }
   GroupDrift drift{.group = std::move(group),
                    .time_ratio = std::exp(mean),
-                   .noise = kDeviations * std::sqrt(variance),
+                   .noise = kDriftDeviations * std::sqrt(variance),
                    .points = static_cast<int>(pairs.size())};
   drift.drifted = std::abs(mean) > std::log1p(tolerance) && std::abs(mean) > drift.noise;
   return drift;
@@ -72,7 +72,7 @@ std::vector<MeasuredPoint> drift_sample(const std::vector<MeasuredPoint>& points
   std::vector<MeasuredPoint> sample;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!can_be_timed(points[i])) continue;
-    int& count = taken[group_of(points[i])];
+    int& count = taken[drift_group_of(points[i])];
     if (i % kEveryNth != 0 && count >= kFewestOfAGroup) continue;
     ++count;
     sample.push_back(points[i]);
@@ -108,7 +108,7 @@ DriftReport compare_points(const std::vector<MeasuredPoint>& before,
     const auto old = std::find_if(before.begin(), before.end(),
                                   [&](const MeasuredPoint& p) { return same_subject(p, now); });
     if (old == before.end()) continue;
-    groups[group_of(now)].push_back(
+    groups[drift_group_of(now)].push_back(
         {std::log(now.time() / old->time()), variance_of(now) + variance_of(*old)});
   }
   DriftReport report;

@@ -74,7 +74,7 @@ void set_sustained_clock(Device& device, const std::vector<MeasuredPoint>& point
   device.sustained_clock_fraction = std::min(device.sustained_clock_fraction, measured);
 }
 
-GemmPoint merged(const std::vector<const MeasuredPoint*>& same_shape) {
+GemmPoint merged_gemm(const std::vector<const MeasuredPoint*>& same_shape) {
   const GemmShape& s = same_shape.front()->shape;
   GemmPoint point;
   point.batch = s.batch;
@@ -136,7 +136,7 @@ void set_gemms(Device& device, const std::vector<MeasuredPoint>& points, std::ve
     GemmModel& model = found_or_added(
         device.gemm, [p = precision](const GemmModel& m) { return m.precision == p; },
         fresh_model(precision, device.kind));
-    for (const auto& [shape, same] : shapes) put(model.points, merged(same));
+    for (const auto& [shape, same] : shapes) put(model.points, merged_gemm(same));
     fits.push_back(fit_gemm(model, device));
   }
 }
@@ -181,7 +181,7 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
 // Which link of the cluster a point is of. Where neighbours have a faster one of their own, only
 // groups that lie inside an island go over it, and what crosses islands is the node's; elsewhere
 // ranks that are no neighbours take the same way as those that are, and are not counted twice.
-const Link* link_of(const MeasuredPoint& p, const Cluster& cluster) {
+const Link* measured_link_of(const MeasuredPoint& p, const Cluster& cluster) {
   if (p.tier == Tier::inter_node) return &cluster.inter_node;
   const int island = cluster.gpus_per_island;
   if (island > 0 && p.stride == 1 && p.group_size <= island) return &cluster.island;
@@ -191,7 +191,7 @@ const Link* link_of(const MeasuredPoint& p, const Cluster& cluster) {
 void set_curves(Link& link, const Cluster& cluster, const std::vector<MeasuredPoint>& points) {
   std::map<std::tuple<Collective, int, int, int>, CollectiveCurve> curves;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::collective || link_of(p, cluster) != &link) continue;
+    if (p.kind != PointKind::collective || measured_link_of(p, cluster) != &link) continue;
     CollectiveCurve& curve =
         curves[{p.collective, p.group_size, p.ranks_per_node, p.groups_per_node}];
     curve.collective = p.collective;

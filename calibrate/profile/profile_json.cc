@@ -303,7 +303,7 @@ MeasuredPoint read_measured_point(ObjectReader reader) {
 }
 
 template <typename Item, typename Read>
-std::vector<Item> read_all(ObjectReader& reader, std::string_view key, const Read& read) {
+std::vector<Item> read_items(ObjectReader& reader, std::string_view key, const Read& read) {
   std::vector<Item> items;
   if (!reader.has(key)) return items;
   const auto& array = reader.required_array(key);
@@ -345,7 +345,7 @@ Json to_json(const MeasuredPoint& point) {
   return json;
 }
 
-MeasuredPoint point_from_json(const nlohmann::json& json, const std::string& file,
+MeasuredPoint point_from_json(const Json& json, const std::string& file,
                               const std::string& pointer) {
   return read_measured_point(ObjectReader(json, file, pointer));
 }
@@ -371,7 +371,7 @@ Json to_json(const Profile& profile) {
   return json;
 }
 
-Profile profile_from_json(const nlohmann::json& json, const std::string& file) {
+Profile profile_from_json(const Json& json, const std::string& file) {
   ObjectReader reader(json, file);
   const std::string schema = reader.required_string("schema");
   if (schema != kProfileSchema) {
@@ -385,10 +385,10 @@ Profile profile_from_json(const nlohmann::json& json, const std::string& file) {
   profile.num_ranks = reader.optional_int("num_ranks", 0, {.low = 0});
   profile.machine = machine_from_json(reader.required_object("machine"));
   profile.cluster = cluster_from_json(reader.member("cluster"), file, reader.pointer_to("cluster"));
-  profile.fits = read_all<Fit>(reader, "fits", fit_from_json);
-  profile.points = read_all<MeasuredPoint>(reader, "measurements", read_measured_point);
-  profile.ranks = read_all<RankSpeed>(reader, "ranks", rank_from_json);
-  profile.stragglers = read_all<Straggler>(reader, "stragglers", straggler_from_json);
+  profile.fits = read_items<Fit>(reader, "fits", fit_from_json);
+  profile.points = read_items<MeasuredPoint>(reader, "measurements", read_measured_point);
+  profile.ranks = read_items<RankSpeed>(reader, "ranks", rank_from_json);
+  profile.stragglers = read_items<Straggler>(reader, "stragglers", straggler_from_json);
   if (reader.has("not_measured")) {
     for (const auto& subject : reader.required_array("not_measured")) {
       profile.not_measured.push_back(subject.is_string() ? subject.get<std::string>()

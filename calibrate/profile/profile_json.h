@@ -3,22 +3,22 @@
 // "measurements", "fits" and "notes" are there to judge it. Output keys are in base units.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "calibrate/profile/profile.h"
+#include "sim/json/json.h"
 
 namespace meshwright::calibrate {
 
 inline constexpr char kProfileSchema[] = "meshwright.profile/1";
 
-nlohmann::ordered_json to_json(const Profile& profile);
-nlohmann::ordered_json to_json(const MeasuredPoint& point);
+Json to_json(const Profile& profile);
+Json to_json(const MeasuredPoint& point);
 // Throws InputError.
-MeasuredPoint point_from_json(const nlohmann::json& json, const std::string& file,
+MeasuredPoint point_from_json(const Json& json, const std::string& file,
                               const std::string& pointer);
 
 // Throws InputError. Points are restored with what the file keeps of them.
-Profile profile_from_json(const nlohmann::json& json, const std::string& file);
+Profile profile_from_json(const Json& json, const std::string& file);
 
 }  // namespace meshwright::calibrate

@@ -8,8 +8,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
-
 const Parameter* sinks_of(const TrialContext& context, ParameterStore& store,
                           const std::string& name) {
   if (!context.model.attention_sinks) return nullptr;

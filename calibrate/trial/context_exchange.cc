@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/context_exchange.h"
 
-#include <numeric>
-
 #include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 using namespace transfer_names;
-
-std::int64_t sum(const std::vector<std::int64_t>& widths) {
-  return std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
-}
 
 }  // namespace
 

@@ -5,11 +5,7 @@
 #include <utility>
 
 namespace meshwright::calibrate {
-namespace {
-
 float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
-
-}  // namespace
 
 CoreAttention::CoreAttention(const TrialContext& context, const HeadShape& shape,
                              std::int64_t window, const Parameter* sinks)

@@ -10,6 +10,9 @@
 
 namespace meshwright::calibrate {
 
+// 1 / sqrt(width of a head's keys), by which scores are multiplied before the softmax.
+float score_scale(std::int64_t width);
+
 struct CoreSaved {
   Tensor probabilities;  // (blocks, queries, own positions, keys); empty where they are recomputed
   Tensor heads;          // of all positions, where these were exchanged for heads

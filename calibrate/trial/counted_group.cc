@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::string_view kPacking = "messages packed into 16 bits";
 
-std::int64_t sum(const std::vector<std::int64_t>& counts) {
-  return std::reduce(counts.begin(), counts.end(), std::int64_t{0});
-}
-
 TermKind term_of(Group group) {
   switch (group) {
     case Group::tensor:
@@ -32,6 +28,10 @@ TermKind term_of(Group group) {
 }
 
 }  // namespace
+
+std::int64_t sum(const std::vector<std::int64_t>& counts) {
+  return std::reduce(counts.begin(), counts.end(), std::int64_t{0});
+}
 
 CountedGroup::CountedGroup(std::unique_ptr<Communicator> ranks, Group group, Recorder& recorder,
                            const MessageEdge& edge)

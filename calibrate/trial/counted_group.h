@@ -14,6 +14,8 @@
 
 namespace meshwright::calibrate {
 
+std::int64_t sum(const std::vector<std::int64_t>& counts);
+
 // What the account says of a call.
 struct CountedCall {
   std::string_view name;

@@ -29,7 +29,7 @@ Member member_of(Group group, const Layout& layout, int rank) {
   return member;
 }
 
-std::unique_ptr<Communicator> group_of(Group group, const Layout& layout, Communicator& ranks) {
+std::unique_ptr<Communicator> split_group(Group group, const Layout& layout, Communicator& ranks) {
   const Member member = member_of(group, layout, ranks.rank());
   return ranks.split(member.group, member.place);
 }
@@ -82,16 +82,17 @@ std::unique_ptr<Communicator> mirrored_stages(const Layout& layout, Coordinates 
 RankGroups::RankGroups(const Layout& layout, Communicator& ranks, Recorder& recorder,
                        const MessageEdge& edge)
     : at(coordinates(layout, ranks.rank())),
-      tensor(group_of(Group::tensor, layout, ranks), Group::tensor, recorder, edge),
-      context(group_of(Group::context, layout, ranks), Group::context, recorder, edge),
-      data(group_of(Group::data, layout, ranks), Group::data, recorder, edge),
+      tensor(split_group(Group::tensor, layout, ranks), Group::tensor, recorder, edge),
+      context(split_group(Group::context, layout, ranks), Group::context, recorder, edge),
+      data(split_group(Group::data, layout, ranks), Group::data, recorder, edge),
       pipeline(all_stages(layout, at, ranks), Group::pipeline, recorder, edge),
       embedding(embedding_stages(layout, at, ranks), Group::embedding, recorder, edge),
       mirrored(mirrored_stages(layout, at, ranks), Group::pipeline, recorder, edge),
-      expert(group_of(Group::expert, layout, ranks), Group::expert, recorder, edge),
-      expert_tensor(group_of(Group::expert_tensor, layout, ranks), Group::expert_tensor, recorder,
-                    edge),
-      expert_data(group_of(Group::expert_data, layout, ranks), Group::expert_data, recorder, edge),
+      expert(split_group(Group::expert, layout, ranks), Group::expert, recorder, edge),
+      expert_tensor(split_group(Group::expert_tensor, layout, ranks), Group::expert_tensor,
+                    recorder, edge),
+      expert_data(split_group(Group::expert_data, layout, ranks), Group::expert_data, recorder,
+                  edge),
       data_shard(shards_of(Group::data, zero_shard_group_size(layout), layout, ranks), Group::data,
                  recorder, edge),
       data_copies(copies_of(Group::data, zero_shard_group_size(layout), layout, ranks), Group::data,

@@ -9,7 +9,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-std::size_t index(TermKind kind) { return static_cast<std::size_t>(kind); }
+std::size_t record_index(TermKind kind) { return static_cast<std::size_t>(kind); }
 
 bool same_kind(const Transfer& a, const Transfer& b) {
   return a.name == b.name && a.group == b.group && a.collective == b.collective &&
@@ -56,9 +56,9 @@ void Recorder::begin_waiting_for(const Stretch& stretch) const {
 
 void Recorder::charge(const Stretch& stretch, double begin, double seconds) {
   const double moved = std::min(seconds, stretch.moved_seconds);
-  terms_[index(stretch.kind)] += seconds - moved;
-  terms_[index(stretch.moved_to)] += moved;
-  flops_[index(stretch.kind)] += stretch.flops;
+  terms_[record_index(stretch.kind)] += seconds - moved;
+  terms_[record_index(stretch.moved_to)] += moved;
+  flops_[record_index(stretch.kind)] += stretch.flops;
   if (stretch.transfer != kNoTransfer) transfer_seconds_[stretch.transfer] += seconds;
   const double end = begin + seconds;
   keep_interval(stretch, stretch.kind, stretch.name, begin, end - moved);

@@ -2,17 +2,12 @@
 #include "calibrate/trial/token_exchange.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace meshwright::calibrate {
 namespace {
 
 using Counts = std::vector<std::int64_t>;
-
-std::int64_t sum(const Counts& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-}
 
 bool all_alike(const Counts& counts) {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();

@@ -11,7 +11,7 @@ namespace {
 
 // As numbers of 4 bytes, the last of which may have room left.
 template <typename Number>
-Tensor uploaded(const TrialContext& context, const std::vector<Number>& values) {
+Tensor uploaded_integers(const TrialContext& context, const std::vector<Number>& values) {
   const std::size_t size = values.size() * sizeof(Number);
   std::vector<float> whole((size + sizeof(float) - 1) / sizeof(float), 0.0F);
   std::memcpy(whole.data(), values.data(), size);
@@ -58,7 +58,7 @@ Tensor scattered(const TrialContext& context, Tensor all, std::string_view name,
 // Ranks' maps, each of whole numbers of 4 bytes.
 std::vector<std::uint8_t> gathered_map(const TrialContext& context,
                                        const std::vector<std::uint8_t>& own, Phase phase) {
-  const Tensor device = uploaded(context, own);
+  const Tensor device = uploaded_integers(context, own);
   const std::vector<float> all =
       downloaded(context, gathered(context, device, transfer_names::kRoutingMapGather, phase));
   const auto ranks = static_cast<std::size_t>(ranks_of(context));
@@ -85,7 +85,7 @@ void RouteTable::set(std::int64_t token, std::int64_t expert, float probability)
 GatheredRows gathered_rows(const TrialContext& context, const RouteTable& own, Phase phase) {
   const std::vector<std::uint8_t> map = gathered_map(context, own.map, phase);
   const std::vector<float> probabilities =
-      downloaded(context, gathered(context, uploaded(context, own.probabilities),
+      downloaded(context, gathered(context, uploaded_integers(context, own.probabilities),
                                    transfer_names::kExpertProbabilityGather, phase));
   GatheredRows rows;
   rows.tokens = static_cast<std::int64_t>(map.size()) / own.experts;
@@ -103,7 +103,7 @@ GatheredRows gathered_rows(const TrialContext& context, const RouteTable& own, P
     }
     rows.of_expert.push_back(static_cast<std::int64_t>(tokens.size() - before));
   }
-  rows.tokens_of_rows = uploaded(context, tokens);
+  rows.tokens_of_rows = uploaded_integers(context, tokens);
   return rows;
 }
 
@@ -136,7 +136,8 @@ std::vector<float> table_of_rows(const TrialContext& context, const GatheredRows
   for (std::size_t i = 0; i < of_rows.size(); ++i) {
     table[static_cast<std::size_t>(rows.entries[i])] = of_rows[i];
   }
-  return downloaded(context, scattered(context, uploaded(context, table), name, Phase::backward));
+  return downloaded(context,
+                    scattered(context, uploaded_integers(context, table), name, Phase::backward));
 }
 
 }  // namespace meshwright::calibrate

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -36,17 +37,11 @@ void take(std::optional<T>& target, std::string& from, const std::optional<T>& v
   from = tool;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // Whether "h100" and "NVIDIA H100 SXM5 80 GB" can be one: a chip's name of letters and digits is in
 // both, or one of them names none.
 bool may_be(const std::string& said, const std::string& device) {
-  const std::string name = lower(device);
-  const std::string word = lower(said);
+  const std::string name = lower_case(device);
+  const std::string word = lower_case(said);
   for (const char* chip : {"v100", "a100", "a800", "h100", "h200", "h800", "h20", "gh200", "b200",
                            "b300", "gb200", "gb300", "l40", "l4", "mi250", "mi300x", "4090"}) {
     if (word.find(chip) != std::string::npos) return name.find(chip) != std::string::npos;

@@ -9,8 +9,6 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr std::size_t kMostHosts = 100'000;
-
 [[noreturn]] void fail(const Place& place, const std::string& what) {
   throw InputError(place.text(), "", what, "a list of hosts looks like gpu[001-064,070],login");
 }

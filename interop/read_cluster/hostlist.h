@@ -11,6 +11,8 @@
 
 namespace meshwright::interop {
 
+inline constexpr std::size_t kMostHosts = 100'000;
+
 // Throws InputError at `place`: a bracket that is not closed, a range that is none, more than
 // 100,000 names.
 std::vector<std::string> expanded_hostlist(std::string_view text, const Place& place);

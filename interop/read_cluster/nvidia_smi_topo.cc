@@ -12,18 +12,12 @@
 
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
 
 constexpr int kMostGpus = 1024;
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 // "GPU12": 12.
 std::optional<int> gpu_number(const std::string& word) {
@@ -50,7 +44,7 @@ struct Matrix {
 
 // The columns of a header: words from GPU0 on, as long as they are GPUs and NICs.
 std::optional<Matrix> header_in(const std::string& line) {
-  const std::vector<std::string> words = words_of(line);
+  const std::vector<std::string> words = split_words(line);
   const auto first = std::find(words.begin(), words.end(), "GPU0");
   if (first == words.end()) return std::nullopt;
   Matrix matrix;
@@ -81,7 +75,7 @@ Matrix matrix_in(std::string_view text, const std::string& file) {
       continue;
     }
     if (static_cast<int>(matrix.rows.size()) == matrix.gpus) break;
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = split_words(line);
     const auto label = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
       return gpu_number(word) == static_cast<int>(matrix.rows.size());
     });

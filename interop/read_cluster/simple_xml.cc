@@ -12,7 +12,7 @@ namespace meshwright::interop {
 namespace {
 
 constexpr int kMostElements = 100'000;
-constexpr int kDeepest = 50;
+constexpr int kDeepestElement = 50;
 
 class XmlReader {
  public:
@@ -86,7 +86,7 @@ class XmlReader {
   }
 
   XmlElement read_element(int depth) {
-    if (depth > kDeepest) fail("nests deeper than 50 elements");
+    if (depth > kDeepestElement) fail("nests deeper than 50 elements");
     if (++elements_ > kMostElements) fail("holds more than 100,000 elements");
     XmlElement element;
     element.line = depth < 3 ? line() : 0;

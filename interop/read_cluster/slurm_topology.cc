@@ -13,11 +13,12 @@
 #include "interop/read_cluster/read_cluster.h"
 #include "interop/read_launch/document.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
 
-constexpr int kDeepest = 20;
+constexpr int kDeepestSwitch = 20;
 
 struct Switch {
   std::vector<std::string> hosts, children;
@@ -58,7 +59,7 @@ class Fabric {
     for (auto up = above.find(name); up != above.end(); up = above.find(name)) {
       name = up->second;
       path.push_back(name);
-      if (path.size() > kDeepest) {
+      if (path.size() > kDeepestSwitch) {
         throw InputError(switches_.at(path.front()).place.text(), "",
                          "switches stand more than 20 deep, or below themselves");
       }
@@ -70,12 +71,6 @@ class Fabric {
   NetworkTree tree_;
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // "switchname=s0 nodes=dev[0-5]" as keys and values.
 std::map<std::string, std::string> keys_of(const std::string& line) {
   std::map<std::string, std::string> keys;
@@ -83,7 +78,7 @@ std::map<std::string, std::string> keys_of(const std::string& line) {
   for (std::string word; words >> word;) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) continue;
-    keys[lower(word.substr(0, equals))] = word.substr(equals + 1);
+    keys[lower_case(word.substr(0, equals))] = word.substr(equals + 1);
   }
   return keys;
 }
@@ -108,12 +103,6 @@ void add_line(Fabric& fabric, ClusterFacts& facts, const std::string& line, cons
   } else if (keys.contains("ringname")) {
     facts.notes.push_back(place.text() + ": rings are not modelled");
   }
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
 }
 
 // "0.tree.switches.3.nodes": the entry "0.tree.switches.3" has "nodes".
@@ -159,7 +148,8 @@ ClusterFacts read_slurm_topology_yaml(std::string_view text, const std::string& 
     const auto hosts_at = [&entry = entry](const char* key) {
       const auto found = entry.find(key);
       if (found == entry.end()) return std::vector<std::string>();
-      return expanded_hostlist(joined(found->second.words), found->second.place);
+      return expanded_hostlist(fmt::format("{}", fmt::join(found->second.words, ",")),
+                               found->second.place);
     };
     const auto name = entry.find("switch");
     if (name == entry.end()) throw InputError(file, "", at + " has no name of a switch");
@@ -173,7 +163,8 @@ ClusterFacts read_slurm_topology_yaml(std::string_view text, const std::string& 
       throw InputError(file, "", at + " has no name or no nodes");
     }
     fabric.add_block(word_of(name->second),
-                     expanded_hostlist(joined(hosts->second.words), hosts->second.place));
+                     expanded_hostlist(fmt::format("{}", fmt::join(hosts->second.words, ",")),
+                                       hosts->second.place));
   }
   return with_hosts(fabric, "topology.yaml", file);
 }

@@ -3,11 +3,11 @@
 // switch first], "labels": {"accelerator.topograph.run/domain": NVLink domain}}]}.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "interop/read_cluster/hostlist.h"
 #include "interop/read_cluster/network_tree.h"
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
+#include "sim/json/json.h"
 #include "sim/json/parse.h"
 #include "sim/json/reader.h"
 
@@ -15,14 +15,13 @@ namespace meshwright::interop {
 namespace {
 
 constexpr const char* kDomain = "accelerator.topograph.run/domain";
-constexpr std::size_t kMostHosts = 100'000;
 
 }  // namespace
 
 ClusterFacts read_topograph(std::string_view text, const std::string& file) {
-  const nlohmann::json json = parse_json(std::string(text), file);
+  const Json json = parse_json(std::string(text), file);
   ObjectReader document(json, file);
-  const nlohmann::json& instances = document.required_array("instances");
+  const Json& instances = document.required_array("instances");
   if (instances.size() > kMostHosts) document.fail("instances", "holds more than 100,000 hosts");
   NetworkTree tree;
   for (std::size_t i = 0; i < instances.size(); ++i) {

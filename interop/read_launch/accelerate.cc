@@ -14,9 +14,7 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000};
-
-constexpr SizeKey kSizes[] = {
+constexpr SizeKey kAccelerateSizes[] = {
     {&Layout::tensor_parallel_size, "tensor_parallel_size",
      "parallelism_config.parallelism_config_tp_size"},
     {&Layout::context_parallel_size, "context_parallel_size",
@@ -31,7 +29,7 @@ void settle(LaunchReading& r, std::initializer_list<const char*> fields) {
 }
 
 // How keys and values travel, or Ulysses, which accelerate calls sequence parallelism.
-void read_context(LaunchReading& r) {
+void read_accelerate_context(LaunchReading& r) {
   Layout& l = r.record().layout;
   const std::string key = "parallelism_config.parallelism_config_cp_comm_strategy";
   if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
@@ -40,7 +38,7 @@ void read_context(LaunchReading& r) {
   r.choice(l.cp_comm_type, "cp_comm_type", key, kStrategies);
   int ulysses = 1;
   const Value* size = r.find("parallelism_config.parallelism_config_sp_size");
-  if (size != nullptr) ulysses = integer_of(*size, kCount);
+  if (size != nullptr) ulysses = integer_of(*size, kParallelSizes);
   if (ulysses > 1) {
     if (l.context_parallel_size > 1) fail_at(*size, "beside context ranks it is not modelled");
     l.context_parallel_size = ulysses;
@@ -51,17 +49,17 @@ void read_context(LaunchReading& r) {
   if (l.context_parallel_size > 1) settle(r, {"cp_comm_type"});
 }
 
-void read_sizes(LaunchReading& r) {
+void read_accelerate_sizes(LaunchReading& r) {
   LaunchRecord& record = r.record();
   Layout& l = record.layout;
-  r.layout_sizes(kSizes);
-  read_context(r);
+  r.layout_sizes(kAccelerateSizes);
+  read_accelerate_context(r);
   l.sequence_parallel = false;
   int shards = 0;
   r.integer(shards, "data_parallel_shard_size",
-            "parallelism_config.parallelism_config_dp_shard_size", kCount);
+            "parallelism_config.parallelism_config_dp_shard_size", kParallelSizes);
   r.integer(record.replicas, "data_parallel_replicate_size",
-            "parallelism_config.parallelism_config_dp_replicate_size", kCount);
+            "parallelism_config.parallelism_config_dp_replicate_size", kParallelSizes);
   if (shards > 0) {
     record.data_parallel_size_follows = false;
     l.data_parallel_size = shards * record.replicas;
@@ -151,11 +149,11 @@ void read_deepspeed_keys(LaunchReading& r) {
     r.not_understood(*weights, "weights on the host are not modelled");
   }
   r.integer(record.micro_batches_a_rank, "gradient_accumulation_steps",
-            "deepspeed_config.gradient_accumulation_steps", kCount);
+            "deepspeed_config.gradient_accumulation_steps", kParallelSizes);
   settle(r, {"zero_stage", "overlap_grad_reduce", "optimizer_offload"});
 }
 
-void read_precision(LaunchReading& r) {
+void read_accelerate_precision(LaunchReading& r) {
   Job& job = r.record().job;
   job.precision = Precision::fp32;
   constexpr std::array kWords{EnumName{Precision::fp32, "no"}, EnumName{Precision::bf16, "bf16"},
@@ -184,7 +182,7 @@ void read_compiler(LaunchReading& r) {
   r.settle_job("kernel_fusion");
 }
 
-void pass_over(Values& values) {
+void pass_over_accelerate(Values& values) {
   for (const char* section : {"fsdp_config.", "parallelism_config.", "deepspeed_config.",
                               "dynamo_config.", "fp8_config.", "tpu_", "main_process_"}) {
     values.pass_over_below(section);
@@ -203,11 +201,11 @@ void read_accelerate_yaml(LaunchReading& r) {
   record.target = "accelerate";
   record.job.name = "the launched job";
   int machines = 1;
-  r.integer(machines, "num_nodes", "num_machines", kCount);
-  if (r.integer(record.gpus, "gpus", "num_processes", kCount)) {
+  r.integer(machines, "num_nodes", "num_machines", kParallelSizes);
+  if (r.integer(record.gpus, "gpus", "num_processes", kParallelSizes)) {
     record.gpus_per_node = std::max(1, record.gpus / machines);
   }
-  read_sizes(r);
+  read_accelerate_sizes(r);
   const Value* type = r.find("distributed_type");
   const std::string word = type == nullptr ? "" : word_of(*type);
   if (word == "FSDP") {
@@ -219,9 +217,9 @@ void read_accelerate_yaml(LaunchReading& r) {
   } else if (type != nullptr) {
     fail_at(*type, "FSDP, MULTI_GPU and DEEPSPEED are read");
   }
-  read_precision(r);
+  read_accelerate_precision(r);
   read_compiler(r);
-  pass_over(r.values());
+  pass_over_accelerate(r.values());
 }
 
 LaunchRecord read_accelerate(std::string_view text, const std::string& file,

@@ -20,7 +20,7 @@ bool is_option_word(const std::string& word) {
          std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
-std::string said(const Value& value, const std::string& option) {
+std::string said_in_command(const Value& value, const std::string& option) {
   std::string text = option;
   for (const std::string& word : value.words) text += " " + word;
   return text.size() <= kLongestSaid ? text : text.substr(0, kLongestSaid) + "...";
@@ -214,7 +214,7 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
       value.words.push_back(next.text());
       if (value.unknown.empty()) value.unknown = why_unknown(next, script);
     }
-    value.said = said(value, value.key);
+    value.said = said_in_command(value, value.key);
     options.push_back(std::move(value));
   }
   return options;
@@ -230,7 +230,7 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
     if (!says || (end > 0 && option.words.empty())) continue;
     if (option.words.size() > 1) {  // what follows is the program, not the option's
       option.words.resize(1);
-      option.said = said(option, option.key);
+      option.said = said_in_command(option, option.key);
     }
     says_nodes = says_nodes || *says == Says::nodes;
     const auto count = option.unknown.empty() && !option.words.empty()

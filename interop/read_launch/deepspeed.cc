@@ -11,8 +11,6 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000'000};
-
 // "auto" is Hugging Face's: the command says it.
 bool is_auto(const Value* value) {
   return value != nullptr && value->words.size() == 1 && value->words.front() == "auto";
@@ -22,13 +20,13 @@ int count_at(LaunchReading& r, const char* field, const char* key) {
   const Value* value = r.find(key);
   int count = 0;
   if (value == nullptr || is_auto(value)) return 0;
-  count = integer_of(*value, kCount);
+  count = integer_of(*value, kCounts);
   r.note(field, std::to_string(count), *value);
   return count;
 }
 
 // train_batch_size = micro x accumulation x data ranks: two of the three, and the ranks, suffice.
-void read_batch(LaunchReading& r) {
+void read_deepspeed_batch(LaunchReading& r) {
   LaunchRecord& record = r.record();
   const int global = count_at(r, "global_batch_size", "train_batch_size");
   const int micro = count_at(r, "micro_batch_size", "train_micro_batch_size_per_gpu");
@@ -59,7 +57,7 @@ void read_zero(LaunchReading& r) {
   }
   int shard = -1;
   const Value* mics = r.find(at + "mics_shard_size");
-  if (mics != nullptr) shard = integer_of(*mics, {-1, kCount.high});
+  if (mics != nullptr) shard = integer_of(*mics, {-1, kCounts.high});
   if (shard > 0) {
     l.zero_shard_size = shard;
     r.note("zero_shard_size", std::to_string(shard), *mics);
@@ -85,7 +83,7 @@ void read_zero(LaunchReading& r) {
   }
 }
 
-void read_precision(LaunchReading& r) {
+void read_deepspeed_precision(LaunchReading& r) {
   Job& job = r.record().job;
   for (const auto& [key, precision] : {std::pair{"fp16.enabled", Precision::fp16},
                                        {"bf16.enabled", Precision::bf16},
@@ -98,7 +96,7 @@ void read_precision(LaunchReading& r) {
   }
 }
 
-void read_sizes(LaunchReading& r) {
+void read_deepspeed_sizes(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* tensor = r.find("tensor_parallel.autotp_size");
   if (tensor != nullptr) {
@@ -106,7 +104,7 @@ void read_sizes(LaunchReading& r) {
     r.note("tensor_parallel_size", std::to_string(l.tensor_parallel_size), *tensor);
   }
   if (r.integer(l.context_parallel_size, "context_parallel_size", "sequence_parallel_size",
-                kCount)) {
+                kCounts)) {
     l.cp_comm_type = ContextParallelAlgorithm::a2a;
     r.settle_layout("cp_comm_type");
   }
@@ -130,10 +128,10 @@ void read_deepspeed_json(LaunchReading& r) {
   record.framework = "deepspeed-2025";
   record.job.name = "the launched job";
   r.assume("framework", record.framework, "the file does not say which release runs");
-  read_batch(r);
+  read_deepspeed_batch(r);
   read_zero(r);
-  read_precision(r);
-  read_sizes(r);
+  read_deepspeed_precision(r);
+  read_deepspeed_sizes(r);
   for (const char* section :
        {"optimizer.", "scheduler.", "activation_checkpointing.", "flops_profiler.", "tensorboard.",
         "wandb.", "csv_monitor.", "comms_logger.", "aio.", "fp16.", "bf16.", "bfloat16.",

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/flat_values.h"
+#include "sim/json/json.h"
 #include "sim/json/parse.h"
 
 namespace meshwright::interop {
@@ -18,7 +18,7 @@ class JsonFlattener {
     find_lines();
   }
 
-  Values read(const nlohmann::json& json) {
+  Values read(const Json& json) {
     flatten(json, "", "", 0);
     return values_.take();
   }
@@ -42,12 +42,11 @@ class JsonFlattener {
     const auto found = lines_.find(key);
     return found == lines_.end() ? 0 : found->second;
   }
-  static std::string word(const nlohmann::json& json) {
+  static std::string word(const Json& json) {
     return json.is_string() ? json.get<std::string>() : json.dump();
   }
 
-  void flatten(const nlohmann::json& json, const std::string& path, const std::string& key,
-               int depth) {
+  void flatten(const Json& json, const std::string& path, const std::string& key, int depth) {
     values_.check_depth(depth, line_of(key));
     if (json.is_null()) return;
     if (json.is_object()) {

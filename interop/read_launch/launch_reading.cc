@@ -32,9 +32,8 @@ bool LaunchReading::flag(bool& target, std::string_view field, std::string_view 
 }
 
 void LaunchReading::layout_sizes(std::span<const SizeKey> sizes) {
-  constexpr IntRange kCount{1, 1'000'000};
   for (const SizeKey& size : sizes) {
-    if (integer(record_.layout.*size.member, size.field, size.key, kCount))
+    if (integer(record_.layout.*size.member, size.field, size.key, kParallelSizes))
       settle_layout(size.field);
   }
 }

@@ -15,6 +15,10 @@
 
 namespace meshwright::interop {
 
+inline constexpr IntRange kParallelSizes{1, 1'000'000};
+inline constexpr IntRange kModelSizes{1, 100'000'000};
+inline constexpr IntRange kCounts{1, 1'000'000'000};
+
 // A field of the layout that a launcher says under one key.
 struct SizeKey {
   int Layout::*member;

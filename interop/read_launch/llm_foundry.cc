@@ -13,14 +13,12 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kSize{1, 100'000'000};
-
-void require(LaunchReading& r, int& target, const char* field, const std::string& key,
-             const std::string& file) {
-  if (!r.integer(target, field, key, kSize)) throw InputError(file, "", key + " is missing");
+void require_llm_foundry(LaunchReading& r, int& target, const char* field, const std::string& key,
+                         const std::string& file) {
+  if (!r.integer(target, field, key, kModelSizes)) throw InputError(file, "", key + " is missing");
 }
 
-void read_model(LaunchReading& r, const std::string& file) {
+void read_llm_foundry_model(LaunchReading& r, const std::string& file) {
   const std::string name = r.word("model.name", "");
   if (name != "mpt_causal_lm") {
     throw InputError(file, "", fmt::format("model.name {}: mpt_causal_lm alone is read", name),
@@ -28,10 +26,10 @@ void read_model(LaunchReading& r, const std::string& file) {
   }
   Model& m = r.record().model;
   m.name = "the launched model";
-  require(r, m.hidden_size, "hidden_size", "model.d_model", file);
-  require(r, m.num_attention_heads, "num_attention_heads", "model.n_heads", file);
-  require(r, m.num_layers, "num_layers", "model.n_layers", file);
-  require(r, m.vocab_size, "vocab_size", "model.vocab_size", file);
+  require_llm_foundry(r, m.hidden_size, "hidden_size", "model.d_model", file);
+  require_llm_foundry(r, m.num_attention_heads, "num_attention_heads", "model.n_heads", file);
+  require_llm_foundry(r, m.num_layers, "num_layers", "model.n_layers", file);
+  require_llm_foundry(r, m.vocab_size, "vocab_size", "model.vocab_size", file);
   double ratio = 4.0;
   r.number(ratio, "ffn_hidden_size", "model.expansion_ratio", {0.1, 64.0});
   m.ffn_hidden_size = static_cast<int>(ratio * m.hidden_size);
@@ -51,15 +49,16 @@ void read_model(LaunchReading& r, const std::string& file) {
   if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
 }
 
-void read_job(LaunchReading& r, const std::string& file) {
+void read_llm_foundry_job(LaunchReading& r, const std::string& file) {
   Job& job = r.record().job;
   job.name = "the launched job";
-  if (!r.integer(job.seq_length, "seq_length", "max_seq_len", kSize) &&
-      !r.integer(job.seq_length, "seq_length", "variables.max_seq_len", kSize) &&
-      !r.integer(job.seq_length, "seq_length", "model.max_seq_len", kSize)) {
+  if (!r.integer(job.seq_length, "seq_length", "max_seq_len", kModelSizes) &&
+      !r.integer(job.seq_length, "seq_length", "variables.max_seq_len", kModelSizes) &&
+      !r.integer(job.seq_length, "seq_length", "model.max_seq_len", kModelSizes)) {
     throw InputError(file, "", "max_seq_len is missing");
   }
-  require(r, job.global_batch_size, "global_batch_size", "global_train_batch_size", file);
+  require_llm_foundry(r, job.global_batch_size, "global_batch_size", "global_train_batch_size",
+                      file);
   constexpr std::array kTypes{
       EnumName{Precision::bf16, "amp_bf16"}, EnumName{Precision::fp16, "amp_fp16"},
       EnumName{Precision::fp8, "amp_fp8"}, EnumName{Precision::fp32, "fp32"}};
@@ -83,14 +82,14 @@ void read_job(LaunchReading& r, const std::string& file) {
   }
 }
 
-void read_layout(LaunchReading& r) {
+void read_llm_foundry_layout(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* micro = r.find("device_train_microbatch_size");
   if (micro != nullptr && word_of(*micro) == "auto") {
     r.assume("micro_batch_size", "1",
              "device_train_microbatch_size is auto: Composer finds it by running");
   } else if (micro != nullptr) {
-    r.integer(l.micro_batch_size, "micro_batch_size", "device_train_microbatch_size", kSize);
+    r.integer(l.micro_batch_size, "micro_batch_size", "device_train_microbatch_size", kModelSizes);
   }
   l.fsdp_unit = FsdpUnit::block;
   l.zero_stage = 3;
@@ -119,9 +118,9 @@ LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
   record.framework = "pytorch-fsdp-2023";
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework, "the file does not say which release runs");
-  read_job(reading, file);
-  if (hints.needs_model) read_model(reading, file);
-  read_layout(reading);
+  read_llm_foundry_job(reading, file);
+  if (hints.needs_model) read_llm_foundry_model(reading, file);
+  read_llm_foundry_layout(reading);
   for (const char* section :
        {"tokenizer.", "train_loader.", "eval_loader.", "optimizer.", "scheduler.", "callbacks.",
         "loggers.",   "algorithms.",   "variables.",   "model.",     "max_",       "eval_",

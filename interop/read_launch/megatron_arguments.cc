@@ -203,9 +203,9 @@ constexpr OwnKey kOwnKeys[] = {
 // clang-format on
 
 // The rows of all groups, sorted by option; what they point to lives as long as the program.
-class Table {
+class ArgumentTable {
  public:
-  Table() {
+  ArgumentTable() {
     for (const Group& group : kGroups) {
       std::istringstream names{std::string(group.names)};
       for (std::string name; names >> name;) add(group, "--" + name);
@@ -232,7 +232,7 @@ class Table {
 };
 
 const std::vector<MegatronArgument>& rows() {
-  static const Table kTable;
+  static const ArgumentTable kTable;
   return kTable.rows();
 }
 

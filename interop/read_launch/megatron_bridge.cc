@@ -14,9 +14,7 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000};
-
-constexpr SizeKey kSizes[] = {
+constexpr SizeKey kBridgeSizes[] = {
     {&Layout::tensor_parallel_size, "tensor_parallel_size", "model.tensor_model_parallel_size"},
     {&Layout::pipeline_parallel_size, "pipeline_parallel_size",
      "model.pipeline_model_parallel_size"},
@@ -58,7 +56,7 @@ constexpr SwitchKey kOverlaps[] = {
     {&Layout::overlap_param_gather, "overlap_param_gather", "overlap_param_gather"},
 };
 
-void read_sharding(LaunchReading& r) {
+void read_megatron_bridge_sharding(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* buffers = r.find("ddp.use_distributed_optimizer");
   const Value* states = r.find("optimizer.use_distributed_optimizer");
@@ -96,7 +94,7 @@ void read_overlaps(LaunchReading& r) {
   }
 }
 
-void read_recompute(LaunchReading& r) {
+void read_megatron_bridge_recompute(LaunchReading& r) {
   Layout& l = r.record().layout;
   if (r.choice(l.recompute_granularity, "recompute_granularity", "model.recompute_granularity",
                kRecomputeGranularityNames)) {
@@ -107,7 +105,7 @@ void read_recompute(LaunchReading& r) {
     r.settle_layout("recompute_method");
   }
   int layers = 0;
-  if (r.integer(layers, "recompute_num_layers", "model.recompute_num_layers", kCount) &&
+  if (r.integer(layers, "recompute_num_layers", "model.recompute_num_layers", kParallelSizes) &&
       l.recompute_method == RecomputeMethod::block) {
     l.recompute_num_layers = layers * l.virtual_pipeline_parallel_size;
     r.settle_layout("recompute_num_layers");
@@ -127,9 +125,10 @@ void read_recompute(LaunchReading& r) {
   r.settle_layout("recompute_modules");
 }
 
-void read_job(LaunchReading& r, const LaunchHints& hints) {
+void read_megatron_bridge_job(LaunchReading& r, const LaunchHints& hints) {
   Job& job = r.record().job;
-  if (r.integer(job.global_batch_size, "global_batch_size", "train.global_batch_size", kCount)) {
+  if (r.integer(job.global_batch_size, "global_batch_size", "train.global_batch_size",
+                kParallelSizes)) {
     r.settle_job("global_batch_size");
   }
   if (hints.seq_length) job.seq_length = *hints.seq_length;
@@ -165,7 +164,7 @@ void read_megatron_bridge_values(Values values, const LaunchHints& hints, Launch
   reading.assume("framework", record.framework, "the file does not say which release runs");
   reading.assume("what the file leaves out", "Megatron Core's", "the recipe may say otherwise");
   Layout& l = record.layout;
-  reading.layout_sizes(kSizes);
+  reading.layout_sizes(kBridgeSizes);
   for (const SwitchKey& key : kSwitches) {
     if (reading.flag(l.*key.member, key.field, key.key)) reading.settle_layout(key.field);
   }
@@ -181,10 +180,10 @@ void read_megatron_bridge_values(Values values, const LaunchHints& hints, Launch
                      "model.moe_flex_dispatcher_backend", kMoeFlexDispatcherBackendNames)) {
     reading.settle_layout("moe_flex_dispatcher_backend");
   }
-  read_sharding(reading);
+  read_megatron_bridge_sharding(reading);
   read_overlaps(reading);
-  read_recompute(reading);
-  read_job(reading, hints);
+  read_megatron_bridge_recompute(reading);
+  read_megatron_bridge_job(reading, hints);
   for (const char* section :
        {"scheduler.", "logger.", "checkpoint.", "dataset.", "tokenizer.", "rng.", "profiling.",
         "dist.", "train.train_iters", "train.eval_", "train.manual_gc", "env_vars."}) {

@@ -7,8 +7,6 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000'000};
-
 // Which software has these options. Releases share most of them: a guess that the user can
 // overrule.
 void name_framework(LaunchReading& r) {
@@ -39,7 +37,7 @@ void name_framework(LaunchReading& r) {
   r.assume("framework", record.framework, why);
 }
 
-void read_precision(LaunchReading& r, Job& job) {
+void read_megatron_precision(LaunchReading& r, Job& job) {
   job.precision = Precision::fp32;
   for (const auto& [key, precision] :
        {std::pair{"fp16", Precision::fp16}, {"bf16", Precision::bf16}}) {
@@ -98,9 +96,9 @@ void read_dropout(LaunchReading& r, Job& job) {
   }
 }
 
-void read_batch(LaunchReading& r, Job& job) {
-  r.integer(job.seq_length, "seq_length", "seq_length", kCount);
-  if (!r.integer(job.global_batch_size, "global_batch_size", "global_batch_size", kCount)) {
+void read_megatron_batch(LaunchReading& r, Job& job) {
+  r.integer(job.seq_length, "seq_length", "seq_length", kCounts);
+  if (!r.integer(job.global_batch_size, "global_batch_size", "global_batch_size", kCounts)) {
     r.record().micro_batches_a_rank = 1;
     r.assume("global_batch_size", "micro-batch x data-parallel ranks",
              "Megatron-LM's default without --global-batch-size");
@@ -117,11 +115,11 @@ void read_batch(LaunchReading& r, Job& job) {
   }
 }
 
-void read_job(LaunchReading& r) {
+void read_megatron_job(LaunchReading& r) {
   Job& job = r.record().job;
   job.name = "the launched job";
-  read_batch(r, job);
-  read_precision(r, job);
+  read_megatron_batch(r, job);
+  read_megatron_precision(r, job);
   read_attention_kernel(r, job);
   read_dropout(r, job);
   const std::string optimizer = r.word("optimizer", "adam");
@@ -135,7 +133,7 @@ void read_job(LaunchReading& r) {
   const bool te = r.word("cross_entropy_fusion_impl", "native") == "te";
   job.cross_entropy_loss_fusion = fused && te;
   r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
-            "make_vocab_size_divisible_by", kCount);
+            "make_vocab_size_divisible_by", kCounts);
   for (const char* field :
        {"seq_length", "global_batch_size", "precision", "gradient_precision", "exp_avg_precision",
         "exp_avg_sq_precision", "optimizer", "dropout", "cross_entropy_loss_fusion",
@@ -165,7 +163,7 @@ void leave_to_deepspeed(LaunchReading& r) {
 void read_megatron_fields(LaunchReading& r, const LaunchHints& hints, const std::string& file) {
   name_framework(r);
   if (hints.needs_model || r.values().has("num_layers")) read_megatron_model(r, hints, file);
-  read_job(r);
+  read_megatron_job(r);
   read_megatron_layout(r);
   r.settle_whole_layout();
   if (r.record().target == "Megatron-DeepSpeed") leave_to_deepspeed(r);

@@ -8,8 +8,6 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000};
-
 template <typename Module, typename Names>
 void read_modules(LaunchReading& r, ModuleSet<Module>& target, const char* key,
                   const Names& names) {
@@ -53,7 +51,7 @@ void read_chunks(LaunchReading& r, Layout& l, int num_layers) {
   if (layers != nullptr) {
     const int all = num_layers + (l.account_for_embedding_in_pipeline_split ? 1 : 0) +
                     (l.account_for_loss_in_pipeline_split ? 1 : 0);
-    const int each = integer_of(*layers, kCount);
+    const int each = integer_of(*layers, kParallelSizes);
     const int a_stage = all / l.pipeline_parallel_size;
     if (num_layers > 0 && (all % l.pipeline_parallel_size != 0 || a_stage % each != 0)) {
       fail_at(*layers, fmt::format("{} layers over {} stages do not divide into chunks of {}", all,
@@ -65,18 +63,18 @@ void read_chunks(LaunchReading& r, Layout& l, int num_layers) {
   }
   if (stages != nullptr) {
     r.integer(l.virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size",
-              "num_virtual_stages_per_pipeline_rank", kCount);
+              "num_virtual_stages_per_pipeline_rank", kParallelSizes);
   }
   l.schedule = implied_schedule(l.virtual_pipeline_parallel_size);
 }
 
 void read_pipeline(LaunchReading& r, Layout& l, int num_layers) {
   r.integer(l.pipeline_parallel_size, "pipeline_parallel_size", "pipeline_model_parallel_size",
-            kCount);
+            kParallelSizes);
   r.integer(l.num_layers_in_first_pipeline_stage, "num_layers_in_first_pipeline_stage",
-            "decoder_first_pipeline_num_layers", kCount);
+            "decoder_first_pipeline_num_layers", kParallelSizes);
   r.integer(l.num_layers_in_last_pipeline_stage, "num_layers_in_last_pipeline_stage",
-            "decoder_last_pipeline_num_layers", kCount);
+            "decoder_last_pipeline_num_layers", kParallelSizes);
   r.flag(l.account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split",
          "account_for_embedding_in_pipeline_split");
   r.flag(l.account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split",
@@ -101,14 +99,15 @@ constexpr std::array kCpNames{EnumName{ContextParallelAlgorithm::p2p, "p2p"},
                               EnumName{ContextParallelAlgorithm::a2a, "a2a"},
                               EnumName{ContextParallelAlgorithm::a2a_p2p, "a2a+p2p"}};
 
-void read_context(LaunchReading& r, Layout& l) {
-  r.integer(l.context_parallel_size, "context_parallel_size", "context_parallel_size", kCount);
+void read_megatron_context(LaunchReading& r, Layout& l) {
+  r.integer(l.context_parallel_size, "context_parallel_size", "context_parallel_size",
+            kParallelSizes);
   r.choice(l.cp_comm_type, "cp_comm_type", "cp_comm_type", kCpNames);
   const Value* sizes = r.find("hierarchical_context_parallel_sizes");
   if (sizes != nullptr && !sizes->words.empty()) {
     Value inner = *sizes;
     inner.words.resize(1);
-    l.hierarchical_context_parallel_size = integer_of(inner, kCount);
+    l.hierarchical_context_parallel_size = integer_of(inner, kParallelSizes);
     r.note("hierarchical_context_parallel_size", inner.words.front(), *sizes);
   }
 }
@@ -116,7 +115,7 @@ void read_context(LaunchReading& r, Layout& l) {
 constexpr std::array kShardingNames{EnumName{0, "no_shard"}, EnumName{1, "optim"},
                                     EnumName{2, "optim_grads"}, EnumName{3, "optim_grads_params"}};
 
-void read_sharding(LaunchReading& r, Layout& l) {
+void read_megatron_sharding(LaunchReading& r, Layout& l) {
   l.zero_stage = r.is_on("use_distributed_optimizer") ? 1 : 0;
   if (l.zero_stage == 1) r.note("zero_stage", "1", *r.find("use_distributed_optimizer"));
   const bool fsdp = r.is_on("use_megatron_fsdp") || r.is_on("use_custom_fsdp");
@@ -138,10 +137,10 @@ void read_sharding(LaunchReading& r, Layout& l) {
   r.flag(l.overlap_grad_reduce, "overlap_grad_reduce", "overlap_grad_reduce");
   r.flag(l.overlap_param_gather, "overlap_param_gather", "overlap_param_gather");
   r.integer(r.record().replicas, "num_distributed_optimizer_instances",
-            "num_distributed_optimizer_instances", kCount);
+            "num_distributed_optimizer_instances", kParallelSizes);
 }
 
-void read_recompute(LaunchReading& r, Layout& l) {
+void read_megatron_recompute(LaunchReading& r, Layout& l) {
   using enum RecomputeGranularity;
   const Value* granularity = r.find("recompute_granularity");
   if (r.is_on("recompute_activations")) l.recompute_granularity = selective;
@@ -161,7 +160,7 @@ void read_recompute(LaunchReading& r, Layout& l) {
   if (l.recompute_granularity != full || method == nullptr) return;
   r.choice(l.recompute_method, "recompute_method", "recompute_method", kRecomputeMethodNames);
   if (layers == nullptr) return;
-  const int count = integer_of(*layers, kCount);
+  const int count = integer_of(*layers, kParallelSizes);
   if (l.recompute_method == RecomputeMethod::block) {
     l.recompute_num_layers = count * l.virtual_pipeline_parallel_size;
     r.note("recompute_num_layers", std::to_string(l.recompute_num_layers), *layers);
@@ -196,9 +195,10 @@ void read_graphs(LaunchReading& r, Layout& l) {
 }
 
 void read_experts(LaunchReading& r, Layout& l) {
-  r.integer(l.expert_parallel_size, "expert_parallel_size", "expert_model_parallel_size", kCount);
+  r.integer(l.expert_parallel_size, "expert_parallel_size", "expert_model_parallel_size",
+            kParallelSizes);
   r.integer(l.expert_tensor_parallel_size, "expert_tensor_parallel_size",
-            "expert_tensor_parallel_size", kCount);
+            "expert_tensor_parallel_size", kParallelSizes);
   if (l.expert_tensor_parallel_size == l.tensor_parallel_size) l.expert_tensor_parallel_size = 0;
   l.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
   r.choice(l.moe_token_dispatcher_type, "moe_token_dispatcher_type", "moe_token_dispatcher_type",
@@ -215,7 +215,7 @@ void read_experts(LaunchReading& r, Layout& l) {
 void read_offload(LaunchReading& r, Layout& l) {
   r.flag(l.optimizer_offload, "optimizer_offload", "optimizer_cpu_offload");
   r.integer(l.cpu_offloading_num_layers, "cpu_offloading_num_layers", "cpu_offloading_num_layers",
-            {0, kCount.high});
+            {0, kParallelSizes.high});
   if (r.is_on("fine_grained_activation_offloading")) {
     read_modules(r, l.offload_modules, "offload_modules", kOffloadModuleNames);
   }
@@ -226,16 +226,17 @@ void read_offload(LaunchReading& r, Layout& l) {
 void read_megatron_layout(LaunchReading& r) {
   LaunchRecord& record = r.record();
   Layout& l = record.layout;
-  r.integer(l.tensor_parallel_size, "tensor_parallel_size", "tensor_model_parallel_size", kCount);
+  r.integer(l.tensor_parallel_size, "tensor_parallel_size", "tensor_model_parallel_size",
+            kParallelSizes);
   r.flag(l.sequence_parallel, "sequence_parallel", "sequence_parallel");
   if (l.tensor_parallel_size == 1) l.sequence_parallel = false;  // arguments.py
   r.flag(l.tp_comm_overlap, "tp_comm_overlap", "tp_comm_overlap");
   read_pipeline(r, l, record.model.num_layers);
-  read_context(r, l);
-  r.integer(l.micro_batch_size, "micro_batch_size", "micro_batch_size", kCount);
+  read_megatron_context(r, l);
+  r.integer(l.micro_batch_size, "micro_batch_size", "micro_batch_size", kParallelSizes);
   if (record.model.moe) read_experts(r, l);
-  read_sharding(r, l);
-  read_recompute(r, l);
+  read_megatron_sharding(r, l);
+  read_megatron_recompute(r, l);
   read_graphs(r, l);
   read_offload(r, l);
   if (r.is_on("use_tp_pp_dp_mapping")) {

@@ -10,11 +10,10 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kSize{1, 100'000'000};
 constexpr std::size_t kMostLayers = 100'000;
 
-void require(LaunchReading& r, int& target, const char* field, const char* key,
-             const std::string& file, IntRange range = kSize) {
+void require_megatron(LaunchReading& r, int& target, const char* field, const char* key,
+                      const std::string& file, IntRange range = kModelSizes) {
   if (r.integer(target, field, key, range)) return;
   std::string flag = "--" + std::string(key);
   std::replace(flag.begin(), flag.end(), '_', '-');
@@ -54,7 +53,8 @@ void read_positions(LaunchReading& r, Model& m) {
   } else {
     fail_at(*value, "is not modelled", "known are learned_absolute, rope, yarn, alibi, none");
   }
-  r.integer(m.max_position_embeddings, "max_position_embeddings", "max_position_embeddings", kSize);
+  r.integer(m.max_position_embeddings, "max_position_embeddings", "max_position_embeddings",
+            kModelSizes);
 }
 
 void read_attention(LaunchReading& r, Model& m) {
@@ -67,7 +67,7 @@ void read_attention(LaunchReading& r, Model& m) {
     r.values().pass_over("num_query_groups");
   }
   m.kv_channels = m.hidden_size / m.num_attention_heads;
-  r.integer(m.kv_channels, "kv_channels", "kv_channels", kSize);
+  r.integer(m.kv_channels, "kv_channels", "kv_channels", kModelSizes);
   r.flag(m.qk_layernorm, "qk_layernorm", "qk_layernorm");
   if (!r.is_on("multi_latent_attention")) return;
   LatentAttention mla{.q_lora_rank = 0,
@@ -75,11 +75,11 @@ void read_attention(LaunchReading& r, Model& m) {
                       .qk_head_dim = 128,
                       .qk_pos_emb_head_dim = 64,
                       .v_head_dim = 128};
-  r.integer(mla.q_lora_rank, "q_lora_rank", "q_lora_rank", kSize);
-  r.integer(mla.kv_lora_rank, "kv_lora_rank", "kv_lora_rank", kSize);
-  r.integer(mla.qk_head_dim, "qk_head_dim", "qk_head_dim", kSize);
-  r.integer(mla.qk_pos_emb_head_dim, "qk_pos_emb_head_dim", "qk_pos_emb_head_dim", kSize);
-  r.integer(mla.v_head_dim, "v_head_dim", "v_head_dim", kSize);
+  r.integer(mla.q_lora_rank, "q_lora_rank", "q_lora_rank", kModelSizes);
+  r.integer(mla.kv_lora_rank, "kv_lora_rank", "kv_lora_rank", kModelSizes);
+  r.integer(mla.qk_head_dim, "qk_head_dim", "qk_head_dim", kModelSizes);
+  r.integer(mla.qk_pos_emb_head_dim, "qk_pos_emb_head_dim", "qk_pos_emb_head_dim", kModelSizes);
+  r.integer(mla.v_head_dim, "v_head_dim", "v_head_dim", kModelSizes);
   m.mla = mla;
   m.num_query_groups = m.num_attention_heads;
   m.kv_channels = mla.qk_head_dim + mla.qk_pos_emb_head_dim;
@@ -184,17 +184,18 @@ void read_expert_layers(LaunchReading& r, const Model& m, MixtureOfExperts& moe)
   }
 }
 
-void read_experts(LaunchReading& r, Model& m) {
+void read_expert_model(LaunchReading& r, Model& m) {
   MixtureOfExperts moe;
   if (!r.integer(moe.num_moe_experts, "num_moe_experts", "num_experts", {0, 100'000})) return;
   if (moe.num_moe_experts == 0) return;
   moe.moe_router_topk = 2;
   moe.moe_ffn_hidden_size = m.ffn_hidden_size;
   r.integer(moe.moe_router_topk, "moe_router_topk", "moe_router_topk", {1, moe.num_moe_experts});
-  r.integer(moe.moe_ffn_hidden_size, "moe_ffn_hidden_size", "moe_ffn_hidden_size", kSize);
+  r.integer(moe.moe_ffn_hidden_size, "moe_ffn_hidden_size", "moe_ffn_hidden_size", kModelSizes);
   r.integer(moe.moe_shared_expert_intermediate_size, "moe_shared_expert_intermediate_size",
-            "moe_shared_expert_intermediate_size", {0, kSize.high});
-  r.integer(moe.moe_router_num_groups, "moe_router_num_groups", "moe_router_num_groups", kSize);
+            "moe_shared_expert_intermediate_size", {0, kModelSizes.high});
+  r.integer(moe.moe_router_num_groups, "moe_router_num_groups", "moe_router_num_groups",
+            kModelSizes);
   if (moe.moe_router_num_groups > 0) {
     r.integer(moe.moe_router_group_topk, "moe_router_group_topk", "moe_router_group_topk",
               {1, moe.moe_router_num_groups});
@@ -217,12 +218,12 @@ int vocabulary_of_tokenizer(LaunchReading& r) {
 void read_vocabulary(LaunchReading& r, Model& m, const LaunchHints& hints,
                      const std::string& file) {
   r.values().pass_over("tokenizer_type");
-  if (r.integer(m.vocab_size, "vocab_size", "vocab_size", kSize)) {
+  if (r.integer(m.vocab_size, "vocab_size", "vocab_size", kModelSizes)) {
     if (r.word("tokenizer_type", "") == "NullTokenizer") ++m.vocab_size;  // its end of document
     return;
   }
-  if (r.integer(m.vocab_size, "vocab_size", "pad_vocab_size_to", kSize)) return;
-  if (r.integer(m.vocab_size, "vocab_size", "padded_vocab_size", kSize)) return;
+  if (r.integer(m.vocab_size, "vocab_size", "pad_vocab_size_to", kModelSizes)) return;
+  if (r.integer(m.vocab_size, "vocab_size", "padded_vocab_size", kModelSizes)) return;
   if (hints.vocab_size) {
     m.vocab_size = *hints.vocab_size;
     r.assume("vocab_size", std::to_string(m.vocab_size), "named beside the launch, or in the log");
@@ -243,12 +244,12 @@ void read_vocabulary(LaunchReading& r, Model& m, const LaunchHints& hints,
 void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::string& file) {
   Model& m = r.record().model;
   m.name = "the launched model";
-  require(r, m.num_layers, "num_layers", "num_layers", file, {1, 100'000});
-  require(r, m.hidden_size, "hidden_size", "hidden_size", file);
-  require(r, m.num_attention_heads, "num_attention_heads", "num_attention_heads", file);
+  require_megatron(r, m.num_layers, "num_layers", "num_layers", file, {1, 100'000});
+  require_megatron(r, m.hidden_size, "hidden_size", "hidden_size", file);
+  require_megatron(r, m.num_attention_heads, "num_attention_heads", "num_attention_heads", file);
   m.activation = activation_of(r);
   m.ffn_hidden_size = usual_ffn_size(m);
-  r.integer(m.ffn_hidden_size, "ffn_hidden_size", "ffn_hidden_size", kSize);
+  r.integer(m.ffn_hidden_size, "ffn_hidden_size", "ffn_hidden_size", kModelSizes);
   read_attention(r, m);
   read_positions(r, m);
   const Value* norm = r.find("normalization");
@@ -264,7 +265,7 @@ void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::
     r.note("tied_embeddings", m.tied_embeddings ? "true" : "false", *untie);
   }
   r.flag(m.embedding_layer_norm, "embedding_layer_norm", "embed_layernorm");
-  read_experts(r, m);
+  read_expert_model(r, m);
   r.integer(m.mtp_num_layers, "mtp_num_layers", "mtp_num_layers", {0, 1000});
   read_vocabulary(r, m, hints, file);
   if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");

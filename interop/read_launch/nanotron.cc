@@ -11,29 +11,27 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kSize{1, 100'000'000};
-constexpr IntRange kCount{1, 1'000'000};
-
-void require(LaunchReading& r, int& target, const char* field, const std::string& key,
-             const std::string& file) {
-  if (!r.integer(target, field, key, kSize)) throw InputError(file, "", key + " is missing");
+void require_nanotron(LaunchReading& r, int& target, const char* field, const std::string& key,
+                      const std::string& file) {
+  if (!r.integer(target, field, key, kModelSizes)) throw InputError(file, "", key + " is missing");
 }
 
-void read_model(LaunchReading& r, const std::string& file) {
+void read_nanotron_model(LaunchReading& r, const std::string& file) {
   Model& m = r.record().model;
   const std::string at = "model.model_config.";
   m.name = "the launched model";
-  require(r, m.num_layers, "num_layers", at + "num_hidden_layers", file);
-  require(r, m.hidden_size, "hidden_size", at + "hidden_size", file);
-  require(r, m.ffn_hidden_size, "ffn_hidden_size", at + "intermediate_size", file);
-  require(r, m.num_attention_heads, "num_attention_heads", at + "num_attention_heads", file);
-  require(r, m.vocab_size, "vocab_size", at + "vocab_size", file);
+  require_nanotron(r, m.num_layers, "num_layers", at + "num_hidden_layers", file);
+  require_nanotron(r, m.hidden_size, "hidden_size", at + "hidden_size", file);
+  require_nanotron(r, m.ffn_hidden_size, "ffn_hidden_size", at + "intermediate_size", file);
+  require_nanotron(r, m.num_attention_heads, "num_attention_heads", at + "num_attention_heads",
+                   file);
+  require_nanotron(r, m.vocab_size, "vocab_size", at + "vocab_size", file);
   m.num_query_groups = m.num_attention_heads;
   r.integer(m.num_query_groups, "num_query_groups", at + "num_key_value_heads",
             {1, m.num_attention_heads});
   m.kv_channels = m.hidden_size / m.num_attention_heads;
   r.integer(m.max_position_embeddings, "max_position_embeddings", at + "max_position_embeddings",
-            kSize);
+            kModelSizes);
   m.activation = Activation::swiglu;
   m.normalization = Normalization::rms_norm;
   m.position_embedding = PositionEmbedding::rope;
@@ -47,13 +45,13 @@ void read_model(LaunchReading& r, const std::string& file) {
   if (!is_countable(m)) throw InputError(file, "", "describes more than 10^18 parameters");
 }
 
-void read_job(LaunchReading& r) {
+void read_nanotron_job(LaunchReading& r) {
   Job& job = r.record().job;
   job.name = "the launched job";
-  r.integer(job.seq_length, "seq_length", "tokens.sequence_length", kSize);
+  r.integer(job.seq_length, "seq_length", "tokens.sequence_length", kModelSizes);
   r.record().micro_batches_a_rank = 1;
   r.integer(r.record().micro_batches_a_rank, "micro_batches_a_rank",
-            "tokens.batch_accumulation_per_replica", kCount);
+            "tokens.batch_accumulation_per_replica", kParallelSizes);
   constexpr std::array kTypes{EnumName{Precision::bf16, "bfloat16"},
                               EnumName{Precision::fp16, "float16"},
                               EnumName{Precision::fp32, "float32"}};
@@ -65,24 +63,24 @@ void read_job(LaunchReading& r) {
   }
   job.make_vocab_size_divisible_by = 1;  // config/config.py, ModelArgs
   r.integer(job.make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
-            "model.make_vocab_size_divisible_by", kCount);
+            "model.make_vocab_size_divisible_by", kParallelSizes);
   for (const char* field : {"seq_length", "global_batch_size", "precision", "gradient_precision",
                             "make_vocab_size_divisible_by"}) {
     r.settle_job(field);
   }
 }
 
-void read_layout(LaunchReading& r) {
+void read_nanotron_layout(LaunchReading& r) {
   Layout& l = r.record().layout;
-  r.integer(l.tensor_parallel_size, "tensor_parallel_size", "parallelism.tp", kCount);
-  r.integer(l.pipeline_parallel_size, "pipeline_parallel_size", "parallelism.pp", kCount);
+  r.integer(l.tensor_parallel_size, "tensor_parallel_size", "parallelism.tp", kParallelSizes);
+  r.integer(l.pipeline_parallel_size, "pipeline_parallel_size", "parallelism.pp", kParallelSizes);
   r.integer(l.context_parallel_size, "context_parallel_size", "parallelism.context_parallel_size",
-            kCount);
+            kParallelSizes);
   r.integer(l.expert_parallel_size, "expert_parallel_size", "parallelism.expert_parallel_size",
-            kCount);
+            kParallelSizes);
   r.record().data_parallel_size_follows =
-      !r.integer(l.data_parallel_size, "data_parallel_size", "parallelism.dp", kCount);
-  r.integer(l.micro_batch_size, "micro_batch_size", "tokens.micro_batch_size", kCount);
+      !r.integer(l.data_parallel_size, "data_parallel_size", "parallelism.dp", kParallelSizes);
+  r.integer(l.micro_batch_size, "micro_batch_size", "tokens.micro_batch_size", kParallelSizes);
   // In any case of letters (config/parallelism_config.py).
   constexpr std::array kModes{EnumName{true, "REDUCE_SCATTER"}, EnumName{false, "ALL_REDUCE"},
                               EnumName{true, "reduce_scatter"}, EnumName{false, "all_reduce"}};
@@ -121,9 +119,9 @@ LaunchRecord read_nanotron(std::string_view text, const std::string& file,
   record.framework = "nanotron-2024";
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework, "the file does not say which release runs");
-  if (hints.needs_model) read_model(reading, file);
-  read_job(reading);
-  read_layout(reading);
+  if (hints.needs_model) read_nanotron_model(reading, file);
+  read_nanotron_job(reading);
+  read_nanotron_layout(reading);
   for (const char* section : {"checkpoints.", "data_stages.", "general.", "logging.", "lighteval.",
                               "profiler.", "tokenizer.", "optimizer.", "model.", "tokens.",
                               "s3_upload.", "metrics_logging.", "data."}) {

@@ -180,7 +180,7 @@ void assume_overlaps(LaunchReading& r, Values& nemo) {
 }
 
 // No cost hangs on these: data, learning rate, checkpoints, kernels that are the release's.
-void pass_over(Values& nemo) {
+void pass_over_nemo(Values& nemo) {
   for (const char* section : {"trainer.",
                               "exp_manager.",
                               "run.",
@@ -260,7 +260,7 @@ void read_nemo_values(Values nemo, const std::string& file, const LaunchHints& h
   if (const Value* fsdp = nemo.find("model.fsdp"); fsdp != nullptr && flag_of(*fsdp)) {
     trainer.not_understood(*fsdp, "its FSDP is not modelled");
   }
-  pass_over(nemo);
+  pass_over_nemo(nemo);
   trainer.list_unused("no key of NeMo that is known here");
 }
 

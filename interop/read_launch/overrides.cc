@@ -26,14 +26,14 @@ std::string_view plain_key(std::string_view key) {
   return key;
 }
 
-bool is_override(std::string_view key) {
+bool is_override_word(std::string_view key) {
   const std::string_view plain = plain_key(key);
   return std::any_of(kSections.begin(), kSections.end(),
                      [&](std::string_view section) { return plain.starts_with(section); });
 }
 
 // "[core_attn,mlp]" is two words, 'bf16' one without its marks.
-std::vector<std::string> words_of(std::string text) {
+std::vector<std::string> override_words(std::string text) {
   std::vector<std::string> words;
   std::string word;
   for (const char c : text) {
@@ -52,10 +52,10 @@ Values values_of(const ShellCommand& command, const ShellScript& script, const s
   Values values;
   for (const MarkedText& word : command.words) {
     const std::size_t equals = word.text().find('=');
-    if (equals == std::string::npos || !is_override(word.text().substr(0, equals))) continue;
+    if (equals == std::string::npos || !is_override_word(word.text().substr(0, equals))) continue;
     Value value;
     value.key = plain_key(word.text().substr(0, equals));
-    value.words = words_of(word.text().substr(equals + 1));
+    value.words = override_words(word.text().substr(equals + 1));
     if (value.words.empty() || value.words.front() == "null") continue;
     value.said = word.text();
     value.place = {file, word.line()};
@@ -80,7 +80,7 @@ int count_overrides(std::string_view text) {
     const std::size_t end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
     const std::size_t equals = word.find('=');
-    if (equals != std::string_view::npos && is_override(word.substr(0, equals))) ++count;
+    if (equals != std::string_view::npos && is_override_word(word.substr(0, equals))) ++count;
     begin = end + 1;
   }
   return count;
@@ -90,7 +90,7 @@ LaunchRecord read_override_script(std::string_view text, const std::string& file
                                   const LaunchHints& hints) {
   const ShellScript script = read_shell_script(text, file, hints.variables);
   LaunchRecord record;
-  const ShellCommand* command = launch_command(script, is_override, file, record);
+  const ShellCommand* command = launch_command(script, is_override_word, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with overrides of a recipe");
   for (const MarkedText& word : command->words) record.command.push_back(word.text());
   read_launcher(*command, script, file, record);

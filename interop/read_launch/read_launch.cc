@@ -12,7 +12,7 @@ namespace {
 constexpr int kEnoughOptions = 3;
 constexpr int kEnoughOverrides = 2;
 
-bool has(std::string_view text, std::string_view what) {
+bool has_key(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
 }
 
@@ -22,36 +22,39 @@ bool looks_like_json(std::string_view text) {
 }
 
 bool looks_like_torchtitan(std::string_view text) {
-  return has(text, "[training]") && (has(text, "[model]") || has(text, "[parallelism]"));
+  return has_key(text, "[training]") &&
+         (has_key(text, "[model]") || has_key(text, "[parallelism]"));
 }
 
 bool looks_like_nanotron(std::string_view text) {
-  return has(text, "parallelism:") && has(text, "tokens:") && has(text, "micro_batch_size:");
+  return has_key(text, "parallelism:") && has_key(text, "tokens:") &&
+         has_key(text, "micro_batch_size:");
 }
 
 bool looks_like_llm_foundry(std::string_view text) {
-  return has(text, "global_train_batch_size:") && has(text, "model:");
+  return has_key(text, "global_train_batch_size:") && has_key(text, "model:");
 }
 
 bool looks_like_megatron_bridge(std::string_view text) {
-  return has(text, "tensor_model_parallel_size:") || has(text, "pipeline_model_parallel_size:");
+  return has_key(text, "tensor_model_parallel_size:") ||
+         has_key(text, "pipeline_model_parallel_size:");
 }
 
 // NeMo's models say the sequence, or their trainer the devices.
 bool looks_like_nemo(std::string_view text) {
   return looks_like_megatron_bridge(text) &&
-         (has(text, "encoder_seq_length:") || has(text, "trainer:"));
+         (has_key(text, "encoder_seq_length:") || has_key(text, "trainer:"));
 }
 
 bool looks_like_accelerate(std::string_view text) {
-  return has(text, "distributed_type:") &&
-         (has(text, "fsdp_config:") || has(text, "num_processes:") ||
-          has(text, "parallelism_config:"));
+  return has_key(text, "distributed_type:") &&
+         (has_key(text, "fsdp_config:") || has_key(text, "num_processes:") ||
+          has_key(text, "parallelism_config:"));
 }
 
 bool looks_like_trainer_script(std::string_view text) {
-  return has(text, "--deepspeed") || has(text, "--per_device_train_batch_size") ||
-         has(text, "accelerate launch");
+  return has_key(text, "--deepspeed") || has_key(text, "--per_device_train_batch_size") ||
+         has_key(text, "accelerate launch");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace meshwright::interop {
 namespace {
 
-int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
-FlatValues::At place_of(const toml::node& node) {
-  return {line_of(node), static_cast<int>(node.source().begin.column)};
+int toml_line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+FlatValues::At toml_place_of(const toml::node& node) {
+  return {toml_line_of(node), static_cast<int>(node.source().begin.column)};
 }
 
 std::string word_of_node(const toml::node& node) {
@@ -22,26 +22,26 @@ std::string word_of_node(const toml::node& node) {
   return out.str();
 }
 
-void flatten(const toml::node& node, const std::string& path, int depth, FlatValues& values) {
-  values.check_depth(depth, line_of(node));
+void flatten_toml(const toml::node& node, const std::string& path, int depth, FlatValues& values) {
+  values.check_depth(depth, toml_line_of(node));
   if (const toml::table* table = node.as_table()) {
     for (const auto& [key, value] : *table) {
-      flatten(value, joined_key(path, std::string(key.str())), depth + 1, values);
+      flatten_toml(value, joined_key(path, std::string(key.str())), depth + 1, values);
     }
     return;
   }
   const toml::array* list = node.as_array();
-  if (list == nullptr) return values.add(path, {word_of_node(node)}, place_of(node));
+  if (list == nullptr) return values.add(path, {word_of_node(node)}, toml_place_of(node));
   std::vector<std::string> words;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const toml::node& each = *list->get(i);
     if (each.is_table() || each.is_array()) {
-      flatten(each, joined_key(path, std::to_string(i)), depth + 1, values);
+      flatten_toml(each, joined_key(path, std::to_string(i)), depth + 1, values);
     } else {
       words.push_back(word_of_node(each));
     }
   }
-  values.add(path, std::move(words), place_of(node));
+  values.add(path, std::move(words), toml_place_of(node));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Values values_of_toml(std::string_view text, const std::string& file) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   FlatValues values(file);
   try {
-    flatten(toml::parse(text), "", 0, values);
+    flatten_toml(toml::parse(text), "", 0, values);
   } catch (const toml::parse_error& error) {
     throw InputError(
         fmt::format("{}:{}:{}", file, error.source().begin.line, error.source().begin.column), "",

@@ -11,7 +11,6 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000};
 constexpr IntRange kCountOrRest{-1, 1'000'000};
 
 // Flavours of its model files that are shipped here, with their layers.
@@ -103,7 +102,7 @@ class Reader {
   void size(int& target, const char* field, const char* key, const char* older) {
     const Value* value = either(key, older);
     if (value == nullptr) return;
-    target = integer_of(*value, kCount);
+    target = integer_of(*value, kParallelSizes);
     r_.note(field, std::to_string(target), *value);
   }
 
@@ -226,14 +225,14 @@ class Reader {
       return;
     }
     if (!says_first && !says_last && layers != nullptr &&
-        is_older_split(integer_of(*layers, kCount))) {
+        is_older_split(integer_of(*layers, kParallelSizes))) {
       first = last = 0;
       r_.assume("embedding_as_layers", "0",
                 "an older release: with both ends counted as layers they would not divide");
     }
     const int weighed = num_layers_ + first + last;
     if (layers != nullptr) {
-      const int each = integer_of(*layers, kCount);
+      const int each = integer_of(*layers, kParallelSizes);
       const int stages = (weighed + each - 1) / each;
       if (stages % l.pipeline_parallel_size != 0) {
         fail_at(*layers, fmt::format("{} layers and {} for embedding and head make {} stages, "

@@ -14,8 +14,6 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr IntRange kCount{1, 1'000'000'000};
-
 constexpr std::array kHarmlessTrainer{"--output_dir",
                                       "--learning_rate",
                                       "--num_train_epochs",
@@ -54,19 +52,19 @@ void read_trainer(LaunchReading& r) {
                                     "global_batch_size") != record.job_fields.end();
   int micro = 0;
   int accumulation = 0;
-  if (r.integer(micro, "micro_batch_size", "--per_device_train_batch_size", kCount)) {
+  if (r.integer(micro, "micro_batch_size", "--per_device_train_batch_size", kCounts)) {
     record.layout.micro_batch_size = micro;
     r.settle_layout("micro_batch_size");
     if (record.micro_batches_a_rank == 0 && !has_global) record.micro_batches_a_rank = 1;
   }
   if (r.integer(accumulation, "gradient_accumulation_steps", "--gradient_accumulation_steps",
-                kCount) &&
+                kCounts) &&
       !has_global) {
     record.micro_batches_a_rank = accumulation;
   }
   for (const char* key : {"--model_max_length", "--max_seq_length", "--max_seq_len", "--block_size",
                           "--cutoff_len", "--max_length", "--seq_length"}) {
-    if (r.integer(record.job.seq_length, "seq_length", key, kCount)) r.settle_job("seq_length");
+    if (r.integer(record.job.seq_length, "seq_length", key, kCounts)) r.settle_job("seq_length");
   }
   if (r.is_on("--gradient_checkpointing")) r.recompute_switch("--gradient_checkpointing");
   r.settle_layout("recompute_granularity");

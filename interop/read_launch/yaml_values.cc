@@ -10,18 +10,20 @@
 namespace meshwright::interop {
 namespace {
 
-int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
-FlatValues::At place_of(const YAML::Node& node) { return {line_of(node), node.Mark().column + 1}; }
+int yaml_line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+FlatValues::At yaml_place_of(const YAML::Node& node) {
+  return {yaml_line_of(node), node.Mark().column + 1};
+}
 
 bool is_plain(const YAML::Node& node) { return node.IsScalar() || node.IsNull(); }
 
-void flatten(const YAML::Node& node, const std::string& path, int depth, FlatValues& values) {
-  values.check_depth(depth, line_of(node));
-  if (node.IsScalar()) return values.add(path, {node.Scalar()}, place_of(node));
+void flatten_yaml(const YAML::Node& node, const std::string& path, int depth, FlatValues& values) {
+  values.check_depth(depth, yaml_line_of(node));
+  if (node.IsScalar()) return values.add(path, {node.Scalar()}, yaml_place_of(node));
   if (node.IsMap()) {
     for (const auto& entry : node) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "?";
-      flatten(entry.second, joined_key(path, key), depth + 1, values);
+      flatten_yaml(entry.second, joined_key(path, key), depth + 1, values);
     }
     return;
   }
@@ -30,10 +32,10 @@ void flatten(const YAML::Node& node, const std::string& path, int depth, FlatVal
                   [](const YAML::Node& each) { return is_plain(each); })) {
     std::vector<std::string> words;
     for (const YAML::Node& each : node) words.push_back(each.IsNull() ? "null" : each.Scalar());
-    return values.add(path, std::move(words), place_of(node));
+    return values.add(path, std::move(words), yaml_place_of(node));
   }
   for (std::size_t i = 0; i < node.size(); ++i) {
-    flatten(node[i], joined_key(path, std::to_string(i)), depth + 1, values);
+    flatten_yaml(node[i], joined_key(path, std::to_string(i)), depth + 1, values);
   }
 }
 
@@ -42,7 +44,7 @@ void flatten(const YAML::Node& node, const std::string& path, int depth, FlatVal
 Values values_of_yaml(std::string_view text, const std::string& file) {
   FlatValues values(file);
   try {
-    flatten(YAML::Load(std::string(text)), "", 0, values);
+    flatten_yaml(YAML::Load(std::string(text)), "", 0, values);
   } catch (const YAML::Exception& error) {
     throw InputError(fmt::format("{}:{}:{}", file, error.mark.line + 1, error.mark.column + 1), "",
                      "is not YAML: " + error.msg);

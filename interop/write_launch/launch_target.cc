@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "sim/base/text.h"
+
 namespace meshwright::interop {
 namespace {
 
@@ -32,12 +34,6 @@ constexpr std::array kTargets{
                  nanotron_layout_settings, nanotron},
     LaunchTarget{"llm-foundry", "pytorch-fsdp-2023", "", llm_foundry_model_refusal,
                  llm_foundry_layout_refusal, llm_foundry_layout_settings, llm_foundry}};
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
 
 }  // namespace
 

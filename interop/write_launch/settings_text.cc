@@ -42,7 +42,7 @@ bool is_number(const std::string& text) {
   return error == std::errc() && stopped == end && !text.empty();
 }
 
-bool is_plain(const std::string& value) {
+bool is_plain_word(const std::string& value) {
   return value == "true" || value == "false" || is_number(value) || value.starts_with("[");
 }
 
@@ -72,7 +72,7 @@ std::string yaml_text(std::vector<LaunchSetting> settings) {
       text += fmt::format("{}{}:\n", std::string(2 * i, ' '), path[i]);
     }
     open = path;
-    const bool bare = is_plain(setting.value) || is_yaml_word(setting.value);
+    const bool bare = is_plain_word(setting.value) || is_yaml_word(setting.value);
     text += fmt::format("{}{}: {}\n", std::string(2 * path.size(), ' '), rest,
                         bare ? setting.value : "'" + setting.value + "'");
   }
@@ -90,7 +90,7 @@ std::string toml_text(std::vector<LaunchSetting> settings) {
     }
     const std::string name = setting.name.substr(section.empty() ? 0 : section.size() + 1);
     text += fmt::format("{} = {}\n", name,
-                        is_plain(setting.value) ? setting.value : "\"" + setting.value + "\"");
+                        is_plain_word(setting.value) ? setting.value : "\"" + setting.value + "\"");
   }
   return text;
 }

@@ -12,7 +12,7 @@
 namespace meshwright::interop {
 namespace {
 
-const Vocabulary& vocabulary() {
+const Vocabulary& accelerate_vocabulary() {
   static const Vocabulary kWords{"tensor_parallel_size", "context_parallel_size", "cp_comm_type",
                                  "zero_stage",           "zero_shard_size",       "fsdp_unit",
                                  "recompute_granularity"};
@@ -24,7 +24,7 @@ int copies_of(const Layout& l) {
   return l.zero_shard_size == 0 ? 1 : gradient_group_size(l) / zero_shard_group_size(l);
 }
 
-std::string sharding_refusal(const Layout& l) {
+std::string accelerate_sharding_refusal(const Layout& l) {
   if (l.zero_stage == 1) return "FSDP2 shards weights and gradients too: ZeRO 1 cannot be said";
   if (l.zero_stage > 1 && l.fsdp_unit != FsdpUnit::block) return "it shards a block at a time";
   if (l.zero_stage > 1 && zero_shard_group_size(l) == 1) {
@@ -45,7 +45,7 @@ std::string accelerate_layout_refusal(const Training& t) {
   if (l.pipeline_parallel_size > 1) return "it has no pipeline but Megatron-LM's";
   if (t.model.moe && l.expert_parallel_size > 1) return "it has no expert parallelism";
   if (l.sequence_parallel) return "its tensor parallelism has no sequence parallelism";
-  if (std::string why = sharding_refusal(l); !why.empty()) return why;
+  if (std::string why = accelerate_sharding_refusal(l); !why.empty()) return why;
   if (l.context_parallel_size > 1 && l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p) {
     return "its context ranks gather keys and values, pass them round, or trade heads";
   }
@@ -58,7 +58,7 @@ std::string accelerate_layout_refusal(const Training& t) {
   if (t.job.precision == Precision::tf32 || t.job.precision == Precision::fp4) {
     return fmt::format("it has no word for {}", name_of(t.job.precision));
   }
-  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return accelerate_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {

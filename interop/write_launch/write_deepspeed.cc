@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "interop/write_launch/hosts.h"
 #include "interop/write_launch/launch.h"
 #include "interop/write_launch/settings_text.h"
 #include "interop/write_launch/vocabulary.h"
+#include "sim/json/json.h"
 
 namespace meshwright::interop {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 constexpr const char* kFileName = "deepspeed.json";
 constexpr const char* kRecomputeSwitch = "gradient_checkpointing_enable() in the model";
 
-const Vocabulary& vocabulary() {
+const Vocabulary& deepspeed_vocabulary() {
   static const Vocabulary kWords{"tensor_parallel_size", "context_parallel_size",
                                  "cp_comm_type",         "zero_stage",
                                  "zero_shard_size",      "overlap_grad_reduce",
@@ -49,7 +48,7 @@ std::string deepspeed_layout_refusal(const Training& t) {
   if (t.job.precision == Precision::fp4 || t.job.precision == Precision::tf32) {
     return fmt::format("it has no word for {}", name_of(t.job.precision));
   }
-  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return deepspeed_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
 
 std::string deepspeed_command(const Training& t) {
@@ -73,7 +72,7 @@ LaunchFile deepspeed(const Training& t) {
                     .refusal = deepspeed_layout_refusal(t)};
   if (!launch.refusal.empty()) return launch;
   const Layout& l = t.layout;
-  nlohmann::ordered_json json{
+  Json json{
       {"train_batch_size", t.job.global_batch_size},
       {"train_micro_batch_size_per_gpu", l.micro_batch_size},
       {"gradient_accumulation_steps", num_micro_batches(t.job.global_batch_size, l)},
@@ -103,11 +102,11 @@ LaunchFile deepspeed(const Training& t) {
 
 namespace {
 
-void flatten(const nlohmann::ordered_json& json, const std::string& path, SettingsList& settings) {
+void flatten_settings(const Json& json, const std::string& path, SettingsList& settings) {
   for (const auto& [key, value] : json.items()) {
     const std::string name = path.empty() ? key : path + "." + key;
     if (value.is_object()) {
-      flatten(value, name, settings);
+      flatten_settings(value, name, settings);
     } else {
       settings.set(name,
                    std::string_view(value.is_string() ? value.get<std::string>() : value.dump()));
@@ -121,7 +120,7 @@ void flatten(const nlohmann::ordered_json& json, const std::string& path, Settin
 std::vector<LaunchSetting> deepspeed_layout_settings(const Training& t) {
   SettingsList settings;
   if (const std::string text = deepspeed(t).text; !text.empty()) {
-    flatten(nlohmann::ordered_json::parse(text), "", settings);
+    flatten_settings(Json::parse(text), "", settings);
   }
   const bool full = t.layout.recompute_granularity == RecomputeGranularity::full;
   settings.set(kRecomputeSwitch, full ? "called" : "not called");

@@ -14,7 +14,7 @@
 namespace meshwright::interop {
 namespace {
 
-const Vocabulary& vocabulary() {
+const Vocabulary& llm_foundry_vocabulary() {
   static const Vocabulary kWords{"zero_stage", "fsdp_unit", "recompute_granularity"};
   return kWords;
 }
@@ -86,7 +86,7 @@ std::string llm_foundry_layout_refusal(const Training& t) {
   if (precision_word(t.job.precision).empty()) {
     return fmt::format("it has no word for {}", name_of(t.job.precision));
   }
-  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return llm_foundry_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> llm_foundry_layout_settings(const Training& t) {

@@ -84,7 +84,7 @@ void add_sharding(Arguments& a, const Layout& l) {
   }
 }
 
-void add_pipeline(Arguments& a, const Layout& l) {
+void add_megatron_pipeline(Arguments& a, const Layout& l) {
   a.set("--pipeline-model-parallel-size", l.pipeline_parallel_size);
   // The virtual size follows from the list; arguments.py refuses both.
   a.set_if(static_cast<bool>(l.pipeline_layout), "--pipeline-model-parallel-layout",
@@ -101,7 +101,7 @@ void add_pipeline(Arguments& a, const Layout& l) {
   a.flag_if(l.account_for_loss_in_pipeline_split, "--account-for-loss-in-pipeline-split");
 }
 
-void add_recompute(Arguments& a, const Layout& l) {
+void add_megatron_recompute(Arguments& a, const Layout& l) {
   if (l.recompute_granularity == RecomputeGranularity::none) return;
   a.set("--recompute-granularity", name_of(l.recompute_granularity));
   if (l.recompute_granularity == RecomputeGranularity::selective) {
@@ -127,7 +127,7 @@ void add_parallel(Arguments& a, const Training& t) {
   a.set("--tensor-model-parallel-size", l.tensor_parallel_size);
   a.flag_if(l.sequence_parallel && l.tensor_parallel_size > 1, "--sequence-parallel");
   a.flag_if(l.tp_comm_overlap, "--tp-comm-overlap");
-  add_pipeline(a, l);
+  add_megatron_pipeline(a, l);
   if (l.context_parallel_size > 1) {
     a.set("--context-parallel-size", l.context_parallel_size);
     a.set("--cp-comm-type", cp_type(l.cp_comm_type));
@@ -143,7 +143,7 @@ void add_parallel(Arguments& a, const Training& t) {
   }
   add_sharding(a, l);
   if (t.model.moe) add_graphs(a, l);
-  add_recompute(a, l);
+  add_megatron_recompute(a, l);
   a.flag_if(pipeline_inside_data(l), "--use-tp-pp-dp-mapping");
 }
 
@@ -195,7 +195,7 @@ std::string training_arguments(const Training& t) {
 }
 
 // All but what its engine settles by itself.
-const Vocabulary& vocabulary() {
+const Vocabulary& megatron_vocabulary() {
   static const Vocabulary kWords{"tensor_parallel_size",
                                  "pipeline_parallel_size",
                                  "pipeline_layout",
@@ -235,7 +235,7 @@ const Vocabulary& vocabulary() {
   return kWords;
 }
 
-std::string layout_refusal(const Layout& l) {
+std::string megatron_layout_refusal(const Layout& l) {
   if (l.recompute_granularity == RecomputeGranularity::full &&
       l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
     return "it counts recomputed layers a chunk, and these do not divide";
@@ -272,8 +272,8 @@ std::string distributed(const Cluster& cluster, const Layout& layout) {
 }  // namespace
 
 std::string megatron_layout_refusal(const Training& t) {
-  if (std::string why = layout_refusal(t.layout); !why.empty()) return why;
-  return vocabulary().refusal(t.layout, t.model, Layout{});
+  if (std::string why = megatron_layout_refusal(t.layout); !why.empty()) return why;
+  return megatron_vocabulary().refusal(t.layout, t.model, Layout{});
 }
 
 std::vector<LaunchSetting> megatron_layout_settings(const Training& t) {

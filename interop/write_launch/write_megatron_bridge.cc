@@ -20,7 +20,7 @@ std::string module_list(RecomputeModules modules) {
   return fmt::format("[{}]", fmt::join(words, ", "));
 }
 
-void add_recompute(SettingsList& o, const Layout& l) {
+void add_megatron_bridge_recompute(SettingsList& o, const Layout& l) {
   if (l.recompute_granularity == RecomputeGranularity::none) return;
   o.set("model.recompute_granularity", name_of(l.recompute_granularity));
   if (l.recompute_granularity == RecomputeGranularity::selective) {
@@ -66,7 +66,7 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
     o.set_if(l.overlap_moe_expert_parallel_comm, "comm_overlap.overlap_moe_expert_parallel_comm",
              true);
   }
-  add_recompute(o, l);
+  add_megatron_bridge_recompute(o, l);
   o.set_if(l.cpu_offloading_num_layers > 0, "model.cpu_offloading_num_layers",
            l.cpu_offloading_num_layers);
   o.set("comm_overlap.tp_comm_overlap", l.tp_comm_overlap);

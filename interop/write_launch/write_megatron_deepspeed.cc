@@ -8,7 +8,7 @@
 namespace meshwright::interop {
 namespace {
 
-const Vocabulary& vocabulary() {
+const Vocabulary& megatron_deepspeed_vocabulary() {
   static const Vocabulary kWords{"tensor_parallel_size",
                                  "pipeline_parallel_size",
                                  "recompute_granularity",
@@ -39,7 +39,7 @@ std::string megatron_deepspeed_layout_refusal(const Training& t) {
   if (t.job.precision == Precision::bf16 && l.zero_stage != 1) {
     return "its bf16 optimizer shards its state at every stage";
   }
-  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return megatron_deepspeed_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> megatron_deepspeed_layout_settings(const Training& t) {

@@ -12,7 +12,7 @@
 namespace meshwright::interop {
 namespace {
 
-const Vocabulary& vocabulary() {
+const Vocabulary& nanotron_vocabulary() {
   static const Vocabulary kWords{"tensor_parallel_size",
                                  "pipeline_parallel_size",
                                  "context_parallel_size",
@@ -33,7 +33,7 @@ std::string_view dtype_of(Precision precision) {
   return precision == Precision::fp32 ? "float32" : "";
 }
 
-std::string layout_refusal(const Layout& l) {
+std::string nanotron_layout_refusal(const Layout& l) {
   const bool piped = l.pipeline_parallel_size > 1;
   if (l.zero_stage > 1 || l.zero_shard_size > 0 || uses_fsdp(l)) {
     return "it shards the optimizer over all data ranks, or nothing";
@@ -92,11 +92,11 @@ std::string nanotron_model_refusal(const Training& t) {
 }
 
 std::string nanotron_layout_refusal(const Training& t) {
-  if (std::string why = layout_refusal(t.layout); !why.empty()) return why;
+  if (std::string why = nanotron_layout_refusal(t.layout); !why.empty()) return why;
   if (dtype_of(t.job.precision).empty()) {
     return fmt::format("it has no word for {}", name_of(t.job.precision));
   }
-  return vocabulary().refusal(t.layout, t.model, t.cluster.framework.defaults.layout);
+  return nanotron_vocabulary().refusal(t.layout, t.model, t.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> nanotron_layout_settings(const Training& t) {

@@ -13,7 +13,7 @@
 namespace meshwright::interop {
 namespace {
 
-const Vocabulary& vocabulary() {
+const Vocabulary& torchtitan_vocabulary() {
   static const Vocabulary kWords{"tensor_parallel_size",
                                  "pipeline_parallel_size",
                                  "virtual_pipeline_parallel_size",
@@ -34,7 +34,7 @@ const Vocabulary& vocabulary() {
   return kWords;
 }
 
-std::string sharding_refusal(const Layout& l) {
+std::string torchtitan_sharding_refusal(const Layout& l) {
   if (gradient_group_size(l) > 1 && l.zero_stage == 1) {
     return "its data parallelism shards weights and gradients too, or nothing: ZeRO 1 cannot be "
            "said";
@@ -67,7 +67,7 @@ std::string_view schedule_name(PipelineSchedule schedule) {
 }
 
 // What a stage holds counts embedding and head as a layer each unless told otherwise.
-void add_pipeline(SettingsList& s, const Training& t) {
+void add_torchtitan_pipeline(SettingsList& s, const Training& t) {
   const Layout& l = t.layout;
   if (l.pipeline_parallel_size == 1) return;
   const int first = l.account_for_embedding_in_pipeline_split ? 1 : 0;
@@ -92,7 +92,7 @@ void add_sizes(SettingsList& s, const Training& t) {
   s.set("parallelism.tensor_parallel_degree", l.tensor_parallel_size);
   s.set("parallelism.context_parallel_degree", l.context_parallel_size);
   s.set("parallelism.pipeline_parallel_degree", l.pipeline_parallel_size);
-  add_pipeline(s, t);
+  add_torchtitan_pipeline(s, t);
   if (t.model.moe) {
     s.set("parallelism.expert_parallel_degree", l.expert_parallel_size);
     s.set("parallelism.expert_tensor_parallel_degree", expert_tensor_size(l));
@@ -111,7 +111,7 @@ std::string torchtitan_layout_refusal(const Training& t) {
   if (t.job.precision != Precision::bf16 && t.job.precision != Precision::fp8) {
     return fmt::format("{} is not written for it: bf16 and fp8 are", name_of(t.job.precision));
   }
-  if (std::string why = sharding_refusal(l); !why.empty()) return why;
+  if (std::string why = torchtitan_sharding_refusal(l); !why.empty()) return why;
   if ((l.tensor_parallel_size > 1) != l.sequence_parallel) {
     return "its tensor parallelism is always sequence-parallel";
   }
@@ -137,7 +137,7 @@ std::string torchtitan_layout_refusal(const Training& t) {
       (expert_tensor_size(l) != 1 || l.expert_parallel_size == 1)) {
     return "experts are cut over all tensor ranks, or over none and dealt out";
   }
-  return vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return torchtitan_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> torchtitan_layout_settings(const Training& t) {

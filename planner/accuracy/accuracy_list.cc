@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::planner {
 namespace {
 
 constexpr std::size_t kMostRows = 1'000;
-constexpr std::string_view kSchema = "meshwright.accuracy/1";
+constexpr std::string_view kListSchema = "meshwright.accuracy/1";
 
 std::optional<double> optional_limit(ObjectReader& reader, const char* key,
                                      const NumberRange& range = {0.0, 1000.0}) {
@@ -20,7 +20,7 @@ std::optional<double> optional_limit(ObjectReader& reader, const char* key,
   return reader.required_number(key, range);
 }
 
-AccuracyLimits read_limits(ObjectReader& row) {
+AccuracyLimits read_accuracy_limits(ObjectReader& row) {
   AccuracyLimits limits;
   if (!row.has("limits")) return limits;
   ObjectReader reader = row.required_object("limits");
@@ -44,22 +44,21 @@ AccuracyRow read_row(ObjectReader reader) {
   row.groups = reader.optional_strings("groups");
   row.at_least = reader.optional_int("at_least", 0, {0, 100'000'000});
   row.shorter_than = reader.optional_int("shorter_than", 0, {0, 100'000'000});
-  row.limits = read_limits(reader);
+  row.limits = read_accuracy_limits(reader);
   reader.finish();
   return row;
 }
 
 }  // namespace
 
-std::vector<AccuracyRow> accuracy_rows_from_json(const nlohmann::json& json,
-                                                 const std::string& file) {
+std::vector<AccuracyRow> accuracy_rows_from_json(const Json& json, const std::string& file) {
   ObjectReader reader(json, file);
   const std::string schema = reader.required_string("schema");
-  if (schema != kSchema) {
-    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kSchema, schema));
+  if (schema != kListSchema) {
+    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kListSchema, schema));
   }
   std::vector<AccuracyRow> rows;
-  const nlohmann::json& list = reader.required_array("rows");
+  const Json& list = reader.required_array("rows");
   if (list.size() > kMostRows) {
     reader.fail("rows", fmt::format("holds {} rows; at most {} are read", list.size(), kMostRows));
   }

@@ -3,12 +3,12 @@
 // software that ran it, with the largest error that the row may have.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/accuracy/backtest.h"
+#include "sim/json/json.h"
 
 namespace meshwright::planner {
 
@@ -29,8 +29,7 @@ struct AccuracyRow {
 };
 
 // Schema "meshwright.accuracy/1". Throws InputError.
-std::vector<AccuracyRow> accuracy_rows_from_json(const nlohmann::json& json,
-                                                 const std::string& file);
+std::vector<AccuracyRow> accuracy_rows_from_json(const Json& json, const std::string& file);
 
 // The runs of a set that the row is about.
 MeasuredSet runs_of(const AccuracyRow& row, MeasuredSet set);

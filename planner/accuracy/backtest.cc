@@ -6,8 +6,8 @@
 #include <map>
 #include <numeric>
 
-#include "planner/accuracy/statistics.h"
 #include "planner/accuracy/validation.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::planner {
 namespace {

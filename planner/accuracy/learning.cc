@@ -8,11 +8,11 @@
 #include <string>
 
 #include "planner/accuracy/regime_fit.h"
-#include "planner/accuracy/statistics.h"
 #include "planner/search/normal.h"
 #include "sim/base/quadrature.h"
 #include "sim/base/shipped_spreads.h"
 #include "sim/base/spread.h"
+#include "sim/base/statistics.h"
 #include "sim/step/step_interval.h"
 
 namespace meshwright::planner {

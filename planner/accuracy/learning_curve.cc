@@ -8,7 +8,7 @@
 
 #include "planner/accuracy/backtest.h"
 #include "planner/accuracy/learning.h"
-#include "planner/accuracy/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::planner {
 namespace {
@@ -27,7 +27,7 @@ MeasuredSet with_known(MeasuredSet set, const std::vector<std::size_t>& known) {
 }
 
 // Of the layout that seems fastest, measured, over the fastest measured, in per cent.
-double regret_of(const std::vector<std::pair<double, double>>& seeming_measured) {
+double regret_percent(const std::vector<std::pair<double, double>>& seeming_measured) {
   const auto chosen = *std::min_element(seeming_measured.begin(), seeming_measured.end());
   double best = chosen.second;
   for (const auto& [seeming, measured] : seeming_measured) best = std::min(best, measured);
@@ -42,7 +42,7 @@ std::vector<std::size_t> random_runs(std::vector<std::size_t> from, int count, u
   return from;
 }
 
-CurvePoint mean_of(const std::vector<CurvePoint>& points) {
+CurvePoint mean_error_of(const std::vector<CurvePoint>& points) {
   CurvePoint result{points.front().runs, 0, std::nullopt, 0, 0};
   const auto n = static_cast<double>(points.size());
   for (const CurvePoint& p : points) {
@@ -79,7 +79,7 @@ CurvePoint known_point(const MeasuredSet& set, const std::vector<std::size_t>& k
   }
   std::vector<double> regrets;
   for (const auto& [name, runs] : groups) {
-    if (runs.size() >= 2) regrets.push_back(regret_of(runs));
+    if (runs.size() >= 2) regrets.push_back(regret_percent(runs));
   }
   if (!regrets.empty()) point.regret_percent = mean(regrets);
   const auto n = static_cast<double>(std::max<std::size_t>(1, errors.size()));
@@ -105,7 +105,7 @@ LearningCurve learning_curve(const MeasuredSet& set, const std::vector<int>& cou
     for (int seed = 1; seed <= (count == 0 ? 1 : random_seeds); ++seed) {
       drawn.push_back(known_point(set, random_runs(usable, count, static_cast<unsigned>(seed))));
     }
-    curve.random.push_back(mean_of(drawn));
+    curve.random.push_back(mean_error_of(drawn));
   }
   return curve;
 }

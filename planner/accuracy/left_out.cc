@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/accuracy/statistics.h"
+#include "sim/base/statistics.h"
 #include "sim/hardware/interval_regime.h"
 
 namespace meshwright::planner {

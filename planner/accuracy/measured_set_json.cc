@@ -15,13 +15,13 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr std::string_view kSchema = "meshwright.measurements/1";
+constexpr std::string_view kSetSchema = "meshwright.measurements/1";
 constexpr std::size_t kMostRuns = 10'000;
 
 constexpr std::array kStatusNames{EnumName{RunStatus::ok, "ok"}, EnumName{RunStatus::oom, "oom"},
                                   EnumName{RunStatus::failed, "failed"}};
 
-StatedKeys keys_of(const nlohmann::json& json) {
+StatedKeys keys_of(const Json& json) {
   StatedKeys keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
   return keys;
@@ -29,7 +29,7 @@ StatedKeys keys_of(const nlohmann::json& json) {
 
 // This format says "recompute" and "zb-h1" where a layout file says recompute_granularity and
 // zb_h1.
-nlohmann::json in_our_words(nlohmann::json layout) {
+Json in_our_words(Json layout) {
   if (!layout.is_object()) return layout;
   if (layout.contains("recompute")) {
     layout["recompute_granularity"] = layout["recompute"];
@@ -48,7 +48,7 @@ class RunReader {
   RunReader(const std::string& file, const NamedRecords& named, const MeasuredWhere& where)
       : file_(file), named_(named), where_(where) {}
 
-  MeasuredRun read(const nlohmann::json& json, const std::string& pointer) {
+  MeasuredRun read(const Json& json, const std::string& pointer) {
     ObjectReader reader(json, file_, pointer);
     MeasuredRun run;
     run.id = reader.required_string("id");
@@ -79,13 +79,13 @@ class RunReader {
   }
 
   [[nodiscard]] Model model(ObjectReader& run) const {
-    const nlohmann::json& json = run.member("model");
+    const Json& json = run.member("model");
     if (json.is_string()) return load_named(run, "model", json.get<std::string>(), named_.model);
     return named_.inline_model(json, run.file(), run.pointer_to("model"));
   }
 
   Cluster cluster(ObjectReader& run) {
-    const nlohmann::json& json = run.member("cluster");
+    const Json& json = run.member("cluster");
     if (!json.is_string()) return cluster_from_json(json, run.file(), run.pointer_to("cluster"));
     const auto name = json.get<std::string>();
     const auto found = clusters_.find(name);
@@ -106,14 +106,14 @@ class RunReader {
   }
 
   static Job job(ObjectReader& run, const MeasuredRun& read) {
-    const nlohmann::json& json = run.member("job");
+    const Json& json = run.member("job");
     const Job job =
         job_from_json(json, run.file(), run.pointer_to("job"), read.cluster.framework.defaults.job);
     return with_unstated(job, keys_of(json), read.model);
   }
 
   static Layout layout(ObjectReader& run, const MeasuredRun& read, int gpus) {
-    const nlohmann::json json = in_our_words(run.member("layout"));
+    const Json json = in_our_words(run.member("layout"));
     const Layout layout = layout_from_json(json, run.file(), run.pointer_to("layout"),
                                            read.cluster.framework.defaults.layout);
     return with_unstated(layout, keys_of(json), read.model, read.job, gpus);
@@ -139,18 +139,18 @@ class RunReader {
 
 }  // namespace
 
-MeasuredSet measured_set_from_json(const nlohmann::json& json, const std::string& file,
+MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
                                    const NamedRecords& named, const MeasuredWhere& where) {
   ObjectReader reader(json, file);
   const std::string schema = reader.required_string("schema");
-  if (schema != kSchema) {
-    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kSchema, schema));
+  if (schema != kSetSchema) {
+    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kSetSchema, schema));
   }
   MeasuredSet set;
   set.name = reader.required_string("name");
   set.source = reader.optional_string("source", "");
   set.assumed = reader.optional_string("assumed", "");
-  const nlohmann::json& runs = reader.required_array("runs");
+  const Json& runs = reader.required_array("runs");
   if (runs.size() > kMostRuns) {
     reader.fail("runs", fmt::format("holds {} runs; at most {} are read", runs.size(), kMostRuns));
   }

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "planner/accuracy/measured_set.h"
+#include "sim/json/json.h"
 
 namespace meshwright::planner {
 
@@ -18,8 +18,7 @@ struct NamedRecords {
   std::function<Cluster(const std::string& name)> cluster;  // asked once a name
   std::function<Framework(const std::string& name)> framework;
   // A model in the file itself; `pointer` says where.
-  std::function<Model(const nlohmann::json& json, const std::string& file,
-                      const std::string& pointer)>
+  std::function<Model(const Json& json, const std::string& file, const std::string& pointer)>
       inline_model;
 };
 
@@ -30,7 +29,7 @@ struct MeasuredWhere {
 };
 
 // `file` names the source in messages. Throws InputError.
-MeasuredSet measured_set_from_json(const nlohmann::json& json, const std::string& file,
+MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
                                    const NamedRecords& named, const MeasuredWhere& where = {});
 
 }  // namespace meshwright::planner

@@ -9,8 +9,8 @@
 #include <map>
 #include <numeric>
 
-#include "planner/accuracy/statistics.h"
 #include "sim/base/spread.h"
+#include "sim/base/statistics.h"
 #include "sim/step/evaluate.h"
 
 namespace meshwright::planner {

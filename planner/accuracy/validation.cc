@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/layout/short_name.h"
 #include "sim/volume/transfer.h"
 #include "sim/volume/transfer_names.h"
@@ -154,13 +155,6 @@ LayoutComparison compare(const Observation& observation, Estimate predicted,
   comparison.observation = observation;
   comparison.predicted = std::move(predicted);
   return comparison;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
 }
 
 double regret_of(const std::vector<double>& predicted, const std::vector<double>& measured) {

@@ -26,7 +26,7 @@ std::string factor_text(const char* parameter, double factor) {
   return factor == 1.0 ? "" : fmt::format("{}={:.4g}x", parameter, factor);
 }
 
-std::string joined(const std::string& a, const std::string& b) {
+std::string joined_changes(const std::string& a, const std::string& b) {
   return a + (a.empty() || b.empty() ? "" : ",") + b;
 }
 
@@ -83,8 +83,8 @@ void fill_grid(WhatIfGrid& grid, const CapacityQuestion& question, const Capacit
   for (const double batch : grid.batch_factors) {
     for (const int gpus : grid.gpus) {
       for (const double network : grid.network_factors) {
-        const std::string what_if = joined(factor_text("global_batch_size", batch),
-                                           factor_text("inter_node_bandwidth", network));
+        const std::string what_if = joined_changes(factor_text("global_batch_size", batch),
+                                                   factor_text("inter_node_bandwidth", network));
         const RowKey key = key_of(question, row, gpus, what_if);
         for (const SearchKey& search : searches_of(question, key)) searches.push_back(search);
         for (const double failures : grid.failure_rates) {
@@ -229,8 +229,8 @@ double days_at(const std::optional<LeverEnd>& end, const CapacityRow& today) {
 
 std::string options_of(const CapacityQuestion& question, const WhatIfCell& cell) {
   return options_text(question, cell.gpus,
-                      joined(factor_text("global_batch_size", cell.batch_factor),
-                             factor_text("inter_node_bandwidth", cell.network_factor)),
+                      joined_changes(factor_text("global_batch_size", cell.batch_factor),
+                                     factor_text("inter_node_bandwidth", cell.network_factor)),
                       fmt::format("--failure-rate {:.6g}", cell.failure_rate));
 }
 

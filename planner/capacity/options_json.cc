@@ -106,7 +106,7 @@ std::optional<Date> date_if_any(ObjectReader& reader, std::string_view key) {
   return date;
 }
 
-void read_limits(ObjectReader& reader, CapacityLimits& limits) {
+void read_capacity_limits(ObjectReader& reader, CapacityLimits& limits) {
   limits.deadline_days = positive_if_any(reader, "deadline_days");
   limits.deadline = date_if_any(reader, "deadline");
   if (limits.deadline && limits.deadline_days) {
@@ -120,7 +120,7 @@ void read_limits(ObjectReader& reader, CapacityLimits& limits) {
 std::vector<int> read_counts(ObjectReader& reader, std::string_view key) {
   std::vector<int> counts;
   if (!reader.has(key)) return counts;
-  for (const nlohmann::json& count : reader.required_array(key)) {
+  for (const Json& count : reader.required_array(key)) {
     const bool good = count.is_number_integer() && count > 0 && count <= 100'000'000;
     if (!good) reader.fail(key, "must be an array of whole numbers from 1 to 100000000");
     counts.push_back(count.get<int>());
@@ -131,7 +131,7 @@ std::vector<int> read_counts(ObjectReader& reader, std::string_view key) {
 std::vector<BatchPhase> read_schedule(ObjectReader& reader) {
   std::vector<BatchPhase> phases;
   if (!reader.has("schedule")) return phases;
-  const nlohmann::json& list = reader.required_array("schedule");
+  const Json& list = reader.required_array("schedule");
   for (std::size_t i = 0; i < list.size(); ++i) {
     ObjectReader phase(list[i], reader.file(),
                        fmt::format("{}/{}", reader.pointer_to("schedule"), i));
@@ -183,7 +183,7 @@ Price read_price(ObjectReader reader) {
 
 }  // namespace
 
-CapacitySection capacity_section(const nlohmann::json& job, const std::string& file) {
+CapacitySection capacity_section(const Json& job, const std::string& file) {
   CapacitySection section;
   if (!job.is_object() || !job.contains("capacity")) return section;
   ObjectReader reader(job.at("capacity"), file, "/capacity");
@@ -196,7 +196,7 @@ CapacitySection capacity_section(const nlohmann::json& job, const std::string& f
   read_part(reader, "failures", options.failures, read_failures);
   read_part(reader, "checkpoint", options.checkpoint, read_checkpoint);
   read_part(reader, "power", options.power, read_power);
-  read_part(reader, "limits", options.limits, read_limits);
+  read_part(reader, "limits", options.limits, read_capacity_limits);
   options.schedule = read_schedule(reader);
   options.evaluation_share =
       reader.optional_number("evaluation_share", 0.0, {.low = 0.0, .high = 1.0});
@@ -212,7 +212,7 @@ CapacitySection capacity_section(const nlohmann::json& job, const std::string& f
   return section;
 }
 
-PriceList prices_from_json(const nlohmann::json& json, const std::string& file) {
+PriceList prices_from_json(const Json& json, const std::string& file) {
   ObjectReader reader(json, file);
   const std::string schema = reader.required_string("schema");
   if (schema != "meshwright.prices/1") {
@@ -224,7 +224,7 @@ PriceList prices_from_json(const nlohmann::json& json, const std::string& file) 
   list.source = reader.required_string("source");
   list.currency = reader.required_string("currency");
   list.example = reader.optional_bool("example", false);
-  const nlohmann::json& prices = reader.required_array("prices");
+  const Json& prices = reader.required_array("prices");
   for (std::size_t i = 0; i < prices.size(); ++i) {
     list.prices.push_back(read_price({prices[i], file, fmt::format("/prices/{}", i)}));
   }

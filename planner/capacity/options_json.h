@@ -2,11 +2,11 @@
 // The part "capacity" of a job file, and lists of prices.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "planner/capacity/options.h"
+#include "sim/json/json.h"
 
 namespace meshwright::planner {
 
@@ -22,9 +22,9 @@ struct CapacitySection {
 
 // `job`: the whole job file; without the part, defaults. A number alone is stated; with an interval
 // it is {"value", "low", "high", "basis", "source"}. Throws InputError.
-CapacitySection capacity_section(const nlohmann::json& job, const std::string& file);
+CapacitySection capacity_section(const Json& job, const std::string& file);
 
 // Schema "meshwright.prices/1". Throws InputError.
-PriceList prices_from_json(const nlohmann::json& json, const std::string& file);
+PriceList prices_from_json(const Json& json, const std::string& file);
 
 }  // namespace meshwright::planner

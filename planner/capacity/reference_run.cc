@@ -10,7 +10,7 @@
 namespace meshwright::planner {
 namespace {
 
-RowKey key_of(const CapacityQuestion& question, const CapacityRow& row) {
+RowKey asked_key(const CapacityQuestion& question, const CapacityRow& row) {
   return {row.cluster_case, row.gpus, row.asked_batch_size,
           fmt::format("{}", fmt::join(question.what_ifs, ",")), row.scheduled};
 }
@@ -24,7 +24,7 @@ CapacityRow in_layout(const CapacityQuestion& question, const CapacityRow& row,
   constexpr double kAnyMemory = 100.0;  // times what there is
   fixed.clusters[row.cluster_case].cluster.device.memory *= kAnyMemory;
   LayoutFinder finder(fixed);
-  RowKey key = key_of(fixed, row);
+  RowKey key = asked_key(fixed, row);
   key.scheduled = false;
   key.global_batch_size = row.global_batch_size;
   finder.find(searches_of(fixed, key));
@@ -34,7 +34,7 @@ CapacityRow in_layout(const CapacityQuestion& question, const CapacityRow& row,
 // The row as it would be with one batch for all tokens, or with the schedule.
 CapacityRow other_batches(const CapacityQuestion& question, const CapacityRow& row,
                           LayoutFinder& finder) {
-  RowKey key = key_of(question, row);
+  RowKey key = asked_key(question, row);
   key.scheduled = !row.scheduled;
   key.global_batch_size = question.options.schedule.back().global_batch_size;
   finder.find(searches_of(question, key));

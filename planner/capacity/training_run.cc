@@ -18,7 +18,7 @@ constexpr double kSecondsPerDay = 86400.0;
 constexpr double kHoursPerDay = 24.0;
 
 // What is turned, each a dimension of the lattice.
-enum Axis { kStep, kRate, kArrival, kPrice, kPower, kNumAxes };
+enum LatticeAxis { kStep, kRate, kArrival, kPrice, kPower, kNumAxes };
 
 // Of the side on which z lies: an interval need not be as far below the step as above it.
 double deviation_at(const RunPhase& phase, double z) {
@@ -50,7 +50,7 @@ std::vector<double> over_lattice(const Function& value) {
   return values;
 }
 
-double turned(const Ranged& ranged, int point, Axis axis) {
+double turned_value(const Ranged& ranged, int point, LatticeAxis axis) {
   return ranged.value * std::exp(log_deviation(ranged) * lattice().coordinate(point, axis));
 }
 
@@ -75,7 +75,7 @@ Seconds productive_time(const std::vector<RunPhase>& phases, double z) {
 }
 
 // Of the steps' time.
-double load_of(const std::vector<RunPhase>& phases) {
+double mean_load_of(const std::vector<RunPhase>& phases) {
   Seconds all, busy;
   for (const RunPhase& phase : phases) {
     all += phase.step_time * phase.steps;
@@ -91,8 +91,8 @@ struct RunInputs {
   AddedTime added{};
 };
 
-double days_at(const TrainingRun& run, const RunInputs& in, int point) {
-  const double rate = turned(in.options.failures.per_thousand_node_days, point, kRate);
+double days_at_point(const TrainingRun& run, const RunInputs& in, int point) {
+  const double rate = turned_value(in.options.failures.per_thousand_node_days, point, kRate);
   const Disruption disruption = disruption_of(run.checkpoint, in.options.failures, in.gpus, rate);
   const Seconds productive = productive_time(in.phases, lattice().coordinate(point, kStep));
   const Seconds trained = productive * (1.0 + in.added.sum());
@@ -110,8 +110,8 @@ void fill_energy(TrainingRun& run, const std::vector<double>& gpu_hours, const R
   const double goodput = run.time.goodput();
   const double mean = training * goodput + waiting * (1.0 - goodput);
   run.energy_mwh = quantiles_of(over_lattice([&](int i) {
-    return energy_kwh(gpu_hours[static_cast<std::size_t>(i)], mean * turned(kilowatts, i, kPower),
-                      power.pue.value) /
+    return energy_kwh(gpu_hours[static_cast<std::size_t>(i)],
+                      mean * turned_value(kilowatts, i, kPower), power.pue.value) /
            kPerMega;
   }));
   const double all = in.gpus * power.pue.value / kPerMega;
@@ -214,14 +214,14 @@ TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& 
   run.disruption = disruption_of(run.checkpoint, failures, gpus, rate);
   run.time =
       time_parts(productive_time(phases, 0.0), run.disruption, run.checkpoint.interval, added);
-  run.load = load_of(phases);
+  run.load = mean_load_of(phases);
   if (meta_ettr_holds(run.disruption.mean_time_between) && failures.independent_replicas == 1) {
     run.meta_ettr = meta_ettr(run.disruption.mean_time_between, run.checkpoint.pause,
                               run.disruption.recovery(), run.checkpoint.interval);
   }
   run.spare_nodes =
       spare_nodes(gpus, rate, failures.repair_days.value, failures.spares_target.value);
-  const std::vector<double> days = over_lattice([&](int i) { return days_at(run, in, i); });
+  const std::vector<double> days = over_lattice([&](int i) { return days_at_point(run, in, i); });
   std::vector<double> gpu_hours = days;
   for (double& hours : gpu_hours) hours *= kHoursPerDay * gpus;
   run.days = quantiles_of(days);
@@ -233,7 +233,7 @@ TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& 
   if (price) {
     const double spares = 1.0 + static_cast<double>(run.spare_nodes) * kGpusOfAReportedNode / gpus;
     run.cost = quantiles_of(over_lattice([&](int i) {
-      return gpu_hours[static_cast<std::size_t>(i)] * turned(*price, i, kPrice) * spares;
+      return gpu_hours[static_cast<std::size_t>(i)] * turned_value(*price, i, kPrice) * spares;
     }));
   }
   if (const auto kilowatts = kilowatts_per_gpu(options.power, cluster)) {

@@ -21,10 +21,10 @@ namespace {
 
 constexpr int kLikelySpreads = 7;  // of what layouts miss each for itself
 
-using Shape = std::array<int, 6>;
+using SizeShape = std::array<int, 6>;
 
 // Layouts with equal shapes run the same kernels and messages in this term.
-Shape shape_of(TermKind kind, const Layout& l) {
+SizeShape shape_of(TermKind kind, const Layout& l) {
   const int sequence = l.sequence_parallel ? 1 : 0;
   switch (kind) {
     case TermKind::forward_compute:
@@ -86,11 +86,11 @@ double expected_gain(const Linear& a, const Linear& b) {
 }
 
 // The same question with one input a standard deviation up and down.
-struct Turned {
+struct BothWays {
   Scenario up, down;
 };
 
-void add_measured_inputs(const Scenario& base, std::vector<Turned>& inputs) {
+void add_measured_inputs(const Scenario& base, std::vector<BothWays>& inputs) {
   for (const WhatIfParameterText& text : all_parameters()) {
     const WhatIfParameter input = text.parameter;
     if (!changes_time(input) || relative_spread(input, base) <= 0.0) continue;
@@ -102,7 +102,7 @@ void add_measured_inputs(const Scenario& base, std::vector<Turned>& inputs) {
 }
 
 // Software's scalars: nobody knows them better than the regime's sets share their errors.
-void add_framework_scalars(const Scenario& base, std::vector<Turned>& inputs) {
+void add_framework_scalars(const Scenario& base, std::vector<BothWays>& inputs) {
   const RegimeSpread regime = step_spread(base.cluster, base.model.moe.has_value());
   const RefitPrior prior{in_quadrature(regime.bias, regime.shared)};
   const std::vector<FrameworkScalar> scalars = all_framework_scalars();
@@ -110,7 +110,7 @@ void add_framework_scalars(const Scenario& base, std::vector<Turned>& inputs) {
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     if (deviations[i] <= 0.0) continue;
     const double value = start_of(scalars[i], base.cluster.framework);
-    Turned turned{base, base};
+    BothWays turned{base, base};
     turned.up.cluster.framework =
         with_value(base.cluster.framework, scalars[i], value * std::exp(deviations[i]));
     turned.down.cluster.framework =
@@ -122,12 +122,12 @@ void add_framework_scalars(const Scenario& base, std::vector<Turned>& inputs) {
 // How far one standard deviation of each input moves each layout's step, by central difference.
 void fill_shared(const Plan& plan, std::vector<Linear>& layouts) {
   const Scenario base = scenario_of(plan);
-  std::vector<Turned> inputs;
+  std::vector<BothWays> inputs;
   add_measured_inputs(base, inputs);
   add_framework_scalars(base, inputs);
   for (Linear& layout : layouts) layout.shared.resize(inputs.size());
   tbb::parallel_for(std::size_t{0}, inputs.size(), [&](std::size_t i) {
-    const Turned& turned = inputs[i];
+    const BothWays& turned = inputs[i];
     CostTable up_table(turned.up.model, turned.up.cluster, turned.up.job);
     CostTable down_table(turned.down.model, turned.down.cluster, turned.down.job);
     for (Linear& layout : layouts) {
@@ -163,7 +163,7 @@ int runs_needed(double expected_difference, double step, const ConfidenceOptions
   return static_cast<int>(std::clamp(runs, 1.0, static_cast<double>(options.most_runs)));
 }
 
-AgainstRunnerUp compare(const std::vector<Linear>& layouts, std::size_t rank) {
+AgainstRunnerUp compare_pair(const std::vector<Linear>& layouts, std::size_t rank) {
   const Linear& winner = layouts.front();
   const Linear& other = layouts[rank];
   AgainstRunnerUp result;
@@ -182,7 +182,7 @@ AgainstRunnerUp compare(const std::vector<Linear>& layouts, std::size_t rank) {
 
 // The mean over spreads of what layouts miss each for itself; the deviation and the correlation are
 // those of the spread in the middle.
-AgainstRunnerUp mean_of(const std::vector<AgainstRunnerUp>& results) {
+AgainstRunnerUp mean_step_of(const std::vector<AgainstRunnerUp>& results) {
   AgainstRunnerUp mean = results[results.size() / 2];
   mean.probability_winner_is_faster = 0.0;
   mean.expected_gain = {};
@@ -298,7 +298,8 @@ Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   if (layouts.size() > 1) result.probability_best = 0.0;
   for (const double spread : spreads) {
     set_own_step(layouts, spread);
-    for (std::size_t i = 1; i < layouts.size(); ++i) compared[i].push_back(compare(layouts, i));
+    for (std::size_t i = 1; i < layouts.size(); ++i)
+      compared[i].push_back(compare_pair(layouts, i));
     add_joint(layouts, 1.0 / static_cast<double>(spreads.size()), result);
   }
   set_own_step(layouts, spreads[spreads.size() / 2]);
@@ -306,7 +307,7 @@ Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   const double step = winner.estimate->step_time.value();
   result.relative_deviation = std::sqrt(covariance(winner, winner)) / step;
   for (std::size_t i = 1; i < layouts.size(); ++i) {
-    result.against.push_back(mean_of(compared[i]));
+    result.against.push_back(mean_step_of(compared[i]));
     fill_runs_to_settle(result.against.back(), step, options);
   }
   propose(layouts, options, result);

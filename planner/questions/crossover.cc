@@ -52,14 +52,14 @@ double grid_factor(const Direction& direction, int step, int steps) {
   return std::pow(direction.end, static_cast<double>(step) / steps);
 }
 
-int steps_of(const Question& q, const Direction& direction) {
+int search_steps(const Question& q, const Direction& direction) {
   // A batch is halved and doubled; what lies between would not divide.
   return direction.parameter == WhatIfParameter::global_batch_size ? 2 : q.options.steps;
 }
 
 std::optional<Rival> first_rival(const Question& q, const Direction& direction,
                                  const std::vector<Layout>& contenders) {
-  const int steps = steps_of(q, direction);
+  const int steps = search_steps(q, direction);
   const auto rival_at = [&](int step) -> std::optional<Rival> {
     const double factor = grid_factor(direction, step, steps);
     const auto all = timed(scaled(q.base, direction.parameter, factor), contenders, q.headroom());

@@ -21,7 +21,7 @@ struct Prior {
   double deviation = 0.3;
 };
 
-Prior prior_of(FrameworkScalar scalar, const RefitPrior& prior = {}) {
+Prior scalar_prior(FrameworkScalar scalar, const RefitPrior& prior = {}) {
   const double wider = prior.factor_deviation / RefitPrior{}.factor_deviation;
   switch (scalar) {
     case FrameworkScalar::host_launch:
@@ -43,7 +43,7 @@ std::vector<double> prior_deviations(const std::vector<FrameworkScalar>& scalars
                                      const RefitPrior& prior) {
   std::vector<double> deviations;
   for (const FrameworkScalar scalar : scalars)
-    deviations.push_back(prior_of(scalar, prior).deviation);
+    deviations.push_back(scalar_prior(scalar, prior).deviation);
   return deviations;
 }
 
@@ -69,7 +69,7 @@ double value_of(FrameworkScalar scalar, const Framework& f) {
 
 double start_of(FrameworkScalar scalar, const Framework& framework) {
   const double before = value_of(scalar, framework);
-  return before > 0 ? before : prior_of(scalar).start;
+  return before > 0 ? before : scalar_prior(scalar).start;
 }
 
 Framework with_value(Framework f, FrameworkScalar scalar, double value) {

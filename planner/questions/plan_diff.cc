@@ -47,7 +47,7 @@ std::optional<std::size_t> rank_of(const Layout& layout, const PlanSide& side) {
   return std::nullopt;
 }
 
-LayoutChange change_of(const Layout& layout, const PlanSide& before, const PlanSide& after) {
+LayoutChange layout_change_of(const Layout& layout, const PlanSide& before, const PlanSide& after) {
   LayoutChange change;
   change.layout = layout;
   change.rank_before = rank_of(layout, before);
@@ -82,7 +82,7 @@ std::string change_sentence(const PlanDiff& diff) {
       in_gibibytes(was.peak_memory), in_gibibytes(is.peak_memory), 100.0 * *diff.peak_memory);
 }
 
-[[noreturn]] void refuse(const std::string& text) {
+[[noreturn]] void refuse_condition(const std::string& text) {
   throw InputError("--fail-if", "", fmt::format("\"{}\" is not a condition", text),
                    "step_time>3%, peak_memory>5% (the winner's, more than before) or winner "
                    "(another layout)");
@@ -95,11 +95,11 @@ PlanDiff diff(const PlanSide& before, const PlanSide& after) {
   result.inputs = changed_inputs(before, after);
   result.models = model_change(result, before, after);
   for (const RankedLayout& ranked : after.ranked) {
-    result.layouts.push_back(change_of(ranked.layout, before, after));
+    result.layouts.push_back(layout_change_of(ranked.layout, before, after));
   }
   for (const RankedLayout& ranked : before.ranked) {
     if (!rank_of(ranked.layout, after)) {
-      result.layouts.push_back(change_of(ranked.layout, before, after));
+      result.layouts.push_back(layout_change_of(ranked.layout, before, after));
     }
   }
   if (before.ranked.empty() || after.ranked.empty()) {
@@ -123,13 +123,13 @@ Gate gate_from_text(const std::string& text) {
   gate.text = text;
   if (text == "winner") return gate;
   const std::size_t more = text.find('>');
-  if (more == std::string::npos || !text.ends_with('%')) refuse(text);
+  if (more == std::string::npos || !text.ends_with('%')) refuse_condition(text);
   const std::string name = text.substr(0, more);
-  if (name != "step_time" && name != "peak_memory") refuse(text);
+  if (name != "step_time" && name != "peak_memory") refuse_condition(text);
   gate.kind = name == "step_time" ? Gate::Kind::step_time : Gate::Kind::peak_memory;
   const char* end = text.data() + text.size() - 1;
   const auto [rest, error] = std::from_chars(text.data() + more + 1, end, gate.share);
-  if (error != std::errc() || rest != end || !(gate.share >= 0.0)) refuse(text);
+  if (error != std::errc() || rest != end || !(gate.share >= 0.0)) refuse_condition(text);
   gate.share /= 100.0;
   return gate;
 }

@@ -42,7 +42,7 @@ Seconds communication(const Evaluation& evaluation, Group group) {
   return evaluation.terms[static_cast<std::size_t>(kind)].cost.time;
 }
 
-std::string percent(double share) { return fmt::format("{:.2g} %", 100.0 * share); }
+std::string percent_text(double share) { return fmt::format("{:.2g} %", 100.0 * share); }
 
 Cluster with_nodes_joined(Cluster cluster, int nodes) {
   cluster.gpus_per_node *= nodes;
@@ -116,7 +116,7 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
     const double longer = inside->step_time / winner.step_time - 1.0;
     text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} {}",
                         brief_name(inside->layout), inside->step_time.value(),
-                        percent(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
+                        percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
   } else {
     text += "; no layout that stays inside runs";
   }
@@ -138,7 +138,7 @@ std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winn
       fmt::format("{} micro-batches for {} stages, fewer than {} x {}: with {} times the "
                   "batch as many sequences would take {:.3g} s less ({}).",
                   micro_batches, stages, kEnoughMicroBatches, stages, times, lost.value(),
-                  percent(lost / winner.step_time)),
+                  percent_text(lost / winner.step_time)),
       lost};
 }
 
@@ -160,8 +160,8 @@ std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint&
   return RedFlag{RedFlagId::low_utilization,
                  fmt::format("MFU is {}, on {} GPUs {} with the same batch: at that rate the step "
                              "would take {:.3g} s less.",
-                             percent(winner.model_flops_utilization), fewer.gpus,
-                             percent(fewer.model_flops_utilization), lost.value()),
+                             percent_text(winner.model_flops_utilization), fewer.gpus,
+                             percent_text(fewer.model_flops_utilization), lost.value()),
                  lost};
 }
 
@@ -179,7 +179,8 @@ std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
                   "the step {:.3g} s ({}) longer than a share of a large batch; from {} sequences "
                   "on it is less than {}.",
                   s.job.global_batch_size, world_size(winner.layout), lost.value(),
-                  percent(lost / large), s.job.global_batch_size * enough, percent(kBatchLoss)),
+                  percent_text(lost / large), s.job.global_batch_size * enough,
+                  percent_text(kBatchLoss)),
       lost};
 }
 
@@ -203,7 +204,7 @@ std::optional<RedFlag> one_layer_chunks(const Scenario& s, const Estimate& winne
         fmt::format(
             "Each of {} chunks per stage is one layer, and saves {:.3g} s ({}) over {} of {} "
             "layers: that much rests on messages and launches of single layers.",
-            chunks, saved.value(), percent(saved / winner.step_time),
+            chunks, saved.value(), percent_text(saved / winner.step_time),
             fewer == 1 ? "one" : std::to_string(fewer), chunks / fewer),
         saved};
   }
@@ -232,7 +233,7 @@ std::optional<RedFlag> assumed_input(const Scenario& s, const Estimate& winner,
                                 "Within that the step moves by {:.3g} s{}; meshwright calibrate "
                                 "measures.",
                                 words.label, value_of(input, s), words.unit.empty() ? "" : " ",
-                                words.unit, percent(spread), effect.value(),
+                                words.unit, percent_text(spread), effect.value(),
                                 turns ? ", and rank 2 may be the faster one" : ""),
                     effect};
   }

@@ -57,7 +57,8 @@ void compare_timers(Review& review, const MeasuredStep& measured) {
   }
 }
 
-void judge(Review& review, CostTable& table, const Layout& launched, const MeasuredStep& measured) {
+void judge_fit(Review& review, CostTable& table, const Layout& launched,
+               const MeasuredStep& measured) {
   const Evaluation evaluation = evaluate(table, launched, MemoryLimit::reported);
   review.violation = evaluation.violation;
   if (review.violation) {
@@ -193,7 +194,7 @@ Review review(const Scenario& scenario, const Layout& launched, const MeasuredSt
               const ReviewOptions& options) {
   Review result;
   CostTable table(scenario.model, scenario.cluster, scenario.job);
-  judge(result, table, launched, measured);
+  judge_fit(result, table, launched, measured);
   Finder(scenario, launched, measured, options, result).find();
   return result;
 }

@@ -63,7 +63,7 @@ std::string text_of(SizeRange range) {
                                  : fmt::format("{} to {}", range.low, range.high);
 }
 
-std::string why_none(const Plan& plan, const std::string& sizes) {
+std::string why_no_layout(const Plan& plan, const std::string& sizes) {
   if (plan.statistics.enumerated == 0) {
     return fmt::format("{} do not divide {} GPUs", sizes, plan.cluster.num_gpus());
   }
@@ -117,7 +117,7 @@ RuleOfThumb rule_of_thumb(const Model& model, const Cluster& cluster, const Job&
   options.space[&Layout::expert_parallel_size] = {rule.row->expert};
   Plan plan = search(model, cluster, job, options);
   if (plan.ranked.empty()) {
-    rule.reason = why_none(plan, rule.sizes);
+    rule.reason = why_no_layout(plan, rule.sizes);
   } else {
     rule.estimate = std::move(plan.ranked.front());
   }

@@ -47,7 +47,7 @@ const Estimate* best_of(const Plan& plan, const Scenario& scenario, const Scalin
   return best;
 }
 
-std::string why_none(const Plan& plan, const Scenario& scenario, const Limits& limits) {
+std::string why_no_point(const Plan& plan, const Scenario& scenario, const Limits& limits) {
   if (!plan.ranked.empty()) {
     return "the fastest layout " + exceeded(limits, scenario, plan.ranked.front().step_time);
   }
@@ -82,7 +82,7 @@ void look_at(Scaling& scaling, const Scenario& base, int gpus, const SearchOptio
   const Plan plan = search(scenario.model, scenario.cluster, scenario.job, search_options);
   const Estimate* best = best_of(plan, scenario, options);
   if (best == nullptr) {
-    point.reason = why_none(plan, scenario, options.limits);
+    point.reason = why_no_point(plan, scenario, options.limits);
   } else {
     fill_point(point, *best, scenario, options.objective);
   }

@@ -11,7 +11,7 @@
 namespace meshwright::planner {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text, const WhatIfParameterText& parameter) {
+[[noreturn]] void refuse_change(const std::string& text, const WhatIfParameterText& parameter) {
   const std::string unit =
       parameter.unit.empty() ? "" : fmt::format(" or {}=400{}", parameter.name, parameter.unit);
   throw InputError(
@@ -35,7 +35,7 @@ double factor_of(const std::string& value, const std::string& text,
   } else if ((unit.empty() || unit == parameter.unit) && today > 0.0) {
     factor = number / today;
   }
-  if (error != std::errc() || !(factor > 0.0) || factor > 1e9) refuse(text, parameter);
+  if (error != std::errc() || !(factor > 0.0) || factor > 1e9) refuse_change(text, parameter);
   return factor;
 }
 
@@ -59,7 +59,7 @@ Change change_of(const std::string& text, const Scenario& scenario) {
   const std::size_t equals = text.find('=');
   const WhatIfParameter parameter = parameter_named(text.substr(0, equals));
   const WhatIfParameterText& words = text_of(parameter);
-  if (equals == std::string::npos) refuse(text, words);
+  if (equals == std::string::npos) refuse_change(text, words);
   Change change{.parameter = parameter, .before = value_of(parameter, scenario)};
   change.factor = factor_of(text.substr(equals + 1), text, words, change.before);
   check_physics(change, text);

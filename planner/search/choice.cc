@@ -26,7 +26,7 @@ std::vector<Kept> with_front(Plan& plan) {
 }
 
 void drop_over_limits(std::vector<Kept>& all, const Scenario& scenario, const Limits& limits,
-                      LeftOut& left_out) {
+                      LeftOutOfChoice& left_out) {
   std::vector<Kept> kept;
   for (Kept& mine : all) {
     const std::string why = exceeded(limits, scenario, mine.estimate.step_time);
@@ -53,8 +53,8 @@ bool near_twin(const Estimate& estimate, const Estimate& better) {
   return same && estimate.peak_memory() > better.peak_memory() * (1.0 - kMemoryThatMatters);
 }
 
-LeftOut choose(Plan& plan, Objective objective, const Limits& limits, int top) {
-  LeftOut left_out;
+LeftOutOfChoice choose(Plan& plan, Objective objective, const Limits& limits, int top) {
+  LeftOutOfChoice left_out;
   const Scenario scenario = scenario_of(plan);
   std::vector<Kept> all = with_front(plan);
   drop_over_limits(all, scenario, limits, left_out);

@@ -13,7 +13,7 @@ namespace meshwright::planner {
 // recompute, ZeRO stage and overlap: flags of the same arrangement.)
 bool near_twin(const Estimate& estimate, const Estimate& better);
 
-struct LeftOut {
+struct LeftOutOfChoice {
   std::int64_t near_twins = 0;
   std::int64_t over_limits = 0;
   std::string nearest;  // the fastest layout that a limit left out, in words; empty: none
@@ -21,6 +21,6 @@ struct LeftOut {
 
 // Keeps of plan.ranked what is within the limits, and of that the first `top` that are no near
 // twins of a better one, with what is on the Pareto front and no near twin either.
-LeftOut choose(Plan& plan, Objective objective, const Limits& limits, int top);
+LeftOutOfChoice choose(Plan& plan, Objective objective, const Limits& limits, int top);
 
 }  // namespace meshwright::planner

@@ -14,7 +14,7 @@ namespace {
 
 // A change gives a changed layout, or nothing where it does not apply.
 using Changed = std::optional<Layout>;
-using Change = Changed (*)(Layout);
+using LayoutStep = Changed (*)(Layout);
 
 Changed recompute_to(Layout l, RecomputeGranularity to) {
   l.recompute_granularity = to;
@@ -108,7 +108,7 @@ Changed double_expert(Layout l) {
 }
 
 // What costs little first.
-constexpr std::array<Change, 19> kChanges{
+constexpr std::array<LayoutStep, 19> kChanges{
     more_recompute,   sequence_on,        zero_up,           half_micro_batch,
     full_recompute,   data_to_tensor,     data_to_pipeline,  double_expert,
     ends_as_layers,   zero_down,          zero_to_1,         zero_to_0,
@@ -135,14 +135,14 @@ std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit)
     set_overlaps(changed, overlap, table.cluster().framework.limits);
     return !evaluate_within(table, changed, limit).violation;
   };
-  for (const Change change : kChanges) {
+  for (const LayoutStep change : kChanges) {
     Changed changed = change(layout);
     if (changed && admitted(*changed)) return difference(layout, *changed);
   }
-  for (const Change first : kChanges) {
+  for (const LayoutStep first : kChanges) {
     const Changed once = first(layout);
     if (!once) continue;
-    for (const Change second : kChanges) {
+    for (const LayoutStep second : kChanges) {
       Changed twice = second(*once);
       if (twice && admitted(*twice)) return difference(layout, *twice);
     }

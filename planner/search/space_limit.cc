@@ -38,8 +38,8 @@ std::string longest_list(const SearchSpace& space, std::optional<SearchLevel> at
   return longest;
 }
 
-[[noreturn]] void refuse(const SearchSpace& space, const std::string& why,
-                         std::optional<SearchLevel> at_fault = std::nullopt) {
+[[noreturn]] void refuse_lists(const SearchSpace& space, const std::string& why,
+                               std::optional<SearchLevel> at_fault = std::nullopt) {
   throw InputError(longest_list(space, at_fault), "", why, "name fewer sizes in the longest lists");
 }
 
@@ -54,18 +54,20 @@ void check_lists(const SearchSpace& space) {
   multiply(SearchLevel::pipeline, space.stage_splits.size());
   const auto* const most = std::max_element(product.begin(), product.end());
   if (*most <= kMostCombinations) return;
-  refuse(space,
-         fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are searched",
-                     *most, kMostCombinations),
-         static_cast<SearchLevel>(most - product.begin()));
+  refuse_lists(
+      space,
+      fmt::format("the lists of sizes make {:.0f} combinations; at most {:.0f} are searched", *most,
+                  kMostCombinations),
+      static_cast<SearchLevel>(most - product.begin()));
 }
 
 void check_pipeline_settings(const SearchSpace& space, std::size_t settings) {
   if (settings <= kMostPipelineSettings) return;
-  refuse(space,
-         fmt::format("{} combinations of stages, chunks and micro-batches; at most {} are searched",
-                     settings, kMostPipelineSettings),
-         SearchLevel::pipeline);
+  refuse_lists(
+      space,
+      fmt::format("{} combinations of stages, chunks and micro-batches; at most {} are searched",
+                  settings, kMostPipelineSettings),
+      SearchLevel::pipeline);
 }
 
 void SearchWork::price(std::size_t data_settings) {
@@ -74,10 +76,11 @@ void SearchWork::price(std::size_t data_settings) {
 
 void SearchWork::add(std::int64_t units) {
   if (done_.fetch_add(units, std::memory_order_relaxed) + units <= options_.most_work) return;
-  refuse(options_.space,
-         fmt::format("the lists of sizes make a space that takes more than {} steps to search (a "
-                     "layout that breaks a rule takes 1, a legal one up to {})",
-                     options_.most_work, kStageUnits + 1));
+  refuse_lists(
+      options_.space,
+      fmt::format("the lists of sizes make a space that takes more than {} steps to search (a "
+                  "layout that breaks a rule takes 1, a legal one up to {})",
+                  options_.most_work, kStageUnits + 1));
 }
 
 }  // namespace meshwright::planner

@@ -86,7 +86,7 @@ TableCell share_cell(const Json& row, const char* key) {
 }
 
 // "★" recommended, "◂" the plan's own where that is another.
-std::string mark_of(const Json& row, const Json& capacity) {
+std::string row_mark(const Json& row, const Json& capacity) {
   if (flag_at(row, "recommended")) return " <abbr title=\"recommended\">★</abbr>";
   const bool planned =
       !row.contains("id") ? false : part_at(row, "id") == part_at(capacity, "planned");
@@ -164,7 +164,7 @@ std::string failed_row(const Json& row, const std::string& first, std::size_t co
 }
 
 // "16,384 GPUs take 78.4 days (72 to 88) for 77 M USD (66 M to 92 M)."
-std::string run_sentence(const Json& run, const Style& style) {
+std::string decision_sentence(const Json& run, const Style& style) {
   const std::string gpus = count_text(whole_at(run, "gpus"));
   if (!flag_at(run, "fits")) {
     const Json& limits = part_at(run, "limits");
@@ -257,7 +257,7 @@ std::string decision_table(const Json& capacity) {
       const bool pick = part_at(row, "id") == chosen;
       text += table_row(
           headings,
-          cells_of(row, {where_text(row, rows) + mark_of(row, capacity), number_at(row, "gpus")},
+          cells_of(row, {where_text(row, rows) + row_mark(row, capacity), number_at(row, "gpus")},
                    style),
           pick ? " id=\"recommended\" class=\"pick\"" : "");
     }
@@ -278,7 +278,7 @@ Json what_if_block(const Json& capacity) {
   for (const Json& cell : part_at(grid, "cells")) {
     const std::string first = "what if: " + count_text(whole_at(cell, "gpus"));
     cells.push_back(
-        {{"sentence", run_sentence(cell, style)},
+        {{"sentence", decision_sentence(cell, style)},
          {"options", text_at(cell, "options")},
          {"row", flag_at(cell, "fits")
                      ? table_row(headings, cells_of(cell, {first, number_at(cell, "gpus")}, style),

@@ -13,7 +13,7 @@
 namespace meshwright::reports::html {
 namespace {
 
-constexpr double kWidth = 1000.0;
+constexpr double kBarWidth = 1000.0;
 constexpr double kHeight = 20.0;
 
 std::string rectangle(const Paint& paint, double x, double width, const std::string& title) {
@@ -122,17 +122,17 @@ std::string badge(std::string_view provenance) {
 std::string bar(const std::vector<Segment>& segments, double full, double mark) {
   std::string out = fmt::format(
       R"(<svg class="bar" viewBox="0 0 {} {}" width="100%" height="{}" preserveAspectRatio="none" role="img" aria-hidden="true">)",
-      kWidth, kHeight, kHeight);
+      kBarWidth, kHeight, kHeight);
   double x = 0.0;
   for (const Segment& segment : segments) {
-    const double width = full > 0.0 ? std::max(0.0, segment.value) / full * kWidth : 0.0;
+    const double width = full > 0.0 ? std::max(0.0, segment.value) / full * kBarWidth : 0.0;
     if (width > 0.0) out += rectangle(paint_of(segment.name), x, width, escape(segment.label));
     x += width;
   }
   if (mark > 0.0 && full > 0.0) {
     out += fmt::format(
         R"(<line x1="{0:.2f}" x2="{0:.2f}" y1="0" y2="{1}" stroke="#c00" stroke-width="4"/>)",
-        std::min(mark / full, 1.0) * kWidth - 2.0, kHeight);
+        std::min(mark / full, 1.0) * kBarWidth - 2.0, kHeight);
   }
   return out + "</svg>";
 }

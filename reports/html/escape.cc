@@ -9,20 +9,10 @@
 #include <utility>
 
 #include "reports/sha256.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports::html {
 namespace {
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  std::size_t begin = 0;
-  for (std::size_t at = text.find(from); at != std::string_view::npos;
-       at = text.find(from, begin)) {
-    out.append(text.substr(begin, at - begin)).append(to);
-    begin = at + from.size();
-  }
-  return out.append(text.substr(begin));
-}
 
 // UTF-8 of the characters that change a line's direction (Unicode UAX 9), and line separators.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kInvisible{

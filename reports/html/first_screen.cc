@@ -70,7 +70,7 @@ std::string flags(const Json& report) {
   return panel("red-flags", "Look at this before approving", body);
 }
 
-std::string amount_of(const Json& input) {
+std::string lever_amount(const Json& input) {
   const std::string unit = text_at(input, "unit");
   const double value = number_at(input, "value");
   if (unit.empty()) return percent_text(value);
@@ -82,7 +82,7 @@ std::string rests_on(const Json& report) {
   for (const Json& input : part_at(report, "rests_on")) {
     items += fmt::format("<li title=\"{}\">{} {} {} ±{:.0f} %</li>\n",
                          escape(text_at(input, "source")), escape(text_at(input, "label")),
-                         amount_of(input), badge(text_at(input, "provenance")),
+                         lever_amount(input), badge(text_at(input, "provenance")),
                          number_at(input, "relative_spread") * 100.0);
   }
   std::string out = "<ul>" + items + "</ul>";
@@ -100,7 +100,7 @@ std::string signed_text(double value, const std::string& amount) {
 
 // Against the row in front: days and cost, or where nobody stated the tokens the step's time and
 // tokens a second.
-std::string change_text(const Json& end, const Json& front, bool tokens_stated) {
+std::string lever_change_text(const Json& end, const Json& front, bool tokens_stated) {
   if (!flag_at(end, "fits")) return "no layout fits";
   if (!tokens_stated) {
     const double more = median_at(end, "effective_tokens_per_second") /
@@ -121,8 +121,9 @@ std::string change_text(const Json& end, const Json& front, bool tokens_stated) 
 std::string end_text(const Json& lever, const char* side, const Json& capacity) {
   const Json& end = part_at(lever, side);
   if (!end.is_object()) return "";
-  return fmt::format("{}: {}", short_number(number_at(end, "value")),
-                     change_text(end, front_row(capacity), flag_at(capacity, "tokens_stated")));
+  return fmt::format(
+      "{}: {}", short_number(number_at(end, "value")),
+      lever_change_text(end, front_row(capacity), flag_at(capacity, "tokens_stated")));
 }
 
 std::string levers_panel(const Json& report) {

@@ -10,7 +10,7 @@
 namespace meshwright::reports::html {
 namespace {
 
-std::string effect(const Json& flag) {
+std::string flag_effect(const Json& flag) {
   return part_at(flag, "effect_seconds").is_number()
              ? seconds_text(seconds(number_at(flag, "effect_seconds"))) + " per step"
              : memory_text(bytes(number_at(flag, "effect_bytes")));
@@ -20,13 +20,13 @@ std::string flags_table(const Json& flags) {
   if (flags.empty()) return "<p>None: nothing of what an expert would ask first stands out.</p>\n";
   TableRows rows;
   for (const Json& flag : flags) {
-    rows.push_back({escape(spoken(text_at(flag, "id"))), escape(effect(flag)),
+    rows.push_back({escape(spoken(text_at(flag, "id"))), escape(flag_effect(flag)),
                     escape(text_at(flag, "sentence"))});
   }
   return table("Effect of each, as the model prices it", {{"flag"}, {"effect"}, {"why"}}, rows);
 }
 
-std::string rule_of_thumb(const Json& rule) {
+std::string rule_of_thumb_part(const Json& rule) {
   if (!rule.is_object()) return "";
   return fmt::format("<h3>Beside NVIDIA's rule of thumb</h3>\n<p>{}</p>\n<p>Source: {}.</p>\n",
                      escape(text_at(rule, "sentence")), escape(text_at(rule, "source")));
@@ -41,7 +41,7 @@ std::string red_flags(const Json& report) {
   if (!fits || !answers.is_object() || !answers.contains("red_flags")) return "";
   return section(
       "all-red-flags", "Red flags",
-      flags_table(answers["red_flags"]) + rule_of_thumb(part_at(answers, "rule_of_thumb")));
+      flags_table(answers["red_flags"]) + rule_of_thumb_part(part_at(answers, "rule_of_thumb")));
 }
 
 }  // namespace meshwright::reports::html

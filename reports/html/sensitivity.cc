@@ -75,7 +75,7 @@ std::string tornado_table(const Json& sensitivity, double step, double steps) {
 }
 
 // "7 % less of it makes the step 18.1 % longer".
-std::string effect(const Json& turned, double step) {
+std::string turned_effect(const Json& turned, double step) {
   const double factor = number_at(turned, "factor") - 1.0;
   const double change = number_at(turned, "step_time_seconds") / step - 1.0;
   return fmt::format("{:.3g} % {} of it makes the step {:.1f} % {}", std::abs(factor) * 100.0,
@@ -89,8 +89,9 @@ std::string tornado(const Json& sensitivity, double step, double steps) {
   return fmt::format("<p>The largest risk is the {}, which is {} ({}): {}, {}.</p>\n",
                      escape(text_at(first, "label")),
                      escape(amount(number_at(first, "value"), text_at(first, "unit"))),
-                     badge(text_at(first, "provenance")), effect(part_at(first, "low"), step),
-                     effect(part_at(first, "high"), step)) +
+                     badge(text_at(first, "provenance")),
+                     turned_effect(part_at(first, "low"), step),
+                     turned_effect(part_at(first, "high"), step)) +
          figure("tornado",
                 "What the training, or a step, takes more or less when one input moves by its own "
                 "standard deviation, at most to its physical limit.") +
@@ -104,7 +105,7 @@ std::string gain_text(const Json& c) {
 }
 
 // A batch is looked at in doubles and halves, so the crossover is at one, not below one.
-std::string place_text(const Json& c) {
+std::string crossover_place(const Json& c) {
   const bool batch = text_at(c, "parameter") == "global_batch_size";
   return fmt::format("{} {}", batch ? "at" : text_at(c, "direction"),
                      amount(number_at(c, "at"), text_at(c, "unit")));
@@ -115,7 +116,7 @@ std::string crossovers_table(const Json& crossovers) {
   for (const Json& c : crossovers) {
     const std::string unit = text_at(c, "unit");
     rows.push_back({escape(text_at(c, "label")), escape(amount(number_at(c, "today"), unit)),
-                    escape(place_text(c)),
+                    escape(crossover_place(c)),
                     fmt::format("{:+.0f}", (number_at(c, "factor") - 1.0) * 100.0),
                     layout_code(part_at(c, "best")), escape(gain_text(c)),
                     flag_at(c, "exact") ? "all layouts" : "those that came close"});

@@ -122,7 +122,7 @@ std::string axes_table(const Json& placement) {
                rows);
 }
 
-double share_of(const Json& placement, const Json& group, const std::string& tier) {
+double axis_share(const Json& placement, const Json& group, const std::string& tier) {
   for (const Json& axis : placement["axes"]) {
     if (axis["group"] == group && text_at(axis, "tier") == tier) {
       return number_at(axis, "share_of_step");
@@ -141,7 +141,7 @@ std::string link_bars(const Json& placement) {
     std::vector<Segment> segments;
     for (const Json& group : link["groups"]) {
       const auto name = group.get<std::string>();
-      const double share = share_of(placement, group, text_at(link, "tier"));
+      const double share = axis_share(placement, group, text_at(link, "tier"));
       segments.push_back({name, share, fmt::format("{}: {}", spoken(name), percent_text(share))});
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }

@@ -87,7 +87,7 @@ Json extrapolations(const planner::Plan& plan) {
 }
 
 // Who measured, when, and how much; the points themselves stay in the profile.
-Json profile_summary(const nlohmann::json& profile) {
+Json profile_summary(const Json& profile) {
   if (!profile.is_object()) return {};
   Json json = Json::object();
   for (const std::string_view key : {"created", "tool_version", "command"}) {
@@ -101,10 +101,10 @@ Json profile_summary(const nlohmann::json& profile) {
 }
 
 // What the calibrator itself found odd: noisy points, points left out, a loaded machine.
-Json notes_of(const nlohmann::json& profile) {
+Json notes_of(const Json& profile) {
   Json notes = Json::array();
   if (!profile.is_object() || !profile.contains("notes")) return notes;
-  for (const nlohmann::json& note : profile["notes"]) {
+  for (const Json& note : profile["notes"]) {
     if (note.is_string()) notes.push_back(note.get<std::string>());
   }
   return notes;
@@ -112,7 +112,7 @@ Json notes_of(const nlohmann::json& profile) {
 
 }  // namespace
 
-Json calibration_section(const planner::Plan& plan, const nlohmann::json& profile) {
+Json calibration_section(const planner::Plan& plan, const Json& profile) {
   const Cluster& cluster = plan.cluster;
   Json facts = Json::array();
   add_gemm(facts, cluster.device);

@@ -53,7 +53,7 @@ std::string layout_text(const Json& confidence) {
       compared);
 }
 
-std::string time_text(const Estimate& best) {
+std::string interval_percent_text(const Estimate& best) {
   return fmt::format(
       "{:+.0f} to {:+.0f} % at 90 %, mostly shared by all layouts and so no reason "
       "to choose another.",
@@ -105,7 +105,7 @@ std::string next_text(const Json& answers) {
   return "";
 }
 
-void add(Json& items, Json one) {
+void add_certainty(Json& items, Json one) {
   if (!one["text"].get_ref<const std::string&>().empty()) items.push_back(std::move(one));
 }
 
@@ -145,22 +145,24 @@ Json certainty_section(const ReportContents& contents) {
   const Estimate& best = plan.ranked.front();
   const Json& answers = contents.answers;
   const bool tried = contents.validation && !contents.validation->layouts.empty();
-  if (tried) add(items, item("trial", "Trial", trial_text(*contents.validation)));
+  if (tried) add_certainty(items, item("trial", "Trial", trial_text(*contents.validation)));
   const Json& confidence = part_at(answers, "confidence");
   const bool asked = !part_at(confidence, "against").empty();
-  if (asked && !tried) add(items, item("layout", "Layout", layout_text(confidence)));
-  add(items, item("time", "Time", time_text(best)));
+  if (asked && !tried) add_certainty(items, item("layout", "Layout", layout_text(confidence)));
+  add_certainty(items, item("time", "Time", interval_percent_text(best)));
   const Json noise = noise_section(contents.profile);
-  if (noise.is_object()) add(items, item("calibration_noise", "Noise", noise_text(noise)));
-  if (tried) add(items, item("host_noise", "Host", host_noise_text(*contents.validation)));
+  if (noise.is_object())
+    add_certainty(items, item("calibration_noise", "Noise", noise_text(noise)));
+  if (tried)
+    add_certainty(items, item("host_noise", "Host", host_noise_text(*contents.validation)));
   const Bytes capacity = plan.cluster.device.memory;
   if (capacity - best.peak_memory() < capacity * kTightMemory) {
-    add(items,
-        item("memory", "Memory",
-             fmt::format("tight: {} of {} are free.", memory_text(capacity - best.peak_memory()),
-                         memory_text(capacity))));
+    add_certainty(items, item("memory", "Memory",
+                              fmt::format("tight: {} of {} are free.",
+                                          memory_text(capacity - best.peak_memory()),
+                                          memory_text(capacity))));
   }
-  add(items, item("next", "Next", next_text(answers)));
+  add_certainty(items, item("next", "Next", next_text(answers)));
   return items;
 }
 

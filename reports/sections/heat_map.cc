@@ -7,7 +7,7 @@
 namespace meshwright::reports {
 namespace {
 
-Json cell_of(const planner::SizeCell& cell) {
+Json size_cell_json(const planner::SizeCell& cell) {
   Json json{{"tensor_parallel_size", cell.tensor_parallel_size},
             {"pipeline_parallel_size", cell.pipeline_parallel_size}};
   if (cell.best) {
@@ -36,7 +36,7 @@ Json heat_map_section(const std::vector<planner::SizeCell>& cells) {
   for (const planner::SizeCell& cell : cells) {
     if (kept_tensor.count(cell.tensor_parallel_size) == 0) continue;
     if (kept_pipeline.count(cell.pipeline_parallel_size) == 0) continue;
-    kept.push_back(cell_of(cell));
+    kept.push_back(size_cell_json(cell));
   }
   return {{"tensor_parallel_sizes", kept_tensor},
           {"pipeline_parallel_sizes", kept_pipeline},

@@ -60,7 +60,7 @@ double typical_residual(const Json& points) {
   return points.empty() ? 0.0 : std::sqrt(sum / static_cast<double>(points.size()));
 }
 
-void add(Json& all, std::string name, Json points) {
+void add_points(Json& all, std::string name, Json points) {
   if (points.empty()) return;
   const double residual = typical_residual(points);
   all.push_back(
@@ -73,14 +73,15 @@ Json measured_points_section(const planner::Plan& plan) {
   const Cluster& cluster = plan.cluster;
   Json all = Json::array();
   for (const GemmModel& model : cluster.device.gemm) {
-    add(all, fmt::format("{} GEMM", name_of(model.precision)), gemm_points(model, cluster.device));
+    add_points(all, fmt::format("{} GEMM", name_of(model.precision)),
+               gemm_points(model, cluster.device));
   }
   const auto add_link = [&](const Link& link, Tier tier) {
     for (const CollectiveCurve& curve : link.curves) {
-      add(all,
-          fmt::format("{} of {} ranks, {}", spoken(name_of(curve.collective)), curve.group_size,
-                      link.name),
-          curve_points(curve, cluster, tier));
+      add_points(all,
+                 fmt::format("{} of {} ranks, {}", spoken(name_of(curve.collective)),
+                             curve.group_size, link.name),
+                 curve_points(curve, cluster, tier));
     }
   };
   add_link(cluster.intra_node, Tier::intra_node);

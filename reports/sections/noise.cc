@@ -17,12 +17,12 @@ struct Kind {
   Json points = Json::array();  // [median seconds, relative spread]
 };
 
-double number_or(const nlohmann::json& json, const char* key, double default_value) {
+double number_or(const Json& json, const char* key, double default_value) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number() ? found->get<double>() : default_value;
 }
 
-void add(std::map<std::string, Kind>& kinds, const nlohmann::json& point) {
+void add_noise(std::map<std::string, Kind>& kinds, const Json& point) {
   if (!point.is_object() || !point.contains("kind") || !point["kind"].is_string()) return;
   const double spread = number_or(point, "relative_spread", -1.0);
   const double median = number_or(point, "median_seconds", 0.0);
@@ -39,7 +39,7 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-std::string sentence(const std::vector<double>& spreads, int noisy) {
+std::string noise_sentence(const std::vector<double>& spreads, int noisy) {
   return fmt::format(
       "{} points were timed: one standard deviation of a point is {} of its time in the median and "
       "{} at worst; {} stayed noisy when measured a second time.",
@@ -48,9 +48,9 @@ std::string sentence(const std::vector<double>& spreads, int noisy) {
       noisy == 0 ? "none" : count_text(noisy));
 }
 
-Json array_of(const nlohmann::json& profile, const char* key) {
+Json array_of(const Json& profile, const char* key) {
   const auto found = profile.find(key);
-  return found != profile.end() && found->is_array() ? Json::parse(found->dump()) : Json::array();
+  return found != profile.end() && found->is_array() ? *found : Json::array();
 }
 
 // The slowest over the median rank, of what was measured of it.
@@ -58,7 +58,7 @@ double slowest(const Json& ranks) {
   double most = 0.0;
   for (const Json& rank : ranks) {
     for (const char* what : {"gemm", "memory", "network"}) {
-      most = std::max(most, number_or(nlohmann::json(rank), what, 0.0));
+      most = std::max(most, number_or(Json(rank), what, 0.0));
     }
   }
   return most;
@@ -80,10 +80,10 @@ std::string devices_sentence(const Json& ranks, const Json& stragglers) {
 
 }  // namespace
 
-Json noise_section(const nlohmann::json& profile) {
+Json noise_section(const Json& profile) {
   std::map<std::string, Kind> kinds;
   if (profile.is_object() && profile.contains("measurements")) {
-    for (const nlohmann::json& point : profile["measurements"]) add(kinds, point);
+    for (const Json& point : profile["measurements"]) add_noise(kinds, point);
   }
   if (kinds.empty()) return {};
   std::vector<double> all;
@@ -101,11 +101,11 @@ Json noise_section(const nlohmann::json& profile) {
          {"point_columns", {"median_seconds", "relative_spread"}},
          {"points", std::move(kind.points)}});
   }
-  json["sentence"] = sentence(all, noisy);
+  json["sentence"] = noise_sentence(all, noisy);
   return json;
 }
 
-Json devices_section(const nlohmann::json& profile) {
+Json devices_section(const Json& profile) {
   if (!profile.is_object()) return {};
   Json ranks = array_of(profile, "ranks");
   Json stragglers = array_of(profile, "stragglers");

@@ -50,7 +50,7 @@ std::string groups_text(const LinkLoad& load) {
   return text;
 }
 
-std::string sentence(const std::vector<LinkLoad>& loads) {
+std::string placement_sentence(const std::vector<LinkLoad>& loads) {
   if (loads.empty()) return "No group of this layout loads a link.";
   const LinkLoad& busiest = loads.front();
   std::string text = fmt::format(
@@ -85,7 +85,7 @@ Json placement_section(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
   const planner::RankMap map = planner::rank_map(best, plan.cluster);
   const std::vector<LinkLoad> loads = link_loads(map);
-  Json json{{"sentence", sentence(loads)}, {"rank_order", Json::array()}};
+  Json json{{"sentence", placement_sentence(loads)}, {"rank_order", Json::array()}};
   for (const Axis axis : best.layout.rank_order) json["rank_order"].push_back(name_of(axis));
   json["gpus_per_node"] = plan.cluster.gpus_per_node;
   json["num_nodes"] = plan.cluster.num_nodes;

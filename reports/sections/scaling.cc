@@ -17,7 +17,7 @@ double tokens_per_second(const ScalePoint& point) {
   return point.gpus * point.tokens_per_second_per_gpu;
 }
 
-std::string sentence(const planner::Plan& plan, const planner::Scaling& scaling) {
+std::string scaling_sentence(const planner::Plan& plan, const planner::Scaling& scaling) {
   std::string text = fmt::format(
       "The same batch of {} sequences on more or fewer GPUs, each with its own best layout.",
       count_text(plan.job.global_batch_size));
@@ -41,7 +41,7 @@ std::string sentence(const planner::Plan& plan, const planner::Scaling& scaling)
 Json scaling_section(const planner::Plan& plan, const planner::Scaling& scaling) {
   if (scaling.points.empty()) return {};
   Json json = without_key(to_json(scaling), "choices");  // of the plan's file; nothing draws them
-  json["sentence"] = sentence(plan, scaling);
+  json["sentence"] = scaling_sentence(plan, scaling);
   json["planned_gpus"] = plan.cluster.num_gpus();
   return json;
 }

@@ -44,10 +44,10 @@ Json timeline_section(const planner::Plan& plan);
 Json rejections_section(const planner::Plan& plan);
 // What stands behind the numbers: measured points, fitted rates, datasheet values. `profile` is the
 // measured profile, or null.
-Json calibration_section(const planner::Plan& plan, const nlohmann::json& profile);
+Json calibration_section(const planner::Plan& plan, const Json& profile);
 // How well the profile's points repeat, by kind, and how its ranks compare; null without.
-Json noise_section(const nlohmann::json& profile);
-Json devices_section(const nlohmann::json& profile);
+Json noise_section(const Json& profile);
+Json devices_section(const Json& profile);
 // Every measured GEMM and collective beside the model that was fitted to them.
 Json measured_points_section(const planner::Plan& plan);
 // The job in words, the plan's notes, what an interval means.

@@ -20,9 +20,10 @@ namespace meshwright::reports {
 namespace {
 
 constexpr std::size_t kMostEvents = 4500;  // beyond, a page gets slow and a reader sees nothing
-constexpr std::size_t kMostInstructions = 100'000;  // beyond, drawing takes longer than reading
-constexpr double kHeadShare = 0.6;                  // of the events, where the middle is left out
-constexpr double kSeen = 2e-4;                      // of the step: shorter work is no pixel wide
+constexpr std::size_t kMostDrawnInstructions =
+    100'000;                        // beyond, drawing takes longer than reading
+constexpr double kHeadShare = 0.6;  // of the events, where the middle is left out
+constexpr double kSeen = 2e-4;      // of the step: shorter work is no pixel wide
 
 // Tenths of a microsecond are finer than any pixel, and short in the file.
 double rounded(Seconds time) { return std::round(time.value() * 1e7) / 1e7; }
@@ -145,7 +146,7 @@ Json timeline_section(const planner::Plan& plan) {
   if (layout.pipeline_parallel_size == 1) return {};
   const int micro_batches = num_micro_batches(plan.job.global_batch_size, layout);
   const std::size_t count = instructions_of(layout, micro_batches);
-  if (count > kMostInstructions) {
+  if (count > kMostDrawnInstructions) {
     return empty_timeline(
         layout, micro_batches,
         fmt::format("{} micro-batches over {} stages of {} chunks are {} instructions, more than "

@@ -61,9 +61,8 @@ void fail_point(const ObjectReader& owner, std::size_t index, const std::string&
   throw InputError(owner.file(), fmt::format("{}/{}", owner.pointer_to("points"), index), what);
 }
 
-std::vector<double> read_point(const ObjectReader& owner, const nlohmann::json& row,
-                               std::size_t index, std::size_t columns, std::size_t positive,
-                               std::string_view names) {
+std::vector<double> read_point(const ObjectReader& owner, const Json& row, std::size_t index,
+                               std::size_t columns, std::size_t positive, std::string_view names) {
   bool good = row.is_array() && row.size() == columns;
   for (std::size_t i = 0; good && i < columns; ++i) good = row[i].is_number();
   if (!good) fail_point(owner, index, fmt::format("is {}; must be [{}]", row.dump(), names));

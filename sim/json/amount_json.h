@@ -39,9 +39,8 @@ void check_schema(ObjectReader& reader, std::string_view schema);
 [[noreturn]] void fail_point(const ObjectReader& owner, std::size_t index, const std::string& what);
 
 // Row `index` of the member "points": `columns` numbers, the first `positive` of them above zero.
-std::vector<double> read_point(const ObjectReader& owner, const nlohmann::json& row,
-                               std::size_t index, std::size_t columns, std::size_t positive,
-                               std::string_view names);
+std::vector<double> read_point(const ObjectReader& owner, const Json& row, std::size_t index,
+                               std::size_t columns, std::size_t positive, std::string_view names);
 
 // Each element of an optional array of objects.
 template <typename Record>
@@ -49,7 +48,7 @@ std::vector<Record> read_each(ObjectReader& reader, std::string_view key,
                               Record (*read)(ObjectReader)) {
   std::vector<Record> records;
   if (!reader.has(key)) return records;
-  const nlohmann::json& array = reader.required_array(key);
+  const Json& array = reader.required_array(key);
   for (std::size_t i = 0; i < array.size(); ++i) {
     const std::string pointer = reader.pointer_to(key) + "/" + std::to_string(i);
     records.push_back(read(ObjectReader(array[i], reader.file(), pointer)));

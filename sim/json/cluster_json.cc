@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view kClusterSchema = "meshwright.cluster/1";
 
-CollectiveCurve read_curve(ObjectReader reader) {
+CollectiveCurve read_collective_curve(ObjectReader reader) {
   CollectiveCurve curve;
   reader.required_string("collective");
   curve.collective = reader.optional_enum("collective", curve.collective, kCollectiveNames);
   curve.group_size = reader.required_int("group_size", {2, 1'000'000});
   curve.ranks_per_node = reader.optional_int("ranks_per_node", 0, {0, 1'000'000});
   curve.groups_per_node = reader.optional_int("groups_per_node", 0, {0, 1'000'000});
-  const nlohmann::json& rows = reader.required_array("points");
+  const Json& rows = reader.required_array("points");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row = read_point(reader, rows[i], i, 3, 2, "bytes, seconds, relative spread");
     curve.points.push_back({bytes(row[0]), seconds(row[1]), row[2]});
@@ -49,7 +49,7 @@ Link read_link(ObjectReader reader) {
   l.ramp_bytes = bytes(read_amount(reader, "ramp", kKibibytes, 0.0));
   l.provenance = reader.optional_enum("provenance", l.provenance, kProvenanceNames);
   l.relative_spread = reader.optional_number("relative_spread", l.relative_spread);
-  l.curves = read_each<CollectiveCurve>(reader, "curves", read_curve);
+  l.curves = read_each<CollectiveCurve>(reader, "curves", read_collective_curve);
   if (reader.has("custom_all_reduce")) {
     reader.fail("custom_all_reduce", "is no longer read: no estimate used it",
                 "remove the block; nothing else changes");
@@ -88,7 +88,7 @@ Json write_link(const Link& l) {
   return j;
 }
 
-MachineFit read_fit(ObjectReader reader) {
+MachineFit read_machine_fit(ObjectReader reader) {
   constexpr NumberRange kFactor{0.1, 10.0};
   MachineFit fit;
   fit.framework = reader.required_string("framework");
@@ -106,7 +106,7 @@ MachineFit read_fit(ObjectReader reader) {
   return fit;
 }
 
-Json write_fit(const MachineFit& fit) {
+Json write_machine_fit(const MachineFit& fit) {
   Json j{{"framework", fit.framework},
          {"source", fit.source},
          {"gemm_time_factor", fit.gemm_time_factor},
@@ -122,8 +122,7 @@ Json write_fit(const MachineFit& fit) {
 
 }  // namespace
 
-Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
-                          const std::string& pointer) {
+Cluster cluster_from_json(const Json& json, const std::string& file, const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
   check_schema(reader, kClusterSchema);
   Cluster c;
@@ -169,7 +168,7 @@ Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
         framework_from_json(reader.member("framework"), file, reader.pointer_to("framework"));
     c.framework_assumed = reader.optional_bool("framework_assumed", false);
   }
-  if (reader.has("fit")) c.fit = read_fit(reader.required_object("fit"));
+  if (reader.has("fit")) c.fit = read_machine_fit(reader.required_object("fit"));
   reader.finish();
   return c;
 }
@@ -197,7 +196,7 @@ Json to_json(const Cluster& c) {
     j["framework"] = to_json(c.framework);
     if (c.framework_assumed) j["framework_assumed"] = true;
   }
-  if (!(c.fit == MachineFit{})) j["fit"] = write_fit(c.fit);
+  if (!(c.fit == MachineFit{})) j["fit"] = write_machine_fit(c.fit);
   return j;
 }
 

@@ -209,7 +209,7 @@ Json write_experts(const ExpertFacts& facts) {
           {"sends_fp8", sends_fp8}};
 }
 
-FrameworkFit read_fit(ObjectReader& reader) {
+FrameworkFit read_framework_fit(ObjectReader& reader) {
   FrameworkFit fit;
   if (!reader.has("fit")) return fit;
   ObjectReader inside = reader.required_object("fit");
@@ -220,7 +220,7 @@ FrameworkFit read_fit(ObjectReader& reader) {
   return fit;
 }
 
-Json write_fit(const FrameworkFit& fit) {
+Json write_framework_fit(const FrameworkFit& fit) {
   Json j{{"sets", fit.sets}, {"terms", fit.terms}};
   if (fit.held_out_error) j["held_out_error"] = *fit.held_out_error;
   return j;
@@ -228,7 +228,7 @@ Json write_fit(const FrameworkFit& fit) {
 
 }  // namespace
 
-Framework framework_from_json(const nlohmann::json& json, const std::string& file,
+Framework framework_from_json(const Json& json, const std::string& file,
                               const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
   constexpr NumberRange kFactor{0.1, 10.0};
@@ -260,7 +260,7 @@ Framework framework_from_json(const nlohmann::json& json, const std::string& fil
   f.kernels = read_kernels(reader);
   f.memory = read_memory(reader);
   f.experts = read_experts(reader);
-  f.fit = read_fit(reader);
+  f.fit = read_framework_fit(reader);
   reader.finish();
   return f;
 }
@@ -287,7 +287,7 @@ Json to_json(const Framework& f) {
   if (!(f.kernels == plain.kernels)) j["kernels"] = write_kernels(f.kernels);
   if (!(f.memory == plain.memory)) j["memory"] = write_memory(f.memory);
   if (!(f.experts == plain.experts)) j["experts"] = write_experts(f.experts);
-  if (!f.fit.sets.empty()) j["fit"] = write_fit(f.fit);
+  if (!f.fit.sets.empty()) j["fit"] = write_framework_fit(f.fit);
   return j;
 }
 

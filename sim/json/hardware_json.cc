@@ -19,7 +19,7 @@ constexpr std::string_view kDeviceSchema = "meshwright.device/1";
 std::vector<GemmPoint> read_gemm_points(ObjectReader& reader) {
   std::vector<GemmPoint> points;
   if (!reader.has("points")) return points;
-  const nlohmann::json& rows = reader.required_array("points");
+  const Json& rows = reader.required_array("points");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row =
         read_point(reader, rows[i], i, 6, 5, "batch, m, n, k, seconds, relative spread");
@@ -59,7 +59,7 @@ GemmModel read_gemm(ObjectReader reader) {
   return g;
 }
 
-AttentionRate read_attention(ObjectReader reader) {
+AttentionRate read_attention_efficiency(ObjectReader reader) {
   const NumberRange fraction{.low = 0.0, .high = 2.0, .low_excluded = true};
   AttentionRate a;
   a.head_dim = reader.required_int("head_dim", {1, 65536});
@@ -133,8 +133,7 @@ Json write_kernel(const KernelRate& k) {
 constexpr Bytes kContextMemory = gibibytes(0.75);
 constexpr Bytes kCommunicatorMemory = gibibytes(0.6);
 
-Device device_from_json(const nlohmann::json& json, const std::string& file,
-                        const std::string& pointer) {
+Device device_from_json(const Json& json, const std::string& file, const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
   check_schema(reader, kDeviceSchema);
   Device d;
@@ -169,7 +168,7 @@ Device device_from_json(const nlohmann::json& json, const std::string& file,
   d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
   if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
   d.block_scaling = reader.optional_bool("block_scaling", d.block_scaling);
-  d.attention = read_each<AttentionRate>(reader, "attention", read_attention);
+  d.attention = read_each<AttentionRate>(reader, "attention", read_attention_efficiency);
   d.kernels = read_each<KernelRate>(reader, "kernels", read_kernel);
   reader.finish();
   return d;

@@ -14,7 +14,7 @@ Precision read_sent(ObjectReader& reader, const char* key, Precision usual) {
 
 }  // namespace
 
-Job job_from_json(const nlohmann::json& json, const std::string& file, const std::string& pointer,
+Job job_from_json(const Json& json, const std::string& file, const std::string& pointer,
                   const Job& defaults) {
   ObjectReader reader(json, file, pointer);
   const std::string schema = reader.optional_string("schema", "meshwright.job/1");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sim/base/text.h"
 #include "sim/json/layout_line.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
@@ -12,17 +13,6 @@
 
 namespace meshwright {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 template <typename T>
 T value_from(ObjectReader& reader, const Field<T>& field, T unsaid) {
@@ -75,7 +65,7 @@ ModuleSet<Module> value_from(ObjectReader& reader, const Field<ModuleSet<Module>
                              ModuleSet<Module> unsaid) {
   if (!reader.has(field.name)) return unsaid;
   ModuleSet<Module> modules;
-  for (const nlohmann::json& item : reader.required_array(field.name)) {
+  for (const Json& item : reader.required_array(field.name)) {
     const auto found =
         modules_named(field, item.is_string() ? item.get<std::string>() : std::string());
     if (!found) {
@@ -148,7 +138,7 @@ class Line {
   }
   [[nodiscard]] LayoutLine read() const {
     LayoutLine line;
-    line.layout = layout_from_json(nlohmann::json::parse(json_.dump()), where_, "", defaults_);
+    line.layout = layout_from_json(json_, where_, "", defaults_);
     for (const auto& item : json_.items()) line.fields.push_back(item.key());
     return line;
   }
@@ -202,8 +192,8 @@ class Line {
 
 }  // namespace
 
-Layout layout_from_json(const nlohmann::json& json, const std::string& file,
-                        const std::string& pointer, const Layout& defaults) {
+Layout layout_from_json(const Json& json, const std::string& file, const std::string& pointer,
+                        const Layout& defaults) {
   ObjectReader reader(json, file, pointer);
   Layout layout = defaults;
   for_each_field([&](const auto& field) {

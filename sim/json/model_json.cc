@@ -79,7 +79,7 @@ LatentAttention read_mla(ObjectReader reader) {
   return mla;
 }
 
-void read_attention(ObjectReader& reader, Model& model) {
+void read_attention_shape(ObjectReader& reader, Model& model) {
   const int heads = reader.optional_int("num_attention_heads", 0, kSizeOrNone);
   model.num_attention_heads = heads;
   model.num_query_groups = reader.optional_int("num_query_groups", heads, {0, heads});
@@ -167,8 +167,7 @@ Json mla_json(const LatentAttention& mla) {
 
 }  // namespace
 
-Model model_from_json(const nlohmann::json& json, const std::string& file,
-                      const std::string& pointer) {
+Model model_from_json(const Json& json, const std::string& file, const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
   check_schema(reader);
   Model model;
@@ -178,7 +177,7 @@ Model model_from_json(const nlohmann::json& json, const std::string& file,
   const std::int64_t four_times = std::min(std::int64_t{4} * model.hidden_size, kSize.high);
   model.ffn_hidden_size =
       reader.optional_int("ffn_hidden_size", static_cast<int>(four_times), kSize);
-  read_attention(reader, model);
+  read_attention_shape(reader, model);
   read_embedding(reader, model);
   read_switches(reader, model);
   model.mtp_num_layers = reader.optional_int("mtp_num_layers", 0, {0, 100'000});

@@ -28,7 +28,7 @@ std::string_view lasting(const std::string& text) {
 template <typename Read>
 void for_each(ObjectReader& reader, std::string_view key, const Read& read) {
   if (!reader.has(key)) return;
-  const nlohmann::json& array = reader.required_array(key);
+  const Json& array = reader.required_array(key);
   for (std::size_t i = 0; i < array.size(); ++i) {
     read(array[i], fmt::format("{}/{}", reader.pointer_to(key), i));
   }
@@ -75,13 +75,13 @@ void read_times(ObjectReader& reader, Observation& o) {
     o.host_time_ratio = reader.required_number("host_time_ratio");
   }
   o.runs = reader.optional_int("runs", 1, {.low = 1});
-  for_each(reader, "terms", [&](const nlohmann::json& json, const std::string& pointer) {
+  for_each(reader, "terms", [&](const Json& json, const std::string& pointer) {
     o.terms.push_back(read_term(ObjectReader(json, reader.file(), pointer)));
   });
 }
 
 void read_not_run(ObjectReader& reader, Observation& o) {
-  for_each(reader, "not_run", [&](const nlohmann::json& json, const std::string& pointer) {
+  for_each(reader, "not_run", [&](const Json& json, const std::string& pointer) {
     if (!json.is_string()) throw InputError(reader.file(), pointer, "must be text");
     o.not_run.push_back(json.get<std::string>());
   });
@@ -89,7 +89,7 @@ void read_not_run(ObjectReader& reader, Observation& o) {
 
 }  // namespace
 
-Observation observation_from_json(const nlohmann::json& json, const std::string& file,
+Observation observation_from_json(const Json& json, const std::string& file,
                                   const std::string& pointer) {
   ObjectReader reader(json, file, pointer);
   Observation o;
@@ -106,7 +106,7 @@ Observation observation_from_json(const nlohmann::json& json, const std::string&
   o.complete = reader.optional_bool("complete", true);
   read_not_run(reader, o);
   read_times(reader, o);
-  for_each(reader, "counted", [&](const nlohmann::json& transfer, const std::string& at) {
+  for_each(reader, "counted", [&](const Json& transfer, const std::string& at) {
     read_transfer(ObjectReader(transfer, file, at), o);
   });
   if (o.counted_time.size() != o.counted.size() && !o.counted_time.empty()) {

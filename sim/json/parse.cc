@@ -12,8 +12,6 @@
 namespace meshwright {
 namespace {
 
-using nlohmann::json;
-
 // What is wrong, without the library's tag in square brackets.
 std::string without_tag(const std::string& text) {
   const std::size_t tag = text.find("] ");
@@ -21,17 +19,17 @@ std::string without_tag(const std::string& text) {
 }
 
 // Follows the text without building a value.
-class Checker : public nlohmann::json_sax<json> {
+class Checker : public nlohmann::json_sax<Json> {
  public:
   explicit Checker(const std::string& file) : file_(file) {}
 
   bool null() override { return value(); }
   bool boolean(bool) override { return value(); }
-  bool number_integer(json::number_integer_t) override { return value(); }
-  bool number_unsigned(json::number_unsigned_t) override { return value(); }
-  bool number_float(json::number_float_t, const std::string&) override { return value(); }
+  bool number_integer(Json::number_integer_t) override { return value(); }
+  bool number_unsigned(Json::number_unsigned_t) override { return value(); }
+  bool number_float(Json::number_float_t, const std::string&) override { return value(); }
   bool string(std::string&) override { return value(); }
-  bool binary(json::binary_t&) override { return value(); }
+  bool binary(Json::binary_t&) override { return value(); }
   bool start_object(std::size_t) override { return open(); }
   bool start_array(std::size_t) override { return open(); }
   bool end_object() override { return close(); }
@@ -45,7 +43,7 @@ class Checker : public nlohmann::json_sax<json> {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string& token, const json::exception& error) override {
+  bool parse_error(std::size_t, const std::string& token, const Json::exception& error) override {
     constexpr int kNumberOverflow = 406;
     if (error.id == kNumberOverflow) {
       count();
@@ -104,10 +102,10 @@ class Checker : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-json parse_json(const std::string& text, const std::string& file) {
+Json parse_json(const std::string& text, const std::string& file) {
   Checker checker(file);
-  json::sax_parse(text, &checker);
-  return json::parse(text);
+  Json::sax_parse(text, &checker);
+  return Json::parse(text);
 }
 
 }  // namespace meshwright

@@ -3,8 +3,9 @@
 // can exhaust the stack or the memory, and none says one thing twice.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "sim/json/json.h"
 
 namespace meshwright {
 
@@ -15,6 +16,6 @@ inline constexpr std::size_t kMostJsonValues = 2'000'000;
 // Throws InputError naming `file`: not JSON (line and column), nested deeper than kDeepestJson,
 // more than kMostJsonValues values, a number that no double holds, a key twice in one object (the
 // last three with their JSON pointer).
-nlohmann::json parse_json(const std::string& text, const std::string& file);
+Json parse_json(const std::string& text, const std::string& file);
 
 }  // namespace meshwright

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kLongestShownValue = 60;
 
-std::string shown(const nlohmann::json& value) {
-  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kLongestShownValue) text = text.substr(0, kLongestShownValue) + "...";
   return text;
 }
@@ -65,7 +65,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-ObjectReader::ObjectReader(const nlohmann::json& json, std::string file, std::string pointer)
+ObjectReader::ObjectReader(const Json& json, std::string file, std::string pointer)
     : json_(&json), file_(std::move(file)), pointer_(std::move(pointer)) {
   if (!json.is_object()) {
     throw InputError(file_, pointer_.empty() ? "/" : pointer_,
@@ -102,14 +102,14 @@ void ObjectReader::fail_choice(std::string_view key, const std::string& value,
        near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
 }
 
-const nlohmann::json* ObjectReader::find(std::string_view key) {
+const Json* ObjectReader::find(std::string_view key) {
   known_.emplace_back(key);
   const auto found = json_->find(key);
   return found == json_->end() || found->is_null() ? nullptr : &*found;
 }
 
-const nlohmann::json& ObjectReader::require(std::string_view key) {
-  const nlohmann::json* found = find(key);
+const Json& ObjectReader::require(std::string_view key) {
+  const Json* found = find(key);
   if (found == nullptr) fail(key, "is required and missing");
   return *found;
 }
@@ -125,10 +125,10 @@ bool ObjectReader::is_null(std::string_view key) const {
   return found != json_->end() && found->is_null();
 }
 
-const nlohmann::json& ObjectReader::member(std::string_view key) { return require(key); }
+const Json& ObjectReader::member(std::string_view key) { return require(key); }
 
 int ObjectReader::required_int(std::string_view key, IntRange range) {
-  const nlohmann::json& value = require(key);
+  const Json& value = require(key);
   // 4e3 and 4096.0 are accepted as the integers they are.
   const bool whole =
       value.is_number_integer() || (value.is_number_float() && std::isfinite(value.get<double>()) &&
@@ -149,7 +149,7 @@ int ObjectReader::optional_int(std::string_view key, int default_value, IntRange
 constexpr double kSmallestNumber = 1e-30;
 
 double ObjectReader::required_number(std::string_view key, NumberRange range) {
-  const nlohmann::json& value = require(key);
+  const Json& value = require(key);
   const double number = value.is_number() ? value.get<double>() : std::nan("");
   const bool above = range.low_excluded ? number > range.low : number >= range.low;
   if (!std::isfinite(number) || !above || number > range.high) {
@@ -172,14 +172,14 @@ std::optional<double> ObjectReader::stated_number(std::string_view key) {
 }
 
 bool ObjectReader::optional_bool(std::string_view key, bool default_value) {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return default_value;
   if (!value->is_boolean()) fail(key, fmt::format("must be true or false, is {}", shown(*value)));
   return value->get<bool>();
 }
 
 std::string ObjectReader::required_string(std::string_view key) {
-  const nlohmann::json& value = require(key);
+  const Json& value = require(key);
   if (!value.is_string()) fail(key, fmt::format("must be a string, is {}", shown(value)));
   return value.get<std::string>();
 }
@@ -195,15 +195,15 @@ ObjectReader ObjectReader::required_object(std::string_view key) {
 std::vector<std::string> ObjectReader::optional_strings(std::string_view key) {
   std::vector<std::string> texts;
   if (!has(key)) return texts;
-  for (const nlohmann::json& text : required_array(key)) {
+  for (const Json& text : required_array(key)) {
     if (!text.is_string()) fail(key, "must hold texts only");
     texts.push_back(text.get<std::string>());
   }
   return texts;
 }
 
-const nlohmann::json& ObjectReader::required_array(std::string_view key) {
-  const nlohmann::json& value = require(key);
+const Json& ObjectReader::required_array(std::string_view key) {
+  const Json& value = require(key);
   if (!value.is_array()) fail(key, fmt::format("must be an array, is {}", shown(value)));
   return value;
 }

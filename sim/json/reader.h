@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "sim/base/enum_names.h"
 #include "sim/base/error.h"
+#include "sim/json/json.h"
 
 namespace meshwright {
 
@@ -30,12 +30,12 @@ struct NumberRange {
 class ObjectReader {
  public:
   // `file` names the source in messages. Throws InputError when `json` is no object.
-  ObjectReader(const nlohmann::json& json, std::string file, std::string pointer = "");
+  ObjectReader(const Json& json, std::string file, std::string pointer = "");
 
   [[nodiscard]] bool has(
       std::string_view key) const;  // present and not null; marks the key as known
-  [[nodiscard]] bool is_null(std::string_view key) const;            // present and null
-  [[nodiscard]] const nlohmann::json& member(std::string_view key);  // required, any type
+  [[nodiscard]] bool is_null(std::string_view key) const;  // present and null
+  [[nodiscard]] const Json& member(std::string_view key);  // required, any type
 
   int required_int(std::string_view key, IntRange range = {});
   int optional_int(std::string_view key, int default_value, IntRange range = {});
@@ -47,7 +47,7 @@ class ObjectReader {
   std::string required_string(std::string_view key);
   std::string optional_string(std::string_view key, std::string default_value);
   ObjectReader required_object(std::string_view key);
-  const nlohmann::json& required_array(std::string_view key);
+  const Json& required_array(std::string_view key);
   // None where the key is not there.
   std::vector<std::string> optional_strings(std::string_view key);
 
@@ -72,12 +72,12 @@ class ObjectReader {
   [[nodiscard]] std::string pointer_to(std::string_view key) const;
 
  private:
-  const nlohmann::json* find(std::string_view key);
-  const nlohmann::json& require(std::string_view key);
+  const Json* find(std::string_view key);
+  const Json& require(std::string_view key);
   [[noreturn]] void fail_choice(std::string_view key, const std::string& value,
                                 const std::vector<std::string_view>& allowed) const;
 
-  const nlohmann::json* json_;
+  const Json* json_;
   std::string file_;
   std::string pointer_;
   mutable std::vector<std::string> known_;

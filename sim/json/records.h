@@ -3,11 +3,11 @@
 // outputs are in base units (_bytes, _seconds). Reading refuses unknown keys.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
+#include "sim/json/json.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
 #include "sim/step/estimate.h"
@@ -15,23 +15,19 @@
 
 namespace meshwright {
 
-using Json = nlohmann::ordered_json;
-
 // `file` and `pointer` name the place in messages. All throw InputError.
-Model model_from_json(const nlohmann::json& json, const std::string& file,
-                      const std::string& pointer = "");
+Model model_from_json(const Json& json, const std::string& file, const std::string& pointer = "");
 // What the file does not say is as in `defaults` (Framework::defaults).
-Job job_from_json(const nlohmann::json& json, const std::string& file,
-                  const std::string& pointer = "", const Job& defaults = {});
-Layout layout_from_json(const nlohmann::json& json, const std::string& file,
-                        const std::string& pointer = "", const Layout& defaults = {});
-Device device_from_json(const nlohmann::json& json, const std::string& file,
-                        const std::string& pointer = "");
-Cluster cluster_from_json(const nlohmann::json& json, const std::string& file,
+Job job_from_json(const Json& json, const std::string& file, const std::string& pointer = "",
+                  const Job& defaults = {});
+Layout layout_from_json(const Json& json, const std::string& file, const std::string& pointer = "",
+                        const Layout& defaults = {});
+Device device_from_json(const Json& json, const std::string& file, const std::string& pointer = "");
+Cluster cluster_from_json(const Json& json, const std::string& file,
                           const std::string& pointer = "");
-Framework framework_from_json(const nlohmann::json& json, const std::string& file,
+Framework framework_from_json(const Json& json, const std::string& file,
                               const std::string& pointer = "");
-Observation observation_from_json(const nlohmann::json& json, const std::string& file,
+Observation observation_from_json(const Json& json, const std::string& file,
                                   const std::string& pointer = "");
 
 Json to_json(const Model& model);

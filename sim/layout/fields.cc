@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "sim/base/text.h"
+
 namespace meshwright {
 
 std::string name_of(const RankOrder& order) {
@@ -23,15 +25,7 @@ std::string value_text(const Field<PipelineLayout>& /*field*/, PipelineLayout va
   return std::string(value.text());
 }
 
-std::vector<std::string> joined_words(std::string_view text) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('+', begin), text.size());
-    words.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
+std::vector<std::string> joined_words(std::string_view text) { return split(text, '+'); }
 
 std::vector<FieldDifference> differences(const Layout& a, const Layout& b) {
   std::vector<FieldDifference> found;

@@ -16,18 +16,14 @@ bool in_mlp(const Operator& op) {
   return op.module == Module::mlp || of_experts(op.module) || op.name == "mlp_norm";
 }
 
-bool ends_with(std::string_view text, std::string_view tail) {
-  return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
-}
-
 void add_mlp_sizes(LayerSizes& sizes, const Operator& op, double width) {
   const auto elements = [&](std::int64_t columns) {
     return bytes(static_cast<double>(op.batch) * static_cast<double>(op.m) *
                  static_cast<double>(columns) * width);
   };
   if (op.name == "experts.permute") sizes.dispatched = op.saved;
-  if (ends_with(op.name, "fc1")) sizes.hidden_input = std::max(sizes.hidden_input, elements(op.n));
-  if (ends_with(op.name, "fc2")) sizes.hidden = std::max(sizes.hidden, elements(op.k));
+  if (op.name.ends_with("fc1")) sizes.hidden_input = std::max(sizes.hidden_input, elements(op.n));
+  if (op.name.ends_with("fc2")) sizes.hidden = std::max(sizes.hidden, elements(op.k));
 }
 
 LayerSizes sizes_of(const Operators& operators, const Layout& layout, double width,

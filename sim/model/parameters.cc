@@ -104,7 +104,7 @@ int layer_norms(const Model& model) {
   return attention + (one_norm ? 0 : 1) + after;
 }
 
-void add(LayerParameters& sum, const LayerParameters& part) {
+void add_parameters(LayerParameters& sum, const LayerParameters& part) {
   sum.sharded += part.sharded;
   sum.replicated += part.replicated;
   sum.expert += part.expert;
@@ -114,7 +114,8 @@ void add(LayerParameters& sum, const LayerParameters& part) {
 
 LayerParameters layer_parameters(const Model& model, LayerKind kind) {
   LayerParameters count = attention_parameters(model);
-  add(count, kind.mixture_of_experts ? expert_mlp_parameters(model) : dense_mlp_parameters(model));
+  add_parameters(
+      count, kind.mixture_of_experts ? expert_mlp_parameters(model) : dense_mlp_parameters(model));
   count.replicated += layer_norms(model) * norm_parameters(model, model.hidden_size);
   return count;
 }

@@ -19,7 +19,7 @@ namespace meshwright {
 namespace {
 
 template <std::size_t... N>
-constexpr auto joined(const RuleRow (&... groups)[N]) {
+constexpr auto joined_rules(const RuleRow (&... groups)[N]) {
   std::array<RuleRow, (N + ...)> rows{};
   std::size_t i = 0;
   const auto append = [&](std::span<const RuleRow> group) {
@@ -31,9 +31,9 @@ constexpr auto joined(const RuleRow (&... groups)[N]) {
 
 // In the order in which they are checked.
 constexpr std::array kRows =
-    joined(kMemoryRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules, kPipelineRules,
-           kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules, kRecomputeRules,
-           kNarrowRules);
+    joined_rules(kMemoryRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules, kPipelineRules,
+                 kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules,
+                 kRecomputeRules, kNarrowRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {

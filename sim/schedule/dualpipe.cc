@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram dualpipe_program(const PipelineSizes& sizes, int stage) {
   const int half = sizes.micro_batches / 2;
   const int depth = std::min(stage, sizes.stages - 1 - stage);
   return dual_program({.depth = depth,
@@ -19,12 +19,14 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
                        .first_micro_batch = {0, half}});
 }
 
-Seconds bubble(int stages, const PassTimes& times) { return dual_bubble(stages / 2 - 1, times); }
+Seconds dualpipe_bubble(int stages, const PassTimes& times) {
+  return dual_bubble(stages / 2 - 1, times);
+}
 
 // A forward and a backward of opposite directions leave together.
-int sends(int /*stage*/, int /*stages*/, int /*chunks*/) { return 2; }
+int dualpipe_sends(int /*stage*/, int /*stages*/, int /*chunks*/) { return 2; }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages + 1; }
+int dualpipe_peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages + 1; }
 
 }  // namespace
 
@@ -40,11 +42,11 @@ extern constinit const ScheduleTraits dualpipe_traits{
     .splits_backward = true,
     .pairs_passes = true,
     .fullest_at_an_end = false,
-    .program = program,
-    .bubble = bubble,
+    .program = dualpipe_program,
+    .bubble = dualpipe_bubble,
     .total = busiest_and_bubble,
-    .sends = sends,
-    .peak = peak,
+    .sends = dualpipe_sends,
+    .peak = dualpipe_peak,
     // Of two chunks: dual_program's forwards alone on the first stage.
     .unpaired = [](int stages) { return (1.5 * stages - 1.0) / 2.0; }};
 

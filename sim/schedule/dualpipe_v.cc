@@ -10,17 +10,20 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram dualpipe_v_program(const PipelineSizes& sizes, int stage) {
   return dual_program({.depth = stage,
                        .inner = sizes.stages - 1 - stage,
                        .rounds = sizes.micro_batches - 2 * sizes.stages + stage + 1});
 }
 
-Seconds bubble(int stages, const PassTimes& times) { return dual_bubble(stages - 1, times); }
+Seconds dualpipe_v_bubble(int stages, const PassTimes& times) {
+  return dual_bubble(stages - 1, times);
+}
 
 // The first stage holds embedding and head. Where it has that much more to do than the others, it
 // never waits for them; else its work is about the average one's, and each stage has its bubble.
-Seconds total(const ScheduleTraits& schedule, const PipelineLoad& load, int micro_batches) {
+Seconds dualpipe_v_total(const ScheduleTraits& schedule, const PipelineLoad& load,
+                         int micro_batches) {
   const StagesWork work = stages_work(schedule, load, micro_batches);
   return seconds(
       std::max(work.busiest, work.sum / load.num_stages + average_bubble(schedule, load)));
@@ -28,11 +31,11 @@ Seconds total(const ScheduleTraits& schedule, const PipelineLoad& load, int micr
 
 // The forward of a chunk and the backward of the other leave together; at the model's ends, and
 // where the V turns, one of the two pairs stays.
-int sends(int stage, int stages, int /*chunks*/) {
+int dualpipe_v_sends(int stage, int stages, int /*chunks*/) {
   return stage == 0 || stage + 1 == stages ? 1 : 2;
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages + 1; }
+int dualpipe_v_peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages + 1; }
 
 }  // namespace
 
@@ -46,11 +49,11 @@ extern constinit const ScheduleTraits dualpipe_v_traits{
     .splits_backward = true,
     .pairs_passes = true,
     .fullest_at_an_end = false,
-    .program = program,
-    .bubble = bubble,
-    .total = total,
-    .sends = sends,
-    .peak = peak,
+    .program = dualpipe_v_program,
+    .bubble = dualpipe_v_bubble,
+    .total = dualpipe_v_total,
+    .sends = dualpipe_v_sends,
+    .peak = dualpipe_v_peak,
     .unpaired = [](int stages) { return (3.0 * stages - 1.0) / 2.0; }};
 
 }  // namespace meshwright

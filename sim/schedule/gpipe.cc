@@ -5,12 +5,13 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int /*stage*/) {
+StageProgram gpipe_program(const PipelineSizes& sizes, int /*stage*/) {
   return alternating_program(sizes, sizes.micro_batches * sizes.chunks);
 }
 
 // sum F + (m-1) max F + sum B + (m-1) max B: exact.
-Seconds total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline, int micro_batches) {
+Seconds gpipe_total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline,
+                    int micro_batches) {
   Passed passed;
   int k = 0;
   for (const StageLoad& load : pipeline.stages) {
@@ -19,16 +20,18 @@ Seconds total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline, 
   return seconds(passed.sum.both() + (micro_batches - 1) * passed.slowest.both());
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.micro_batches * sizes.chunks; }
+int gpipe_peak(const PipelineSizes& sizes, int /*stage*/) {
+  return sizes.micro_batches * sizes.chunks;
+}
 
 }  // namespace
 
 extern constinit const ScheduleTraits gpipe_traits{.schedule = PipelineSchedule::gpipe,
                                                    .holds_all_micro_batches = true,
-                                                   .program = program,
+                                                   .program = gpipe_program,
                                                    .bubble = unsplit_bubble,
-                                                   .total = total,
+                                                   .total = gpipe_total,
                                                    .sends = sends_of_a_line,
-                                                   .peak = peak};
+                                                   .peak = gpipe_peak};
 
 }  // namespace meshwright

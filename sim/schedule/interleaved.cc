@@ -14,17 +14,18 @@ int warmup(const PipelineSizes& sizes, int stage) {
   return 2 * (sizes.stages - stage - 1) + (sizes.chunks - 1) * sizes.stages;
 }
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram interleaved_program(const PipelineSizes& sizes, int stage) {
   return alternating_program(sizes, warmup(sizes, stage));
 }
 
-int peak(const PipelineSizes& sizes, int stage) {
+int interleaved_peak(const PipelineSizes& sizes, int stage) {
   return std::min(sizes.micro_batches * sizes.chunks, warmup(sizes, stage) + 1);
 }
 
 // Exact for stages whose chunks are alike and for chunks of any size, apart from what
 // busiest_and_bubble and uneven_chunks.h say.
-Seconds total(const ScheduleTraits& schedule, const PipelineLoad& pipeline, int micro_batches) {
+Seconds interleaved_total(const ScheduleTraits& schedule, const PipelineLoad& pipeline,
+                          int micro_batches) {
   if (pipeline.uneven_chunks.empty()) return busiest_and_bubble(schedule, pipeline, micro_batches);
   return uneven_total(pipeline, micro_batches, warmup);
 }
@@ -37,10 +38,10 @@ extern constinit const ScheduleTraits interleaved_traits{.schedule = PipelineSch
                                                          .groups_of_stages = true,
                                                          .overlaps_sends = true,
                                                          .searched_by_default = true,
-                                                         .program = program,
+                                                         .program = interleaved_program,
                                                          .bubble = unsplit_bubble,
-                                                         .total = total,
+                                                         .total = interleaved_total,
                                                          .sends = sends_of_a_line,
-                                                         .peak = peak};
+                                                         .peak = interleaved_peak};
 
 }  // namespace meshwright

@@ -10,7 +10,7 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram one_f_one_b_program(const PipelineSizes& sizes, int stage) {
   return alternating_program(sizes, sizes.stages - stage - 1);
 }
 
@@ -43,7 +43,8 @@ void fill_ramps(OneFOneBStage* stages, const PipelineLoad& pipeline, int micro_b
 // The longest path that alternates at one stage k, from its first backward, which waits for its
 // warm-up and for the stages behind it, to its last forward, after which the mirror image follows:
 // O(p), equal to the simulation for any times.
-Seconds total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline, int micro_batches) {
+Seconds one_f_one_b_total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline,
+                          int micro_batches) {
   std::array<OneFOneBStage, kStagesAtHand> at_hand;
   std::vector<OneFOneBStage> more;
   OneFOneBStage* stages = at_hand.data();
@@ -68,7 +69,7 @@ Seconds total(const ScheduleTraits& /*schedule*/, const PipelineLoad& pipeline, 
   return seconds(longest);
 }
 
-int peak(const PipelineSizes& sizes, int stage) {
+int one_f_one_b_peak(const PipelineSizes& sizes, int stage) {
   return std::min(sizes.micro_batches * sizes.chunks, sizes.stages - stage);
 }
 
@@ -77,10 +78,10 @@ int peak(const PipelineSizes& sizes, int stage) {
 extern constinit const ScheduleTraits one_f_one_b_traits{.schedule = PipelineSchedule::one_f_one_b,
                                                          .may_overlap_sends = false,
                                                          .searched_by_default = true,
-                                                         .program = program,
+                                                         .program = one_f_one_b_program,
                                                          .bubble = unsplit_bubble,
-                                                         .total = total,
+                                                         .total = one_f_one_b_total,
                                                          .sends = sends_of_a_line,
-                                                         .peak = peak};
+                                                         .peak = one_f_one_b_peak};
 
 }  // namespace meshwright

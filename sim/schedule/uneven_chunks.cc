@@ -33,7 +33,7 @@ struct Turn {
   }
 };
 
-struct StageState {
+struct StageQueue {
   int ahead = 0;                    // forwards that may run before the next backward
   int forwards = 0, backwards = 0;  // left
   Turn forward, backward;
@@ -52,7 +52,7 @@ class Run {
         backward_end_(forward_end_),
         stages_(static_cast<std::size_t>(p_)) {
     for (int s = 0; s < p_; ++s) {
-      StageState& stage = stages_[static_cast<std::size_t>(s)];
+      StageQueue& stage = stages_[static_cast<std::size_t>(s)];
       stage.ahead = warmup({p_, m_, v_}, s) + 1;
       stage.forwards = stage.backwards = m_ * v_;
     }
@@ -74,7 +74,7 @@ class Run {
       for (int s = p_; s-- > 0;) left -= run_stage(s);
     }
     double last = 0.0;
-    for (const StageState& stage : stages_) last = std::max(last, stage.free_at);
+    for (const StageQueue& stage : stages_) last = std::max(last, stage.free_at);
     return last;
   }
 
@@ -84,7 +84,7 @@ class Run {
     const auto last = static_cast<std::size_t>(m_ / p_ - 3);
     const std::vector<double>& first_stage = stages_.front().group_ends;
     const double time = first_stage[last] - first_stage[last - 1];
-    for (const StageState& stage : stages_) {
+    for (const StageQueue& stage : stages_) {
       for (const std::size_t g : {last, last - 1}) {
         const double here = stage.group_ends[g] - stage.group_ends[g - 1];
         if (std::abs(here - time) > kSame * stage.group_ends[g]) return std::nullopt;
@@ -97,7 +97,7 @@ class Run {
   static constexpr double kPending = -1.0;
 
   int run_stage(int stage) {
-    StageState& state = stages_[static_cast<std::size_t>(stage)];
+    StageQueue& state = stages_[static_cast<std::size_t>(stage)];
     int done = 0;
     while (state.forwards > 0 && state.ahead > 0 ? run_forward(stage, state)
                                                  : run_backward(stage, state)) {
@@ -106,7 +106,7 @@ class Run {
     return done;
   }
 
-  bool run_forward(int stage, StageState& state) {
+  bool run_forward(int stage, StageQueue& state) {
     const int chunk = state.forward.chunk * p_ + stage;
     const double input = chunk == 0 ? 0.0 : forward_end_[cell(chunk - 1, state.forward.next)];
     if (input == kPending) return false;
@@ -118,7 +118,7 @@ class Run {
     return true;
   }
 
-  bool run_backward(int stage, StageState& state) {
+  bool run_backward(int stage, StageQueue& state) {
     if (state.backwards == 0) return false;
     const int chunk = (v_ - 1 - state.backward.chunk) * p_ + stage;
     const double input = chunk + 1 == p_ * v_ ? forward_end_[cell(chunk, state.backward.next)]
@@ -140,7 +140,7 @@ class Run {
   int p_, v_, m_;
   std::vector<double> forward_, backward_;          // seconds of each chunk of the model
   std::vector<double> forward_end_, backward_end_;  // [model chunk][micro-batch]
-  std::vector<StageState> stages_;
+  std::vector<StageQueue> stages_;
 };
 
 }  // namespace

@@ -9,16 +9,16 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram zb_h1_program(const PipelineSizes& sizes, int stage) {
   return split_program(sizes.stages - stage, stage, sizes.micro_batches);
 }
 
 // Published for W <= F: (p-1)(F+B-W).
-Seconds bubble(int stages, const PassTimes& t) {
+Seconds zb_h1_bubble(int stages, const PassTimes& t) {
   return (stages - 1.0) * (t.backward_input + std::max(t.forward - t.backward_weight, Seconds{}));
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages; }
+int zb_h1_peak(const PipelineSizes& sizes, int /*stage*/) { return sizes.stages; }
 
 }  // namespace
 
@@ -27,10 +27,10 @@ extern constinit const ScheduleTraits zb_h1_traits{
     .fewest_stages = 2,
     .fewest_micro_batches = {.per_stage = 1, .more = 0},
     .splits_backward = true,
-    .program = program,
-    .bubble = bubble,
+    .program = zb_h1_program,
+    .bubble = zb_h1_bubble,
     .total = busiest_and_bubble,
     .sends = sends_of_a_line,
-    .peak = peak};
+    .peak = zb_h1_peak};
 
 }  // namespace meshwright

@@ -9,17 +9,17 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram zb_h2_program(const PipelineSizes& sizes, int stage) {
   return split_program(2 * (sizes.stages - stage) - 1, 2 * stage, sizes.micro_batches);
 }
 
 // From m >= 2p-1 on; published for W <= F: (p-1)(F+B-2W).
-Seconds bubble(int stages, const PassTimes& t) {
+Seconds zb_h2_bubble(int stages, const PassTimes& t) {
   const Seconds f = t.forward, b = t.backward_input, w = t.backward_weight;
   return (stages - 1.0) * std::max({f + b - 2 * w, b - f, Seconds{}});
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages - 1; }
+int zb_h2_peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages - 1; }
 
 }  // namespace
 
@@ -28,10 +28,10 @@ extern constinit const ScheduleTraits zb_h2_traits{
     .fewest_stages = 2,
     .fewest_micro_batches = {.per_stage = 2, .more = -1},
     .splits_backward = true,
-    .program = program,
-    .bubble = bubble,
+    .program = zb_h2_program,
+    .bubble = zb_h2_bubble,
     .total = busiest_and_bubble,
     .sends = sends_of_a_line,
-    .peak = peak};
+    .peak = zb_h2_peak};
 
 }  // namespace meshwright

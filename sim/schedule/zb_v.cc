@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-StageProgram program(const PipelineSizes& sizes, int stage) {
+StageProgram zb_v_program(const PipelineSizes& sizes, int stage) {
   const int behind = sizes.stages - stage;  // this one included
   const int padded = std::max(sizes.micro_batches, 2 * sizes.stages - 1);
   SplitEmitter emit(sizes.micro_batches);
@@ -39,16 +39,16 @@ StageProgram program(const PipelineSizes& sizes, int stage) {
 }
 
 // From m >= 2p-1 on, for W <= F <= B; published for F = B = W: 0.
-Seconds bubble(int stages, const PassTimes& t) {
+Seconds zb_v_bubble(int stages, const PassTimes& t) {
   return 2 * (stages - 1.0) * std::max(t.backward_input - t.backward_weight, Seconds{});
 }
 
 // The fold turns at the last stage: its first chunk sends only back, its second only forward.
-int sends(int stage, int stages, int chunks) {
+int zb_v_sends(int stage, int stages, int chunks) {
   return stage == 0 || stage + 1 == stages ? 2 : 2 * chunks;
 }
 
-int peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages; }
+int zb_v_peak(const PipelineSizes& sizes, int /*stage*/) { return 2 * sizes.stages; }
 
 }  // namespace
 
@@ -60,10 +60,10 @@ extern constinit const ScheduleTraits zb_v_traits{
     .fewest_stages = 2,
     .fewest_micro_batches = {.per_stage = 2, .more = 0},
     .splits_backward = true,
-    .program = program,
-    .bubble = bubble,
+    .program = zb_v_program,
+    .bubble = zb_v_bubble,
     .total = busiest_and_bubble,
-    .sends = sends,
-    .peak = peak};
+    .sends = zb_v_sends,
+    .peak = zb_v_peak};
 
 }  // namespace meshwright

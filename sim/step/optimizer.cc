@@ -9,7 +9,7 @@ namespace {
 
 // Bytes that one optimizer step touches a parameter of the rank's share: it reads gradient, weight
 // and moments and writes weight and moments in their formats, and the 16-bit copy.
-double optimizer_bytes(const Job& job) {
+double optimizer_traffic(const Job& job) {
   const double copy = has_master_weights(job.precision) ? weight_bytes(job.precision) : 0.0;
   return bytes_per_element(job.gradient_precision) + 2.0 * (4.0 + moment_bytes(job)) + copy;
 }
@@ -22,7 +22,7 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const double dense = parameters.dense / (sharded ? zero_shard_group_size(layout) : 1);
   const double expert = parameters.expert / (sharded ? expert_shard_group_size(layout) : 1);
   const double facts = cluster.framework.data_parallel.optimizer_bytes;
-  const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_bytes(job)));
+  const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job)));
   if (!layout.optimizer_offload && uses_fsdp(layout)) {
     // Gradients are dropped before a step, not set to zero.
     return times(kernel_cost(kernel::kAdam, traffic, cluster.device), cluster.kernel_time_factor());

@@ -17,10 +17,10 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/error.h"
 #include "sim/collective/collective_model.h"
+#include "sim/json/json.h"
 #include "sim/json/records.h"
 #include "sim/kernel_time/gemm_model.h"
 #include "tests/accuracy/csv_rows.h"
@@ -37,14 +37,14 @@ struct Sample {
   bool held_out = false;
 };
 
-nlohmann::json read_json(const fs::path& path) {
+Json read_json(const fs::path& path) {
   std::ifstream in(path);
   if (!in) throw InputError(path.string(), "", "no such file");
-  return nlohmann::json::parse(in);
+  return Json::parse(in);
 }
 
 Cluster load_cluster(const fs::path& path) {
-  nlohmann::json json = read_json(path);
+  Json json = read_json(path);
   if (json.at("device").is_string()) {
     json["device"] = read_json(path.parent_path() / json["device"].get<std::string>());
   }

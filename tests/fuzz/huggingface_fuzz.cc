@@ -7,7 +7,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace meshwright;
   fuzz::attempt([&] {
-    const nlohmann::json config = parse_json(fuzz::text_of(data, size), "config.json");
+    const Json config = parse_json(fuzz::text_of(data, size), "config.json");
     if (interop::looks_like_huggingface(config))
       interop::model_from_huggingface(config, "config.json");
   });

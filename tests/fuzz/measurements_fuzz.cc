@@ -9,12 +9,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace meshwright;
   fuzz::attempt([&] {
-    const nlohmann::json json = parse_json(fuzz::text_of(data, size), "input");
+    const Json json = parse_json(fuzz::text_of(data, size), "input");
     planner::NamedRecords named;
     named.model = [](const std::string&) { return Model{}; };
     named.cluster = [](const std::string&) { return Cluster{}; };
     named.framework = [](const std::string&) { return Framework{}; };
-    named.inline_model = [](const nlohmann::json& model, const std::string& file,
+    named.inline_model = [](const Json& model, const std::string& file,
                             const std::string& pointer) {
       return model_from_json(model, file, pointer);
     };

@@ -11,9 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace meshwright;
   fuzz::attempt([&] {
-    const nlohmann::json json = parse_json(fuzz::text_of(data, size), "input");
+    const Json json = parse_json(fuzz::text_of(data, size), "input");
     if (!json.is_object()) return;
-    const auto part = [&](const char* name) { return json.value(name, nlohmann::json::object()); };
+    const auto part = [&](const char* name) { return json.value(name, Json::object()); };
     const Model model = model_from_json(part("model"), "input", "/model");
     const Cluster cluster = cluster_from_json(part("cluster"), "input", "/cluster");
     const Job job = job_from_json(part("job"), "input", "/job");

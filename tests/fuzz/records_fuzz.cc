@@ -9,10 +9,10 @@ namespace {
 using meshwright::to_json;
 
 template <typename FromJson>
-void round_trip(const nlohmann::json& json, const FromJson& from_json) {
+void round_trip(const Json& json, const FromJson& from_json) {
   meshwright::fuzz::attempt([&] {
     const auto written = to_json(from_json(json));
-    const auto again = to_json(from_json(nlohmann::json(written)));
+    const auto again = to_json(from_json(Json(written)));
     meshwright::fuzz::must_hold(written == again, "what was written reads back as it was");
   });
 }
@@ -22,7 +22,7 @@ void round_trip(const nlohmann::json& json, const FromJson& from_json) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace meshwright;
   fuzz::attempt([&] {
-    const nlohmann::json json = parse_json(fuzz::text_of(data, size), "input");
+    const Json json = parse_json(fuzz::text_of(data, size), "input");
     round_trip(json, [](const auto& j) { return model_from_json(j, "input"); });
     round_trip(json, [](const auto& j) { return job_from_json(j, "input"); });
     round_trip(json, [](const auto& j) { return layout_from_json(j, "input"); });

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::attempt([&] { interop::read_csv(text, "table.csv"); });
   if (border == std::string::npos) return 0;
   fuzz::attempt([&] {
-    const nlohmann::json map = parse_json(text.substr(0, border), "map.json");
+    const Json map = parse_json(text.substr(0, border), "map.json");
     const interop::CsvTable table = interop::read_csv(text.substr(border + 5), "table.csv");
     interop::measurements_from_csv(table, "table.csv", map, "map.json");
   });

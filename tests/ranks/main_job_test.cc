@@ -11,9 +11,9 @@
 #include <fstream>
 #include <future>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "sim/json/json.h"
 #include "tests/ranks/rank_process.h"
 #include "tests/unit/app/run_program.h"
 

@@ -7,8 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "sim/json/json.h"
 
 namespace meshwright::test {
 
@@ -17,9 +18,7 @@ inline std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-inline nlohmann::json json_of(const std::string& path) {
-  return nlohmann::json::parse(content_of(path));
-}
+inline Json json_of(const std::string& path) { return Json::parse(content_of(path)); }
 
 inline bool has_environment(const std::filesystem::path& process, const std::string& variable) {
   const std::string environment = content_of(process / "environ");

@@ -7,7 +7,7 @@
 namespace meshwright::calibrate::cpu {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kLayerNormEpsilon = 1e-5F;
 
 float row_mean(const float* x, std::int64_t cols) {
   float sum = 0.0F;
@@ -29,7 +29,7 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
                         float* mean, float* rstd, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     const float m = row_mean(x, cols);
-    const float r = 1.0F / std::sqrt(row_variance(x, m, cols) + kEpsilon);
+    const float r = 1.0F / std::sqrt(row_variance(x, m, cols) + kLayerNormEpsilon);
     mean[i] = m;
     rstd[i] = r;
 #pragma omp simd

@@ -7,7 +7,7 @@
 namespace meshwright::calibrate::cpu {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kRmsNormEpsilon = 1e-5F;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t j = 0; j < cols; ++j) sum += x[j] * x[j];
-    const float r = 1.0F / std::sqrt(sum / static_cast<float>(cols) + kEpsilon);
+    const float r = 1.0F / std::sqrt(sum / static_cast<float>(cols) + kRmsNormEpsilon);
     rstd[i] = r;
 #pragma omp simd
     for (std::int64_t j = 0; j < cols; ++j) y[j] = x[j] * r * gamma[j];

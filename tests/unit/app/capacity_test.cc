@@ -7,16 +7,15 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "sim/json/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 const std::vector<std::string> kSmall{"capacity", "--model",  "llama-3-8b",  "--cluster",
@@ -29,10 +28,10 @@ std::vector<std::string> with(std::vector<std::string> words,
   return words;
 }
 
-json answer_to(const std::vector<std::string>& words) {
+Json answer_to(const std::vector<std::string>& words) {
   const ProgramResult result = run_program(with(words, {"--format", "json"}));
   EXPECT_NE(result.exit_code, 2) << result.err;
-  return json::parse(result.out)["capacity"];
+  return Json::parse(result.out)["capacity"];
 }
 
 std::vector<std::string> words_of(std::string line) {
@@ -52,13 +51,13 @@ std::vector<std::string> words_of(std::string line) {
 }
 
 // What the record says beside a command, against what the command says.
-void expect_reproduced(const json& answer, const json& entry) {
+void expect_reproduced(const Json& answer, const Json& entry) {
   std::vector<std::string> words =
       words_of(answer["command"].get<std::string>() + " " + entry["options"].get<std::string>());
   words.erase(words.begin());  // meshwright
-  const json again = answer_to(with(words, {"--rows-only"}));
+  const Json again = answer_to(with(words, {"--rows-only"}));
   ASSERT_EQ(again["rows"].size(), 1U) << entry["options"];
-  const json& row = again["rows"][0];
+  const Json& row = again["rows"][0];
   ASSERT_EQ(row["fits"], entry["fits"]) << entry["options"];
   if (!row["fits"].get<bool>()) return;
   for (const char* quantile : {"p10", "p50", "p90"}) {
@@ -68,9 +67,9 @@ void expect_reproduced(const json& answer, const json& entry) {
 }
 
 TEST(CapacityCommand, EveryLeverIsMadeAgainByItsCommand) {
-  const json answer = answer_to(kSmall);
+  const Json answer = answer_to(kSmall);
   ASSERT_FALSE(answer["levers"].empty());
-  for (const json& lever : answer["levers"]) {
+  for (const Json& lever : answer["levers"]) {
     for (const char* end : {"low", "high"}) {
       if (!lever[end].is_null()) expect_reproduced(answer, lever[end]);
     }
@@ -78,8 +77,8 @@ TEST(CapacityCommand, EveryLeverIsMadeAgainByItsCommand) {
 }
 
 TEST(CapacityCommand, CellsOfTheWhatIfGridAreMadeAgainByTheirCommands) {
-  const json answer = answer_to(kSmall);
-  const json& cells = answer["what_if"]["cells"];
+  const Json answer = answer_to(kSmall);
+  const Json& cells = answer["what_if"]["cells"];
   ASSERT_FALSE(cells.empty());
   for (std::size_t i = 0; i < cells.size(); i += 11) expect_reproduced(answer, cells[i]);
 }
@@ -134,15 +133,15 @@ TEST(CapacityCommand, NeedsNoTrainingLength) {
   for (const char* part : {"train ", " tokens/s", "no training length", "at low"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
-  const json answer = answer_to(untimed);
+  const Json answer = answer_to(untimed);
   EXPECT_FALSE(answer["tokens_stated"].get<bool>());
   ASSERT_FALSE(answer["levers"].empty());
   expect_reproduced(answer, answer["levers"][0]["low"]);
 }
 
 TEST(CapacityCommand, EndsOnADayOfTheCalendar) {
-  const json answer = answer_to(with(kSmall, {"--start", "2027-01-04", "--rows-only"}));
-  const json& done = answer["rows"][0]["done"];
+  const Json answer = answer_to(with(kSmall, {"--start", "2027-01-04", "--rows-only"}));
+  const Json& done = answer["rows"][0]["done"];
   EXPECT_GT(done["p90"].get<std::string>(), done["p10"].get<std::string>());
   EXPECT_THAT(answer["verdict"].get<std::string>(), HasSubstr(", done 2027-"));
   const std::string last = done["p90"].get<std::string>();
@@ -156,7 +155,7 @@ TEST(CapacityCommand, EndsOnADayOfTheCalendar) {
 }
 
 TEST(CapacityCommand, AScheduleStandsBesideBatches) {
-  const json answer = answer_to({"capacity", "--job", "llama-3-405b", "--gpus", "16384",
+  const Json answer = answer_to({"capacity", "--job", "llama-3-405b", "--gpus", "16384",
                                  "--global-batch-size", "schedule,2048", "--rows-only"});
   ASSERT_EQ(answer["rows"].size(), 2U);
   EXPECT_EQ(answer["rows"][0]["id"], "hgx-h100-400g/16384/schedule");
@@ -169,8 +168,8 @@ TEST(CapacityCommand, APlanHoldsTheSame) {
                                      "--train-tokens", "1e11",       "--prices",  "example-2026"};
   const ProgramResult plan = run_program(with({"plan", "--gpus", "8,16", "--format", "json"}, job));
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
-  const json held = json::parse(plan.out)["capacity"];
-  const json asked = answer_to(with({"capacity", "--gpus", "8,16"}, job));
+  const Json held = Json::parse(plan.out)["capacity"];
+  const Json asked = answer_to(with({"capacity", "--gpus", "8,16"}, job));
   EXPECT_EQ(held["rows"], asked["rows"]);
   EXPECT_FALSE(held["planned"].is_null());
 }
@@ -181,20 +180,20 @@ TEST(CapacityCommand, Llama3405BBesideWhatWasPublished) {
   std::ifstream file(MESHWRIGHT_SOURCE_DIR "/docs/capacity.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   EXPECT_THAT(page, HasSubstr(command));
-  const json answer = answer_to({"capacity", "--job", "llama-3-405b", "--rows-only"});
-  const json& rows = answer["rows"];
+  const Json answer = answer_to({"capacity", "--job", "llama-3-405b", "--rows-only"});
+  const Json& rows = answer["rows"];
   const auto row =
-      std::find_if(rows.begin(), rows.end(), [](const json& r) { return r["gpus"] == 16384; });
+      std::find_if(rows.begin(), rows.end(), [](const Json& r) { return r["gpus"] == 16384; });
   ASSERT_NE(row, rows.end());
   // One unplanned interruption each 3.09 hours; more than 90 % effective time.
   EXPECT_NEAR((*row)["interruptions"]["mean_time_between_h"].get<double>(), 3.09, 0.005);
   EXPECT_GT((*row)["goodput"].get<double>(), 0.90);
   EXPECT_EQ((*row)["phases"].size(), 3U);
   // From ours to the published GPU-hours in parts; what nothing explains is below 1 %.
-  const json& reference = answer["reference"];
+  const Json& reference = answer["reference"];
   EXPECT_EQ(reference["stated_gpu_hours"], 30.84e6);
   double sum = reference["gpu_hours"].get<double>();
-  for (const json& part : reference["parts"]) {
+  for (const Json& part : reference["parts"]) {
     sum += part["gpu_hours"].get<double>();
     if (part["name"] == "unexplained") {
       EXPECT_LT(std::abs(part["gpu_hours"].get<double>()), 0.01 * 30.84e6);

@@ -5,8 +5,8 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -52,7 +52,7 @@ TEST(Commands, VolumePrintsTheThreePublishedOrders) {
                                             "--layout", "tp=8,pp=8,dp=1,sp", "--seq-length", "2048",
                                             "--global-batch-size", "64", "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = Json::parse(result.out);
   EXPECT_EQ(json["published_orders"]["data_parallel_elements"], 14495514624.0);
 }
 
@@ -85,7 +85,7 @@ TEST(Commands, AnEstimateThatDoesNotFitHasATimeAndSaysWhatFillsTheMemory) {
   EXPECT_THAT(result.out, HasSubstr("s a step"));
   EXPECT_THAT(result.out, HasSubstr("optimizer"));
   words.insert(words.end(), {"--format", "json"});
-  const auto json = nlohmann::json::parse(run_program(words).out);
+  const auto json = Json::parse(run_program(words).out);
   EXPECT_FALSE(json["verdict"]["fits"]);
   EXPECT_GT(json["verdict"]["needed_bytes"], json["verdict"]["available_bytes"]);
   EXPECT_GT(json["estimate"]["step_time_seconds"], 0.0);
@@ -99,7 +99,7 @@ TEST(Commands, EstimateOverlapsWhatThePlanOverlaps) {
   const auto estimated = [&](const std::string& layout) {
     std::vector<std::string> words{"estimate", "--layout", layout};
     words.insert(words.end(), inputs.begin(), inputs.end());
-    return nlohmann::json::parse(run_program(words).out)["estimate"];
+    return Json::parse(run_program(words).out)["estimate"];
   };
   std::vector<std::string> words{"plan",
                                  "--ranking-only",
@@ -120,7 +120,7 @@ TEST(Commands, EstimateOverlapsWhatThePlanOverlaps) {
                                  "--zero",
                                  "1"};
   words.insert(words.end(), inputs.begin(), inputs.end());
-  const auto plan = nlohmann::json::parse(run_program(words).out);
+  const auto plan = Json::parse(run_program(words).out);
   const auto typed = estimated("tp2,sp,zero1,recompute=full");
   EXPECT_EQ(plan["ranked"][0]["layout"], typed["layout"]);
   EXPECT_EQ(plan["ranked"][0]["step_time_seconds"], typed["step_time_seconds"]);
@@ -136,7 +136,7 @@ TEST(Commands, EstimateWritesTheStepAsATrace) {
                    "tp=2,pp=2,dp=2,sp,zero=1,recompute=full", "--trace", folder.path("step.json")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::ifstream in(folder.path("step.json"));
-  const auto trace = nlohmann::json::parse(in);
+  const auto trace = Json::parse(in);
   EXPECT_GT(trace["traceEvents"].size(), 100U);
   EXPECT_EQ(trace["otherData"]["tool_version"], "0.1.0");
 }
@@ -170,7 +170,7 @@ TEST(Commands, PlanForLlama70bOn512H100NamesAWinnerAndCountsRejections) {
       run_program({"plan", "--model", config("models/llama-3-70b.json"), "--cluster",
                    config("clusters/h100-512.json"), "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = Json::parse(result.out);
   EXPECT_EQ(json["schema"], "meshwright.plan/1");
   ASSERT_FALSE(json["ranked"].empty());
   ASSERT_FALSE(json["rejections"].empty());
@@ -187,7 +187,7 @@ TEST(Commands, ImportMakesATableIntoMeasuredRunsThatBacktestReads) {
       run_program({"import", "measurements", config("datasets/example-runs.csv"), "--map",
                    config("datasets/example-map.json")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto set = nlohmann::json::parse(result.out);
+  const auto set = Json::parse(result.out);
   ASSERT_EQ(set["runs"].size(), 4U);
   EXPECT_EQ(set["runs"][0]["measured"]["step_seconds"], 6.48);
   EXPECT_EQ(set["runs"][3]["measured"]["status"], "oom");
@@ -203,7 +203,7 @@ TEST(Commands, NothingFitsIsAnAnswerWithExitCodeOne) {
 TEST(Commands, ClusterListNamesEveryShippedCluster) {
   const ProgramResult result = run_program({"cluster", "list", "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = Json::parse(result.out);
   EXPECT_EQ(json["schema"], "meshwright.cluster_list/1");
   EXPECT_GE(json["clusters"].size(), 20U);
 }
@@ -225,7 +225,7 @@ TEST(Commands, ClusterShowPlacesTheGroupsThatAreNamed) {
       run_program({"cluster", "show", config("clusters/dgx-a100-80gb.json"), "--gpus", "64",
                    "--group", "tensor=16", "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = Json::parse(result.out);
   ASSERT_EQ(json["groups"].size(), 2U);
   EXPECT_EQ(json["groups"][0]["num_nodes"], 2);
   EXPECT_EQ(json["groups"][0]["num_groups"], 4);
@@ -268,7 +268,7 @@ TEST(Commands, PlanSaysHowSureItIsAndWhereItFlips) {
   const TemporaryFolder folder;
   const std::string file =
       small_plan(folder, "plan.json", {"--what-if", "intra_node_bandwidth=0.5x"});
-  const auto json = nlohmann::json::parse(file_text(file));
+  const auto json = Json::parse(file_text(file));
   const auto& answers = json["answers"];
   EXPECT_GT(answers["confidence"]["probability_best"].get<double>(), 0.0);
   EXPECT_FALSE(answers["sensitivity"].empty());
@@ -281,7 +281,7 @@ TEST(Commands, SeveralGpuCountsAreComparedByTheObjective) {
   const TemporaryFolder folder;
   const std::string file = small_plan(
       folder, "plan.json", {"--gpus", "8,16", "--objective", "tokens_per_dollar", "--price", "2"});
-  const auto json = nlohmann::json::parse(file_text(file));
+  const auto json = Json::parse(file_text(file));
   const auto& scaling = json["answers"]["scaling"];
   ASSERT_EQ(scaling["points"].size(), 2U);
   const auto& best = scaling["points"][scaling["best"].get<std::size_t>()];
@@ -349,7 +349,7 @@ TEST(Commands, DiffOfAPlanWithItselfPassesAndASlowerOneFailsTheGate) {
   EXPECT_THAT(longer.out, HasSubstr("/job/seq_length"));
   EXPECT_THAT(longer.err, HasSubstr("step_time>3%"));
   EXPECT_EQ(run_program({"diff", a, b, "--fail-if", "speed"}).exit_code, 2);
-  const auto json = nlohmann::json::parse(run_program({"diff", a, b, "--format", "json"}).out);
+  const auto json = Json::parse(run_program({"diff", a, b, "--format", "json"}).out);
   EXPECT_EQ(json["schema"], "meshwright.diff/1");
   EXPECT_GT(json["step_time_change"].get<double>(), 0.03);
 }

@@ -19,8 +19,6 @@ namespace meshwright {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
 std::vector<std::string> configs(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : fs::directory_iterator(app::configs_directory() + "/" + folder)) {
@@ -30,8 +28,8 @@ std::vector<std::string> configs(const std::string& folder) {
   return paths;
 }
 
-const std::vector<json>& intruders() {
-  static const std::vector<json> values{nullptr,
+const std::vector<Json>& intruders() {
+  static const std::vector<Json> values{nullptr,
                                         true,
                                         -1,
                                         0,
@@ -44,27 +42,27 @@ const std::vector<json>& intruders() {
                                         "",
                                         "8",
                                         "</script>\u2028",
-                                        json::array(),
-                                        json::array({1, "x"}),
-                                        json::object(),
+                                        Json::array(),
+                                        Json::array({1, "x"}),
+                                        Json::object(),
                                         {{"a", 1}}};
   return values;
 }
 
 // Calls `visit` with each copy of `whole` in which one value is another, missing, or joined by an
 // unknown neighbour.
-void for_each_mutation(const json& whole,
-                       const std::function<void(const json&, const std::string&)>& visit) {
-  const json flat = whole.flatten();
+void for_each_mutation(const Json& whole,
+                       const std::function<void(const Json&, const std::string&)>& visit) {
+  const Json flat = whole.flatten();
   for (const auto& [path, value] : flat.items()) {
-    const json::json_pointer pointer(path);
-    for (const json& intruder : intruders()) {
-      json copy = whole;
+    const Json::json_pointer pointer(path);
+    for (const Json& intruder : intruders()) {
+      Json copy = whole;
       copy[pointer] = intruder;
       visit(copy, fmt::format("{} = {}", path, intruder.dump()));
     }
-    json copy = whole;
-    json& parent = copy[pointer.parent_pointer()];
+    Json copy = whole;
+    Json& parent = copy[pointer.parent_pointer()];
     if (!parent.is_object()) continue;
     parent.erase(pointer.back());
     visit(copy, path + " missing");
@@ -85,7 +83,7 @@ template <typename Read, typename Use>
 void mutate_folder(const std::string& folder, const Read& read, const Use& use) {
   for (const std::string& path : configs(folder)) {
     const std::string file = fs::path(path).filename().string();
-    for_each_mutation(app::read_json_file(path), [&](const json& mutated, const std::string& what) {
+    for_each_mutation(app::read_json_file(path), [&](const Json& mutated, const std::string& what) {
       SCOPED_TRACE(file + ": " + what);
       try {
         use(read(mutated, file));
@@ -111,7 +109,7 @@ TEST(ConfigMutation, AModelIsReadOrRefusedAndEstimatedFinitely) {
   const Cluster cluster = scaled_to(app::load_cluster("h100-8"), 8);
   const Job job = app::load_job("pretrain-4k");
   mutate_folder(
-      "models", [](const json& j, const std::string& file) { return model_from_json(j, file); },
+      "models", [](const Json& j, const std::string& file) { return model_from_json(j, file); },
       [&](const Model& model) {
         if (model.num_layers > 1000)
           return;  // legal, but a sweep of those takes a night of its own
@@ -123,7 +121,7 @@ TEST(ConfigMutation, AJobIsReadOrRefusedAndEstimatedFinitely) {
   const Cluster cluster = scaled_to(app::load_cluster("h100-8"), 8);
   const Model model = app::load_model("llama-2-7b");
   mutate_folder(
-      "jobs", [](const json& j, const std::string& file) { return job_from_json(j, file); },
+      "jobs", [](const Json& j, const std::string& file) { return job_from_json(j, file); },
       [&](const Job& job) { EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout()))); });
 }
 
@@ -133,8 +131,8 @@ TEST(ConfigMutation, AClusterIsReadOrRefusedAndEstimatedFinitely) {
   const fs::path folder = fs::path(app::configs_directory()) / "clusters";
   mutate_folder(
       "clusters",
-      [&](const json& j, const std::string& file) {
-        json whole = j;
+      [&](const Json& j, const std::string& file) {
+        Json whole = j;
         for (const char* part : {"device", "framework"}) {
           if (!j.is_object() || !j.contains(part) || !j[part].is_string()) continue;
           const fs::path path = folder / j[part].get<std::string>();
@@ -153,7 +151,7 @@ TEST(ConfigMutation, ADeviceIsReadOrRefusedAndEstimatedFinitely) {
   const Job job = app::load_job("pretrain-4k");
   Cluster cluster = scaled_to(app::load_cluster("h100-8"), 8);
   mutate_folder(
-      "hardware", [](const json& j, const std::string& file) { return device_from_json(j, file); },
+      "hardware", [](const Json& j, const std::string& file) { return device_from_json(j, file); },
       [&](const Device& device) {
         cluster.device = device;
         EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));

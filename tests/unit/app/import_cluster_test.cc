@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -19,9 +19,9 @@ std::string written(const std::string& name, const std::string& text) {
   return path;
 }
 
-nlohmann::json read_json(const std::string& path) {
+Json read_json(const std::string& path) {
   std::ifstream file(path);
-  return nlohmann::json::parse(file);
+  return Json::parse(file);
 }
 
 // 128 hosts of 8 on leaves of 16.
@@ -39,7 +39,7 @@ TEST(ImportCluster, SlurmsWordsMakeACluster) {
       run_program({"import", "cluster", nodes, topology, "--onto", "hgx-h100-400g", "--out", out});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("num_nodes: 8 -> 128"));
-  const nlohmann::json cluster = read_json(out);
+  const Json cluster = read_json(out);
   EXPECT_EQ(cluster["num_nodes"], 128);
   EXPECT_EQ(cluster["nodes_per_leaf"], 16);
   EXPECT_EQ(run_program({"cluster", "show", out, "--gpus", "16"}).exit_code, 0);
@@ -69,7 +69,7 @@ TEST(ImportCluster, NcclTestsTeachAShippedCluster) {
   const ProgramResult result =
       run_program({"calibrate", "--import", file, "--onto", "hgx-h100-400g", "--out", out});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const nlohmann::json cluster = read_json(out);
+  const Json cluster = read_json(out);
   EXPECT_EQ(cluster["schema"], "meshwright.cluster/1");
   ASSERT_EQ(cluster["intra_node"]["curves"].size(), 1U);
   EXPECT_EQ(cluster["intra_node"]["curves"][0]["points"].size(), 11U);

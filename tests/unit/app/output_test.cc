@@ -10,8 +10,8 @@
 #include <fstream>
 #include <future>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -79,7 +79,7 @@ TEST(Output, APipeGetsTheResult) {
   auto read = std::async(std::launch::async, [&] { return content_of(pipe); });
   const ProgramResult result = estimate({"--out", pipe, "--format", "json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(nlohmann::json::parse(read.get())["schema"], "meshwright.estimate/1");
+  EXPECT_EQ(Json::parse(read.get())["schema"], "meshwright.estimate/1");
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
@@ -90,8 +90,7 @@ TEST(Output, ALinkStaysAndItsTargetIsReplaced) {
   fs::create_symlink("link", folder.path("link to link"));
   ASSERT_EQ(estimate({"--out", folder.path("link to link"), "--format", "json"}).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(folder.path("link")));
-  EXPECT_EQ(nlohmann::json::parse(content_of(folder.path("target")))["schema"],
-            "meshwright.estimate/1");
+  EXPECT_EQ(Json::parse(content_of(folder.path("target")))["schema"], "meshwright.estimate/1");
   fs::create_symlink("loop", folder.path("loop"));
   EXPECT_EQ(estimate({"--out", folder.path("loop")}).exit_code, 2);
 }
@@ -143,11 +142,11 @@ TEST(Output, WhatAnInputNamesInsideItselfIsAnInputToo) {
   const TemporaryFolder folder;
   folder.write("device.json", content_of(config("hardware/h100-sxm-80gb.json")));
   folder.write("framework.json", content_of(config("frameworks/megatron-core-2026.json")));
-  auto cluster = nlohmann::json::parse(content_of(config("clusters/h100-8.json")));
+  auto cluster = Json::parse(content_of(config("clusters/h100-8.json")));
   cluster["device"] = "device.json";
   cluster["framework"] = "framework.json";
   const std::string cluster_file = folder.write("cluster.json", cluster.dump());
-  auto set = nlohmann::json::parse(content_of(config("datasets/korthikanti-2022-table-5.json")));
+  auto set = Json::parse(content_of(config("datasets/korthikanti-2022-table-5.json")));
   const std::string model =
       folder.write("model.json", content_of(config("models/llama-3-8b.json")));
   for (auto& run : set["runs"]) {
@@ -202,7 +201,7 @@ TEST(Output, ARecordNeverTakesThePlansName) {
       run_program({"report", files.plan, "--out", files.folder.path("plan.html")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(content_of(files.plan), before);
-  EXPECT_EQ(nlohmann::json::parse(content_of(files.folder.path("plan.report.json")))["schema"],
+  EXPECT_EQ(Json::parse(content_of(files.folder.path("plan.report.json")))["schema"],
             "meshwright.report/1");
 }
 
@@ -240,7 +239,7 @@ TEST(Output, AClosedStandardOutputIsNoSuccessAndNoOtherFileGetsIt) {
   const ProgramResult traced =
       run_program_into("", with(kEstimate, {"--trace", folder.path("trace.json")}));
   EXPECT_EQ(traced.exit_code, 3);
-  EXPECT_TRUE(nlohmann::json::accept(content_of(folder.path("trace.json"))));
+  EXPECT_TRUE(Json::accept(content_of(folder.path("trace.json"))));
 }
 
 TEST(Output, AReaderThatHasSeenEnoughIsNoFailure) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -26,7 +26,7 @@ TEST(PlanTarget, TheWinnersFileIsTheWinner) {
   const ProgramResult result =
       run_program(plan({"--target", "TorchTitan", "--launch-out", file, "--format", "json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = Json::parse(result.out);
   EXPECT_EQ(json["search"]["target"], "torchtitan");
   EXPECT_EQ(json["cluster"]["framework"]["name"], "torchtitan-2025");
   ASSERT_FALSE(json["not_expressible"].empty());
@@ -41,7 +41,7 @@ TEST(PlanTarget, TheWinnersFileIsTheWinner) {
       run_program({"review", "--from", file, "--model", "llama-3-8b", "--cluster", "hgx-h100-400g",
                    "--gpus", "16", "--json"});
   ASSERT_EQ(review.exit_code, 0) << review.err;
-  const auto reviewed = nlohmann::json::parse(review.out);
+  const auto reviewed = Json::parse(review.out);
   const auto& winner = json["ranked"][0];
   EXPECT_EQ(reviewed["estimate"]["step_time_seconds"], winner["step_time_seconds"]);
   EXPECT_TRUE(winner["step_time_seconds"].is_number());

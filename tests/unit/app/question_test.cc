@@ -6,17 +6,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "app/files.h"
 #include "calibrate/profile/profile_json.h"
+#include "sim/json/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -37,9 +36,9 @@ ProgramResult plan(const std::vector<std::string>& more) {
   return with({"plan", "--model", kModel, "--cluster", "h100-8", "--ranking-only"}, more);
 }
 
-json file_json(const std::string& path) {
+Json file_json(const std::string& path) {
   std::ifstream in(path);
-  return json::parse(in);
+  return Json::parse(in);
 }
 
 TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
@@ -81,7 +80,7 @@ TEST(Question, ALayoutLargerThanTheClusterIsRefused) {
 TEST(Question, TheDataSizeFollowsFromTheGpusWhenItIsLeftOut) {
   const auto sizes = [](const ProgramResult& answer) {
     EXPECT_EQ(answer.exit_code, 0) << answer.err;
-    const json document = json::parse(answer.out);
+    const Json document = Json::parse(answer.out);
     return std::pair{document["estimate"]["layout"]["data_parallel_size"].get<int>(),
                      document["cluster"]["num_nodes"].get<int>()};
   };
@@ -113,14 +112,14 @@ TEST(Question, ALayoutsFileIsNamedInWhatIsWrongWithIt) {
 // Observations of the plan's winner that say which plan they are of.
 std::string trials_of(const TemporaryFolder& folder, const std::string& plan_file,
                       const std::string& sha256) {
-  const json winner = file_json(plan_file)["ranked"][0];
-  const json observation{{"layout", winner["layout"]},
+  const Json winner = file_json(plan_file)["ranked"][0];
+  const Json observation{{"layout", winner["layout"]},
                          {"run_layers", 0},
                          {"ranks", 8},
                          {"steps", 5},
                          {"step_time_seconds", winner["step_time_seconds"]},
-                         {"terms", json::array({{{"name", "optimizer"}, {"seconds", 0.01}}})}};
-  const json trials{{"schema", "meshwright.trials/1"},
+                         {"terms", Json::array({{{"name", "optimizer"}, {"seconds", 0.01}}})}};
+  const Json trials{{"schema", "meshwright.trials/1"},
                     {"tool_version", "0.1.0"},
                     {"command", "meshwright trial"},
                     {"inputs", {{{"name", "plan"}, {"file", "toy.json"}, {"sha256", sha256}}}},
@@ -170,7 +169,7 @@ TEST(Question, TrialsOfAnotherPlanAreRefusedUnlessForcedAndThenSaidEverywhere) {
   EXPECT_TRUE(text.out.starts_with(caution)) << text.out;
   const ProgramResult document =
       run_program({"validate", file, trials, "--force", "--format", "json"});
-  EXPECT_THAT(json::parse(document.out)["caution"].get<std::string>(), HasSubstr(caution));
+  EXPECT_THAT(Json::parse(document.out)["caution"].get<std::string>(), HasSubstr(caution));
   const ProgramResult reported =
       run_program({"report", file, "--trials", trials, "--out", page, "--force"});
   EXPECT_EQ(reported.exit_code, 0) << reported.err;
@@ -185,7 +184,7 @@ TEST(Question, TrialsThatDoNotSayTheirPlanAreComparedWithACaution) {
   const TemporaryFolder folder;
   const std::string file = folder.path("plan.json");
   ASSERT_EQ(plan({"--out", file}).exit_code, 0);
-  json trials = file_json(trials_of(folder, file, std::string(64, 'a')));
+  Json trials = file_json(trials_of(folder, file, std::string(64, 'a')));
   trials.erase("inputs");
   const std::string unsaid = folder.write("unsaid.json", trials.dump());
   const ProgramResult text = run_program({"validate", file, unsaid});

@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "sim/json/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 
@@ -21,16 +20,16 @@ std::string launch(const std::string& name) {
   return fmt::format("{}/tests/unit/app/launches/{}", MESHWRIGHT_SOURCE_DIR, name);
 }
 
-nlohmann::json reviewed(std::vector<std::string> arguments, int exit_code = 0) {
+Json reviewed(std::vector<std::string> arguments, int exit_code = 0) {
   arguments.insert(arguments.begin(), "review");
   arguments.emplace_back("--json");
   const ProgramResult result = run_program(arguments);
   EXPECT_EQ(result.exit_code, exit_code) << result.err;
   if (result.out.empty()) return {};
-  return nlohmann::json::parse(result.out);
+  return Json::parse(result.out);
 }
 
-std::vector<std::string> not_understood(const nlohmann::json& json) {
+std::vector<std::string> not_understood(const Json& json) {
   std::vector<std::string> said;
   for (const auto& item : json["launch"]["not_understood"]) said.push_back(item["said"]);
   return said;
@@ -163,7 +162,7 @@ TEST(Review, WhatWasMeasuredIsASetOfRuns) {
             "hgx-h100-400g", "--gpus", "8", "--measurements-out", set});
   const ProgramResult result = run_program({"backtest", set, "--format", "json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(nlohmann::json::parse(result.out)["overall"]["runs"], 1);
+  EXPECT_EQ(Json::parse(result.out)["overall"]["runs"], 1);
 }
 
 TEST(Review, AVariableThatTheScriptDoesNotSetIsAskedFor) {
@@ -187,7 +186,7 @@ TEST(Review, AVariableThatTheScriptDoesNotSetIsAskedFor) {
 TEST(Review, NothingOfTheEnvironmentOrOfPathsIsKept) {
   const ProgramResult result = run_program(
       {"review", "--from", launch("bloom.slurm"), "--cluster", "jean-zay-a100", "--json"});
-  const auto json = nlohmann::json::parse(result.out);
+  const auto json = Json::parse(result.out);
   EXPECT_THAT(json["launch"].dump(), Not(HasSubstr("SOMEWHERE")));
 }
 

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -93,7 +93,7 @@ TEST(Words, AnUnknownNameIsAnsweredWithTheNearestAndTheList) {
 TEST(Words, ModelListNamesEveryShippedModelWithItsSize) {
   const ProgramResult result = run_program({"model", "list", "--format", "json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto models = nlohmann::json::parse(result.out)["models"];
+  const auto models = Json::parse(result.out)["models"];
   bool found = false;
   for (const auto& model : models) {
     if (model["file"] != "llama-3-8b") continue;
@@ -117,7 +117,7 @@ TEST(Words, AFolderCalledLikeAModelHidesNothing) {
 TEST(Words, AnOwnClusterMayNameAShippedDevice) {
   const TemporaryFolder folder;
   std::ifstream in(config("clusters/h100-8.json"));
-  nlohmann::json cluster = nlohmann::json::parse(in);
+  Json cluster = Json::parse(in);
   cluster["device"] = "h100-sxm-80gb";
   cluster.erase("framework");
   cluster.erase("framework_assumed");
@@ -156,7 +156,7 @@ TEST(Words, KnownKeysAreListedOnce) {
 TEST(Words, ControlCharactersOfANameNeverReachTheTerminal) {
   const TemporaryFolder folder;
   std::ifstream in(config("models/llama-3-8b.json"));
-  nlohmann::json model = nlohmann::json::parse(in);
+  Json model = Json::parse(in);
   model["name"] = "evil\x1b]0;title\x07";
   const std::string file = folder.write("m\x1b[2J.json", model.dump());
   for (const std::string layout : {"tp=8", "tp=5"}) {
@@ -217,9 +217,9 @@ TEST(Words, AWhatIfPastPhysicsIsRefused) {
 TEST(Words, ABacktestWithoutAUsableRunFails) {
   const TemporaryFolder folder;
   std::ifstream in(config("datasets/korthikanti-2022-table-5.json"));
-  nlohmann::json set = nlohmann::json::parse(in);
+  Json set = Json::parse(in);
   auto run = set["runs"][0];
-  set["runs"] = nlohmann::json::array({run});
+  set["runs"] = Json::array({run});
   set["runs"][0]["layout"]["tensor_parallel_size"] = 7;  // no number of heads divides by it
   set["runs"][0]["layout"]["data_parallel_size"] = 1;
   const ProgramResult result =

@@ -13,11 +13,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "interop/huggingface.h"
 #include "sim/base/error.h"
+#include "sim/json/json.h"
 #include "sim/json/records.h"
 #include "sim/model/parameters.h"
 #include "tests/paths.h"
@@ -224,7 +224,7 @@ constexpr Published kPublished[] = {
 // clang-format on
 
 Model read(const Published& published) {
-  return model_from_huggingface(nlohmann::json::parse(published.config),
+  return model_from_huggingface(Json::parse(published.config),
                                 std::string(published.name) + ".json");
 }
 
@@ -264,7 +264,7 @@ TEST(HuggingFacePublished, ActiveParametersCountTheChosenExperts) {
 
 // The shipped model was typed from the same file by hand.
 TEST(HuggingFacePublished, Llama4IsTheShippedModel) {
-  const auto config = nlohmann::json::parse(R"({"model_type": "llama4", "text_config": {
+  const auto config = Json::parse(R"({"model_type": "llama4", "text_config": {
       "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
       "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
       "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 128,
@@ -273,13 +273,13 @@ TEST(HuggingFacePublished, Llama4IsTheShippedModel) {
       "vocab_size": 202048}})");
   Model read = model_from_huggingface(config, "llama-4-maverick.json");
   std::ifstream file(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/models/llama-4-maverick.json");
-  EXPECT_TRUE(read == model_from_json(nlohmann::json::parse(file), "shipped"));
+  EXPECT_TRUE(read == model_from_json(Json::parse(file), "shipped"));
   EXPECT_THAT(not_modelled_of_huggingface(config), testing::HasSubstr("chunks"));
 }
 
 std::string refusal_of(const char* config) {
   try {
-    model_from_huggingface(nlohmann::json::parse(config), "nemotron-h.json");
+    model_from_huggingface(Json::parse(config), "nemotron-h.json");
   } catch (const InputError& error) {
     return error.what();
   }

@@ -10,21 +10,20 @@
 namespace meshwright::interop {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
-json llama() {
-  return json::parse(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+Json llama() {
+  return Json::parse(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
                          "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 100})");
 }
-json with(json config, const std::string& key, const json& value) {
+Json with(Json config, const std::string& key, const Json& value) {
   config[key] = value;
   return config;
 }
-json typed(const std::string& type) { return with(llama(), "model_type", type); }
-Model read(const json& config) { return model_from_huggingface(config, "shapes/small.json"); }
+Json typed(const std::string& type) { return with(llama(), "model_type", type); }
+Model read(const Json& config) { return model_from_huggingface(config, "shapes/small.json"); }
 
-std::string error_of(const json& config) {
+std::string error_of(const Json& config) {
   try {
     read(config);
   } catch (const InputError& error) {
@@ -54,9 +53,9 @@ TEST(HuggingFace, AbsentKeysTakeTheClassDefaultOfTheirType) {
 }
 
 TEST(HuggingFace, QwenIgnoresItsWindowUntilToldToUseIt) {
-  const json config = with(typed("qwen2"), "sliding_window", 32);
+  const Json config = with(typed("qwen2"), "sliding_window", 32);
   EXPECT_EQ(read(config).sliding_window, 0);
-  const json used = with(config, "use_sliding_window", true);
+  const Json used = with(config, "use_sliding_window", true);
   EXPECT_EQ(read(with(used, "max_window_layers", 0)).sliding_window, 32);
   EXPECT_EQ(read(with(used, "max_window_layers", 4)).sliding_window, 0);
   EXPECT_THAT(error_of(with(used, "max_window_layers", 2)), HasSubstr("/max_window_layers"));
@@ -65,7 +64,7 @@ TEST(HuggingFace, QwenIgnoresItsWindowUntilToldToUseIt) {
 TEST(HuggingFace, LayerTypesGiveTheWindowPattern) {
   // One letter a layer: s for sliding_attention, f for full_attention.
   const auto types = [](std::string_view letters) {
-    json words = json::array();
+    Json words = Json::array();
     for (const char c : letters) words.push_back(c == 's' ? "sliding_attention" : "full_attention");
     return words;
   };
@@ -83,7 +82,7 @@ TEST(HuggingFace, LayerTypesGiveTheWindowPattern) {
 TEST(HuggingFace, GemmaThreeHasFiveWindowedLayersForEachFullOne) {
   // gemma-3-1b: attention 2*1152*1024 + 2*1152*256 = 2,949,120; MLP 3*1152*6912 = 23,887,872; norms
   // 4*1152 + 2*256 = 5,120; 26 layers of 26,842,112 and 262144*1152 + 1152 = 999,885,952.
-  const Model model = read(json::parse(
+  const Model model = read(Json::parse(
       R"({"model_type": "gemma3_text", "hidden_size": 1152, "intermediate_size": 6912,
           "num_hidden_layers": 26, "num_attention_heads": 4, "num_key_value_heads": 1,
           "head_dim": 256, "vocab_size": 262144, "sliding_window": 512})"));
@@ -93,7 +92,7 @@ TEST(HuggingFace, GemmaThreeHasFiveWindowedLayersForEachFullOne) {
 }
 
 TEST(HuggingFace, MultimodalConfigsNestTheLanguageModel) {
-  json config = with(json::parse(R"({"model_type": "llava"})"), "text_config", llama());
+  Json config = with(Json::parse(R"({"model_type": "llava"})"), "text_config", llama());
   EXPECT_TRUE(looks_like_huggingface(config));
   EXPECT_EQ(read(config).hidden_size, 64);
   config["text_config"].erase("vocab_size");
@@ -101,9 +100,9 @@ TEST(HuggingFace, MultimodalConfigsNestTheLanguageModel) {
 }
 
 TEST(HuggingFace, KeysThatNoPlannerNeedsArePassedOver) {
-  json config = with(llama(), "rope_parameters", json::parse(R"({"rope_theta": 10000.0})"));
+  Json config = with(llama(), "rope_parameters", Json::parse(R"({"rope_theta": 10000.0})"));
   config["dtype"] = "bfloat16";
-  config["quantization_config"] = json::parse(R"({"quant_method": "fp8"})");
+  config["quantization_config"] = Json::parse(R"({"quant_method": "fp8"})");
   EXPECT_EQ(read(config), read(llama()));
 }
 
@@ -133,7 +132,7 @@ TEST(HuggingFace, WhatModelCannotExpressIsRefused) {
 }
 
 TEST(HuggingFace, SparseStepPutsExpertsInEveryNthLayerFromTheNth) {
-  json config = typed("qwen3_moe");
+  Json config = typed("qwen3_moe");
   config["num_experts"] = 4;
   config["num_experts_per_tok"] = 2;
   config["moe_intermediate_size"] = 32;
@@ -147,13 +146,13 @@ TEST(HuggingFace, SparseStepPutsExpertsInEveryNthLayerFromTheNth) {
     return layers;
   };
   EXPECT_EQ(expert_layers(read(config)), "-x-x");
-  EXPECT_EQ(expert_layers(read(with(config, "mlp_only_layers", json::parse("[0, 1]")))), "---x");
-  EXPECT_THAT(error_of(with(config, "mlp_only_layers", json::parse("[2]"))),
+  EXPECT_EQ(expert_layers(read(with(config, "mlp_only_layers", Json::parse("[0, 1]")))), "---x");
+  EXPECT_THAT(error_of(with(config, "mlp_only_layers", Json::parse("[2]"))),
               HasSubstr("/mlp_only_layers"));
 }
 
 TEST(HuggingFace, FalconOfTheFirstKindSharesOneKeyAndOneNorm) {
-  json config = typed("falcon");
+  Json config = typed("falcon");
   const Model model = read(config);
   EXPECT_EQ(model.num_query_groups, 1);
   EXPECT_TRUE(model.parallel_shared_layer_norm);
@@ -167,7 +166,7 @@ TEST(HuggingFace, FalconOfTheFirstKindSharesOneKeyAndOneNorm) {
 // embedding and head 2 x 100 x 64 = 12,800, the last norm 128.
 TEST(HuggingFace, NemotronHasAPlainMlpWithoutBiases) {
   const Model m = model_from_huggingface(
-      nlohmann::json::parse(R"({"model_type": "nemotron", "hidden_size": 64, "vocab_size": 100,
+      Json::parse(R"({"model_type": "nemotron", "hidden_size": 64, "vocab_size": 100,
           "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4})"),
       "config.json");
   EXPECT_EQ(m.activation, Activation::relu);
@@ -176,8 +175,8 @@ TEST(HuggingFace, NemotronHasAPlainMlpWithoutBiases) {
 
 TEST(HuggingFace, OurOwnSchemaIsNotMistaken) {
   EXPECT_TRUE(looks_like_huggingface(llama()));
-  EXPECT_FALSE(looks_like_huggingface(json::parse(R"({"schema": "meshwright.model/1"})")));
-  EXPECT_FALSE(looks_like_huggingface(json::array()));
+  EXPECT_FALSE(looks_like_huggingface(Json::parse(R"({"schema": "meshwright.model/1"})")));
+  EXPECT_FALSE(looks_like_huggingface(Json::array()));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "sim/json/json.h"
 
 namespace meshwright::interop {
 namespace {
@@ -177,7 +177,7 @@ TEST(Launch, TorchtitanGetsShardsAndReplicas) {
 TEST(Launch, DeepSpeedsBatchIsMicroTimesAccumulationTimesReplicas) {
   Example example = llama();
   example.layout = {.data_parallel_size = 16, .micro_batch_size = 2, .zero_stage = 2};
-  const auto json = nlohmann::json::parse(deepspeed(example.training()).text);
+  const auto json = Json::parse(deepspeed(example.training()).text);
   EXPECT_EQ(json["train_batch_size"], 256);
   EXPECT_EQ(json["train_micro_batch_size_per_gpu"], 2);
   EXPECT_EQ(json["gradient_accumulation_steps"], 8);

@@ -8,10 +8,8 @@
 namespace meshwright::interop {
 namespace {
 
-using nlohmann::json;
-
-nlohmann::ordered_json convert(const std::string& csv, const char* map) {
-  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", json::parse(map), "map.json");
+Json convert(const std::string& csv, const char* map) {
+  return measurements_from_csv(read_csv(csv, "t.csv"), "t.csv", Json::parse(map), "map.json");
 }
 
 constexpr const char* kMap = R"({

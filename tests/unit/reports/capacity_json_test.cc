@@ -29,13 +29,13 @@ planner::CapacityQuestion question() {
   return q;
 }
 
-nlohmann::json record_of(const planner::CapacityAnswer& answer) {
+Json record_of(const planner::CapacityAnswer& answer) {
   const Json json = capacity_record(answer, sample_origin(), "meshwright capacity --model m");
-  return nlohmann::json::parse(json.dump());
+  return Json::parse(json.dump());
 }
 
 TEST(CapacityJson, ObeysItsSchema) {
-  const nlohmann::json record = record_of(planner::capacity_answer(question(), true));
+  const Json record = record_of(planner::capacity_answer(question(), true));
   EXPECT_EQ(complaint("capacity", record), "");
   EXPECT_FALSE(record["capacity"]["levers"].empty());
   EXPECT_FALSE(record["capacity"]["what_if"]["cells"].empty());
@@ -45,15 +45,15 @@ TEST(CapacityJson, ObeysItsSchema) {
 TEST(CapacityJson, WithoutALayoutItStillObeysItsSchema) {
   planner::CapacityQuestion q = question();
   q.gpus = {12};
-  const nlohmann::json record = record_of(planner::capacity_answer(q, true));
+  const Json record = record_of(planner::capacity_answer(q, true));
   EXPECT_EQ(complaint("capacity", record), "");
   EXPECT_TRUE(record["capacity"]["recommended"].is_null());
   EXPECT_THAT(record["capacity"]["rows"][0]["limits"][0].get<std::string>(), HasSubstr("8 or 16"));
 }
 
 TEST(CapacityJson, PartsOfTheTimeAddUp) {
-  const nlohmann::json record = record_of(planner::capacity_answer(question(), false));
-  for (const nlohmann::json& row : record["capacity"]["rows"]) {
+  const Json record = record_of(planner::capacity_answer(question(), false));
+  for (const Json& row : record["capacity"]["rows"]) {
     if (!row["fits"].get<bool>()) continue;
     double sum = row["time"]["productive_s"].get<double>();
     for (const auto& [name, lost] : row["time"]["lost_s"].items()) sum += lost.get<double>();

@@ -57,7 +57,7 @@ Json named(const Json& rows, const std::string& name) {
   return {};
 }
 
-nlohmann::json plain(const Json& json) { return nlohmann::json::parse(json.dump()); }
+Json plain(const Json& json) { return Json::parse(json.dump()); }
 
 std::string sentence_of(const Json& json) { return json["sentence"].get<std::string>(); }
 
@@ -66,16 +66,16 @@ TEST(Comparison, ObeysItsSchemaForTwoAndForMore) {
   const Json three = compared({sample_plan(), empty_plan(), slower_plan()});
   EXPECT_EQ(complaint("comparison", plain(three)), "");
   for (const Json& quantity : three["quantities"]) EXPECT_EQ(quantity["values"].size(), 3U);
-  nlohmann::json broken = plain(three);
+  Json broken = plain(three);
   broken["quantities"][0]["values"][0] = "many";
   EXPECT_NE(complaint("comparison", broken), "");
 }
 
 TEST(Comparison, ARecordWithoutAKeyIsRefusedByName) {
-  const nlohmann::json whole = plain(report_of(sample_plan()));
+  const Json whole = plain(report_of(sample_plan()));
   EXPECT_NO_THROW(require_report(whole, "r.json"));
   for (const auto& [key, value] : whole.items()) {
-    nlohmann::json record = whole;
+    Json record = whole;
     record.erase(key);
     try {
       require_report(record, "r.json");

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "sim/json/json.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -26,12 +26,11 @@ TEST(Escape, BytesThatAreNoTextAreReplaced) {
 }
 
 TEST(Escape, JsonInAScriptIsTheSameValueAndCannotEndTheScript) {
-  const std::string text =
-      nlohmann::json{{"name", "</script><!--\u2028\u2029 \"quoted\" \\"}}.dump();
+  const std::string text = Json{{"name", "</script><!--\u2028\u2029 \"quoted\" \\"}}.dump();
   const std::string embedded = json_in_script(text);
   EXPECT_THAT(embedded, testing::Not(testing::HasSubstr("<")));
   EXPECT_THAT(embedded, testing::Not(testing::HasSubstr("\u2028")));
-  EXPECT_EQ(nlohmann::json::parse(embedded), nlohmann::json::parse(text));
+  EXPECT_EQ(Json::parse(embedded), Json::parse(text));
 }
 
 TEST(Escape, CodeCannotEndItsScript) {

@@ -11,7 +11,7 @@
 namespace meshwright::reports {
 namespace {
 
-nlohmann::json sample_json() {
+Json sample_json() {
   planner::SearchOptions search;
   search.top = 3;
   search.memory_headroom = 0.05;
@@ -19,7 +19,7 @@ nlohmann::json sample_json() {
   search.space[&Layout::sequence_parallel] = {true};
   search.space[&Layout::recompute_granularity] = {RecomputeGranularity::selective};
   search.space[&Layout::schedule] = {PipelineSchedule::one_f_one_b, PipelineSchedule::zb_h1};
-  return nlohmann::json::parse(plan_to_json(sample_plan(), sample_origin(), search).dump());
+  return Json::parse(plan_to_json(sample_plan(), sample_origin(), search).dump());
 }
 
 TEST(PlanJson, GivesBackWhatItWasMadeFrom) {
@@ -57,8 +57,7 @@ TEST(PlanJson, RemembersWhatTheSearchLookedAt) {
 
 TEST(PlanJson, GivesBackTheScalingThatWasAskedFor) {
   const AnsweredPlan a = answered_plan();
-  nlohmann::json json =
-      nlohmann::json::parse(plan_to_json(a.plan, sample_origin(), a.search, a.answers).dump());
+  Json json = Json::parse(plan_to_json(a.plan, sample_origin(), a.search, a.answers).dump());
   const PlanFile read = plan_from_json(json, "plan.json");
   ASSERT_TRUE(read.scaling);
   EXPECT_EQ(to_json(*read.scaling), to_json(a.answers.scaling));
@@ -74,7 +73,7 @@ TEST(PlanJson, GivesBackTheScalingThatWasAskedFor) {
 TEST(PlanJson, IsTheSameTextEveryTime) {
   const std::string text = plan_to_json(sample_plan(), sample_origin()).dump();
   EXPECT_EQ(plan_to_json(sample_plan(), sample_origin()).dump(), text);
-  const PlanFile read = plan_from_json(nlohmann::json::parse(text), "plan.json");
+  const PlanFile read = plan_from_json(Json::parse(text), "plan.json");
   EXPECT_EQ(to_json(read.cluster).dump(), to_json(sample_cluster()).dump());
 }
 
@@ -85,7 +84,7 @@ TEST(PlanJson, OpensWithSchemaVersionCommandAndInputs) {
   EXPECT_EQ(json["inputs"][0]["sha256"], std::string(64, 'a'));
 }
 
-std::string error_of(const nlohmann::json& json) {
+std::string error_of(const Json& json) {
   try {
     plan_from_json(json, "plan.json");
   } catch (const InputError& error) {
@@ -101,13 +100,13 @@ TEST(PlanJson, RefusesAnotherKindOfFileByName) {
 }
 
 TEST(PlanJson, NamesThePlaceOfAnUnknownRule) {
-  nlohmann::json json = sample_json();
+  Json json = sample_json();
   json["rejections"][0]["rule"] = "memory_capacities";
   EXPECT_THAT(error_of(json), testing::HasSubstr("/rejections/0/rule"));
 }
 
 TEST(PlanJson, RefusesAParetoIndexBeyondTheRanking) {
-  nlohmann::json json = sample_json();
+  Json json = sample_json();
   json["pareto"] = {7};
   EXPECT_THAT(error_of(json), testing::HasSubstr("/pareto"));
 }
@@ -119,11 +118,11 @@ TEST(PlanJson, KeepsTheLedgersOfTheFirstHundredLayouts) {
   const Json json = plan_to_json(plan, sample_origin());
   EXPECT_TRUE(json["ranked"][99].contains("volume"));
   EXPECT_FALSE(json["ranked"][100].contains("volume"));
-  EXPECT_EQ(plan_from_json(nlohmann::json::parse(json.dump()), "plan.json").layouts.size(), 101U);
+  EXPECT_EQ(plan_from_json(Json::parse(json.dump()), "plan.json").layouts.size(), 101U);
 }
 
 TEST(PlanJson, RefusesUnknownKeys) {
-  nlohmann::json json = sample_json();
+  Json json = sample_json();
   json["rankd"] = 1;
   EXPECT_THAT(error_of(json), testing::HasSubstr("rankd"));
 }

@@ -22,7 +22,7 @@ ReportContents sample_contents() {
 
 Json sample_report() { return report_to_json(sample_contents()); }
 
-nlohmann::json plain(const Json& report) { return nlohmann::json::parse(report.dump()); }
+Json plain(const Json& report) { return Json::parse(report.dump()); }
 
 TEST(ReportJson, ObeysItsSchema) { EXPECT_EQ(complaint("report", plain(sample_report())), ""); }
 
@@ -114,7 +114,7 @@ TEST(ReportJson, RecommendsWhatFitsWhereNothingDoes) {
 }
 
 TEST(ReportJson, SchemaRefusesAMissingPart) {
-  nlohmann::json report = plain(sample_report());
+  Json report = plain(sample_report());
   report.erase("verdict");
   EXPECT_NE(complaint("report", report), "");
   report = plain(sample_report());

@@ -11,22 +11,22 @@
 namespace meshwright::reports {
 namespace {
 
-nlohmann::json plain(const Json& json) { return nlohmann::json::parse(json.dump()); }
+Json plain(const Json& json) { return Json::parse(json.dump()); }
 
-nlohmann::json plan_json() {
+Json plan_json() {
   const AnsweredPlan a = answered_plan();
   return plain(plan_to_json(a.plan, sample_origin(), a.search, a.answers));
 }
 
-nlohmann::json trace_json() {
+Json trace_json() {
   const Layout layout{
       .tensor_parallel_size = 2, .pipeline_parallel_size = 2, .data_parallel_size = 4};
   const Outcome found = estimate(sample_model(), sample_cluster(), sample_job(), layout);
-  return nlohmann::json::parse(trace_text(
+  return Json::parse(trace_text(
       step_trace(sample_model(), sample_cluster(), sample_job(), std::get<Estimate>(found))));
 }
 
-nlohmann::json validation_json() {
+Json validation_json() {
   const planner::Plan plan = sample_plan();
   planner::LayoutComparison run;
   run.observation.layout = run.observation.run_layout = plan.ranked[0].layout;
@@ -42,7 +42,7 @@ nlohmann::json validation_json() {
 }
 
 TEST(Schema, OfAPlanTakesOneWithAllAnswers) {
-  const nlohmann::json plan = plan_json();
+  const Json plan = plan_json();
   EXPECT_EQ(complaint("plan", plan), "");
   EXPECT_FALSE(plan["ranked"].empty());
   EXPECT_FALSE(plan["answers"]["sensitivity"].empty());
@@ -62,7 +62,7 @@ TEST(Schema, OfAPlanTakesOneWithoutAnswersAndOneThatNothingFits) {
 }
 
 TEST(Schema, OfAPlanRefusesMissingPartsUnknownKeysAndOtherUnits) {
-  nlohmann::json plan = plan_json();
+  Json plan = plan_json();
   plan["ranked"][0].erase("step_time_seconds");
   EXPECT_NE(complaint("plan", plan), "");
   plan = plan_json();
@@ -77,7 +77,7 @@ TEST(Schema, OfAPlanRefusesMissingPartsUnknownKeysAndOtherUnits) {
 }
 
 TEST(Schema, OfAValidationTakesWhatIsWrittenAndNoLess) {
-  nlohmann::json validation = validation_json();
+  Json validation = validation_json();
   EXPECT_EQ(complaint("validation", validation), "");
   validation["layouts"][0]["terms"][0].erase("measured_seconds");
   EXPECT_NE(complaint("validation", validation), "");
@@ -87,9 +87,9 @@ TEST(Schema, OfAValidationTakesWhatIsWrittenAndNoLess) {
 }
 
 TEST(Schema, OfATraceTakesAStepAndRefusesASliceWithoutATrack) {
-  nlohmann::json trace = trace_json();
+  Json trace = trace_json();
   EXPECT_EQ(complaint("trace", trace), "");
-  for (nlohmann::json& event : trace["traceEvents"]) {
+  for (Json& event : trace["traceEvents"]) {
     if (event["ph"] == "X") event.erase("tid");
   }
   EXPECT_NE(complaint("trace", trace), "");

@@ -6,10 +6,10 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "plan_fixture.h"
 #include "sim/base/error.h"
+#include "sim/json/json.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 #include "sim/step/terms.h"
@@ -27,10 +27,9 @@ Estimate estimate_of(const Layout& layout) {
   return std::get<Estimate>(outcome);
 }
 
-nlohmann::json trace_of(const Layout& layout) {
+Json trace_of(const Layout& layout) {
   const Estimate found = estimate_of(layout);
-  return nlohmann::json::parse(
-      trace_text(step_trace(sample_model(), sample_cluster(), sample_job(), found)));
+  return Json::parse(trace_text(step_trace(sample_model(), sample_cluster(), sample_job(), found)));
 }
 
 // Four layers in two stages; 64 sequences over 4 replicas are 16 micro-batches.
@@ -67,7 +66,7 @@ struct Slice {
   std::int64_t begin = 0, end = 0;  // nanoseconds
 };
 
-std::map<std::pair<int, int>, std::vector<Slice>> tracks_of(const nlohmann::json& trace) {
+std::map<std::pair<int, int>, std::vector<Slice>> tracks_of(const Json& trace) {
   std::map<std::pair<int, int>, std::vector<Slice>> tracks;
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] != "X") continue;
@@ -79,7 +78,7 @@ std::map<std::pair<int, int>, std::vector<Slice>> tracks_of(const nlohmann::json
   return tracks;
 }
 
-double seconds_named(const nlohmann::json& trace, int process, const std::string& beginning) {
+double seconds_named(const Json& trace, int process, const std::string& beginning) {
   double sum = 0.0;
   for (const auto& event : trace["traceEvents"]) {
     const bool slice = event["ph"] == "X" && event["pid"] == process;
@@ -109,7 +108,7 @@ TEST(StepTrace, SlicesOfATrackFollowEachOther) {
 TEST(StepTrace, OneProcessAStageWithItsTracksNamed) {
   std::vector<std::string> processes;
   std::size_t tracks = 0;
-  const nlohmann::json trace = trace_of(piped());
+  const Json trace = trace_of(piped());
   for (const auto& event : trace["traceEvents"]) {
     if (event["name"] == "process_name") processes.push_back(event["args"]["name"]);
     if (event["name"] == "thread_name") ++tracks;
@@ -124,7 +123,7 @@ TEST(StepTrace, SlicesOfTheSlowestStageAddUpToTheEstimatesTerms) {
   Layout layout = piped();
   layout.recompute_granularity = RecomputeGranularity::full;
   const Estimate found = estimate_of(layout);
-  const nlohmann::json trace = trace_of(layout);
+  const Json trace = trace_of(layout);
   const auto expect = [&](const std::string& name, TermKind kind) {
     EXPECT_GT(term(found, kind), 0.0) << name;
     EXPECT_NEAR(seconds_named(trace, 1, name), term(found, kind), 1e-7) << name;
@@ -154,7 +153,7 @@ TEST(StepTrace, EndsWhenTheEstimateSaysThatTheStepEnds) {
 TEST(StepTrace, MemoryReachesTheStagesPeakAndReturns) {
   const Estimate found = estimate_of(piped());
   std::map<int, double> peak, last;
-  const nlohmann::json trace = trace_of(piped());
+  const Json trace = trace_of(piped());
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] != "C") continue;
     const int stage = event["pid"];
@@ -171,7 +170,7 @@ TEST(StepTrace, MemoryReachesTheStagesPeakAndReturns) {
 }
 
 TEST(StepTrace, SaysOfWhatItIs) {
-  const nlohmann::json facts = trace_of(piped())["otherData"];
+  const Json facts = trace_of(piped())["otherData"];
   EXPECT_EQ(facts["schema"], "meshwright.trace/1");
   EXPECT_EQ(facts["model"], "gpt-small");
   EXPECT_EQ(facts["layout"], "tp2 pp2 dp4");
@@ -202,7 +201,7 @@ TEST(Trace, OverlappingSlicesAreOurBug) {
 TEST(Trace, TimesAreMicroseconds) {
   Trace trace;
   trace.slices = {{0, 0, "\"a\"\n", "c", milliseconds(1), milliseconds(3), {{"bytes", 4.0}}}};
-  const auto event = nlohmann::json::parse(trace_text(trace))["traceEvents"][0];
+  const auto event = Json::parse(trace_text(trace))["traceEvents"][0];
   EXPECT_EQ(event["ts"], 1000.0);
   EXPECT_EQ(event["dur"], 2000.0);
   EXPECT_EQ(event["args"]["bytes"], 4.0);

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "sim/json/json.h"
 #include "tests/paths.h"
 
 namespace meshwright::reports {
@@ -64,7 +64,7 @@ TEST(Text, NumbersReadAsTheViewerWritesThem) {
       {"memory", [](double v) { return memory_text(bytes(v)); }},
       {"traffic", [](double v) { return traffic_text(bytes(v)); }}};
   std::ifstream file(MESHWRIGHT_SOURCE_DIR "/tests/data/number_texts.json");
-  const auto all = nlohmann::json::parse(file);
+  const auto all = Json::parse(file);
   ASSERT_EQ(all.size(), texts.size());
   for (const auto& [name, cases] : all.items()) {
     for (const auto& one : cases) EXPECT_EQ(texts.at(name)(one[0]), one[1]) << name << one[0];

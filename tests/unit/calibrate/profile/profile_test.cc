@@ -190,7 +190,7 @@ Profile known_profile() {
 
 TEST(Profile, IsReadBackAsItWasWritten) {
   const auto written = to_json(known_profile());
-  const Profile read = profile_from_json(nlohmann::json::parse(written.dump()), "p.json");
+  const Profile read = profile_from_json(Json::parse(written.dump()), "p.json");
   EXPECT_EQ(to_json(read).dump(), written.dump());
   EXPECT_TRUE(read.points.back().measurement.noisy);
   EXPECT_EQ(read.points.back().measurement.mean, seconds(0.07));
@@ -200,7 +200,7 @@ TEST(Profile, IsReadBackAsItWasWritten) {
 
 // What was written before ranks, stragglers, means and the groups' seats were recorded.
 TEST(Profile, OlderFilesAreRead) {
-  nlohmann::json json = nlohmann::json::parse(to_json(known_profile()).dump());
+  Json json = Json::parse(to_json(known_profile()).dump());
   json.erase("ranks");
   json.erase("stragglers");
   for (auto& point : json["measurements"]) {
@@ -230,7 +230,7 @@ TEST(Profile, StaysBelowAMegabyte) {
 }
 
 TEST(Profile, AnotherSchemaIsRefusedWithItsName) {
-  nlohmann::json json = nlohmann::json::parse(to_json(known_profile()).dump());
+  Json json = Json::parse(to_json(known_profile()).dump());
   json["schema"] = "meshwright.profile/9";
   EXPECT_THROW(profile_from_json(json, "p.json"), InputError);
 }

@@ -310,7 +310,7 @@ TEST(TrialUnsupported, MultiTokenPredictionWithLearnedPositionsOrApartFromATiedH
 TEST(TrialUnsupported, PublishedExpertModelsAreSupportedAsTheyAre) {
   for (const std::string name : {"deepseek-v3", "glm-4.5"}) {
     std::ifstream file(std::string(MESHWRIGHT_SOURCE_DIR) + "/configs/models/" + name + ".json");
-    const Model model = model_from_json(nlohmann::json::parse(file), name);
+    const Model model = model_from_json(Json::parse(file), name);
     EXPECT_EQ(model.mtp_num_layers, 1);
     EXPECT_EQ(trial_unsupported(model, job(), {}), "");
   }

@@ -3,17 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "sim/base/error.h"
+#include "sim/json/json.h"
 
 namespace meshwright::planner {
 namespace {
 
 std::vector<AccuracyRow> read(const std::string& rows) {
   return accuracy_rows_from_json(
-      nlohmann::json::parse(R"({"schema": "meshwright.accuracy/1", "rows": )" + rows + "}"),
-      "list.json");
+      Json::parse(R"({"schema": "meshwright.accuracy/1", "rows": )" + rows + "}"), "list.json");
 }
 
 MeasuredRun run_of(const std::string& group, int positions) {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "planner/accuracy/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::planner {
 namespace {

@@ -9,9 +9,7 @@
 namespace meshwright::planner {
 namespace {
 
-using nlohmann::json;
-
-std::string refusal(const json& job) {
+std::string refusal(const Json& job) {
   try {
     capacity_section(job, "job.json");
   } catch (const InputError& error) {
@@ -21,12 +19,12 @@ std::string refusal(const json& job) {
 }
 
 TEST(CapacityOptionsJson, WhatAJobDoesNotSayHasItsDefault) {
-  EXPECT_EQ(capacity_section(json::object(), "job.json").options, CapacityOptions{});
+  EXPECT_EQ(capacity_section(Json::object(), "job.json").options, CapacityOptions{});
   EXPECT_EQ(capacity_section(json(), "").options, CapacityOptions{});
 }
 
 TEST(CapacityOptionsJson, ANumberIsStatedAndAnObjectHasItsInterval) {
-  const json job = json::parse(R"({"capacity": {
+  const Json job = Json::parse(R"({"capacity": {
     "clusters": ["a", "b"], "gpus": [8, 16], "prices": "mine",
     "failures": {"per_thousand_node_days": {"value": 5, "low": 4, "high": 7, "basis": "measured"},
                  "restart_seconds": 300},
@@ -44,22 +42,22 @@ TEST(CapacityOptionsJson, ANumberIsStatedAndAnObjectHasItsInterval) {
 }
 
 TEST(CapacityOptionsJson, WhatIsWrongIsNamed) {
-  EXPECT_THAT(refusal(json::parse(R"({"capacity": {"gpu": [8]}})")), testing::HasSubstr("gpu"));
-  EXPECT_THAT(refusal(json::parse(R"({"capacity": {"gpus": [0]}})")), testing::HasSubstr("gpus"));
-  EXPECT_THAT(refusal(json::parse(
+  EXPECT_THAT(refusal(Json::parse(R"({"capacity": {"gpu": [8]}})")), testing::HasSubstr("gpu"));
+  EXPECT_THAT(refusal(Json::parse(R"({"capacity": {"gpus": [0]}})")), testing::HasSubstr("gpus"));
+  EXPECT_THAT(refusal(Json::parse(
                   R"({"capacity": {"power": {"pue": {"value": 1, "low": 2, "high": 3}}}})")),
               testing::HasSubstr("order"));
-  EXPECT_THAT(refusal(json::parse(R"({"capacity": {"schedule": [
+  EXPECT_THAT(refusal(Json::parse(R"({"capacity": {"schedule": [
       {"until_tokens": 0, "global_batch_size": 1, "seq_length": 1},
       {"global_batch_size": 1, "seq_length": 1}]}})")),
               testing::HasSubstr("until_tokens"));
 }
 
 TEST(CapacityOptionsJson, APriceNamesAClusterOrADevice) {
-  const json list = json::parse(R"({"schema": "meshwright.prices/1", "name": "p", "date": "2026-11",
+  const Json list = Json::parse(R"({"schema": "meshwright.prices/1", "name": "p", "date": "2026-11",
     "source": "s", "currency": "EUR", "prices": [{"device": "d", "per_gpu_hour": 2}]})");
   EXPECT_EQ(prices_from_json(list, "p.json").prices.front().per_gpu_hour, stated(2.0));
-  json both = list;
+  Json both = list;
   both["prices"][0]["cluster"] = "c";
   EXPECT_THROW(prices_from_json(both, "p.json"), InputError);
 }

@@ -11,9 +11,7 @@
 namespace meshwright {
 namespace {
 
-Framework read(const std::string& text) {
-  return framework_from_json(nlohmann::json::parse(text), "f.json");
-}
+Framework read(const std::string& text) { return framework_from_json(Json::parse(text), "f.json"); }
 
 TEST(FrameworkJson, ComesBackAsItWent) {
   Framework f;
@@ -63,8 +61,7 @@ TEST(FrameworkJson, EveryShippedFileNamesItselfItsSourcesAndItsFit) {
        fs::directory_iterator(fs::path(MESHWRIGHT_SOURCE_DIR) / "configs/frameworks")) {
     SCOPED_TRACE(entry.path().string());
     std::ifstream stream(entry.path());
-    const Framework f =
-        framework_from_json(nlohmann::json::parse(stream), entry.path().filename().string());
+    const Framework f = framework_from_json(Json::parse(stream), entry.path().filename().string());
     EXPECT_EQ(f.name, entry.path().stem().string());
     EXPECT_FALSE(f.title.empty());
     EXPECT_FALSE(f.versions.empty());

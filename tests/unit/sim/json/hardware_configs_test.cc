@@ -24,13 +24,13 @@ std::vector<fs::path> files_in(const std::string& folder) {
   return files;
 }
 
-nlohmann::json read(const fs::path& path) {
+Json read(const fs::path& path) {
   std::ifstream stream(path);
-  return nlohmann::json::parse(stream);
+  return Json::parse(stream);
 }
 
 Cluster load_cluster(const fs::path& path) {
-  nlohmann::json json = read(path);
+  Json json = read(path);
   for (const char* part : {"device", "framework"}) {
     if (!json.contains(part) || !json[part].is_string()) continue;
     json[part] = read(path.parent_path() / json[part].get<std::string>());
@@ -47,7 +47,7 @@ TEST(HardwareConfigs, EveryDeviceLoadsAndNamesItsSources) {
     EXPECT_GT(d.source.size(), 40U);
     EXPECT_GT(d.power_watts.value_or(0.0), 0.0);
     EXPECT_FALSE(d.attention.empty());
-    EXPECT_EQ(to_json(device_from_json(nlohmann::json::parse(to_json(d).dump()), "again")).dump(),
+    EXPECT_EQ(to_json(device_from_json(Json::parse(to_json(d).dump()), "again")).dump(),
               to_json(d).dump());
   }
 }

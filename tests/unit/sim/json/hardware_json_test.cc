@@ -10,16 +10,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-nlohmann::json device_json() {
-  return nlohmann::json::parse(R"({
+Json device_json() {
+  return Json::parse(R"({
     "schema": "meshwright.device/1", "name": "test device", "num_multiprocessors": 108,
     "memory_gib": 80, "memory_bandwidth_gb_per_s": 2039, "kernel_launch_us": 2.5,
     "gemm": [{"precision": "bf16", "peak_tflops": 312, "provenance": "fitted"}]
   })");
 }
 
-nlohmann::json cluster_json() {
-  nlohmann::json j = nlohmann::json::parse(R"({
+Json cluster_json() {
+  Json j = Json::parse(R"({
     "schema": "meshwright.cluster/1", "name": "test cluster", "gpus_per_node": 8, "num_nodes": 2,
     "intra_node": {"name": "NVLink 3", "bandwidth_gb_per_s": 300, "latency_us": 1.5},
     "inter_node": {"bandwidth_gb_per_s": 25, "ramp_kib": 512}
@@ -28,7 +28,7 @@ nlohmann::json cluster_json() {
   return j;
 }
 
-std::string message_of(const nlohmann::json& j) {
+std::string message_of(const Json& j) {
   try {
     static_cast<void>(cluster_from_json(j, "c.json"));
   } catch (const InputError& error) {
@@ -51,7 +51,7 @@ TEST(HardwareJson, UnitsOfTheKeysAreApplied) {
 
 // Profiles of before the key was written must stay readable.
 TEST(HardwareJson, ADeviceThatDoesNotSayItsKindIsACoreWhereItIsOneMultiprocessor) {
-  nlohmann::json j = device_json();
+  Json j = device_json();
   EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::gpu);
   j["num_multiprocessors"] = 1;
   EXPECT_EQ(device_from_json(j, "d.json").kind, DeviceKind::cpu);
@@ -61,14 +61,14 @@ TEST(HardwareJson, ADeviceThatDoesNotSayItsKindIsACoreWhereItIsOneMultiprocessor
 }
 
 TEST(HardwareJson, BaseUnitsAreReadToo) {
-  nlohmann::json j = device_json();
+  Json j = device_json();
   j.erase("memory_gib");
   j["memory_bytes"] = 1234567;
   EXPECT_EQ(device_from_json(j, "d.json").memory, bytes(1234567));
 }
 
 TEST(HardwareJson, OneAmountInTwoUnitsIsRefused) {
-  nlohmann::json j = device_json();
+  Json j = device_json();
   j["memory_bytes"] = 1234567;
   EXPECT_THROW(device_from_json(j, "d.json"), InputError);
 }
@@ -131,7 +131,7 @@ void expect_same_bits(const Link& a, const Link& b) {
 TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
   const Cluster before = measured_cluster();
   const std::string text = to_json(before).dump(2);
-  const Cluster after = cluster_from_json(nlohmann::json::parse(text), "c.json");
+  const Cluster after = cluster_from_json(Json::parse(text), "c.json");
   EXPECT_EQ(to_json(after).dump(2), text);
   EXPECT_EQ(after.device.memory, before.device.memory);
   EXPECT_EQ(after.device.memory_bandwidth, before.device.memory_bandwidth);
@@ -156,7 +156,7 @@ TEST(HardwareJson, AMeasuredProfileReloadsToTheSameBits) {
 }
 
 TEST(HardwareJson, IslandsAndSwitchesReload) {
-  nlohmann::json j = cluster_json();
+  Json j = cluster_json();
   j["gpus_per_node"] = 8;
   j["gpus_per_island"] = 2;
   j["island"] = j["intra_node"];
@@ -171,11 +171,11 @@ TEST(HardwareJson, IslandsAndSwitchesReload) {
   EXPECT_EQ(c.nodes_per_pod, 64);
   expect_same_bits(c.island, c.intra_node);
   const std::string text = to_json(c).dump();
-  EXPECT_EQ(to_json(cluster_from_json(nlohmann::json::parse(text), "c.json")).dump(), text);
+  EXPECT_EQ(to_json(cluster_from_json(Json::parse(text), "c.json")).dump(), text);
 }
 
 TEST(HardwareJson, ACustomAllReduceIsRefusedByName) {
-  nlohmann::json j = cluster_json();
+  Json j = cluster_json();
   j["intra_node"]["custom_all_reduce"] = {{"latency_us", 4}, {"one_shot_fraction", 0.5}};
   try {
     cluster_from_json(j, "c.json");
@@ -187,7 +187,7 @@ TEST(HardwareJson, ACustomAllReduceIsRefusedByName) {
 }
 
 TEST(HardwareJson, IslandsAndPodsThatDoNotDivideAreRefused) {
-  nlohmann::json j = cluster_json();
+  Json j = cluster_json();
   j["gpus_per_node"] = 8;
   j["gpus_per_island"] = 3;
   j["island"] = j["intra_node"];
@@ -207,16 +207,16 @@ TEST(HardwareJson, AmountsReloadToTheSameBitsWhateverTheyAre) {
   for (int i = 1; i < 300; ++i) {
     c.inter_node.bandwidth = bytes_per_second(1e11 * i / 7.0);
     c.inter_node.latency = seconds(1e-6 * i / 7.0);
-    const Cluster again = cluster_from_json(nlohmann::json::parse(to_json(c).dump()), "c.json");
+    const Cluster again = cluster_from_json(Json::parse(to_json(c).dump()), "c.json");
     ASSERT_EQ(again.inter_node.bandwidth, c.inter_node.bandwidth) << i;
     ASSERT_EQ(again.inter_node.latency, c.inter_node.latency) << i;
   }
 }
 
 TEST(HardwareJson, PointsAreSortedOnReading) {
-  nlohmann::json j = device_json();
+  Json j = device_json();
   j["gemm"][0]["points"] =
-      nlohmann::json::parse("[[1,64,64,64,2e-6,0.1],[1,32,64,64,1e-6,0.1],[1,32,32,64,1e-6,0.1]]");
+      Json::parse("[[1,64,64,64,2e-6,0.1],[1,32,64,64,1e-6,0.1],[1,32,32,64,1e-6,0.1]]");
   const std::vector<GemmPoint> points = device_from_json(j, "d.json").gemm.front().points;
   EXPECT_EQ(points[0].n, 32);
   EXPECT_EQ(points[1].n, 64);
@@ -224,36 +224,36 @@ TEST(HardwareJson, PointsAreSortedOnReading) {
 }
 
 TEST(HardwareJson, AWrongKeyIsRefusedWithItsPlace) {
-  nlohmann::json j = cluster_json();
+  Json j = cluster_json();
   j["intra_node"]["bandwith_gb_per_s"] = 1;
   EXPECT_THAT(message_of(j), HasSubstr("c.json: /intra_node"));
   EXPECT_THAT(message_of(j), HasSubstr("bandwith_gb_per_s"));
 }
 
 TEST(HardwareJson, AWrongPointIsRefusedWithItsPlace) {
-  nlohmann::json j = cluster_json();
-  j["device"]["gemm"][0]["points"] = nlohmann::json::parse("[[1,64,64,64,0,0.1]]");
+  Json j = cluster_json();
+  j["device"]["gemm"][0]["points"] = Json::parse("[[1,64,64,64,0,0.1]]");
   EXPECT_THAT(message_of(j), HasSubstr("/device/gemm/0/points/0"));
-  j["device"]["gemm"][0]["points"] = nlohmann::json::parse("[[1,64.5,64,64,1e-6,0.1]]");
+  j["device"]["gemm"][0]["points"] = Json::parse("[[1,64.5,64,64,1e-6,0.1]]");
   EXPECT_THAT(message_of(j), HasSubstr("must be whole"));
-  j["device"]["gemm"][0]["points"] = nlohmann::json::parse("[[1,64,64]]");
+  j["device"]["gemm"][0]["points"] = Json::parse("[[1,64,64]]");
   EXPECT_THAT(message_of(j), HasSubstr("must be [batch, m, n, k, seconds, relative spread]"));
 }
 
 TEST(HardwareJson, AnotherSchemaIsRefused) {
-  nlohmann::json j = cluster_json();
+  Json j = cluster_json();
   j["schema"] = "meshwright.cluster/2";
   EXPECT_THAT(message_of(j), HasSubstr("meshwright.cluster/1"));
 }
 
 TEST(HardwareJson, ADeviceMustMultiplySomehow) {
-  nlohmann::json j = cluster_json();
-  j["device"]["gemm"] = nlohmann::json::array();
+  Json j = cluster_json();
+  j["device"]["gemm"] = Json::array();
   EXPECT_THAT(message_of(j), HasSubstr("/device/gemm"));
 }
 
 TEST(HardwareJson, OneNodeNeedsNoLinkBetweenNodes) {
-  nlohmann::json j = cluster_json();
+  Json j = cluster_json();
   j.erase("inter_node");
   EXPECT_THAT(message_of(j), HasSubstr("/inter_node"));
   j["num_nodes"] = 1;

@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "sim/base/error.h"
 #include "sim/hardware/framework.h"
+#include "sim/json/json.h"
 #include "sim/json/records.h"
 
 namespace meshwright {
@@ -13,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Job read(const char* text) { return job_from_json(nlohmann::json::parse(text), "job.json"); }
+Job read(const char* text) { return job_from_json(Json::parse(text), "job.json"); }
 
 TEST(JobJson, WhatIsWrittenIsReadBack) {
   Job job;
@@ -33,7 +32,7 @@ TEST(JobJson, WhatIsNotSaidIsAsTheFrameworkHasIt) {
   framework.defaults.job.kernel_fusion = KernelFusion::eager;
   const Job defaults = framework.defaults.job;
   const auto read_with = [&](const char* text) {
-    return job_from_json(nlohmann::json::parse(text), "job.json", "", defaults).kernel_fusion;
+    return job_from_json(Json::parse(text), "job.json", "", defaults).kernel_fusion;
   };
   EXPECT_EQ(read_with("{}"), KernelFusion::eager);
   EXPECT_EQ(read_with(R"({"kernel_fusion": "fused"})"), KernelFusion::fused);

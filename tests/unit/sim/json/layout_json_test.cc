@@ -58,7 +58,7 @@ Layout everything_set() {
 
 std::string message_of(const std::string& text) {
   try {
-    layout_from_json(nlohmann::json::parse(text), "layout.json");
+    layout_from_json(Json::parse(text), "layout.json");
   } catch (const InputError& error) {
     return error.what();
   }
@@ -79,7 +79,7 @@ TEST(LayoutJson, EveryFieldSurvivesTheRoundTrip) {
   for (const Layout& layout : {Layout{}, everything_set()}) {
     const Json json = to_json(layout);
     EXPECT_EQ(json.size(), 43U);
-    EXPECT_EQ(layout_from_json(nlohmann::json::parse(json.dump()), "layout.json"), layout);
+    EXPECT_EQ(layout_from_json(Json::parse(json.dump()), "layout.json"), layout);
   }
 }
 

@@ -66,9 +66,9 @@ const std::map<std::string, std::int64_t> kParameters = {
     {"toy-mlp", 64'013'200},
 };
 
-nlohmann::json load(const std::filesystem::path& path) {
+Json load(const std::filesystem::path& path) {
   std::ifstream file(path);
-  return nlohmann::json::parse(file);
+  return Json::parse(file);
 }
 
 TEST(ModelFiles, EachIsReadAndHasItsPublishedParameters) {
@@ -87,7 +87,7 @@ TEST(ModelFiles, EachIsReadAndHasItsPublishedParameters) {
 
 TEST(ModelFiles, EachSaysItsSchemaAndSource) {
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    const nlohmann::json json = load(entry.path());
+    const Json json = load(entry.path());
     EXPECT_EQ(json.value("schema", ""), "meshwright.model/1") << entry.path();
     EXPECT_GT(json.value("source", "").size(), 10U) << entry.path();
   }

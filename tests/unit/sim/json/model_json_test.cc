@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 Model read(const std::string& text) {
-  return model_from_json(nlohmann::json::parse(text), "models/small.json");
+  return model_from_json(Json::parse(text), "models/small.json");
 }
 
 std::string error_of(const std::string& text) {
@@ -89,7 +89,7 @@ TEST(ModelJson, SizesMustBePositiveIntegers) {
 }
 
 TEST(ModelJson, NotANumberIsRefused) {
-  nlohmann::json json = nlohmann::json::parse(small(R"("moe": {"num_moe_experts": 4,
+  Json json = Json::parse(small(R"("moe": {"num_moe_experts": 4,
                                                      "moe_router_topk": 1})"));
   json["moe"]["moe_expert_capacity_factor"] = std::nan("");
   EXPECT_THROW(model_from_json(json, "f"), InputError);

@@ -43,8 +43,7 @@ Observation example() {
 }
 
 Observation read(const Json& json) {
-  return observation_from_json(nlohmann::json::parse(json.dump()), "trials.json",
-                               "/observations/0");
+  return observation_from_json(Json::parse(json.dump()), "trials.json", "/observations/0");
 }
 
 TEST(ObservationJson, ReadsBackWhatItWrote) {

@@ -22,7 +22,7 @@ fs::path framework_folder() { return fs::path(MESHWRIGHT_SOURCE_DIR) / "configs/
 Framework shipped(const std::string& name) {
   const fs::path file = framework_folder() / (name + ".json");
   std::ifstream stream(file);
-  return framework_from_json(nlohmann::json::parse(stream), file.filename().string());
+  return framework_from_json(Json::parse(stream), file.filename().string());
 }
 
 Model gpt() {

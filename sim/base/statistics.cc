@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/accuracy/statistics.h"
+#include "sim/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-namespace meshwright::planner {
+namespace meshwright {
 
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -42,4 +42,4 @@ double standard_deviation(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-}  // namespace meshwright::planner
+}  // namespace meshwright

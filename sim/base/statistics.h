@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace meshwright::planner {
+namespace meshwright {
 
 double mean(const std::vector<double>& values);
 // Of an even number the mean of the two in the middle.
@@ -17,4 +17,4 @@ double trimmed_root_mean_square(std::vector<double> values);
 // Root of the sum of squares about the mean over n - 1; of one value 0.
 double standard_deviation(const std::vector<double>& values);
 
-}  // namespace meshwright::planner
+}  // namespace meshwright
