@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <pugixml.hpp>
 #include <set>
 
 #include "interop/read_cluster/read_cluster.h"
-#include "interop/read_cluster/simple_xml.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -25,24 +26,24 @@ struct Seen {
   bool nics_differ = false;
 };
 
-double number_of(const std::string& text) {
+double number_of(const pugi::xml_attribute& attribute) {
+  const std::string text = attribute.value();
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   return end == text.c_str() || value < 0.0 || value > 1e9 ? 0.0 : value;
 }
 
-void count_gpu(const XmlElement& gpu, Seen& seen) {
+void count_gpu(const pugi::xml_node& gpu, Seen& seen) {
   ++seen.gpus;
   seen.sm = static_cast<int>(number_of(gpu.attribute("sm")));
   bool to_switch = false;
   bool to_peer = false;
   int links = 0;
-  for (const XmlElement& child : gpu.children) {
-    if (child.name != "nvlink") continue;
-    const std::string to = child.attribute("tclass");
+  for (const pugi::xml_node& link : gpu.children("nvlink")) {
+    const std::string_view to = link.attribute("tclass").value();
     to_switch = to_switch || to == "0x068000";
     to_peer = to_peer || to.starts_with("0x0302") || to.starts_with("0x0300");
-    links += static_cast<int>(number_of(child.attribute("count")));
+    links += static_cast<int>(number_of(link.attribute("count")));
   }
   if (to_switch) ++seen.with_switch;
   if (to_peer) ++seen.with_peer;
@@ -50,7 +51,7 @@ void count_gpu(const XmlElement& gpu, Seen& seen) {
 }
 
 // Shared memory and sockets stand beside NICs with a speed of their own; those of RDMA have ports.
-void count_net(const XmlElement& net, Seen& seen) {
+void count_net(const pugi::xml_node& net, Seen& seen) {
   const double speed = number_of(net.attribute("speed"));
   constexpr double kSlowest = 40'000.0;  // below it, a management network
   if (speed < kSlowest) return;
@@ -59,12 +60,63 @@ void count_net(const XmlElement& net, Seen& seen) {
   seen.nic_megabits = std::max(seen.nic_megabits, speed);
 }
 
-void walk(const XmlElement& element, Seen& seen) {
-  if (element.name == "cpu") seen.hosts.insert(element.attribute("host_hash"));
-  if (element.name == "gpu") count_gpu(element, seen);
-  if (element.name == "net") count_net(element, seen);
-  for (const XmlElement& child : element.children) walk(child, seen);
-}
+// One dump. Text, document types and their entities are none of NCCL's: they are refused, so that
+// nothing of a file is silently left out.
+class Dump : public pugi::xml_tree_walker {
+ public:
+  Dump(std::string_view text, const std::string& file) : text_(text), file_(file) {
+    constexpr std::ptrdiff_t kMostTags = 200'000;
+    if (std::count(text.begin(), text.end(), '<') > kMostTags) {
+      throw InputError(file, "", "as XML: holds more than 200,000 tags", kHint);
+    }
+    constexpr unsigned kKept = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_doctype;
+    const pugi::xml_parse_result result =
+        document_.load_buffer(text.data(), text.size(), kKept, pugi::encoding_utf8);
+    if (!result) fail(result.offset, lower_case(result.description()));
+    const std::string root = document_.document_element().name();
+    if (root != "system") {
+      throw InputError(file, "", fmt::format("begins with <{}>, a topology with <system>", root),
+                       kHint);
+    }
+  }
+
+  // Throws at the first part that is no element of a topology.
+  Seen seen() {
+    seen_ = {};
+    document_.traverse(*this);
+    return seen_;
+  }
+
+ private:
+  static constexpr const char* kHint = "give the file that NCCL_TOPO_DUMP_FILE names";
+
+  [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& what) const {
+    const std::string_view before = text_.substr(0, static_cast<std::size_t>(offset));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;
+    throw InputError(fmt::format("{}:{}:{}", file_, line, column), "", "as XML: " + what, kHint);
+  }
+
+  bool for_each(pugi::xml_node& node) override {
+    constexpr int kDeepest = 50;
+    if (node.type() == pugi::node_doctype) fail(node.offset_debug(), "has a document type");
+    if (node.type() != pugi::node_element) fail(node.offset_debug(), "has text between elements");
+    if (depth() > kDeepest) fail(node.offset_debug(), "nests deeper than 50 elements");
+    if (depth() == 0 && node != document_.document_element()) {
+      fail(node.offset_debug(), "has a second outermost element");
+    }
+    const std::string_view name = node.name();
+    if (name == "cpu") seen_.hosts.insert(node.attribute("host_hash").value());
+    if (name == "gpu") count_gpu(node, seen_);
+    if (name == "net") count_net(node, seen_);
+    return true;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  pugi::xml_document document_;
+  Seen seen_;
+};
 
 // NCCL's own words (src/graph/topo.h): GB/s of a link.
 double gb_per_s_of_a_link(int sm) {
@@ -76,13 +128,7 @@ double gb_per_s_of_a_link(int sm) {
 }  // namespace
 
 ClusterFacts read_nccl_topology(std::string_view text, const std::string& file) {
-  const XmlElement system = read_simple_xml(text, file);
-  if (system.name != "system") {
-    throw InputError(file, "",
-                     fmt::format("begins with <{}>, a topology with <system>", system.name));
-  }
-  Seen seen;
-  walk(system, seen);
+  const Seen seen = Dump(text, file).seen();
   if (seen.gpus == 0) throw InputError(file, "", "holds no <gpu>");
   ClusterFacts facts;
   facts.tool = "NCCL topology";

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "interop/read_cluster/hostlist.h"
-#include "interop/read_cluster/simple_xml.h"
 #include "sim/base/error.h"
 
 namespace meshwright::interop {
@@ -114,22 +113,47 @@ TEST(NcclTopology, CountsDevicesLinksAndNics) {
   EXPECT_EQ(both.hosts_per_domain, 2);
 }
 
-TEST(SimpleXml, SaysLineAndColumn) {
+TEST(NcclTopology, SaysLineAndColumn) {
   const auto error = [](const std::string& text) {
     try {
-      read_simple_xml(text, "t.xml");
+      read_nccl_topology(text, "t.xml");
     } catch (const InputError& e) {
       return std::string(e.what());
     }
     return std::string();
   };
   EXPECT_THAT(error("<a>\n  <b x=1/>\n</a>"), HasSubstr("t.xml:2:8"));
-  EXPECT_THAT(error("<a><b></a>"), HasSubstr("</a> closes <b>"));
-  EXPECT_THAT(error("<a x=\"1>"), HasSubstr("not closed"));
-  EXPECT_THAT(error("<!DOCTYPE a><a/>"), HasSubstr("a name is missing"));
-  std::string deep;
-  for (int i = 0; i < 100; ++i) deep += "<a>";
-  EXPECT_THAT(error(deep), HasSubstr("deeper than 50"));
+  EXPECT_THAT(error("<a><b></a>"), HasSubstr("t.xml:1:9: as XML: start-end tags mismatch"));
+  EXPECT_THAT(error("<a x=\"1>"), HasSubstr("attribute"));
+  EXPECT_THAT(error("<!-- no end"), HasSubstr("comment"));
+  EXPECT_THAT(error("text"), HasSubstr("no document element"));
+  EXPECT_THAT(error("<a/>"), HasSubstr("begins with <a>, a topology with <system>"));
+  EXPECT_THAT(error("<system>\n x</system>"), HasSubstr("t.xml:1:9: as XML: has text"));
+  EXPECT_THAT(error("<system/>\n<system/>"), HasSubstr("t.xml:2:2: as XML: has a second"));
+}
+
+// Nothing of a document type is followed: an entity that stands for a billion others least.
+TEST(NcclTopology, BombsAreRefused) {
+  const auto error = [](const std::string& text) {
+    try {
+      read_nccl_topology(text, "t.xml");
+    } catch (const InputError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error("<!DOCTYPE a [<!ENTITY b \"&c;&c;\">]><system x=\"&b;\"/>"),
+              HasSubstr("has a document type"));
+  const auto nested = [](int depth) {
+    std::string text = "<system>";
+    for (int i = 0; i < depth; ++i) text += "<a>";
+    for (int i = 0; i < depth; ++i) text += "</a>";
+    return text + "</system>";
+  };
+  EXPECT_THAT(error(nested(50)), HasSubstr("holds no <gpu>"));
+  EXPECT_THAT(error(nested(51)), HasSubstr("deeper than 50"));
+  EXPECT_THAT(error(nested(90'000)), HasSubstr("deeper than 50"));
+  EXPECT_THAT(error(nested(100'000)), HasSubstr("more than 200,000 tags"));
 }
 
 TEST(SlurmTopology, TreesHaveLeavesAndPods) {
