@@ -8,24 +8,17 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sim/base/utf8.h"
+
 namespace meshwright::app {
 namespace {
 
 int first_failure = 0;
 
-// The code point of a control character at the start of `text`, else 0; and its length in UTF-8.
-std::pair<unsigned, std::size_t> control_at(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first == '\r' && byte(1) == '\n') return {0, 1};  // the end of a line of CSV
-  if ((first < 0x20 && first != '\n' && first != '\t') || first == 0x7f) return {first, 1};
-  if (first == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return {byte(1), 2};
-  if (first != 0xe2) return {0, 1};
-  const unsigned code = ((first & 0x0fU) << 12U) | ((byte(1) & 0x3fU) << 6U) | (byte(2) & 0x3fU);
-  const bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  return {turns ? code : 0, turns ? 3 : 1};
+bool changes_a_terminal(char32_t code) {
+  const bool is_control = code < 0x20 ? code != '\n' && code != '\t' : code >= 0x7F && code <= 0x9F;
+  const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return is_control || turns;
 }
 
 }  // namespace
@@ -34,13 +27,14 @@ std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const auto [code, length] = control_at(text);
-    if (code != 0 || text[0] == '\0') {
-      shown += fmt::format("\\u{:04x}", code);
+    const auto [code, bytes] = first_character(text);
+    const bool ends_line_of_csv = text.starts_with("\r\n");
+    if (changes_a_terminal(code) && !ends_line_of_csv) {
+      shown += fmt::format("\\u{:04x}", static_cast<unsigned>(code));
     } else {
-      shown += text[0];
+      shown += text.substr(0, bytes);
     }
-    text.remove_prefix(code != 0 ? length : 1);
+    text.remove_prefix(bytes);
   }
   return shown;
 }

@@ -41,6 +41,7 @@ find_package(Boost REQUIRED COMPONENTS graph)
 find_package(Eigen3 REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
+find_package(utf8cpp REQUIRED)
 
 # meshwright_decide(PART found hint): sets MESHWRIGHT_HAS_<PART> from the option and what was found.
 function(meshwright_decide part found hint)

@@ -13,6 +13,7 @@
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/base/units.h"
+#include "sim/base/utf8.h"
 
 namespace meshwright::reports {
 namespace {
@@ -204,11 +205,10 @@ Table amounts_table(std::string title, const Json& comparison, const Amounts& am
 Cell short_cell(const Json& value) {
   constexpr std::size_t kLongest = 48;
   if (!value.is_string()) return cell_of(value);
-  auto text = value.get<std::string>();
+  const auto text = value.get<std::string>();
   if (text.size() <= kLongest) return text;
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "…";
+  const std::string begin = text.substr(0, kLongest);
+  return begin.substr(0, first_byte_not_utf8(begin).value_or(kLongest)) + "…";
 }
 
 Table inputs_table(const Json& comparison) {

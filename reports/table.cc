@@ -12,18 +12,12 @@
 
 #include "reports/text.h"
 #include "sim/base/text.h"
+#include "sim/base/utf8.h"
 
 namespace meshwright::reports {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-
-// Characters, not bytes: continuation bytes of UTF-8 take no room.
-std::size_t length(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
 
 // A line feed or an escape sequence in a name must not change the terminal.
 std::string printable(const std::string& text) {
@@ -76,7 +70,7 @@ bool is_number(const Table& table, std::size_t column) {
 }
 
 std::string padded(const std::string& text, std::size_t to, bool right) {
-  const std::string spaces(to - length(text), ' ');
+  const std::string spaces(to - num_characters(text), ' ');
   return right ? spaces + text : text + spaces;
 }
 
@@ -89,7 +83,8 @@ struct TextColumn {
 
 std::size_t widest(const std::vector<std::string>& cells, std::size_t first) {
   std::size_t most = 0;
-  for (std::size_t i = first; i < cells.size(); ++i) most = std::max(most, length(cells[i]));
+  for (std::size_t i = first; i < cells.size(); ++i)
+    most = std::max(most, num_characters(cells[i]));
   return most;
 }
 
@@ -97,7 +92,7 @@ std::size_t longest_word(const std::string& text) {
   std::size_t most = 0;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
-    most = std::max(most, length(text.substr(begin, end - begin)));
+    most = std::max(most, num_characters(text.substr(begin, end - begin)));
     begin = end + 1;
   }
   return most;
@@ -191,19 +186,19 @@ std::string cell_text(const Cell& cell, const Column& column) {
 }
 
 std::vector<std::string> broken_lines(const std::string& text, std::size_t width) {
-  if (width == 0 || length(text) <= width) return {text};
+  if (width == 0 || num_characters(text) <= width) return {text};
   std::vector<std::string> lines{""};
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     std::string word = text.substr(begin, end - begin);
     begin = end + 1;
-    const std::size_t room = lines.back().empty() ? 0 : length(lines.back()) + 1;
-    if (room + length(word) <= width) {
+    const std::size_t room = lines.back().empty() ? 0 : num_characters(lines.back()) + 1;
+    if (room + num_characters(word) <= width) {
       lines.back() += (room > 0 ? " " : "") + word;
       continue;
     }
     if (!lines.back().empty()) lines.emplace_back();
-    while (length(word) > width) {  // names of one piece are ASCII
+    while (num_characters(word) > width) {  // names of one piece are ASCII
       const std::size_t underscore = word.rfind('_', width - 1);
       const std::size_t cut = underscore == std::string::npos ? width : underscore + 1;
       lines.back() = word.substr(0, cut);

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
 #include "reports/sha256.h"
 #include "sim/base/text.h"
+#include "sim/base/utf8.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -42,36 +42,12 @@ std::uint32_t six_bits(const std::string& hex, std::size_t bit) {
   return value;
 }
 
-// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none (RFC 3629,
-// without its finer bounds on the second byte).
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  for (const char c : text.substr(1, length - 1)) {
-    if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80) return 0;
-  }
-  return length;
-}
-
-// File names and arguments may hold any byte; the page is UTF-8.
-std::string valid(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    out += length > 0 ? text.substr(0, length) : "\uFFFD";
-    text.remove_prefix(std::max<std::size_t>(1, length));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string escape(std::string_view text) {
   std::string out;
-  for (const char c : valid(text)) {
+  // File names and arguments may hold any byte; the page is UTF-8.
+  for (const char c : valid_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '&') {
       out += "&amp;";

@@ -21,5 +21,22 @@ TEST(Utf8, TheFirstByteOfNoCharacterIsFound) {
   EXPECT_EQ(first_byte_not_utf8("\xE2\x82"), 0U);          // cut short
 }
 
+TEST(Utf8, BytesOfNoCharacterAreReplacedAndCounted) {
+  EXPECT_EQ(valid_utf8("a\xC3\xA9"), "a\xC3\xA9");
+  EXPECT_EQ(valid_utf8("a\xFF"
+                       "b\xC3"),
+            "a\uFFFDb\uFFFD");
+  EXPECT_EQ(num_characters(""), 0U);
+  EXPECT_EQ(num_characters("a\xC3\xA9\xE2\x82\xAC"), 3U);
+  EXPECT_EQ(num_characters("a\xFF\xC3"), 3U);
+}
+
+TEST(Utf8, ATextBeginsWithACharacter) {
+  EXPECT_EQ(first_character("\xE2\x82\xAC.").code, U'\u20AC');
+  EXPECT_EQ(first_character("\xE2\x82\xAC.").bytes, 3U);
+  EXPECT_EQ(first_character("\xE2\x82").code, U'\uFFFD');
+  EXPECT_EQ(first_character("\xE2\x82").bytes, 1U);
+}
+
 }  // namespace
 }  // namespace meshwright
