@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "app/files.h"
 #include "interop/read_launch/read_launch.h"
 #include "planner/search/space.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/base/text.h"
 #include "sim/json/records.h"
 
@@ -124,9 +126,10 @@ void set_global_batch(LaunchedRun& run) {
       micro_batches * run.layout.micro_batch_size * run.layout.data_parallel_size;
 }
 
-Seconds middle(std::vector<Seconds> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+Seconds upper_median_of(const std::vector<Seconds>& times) {
+  std::vector<double> values;
+  for (const Seconds time : times) values.push_back(time.value());
+  return seconds(upper_median(std::move(values)));
 }
 
 void measure(LaunchedRun& run, const Framework& framework) {
@@ -150,7 +153,7 @@ void measure(LaunchedRun& run, const Framework& framework) {
   }
   run.memory_is_reserved = framework.memory.reports_reserved;
   run.measured.peak_memory = run.memory_is_reserved ? log.peak_reserved : log.peak_allocated;
-  for (const auto& [name, values] : log.timers) run.measured.timers[name] = middle(values);
+  for (const auto& [name, values] : log.timers) run.measured.timers[name] = upper_median_of(values);
 }
 
 interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,

@@ -23,6 +23,7 @@
 #include "reports/tables.h"
 #include "reports/validation_json.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::app {
@@ -71,11 +72,6 @@ reports::Table term_errors(const planner::Validation& validation) {
   return table;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0.0 : values[values.size() / 2];
-}
-
 struct TimePairs {
   std::vector<double> predicted, measured, error_percent;
   void add(Seconds p, Seconds m) {
@@ -107,8 +103,8 @@ reports::Table over_all_layouts(const planner::Validation& validation) {
                        {}};
   for (const auto& [name, pairs] : rows) {
     table.rows.push_back({name, static_cast<double>(pairs.predicted.size()),
-                          median(pairs.predicted), median(pairs.measured),
-                          median(pairs.error_percent)});
+                          upper_median(pairs.predicted), upper_median(pairs.measured),
+                          upper_median(pairs.error_percent)});
   }
   return table;
 }

@@ -2,6 +2,8 @@
 #include <numbers>
 
 #include "calibrate/bench/kernel_benches.h"
+#include "sim/base/quadrature.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -11,14 +13,14 @@ class LayerNormBench : public KernelBench {
   using KernelBench::KernelBench;
   std::string check() override {
     run(1);
-    const std::vector<float> x = first(*x_, s_.hidden), y = first(*y_, 1);
-    double mean = 0.0, variance = 0.0;
-    for (const float v : x) mean += v / static_cast<double>(x.size());
-    for (const float v : x) variance += (v - mean) * (v - mean) / static_cast<double>(x.size());
+    const std::vector<float> row = first(*x_, s_.hidden), y = first(*y_, 1);
+    const std::vector<double> x(row.begin(), row.end());
+    const double deviation = population_deviation(x);
     // The backends add an epsilon of 1e-5 under the root, far below the tolerance here.
     const double gamma = first(*gamma_, 1)[0], beta = first(*beta_, 1)[0];
-    return compare_kernel("layer_norm", y[0],
-                          (x[0] - mean) / std::sqrt(variance + 1e-5) * gamma + beta);
+    return compare_kernel(
+        "layer_norm", y[0],
+        (x[0] - mean(x)) / in_quadrature(deviation, std::sqrt(1e-5)) * gamma + beta);
   }
 
  protected:
@@ -43,11 +45,11 @@ class RmsNormBench : public KernelBench {
   using KernelBench::KernelBench;
   std::string check() override {
     run(1);
-    const std::vector<float> x = first(*x_, s_.hidden);
-    double square = 0.0;
-    for (const double v : x) square += v * v / static_cast<double>(x.size());
+    const std::vector<float> row = first(*x_, s_.hidden);
+    const std::vector<double> x(row.begin(), row.end());
+    const double size = in_quadrature(root_mean_square(x), std::sqrt(1e-5));
     const double gamma = first(*gamma_, 1)[0];
-    return compare_kernel("rms_norm", first(*y_, 1)[0], x[0] / std::sqrt(square + 1e-5) * gamma);
+    return compare_kernel("rms_norm", first(*y_, 1)[0], x[0] / size * gamma);
   }
 
  protected:

@@ -4,6 +4,7 @@
 #include "calibrate/bench/bench.h"
 #include "calibrate/launch/rank_hosts.h"
 #include "calibrate/measure/measurement.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -34,7 +35,7 @@ class Pinger {
       });
       if (i >= kWarmups) samples.push_back(both / (2.0 * kTrips));
     }
-    return partner < 0 ? 0.0 : summarise(std::move(samples)).median.value();
+    return partner < 0 ? 0.0 : median(std::move(samples));
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/fit/least_squares.h"
+#include "sim/base/statistics.h"
 #include "sim/kernel_time/compute.h"
 
 namespace meshwright::calibrate {
@@ -59,19 +60,15 @@ LogFit fitted_fraction(const std::vector<const MeasuredPoint*>& points, Device d
   double& fraction = backward ? rate.backward_fraction : rate.forward_fraction;
   fraction = kFirstFraction;
   device.attention = {rate};
-  double log_sum = 0.0, squares = 0.0;
   std::vector<double> logs;
   for (const MeasuredPoint* p : points) {
     const Seconds launch = device.kernel_launch;
     logs.push_back(
         std::log((modelled(*p, device) - launch) / std::max(p->time() - launch, p->time() * 0.05)));
-    log_sum += logs.back();
   }
-  const double mean = log_sum / static_cast<double>(logs.size());
-  for (const double x : logs) squares += (x - mean) * (x - mean);
-  return {.parameters = {kFirstFraction * std::exp(mean)},
+  return {.parameters = {kFirstFraction * std::exp(mean(logs))},
           .standard_errors = {},
-          .relative_spread = std::sqrt(squares / static_cast<double>(logs.size())),
+          .relative_spread = population_deviation(logs),
           .points = logs.size(),
           .converged = true};
 }

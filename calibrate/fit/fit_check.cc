@@ -20,16 +20,13 @@ constexpr double kNoiseFactor = 3.0;
 void summarise_residuals(FitCheck& check) {
   std::sort(check.points.begin(), check.points.end(),
             [](const FittedPoint& a, const FittedPoint& b) { return a.x < b.x; });
-  double squares = 0.0;
-  std::vector<double> spreads;
+  if (check.points.empty()) return;
+  std::vector<double> residuals, spreads;
   for (const FittedPoint& p : check.points) {
-    const double log_ratio = std::log(p.measured / p.modelled);
-    squares += log_ratio * log_ratio;
+    residuals.push_back(std::log(p.measured / p.modelled));
     spreads.push_back(p.relative_spread);
   }
-  if (!check.points.empty()) {
-    check.residual_spread = std::sqrt(squares / static_cast<double>(check.points.size()));
-  }
+  check.residual_spread = root_mean_square(residuals);
   check.noise = median(std::move(spreads));
 }
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "calibrate/measure/measurement.h"
 #include "sim/base/quadrature.h"
+#include "sim/base/statistics.h"
 #include "sim/collective/collective.h"
 
 namespace meshwright::calibrate {
@@ -59,10 +59,9 @@ Holdout hold_out_half(const Cluster& cluster, Tier tier) {
     noises.push_back(p.noise);
     if (p.error <= p.noise) ++result.within_noise;
   }
-  const Summary error = summarise(std::move(errors));
-  result.median_error = error.median.value();
-  result.p90_error = error.p90.value();
-  result.median_noise = summarise(std::move(noises)).median.value();
+  result.median_error = median(errors);
+  result.p90_error = interpolated_quantile(std::move(errors), 0.9);
+  result.median_noise = median(std::move(noises));
   return result;
 }
 

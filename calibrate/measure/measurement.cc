@@ -4,29 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-// p90 - p10 of a normal distribution, in standard deviations.
-constexpr double kDecilesApart = 2.563;
 constexpr double kMostRepetitions = 10'000;
 constexpr double kLeastSample = 1e-6;  // seconds, so that any warm-up ends
-
-double percentile(const std::vector<double>& sorted, double share) {
-  const double position = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
-}
-
-Seconds mean_of(const std::vector<double>& samples) {
-  return seconds(std::reduce(samples.begin(), samples.end()) / static_cast<double>(samples.size()));
-}
 
 class Attempt {
  public:
@@ -44,9 +31,9 @@ class Attempt {
       samples.push_back(sample(result.repetitions) / result.repetitions);
       result.stopped = decide(samples, timer_.clock() - start);
     }
-    result.mean = mean_of(samples);
-    result.rank_mean = mean_of(own_) / result.repetitions;  // this rank's
-    result.summary = summarise(std::move(samples));
+    result.mean = seconds(mean(samples));
+    result.rank_mean = seconds(mean(own_)) / result.repetitions;  // this rank's
+    result.summary = summarise(samples);
     result.own_median = summarise(own_).median / result.repetitions;
     return result;
   }
@@ -96,17 +83,17 @@ class Attempt {
 
 }  // namespace
 
-Summary summarise(std::vector<double> samples) {
+Summary summarise(const std::vector<double>& samples) {
   invariant(!samples.empty(), "a summary of no samples");
-  std::sort(samples.begin(), samples.end());
-  const double median = percentile(samples, 0.5);
-  const double p10 = percentile(samples, 0.1), p90 = percentile(samples, 0.9);
-  return {.median = seconds(median),
-          .min = seconds(samples.front()),
+  const double middle = median(samples);
+  const double p10 = interpolated_quantile(samples, 0.1);
+  const double p90 = interpolated_quantile(samples, 0.9);
+  return {.median = seconds(middle),
+          .min = seconds(*std::min_element(samples.begin(), samples.end())),
           .p10 = seconds(p10),
           .p90 = seconds(p90),
           .count = static_cast<int>(samples.size()),
-          .relative_spread = median > 0.0 ? (p90 - p10) / (kDecilesApart * median) : 0.0};
+          .relative_spread = middle > 0.0 ? (p90 - p10) / (kDecilesApart * middle) : 0.0};
 }
 
 double steady_clock_seconds() {

@@ -23,7 +23,7 @@ struct Summary {
 };
 
 // Percentiles by linear interpolation between the sorted samples. At least one sample.
-Summary summarise(std::vector<double> samples);
+Summary summarise(const std::vector<double>& samples);
 
 using Clock = std::function<double()>;  // seconds, never backwards
 double steady_clock_seconds();

@@ -3,11 +3,13 @@
 
 #include <utility>
 
+#include "sim/base/statistics.h"
+
 namespace meshwright::calibrate {
 namespace {
 
-double median_of(const std::vector<double>& values) {
-  return values.empty() ? 0.0 : summarise(values).median.value();
+double median_or_zero(const std::vector<double>& values) {
+  return values.empty() ? 0.0 : median(values);
 }
 
 }  // namespace
@@ -21,7 +23,7 @@ RankTimes::RankTimes(std::vector<std::string> host_of_rank, std::vector<int> loc
 void RankTimes::add(const MeasuredPoint& point, const std::vector<double>& own) {
   const bool is_memory = point.kind == PointKind::kernel || point.kind == PointKind::memory_copy;
   if (point.kind != PointKind::gemm && !is_memory) return;
-  const double middle = median_of(own);
+  const double middle = median_or_zero(own);
   if (middle <= 0.0) return;
   Ratios& ratios = is_memory ? memory_ : gemm_;
   for (std::size_t rank = 0; rank < own.size(); ++rank) {
@@ -35,8 +37,8 @@ std::vector<RankSpeed> RankTimes::speeds() const {
     speeds.push_back({.rank = static_cast<int>(rank),
                       .local_rank = local_[rank],
                       .host = hosts_[rank],
-                      .gemm = median_of(gemm_[rank]),
-                      .memory = median_of(memory_[rank])});
+                      .gemm = median_or_zero(gemm_[rank]),
+                      .memory = median_or_zero(memory_[rank])});
   }
   return speeds;
 }

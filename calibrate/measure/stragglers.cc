@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "sim/base/statistics.h"
 #include "sim/hardware/cluster.h"
@@ -16,13 +17,13 @@ namespace {
 constexpr double kOutlier = 3.5;
 constexpr double kSlowerByAtLeast = 1.05;
 constexpr double kLeastDeviation = 0.01;
-constexpr double kMadToDeviation = 1.4826;  // of a normal distribution
 constexpr std::size_t kFewestRanks = 3;
 
 // Times over their median.
 std::vector<double> relative(const std::vector<double>& times) {
-  const double middle = median(times);
   std::vector<double> result;
+  if (times.empty()) return result;
+  const double middle = median(times);
   for (const double t : times) result.push_back(middle > 0.0 ? t / middle : 0.0);
   return result;
 }
@@ -81,7 +82,7 @@ class Finder {
           own.push_back(relative_pairs_[i]);
         }
       }
-      rank.network = median(own);
+      rank.network = own.empty() ? 0.0 : median(std::move(own));
     }
   }
 
@@ -149,7 +150,8 @@ std::vector<double> slowness_scores(std::span<const double> times) {
   const double middle = median(logs);
   std::vector<double> distances;
   for (const double x : logs) distances.push_back(std::abs(x - middle));
-  const double deviation = std::max(kMadToDeviation * median(distances), kLeastDeviation);
+  const double deviation =
+      std::max(kDeviationOfMedianDistance * median(distances), kLeastDeviation);
   for (std::size_t i = 0; i < logs.size(); ++i) scores[i] = (logs[i] - middle) / deviation;
   return scores;
 }

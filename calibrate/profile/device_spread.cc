@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/statistics.h"
 #include "sim/kernel_time/slowest.h"
 
 namespace meshwright::calibrate {
@@ -36,23 +37,14 @@ std::vector<double> levels(const std::vector<Profile>& profiles) {
     ++shapes;
     for (std::size_t i = 0; i < logs.size(); ++i) sums[i] += logs[i];
   }
-  double mean = 0.0;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     double slowest = 1.0;
     for (const RankSpeed& rank : profiles[i].ranks) slowest = std::max(slowest, rank.gemm);
     sums[i] = (shapes > 0 ? sums[i] / shapes : 0.0) - std::log(slowest);
-    mean += sums[i] / static_cast<double>(profiles.size());
   }
-  for (double& level : sums) level -= mean;
+  const double middle = mean(sums);
+  for (double& level : sums) level -= middle;
   return sums;
-}
-
-double deviation(const std::vector<double>& logs) {
-  const auto n = static_cast<double>(logs.size());
-  double mean = 0.0, squares = 0.0;
-  for (const double x : logs) mean += x / n;
-  for (const double x : logs) squares += (x - mean) * (x - mean);
-  return std::sqrt(squares / (n - 1.0));
 }
 
 }  // namespace
@@ -85,7 +77,7 @@ std::optional<DeviceSpread> spread_between_devices(const std::vector<Profile>& p
     }
   }
   if (logs.size() < kFewest) return std::nullopt;
-  spread.sigma = deviation(logs);
+  spread.sigma = standard_deviation(logs);
   return spread;
 }
 

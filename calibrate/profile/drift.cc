@@ -9,6 +9,7 @@
 #include <map>
 
 #include "calibrate/bench/point_bench.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -34,8 +35,9 @@ std::string drift_group_of(const MeasuredPoint& p) {
   }
 }
 
-struct Pair {
-  double log_ratio = 0.0, variance = 0.0;
+// Of pairs of times: the ratio's logarithm, and the variance of its noise.
+struct Pairs {
+  std::vector<double> log_ratios, variances;
 };
 
 double variance_of(const MeasuredPoint& p) {
@@ -43,18 +45,14 @@ double variance_of(const MeasuredPoint& p) {
   return spread * spread;
 }
 
-GroupDrift judged(std::string group, const std::vector<Pair>& pairs, double tolerance) {
-  double mean = 0.0, variance = 0.0;
-  const auto n = static_cast<double>(pairs.size());
-  for (const Pair& pair : pairs) {
-    mean += pair.log_ratio / n;
-    variance += pair.variance / (n * n);
-  }
+GroupDrift judged(std::string group, const Pairs& pairs, double tolerance) {
+  const double middle = mean(pairs.log_ratios);
+  const auto n = static_cast<double>(pairs.log_ratios.size());
   GroupDrift drift{.group = std::move(group),
-                   .time_ratio = std::exp(mean),
-                   .noise = kDriftDeviations * std::sqrt(variance),
-                   .points = static_cast<int>(pairs.size())};
-  drift.drifted = std::abs(mean) > std::log1p(tolerance) && std::abs(mean) > drift.noise;
+                   .time_ratio = std::exp(middle),
+                   .noise = kDriftDeviations * std::sqrt(mean(pairs.variances) / n),
+                   .points = static_cast<int>(n)};
+  drift.drifted = std::abs(middle) > std::log1p(tolerance) && std::abs(middle) > drift.noise;
   return drift;
 }
 
@@ -103,13 +101,14 @@ std::string DriftReport::sentence() const {
 
 DriftReport compare_points(const std::vector<MeasuredPoint>& before,
                            const std::vector<MeasuredPoint>& again, double tolerance) {
-  std::map<std::string, std::vector<Pair>> groups;
+  std::map<std::string, Pairs> groups;
   for (const MeasuredPoint& now : again) {
     const auto old = std::find_if(before.begin(), before.end(),
                                   [&](const MeasuredPoint& p) { return same_subject(p, now); });
     if (old == before.end()) continue;
-    groups[drift_group_of(now)].push_back(
-        {std::log(now.time() / old->time()), variance_of(now) + variance_of(*old)});
+    Pairs& group = groups[drift_group_of(now)];
+    group.log_ratios.push_back(std::log(now.time() / old->time()));
+    group.variances.push_back(variance_of(now) + variance_of(*old));
   }
   DriftReport report;
   for (const auto& [group, pairs] : groups) {

@@ -11,18 +11,17 @@
 #include "calibrate/measure/subjects.h"
 #include "calibrate/profile/device_spread.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 Summary merged(const std::vector<Summary>& all) {
   Summary result = all.front();
-  const auto n = static_cast<double>(all.size());
-  double mean = 0.0, variance = 0.0;
-  for (const Summary& s : all) mean += std::log(s.median.value()) / n;
-  for (const Summary& s : all) variance += std::pow(std::log(s.median.value()) - mean, 2.0) / n;
+  std::vector<double> logs;
   result.count = 0;
   for (const Summary& s : all) {
+    logs.push_back(std::log(s.median.value()));
     result.min = std::min(result.min, s.min);
     result.p10 = std::min(result.p10, s.p10);
     result.p90 = std::max(result.p90, s.p90);
@@ -30,8 +29,8 @@ Summary merged(const std::vector<Summary>& all) {
     result.relative_spread = std::max(result.relative_spread, s.relative_spread);
   }
   if (all.size() == 1) return result;
-  result.median = seconds(std::exp(mean));
-  result.relative_spread = std::max(result.relative_spread, std::sqrt(variance));
+  result.median = seconds(std::exp(mean(logs)));
+  result.relative_spread = std::max(result.relative_spread, population_deviation(logs));
   return result;
 }
 

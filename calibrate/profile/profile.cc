@@ -11,6 +11,7 @@
 #include "calibrate/profile/stand_ins.h"
 #include "calibrate/profile/system_noise.h"
 #include "sim/base/quadrature.h"
+#include "sim/base/statistics.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device.h"
 
@@ -70,7 +71,7 @@ void set_sustained_clock(Device& device, const std::vector<MeasuredPoint>& point
     if (found != points.end()) fractions.push_back(found->time() / sustained.time());
   }
   if (fractions.empty()) return;
-  const double measured = summarise(std::move(fractions)).median.value();
+  const double measured = median(std::move(fractions));
   device.sustained_clock_fraction = std::min(device.sustained_clock_fraction, measured);
 }
 
@@ -81,17 +82,15 @@ GemmPoint merged_gemm(const std::vector<const MeasuredPoint*>& same_shape) {
   point.m = s.m;
   point.n = s.n;
   point.k = s.k;
-  double low = INFINITY, high = 0.0, sum = 0.0;
+  std::vector<double> times;
   for (const MeasuredPoint* p : same_shape) {
-    const double time = p->time().value();
-    low = std::min(low, time);
-    high = std::max(high, time);
-    sum += time;
+    times.push_back(p->time().value());
     point.relative_spread = std::max(point.relative_spread, spread_of(*p));
   }
-  const double mean = sum / static_cast<double>(same_shape.size());
-  point.time = seconds(mean);
-  point.relative_spread = std::max(point.relative_spread, (high - low) / 2.0 / mean);
+  const auto [low, high] = std::minmax_element(times.begin(), times.end());
+  const double middle = mean(times);
+  point.time = seconds(middle);
+  point.relative_spread = std::max(point.relative_spread, (*high - *low) / 2.0 / middle);
   return point;
 }
 
@@ -164,13 +163,9 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
     noise[p.kernel] = std::max(noise[p.kernel], spread_of(p));
   }
   for (const auto& [kernel, logs] : log_rates) {
-    double mean = 0.0, variance = 0.0;
-    for (const double x : logs) mean += x / static_cast<double>(logs.size());
-    for (const double x : logs) variance += (x - mean) * (x - mean);
-    if (logs.size() > 1) variance /= static_cast<double>(logs.size() - 1);
     const KernelRate rate{.kernel = kernel,
-                          .rate = bytes_per_second(std::exp(mean)),
-                          .relative_spread = in_quadrature(noise[kernel], std::sqrt(variance)),
+                          .rate = bytes_per_second(std::exp(mean(logs))),
+                          .relative_spread = in_quadrature(noise[kernel], standard_deviation(logs)),
                           .provenance = Provenance::measured};
     const auto same = [&rate](const KernelRate& k) { return k.kernel == rate.kernel; };
     KernelRate& known = found_or_added(device.kernels, same, rate);
@@ -219,7 +214,7 @@ void set_overlap(Device& device, const std::vector<MeasuredPoint>& points) {
     if (usable) slowdowns.push_back(p.overlap_slowdown());
   }
   if (slowdowns.empty()) return;
-  device.overlap_slowdown = summarise(std::move(slowdowns)).median.value();
+  device.overlap_slowdown = median(std::move(slowdowns));
 }
 
 const CollectiveCurve* find_curve(const Link& link, const CollectiveCurve& like, int groups) {

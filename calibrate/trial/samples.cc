@@ -3,20 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
+
+#include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
 namespace {
-
-// The q-quantile, linear between neighbouring samples.
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - std::floor(at)) * (values[high] - values[low]);
-}
 
 double sum_of(const Recorder::Terms& terms) {
   return std::accumulate(terms.begin(), terms.end(), 0.0);
@@ -89,8 +81,8 @@ void Samples::add(const Recorder& recorder, Communicator& ranks, bool same_calls
 double drift_of(const std::vector<double>& steps) {
   const auto half = static_cast<std::ptrdiff_t>(steps.size() / 2);
   if (half < 2) return 0.0;
-  const double earlier = quantile({steps.begin(), steps.begin() + half}, 0.5);
-  return quantile({steps.end() - half, steps.end()}, 0.5) / earlier - 1.0;
+  const double earlier = median({steps.begin(), steps.begin() + half});
+  return median({steps.end() - half, steps.end()}) / earlier - 1.0;
 }
 
 bool Samples::is_noisy() const {
@@ -102,21 +94,21 @@ bool Samples::is_noisy() const {
 void Samples::describe(Observation& o, int passes) const {
   const auto share = [&](double time) { return seconds(time / passes); };
   o.steps = static_cast<int>(step_.size());
-  o.step_time = share(quantile(step_, 0.5));
-  o.step_time_p10 = share(quantile(step_, 0.1));
-  o.step_time_p90 = share(quantile(step_, 0.9));
-  o.step_time_min = share(quantile(step_, 0.0));
+  o.step_time = share(median(step_));
+  o.step_time_p10 = share(interpolated_quantile(step_, 0.1));
+  o.step_time_p90 = share(interpolated_quantile(step_, 0.9));
+  o.step_time_min = share(*std::min_element(step_.begin(), step_.end()));
   o.step_time_drift = drift_of(step_);
   for (std::size_t kind = 0; kind < static_cast<std::size_t>(kNumTerms); ++kind) {
     std::vector<double> values;
     for (const Recorder::Terms& t : terms_) values.push_back(t[kind]);
-    const double median = quantile(values, 0.5);
-    if (median > 0.0) o.terms.push_back({static_cast<TermKind>(kind), share(median)});
+    const double middle = median(std::move(values));
+    if (middle > 0.0) o.terms.push_back({static_cast<TermKind>(kind), share(middle)});
   }
   for (std::size_t i = 0; i < transfers_.front().size(); ++i) {
     std::vector<double> values;
     for (const std::vector<double>& of_step : transfers_) values.push_back(of_step[i]);
-    o.counted_time.push_back(share(quantile(values, 0.5)));
+    o.counted_time.push_back(share(median(std::move(values))));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "sim/base/statistics.h"
+
 namespace meshwright::interop {
 namespace {
 
@@ -291,14 +293,6 @@ std::optional<double> seconds_of(const LogStep& step, const StepSize& size) {
   return std::nullopt;
 }
 
-// Linear between the neighbours, as NumPy's default.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 // The batch of the most steps; the later of two with as many.
 int usual_batch(const std::vector<LogStep>& steps) {
   std::map<int, int> counts;
@@ -340,11 +334,10 @@ std::optional<MeasuredSteps> measured_steps(const TrainingLog& log, const StepSi
     }
   }
   if (times.empty()) return std::nullopt;
-  std::sort(times.begin(), times.end());
   found.used = static_cast<int>(times.size());
-  found.median = seconds(quantile(times, 0.5));
-  found.p10 = seconds(quantile(times, 0.1));
-  found.p90 = seconds(quantile(times, 0.9));
+  found.median = seconds(interpolated_quantile(times, 0.5));
+  found.p10 = seconds(interpolated_quantile(times, 0.1));
+  found.p90 = seconds(interpolated_quantile(times, 0.9));
   return found;
 }
 

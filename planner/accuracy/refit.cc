@@ -11,6 +11,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/spread.h"
+#include "sim/base/statistics.h"
 #include "sim/fit/levenberg_marquardt.h"
 #include "sim/step/evaluate.h"
 
@@ -86,11 +87,7 @@ class Problem {
       const double deviations = std::log(found.step_time / *run.step_time) / kIntervalDeviations;
       needed.push_back(deviations * deviations - of_terms);
     }
-    const auto n = static_cast<double>(needed.size());
-    const auto rank = static_cast<std::size_t>(std::min(n, std::ceil(0.9 * (n + 1.0)))) - 1;
-    const auto place = needed.begin() + static_cast<std::ptrdiff_t>(rank);
-    std::nth_element(needed.begin(), place, needed.end());
-    return std::sqrt(std::clamp(*place, 0.0, 1.0));
+    return std::sqrt(std::clamp(conformal_quantile(std::move(needed), 0.9), 0.0, 1.0));
   }
 
  private:
@@ -123,12 +120,10 @@ LeastSquaresSolution minimise(const Problem& problem, const std::vector<Framewor
   return levenberg_marquardt(scaled, {kIterations, kDerivativeStep, kConvergence});
 }
 
-// 1.4826 x the median absolute value: the standard deviation of a normal, deaf to outliers.
+// The standard deviation of a normal, deaf to outliers.
 double robust_spread(std::vector<double> residuals) {
   for (double& r : residuals) r = std::abs(r);
-  const auto middle = residuals.begin() + static_cast<std::ptrdiff_t>(residuals.size() / 2);
-  std::nth_element(residuals.begin(), middle, residuals.end());
-  return 1.4826 * *middle;
+  return kDeviationOfMedianDistance * upper_median(std::move(residuals));
 }
 
 }  // namespace

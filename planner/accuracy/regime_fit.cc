@@ -2,7 +2,6 @@
 #include "planner/accuracy/regime_fit.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
@@ -128,10 +127,6 @@ std::vector<SetCoverage> left_out_coverage(const std::vector<SetErrors>& sets) {
     if (spread) result.push_back(coverage_of(sets[i], i, *spread));
   }
   return result;
-}
-
-double student_quantile(double probability, double degrees) {
-  return boost::math::quantile(boost::math::students_t(degrees), probability);
 }
 
 std::optional<OwnPrior> own_prior(const std::vector<double>& own_spreads) {

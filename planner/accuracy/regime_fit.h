@@ -56,9 +56,6 @@ struct SetCoverage {
 // Each set of two runs and more judged by a spread of the others of its regime and kind.
 std::vector<SetCoverage> left_out_coverage(const std::vector<SetErrors>& sets);
 
-// t with P(T <= t) = probability, of Student's distribution.
-double student_quantile(double probability, double degrees);
-
 // What the machines' own spreads scatter by: ln(own^2) of a scaled inverse chi-squared distribution
 // has variance trigamma(degrees / 2) and mean ln(scale^2 degrees / 2) - digamma(degrees / 2).
 struct OwnPrior {

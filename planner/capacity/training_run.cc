@@ -8,6 +8,7 @@
 #include "planner/capacity/failures.h"
 #include "planner/search/normal.h"
 #include "sim/base/quadrature.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::planner {
 
@@ -27,14 +28,8 @@ double deviation_at(const RunPhase& phase, double z) {
   return std::max(0.0, std::log(end / phase.step_time) * (z < 0.0 ? -1.0 : 1.0)) / kZ90;
 }
 
-Quantiles quantiles_of(std::vector<double> values) {
-  const auto at = [&](double share) {
-    const auto place =
-        static_cast<std::ptrdiff_t>(share * (static_cast<double>(values.size()) - 1));
-    std::nth_element(values.begin(), values.begin() + place, values.end());
-    return values[static_cast<std::size_t>(place)];
-  };
-  return {at(0.1), at(0.5), at(0.9)};
+Quantiles quantiles_of(const std::vector<double>& values) {
+  return {lower_quantile(values, 0.1), lower_quantile(values, 0.5), lower_quantile(values, 0.9)};
 }
 
 const NormalLattice& lattice() {

@@ -7,9 +7,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/json/reader.h"
 #include "sim/kernel_time/gemm_model.h"
 
@@ -118,9 +120,9 @@ const GemmModel* gemm_of(const Scenario& scenario) {
 double kernel_spread(const Device& device) {
   constexpr double kUnmeasured = 0.15;  // as kernel_cost() counts a kernel that has no rate
   if (device.kernels.empty()) return kUnmeasured;
-  double sum = 0.0;
-  for (const KernelRate& kernel : device.kernels) sum += kernel.relative_spread;
-  return sum / static_cast<double>(device.kernels.size());
+  std::vector<double> spreads;
+  for (const KernelRate& kernel : device.kernels) spreads.push_back(kernel.relative_spread);
+  return mean(spreads);
 }
 
 // Of a measured link the median point's.
@@ -129,10 +131,7 @@ double link_spread(const Link& link) {
   for (const CollectiveCurve& curve : link.curves) {
     for (const CollectivePoint& point : curve.points) spreads.push_back(point.relative_spread);
   }
-  if (spreads.empty()) return link.relative_spread;
-  const auto middle = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
-  std::nth_element(spreads.begin(), middle, spreads.end());
-  return *middle;
+  return spreads.empty() ? link.relative_spread : upper_median(std::move(spreads));
 }
 
 // 1 over what is reached of a peak today.

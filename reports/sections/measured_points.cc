@@ -5,6 +5,7 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/statistics.h"
 #include "sim/collective/collective_model.h"
 #include "sim/hardware/cluster.h"
 #include "sim/kernel_time/gemm_model.h"
@@ -52,12 +53,9 @@ Json curve_points(const CollectiveCurve& curve, const Cluster& cluster, Tier tie
 
 // The root of the mean square of the residuals' logarithms: what a factor misses by, typically.
 double typical_residual(const Json& points) {
-  double sum = 0.0;
-  for (const Json& point : points) {
-    const double log = std::log1p(point["residual"].get<double>());
-    sum += log * log;
-  }
-  return points.empty() ? 0.0 : std::sqrt(sum / static_cast<double>(points.size()));
+  std::vector<double> logs;
+  for (const Json& point : points) logs.push_back(std::log1p(point["residual"].get<double>()));
+  return root_mean_square(logs);
 }
 
 void add_points(Json& all, std::string name, Json points) {

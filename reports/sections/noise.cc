@@ -7,6 +7,7 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/statistics.h"
 
 namespace meshwright::reports {
 namespace {
@@ -33,17 +34,11 @@ void add_noise(std::map<std::string, Kind>& kinds, const Json& point) {
   kind.points.push_back({median, spread});
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 std::string noise_sentence(const std::vector<double>& spreads, int noisy) {
   return fmt::format(
       "{} points were timed: one standard deviation of a point is {} of its time in the median and "
       "{} at worst; {} stayed noisy when measured a second time.",
-      count_text(static_cast<std::int64_t>(spreads.size())), percent_text(median_of(spreads)),
+      count_text(static_cast<std::int64_t>(spreads.size())), percent_text(upper_median(spreads)),
       percent_text(*std::max_element(spreads.begin(), spreads.end())),
       noisy == 0 ? "none" : count_text(noisy));
 }
@@ -95,7 +90,7 @@ Json noise_section(const Json& profile) {
     json["kinds"].push_back(
         {{"kind", name},
          {"num_points", kind.spreads.size()},
-         {"median_relative_spread", median_of(kind.spreads)},
+         {"median_relative_spread", upper_median(kind.spreads)},
          {"worst_relative_spread", *std::max_element(kind.spreads.begin(), kind.spreads.end())},
          {"noisy", kind.noisy},
          {"point_columns", {"median_seconds", "relative_spread"}},

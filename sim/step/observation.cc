@@ -8,6 +8,8 @@
 #include <numbers>
 #include <utility>
 
+#include "sim/base/statistics.h"
+
 namespace meshwright {
 
 Job with_precision(Job job, Precision precision) {
@@ -28,7 +30,6 @@ Model model_as_run(Model model, const Observation& o) {
 
 double step_time_error(const Observation& o) {
   constexpr int kFewest = 4;
-  constexpr double kDecilesApart = 2.563;  // of a normal sample, in standard deviations
   if (o.steps < kFewest || o.step_time <= seconds(0)) return 0.0;
   const double sigma = (o.step_time_p90 - o.step_time_p10) / (kDecilesApart * o.step_time);
   return std::sqrt(std::numbers::pi / 2.0) * sigma / std::sqrt(static_cast<double>(o.steps));
