@@ -46,11 +46,10 @@ std::string require_config(const std::string& path, const std::string& folder) {
   std::string found = find_config(path, folder);
   if (!is_bare(path) || path.ends_with(".json") || is_file(found)) return found;
   const std::vector<std::string> names = config_names(folder);
-  const std::string near = nearest(path, names);
   throw InputError(path, "",
                    fmt::format("is no file and no name in configs/{}; there are {}", folder,
                                fmt::join(names, ", ")),
-                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+                   did_you_mean(path, names));
 }
 
 std::vector<std::string> config_names(const std::string& folder) {

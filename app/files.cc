@@ -17,6 +17,7 @@
 #include "interop/huggingface.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "sim/json/layout_line.h"
 #include "sim/json/parse.h"
@@ -49,9 +50,8 @@ void check_readable(const std::string& path) {
     throw InputError(path, "", fmt::format("cannot be read: {}", error.message()));
   }
   if (!fs::exists(status)) {
-    const std::string near = nearest(fs::path(path).filename().string(), names_beside(path));
     throw InputError(path, "", "no such file",
-                     near.empty() ? "" : fmt::format("did you mean {}?", near));
+                     did_you_mean(fs::path(path).filename().string(), names_beside(path)));
   }
   if (fs::is_directory(status)) throw InputError(path, "", "is a directory; a JSON file is needed");
   if (!fs::is_regular_file(status)) return;  // a pipe has no size
@@ -241,8 +241,7 @@ Job load_job(const std::string& path, const Job& defaults) {
 namespace {
 
 bool is_layout_file(const std::string& path_or_text) {
-  return path_or_text.find('=') == std::string::npos &&
-         path_or_text.find(".json") != std::string::npos;
+  return path_or_text.find('=') == std::string::npos && contains(path_or_text, ".json");
 }
 
 }  // namespace

@@ -28,10 +28,9 @@ const interop::LaunchTarget& require_launch_target(const std::string& name) {
   for (const interop::LaunchTarget& target : interop::launch_targets()) {
     names.emplace_back(target.name);
   }
-  const std::string near = nearest(name, names);
   throw InputError("--target", "",
                    fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
-                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+                   did_you_mean(name, names));
 }
 
 planner::SearchTarget search_target(const std::string& name, const Model& model, const Job& job,

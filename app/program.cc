@@ -43,10 +43,10 @@ std::string usage_hint(const CLI::App& app, const std::string& message) {
   }
   const std::size_t start = message.find_last_of(": ");
   const std::string near =
-      start == std::string::npos ? "" : nearest(message.substr(start + 1), known);
+      start == std::string::npos ? "" : did_you_mean(message.substr(start + 1), known);
   const std::string help =
       fmt::format("see meshwright {}--help", command == &app ? "" : command->get_name() + " ");
-  return near.empty() ? help : fmt::format("did you mean {}? ({})", near, help);
+  return near.empty() ? help : fmt::format("{} ({})", near, help);
 }
 
 // CLI11 asks for a sub-command when it gets one that it does not know.
@@ -57,10 +57,9 @@ void check_command(const CLI::App& app, int argc, char** argv) {
     if (sub->get_name() == argv[1]) return;
     known.push_back(sub->get_name());
   }
-  const std::string near = nearest(argv[1], known);
   throw InputError(
       fmt::format("there is no command \"{}\"; there are {}", argv[1], fmt::join(known, ", ")),
-      near.empty() ? "" : fmt::format("did you mean {}?", near));
+      did_you_mean(argv[1], known));
 }
 
 // What is typed stands in what is written, and that is UTF-8.

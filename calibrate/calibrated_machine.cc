@@ -10,6 +10,7 @@
 #include "calibrate/measure/shared_devices.h"
 #include "calibrate/profile/onto.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::calibrate {
 
@@ -112,7 +113,7 @@ std::string neighbours_words(const std::vector<MeasuredPoint>& points) {
 std::string reduction_in_switch(const std::vector<MeasuredPoint>& points) {
   bool told = false;
   for (const MeasuredPoint& p : points) {
-    if (p.algorithm.find("nvls") != std::string::npos) return "chosen by NCCL";
+    if (contains(p.algorithm, "nvls")) return "chosen by NCCL";
     told = told || !p.algorithm.empty();
   }
   return told ? "not chosen" : "";

@@ -32,14 +32,14 @@ HuggingFaceFamilyReader family_of(ObjectReader& config) {
   const std::string type = config.required_string("model_type");
   if (const HuggingFaceFamilyReader family = huggingface_family(type)) return family;
   const std::vector<std::string> types = huggingface_model_types();
-  const std::string near = nearest(type, types);
+  const std::string hint = did_you_mean(type, types, "\"");
   config.fail(
       "model_type",
       fmt::format("\"{}\" is not known; must be one of {}", type, fmt::join(types, ", ")),
       fmt::format("{}describe the model by hand: schema meshwright.model/1 needs num_layers, "
                   "hidden_size, ffn_hidden_size, num_attention_heads, num_query_groups, "
                   "kv_channels, vocab_size",
-                  near.empty() ? "" : fmt::format("did you mean \"{}\"? otherwise ", near)));
+                  hint.empty() ? "" : hint + " otherwise "));
 }
 
 }  // namespace

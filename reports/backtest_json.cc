@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -100,8 +101,7 @@ std::string largest_terms(const Estimate& estimate) {
   std::string text;
   for (std::size_t i = 0; i < 3 && terms[i].cost.time > seconds(0); ++i) {
     const double share = 100.0 * (terms[i].cost.time / estimate.step_time);
-    text += (i == 0 ? "" : ", ") + std::string(name_of(terms[i].kind)) + " " +
-            std::to_string(static_cast<int>(std::lround(share))) + " %";
+    append_to_list(text, ", ", fmt::format("{} {} %", name_of(terms[i].kind), std::lround(share)));
   }
   return text;
 }

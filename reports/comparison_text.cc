@@ -12,6 +12,7 @@
 #include "reports/json_at.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/base/utf8.h"
 
@@ -32,15 +33,11 @@ std::string in_words(const std::string& key) {
     if (word.key == key) return std::string(word.word);
   }
   std::string text;
-  std::size_t begin = 0;
-  while (begin <= key.size()) {
-    const std::size_t end = std::min(key.find('_', begin), key.size());
-    std::string part = key.substr(begin, end - begin);
+  for (std::string& part : split(key, '_')) {
     for (const Word& word : kWords) {
       if (word.key == part) part = word.word;
     }
-    text += (text.empty() ? "" : " ") + part;
-    begin = end + 1;
+    append_to_list(text, " ", part);
   }
   return text;
 }
@@ -112,7 +109,7 @@ std::string overlaps(const Json& comparison, const std::vector<std::size_t>& pla
   for (std::size_t i = 1; i < places.size(); ++i) {
     const bool differ = per_second(comparison, places[i]) != per_second(comparison, places.front());
     if (!differ || !overlap(comparison, places.front(), places[i])) continue;
-    names += (names.empty() ? "" : ", ") + name_at(comparison, places[i]);
+    append_to_list(names, ", ", name_at(comparison, places[i]));
   }
   if (names.empty()) return "";
   return fmt::format(
@@ -239,11 +236,9 @@ Table ranking_table(const Json& comparison) {
 
 std::string words_of_pointer(const std::string& pointer) {
   std::string words;
-  std::size_t begin = 1;
-  while (begin <= pointer.size()) {
-    const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
-    words += (words.empty() ? "" : ": ") + in_words(pointer.substr(begin, end - begin));
-    begin = end + 1;
+  if (pointer.empty()) return words;
+  for (const std::string& key : split(pointer.substr(1), '/')) {
+    append_to_list(words, ": ", in_words(key));
   }
   return words;
 }

@@ -32,9 +32,7 @@ Rule read_rule(ObjectReader& reader) {
   if (const std::optional<Rule> rule = rule_named(name)) return *rule;
   std::vector<std::string> known;
   for (const RuleText& text : all_rules()) known.emplace_back(text.name);
-  const std::string near = nearest(name, known);
-  reader.fail("rule", fmt::format("unknown rule \"{}\"", name),
-              near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+  reader.fail("rule", fmt::format("unknown rule \"{}\"", name), did_you_mean(name, known, "\""));
 }
 
 planner::Rejection read_rejection(ObjectReader reader) {

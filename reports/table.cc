@@ -8,7 +8,6 @@
 #include <cctype>
 #include <cmath>
 #include <string_view>
-#include <utility>
 
 #include "reports/text.h"
 #include "sim/base/text.h"
@@ -46,15 +45,14 @@ bool is_unit(std::string_view word) {
 // "12.3 GiB" and "66 M USD" stay on a line.
 std::string glued(const std::string& text) {
   std::string out;
+  bool first = true;
   bool counts = false;  // the word before is a number, or one with its unit
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
+  for (const std::string& word : split(text, ' ')) {
     const bool unit = counts && is_unit(word);
-    if (begin > 0) out += unit ? kGlue : std::string_view(" ");
+    if (!first) out += unit ? kGlue : std::string_view(" ");
+    first = false;
     out += word;
     counts = unit || (!word.empty() && std::isdigit(static_cast<unsigned char>(word.back())) != 0);
-    begin = end + 1;
   }
   return out;
 }
@@ -90,11 +88,7 @@ std::size_t widest(const std::vector<std::string>& cells, std::size_t first) {
 
 std::size_t longest_word(const std::string& text) {
   std::size_t most = 0;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    most = std::max(most, num_characters(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const std::string& word : split(text, ' ')) most = std::max(most, num_characters(word));
   return most;
 }
 
@@ -148,8 +142,7 @@ void append_row(std::string& out, const std::vector<TextColumn>& columns, std::s
       if (c > 0) line += kGap;
       line += padded(i < cells[c].size() ? cells[c][i] : "", columns[c].width, columns[c].number);
     }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    out += replaced(std::move(line), kGlue, " ") + "\n";
+    out += replaced(trimmed_right(line), kGlue, " ") + "\n";
   }
 }
 
@@ -188,10 +181,7 @@ std::string cell_text(const Cell& cell, const Column& column) {
 std::vector<std::string> broken_lines(const std::string& text, std::size_t width) {
   if (width == 0 || num_characters(text) <= width) return {text};
   std::vector<std::string> lines{""};
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    std::string word = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string& word : split(text, ' ')) {
     const std::size_t room = lines.back().empty() ? 0 : num_characters(lines.back()) + 1;
     if (room + num_characters(word) <= width) {
       lines.back() += (room > 0 ? " " : "") + word;

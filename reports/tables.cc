@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 #include "sim/volume/crossing.h"
 
@@ -36,7 +37,7 @@ bool is_switch(const LayoutWord& word) {
 
 std::string joined(const std::vector<LayoutWord>& words) {
   std::string text;
-  for (const LayoutWord& word : words) text += (text.empty() ? "" : " ") + word.text;
+  for (const LayoutWord& word : words) append_to_list(text, " ", word.text);
   return text;
 }
 

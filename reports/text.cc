@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "sim/base/text.h"
+
 namespace meshwright::reports {
 namespace {
 
@@ -77,9 +79,7 @@ std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 
 std::string si_text(double value, int digits) {
   static constexpr std::array<TextScale, 5> kScales{
       {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1.0, ""}}};
-  std::string text = value == 0.0 ? "0" : scaled(value, kScales, digits);
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
+  return trimmed_right(value == 0.0 ? "0" : scaled(value, kScales, digits));
 }
 
 }  // namespace meshwright::reports

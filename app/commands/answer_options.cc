@@ -8,6 +8,7 @@
 
 #include "app/command.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::app {
 namespace {
@@ -27,8 +28,7 @@ std::string objective_help() {
 std::string what_if_help() {
   std::string names;
   for (const planner::WhatIfParameterText& parameter : planner::all_parameters()) {
-    names += names.empty() ? "" : ", ";
-    names += parameter.name;
+    append_to_list(names, ", ", parameter.name);
   }
   return "The plan under a changed input beside this one, such as inter_node_bandwidth=0.5x, =+20% "
          "or =400 (its unit); several with commas or by repeating. Inputs: " +
@@ -49,7 +49,7 @@ double amount_of(const std::string& flag, const std::string& text,
   std::string examples;
   for (const UnitFactor& known : units) {
     if (known.unit.empty()) continue;
-    examples += fmt::format("{}5{}", examples.empty() ? "" : " or ", known.unit);
+    append_to_list(examples, " or ", fmt::format("5{}", known.unit));
   }
   throw InputError(flag, "", fmt::format("needs an amount such as {}, is \"{}\"", examples, text));
 }

@@ -49,10 +49,9 @@ void set_group(const std::string& text, Layout& layout, bool& has_data) {
                          &layout.pipeline_parallel_size};
   const auto found = std::find(known.begin(), known.end(), name);
   if (found == known.end()) {
-    const std::string near = nearest(name, known);
     throw InputError("--group", "",
                      fmt::format("must be one of {}, is \"{}\"", fmt::join(known, ", "), name),
-                     near.empty() ? "" : fmt::format("did you mean {}?", near));
+                     did_you_mean(name, known));
   }
   *places[found - known.begin()] = size;
   has_data = has_data || name == "data";

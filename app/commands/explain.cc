@@ -43,10 +43,9 @@ int explain_rule(const std::string& name) {
           text.requirement, text.reason, text.remedy);
     return kDone;
   }
-  const std::string near = nearest(name, names);
   throw InputError(fmt::format("\"{}\" is neither a rule nor a plan; rules are:\n  {}", name,
                                fmt::join(names, "\n  ")),
-                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+                   did_you_mean(name, names));
 }
 
 int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layout& layout,

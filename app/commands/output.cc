@@ -11,6 +11,7 @@
 #include "app/terminal.h"
 #include "reports/csv.h"
 #include "reports/markdown.h"
+#include "sim/base/text.h"
 
 namespace meshwright::app {
 
@@ -20,10 +21,7 @@ std::string table_text(const reports::Table& table) {
 
 std::string wrapped(const std::string& text) {
   std::string out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& line : split_lines(text)) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
     const std::size_t room = terminal_width() - std::min(terminal_width() - 1, indent + 2);
     const std::vector<std::string> pieces = reports::broken_lines(line.substr(indent), room);
@@ -67,8 +65,7 @@ std::string tables_text(const std::vector<reports::Table>& tables, Format format
                    [&](const TableFormat& known) { return known.format == format; });
   std::string text;
   for (const reports::Table& table : tables) {
-    if (!text.empty()) text += "\n";
-    text += entry->text(table);
+    append_to_list(text, "\n", entry->text(table));
   }
   return text;
 }

@@ -36,6 +36,7 @@
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/hardware/links.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
@@ -177,8 +178,7 @@ void aim_search(Question& q, const PlanOptions& options) {
   }
   q.search.target =
       search_target(std::string(target.name), q.inputs.model, q.inputs.job, q.inputs.cluster);
-  if (!target.why.empty())
-    q.inputs.note += fmt::format("{}{}.", q.inputs.note.empty() ? "" : " ", target.why);
+  if (!target.why.empty()) append_to_list(q.inputs.note, " ", fmt::format("{}.", target.why));
 }
 
 Question question_of(const PlanOptions& options, const Call& call) {

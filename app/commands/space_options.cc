@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <sstream>
 
 #include "planner/search/space_limit.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
@@ -19,16 +18,6 @@ namespace {
 // More sizes than any axis has, and a size beyond all of them.
 constexpr std::size_t kMostSizes = 1'000;
 constexpr int kLargestSize = 100'000'000;
-
-std::vector<std::string> comma_separated(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 int whole_number(const std::string& flag, const std::string& text, int lowest) {
   int value = 0;
@@ -55,7 +44,7 @@ std::vector<T> values_from(const Field<T>& field, const std::string& text) {
   const std::string flag(field.option);
   std::vector<T> values;
   if (text.empty()) return values;
-  for (const std::string& word : comma_separated(text)) {
+  for (const std::string& word : split(text, ',')) {
     const std::vector<std::string> allowed = names_of(field);
     const std::size_t before = values.size();
     for (const auto& entry : field.values.names) {
@@ -72,7 +61,7 @@ std::vector<T> values_from(const Field<T>& field, const std::string& text) {
 std::vector<bool> bool_list(const std::string& flag, const std::string& text) {
   std::vector<bool> values;
   if (text.empty()) return values;
-  for (const std::string& word : comma_separated(text)) {
+  for (const std::string& word : split(text, ',')) {
     const bool on = word == "true" || word == "on";
     if (!on && word != "false" && word != "off") {
       throw InputError(flag, "", fmt::format("must be true, false or both, is \"{}\"", word));
@@ -87,7 +76,7 @@ std::vector<ModuleSet<Module>> values_from(const Field<ModuleSet<Module>>& field
                                            const std::string& text) {
   std::vector<ModuleSet<Module>> values;
   if (text.empty()) return values;
-  for (const std::string& word : comma_separated(text)) {
+  for (const std::string& word : split(text, ',')) {
     const auto modules = modules_named(field, word);
     if (!modules) {
       throw InputError(std::string(field.option), "",
@@ -109,8 +98,7 @@ std::vector<bool> values_from(const Field<bool>& field, const std::string& text)
 std::vector<PipelineLayout> values_from(const Field<PipelineLayout>& field,
                                         const std::string& text) {
   std::vector<PipelineLayout> values;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
+  for (const std::string& word : split_words(text)) {
     const auto read = read_pipeline_layout(word);
     if (const auto* wrong = std::get_if<std::string>(&read)) {
       throw InputError(std::string(field.option), "", *wrong);
@@ -149,7 +137,7 @@ std::vector<planner::StageSplit> stage_splits(const SpaceOptions& options) {
 std::vector<int> int_list(const std::string& flag, const std::string& text, int lowest) {
   std::vector<int> values;
   if (text.empty()) return values;
-  for (const std::string& part : comma_separated(text)) {
+  for (const std::string& part : split(text, ',')) {
     const std::size_t dots = part.find("..");
     const int first = whole_number(flag, part.substr(0, dots), lowest);
     const int last =

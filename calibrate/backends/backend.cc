@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <system_error>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -24,8 +24,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> search_folders() {
   std::vector<fs::path> folders;
   if (const char* path = std::getenv("MESHWRIGHT_MODULE_PATH")) {
-    std::istringstream parts(path);
-    for (std::string part; std::getline(parts, part, ':');) {
+    for (const std::string& part : split(path, ':')) {
       if (!part.empty()) folders.emplace_back(part);
     }
   }

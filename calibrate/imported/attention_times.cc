@@ -8,6 +8,7 @@
 
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
+#include "sim/base/text.h"
 #include "sim/json/json.h"
 #include "sim/json/parse.h"
 #include "sim/json/reader.h"
@@ -108,7 +109,7 @@ Imported from_flash_attention(const std::string& text) {
   Imported result;
   std::optional<AttentionShape> shape;
   for (const std::string& line : log_lines(text)) {
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = split_words(line);
     if (words.empty()) continue;
     if (words.front() == "###") {
       shape = settings_in(words);

@@ -8,6 +8,7 @@
 
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
+#include "sim/base/text.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -45,7 +46,7 @@ Imported from_ib_write_bw(const std::string& text) {
   int small = 0;
   for (const std::string& line : log_lines(text)) {
     if (const double found = unit_of(line); found > 0.0) unit = found;
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = split_words(line);
     if (unit == 0.0 || words.size() < 4) continue;
     const auto size = number_in(words[0]), average = number_in(words[3]);
     if (!size || !average || *size <= 0.0 || *average <= 0.0) continue;
@@ -67,7 +68,7 @@ Imported from_babel_stream(const std::string& text) {
   Imported result;
   bool table = false;
   for (const std::string& line : log_lines(text)) {
-    const std::vector<std::string> words = words_of(line);
+    const std::vector<std::string> words = split_words(line);
     if (words.size() >= 2 && words[0] == "Function" && words[1] == "MBytes/sec") table = true;
     if (!table || words.size() < 5 || words[0] != "Copy") continue;
     const auto rate = number_in(words[1]), shortest = number_in(words[2]);

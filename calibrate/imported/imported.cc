@@ -2,12 +2,12 @@
 #include "calibrate/imported/imported.h"
 
 #include "sim/base/error.h"
+#include "sim/json/parse.h"
 
 namespace meshwright::calibrate {
 
 Imported imported(const std::string& text, const std::string& file) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && text[first] == '{') {
+  if (looks_like_json(text)) {
     for (Imported result : {from_attention_times(text, file), from_nccl_tests_json(text, file)}) {
       if (!result.points.empty()) return result;
     }

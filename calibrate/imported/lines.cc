@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <sstream>
+
+#include "sim/base/text.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -34,20 +35,9 @@ std::string without_prefix(const std::string& line) {
 }  // namespace
 
 std::vector<std::string> log_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    lines.push_back(without_prefix(line));
-  }
+  std::vector<std::string> lines = split_lines(text);
+  for (std::string& line : lines) line = without_prefix(line);
   return lines;
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
 }
 
 std::optional<double> number_in(const std::string& word) {

@@ -12,7 +12,6 @@ namespace meshwright::calibrate {
 
 // "[1,0]<stdout>: 8 2 float" (mpirun --tag-output) and "0: 8 2 float" (srun -l) become "8 2 float".
 std::vector<std::string> log_lines(const std::string& text);
-std::vector<std::string> words_of(const std::string& line);
 // The whole word as a number.
 std::optional<double> number_in(const std::string& word);
 

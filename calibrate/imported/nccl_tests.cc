@@ -13,6 +13,7 @@
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/hardware/placement.h"
 #include "sim/json/json.h"
 #include "sim/json/parse.h"
@@ -34,7 +35,7 @@ Collective collective_in(const std::string& text, const std::string& file) {
   }
   const std::string base = file.substr(file.find_last_of('/') + 1);
   for (const auto& [name, collective] : kPrograms) {
-    if (base.find(name) != std::string::npos) return collective;
+    if (contains(base, name)) return collective;
   }
   throw InputError(file, "", "does not say which collective was measured",
                    "keep nccl-tests' command line in the log, or name the file all_reduce.txt");
@@ -125,7 +126,7 @@ class TextReader {
 
  private:
   void read_line(const std::string& line) {
-    std::vector<std::string> words = words_of(line);
+    std::vector<std::string> words = split_words(line);
     if (words.empty()) return;
     if (const auto seat = seat_in(words)) {
       ReportedSeats& seats = seats_[seat->group];

@@ -15,7 +15,6 @@
 #include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <system_error>
 
 #include "calibrate/launch/child_process.h"
@@ -25,6 +24,7 @@
 #include "calibrate/launch/rank_watch.h"
 #include "calibrate/launch/scratch_folder.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -36,8 +36,8 @@ constexpr char kStartedByUs[] = "MESHWRIGHT_STARTED_RANKS";
 // Empty where it is not there.
 std::string find_on_path(const std::string& program) {
   const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
+    if (folder.empty()) continue;
     const fs::path candidate = fs::path(folder) / program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
   }

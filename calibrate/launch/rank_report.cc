@@ -5,6 +5,8 @@
 
 #include <regex>
 
+#include "sim/base/text.h"
+
 namespace meshwright::calibrate {
 
 std::string report_line(const RankReport& r) {
@@ -17,7 +19,7 @@ std::optional<RankReport> report_from_line(std::string_view line) {
   static const std::regex pattern(
       R"(meshwright-progress: rank (\d{1,9}) on (\S+): (\d{1,18}) operations, (waits|works) up to (\d{1,15}\.\d) s, (.*)$)");
   line = line.substr(0, kLongestRankLine);
-  if (line.find("meshwright-progress") == std::string_view::npos) return std::nullopt;
+  if (!contains(line, "meshwright-progress")) return std::nullopt;
   std::cmatch match;
   if (!std::regex_search(line.data(), line.data() + line.size(), match, pattern)) {
     return std::nullopt;

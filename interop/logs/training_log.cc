@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "sim/base/statistics.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -140,11 +141,9 @@ constexpr std::array kDialects{
 class LogReader {
  public:
   TrainingLog read(std::string_view text) {
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
+    for (const std::string& line : split_lines(text)) {
       ++number_;
-      read_line(plain(text.substr(begin, std::min(end - begin, kLongestLine))));
-      begin = end + 1;
+      read_line(plain(std::string_view(line).substr(0, kLongestLine)));
     }
     return std::move(log_);
   }
@@ -164,8 +163,7 @@ class LogReader {
   }
 
   void read_line(const std::string& line) {
-    if (line.find("OutOfMemoryError") != std::string::npos ||
-        line.find("CUDA out of memory") != std::string::npos) {
+    if (contains(line, "OutOfMemoryError") || contains(line, "CUDA out of memory")) {
       if (!log_.out_of_memory) log_.out_of_memory_line = number_;
       log_.out_of_memory = true;
     }
@@ -211,17 +209,17 @@ class LogReader {
   }
 
   void read_memory(const std::string& line) {
-    if (line.find("memory (MB)") != std::string::npos) {  // Megatron-LM: units of 2^20
+    if (contains(line, "memory (MB)")) {  // Megatron-LM: units of 2^20
       raise(log_.peak_allocated, number_behind(line, "max allocated:"), kMebibyte);
       raise(log_.peak_reserved, number_behind(line, "max reserved:"), kMebibyte);
     }
-    if (line.find("MaxMemAllocated=") != std::string::npos) {  // DeepSpeed: units of 2^30
+    if (contains(line, "MaxMemAllocated=")) {  // DeepSpeed: units of 2^30
       raise(log_.peak_allocated, number_behind(line, "MaxMemAllocated="), kGibibyte);
     }
     raise(log_.peak_allocated, number_behind(line, "Peak allocated "), kMebibyte);  // nanotron
     raise(log_.peak_allocated, number_behind(line, "Peak allocated: "), kMebibyte);
     raise(log_.peak_reserved, number_behind(line, "Peak reserved: "), kMebibyte);
-    if (line.find("tps:") != std::string::npos) {  // torchtitan prints what is reserved
+    if (contains(line, "tps:")) {  // torchtitan prints what is reserved
       raise(log_.peak_reserved, number_behind(line, "memory:"), kGibibyte);
     }
     raise(log_.peak_allocated, number_behind(line, "memory/peak_allocated_mem:"), 1e9);  // Composer
@@ -230,7 +228,7 @@ class LogReader {
 
   void read_sizes(const std::string& line) {
     if (const auto found = count_behind(line, "using world size:")) log_.world_size = found;
-    if (line.find("padded vocab (size:") != std::string::npos) {
+    if (contains(line, "padded vocab (size:")) {
       log_.vocab_size = count_behind(line, "padded vocab (size:");
       log_.padded_vocab_size = count_behind(line, "(new size:");
     }
@@ -252,7 +250,7 @@ class LogReader {
 
   // "max time across ranks (ms):" and then "    optimizer ......: 12.3" or "(11.0, 12.3)".
   void read_timer(const std::string& line) {
-    if (line.find("time across ranks (ms):") != std::string::npos) {
+    if (contains(line, "time across ranks (ms):")) {
       timers_follow_ = true;
       return;
     }
@@ -263,11 +261,8 @@ class LogReader {
       timers_follow_ = false;
       return;
     }
-    std::size_t end = dots;
-    while (end > 0 && line[end - 1] == ' ') --end;
-    const std::size_t begin = line.find_last_of(" \t:", end - 1);
-    const std::string name = line.substr(begin == std::string::npos ? 0 : begin + 1,
-                                         end - (begin == std::string::npos ? 0 : begin + 1));
+    const std::string label = trimmed_right(line.substr(0, dots));
+    const std::string name = label.substr(label.find_last_of(" \t:") + 1);
     const std::string value = line.substr(colon + 2);
     const std::size_t comma = value.find(", ");
     const auto most =

@@ -44,7 +44,7 @@ bool may_be(const std::string& said, const std::string& device) {
   const std::string word = lower_case(said);
   for (const char* chip : {"v100", "a100", "a800", "h100", "h200", "h800", "h20", "gh200", "b200",
                            "b300", "gb200", "gb300", "l40", "l4", "mi250", "mi300x", "4090"}) {
-    if (word.find(chip) != std::string::npos) return name.find(chip) != std::string::npos;
+    if (contains(word, chip)) return contains(name, chip);
   }
   return true;
 }
@@ -122,7 +122,7 @@ ClusterFacts merged(const std::vector<ClusterFacts>& all) {
     take(sum.hosts_per_leaf, from[7], f.hosts_per_leaf, f.tool, "hosts a leaf");
     take(sum.hosts_per_pod, from[8], f.hosts_per_pod, f.tool, "hosts a pod");
     if (!f.device.empty()) sum.device = f.device;
-    sum.tool += (sum.tool.empty() ? "" : ", ") + f.tool;
+    append_to_list(sum.tool, ", ", f.tool);
     sum.notes.insert(sum.notes.end(), f.notes.begin(), f.notes.end());
   }
   return sum;

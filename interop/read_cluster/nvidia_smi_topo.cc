@@ -8,7 +8,6 @@
 #include <cctype>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
@@ -64,9 +63,9 @@ std::optional<Matrix> header_in(const std::string& line) {
 
 Matrix matrix_in(std::string_view text, const std::string& file) {
   Matrix matrix;
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
+  int number = 0;
+  for (const std::string& line : split_lines(text)) {
+    ++number;
     if (matrix.gpus == 0) {
       if (const auto header = header_in(line)) {
         matrix = *header;

@@ -11,6 +11,7 @@
 #include "interop/read_cluster/hostlist.h"
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -43,7 +44,7 @@ std::optional<Gres> gpus_in(const std::string& text) {
 
 bool is_out(const std::string& state) {
   for (const char* word : {"DOWN", "DRAIN", "FAIL", "MAINT", "FUTURE", "POWERED_DOWN"}) {
-    if (state.find(word) != std::string::npos) return true;
+    if (contains(state, word)) return true;
   }
   return false;
 }

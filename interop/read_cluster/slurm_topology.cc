@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <sstream>
 
 #include "interop/read_cluster/hostlist.h"
 #include "interop/read_cluster/network_tree.h"
@@ -74,8 +73,7 @@ class Fabric {
 // "switchname=s0 nodes=dev[0-5]" as keys and values.
 std::map<std::string, std::string> keys_of(const std::string& line) {
   std::map<std::string, std::string> keys;
-  std::istringstream words(line);
-  for (std::string word; words >> word;) {
+  for (const std::string& word : split_words(line)) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) continue;
     keys[lower_case(word.substr(0, equals))] = word.substr(equals + 1);
@@ -123,11 +121,11 @@ std::map<std::string, std::map<std::string, Value>> entries_below(const Values& 
 ClusterFacts read_slurm_topology_conf(std::string_view text, const std::string& file) {
   Fabric fabric;
   ClusterFacts seen;
-  std::istringstream lines{std::string(text)};
-  std::string line;
   std::string whole;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+  int number = 0;
+  for (const std::string& typed : split_lines(text)) {
+    ++number;
+    std::string line = trimmed_right(typed);
     line.resize(std::min(line.find('#'), line.size()));
     const bool goes_on = !line.empty() && line.back() == '\\';
     if (goes_on) line.pop_back();

@@ -12,6 +12,7 @@
 
 #include "interop/read_launch/launch_record.h"
 #include "interop/read_launch/values.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 
@@ -49,7 +50,7 @@ class LaunchReading {
         note(field, said_as(entry.value, word), *value);
         return true;
       }
-      allowed += (allowed.empty() ? "" : ", ") + std::string(entry.name);
+      append_to_list(allowed, ", ", entry.name);
     }
     fail_at(*value, "must be one of " + allowed);
   }

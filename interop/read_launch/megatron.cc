@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include "interop/read_launch/command_values.h"
@@ -12,6 +11,7 @@
 #include "interop/read_launch/megatron_fields.h"
 #include "interop/read_launch/shell_script.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -57,8 +57,8 @@ std::optional<std::pair<std::string, std::string>> block_line(const std::string&
 }
 
 // Python's way of writing a value as words: None is none of them.
-std::optional<std::vector<std::string>> python_words(std::string text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.pop_back();
+std::optional<std::vector<std::string>> python_words(const std::string& typed) {
+  const std::string text = trimmed_right(typed);
   if (text == "None" || text.empty()) return std::nullopt;
   if (text.front() != '[') return std::vector{text};
   std::vector<std::string> words;
@@ -94,13 +94,12 @@ bool says_nothing(const MegatronArgument* argument, const std::vector<std::strin
 
 Values values_of_block(std::string_view text, const std::string& file) {
   Values values;
-  std::istringstream lines{std::string(text)};
-  std::string line;
   bool inside = false;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    while (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.find(kBlockEnds) != std::string::npos) break;
-    if (line.find(kBlockBegins) != std::string::npos) {
+  int number = 0;
+  for (const std::string& line : split_lines(text)) {
+    ++number;
+    if (contains(line, kBlockEnds)) break;
+    if (contains(line, kBlockBegins)) {
       inside = true;
       continue;
     }

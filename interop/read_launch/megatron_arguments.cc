@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -207,8 +208,7 @@ class ArgumentTable {
  public:
   ArgumentTable() {
     for (const Group& group : kGroups) {
-      std::istringstream names{std::string(group.names)};
-      for (std::string name; names >> name;) add(group, "--" + name);
+      for (const std::string& name : split_words(group.names)) add(group, "--" + name);
     }
     std::sort(rows_.begin(), rows_.end(),
               [](const auto& a, const auto& b) { return a.flag < b.flag; });

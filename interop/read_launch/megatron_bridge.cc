@@ -9,6 +9,7 @@
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/launch_reading.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/layout/fields.h"
 
 namespace meshwright::interop {
@@ -140,7 +141,7 @@ void read_megatron_bridge_job(LaunchReading& r, const LaunchHints& hints) {
   const Value* mixed = r.find("mixed_precision");
   if (mixed == nullptr) return;
   const std::string word = word_of(*mixed);
-  const bool fp8 = word.find("fp8") != std::string::npos;
+  const bool fp8 = contains(word, "fp8");
   job.precision = fp8                        ? Precision::fp8
                   : word.starts_with("fp16") ? Precision::fp16
                                              : Precision::bf16;

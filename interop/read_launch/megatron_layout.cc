@@ -3,6 +3,7 @@
 #include <array>
 
 #include "interop/read_launch/megatron_fields.h"
+#include "sim/base/text.h"
 #include "sim/layout/fields.h"
 
 namespace meshwright::interop {
@@ -20,7 +21,7 @@ void read_modules(LaunchReading& r, ModuleSet<Module>& target, const char* key,
                                     [&](const auto& entry) { return entry.name == word; });
     if (known == names.end()) fail_at(*value, fmt::format("\"{}\" is no module", word));
     bits |= known->value;
-    text += (text.empty() ? "" : "+") + word;
+    append_to_list(text, "+", word);
   }
   target = {static_cast<std::uint8_t>(bits)};
   r.note(key, text, *value);
@@ -82,7 +83,7 @@ void read_pipeline(LaunchReading& r, Layout& l, int num_layers) {
   // DeepSpeed's way to say that embedding and head weigh as much as a layer.
   if (const Value* method = r.find("pp_partition_method"); method != nullptr) {
     const std::string word = word_of(*method);
-    const bool ends = word.find("transformer|embedding") != std::string::npos;
+    const bool ends = contains(word, "transformer|embedding");
     l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = ends;
     r.note("account_for_embedding_in_pipeline_split", ends ? "true" : "false", *method);
     if (!ends) r.not_understood(*method, "only type:transformer|embedding is modelled");

@@ -12,6 +12,7 @@
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/shell_script.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -76,12 +77,9 @@ bool is_nemos(const Values& values) {
 
 int count_overrides(std::string_view text) {
   int count = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(" \t\r\n", begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
+  for (const std::string& word : split_words(text)) {
     const std::size_t equals = word.find('=');
-    if (equals != std::string_view::npos && is_override_word(word.substr(0, equals))) ++count;
-    begin = end + 1;
+    if (equals != std::string::npos && is_override_word(word.substr(0, equals))) ++count;
   }
   return count;
 }

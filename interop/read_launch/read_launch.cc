@@ -5,6 +5,8 @@
 #include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/overrides.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/json/parse.h"
 
 namespace meshwright::interop {
 namespace {
@@ -12,49 +14,40 @@ namespace {
 constexpr int kEnoughOptions = 3;
 constexpr int kEnoughOverrides = 2;
 
-bool has_key(std::string_view text, std::string_view what) {
-  return text.find(what) != std::string_view::npos;
-}
-
-bool looks_like_json(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return first != std::string_view::npos && text[first] == '{';
-}
-
 bool looks_like_torchtitan(std::string_view text) {
-  return has_key(text, "[training]") &&
-         (has_key(text, "[model]") || has_key(text, "[parallelism]"));
+  return contains(text, "[training]") &&
+         (contains(text, "[model]") || contains(text, "[parallelism]"));
 }
 
 bool looks_like_nanotron(std::string_view text) {
-  return has_key(text, "parallelism:") && has_key(text, "tokens:") &&
-         has_key(text, "micro_batch_size:");
+  return contains(text, "parallelism:") && contains(text, "tokens:") &&
+         contains(text, "micro_batch_size:");
 }
 
 bool looks_like_llm_foundry(std::string_view text) {
-  return has_key(text, "global_train_batch_size:") && has_key(text, "model:");
+  return contains(text, "global_train_batch_size:") && contains(text, "model:");
 }
 
 bool looks_like_megatron_bridge(std::string_view text) {
-  return has_key(text, "tensor_model_parallel_size:") ||
-         has_key(text, "pipeline_model_parallel_size:");
+  return contains(text, "tensor_model_parallel_size:") ||
+         contains(text, "pipeline_model_parallel_size:");
 }
 
 // NeMo's models say the sequence, or their trainer the devices.
 bool looks_like_nemo(std::string_view text) {
   return looks_like_megatron_bridge(text) &&
-         (has_key(text, "encoder_seq_length:") || has_key(text, "trainer:"));
+         (contains(text, "encoder_seq_length:") || contains(text, "trainer:"));
 }
 
 bool looks_like_accelerate(std::string_view text) {
-  return has_key(text, "distributed_type:") &&
-         (has_key(text, "fsdp_config:") || has_key(text, "num_processes:") ||
-          has_key(text, "parallelism_config:"));
+  return contains(text, "distributed_type:") &&
+         (contains(text, "fsdp_config:") || contains(text, "num_processes:") ||
+          contains(text, "parallelism_config:"));
 }
 
 bool looks_like_trainer_script(std::string_view text) {
-  return has_key(text, "--deepspeed") || has_key(text, "--per_device_train_batch_size") ||
-         has_key(text, "accelerate launch");
+  return contains(text, "--deepspeed") || contains(text, "--per_device_train_batch_size") ||
+         contains(text, "accelerate launch");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "interop/read_launch/shell_words.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -46,10 +47,10 @@ bool leaves_out(ShellState& s, const Assignment& a) {
   if (!a.appends || a.element || s.conditions == 0) return false;
   std::string words;
   for (const MarkedText& word : a.value.words) {
-    words += (words.empty() ? "" : " ") + word.text();
+    append_to_list(words, " ", word.text());
   }
   const std::size_t first = words.find_first_not_of(" \t\n");
-  if (first == std::string::npos || words.compare(first, 2, "--") != 0) return false;
+  if (first == std::string::npos || !words.substr(first).starts_with("--")) return false;
   if (!s.variables.contains(a.name)) return false;
   s.script.left_out.push_back({words.substr(first), a.line});
   return true;

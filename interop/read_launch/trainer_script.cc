@@ -10,6 +10,8 @@
 #include "interop/read_launch/shell_script.h"
 #include "interop/read_launch/trainer.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/json/parse.h"
 
 namespace meshwright::interop {
 namespace {
@@ -94,8 +96,7 @@ struct NamedFile {
 };
 
 bool says_sharding(const std::string& text) {
-  return text.find("zero_optimization") != std::string::npos ||
-         text.find("distributed_type:") != std::string::npos;
+  return contains(text, "zero_optimization") || contains(text, "distributed_type:");
 }
 
 NamedFile named_file(const std::string& name, const ShellScript& script, const std::string& file,
@@ -113,8 +114,7 @@ NamedFile named_file(const std::string& name, const ShellScript& script, const s
                                   : name + " is not there to be read",
                      "keep it beside the script, by the name that the script has");
   }
-  const std::size_t first = found.text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  found.is_json = first != std::string::npos && found.text[first] == '{';
+  found.is_json = looks_like_json(found.text);
   return found;
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <sstream>
+#include <utility>
+
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -24,8 +26,7 @@ std::string option_name(const std::string& word) { return word.substr(0, word.fi
 
 void append_option(std::vector<std::string>& words, const LaunchChange& change) {
   words.push_back(change.name);
-  std::istringstream values(change.value_after);
-  for (std::string value; values >> value;) words.push_back(value);
+  for (std::string& value : split_words(change.value_after)) words.push_back(std::move(value));
 }
 
 std::string quoted(const std::string& word) {
@@ -34,9 +35,7 @@ std::string quoted(const std::string& word) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos;
   });
   if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+  return "'" + replaced(word, "'", "'\\''") + "'";
 }
 
 }  // namespace

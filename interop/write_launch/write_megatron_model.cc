@@ -12,16 +12,15 @@ namespace {
 
 std::string expert_layers(const Model& model) {
   const MixtureOfExperts& moe = *model.moe;
-  std::string pattern;
+  std::vector<int> pattern;
   for (int i = 0; i < model.num_layers; ++i) {
-    pattern +=
-        fmt::format("{}{}", i == 0 ? "" : ",", layer_kind(model, i).mixture_of_experts ? 1 : 0);
+    pattern.push_back(layer_kind(model, i).mixture_of_experts ? 1 : 0);
   }
   if (moe.moe_layer_interval == 1) {
     return fmt::format("[0]*{}+[1]*{}", moe.num_first_dense_layers,
                        model.num_layers - moe.num_first_dense_layers);
   }
-  return "[" + pattern + "]";
+  return fmt::format("[{}]", fmt::join(pattern, ","));
 }
 
 std::string missing_feature(const Model& m) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "planner/questions/what_if.h"
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -16,18 +17,17 @@ namespace {
 
 constexpr std::array kFactors{0.5, 1.0, 2.0};
 
+std::string joined_changes(std::string changes, const std::string& more) {
+  if (!more.empty()) append_to_list(changes, ",", more);
+  return changes;
+}
+
 std::string with_what_if(const CapacityQuestion& question, const std::string& more) {
-  std::string text = fmt::format("{}", fmt::join(question.what_ifs, ","));
-  if (!text.empty() && !more.empty()) text += ",";
-  return text + more;
+  return joined_changes(fmt::format("{}", fmt::join(question.what_ifs, ",")), more);
 }
 
 std::string factor_text(const char* parameter, double factor) {
   return factor == 1.0 ? "" : fmt::format("{}={:.4g}x", parameter, factor);
-}
-
-std::string joined_changes(const std::string& a, const std::string& b) {
-  return a + (a.empty() || b.empty() ? "" : ",") + b;
 }
 
 // What of the command line an entry states itself.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -62,8 +63,8 @@ void turn_batches(Walk& walk, const CapacityQuestion& question, CapacityRow sche
   if (!scheduled.fits()) return;
   std::string phases;
   for (const BatchPhase& phase : question.options.schedule) {
-    phases += fmt::format("{}{} x {}", phases.empty() ? "" : ", then ", phase.global_batch_size,
-                          phase.seq_length);
+    append_to_list(phases, ", then ",
+                   fmt::format("{} x {}", phase.global_batch_size, phase.seq_length));
   }
   const double hours = scheduled.run.gpu_hours.p50;
   walk.scheduled = std::move(scheduled);

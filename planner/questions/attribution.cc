@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "planner/search/space.h"
+#include "sim/base/text.h"
 
 namespace meshwright::planner {
 namespace {
@@ -228,8 +229,7 @@ void largest_first(std::vector<SwitchEffect>& effects) {
 std::string name_of(const SwitchEffect& effect) {
   std::string text;
   for (const FieldDifference& field : effect.fields) {
-    text += fmt::format("{}{} {} against {}", text.empty() ? "" : ", ", field.short_name, field.a,
-                        field.b);
+    append_to_list(text, ", ", fmt::format("{} {} against {}", field.short_name, field.a, field.b));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "planner/questions/answers.h"
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 #include "sim/step/terms.h"
 
@@ -40,7 +41,7 @@ std::string causes_of(TermKind kind, const std::vector<SwitchEffect>& effects) {
   });
   std::string text;
   for (const SwitchEffect* effect : causes) {
-    text += fmt::format("{}{}", text.empty() ? "" : "; ", name_of(*effect));
+    append_to_list(text, "; ", name_of(*effect));
     if (causes.size() > 1) text += fmt::format(" ({:+.2g} s)", moved(*effect));
   }
   return text;

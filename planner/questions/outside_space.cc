@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "planner/search/space.h"
+#include "sim/base/text.h"
 
 namespace meshwright::planner {
 namespace {
@@ -94,10 +95,12 @@ std::vector<OutsideAxis> outside_space(const Scenario& s, const SearchSpace& spa
 std::string outside_text(const std::vector<OutsideAxis>& outside) {
   std::string axes;
   for (const OutsideAxis& axis : outside) {
-    axes += fmt::format(
-        "{}{} {} (searched: {})", axes.empty() ? "" : ", ",
-        axis.option.empty() ? axis.field : axis.option, axis.value,
-        axis.searched.empty() ? "nothing" : fmt::to_string(fmt::join(axis.searched, ", ")));
+    const std::string searched =
+        axis.searched.empty() ? "nothing" : fmt::to_string(fmt::join(axis.searched, ", "));
+    append_to_list(
+        axes, ", ",
+        fmt::format("{} {} (searched: {})", axis.option.empty() ? axis.field : axis.option,
+                    axis.value, searched));
   }
   return axes.empty() ? "" : fmt::format("It lies outside the searched space: {}.\n", axes);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/base/text.h"
 #include "sim/collective/collective_model.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/short_name.h"
@@ -67,8 +68,7 @@ std::string node_text(const std::vector<RankPlace>& ranks, const Layout& layout)
     if (axis_size(layout, kMappedAxes[a]) == 1) continue;
     std::vector<int> values;
     for (const RankPlace& rank : ranks) values.push_back(rank.coordinates[a]);
-    text += fmt::format("{}{} {}", text.empty() ? "" : "  ", name_of(kMappedAxes[a]),
-                        range_text(values));
+    append_to_list(text, "  ", fmt::format("{} {}", name_of(kMappedAxes[a]), range_text(values)));
   }
   return text.empty() ? "the only rank" : text;
 }

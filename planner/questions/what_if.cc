@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -71,8 +72,9 @@ std::string conditions(const std::vector<Change>& changes) {
   std::string text;
   for (const Change& change : changes) {
     const WhatIfParameterText& words = text_of(change.parameter);
-    text += fmt::format("{}{} {:.4g} instead of {:.4g}{}{}", text.empty() ? "" : ", ", words.label,
-                        change.after, change.before, words.unit.empty() ? "" : " ", words.unit);
+    append_to_list(text, ", ",
+                   fmt::format("{} {:.4g} instead of {:.4g}{}{}", words.label, change.after,
+                               change.before, words.unit.empty() ? "" : " ", words.unit));
   }
   return text;
 }
@@ -108,10 +110,8 @@ std::string sentence_of(const WhatIf& answer, const Estimate& today) {
 
 std::vector<Change> changes_from_text(const std::string& text, const Scenario& scenario) {
   std::vector<Change> changes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    changes.push_back(change_of(text.substr(begin, end - begin), scenario));
-    begin = end + 1;
+  for (const std::string& change : split(text, ',')) {
+    changes.push_back(change_of(change, scenario));
   }
   return changes;
 }

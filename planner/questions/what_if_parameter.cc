@@ -161,11 +161,10 @@ WhatIfParameter parameter_named(const std::string& name) {
     if (text.name == name) return text.parameter;
     names.emplace_back(text.name);
   }
-  const std::string near = nearest(name, names);
   throw InputError(
       "--what-if", "",
       fmt::format("\"{}\" is no parameter; there are {}", name, fmt::join(names, ", ")),
-      near.empty() ? "" : fmt::format("did you mean {}?", near));
+      did_you_mean(name, names));
 }
 
 bool changes_time(WhatIfParameter parameter) {

@@ -44,10 +44,9 @@ Objective objective_named(const std::string& name) {
     if (text.name == name) return text.objective;
     names.emplace_back(text.name);
   }
-  const std::string near = nearest(name, names);
   throw InputError("--objective", "",
                    fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
-                   near.empty() ? "" : fmt::format("did you mean {}?", near));
+                   did_you_mean(name, names));
 }
 
 void check_objective(Objective objective, const Cluster& cluster) {

@@ -7,6 +7,7 @@
 #include "planner/search/rejection.h"
 #include "planner/search/space.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/layout/fields.h"
 
 namespace meshwright::planner {
@@ -122,7 +123,7 @@ std::string difference(const Layout& from, Layout to) {
   to.overlap_p2p_comm = from.overlap_p2p_comm;
   std::string text;
   for (const FieldDifference& field : differences(from, to)) {
-    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", field.name, field.a, field.b);
+    append_to_list(text, ", ", fmt::format("{} {} -> {}", field.name, field.a, field.b));
   }
   return text;
 }

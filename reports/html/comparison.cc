@@ -10,6 +10,7 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -95,7 +96,7 @@ std::string comparison_headline(const Json& comparison) {
   std::string names;
   const Json& reports = part_at(comparison, "reports");
   for (const Json& report : reports) {
-    names += (names.empty() ? "" : " · ") + escape(text_at(report, "name"));
+    append_to_list(names, " · ", escape(text_at(report, "name")));
   }
   std::string out =
       fmt::format("<header>\n<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n<dl class=\"tiles\">\n",

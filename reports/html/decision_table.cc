@@ -10,6 +10,7 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -154,7 +155,7 @@ TableRow cells_of(const Json& row, TableCell first, const Style& style) {
 std::string failed_row(const Json& row, const std::string& first, std::size_t columns) {
   std::string limits;
   for (const Json& limit : part_at(row, "limits")) {
-    if (limit.is_string()) limits += (limits.empty() ? "" : "; ") + limit.get<std::string>();
+    if (limit.is_string()) append_to_list(limits, "; ", limit.get<std::string>());
   }
   if (limits.empty()) return "";
   return fmt::format(

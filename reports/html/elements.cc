@@ -9,6 +9,7 @@
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/sections/sections_json.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -100,11 +101,7 @@ std::string list(const Json& items) {
 
 std::string lines(std::string_view text) {
   std::string out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    out += escape(text.substr(begin, end - begin)) + "\n";
-    begin = end + 1;
-  }
+  for (const std::string& line : split_lines(text)) out += escape(line) + "\n";
   return out;
 }
 

@@ -66,7 +66,7 @@ std::string escape(std::string_view text) {
     }
   }
   for (const auto& [character, shown] : kInvisible) {
-    if (out.find(character) != std::string::npos) out = replaced(out, character, shown);
+    if (contains(out, character)) out = replaced(out, character, shown);
   }
   return out;
 }

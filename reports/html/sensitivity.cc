@@ -7,6 +7,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -167,7 +168,7 @@ std::string what_ifs(const Json& all) {
   for (const Json& w : all) {
     std::string changes;
     for (const Json& change : part_at(w, "changes")) {
-      changes += (changes.empty() ? "" : "; ") + change_text(change);
+      append_to_list(changes, "; ", change_text(change));
     }
     const Json& winner = part_at(w, "winner");
     const bool fits = winner.is_object();

@@ -11,6 +11,7 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -42,7 +43,7 @@ std::vector<std::string> used_axes(const Json& placement, const Json& layout) {
 std::string place_text(const Json& rank, const std::vector<std::string>& axes) {
   std::string text;
   for (const std::string& axis : axes) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : " ", axis, number_at(rank, axis));
+    append_to_list(text, " ", fmt::format("{}{}", axis, number_at(rank, axis)));
   }
   return text;
 }

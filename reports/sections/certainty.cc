@@ -14,6 +14,7 @@
 #include "reports/json_at.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 
 namespace meshwright::reports {
 namespace {
@@ -92,7 +93,7 @@ std::string next_text(const Json& answers) {
   if (!runs.empty()) {
     std::string ranks;
     for (const Json& run : runs) {
-      ranks += fmt::format("{}{:.0f}", ranks.empty() ? "" : ", ", number_at(run, "rank"));
+      append_to_list(ranks, ", ", fmt::format("{:.0f}", number_at(run, "rank")));
     }
     return fmt::format("meshwright trial of ranks {} settles the choice.", ranks);
   }
@@ -194,7 +195,7 @@ Json left_out_section(const ReportContents& contents) {
   if (contents.plan.ranked.empty()) return Json::array();
   std::string unknown;
   for (const Json& what : part_at(contents.capacity, "not_included")) {
-    if (what.is_string()) unknown += (unknown.empty() ? "" : "; ") + what.get<std::string>();
+    if (what.is_string()) append_to_list(unknown, "; ", what.get<std::string>());
   }
   if (unknown.empty()) return Json::array();
   return Json::array({fmt::format("Not modelled: {}.", unknown)});

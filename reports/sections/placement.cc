@@ -9,6 +9,7 @@
 #include "reports/cluster_text.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::reports {
@@ -44,8 +45,9 @@ std::vector<LinkLoad> link_loads(const planner::RankMap& map) {
 std::string groups_text(const LinkLoad& load) {
   std::string text;
   for (const planner::AxisPlace* axis : load.axes) {
-    text += text.empty() ? "" : ", ";
-    text += fmt::format("{} {}", spoken(name_of(axis->group)), percent_text(axis->share_of_step));
+    append_to_list(
+        text, ", ",
+        fmt::format("{} {}", spoken(name_of(axis->group)), percent_text(axis->share_of_step)));
   }
   return text;
 }

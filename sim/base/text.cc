@@ -18,6 +18,24 @@ std::vector<std::string> split_words(std::string_view text) {
   return words;
 }
 
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines = split(text, '\n');
+  if (lines.back().empty()) lines.pop_back();
+  for (std::string& line : lines) {
+    if (line.ends_with('\r')) line.pop_back();
+  }
+  return lines;
+}
+
+void append_to_list(std::string& list, std::string_view separator, std::string_view part) {
+  if (!list.empty()) list += separator;
+  list += part;
+}
+
+std::string trimmed_right(std::string_view text) {
+  return boost::trim_right_copy(std::string(text), std::locale::classic());
+}
+
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   return boost::replace_all_copy(std::string(text), from, to);
 }

@@ -179,10 +179,9 @@ class Line {
       known.insert(known.end(), {std::string(field.short_name), std::string(field.name)});
       brief.emplace_back(field.short_name);
     });
-    const std::string near = nearest(name, known);
+    const std::string hint = did_you_mean(name, known, "\"");
     throw InputError(where_, "", fmt::format("\"{}\" names no field of a layout", word),
-                     near.empty() ? fmt::format("fields are {}", fmt::join(brief, ", "))
-                                  : fmt::format("did you mean \"{}\"?", near));
+                     hint.empty() ? fmt::format("fields are {}", fmt::join(brief, ", ")) : hint);
   }
 
   std::string where_;

@@ -108,4 +108,9 @@ Json parse_json(const std::string& text, const std::string& file) {
   return Json::parse(text);
 }
 
+bool looks_like_json(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return first != std::string_view::npos && text[first] == '{';
+}
+
 }  // namespace meshwright

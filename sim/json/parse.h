@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "sim/json/json.h"
 
@@ -17,5 +18,8 @@ inline constexpr std::size_t kMostJsonValues = 2'000'000;
 // more than kMostJsonValues values, a number that no double holds, a key twice in one object (the
 // last three with their JSON pointer).
 Json parse_json(const std::string& text, const std::string& file);
+
+// Whether an object begins behind a byte order mark and white space.
+bool looks_like_json(std::string_view text);
 
 }  // namespace meshwright

@@ -65,6 +65,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view quote) {
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? "" : fmt::format("did you mean {0}{1}{0}?", quote, near);
+}
+
 ObjectReader::ObjectReader(const Json& json, std::string file, std::string pointer)
     : json_(&json), file_(std::move(file)), pointer_(std::move(pointer)) {
   if (!json.is_object()) {
@@ -97,9 +103,8 @@ void ObjectReader::fail(std::string_view key, const std::string& what, std::stri
 
 void ObjectReader::fail_choice(std::string_view key, const std::string& value,
                                const std::vector<std::string_view>& allowed) const {
-  const std::string near = nearest(value, {allowed.begin(), allowed.end()});
   fail(key, fmt::format("must be one of {}, is \"{}\"", fmt::join(allowed, ", "), value),
-       near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+       did_you_mean(value, {allowed.begin(), allowed.end()}, "\""));
 }
 
 const Json* ObjectReader::find(std::string_view key) {
@@ -214,11 +219,10 @@ void ObjectReader::finish(std::initializer_list<std::string_view> ignored) const
     const bool known = std::find(known_.begin(), known_.end(), key) != known_.end() ||
                        std::find(ignored.begin(), ignored.end(), key) != ignored.end();
     if (known) continue;
-    const std::string near = nearest(key, known_);
+    const std::string hint = did_you_mean(key, known_, "\"");
     const std::set<std::string> once(known_.begin(), known_.end());
     fail(key, fmt::format("unknown key \"{}\"", key),
-         near.empty() ? fmt::format("known keys: {}", fmt::join(once, ", "))
-                      : fmt::format("did you mean \"{}\"?", near));
+         hint.empty() ? fmt::format("known keys: {}", fmt::join(once, ", ")) : hint);
   }
 }
 

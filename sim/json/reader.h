@@ -88,5 +88,8 @@ std::string pointer_token(std::string_view key);
 
 // The member of `candidates` nearest to `word` by edit distance, or empty when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+// A hint with the nearest, in quotes where they are given; empty where none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string_view quote = "");
 
 }  // namespace meshwright

@@ -10,8 +10,7 @@ namespace meshwright {
 std::string name_of(const RankOrder& order) {
   std::string text;
   for (const Axis axis : order) {
-    if (!text.empty()) text += '-';
-    text += name_of(axis);
+    append_to_list(text, "-", name_of(axis));
   }
   return text;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/text.h"
+
 namespace meshwright {
 namespace {
 
@@ -58,8 +60,7 @@ std::vector<LayoutWord> words_of(const Layout& layout) {
 std::string short_name(const Layout& layout) {
   std::string text;
   for (const LayoutWord& word : words_of(layout)) {
-    if (!text.empty()) text += ' ';
-    text += word.text;
+    append_to_list(text, " ", word.text);
   }
   return text.empty() ? "one rank" : text;
 }

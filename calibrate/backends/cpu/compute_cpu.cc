@@ -25,7 +25,7 @@ std::string cpuinfo(const std::string& key) {
   std::string line;
   while (std::getline(file, line)) {
     const auto colon = line.find(':');
-    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
+    if (colon == std::string::npos || !line.starts_with(key)) continue;
     return colon + 2 <= line.size() ? line.substr(colon + 2) : "";
   }
   return "";
