@@ -9,18 +9,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
+
+#include "calibrate/backends/cpu_info.h"
 
 namespace meshwright::calibrate {
 namespace {
 
 std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
+  const std::string name = cpu_info("model name");
+  return name.empty() ? "unknown" : name;
 }
 
 }  // namespace

@@ -12,24 +12,13 @@
 
 #include "calibrate/backends/cpu/gemm.h"
 #include "calibrate/backends/cpu/kernels.h"
+#include "calibrate/backends/cpu_info.h"
 #include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
-
-// The value of the first line "key : value" of /proc/cpuinfo; empty where there is none.
-std::string cpuinfo(const std::string& key) {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    const auto colon = line.find(':');
-    if (colon == std::string::npos || !line.starts_with(key)) continue;
-    return colon + 2 <= line.size() ? line.substr(colon + 2) : "";
-  }
-  return "";
-}
 
 // Of the machine, not of this process: MPI may have bound it to one.
 int machine_cores() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
@@ -56,7 +45,7 @@ Bytes last_cache() {
 
 // Of the machine's instruction sets, those that decide how fast GEMMs are.
 std::string instruction_sets() {
-  const std::string flags = fmt::format(" {} ", cpuinfo("flags"));
+  const std::string flags = fmt::format(" {} ", cpu_info("flags"));
   std::vector<std::string> found;
   for (const char* set : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"}) {
     if (flags.find(fmt::format(" {} ", set)) != std::string::npos) found.emplace_back(set);
@@ -69,7 +58,7 @@ class CpuCompute final : public Compute {
   [[nodiscard]] DeviceDescription describe() const override {
     DeviceDescription d;
     d.kind = "cpu";
-    const std::string name = cpuinfo("model name");
+    const std::string name = cpu_info("model name");
     d.name = name.empty() ? "CPU core" : name + ", one core";
     d.memory = d.free_memory = bytes(machine_memory() / machine_cores());
     d.cache = last_cache();
