@@ -46,9 +46,6 @@ struct TrialContext {
   [[nodiscard]] std::int64_t local_rows() const {
     return layout.sequence_parallel ? rows() / layout.tensor_parallel_size : rows();
   }
-  [[nodiscard]] std::int64_t local_positions() const {
-    return local_rows() / layout.micro_batch_size;
-  }
   // Where in its sequence the i-th of the rank's positions is. Of 2c chunks a context rank has the
   // r-th and the r-th from the end.
   [[nodiscard]] std::int64_t position(std::int64_t i) const {

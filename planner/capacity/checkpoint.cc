@@ -22,11 +22,6 @@ Seconds young_interval(Seconds pause, Seconds mean_time_between) {
   return seconds(std::sqrt(2.0 * pause.value() * mean_time_between.value()));
 }
 
-Seconds best_availability_interval(Seconds pause, Seconds mean_time_between, Seconds recovery) {
-  const double w = pause.value();
-  return seconds(w + std::sqrt(2.0 * (mean_time_between + recovery).value() * w + w * w));
-}
-
 Seconds renewal_interval(Seconds pause, Seconds mean_time_between) {
   const double w = pause / mean_time_between;
   if (w <= 0.0) return seconds(0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a checkpoint weighs, and how often to save one.
 //
-// w: the pause of a save. M: the mean time between failures. u: what a restart takes. tau: training
-// between two saves.
+// w: the pause of a save. M: the mean time between failures. tau: training between two saves.
 #pragma once
 
 #include "sim/base/job.h"
@@ -19,8 +18,6 @@ Bytes checkpoint_bytes(const Model& model, const Job& job, bool with_16_bit_weig
 // tau = sqrt(2 w M) (Young, "A first order approximation to the optimum checkpoint interval", CACM
 // 1974).
 Seconds young_interval(Seconds pause, Seconds mean_time_between);
-// tau = w + sqrt(2 (M + u) w + w^2): best availability (arXiv 2410.18124).
-Seconds best_availability_interval(Seconds pause, Seconds mean_time_between, Seconds recovery);
 // The tau that makes renewal_ettr() (goodput.h) largest: tau / M = 1 - exp(-(tau + w) / M), by
 // Newton's method from Young's. What a restart takes does not change it.
 Seconds renewal_interval(Seconds pause, Seconds mean_time_between);

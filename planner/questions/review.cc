@@ -49,12 +49,6 @@ void compare_timers(Review& review, const MeasuredStep& measured) {
     }
     review.parts.push_back({timer.name, timer.meaning, predicted, found->second});
   }
-  for (const auto& [name, time] : measured.timers) {
-    const bool known =
-        std::any_of(review.parts.begin(), review.parts.end(),
-                    [&name = name](const MeasuredPart& part) { return part.name == name; });
-    if (!known) review.other_timers.push_back(name);
-  }
 }
 
 void judge_fit(Review& review, CostTable& table, const Layout& launched,

@@ -50,8 +50,7 @@ struct Review {
   std::optional<double> step_error, memory_error;  // predicted / measured - 1
   bool inside_interval = false;
   std::vector<MeasuredPart> parts;
-  std::vector<std::string> other_timers;  // that no term means
-  std::vector<BetterLayout> better;       // fastest first
+  std::vector<BetterLayout> better;  // fastest first
   SearchStatistics statistics;
   // Of the fastest layouts, those that are faster than all that the launcher can say, by its
   // reason.

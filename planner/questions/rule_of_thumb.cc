@@ -73,8 +73,6 @@ std::string why_no_layout(const Plan& plan, const std::string& sizes) {
 
 }  // namespace
 
-std::span<const RuleOfThumbRow> rule_of_thumb_rows() { return kRows; }
-
 const RuleOfThumbRow& rule_of_thumb_row(const Model& model) {
   const auto parameters = static_cast<double>(total_parameters(model));
   if (!model.moe) {

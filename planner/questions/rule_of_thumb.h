@@ -10,7 +10,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +32,6 @@ struct RuleOfThumbRow {
   SizeRange tensor{}, pipeline{};
   int context = 1, expert = 1;
 };
-std::span<const RuleOfThumbRow> rule_of_thumb_rows();
 
 const RuleOfThumbRow& rule_of_thumb_row(const Model& model);
 // From how long the sequences are: 1 to 8 Ki, 2 to 32 Ki, 4 to 8 beyond.

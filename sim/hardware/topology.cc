@@ -2,8 +2,6 @@
 #include "sim/hardware/topology.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
 #include <utility>
 
 // g++ 12 with sanitizers takes Boost's empty optional for an uninitialised one.
@@ -11,11 +9,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/breadth_first_search.hpp>
-#include <boost/graph/filtered_graph.hpp>
-#include <boost/graph/kruskal_min_spanning_tree.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
-#include <boost/property_map/function_property_map.hpp>
 #pragma GCC diagnostic pop
 
 #include "sim/base/error.h"
@@ -25,12 +19,10 @@ namespace {
 
 struct Edge {
   double bandwidth = 0.0;  // bytes a second, each direction
-  double latency = 0.0;    // seconds
 };
 using Graph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property, Edge>;
 using VertexId = boost::graph_traits<Graph>::vertex_descriptor;
-using EdgeId = boost::graph_traits<Graph>::edge_descriptor;
 
 using FlowTraits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
 struct Arc {
@@ -48,69 +40,6 @@ void add_arc(FlowGraph& graph, VertexId from, VertexId to, std::int64_t capacity
   graph[back].reverse = there;
 }
 
-// The widest path between two vertices lies in a maximum spanning tree (Hu 1961); found once, it
-// answers every pair in a few steps.
-struct SpanningTree {
-  std::vector<VertexId> parent;
-  std::vector<double> width;  // of the edge to the parent
-  std::vector<int> depth;
-};
-
-SpanningTree maximum_spanning_tree(const Graph& graph) {
-  const std::size_t n = boost::num_vertices(graph);
-  const auto narrowness =
-      boost::make_function_property_map<EdgeId>([&graph](EdgeId e) { return -graph[e].bandwidth; });
-  std::vector<EdgeId> chosen;
-  boost::kruskal_minimum_spanning_tree(graph, std::back_inserter(chosen),
-                                       boost::weight_map(narrowness));
-  std::vector<std::vector<std::pair<VertexId, double>>> neighbours(n);
-  for (const EdgeId e : chosen) {
-    const VertexId a = boost::source(e, graph), b = boost::target(e, graph);
-    neighbours[a].emplace_back(b, graph[e].bandwidth);
-    neighbours[b].emplace_back(a, graph[e].bandwidth);
-  }
-  SpanningTree tree{std::vector<VertexId>(n, 0), std::vector<double>(n, 0.0),
-                    std::vector<int>(n, 0)};
-  std::vector<VertexId> open{0};
-  while (!open.empty()) {
-    const VertexId at = open.back();
-    open.pop_back();
-    for (const auto& [to, width] : neighbours[at]) {
-      if (to == tree.parent[at]) continue;
-      tree.parent[to] = at;
-      tree.width[to] = width;
-      tree.depth[to] = tree.depth[at] + 1;
-      open.push_back(to);
-    }
-  }
-  return tree;
-}
-
-double widest(const SpanningTree& tree, VertexId a, VertexId b) {
-  double width = std::numeric_limits<double>::infinity();
-  while (a != b) {
-    if (tree.depth[a] < tree.depth[b]) std::swap(a, b);
-    width = std::min(width, tree.width[a]);
-    a = tree.parent[a];
-  }
-  return width;
-}
-
-struct AtLeast {
-  const Graph* graph = nullptr;
-  double width = 0.0;
-  bool operator()(EdgeId e) const { return (*graph)[e].bandwidth >= width; }
-};
-
-// Fewest edges over those that are at least this wide.
-std::vector<VertexId> shortest_tree(const Graph& graph, VertexId source, double width) {
-  const boost::filtered_graph<Graph, AtLeast> wide_graph(graph, AtLeast{&graph, width});
-  std::vector<VertexId> parent(boost::num_vertices(graph), source);
-  const auto record = boost::record_predecessors(parent.data(), boost::on_tree_edge());
-  boost::breadth_first_search(wide_graph, source, boost::visitor(boost::make_bfs_visitor(record)));
-  return parent;
-}
-
 }  // namespace
 
 struct Topology::Impl {
@@ -120,7 +49,6 @@ struct Topology::Impl {
   std::vector<int> rail_of;  // device of a node -> rail
   int num_rails = 1;
   Graph graph;
-  SpanningTree tree;
 
   [[nodiscard]] int num_devices() const { return static_cast<int>(wiring.devices.size()); }
   [[nodiscard]] const DeviceWires& wires(int device) const {
@@ -156,9 +84,8 @@ Topology Topology::of(const Cluster& cluster) {
   impl->graph = Graph(impl->wiring.parts.size());
   for (const Wire& wire : impl->wiring.wires) {
     boost::add_edge(static_cast<VertexId>(wire.from), static_cast<VertexId>(wire.to),
-                    Edge{wire.bandwidth.value(), wire.latency.value()}, impl->graph);
+                    Edge{wire.bandwidth.value()}, impl->graph);
   }
-  impl->tree = maximum_spanning_tree(impl->graph);
   return Topology(std::move(impl));
 }
 
@@ -166,23 +93,6 @@ const Wiring& Topology::wiring() const { return impl_->wiring; }
 int Topology::num_devices() const { return impl_->num_devices(); }
 std::size_t Topology::num_vertices() const { return boost::num_vertices(impl_->graph); }
 std::size_t Topology::num_edges() const { return boost::num_edges(impl_->graph); }
-
-Path Topology::widest_path(int from, int to) const {
-  invariant(from >= 0 && from < num_devices() && to >= 0 && to < num_devices(),
-            "a path between devices that the cluster does not have");
-  const auto source = static_cast<VertexId>(from), target = static_cast<VertexId>(to);
-  const auto name = [this](VertexId v) { return impl_->wiring.parts[v].name; };
-  const double width = widest(impl_->tree, source, target);
-  const std::vector<VertexId> parent = shortest_tree(impl_->graph, source, width);
-  Path path{bytes_per_second(width), {}, {name(target)}};
-  for (VertexId at = target; at != source; at = parent[at]) {
-    const auto edge = boost::edge(at, parent[at], impl_->graph).first;
-    path.latency += seconds(impl_->graph[edge].latency);
-    path.hops.push_back(name(parent[at]));
-  }
-  std::reverse(path.hops.begin(), path.hops.end());
-  return path;
-}
 
 BytesPerSecond Topology::bisection_bandwidth() const {
   const std::size_t n = num_vertices(), half = impl_->wiring.devices.size() / 2;

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster as a graph (wiring.h): the widest path between two devices, what a ring or the two
-// halves of the machine are limited by, and the route that a library's traffic takes.
-//
-// Boost.Graph does the spanning tree, the search and the maximum flow; it stays in the source.
+// The cluster as a graph (wiring.h): what the two halves of the machine are limited by, and the
+// route that a library's traffic takes. Boost.Graph does the maximum flow; it stays in the source.
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/wiring.h"
 
 namespace meshwright {
-
-struct Path {
-  BytesPerSecond bandwidth;       // of the narrowest edge
-  Seconds latency;                // sum over the edges
-  std::vector<std::string> hops;  // vertex names from source to destination
-};
 
 // One wire in one direction: 2 * wire towards the core, 2 * wire + 1 away from it.
 using DirectedWire = int;
@@ -34,8 +25,6 @@ class Topology {
   [[nodiscard]] int num_devices() const;
   [[nodiscard]] std::size_t num_vertices() const;
   [[nodiscard]] std::size_t num_edges() const;
-  // The widest path between two devices; of equally wide ones the shortest.
-  [[nodiscard]] Path widest_path(int from, int to) const;
   // Bandwidth between the two halves of the devices (lower-numbered and higher-numbered): maximum
   // flow.
   [[nodiscard]] BytesPerSecond bisection_bandwidth() const;

@@ -33,7 +33,6 @@ void fill_memory(Evaluation& result, CostTable& table, const Layout& layout,
                   moving_peaks(table, layout, shape, stage_groups(table.model(), layout, shape)),
                   outside_allocator(table.cluster().device, layout));
   result.peak_memory = peak.bytes;
-  result.peak_stage = peak.stage;
 }
 
 }  // namespace

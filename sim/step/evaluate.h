@@ -19,7 +19,6 @@ struct Evaluation {
   Seconds step_time;
   Terms terms{};
   Bytes peak_memory;
-  int peak_stage = 0;
 };
 
 // Whether a layout that is too large for the device's memory gets a time all the same.

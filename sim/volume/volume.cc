@@ -63,15 +63,6 @@ Bytes bytes_sent(Collective collective, Bytes payload, int group_size) {
 
 Bytes Transfer::sent() const { return bytes_sent(collective, payload, group_size); }
 
-Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction) {
-  if (transfer.collective == Collective::broadcast) {
-    return bytes_sent(Collective::all_gather, transfer.payload, transfer.group_size);
-  }
-  const Bytes sent = transfer.sent();
-  if (!in_network_reduction || transfer.collective != Collective::all_reduce) return sent;
-  return std::min(sent, transfer.payload);
-}
-
 Bytes StageVolume::sent(Group group) const {
   Bytes sum;
   for (const Transfer& transfer : transfers) {

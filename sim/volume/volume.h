@@ -88,12 +88,6 @@ bool scatters_sends(const Layout& layout);
 Transfer received_gather(const Model& model, const Job& job, const Layout& layout);
 Volume volume(const Model& model, const Job& job, const Layout& layout);
 
-// What no algorithm can go below, as the mean over the ranks of the group (a single rank may send
-// less when others forward for it). All-gather, reduce-scatter and all-to-all: (n-1)/n S.
-// All-reduce: 2(n-1)/n S, for it is a reduce-scatter and an all-gather (Patarasuk and Yuan 2009);
-// where switches reduce, each rank only hands its array in once, S. Broadcast: (n-1)/n S. Send: S.
-Bytes lower_bound_sent(const Transfer& transfer, bool in_network_reduction);
-
 // The three published orders, as elements moved per batch (b: sequences that one data-parallel rank
 // sees in a step), and beside them the exact bytes that one rank of the busiest stage sends on that
 // axis in a whole step. The rule of thumb is "TP > DP > PP"; the two booleans say whether the exact

@@ -14,6 +14,7 @@
 #include "sim/layout/short_name.h"
 #include "sim/schedule/traits.h"
 #include "sim/step/estimate.h"
+#include "tests/unit/sim/volume/lower_bound.h"
 
 namespace meshwright {
 namespace {

@@ -11,13 +11,13 @@
 #include "app/launched_run.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/write_launch/launch.h"
-#include "interop/write_launch/launch_names.h"
 #include "interop/write_launch/launch_target.h"
 #include "interop/write_launch/vocabulary.h"
 #include "planner/search/space.h"
 #include "sim/layout/fields.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"
+#include "tests/unit/app/launch_names.h"
 
 namespace meshwright::app {
 namespace {

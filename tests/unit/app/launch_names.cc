@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/write_launch/launch_names.h"
+#include "tests/unit/app/launch_names.h"
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "interop/read_launch/megatron_arguments.h"
 
@@ -204,13 +205,13 @@ std::optional<LaunchName> name_of_megatron(std::string_view name) {
                     "megatron/training/arguments.py"};
 }
 
-}  // namespace
-
 std::span<const LaunchName> launch_names(std::string_view target) {
   const auto* const found = std::find_if(
       kTables.begin(), kTables.end(), [&](const Table& table) { return table.target == target; });
   return found == kTables.end() ? std::span<const LaunchName>() : found->names;
 }
+
+}  // namespace
 
 std::optional<LaunchName> launch_name(std::string_view target, std::string_view name) {
   if (target == "Megatron-LM") return name_of_megatron(name);

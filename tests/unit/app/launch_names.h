@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace meshwright::interop {
@@ -17,8 +16,7 @@ struct LaunchName {
   std::string_view source;  // the file that has it, at that version
 };
 
-// Empty: the target is not known here.
-std::span<const LaunchName> launch_names(std::string_view target);
+// Nothing where the target, or the name of it, is not known here.
 std::optional<LaunchName> launch_name(std::string_view target, std::string_view name);
 
 }  // namespace meshwright::interop

@@ -34,15 +34,6 @@ TEST(Checkpoint, YoungsInterval) {
   EXPECT_NEAR(minutes(young_interval(seconds(300), kBetween)), 43.072, 0.001);
 }
 
-// 10 + sqrt(2 x 11,731 x 10 + 100) = 494.5 s = 8.24 min.
-TEST(Checkpoint, IntervalOfBestAvailability) {
-  const Seconds recovery = seconds(600);
-  EXPECT_NEAR(minutes(best_availability_interval(seconds(10), kBetween, recovery)), 8.241, 0.001);
-  EXPECT_NEAR(minutes(best_availability_interval(seconds(60), kBetween, recovery)), 20.800, 0.001);
-  EXPECT_NEAR(minutes(best_availability_interval(seconds(300), kBetween, seconds(1200))), 50.609,
-              0.001);
-}
-
 TEST(Checkpoint, NoIntervalBeatsTheRenewalForms) {
   for (const double pause : {1.0, 60.0, 300.0, 5000.0}) {
     const Seconds w = seconds(pause);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sim/volume/lower_bound.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {
