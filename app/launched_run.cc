@@ -17,6 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 #include "sim/base/text.h"
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
 
 namespace meshwright::app {
@@ -48,26 +49,18 @@ void assume(interop::LaunchRecord& launch, const std::string& field, const std::
   launch.assumed.push_back({field, value, why, {}});
 }
 
-Json only(const Json& json, const std::vector<std::string>& fields) {
-  Json kept = Json::object();
-  for (const std::string& field : fields) {
-    if (json.contains(field)) kept[field] = json[field];
-  }
-  return kept;
-}
-
 // What the launch says, and the rest as the framework has it.
 Job job_of(const interop::LaunchRecord& launch, const Framework& framework) {
-  Job job = job_from_json(Json(only(to_json(launch.job), launch.job_fields)), "the launch", "",
-                          framework.defaults.job);
+  Job job =
+      job_record().overlay(framework.defaults.job, launch.job, launch.job_fields, "the launch");
   if (!launch.job.train_tokens) job.train_tokens.reset();
   if (!launch.job.fp8_recipe) job.fp8_recipe.reset();
   return job;
 }
 
 Layout layout_of(const interop::LaunchRecord& launch, const Framework& framework) {
-  return layout_from_json(Json(only(to_json(launch.layout), launch.layout_fields)), "the launch",
-                          "", framework.defaults.layout);
+  return layout_record().overlay(framework.defaults.layout, launch.layout, launch.layout_fields,
+                                 "the launch");
 }
 
 int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,

@@ -3,42 +3,59 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/config_names.h"
-#include "app/files.h"
 #include "app/program.h"
 #include "app/terminal.h"
+#include "calibrate/profile/profile_json.h"
+#include "planner/capacity/options_json.h"
 #include "sim/base/error.h"
+#include "sim/json/input_records.h"
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
 namespace {
 
-constexpr std::string_view kEnding = ".schema";
+struct FileKind {
+  const char* name;
+  Json (*schema)();
+};
 
-std::vector<std::string> schema_names() {
-  std::vector<std::string> names = config_names("schema");
-  std::erase_if(names, [](const std::string& name) { return !name.ends_with(kEnding); });
-  for (std::string& name : names) name.resize(name.size() - kEnding.size());
-  return names;
+// A job file may ask for a capacity plan, which sim does not know.
+Json job_schema() {
+  Json schema = job_record().schema("meshwright job");
+  schema["properties"]["capacity"] = planner::capacity_record().schema();
+  return schema;
 }
 
+constexpr std::array kFileKinds{
+    FileKind{"cluster", [] { return cluster_record().schema("meshwright cluster"); }},
+    FileKind{"device", [] { return device_record().schema("meshwright device"); }},
+    FileKind{"framework", [] { return framework_record().schema("meshwright framework"); }},
+    FileKind{"job", job_schema},
+    FileKind{"layout", [] { return layout_record().schema("meshwright layout"); }},
+    FileKind{"model", [] { return model_record().schema("meshwright model"); }},
+    FileKind{"prices", [] { return planner::prices_record().schema("meshwright prices"); }},
+    FileKind{"profile", [] { return calibrate::profile_record().schema("meshwright profile"); }}};
+
 int run_schema(const std::string& name) {
-  const std::vector<std::string> names = schema_names();
-  if (name.empty()) {
-    for (const std::string& each : names) print("{}\n", each);
-    return kDone;
+  std::vector<std::string> names;
+  for (const FileKind& kind : kFileKinds) {
+    if (name == kind.name) {
+      print_text(kind.schema().dump(1) + "\n");
+      return kDone;
+    }
+    names.emplace_back(kind.name);
   }
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (!name.empty()) {
     throw InputError("schema", "",
                      fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
                      nearest(name, names));
   }
-  print_text(read_text_file(find_config(name + std::string(kEnding), "schema")));
+  for (const std::string& each : names) print("{}\n", each);
   return kDone;
 }
 

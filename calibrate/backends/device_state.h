@@ -13,6 +13,7 @@ struct DeviceState {
   double clock_mhz = 0.0;  // of the multiprocessors; 0: not known
   double power_watts = 0.0;
   unsigned long long throttle_reasons = 0;  // bits, as NVML's nvmlClocksThrottleReasons
+  bool operator==(const DeviceState&) const = default;
 };
 
 struct ThrottleReason {

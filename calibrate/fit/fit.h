@@ -18,6 +18,7 @@ struct FittedParameter {
   std::string name;  // with its unit
   double value = 0.0;
   double standard_error = 0.0;
+  bool operator==(const FittedParameter&) const = default;
 };
 
 struct Fit {
@@ -25,6 +26,7 @@ struct Fit {
   std::vector<FittedParameter> parameters;
   double relative_spread = 0.0;  // of the residuals
   int points = 0;
+  bool operator==(const Fit&) const = default;
 };
 
 // Fills sustained_fraction, ramp_k and the spread of `model` from its points. `device` gives

@@ -20,6 +20,7 @@ struct MachineDescription {
   double load_average = 0.0;                                          // one minute, at the start
   std::vector<std::pair<std::string, std::string>> details{};         // libraries, driver, clocks
   std::vector<std::pair<std::string, std::string>> nccl_variables{};  // NCCL_ALGO and its like
+  bool operator==(const MachineDescription&) const = default;
 };
 
 MachineDescription describe_machine();

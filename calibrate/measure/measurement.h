@@ -20,6 +20,7 @@ struct Summary {
   Seconds median, min, p10, p90;
   int count = 0;
   double relative_spread = 0.0;
+  bool operator==(const Summary&) const = default;
 };
 
 // Percentiles by linear interpolation between the sorted samples. At least one sample.
@@ -57,6 +58,7 @@ struct Measurement {
   // rank, and of this rank's own time. A calibrated point has the slowest rank's own.
   Seconds mean, rank_mean;
   [[nodiscard]] double calls() const { return 1.0 * summary.count * repetitions; }
+  bool operator==(const Measurement&) const = default;
 };
 
 // run(n) does the work n times, in a way that `timer` can time. Collective over `ranks`: they leave

@@ -46,30 +46,6 @@ auto group_key(const MeasuredPoint& p) {
 
 }  // namespace
 
-std::string_view name_of(PointKind kind) {
-  switch (kind) {
-    case PointKind::gemm:
-      return "gemm";
-    case PointKind::kernel:
-      return "kernel";
-    case PointKind::memory_copy:
-      return "memory_copy";
-    case PointKind::host_link:
-      return "host_link";
-    case PointKind::kernel_launch:
-      return "kernel_launch";
-    case PointKind::collective:
-      return "collective";
-    case PointKind::overlap:
-      return "overlap";
-    case PointKind::sustained_gemm:
-      return "sustained_gemm";
-    case PointKind::attention:
-      return "attention";
-  }
-  return "?";
-}
-
 std::string MeasuredPoint::label() const {
   switch (kind) {
     case PointKind::gemm:

@@ -28,7 +28,16 @@ enum class PointKind {
   sustained_gemm,
   attention
 };
-std::string_view name_of(PointKind kind);
+inline constexpr std::array kPointKindNames{EnumName{PointKind::gemm, "gemm"},
+                                            EnumName{PointKind::kernel, "kernel"},
+                                            EnumName{PointKind::memory_copy, "memory_copy"},
+                                            EnumName{PointKind::host_link, "host_link"},
+                                            EnumName{PointKind::kernel_launch, "kernel_launch"},
+                                            EnumName{PointKind::collective, "collective"},
+                                            EnumName{PointKind::overlap, "overlap"},
+                                            EnumName{PointKind::sustained_gemm, "sustained_gemm"},
+                                            EnumName{PointKind::attention, "attention"}};
+constexpr std::string_view name_of(PointKind v) { return name_in(kPointKindNames, v); }
 
 enum class HostDirection { to_device, to_host, both };
 inline constexpr std::array kHostDirectionNames{EnumName{HostDirection::to_device, "to_device"},
@@ -75,6 +84,7 @@ struct MeasuredPoint {
   [[nodiscard]] Seconds time() const { return measurement.summary.median; }
   // "gemm fp32 512 x 1024 x 4096", "all_reduce 1 MiB over 2 ranks"
   [[nodiscard]] std::string label() const;
+  bool operator==(const MeasuredPoint&) const = default;
 };
 
 // The same thing, timed perhaps at another time.

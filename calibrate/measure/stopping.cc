@@ -8,20 +8,6 @@
 
 namespace meshwright::calibrate {
 
-std::string_view name_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::steady:
-      return "steady";
-    case StopReason::time_used_up:
-      return "time_used_up";
-    case StopReason::enough_samples:
-      return "enough_samples";
-    case StopReason::go_on:
-      break;
-  }
-  return "go_on";
-}
-
 StopReason stop_reason(const StopOptions& options, std::span<const double> samples,
                        double elapsed_seconds) {
   const auto count = static_cast<int>(samples.size());

@@ -7,8 +7,11 @@
 // 1).
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
+
+#include "sim/base/enum_names.h"
 
 namespace meshwright::calibrate {
 
@@ -21,7 +24,11 @@ struct StopOptions {
 };
 
 enum class StopReason { go_on, steady, time_used_up, enough_samples };
-std::string_view name_of(StopReason reason);
+inline constexpr std::array kStopReasonNames{
+    EnumName{StopReason::go_on, "go_on"}, EnumName{StopReason::steady, "steady"},
+    EnumName{StopReason::time_used_up, "time_used_up"},
+    EnumName{StopReason::enough_samples, "enough_samples"}};
+constexpr std::string_view name_of(StopReason v) { return name_in(kStopReasonNames, v); }
 
 StopReason stop_reason(const StopOptions& options, std::span<const double> samples,
                        double elapsed_seconds);

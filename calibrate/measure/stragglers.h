@@ -27,6 +27,7 @@ struct RankSpeed {
   double gemm = 0.0;     // median over products
   double memory = 0.0;   // median over kernels and copies
   double network = 0.0;  // median over its links, each against the links of its tier
+  bool operator==(const RankSpeed&) const = default;
 };
 
 // A message there and back between two ranks.
@@ -43,6 +44,7 @@ struct Straggler {
   double relative_time = 1.0;  // over the median
   double score = 0.0;
   std::string sentence{};
+  bool operator==(const Straggler&) const = default;
 };
 
 // Fills `network` of each rank from the links it has, and names who is slow. A link is named unless

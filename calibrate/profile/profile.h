@@ -28,6 +28,7 @@ struct Profile {
   std::vector<Straggler> stragglers;
   std::string onto{};  // the cluster that it was measured onto; empty: nothing was there before
   int num_ranks = 0;   // that measured together; 0: not recorded (older profiles)
+  bool operator==(const Profile&) const = default;
 };
 
 // The cluster of measured points: the device with its GEMM points and kernel rates, the links with

@@ -4,404 +4,410 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 
-#include "sim/base/job.h"
-#include "sim/hardware/cluster.h"
-#include "sim/json/reader.h"
-#include "sim/json/records.h"
+#include "sim/json/input_records.h"
 
 namespace meshwright::calibrate {
 namespace {
 
-constexpr std::array kPointKindNames{EnumName{PointKind::gemm, "gemm"},
-                                     EnumName{PointKind::kernel, "kernel"},
-                                     EnumName{PointKind::memory_copy, "memory_copy"},
-                                     EnumName{PointKind::host_link, "host_link"},
-                                     EnumName{PointKind::kernel_launch, "kernel_launch"},
-                                     EnumName{PointKind::collective, "collective"},
-                                     EnumName{PointKind::overlap, "overlap"},
-                                     EnumName{PointKind::sustained_gemm, "sustained_gemm"},
-                                     EnumName{PointKind::attention, "attention"}};
-constexpr std::array kStopReasonNames{EnumName{StopReason::go_on, "go_on"},
-                                      EnumName{StopReason::steady, "steady"},
-                                      EnumName{StopReason::time_used_up, "time_used_up"},
-                                      EnumName{StopReason::enough_samples, "enough_samples"}};
+using Texts = std::vector<std::pair<std::string, std::string>>;
 
-Json to_json(const MachineDescription& machine) {
-  Json json{{"host", machine.host},     {"cpu", machine.cpu},
-            {"cores", machine.cores},   {"memory_bytes", machine.memory.value()},
-            {"kernel", machine.kernel}, {"load_average", machine.load_average},
-            {"details", Json::object()}};
-  for (const auto& [name, value] : machine.details) json["details"][name] = value;
-  for (const auto& [name, value] : machine.nccl_variables) json["nccl_variables"][name] = value;
-  return json;
+constexpr IntRange kFromZero{.low = 0};
+
+// Texts by name, as an object.
+Kind<Texts> named_texts() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, Texts& values) {
+                values.clear();
+                for (const auto& [name, value] : reader.member(key).items()) {
+                  values.emplace_back(name,
+                                      value.is_string() ? value.get<std::string>() : value.dump());
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const Texts& values) {
+                Json& object = json[key] = Json::object();
+                for (const auto& [name, value] : values) object[name] = value;
+              },
+          .schema =
+              [] {
+                return Json{{"type", "object"}};
+              }};
 }
 
-std::vector<std::pair<std::string, std::string>> texts_of(ObjectReader& reader, const char* key) {
-  std::vector<std::pair<std::string, std::string>> texts;
-  if (!reader.has(key)) return texts;
-  for (const auto& [name, value] : reader.member(key).items()) {
-    texts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return texts;
+const Record<MachineDescription>& machine_record() {
+  static const Record<MachineDescription> record = [] {
+    using M = MachineDescription;
+    Record<M> r("The machine that measured.");
+    r.row(&M::host, "host", kind::text(), "Name of the host.");
+    r.required();
+    r.row(&M::cpu, "cpu", kind::text(), "Model of the CPU.");
+    r.required();
+    r.row(&M::cores, "cores", kind::integer(), "Hardware threads of the host.");
+    r.required();
+    r.row(&M::memory, "memory_bytes", kind::base_amount<Bytes>(), "Memory of the host.");
+    r.required();
+    r.row(&M::kernel, "kernel", kind::text(), "Operating system and its version.");
+    r.row(&M::load_average, "load_average", kind::number(), "Load of one minute at the start.");
+    r.row(&M::details, "details", named_texts(), "Libraries, driver and clocks.");
+    r.row(&M::nccl_variables, "nccl_variables", named_texts(), "NCCL's environment variables.");
+    r.omitted_at_default();
+    return r;
+  }();
+  return record;
 }
 
-MachineDescription machine_from_json(ObjectReader reader) {
-  MachineDescription machine;
-  machine.host = reader.required_string("host");
-  machine.cpu = reader.required_string("cpu");
-  machine.cores = reader.required_int("cores");
-  machine.memory = bytes(reader.required_number("memory_bytes"));
-  machine.kernel = reader.optional_string("kernel", "");
-  machine.load_average = reader.optional_number("load_average", 0.0);
-  machine.details = texts_of(reader, "details");
-  machine.nccl_variables = texts_of(reader, "nccl_variables");
-  reader.finish();
-  return machine;
-}
-
-Json to_json(const Fit& fit) {
-  Json json{{"what", fit.what},
-            {"points", fit.points},
-            {"relative_spread", fit.relative_spread},
-            {"parameters", Json::array()}};
-  for (const FittedParameter& p : fit.parameters) {
-    // A parameter that the points do not bound has no finite error: null.
-    json["parameters"].push_back(
-        {{"name", p.name},
-         {"value", p.value},
-         {"standard_error",
-          std::isfinite(p.standard_error) ? Json(p.standard_error) : Json(nullptr)}});
-  }
-  return json;
-}
-
-Fit fit_from_json(ObjectReader reader) {
-  Fit fit;
-  fit.what = reader.required_string("what");
-  fit.points = reader.required_int("points", {.low = 0});
-  fit.relative_spread = reader.required_number("relative_spread");
-  const auto& parameters = reader.required_array("parameters");
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    ObjectReader p(parameters[i], reader.file(),
-                   fmt::format("{}/{}", reader.pointer_to("parameters"), i));
-    fit.parameters.push_back({.name = p.required_string("name"),
-                              .value = p.required_number("value"),
-                              .standard_error = p.optional_number("standard_error", INFINITY)});
-    p.finish();
-  }
-  reader.finish();
-  return fit;
-}
-
-Json to_json(const KernelSizes& sizes) {
-  return {{"positions", sizes.positions}, {"batch", sizes.batch},
-          {"hidden", sizes.hidden},       {"ffn", sizes.ffn},
-          {"heads", sizes.heads},         {"vocab", sizes.vocab}};
-}
-
-KernelSizes sizes_from_json(ObjectReader reader) {
-  KernelSizes sizes;
-  sizes.positions = reader.required_int("positions");
-  sizes.batch = reader.required_int("batch");
-  sizes.hidden = reader.required_int("hidden");
-  sizes.ffn = reader.required_int("ffn");
-  sizes.heads = reader.required_int("heads");
-  sizes.vocab = reader.required_int("vocab");
-  reader.finish();
-  return sizes;
-}
-
-Json to_json(const AttentionShape& s) {
-  return {{"batch", s.batch},         {"heads", s.heads},       {"query_groups", s.query_groups},
-          {"positions", s.positions}, {"head_dim", s.head_dim}, {"causal", s.causal},
-          {"backward", s.backward},   {"version", s.version}};
-}
-
-AttentionShape attention_from_json(ObjectReader reader) {
-  AttentionShape s;
-  s.batch = reader.required_int("batch");
-  s.heads = reader.required_int("heads");
-  s.query_groups = reader.required_int("query_groups");
-  s.positions = reader.required_int("positions");
-  s.head_dim = reader.required_int("head_dim");
-  s.causal = reader.optional_bool("causal", s.causal);
-  s.backward = reader.optional_bool("backward", s.backward);
-  s.version = reader.optional_int("version", s.version, {.low = 0, .high = 9});
-  reader.finish();
-  return s;
-}
-
-Json to_json(const RankSpeed& rank) {
-  return {{"rank", rank.rank}, {"local_rank", rank.local_rank}, {"host", rank.host},
-          {"gemm", rank.gemm}, {"memory", rank.memory},         {"network", rank.network}};
-}
-
-RankSpeed rank_from_json(ObjectReader reader) {
-  RankSpeed rank;
-  rank.rank = reader.required_int("rank", {.low = 0});
-  rank.local_rank = reader.required_int("local_rank", {.low = 0});
-  rank.host = reader.required_string("host");
-  rank.gemm = reader.required_number("gemm");
-  rank.memory = reader.required_number("memory");
-  rank.network = reader.required_number("network");
-  reader.finish();
-  return rank;
-}
-
-Json to_json(const Straggler& straggler) {
-  Json json{{"what", straggler.what}, {"rank", straggler.rank}};
-  if (straggler.other >= 0) json["other_rank"] = straggler.other;
-  json["relative_time"] = straggler.relative_time;
-  json["score"] = straggler.score;
-  json["sentence"] = straggler.sentence;
-  return json;
-}
-
-Straggler straggler_from_json(ObjectReader reader) {
-  Straggler straggler;
-  straggler.what = reader.required_string("what");
-  straggler.rank = reader.required_int("rank", {.low = 0});
-  straggler.other = reader.optional_int("other_rank", -1, {.low = 0});
-  straggler.relative_time = reader.required_number("relative_time");
-  straggler.score = reader.required_number("score");
-  straggler.sentence = reader.required_string("sentence");
-  reader.finish();
-  return straggler;
-}
-
-// A profile stays small on any machine: of a large job only the ranks that are named are kept.
-constexpr std::size_t kMostRanks = 1024;
-
-Json ranks_json(const Profile& profile) {
-  const auto is_named = [&](int rank) {
-    return std::any_of(profile.stragglers.begin(), profile.stragglers.end(),
-                       [rank](const Straggler& s) { return s.rank == rank || s.other == rank; });
+// What the points do not bound has no finite error: null.
+Kind<double> error_or_null() {
+  Kind<double> error = kind::number();
+  error.write = [](Json& json, const std::string& key, const double& value) {
+    json[key] = std::isfinite(value) ? Json(value) : Json(nullptr);
   };
-  Json json = Json::array();
-  for (const RankSpeed& rank : profile.ranks) {
-    if (profile.ranks.size() <= kMostRanks || is_named(rank.rank)) json.push_back(to_json(rank));
-  }
-  return json;
+  error.schema = [] { return Json{{"type", Json::array({"number", "null"})}}; };
+  return error;
+}
+
+const Record<FittedParameter>& parameter_record() {
+  static const Record<FittedParameter> record = [] {
+    using P = FittedParameter;
+    Record<P> r("A fitted parameter.");
+    r.row(&P::name, "name", kind::text(), "Name with its unit.");
+    r.required();
+    r.row(&P::value, "value", kind::number(), "Fitted value.");
+    r.required();
+    r.row(&P::standard_error, "standard_error", error_or_null(),
+          "Standard error; null: the points do not bound it.");
+    r.default_from([](P& parameter) { parameter.standard_error = INFINITY; });
+    return r;
+  }();
+  return record;
+}
+
+const Record<Fit>& fit_record() {
+  static const Record<Fit> record = [] {
+    Record<Fit> r("What was fitted to points.");
+    r.row(&Fit::what, "what", kind::text(), "Such as gemm fp32 or link intra_node.");
+    r.required();
+    r.row(&Fit::points, "points", kind::integer(kFromZero), "Points behind the fit.");
+    r.required();
+    r.row(&Fit::relative_spread, "relative_spread", kind::number(), "Spread of the residuals.");
+    r.required();
+    r.row(&Fit::parameters, "parameters", kind::list(parameter_record), "Fitted parameters.");
+    r.required();
+    return r;
+  }();
+  return record;
+}
+
+const Record<KernelSizes>& sizes_record() {
+  static const Record<KernelSizes> record = [] {
+    using S = KernelSizes;
+    Record<S> r("Sizes of the model whose kernel was timed.");
+    r.row(&S::positions, "positions", kind::wide_integer(), "Tokens of a sequence.").required();
+    r.row(&S::batch, "batch", kind::wide_integer(), "Sequences.").required();
+    r.row(&S::hidden, "hidden", kind::wide_integer(), "Hidden size.").required();
+    r.row(&S::ffn, "ffn", kind::wide_integer(), "Width of the MLP.").required();
+    r.row(&S::heads, "heads", kind::wide_integer(), "Attention heads.").required();
+    r.row(&S::vocab, "vocab", kind::wide_integer(), "Tokens of the vocabulary.").required();
+    return r;
+  }();
+  return record;
+}
+
+const Record<AttentionShape>& attention_shape_record() {
+  static const Record<AttentionShape> record = [] {
+    using A = AttentionShape;
+    Record<A> r("Shape of a fused attention.");
+    r.row(&A::batch, "batch", kind::wide_integer(), "Sequences.").required();
+    r.row(&A::heads, "heads", kind::wide_integer(), "Query heads.").required();
+    r.row(&A::query_groups, "query_groups", kind::wide_integer(), "Key-value heads.").required();
+    r.row(&A::positions, "positions", kind::wide_integer(), "Tokens of a sequence.").required();
+    r.row(&A::head_dim, "head_dim", kind::wide_integer(), "Width of a head.").required();
+    r.row(&A::causal, "causal", kind::flag(), "The masked half is skipped.");
+    r.row(&A::backward, "backward", kind::flag(), "The backward pass was timed.");
+    r.row(&A::version, "version", kind::integer({0, 9}),
+          "Version of FlashAttention; 0: the fastest kernel of the day.");
+    return r;
+  }();
+  return record;
+}
+
+const Record<RankSpeed>& rank_record() {
+  static const Record<RankSpeed> record = [] {
+    using R = RankSpeed;
+    Record<R> r("A rank's times over those of the median rank.");
+    r.row(&R::rank, "rank", kind::integer(kFromZero), "Number of the rank.").required();
+    r.row(&R::local_rank, "local_rank", kind::integer(kFromZero), "Number on its host.");
+    r.required();
+    r.row(&R::host, "host", kind::text(), "Its host.").required();
+    r.row(&R::gemm, "gemm", kind::number(), "GEMMs.").required();
+    r.row(&R::memory, "memory", kind::number(), "Kernels and copies.").required();
+    r.row(&R::network, "network", kind::number(), "Its links.").required();
+    return r;
+  }();
+  return record;
+}
+
+const Record<Straggler>& straggler_record() {
+  static const Record<Straggler> record = [] {
+    using S = Straggler;
+    Record<S> r("A rank or link that is slow.");
+    r.row(&S::what, "what", kind::text(), "gemm, memory, network or link.").required();
+    r.row(&S::rank, "rank", kind::integer(kFromZero), "Number of the rank.").required();
+    r.row(&S::other, "other_rank", kind::integer(kFromZero), "The other end of a link.");
+    r.written_if([](const S& straggler) { return straggler.other >= 0; });
+    r.row(&S::relative_time, "relative_time", kind::number(), "Time over the median.").required();
+    r.row(&S::score, "score", kind::number(), "Distance from the median in deviations.");
+    r.required();
+    r.row(&S::sentence, "sentence", kind::text(), "The same as a sentence.").required();
+    return r;
+  }();
+  return record;
 }
 
 // Five digits: more than any clock here repeats, and a profile stays small.
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
-void add_what(Json& json, const MeasuredPoint& point) {
-  if (point.multiplies()) {
-    json["precision"] = name_of(point.precision);
-    json["batch"] = point.shape.batch;
-    json["m"] = point.shape.m;
-    json["n"] = point.shape.n;
-    json["k"] = point.shape.k;
-    json["transpose_a"] = point.transpose_a;
-    json["transpose_b"] = point.transpose_b;
-    json["accumulate"] = point.accumulate;
-  } else if (point.kind == PointKind::kernel) {
-    json["kernel"] = point.kernel;
-    json["launches"] = point.launches;
-    if (point.sizes) json["sizes"] = to_json(*point.sizes);
-  } else if (point.kind == PointKind::host_link) {
-    json["direction"] = name_of(point.direction);
-  } else if (point.attention) {
-    json["precision"] = name_of(point.precision);
-    json["attention"] = to_json(*point.attention);
-  }
-  if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
-    json["collective"] = name_of(point.collective);
-    json["tier"] = name_of(point.tier);
-    json["group_size"] = point.group_size;
-    if (point.ranks_per_node > 0) json["ranks_per_node"] = point.ranks_per_node;
-    if (point.groups_per_node > 0) json["groups_per_node"] = point.groups_per_node;
-    if (point.stride > 1) json["stride"] = point.stride;
-    if (point.cold) json["cold"] = true;
-  }
+Kind<double> rounded_number() {
+  Kind<double> number = kind::number();
+  number.write = [](Json& json, const std::string& key, const double& value) {
+    json[key] = rounded(value);
+  };
+  return number;
+}
+Kind<Seconds> rounded_seconds(NumberRange range = kNotNegative) {
+  Kind<Seconds> time = kind::base_amount<Seconds>(range);
+  time.write = [](Json& json, const std::string& key, const Seconds& value) {
+    json[key] = rounded(value.value());
+  };
+  return time;
 }
 
-void read_what(ObjectReader& reader, MeasuredPoint& point) {
-  if (point.multiplies()) {
-    point.precision = reader.optional_enum("precision", point.precision, kPrecisionNames);
-    point.shape = {.batch = reader.required_int("batch"),
-                   .m = reader.required_int("m"),
-                   .n = reader.required_int("n"),
-                   .k = reader.required_int("k")};
-    point.transpose_a = reader.optional_bool("transpose_a", false);
-    point.transpose_b = reader.optional_bool("transpose_b", false);
-    point.accumulate = reader.optional_bool("accumulate", false);
-  } else if (point.kind == PointKind::kernel) {
-    point.kernel = reader.required_string("kernel");
-    point.launches = reader.optional_int("launches", 1);
-    if (reader.has("sizes")) point.sizes = sizes_from_json(reader.required_object("sizes"));
-  } else if (point.kind == PointKind::attention) {
-    point.precision = reader.optional_enum("precision", point.precision, kPrecisionNames);
-    point.attention = attention_from_json(reader.required_object("attention"));
-  } else if (point.kind == PointKind::host_link) {
-    point.direction = reader.optional_enum("direction", point.direction, kHostDirectionNames);
-  }
-  if (point.kind == PointKind::collective || point.kind == PointKind::overlap) {
-    point.collective = reader.optional_enum("collective", point.collective, kCollectiveNames);
-    point.tier = reader.optional_enum("tier", point.tier, kTierNames);
-    point.group_size = reader.required_int("group_size");
-    point.ranks_per_node = reader.optional_int("ranks_per_node", 0, {.low = 0});
-    point.groups_per_node = reader.optional_int("groups_per_node", 0, {.low = 0});
-    point.stride = reader.optional_int("stride", 1);
-    point.cold = reader.optional_bool("cold", false);
-  }
+Kind<unsigned long long> throttle_bits() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, unsigned long long& bits) {
+                bits = static_cast<unsigned long long>(reader.required_int(key, {0, 0x1FF}));
+              },
+          .write = [](Json& json, const std::string& key,
+                      const unsigned long long& bits) { json[key] = bits; },
+          .schema = kind::integer({0, 0x1FF}).schema};
 }
 
-void add_state(Json& json, const MeasuredPoint& point) {
-  if (point.state.clock_mhz > 0.0) json["clock_mhz"] = point.state.clock_mhz;
-  if (point.state.power_watts > 0.0) json["power_watts"] = point.state.power_watts;
-  if (point.state.throttle_reasons != 0) json["throttle_reasons"] = point.state.throttle_reasons;
-  if (point.throttled()) json["throttled"] = true;
-  if (point.in_cache) json["in_cache"] = true;
+using P = MeasuredPoint;
+bool is_kernel(const P& p) { return p.kind == PointKind::kernel; }
+bool is_attention(const P& p) { return p.kind == PointKind::attention; }
+bool is_overlap(const P& p) { return p.kind == PointKind::overlap; }
+bool communicates(const P& p) { return p.kind == PointKind::collective || is_overlap(p); }
+bool multiplies(const P& p) { return p.multiplies(); }
+
+void add_gemm_rows(Record<P>& r) {
+  r.row(&P::precision, "precision", kind::choice(kPrecisionNames), "Format of the operands.");
+  r.only_if([](const P& p) { return p.multiplies() || is_attention(p); });
+  const auto size = [&r](auto at, const char* key, const char* about) {
+    r.row_at<std::int64_t>(at, key, kind::wide_integer(), about);
+    r.only_if(multiplies).required();
+  };
+  size(
+      [](auto& p) -> auto& { return p.shape.batch; }, "batch", "GEMMs of a batch.");
+  size(
+      [](auto& p) -> auto& { return p.shape.m; }, "m", "Rows of the result.");
+  size(
+      [](auto& p) -> auto& { return p.shape.n; }, "n", "Columns of the result.");
+  size(
+      [](auto& p) -> auto& { return p.shape.k; }, "k", "Length of the sums.");
+  r.row(&P::transpose_a, "transpose_a", kind::flag(), "The first operand is stored transposed.");
+  r.only_if(multiplies);
+  r.row(&P::transpose_b, "transpose_b", kind::flag(), "The second operand is stored transposed.");
+  r.only_if(multiplies);
+  r.row(&P::accumulate, "accumulate", kind::flag(), "The product is added to the result.");
+  r.only_if(multiplies);
 }
 
-void read_state(ObjectReader& reader, MeasuredPoint& point) {
-  point.state.clock_mhz = reader.optional_number("clock_mhz", 0.0);
-  point.state.power_watts = reader.optional_number("power_watts", 0.0);
-  point.state.throttle_reasons = static_cast<unsigned long long>(
-      reader.optional_int("throttle_reasons", 0, {.low = 0, .high = 0x1FF}));
-  reader.optional_bool("throttled", false);  // says again what the reasons say
-  point.in_cache = reader.optional_bool("in_cache", false);
+void add_kernel_rows(Record<P>& r) {
+  r.row(&P::kernel, "kernel", kind::text(), "Name of the kernel.");
+  r.only_if(is_kernel).required();
+  r.row(&P::launches, "launches", kind::integer(), "Launches that the model charges.");
+  r.only_if(is_kernel);
+  r.row(&P::sizes, "sizes", kind::optional(kind::object(sizes_record)), "");
+  r.only_if(is_kernel);
+  r.row(&P::direction, "direction", kind::choice(kHostDirectionNames), "Way to or from the host.");
+  r.only_if([](const P& p) { return p.kind == PointKind::host_link; });
+  r.row(&P::attention, "attention", kind::optional(kind::object(attention_shape_record)), "");
+  r.only_if(is_attention).required();
 }
 
-MeasuredPoint read_measured_point(ObjectReader reader) {
-  constexpr NumberRange kPositive{.low = 0.0, .low_excluded = true};
-  MeasuredPoint point;
-  point.kind = reader.optional_enum("kind", point.kind, kPointKindNames);
-  read_what(reader, point);
-  point.amount = bytes(reader.required_number("amount_bytes"));
-  Measurement& m = point.measurement;
-  m.summary.median = seconds(reader.required_number("median_seconds"));
-  m.summary.min = seconds(reader.required_number("min_seconds"));
-  m.summary.p10 = seconds(reader.required_number("p10_seconds"));
-  m.summary.p90 = seconds(reader.required_number("p90_seconds"));
-  m.mean = seconds(reader.optional_number("mean_seconds", 0.0, {.low = 0.0}));
-  m.rank_mean = seconds(reader.optional_number("rank_mean_seconds", 0.0, {.low = 0.0}));
-  m.summary.relative_spread = reader.required_number("relative_spread");
-  m.summary.count = reader.required_int("samples");
-  m.repetitions = reader.optional_int("repetitions", 1);
-  m.stopped = reader.optional_enum("stopped", m.stopped, kStopReasonNames);
-  m.repeated = reader.optional_bool("repeated", false);
-  m.noisy = reader.optional_bool("noisy", false);
-  read_state(reader, point);
-  point.source = reader.optional_string("source", "");
-  point.algorithm = reader.optional_string("algorithm", "");
-  if (point.kind == PointKind::overlap) {
-    point.product_alone = seconds(reader.required_number("product_alone_seconds"));
-    point.collective_alone = seconds(reader.required_number("collective_alone_seconds", kPositive));
-    point.product_beside = seconds(reader.required_number("product_beside_seconds"));
-    point.collective_beside = seconds(reader.required_number("collective_beside_seconds"));
-  }
-  reader.finish();
-  return point;
+void add_collective_rows(Record<P>& r) {
+  r.row(&P::collective, "collective", kind::choice(kCollectiveNames), "Which collective.");
+  r.only_if(communicates);
+  r.row(&P::tier, "tier", kind::choice(kTierNames), "Link that the group's traffic crosses.");
+  r.only_if(communicates);
+  r.row(&P::group_size, "group_size", kind::integer(), "Ranks of the group.");
+  r.only_if(communicates).required();
+  r.row(&P::ranks_per_node, "ranks_per_node", kind::integer(kFromZero),
+        "Ranks of the group on one node; absent: not recorded.");
+  r.only_if(communicates).omitted_at_default();
+  r.row(&P::groups_per_node, "groups_per_node", kind::integer(kFromZero),
+        "Groups at work at once on a node.");
+  r.only_if(communicates).omitted_at_default();
+  r.row(&P::stride, "stride", kind::integer(),
+        "From one rank of a group to the next, inside a node.");
+  r.only_if(communicates).omitted_at_default();
+  r.row(&P::cold, "cold", kind::flag(), "Messages take turns, so that each is in memory.");
+  r.only_if(communicates).omitted_at_default();
 }
 
-template <typename Item, typename Read>
-std::vector<Item> read_items(ObjectReader& reader, std::string_view key, const Read& read) {
-  std::vector<Item> items;
-  if (!reader.has(key)) return items;
-  const auto& array = reader.required_array(key);
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    items.push_back(read(
-        ObjectReader(array[i], reader.file(), fmt::format("{}/{}", reader.pointer_to(key), i))));
-  }
-  return items;
+template <typename M>
+void add_measurement(Record<P>& r, M Measurement::*member, const char* key, Kind<M> kind,
+                     const char* about) {
+  r.row_at<M>(
+      [member](auto& p) -> auto& { return p.measurement.*member; }, key, std::move(kind), about);
+}
+template <typename M>
+void add_summary(Record<P>& r, M Summary::*member, const char* key, Kind<M> kind,
+                 const char* about) {
+  r.row_at<M>(
+      [member](auto& p) -> auto& { return p.measurement.summary.*member; }, key, std::move(kind),
+      about);
+  r.required();
+}
+template <typename M>
+void add_state(Record<P>& r, M DeviceState::*member, const char* key, Kind<M> kind,
+               const char* about) {
+  r.row_at<M>(
+      [member](auto& p) -> auto& { return p.state.*member; }, key, std::move(kind), about);
+  r.omitted_at_default();
+}
+
+void add_time_rows(Record<P>& r) {
+  r.row(&P::amount, "amount_bytes", kind::base_amount<Bytes>(),
+        "Payload, or bytes read and written.");
+  r.required();
+  add_summary(r, &Summary::median, "median_seconds", rounded_seconds(), "Median of the samples.");
+  add_summary(r, &Summary::min, "min_seconds", rounded_seconds(), "Least of the samples.");
+  add_summary(r, &Summary::p10, "p10_seconds", rounded_seconds(), "10th percentile.");
+  add_summary(r, &Summary::p90, "p90_seconds", rounded_seconds(), "90th percentile.");
+  add_measurement(r, &Measurement::mean, "mean_seconds", rounded_seconds(),
+                  "Mean of the samples, each of its slowest rank.");
+  r.omitted_at_default();
+  add_measurement(r, &Measurement::rank_mean, "rank_mean_seconds", rounded_seconds(),
+                  "Mean of the rank that is slowest on average.");
+  r.omitted_at_default();
+  add_summary(r, &Summary::relative_spread, "relative_spread", rounded_number(),
+              "Spread of the samples over their median.");
+  add_summary(r, &Summary::count, "samples", kind::integer(), "Number of samples.");
+  add_measurement(r, &Measurement::repetitions, "repetitions", kind::integer(),
+                  "Calls of which a sample is the mean.");
+  add_measurement(r, &Measurement::stopped, "stopped", kind::choice(kStopReasonNames),
+                  "Why sampling stopped.");
+  add_measurement(r, &Measurement::repeated, "repeated", kind::flag(),
+                  "Measured twice; the less noisy run is kept.");
+  r.omitted_at_default();
+  add_measurement(r, &Measurement::noisy, "noisy", kind::flag(), "Both runs were noisy.");
+  r.omitted_at_default();
+}
+
+void add_state_rows(Record<P>& r) {
+  add_state(r, &DeviceState::clock_mhz, "clock_mhz", kind::number(), "Clock after the samples.");
+  add_state(r, &DeviceState::power_watts, "power_watts", kind::number(),
+            "Power after the samples.");
+  add_state(r, &DeviceState::throttle_reasons, "throttle_reasons", throttle_bits(),
+            "Bits as NVML's clock throttle reasons.");
+  r.derived("throttled", kind::flag().schema(), "One of these bits slows the device.",
+            [](const P& p) { return p.throttled() ? Json(true) : Json(); });
+  r.row(&P::in_cache, "in_cache", kind::flag(), "Too small to be in memory.");
+  r.omitted_at_default();
+  r.row(&P::source, "source", kind::text(), "Tool, file and hash; absent: measured here.");
+  r.omitted_at_default();
+  r.row(&P::algorithm, "algorithm", kind::text(), "What the library chose.");
+  r.omitted_at_default();
+}
+
+void add_overlap_rows(Record<P>& r) {
+  const auto time = [&r](Seconds P::*member, const char* key, NumberRange range,
+                         const char* about) {
+    r.row(member, key, rounded_seconds(range), about);
+    r.only_if(is_overlap).required();
+  };
+  time(&P::product_alone, "product_alone_seconds", kNotNegative, "GEMMs alone.");
+  time(&P::collective_alone, "collective_alone_seconds", kAboveZero, "Collectives alone.");
+  time(&P::product_beside, "product_beside_seconds", kNotNegative, "GEMMs with the others.");
+  time(&P::collective_beside, "collective_beside_seconds", kNotNegative,
+       "Collectives with the others.");
+}
+
+const Record<P>& point_record() {
+  static const Record<P> record = [] {
+    Record<P> r("A measured point.");
+    r.row(&P::kind, "kind", kind::choice(kPointKindNames), "What was timed.").required();
+    add_gemm_rows(r);
+    add_kernel_rows(r);
+    add_collective_rows(r);
+    add_time_rows(r);
+    add_state_rows(r);
+    add_overlap_rows(r);
+    return r;
+  }();
+  return record;
+}
+
+// A profile stays small on any machine: of a large job only the ranks that are named are kept.
+constexpr std::size_t kMostRanks = 1024;
+
+Profile with_named_ranks(Profile profile) {
+  std::erase_if(profile.ranks, [&](const RankSpeed& rank) {
+    return std::none_of(
+        profile.stragglers.begin(), profile.stragglers.end(),
+        [&](const Straggler& s) { return s.rank == rank.rank || s.other == rank.rank; });
+  });
+  return profile;
+}
+
+Record<Profile> make_profile_record() {
+  using F = Profile;
+  Record<F> r("A measured machine: the cluster that it is, and what was measured.");
+  r.file_of({kProfileSchema}, true);
+  r.row(&F::created, "created", kind::text(), "Time of the calibration, UTC.").required();
+  r.row(&F::tool_version, "tool_version", kind::text(), "Version of meshwright.");
+  r.row(&F::command, "command", kind::text(), "Command that made it.");
+  r.row(&F::machine, "machine", kind::object(machine_record), "").required();
+  r.row(&F::cluster, "cluster", kind::object(cluster_record), "").required();
+  r.row(&F::fits, "fits", kind::list(fit_record), "What was fitted.");
+  r.row(&F::not_measured, "not_measured", kind::texts(), "What is modelled or unknown therefore.");
+  r.row(&F::notes, "notes", kind::texts(), "Points left out or noisy, a loaded machine.");
+  r.row(&F::ranks, "ranks", kind::list(rank_record), "Speed of the ranks.");
+  r.row(&F::stragglers, "stragglers", kind::list(straggler_record), "Slow ranks and links.");
+  r.row(&F::points, "measurements", kind::list(point_record), "Measured points, in order.");
+  r.row(&F::onto, "onto", kind::text(),
+        "Cluster onto which it was measured; absent: nothing was there before.");
+  r.omitted_at_default();
+  r.row(&F::num_ranks, "num_ranks", kind::integer(kFromZero), "Ranks that measured together.");
+  r.omitted_at_default();
+  return r;
 }
 
 }  // namespace
 
-Json to_json(const MeasuredPoint& point) {
-  const Measurement& m = point.measurement;
-  Json json{{"kind", name_of(point.kind)}};
-  add_what(json, point);
-  json["amount_bytes"] = point.amount.value();
-  json["median_seconds"] = rounded(m.summary.median.value());
-  json["min_seconds"] = rounded(m.summary.min.value());
-  json["p10_seconds"] = rounded(m.summary.p10.value());
-  json["p90_seconds"] = rounded(m.summary.p90.value());
-  if (m.mean > seconds(0)) json["mean_seconds"] = rounded(m.mean.value());
-  if (m.rank_mean > seconds(0)) json["rank_mean_seconds"] = rounded(m.rank_mean.value());
-  json["relative_spread"] = rounded(m.summary.relative_spread);
-  json["samples"] = m.summary.count;
-  json["repetitions"] = m.repetitions;
-  json["stopped"] = name_of(m.stopped);
-  if (m.repeated) json["repeated"] = true;
-  if (m.noisy) json["noisy"] = true;
-  add_state(json, point);
-  if (!point.source.empty()) json["source"] = point.source;
-  if (!point.algorithm.empty()) json["algorithm"] = point.algorithm;
-  if (point.kind == PointKind::overlap) {
-    json["product_alone_seconds"] = rounded(point.product_alone.value());
-    json["collective_alone_seconds"] = rounded(point.collective_alone.value());
-    json["product_beside_seconds"] = rounded(point.product_beside.value());
-    json["collective_beside_seconds"] = rounded(point.collective_beside.value());
-  }
-  return json;
+const Record<Profile>& profile_record() {
+  static const Record<Profile> record = make_profile_record();
+  return record;
 }
+
+Json to_json(const MeasuredPoint& point) { return point_record().write(point); }
 
 MeasuredPoint point_from_json(const Json& json, const std::string& file,
                               const std::string& pointer) {
-  return read_measured_point(ObjectReader(json, file, pointer));
+  return point_record().read(json, file, pointer);
 }
 
 Json to_json(const Profile& profile) {
-  Json json{{"schema", kProfileSchema},
-            {"created", profile.created},
-            {"tool_version", profile.tool_version},
-            {"command", profile.command},
-            {"machine", to_json(profile.machine)},
-            {"cluster", meshwright::to_json(profile.cluster)},
-            {"fits", Json::array()},
-            {"not_measured", profile.not_measured},
-            {"notes", profile.notes},
-            {"ranks", ranks_json(profile)},
-            {"stragglers", Json::array()},
-            {"measurements", Json::array()}};
-  if (!profile.onto.empty()) json["onto"] = profile.onto;
-  if (profile.num_ranks > 0) json["num_ranks"] = profile.num_ranks;
-  for (const Straggler& s : profile.stragglers) json["stragglers"].push_back(to_json(s));
-  for (const Fit& fit : profile.fits) json["fits"].push_back(to_json(fit));
-  for (const MeasuredPoint& point : profile.points) json["measurements"].push_back(to_json(point));
-  return json;
+  const bool many = profile.ranks.size() > kMostRanks;
+  return profile_record().write(many ? with_named_ranks(profile) : profile);
 }
 
 Profile profile_from_json(const Json& json, const std::string& file) {
-  ObjectReader reader(json, file);
-  const std::string schema = reader.required_string("schema");
-  if (schema != kProfileSchema) {
-    reader.fail("schema", fmt::format("is \"{}\", allowed is \"{}\"", schema, kProfileSchema));
-  }
-  Profile profile;
-  profile.created = reader.required_string("created");
-  profile.tool_version = reader.optional_string("tool_version", "");
-  profile.command = reader.optional_string("command", "");
-  profile.onto = reader.optional_string("onto", "");
-  profile.num_ranks = reader.optional_int("num_ranks", 0, {.low = 0});
-  profile.machine = machine_from_json(reader.required_object("machine"));
-  profile.cluster = cluster_from_json(reader.member("cluster"), file, reader.pointer_to("cluster"));
-  profile.fits = read_items<Fit>(reader, "fits", fit_from_json);
-  profile.points = read_items<MeasuredPoint>(reader, "measurements", read_measured_point);
-  profile.ranks = read_items<RankSpeed>(reader, "ranks", rank_from_json);
-  profile.stragglers = read_items<Straggler>(reader, "stragglers", straggler_from_json);
-  if (reader.has("not_measured")) {
-    for (const auto& subject : reader.required_array("not_measured")) {
-      profile.not_measured.push_back(subject.is_string() ? subject.get<std::string>()
-                                                         : subject.dump());
-    }
-  }
-  if (reader.has("notes")) {
-    for (const auto& note : reader.required_array("notes")) {
-      profile.notes.push_back(note.is_string() ? note.get<std::string>() : note.dump());
-    }
-  }
-  reader.finish();
-  return profile;
+  return profile_record().read(json, file);
 }
 
 }  // namespace meshwright::calibrate

@@ -7,10 +7,13 @@
 
 #include "calibrate/profile/profile.h"
 #include "sim/json/json.h"
+#include "sim/record/record.h"
 
 namespace meshwright::calibrate {
 
 inline constexpr char kProfileSchema[] = "meshwright.profile/1";
+
+const Record<Profile>& profile_record();
 
 Json to_json(const Profile& profile);
 Json to_json(const MeasuredPoint& point);

@@ -7,229 +7,335 @@
 #include <array>
 #include <string_view>
 
-#include "sim/json/reader.h"
-
 namespace meshwright::planner {
 namespace {
 
-constexpr NumberRange kPositive{.low = 0.0, .high = 1e300, .low_excluded = true};
+constexpr IntRange kCount{1, 100'000'000};
 
-void check_interval(ObjectReader& reader, const Ranged& ranged) {
-  const bool ordered = ranged.low <= ranged.value && ranged.value <= ranged.high;
-  if (!ordered) reader.fail("low", "low, value and high must be in this order");
-}
-
-Ranged read_ranged(ObjectReader reader) {
-  Ranged ranged;
-  ranged.value = reader.required_number("value");
-  ranged.low = reader.optional_number("low", ranged.value);
-  ranged.high = reader.optional_number("high", ranged.value);
-  ranged.basis = reader.optional_string("basis", "stated");
-  ranged.source = reader.optional_string("source", "");
-  constexpr std::array<std::string_view, 5> kBases{"stated", "measured", "fitted", "datasheet",
-                                                   "assumed"};
-  if (std::find(kBases.begin(), kBases.end(), ranged.basis) == kBases.end()) {
-    reader.fail("basis", fmt::format("must be one of {}", fmt::join(kBases, ", ")));
-  }
-  check_interval(reader, ranged);
-  reader.finish();
-  return ranged;
+const Record<Ranged>& interval_record() {
+  static const Record<Ranged> record = [] {
+    constexpr std::array<std::string_view, 5> kBases{"stated", "measured", "fitted", "datasheet",
+                                                     "assumed"};
+    const std::vector<std::string_view> bases(kBases.begin(), kBases.end());
+    Record<Ranged> r("A number and the interval that holds the truth in 9 of 10 cases.");
+    r.row(&Ranged::value, "value", kind::number(), "The number.");
+    r.required();
+    r.row(&Ranged::low, "low", kind::number(), "Lower end; default: value.");
+    r.default_from([](Ranged& ranged) { ranged.low = ranged.value; });
+    r.row(&Ranged::high, "high", kind::number(), "Upper end; default: value.");
+    r.default_from([](Ranged& ranged) { ranged.high = ranged.value; });
+    r.row(
+        &Ranged::basis, "basis",
+        Kind<std::string>{
+            .read = [bases](ObjectReader& reader, const std::string& key,
+                            std::string& value) { value = bases[read_choice(reader, key, bases)]; },
+            .write = kind::text().write,
+            .schema = [bases] { return choice_schema(bases); }},
+        "What the number rests on.");
+    r.default_from([](Ranged& ranged) { ranged.basis = "stated"; });
+    r.row(&Ranged::source, "source", kind::text(), "Where it comes from.");
+    r.check([](const Ranged& ranged, ObjectReader& reader) {
+      const bool ordered = ranged.low <= ranged.value && ranged.value <= ranged.high;
+      if (!ordered) reader.fail("low", "low, value and high must be in this order");
+    });
+    return r;
+  }();
+  return record;
 }
 
 // A number, or one with its interval.
-Ranged ranged_in(ObjectReader& reader, std::string_view key, const Ranged& otherwise) {
-  if (!reader.has(key)) return otherwise;
-  if (reader.member(key).is_number()) return stated(reader.required_number(key));
-  return read_ranged(reader.required_object(key));
+Kind<Ranged> ranged() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, Ranged& value) {
+                if (reader.member(key).is_number()) {
+                  value = stated(reader.required_number(key));
+                  return;
+                }
+                value = {};
+                kind::object(interval_record).read(reader, key, value);
+              },
+          .write = kind::object(interval_record).write,
+          .schema =
+              [] {
+                return Json{
+                    {"anyOf", Json::array({kind::number().schema(), interval_record().schema()})}};
+              }};
 }
 
-std::optional<Ranged> ranged_if_any(ObjectReader& reader, std::string_view key) {
-  if (!reader.has(key)) return std::nullopt;
-  return ranged_in(reader, key, {});
+// The member of T that `key` names is above 0.
+template <typename T>
+void check_positive(Record<T>& record, Ranged T::*member, const char* key) {
+  record.check([member, key](const T& value, ObjectReader& reader) {
+    if ((value.*member).value <= 0.0) reader.fail(key, "must be above 0");
+  });
 }
 
-std::optional<double> positive_if_any(ObjectReader& reader, std::string_view key) {
-  if (!reader.has(key)) return std::nullopt;
-  return reader.required_number(key, kPositive);
+const Record<FailureOptions>& failures_record() {
+  static const Record<FailureOptions> record = [] {
+    using F = FailureOptions;
+    Record<F> r("Failures and what follows from one.");
+    r.row(&F::per_thousand_node_days, "per_thousand_node_days", ranged(),
+          "Failures of 1,000 nodes of eight GPUs a day.");
+    check_positive(r, &F::per_thousand_node_days, "per_thousand_node_days");
+    r.row(&F::detection_seconds, "detection_seconds", ranged(), "Time until a failure is seen.");
+    r.row(&F::restart_seconds, "restart_seconds", ranged(), "Time from there to the first step.");
+    r.row(&F::repair_days, "repair_days", ranged(), "Time until a node is back.");
+    r.row(&F::spares_target, "spares_target", ranged(),
+          "Share of the time in which spare nodes are enough.");
+    r.row(&F::independent_replicas, "independent_replicas", kind::integer(),
+          "Groups that fail alone and are filled again while others train.");
+    r.row(&F::catch_up_seconds, "catch_up_seconds", ranged(),
+          "Time that others wait for a group that is filled again.");
+    return r;
+  }();
+  return record;
 }
 
-// Part `key`, read by `read` where it is there.
-template <typename Part, typename Read>
-void read_part(ObjectReader& reader, std::string_view key, Part& part, const Read& read) {
-  if (!reader.has(key)) return;
-  ObjectReader inner = reader.required_object(key);
-  read(inner, part);
-  inner.finish();
+const Record<CheckpointOptions>& checkpoint_record() {
+  static const Record<CheckpointOptions> record = [] {
+    using C = CheckpointOptions;
+    const auto measured = kind::optional_number(kAboveZero);
+    Record<C> r("Checkpoints.");
+    r.row(&C::asynchronous, "asynchronous", kind::flag(),
+          "Saved to the host, then written while training goes on.");
+    r.row(&C::pause_seconds, "pause_seconds", ranged(),
+          "Time that an asynchronous save stops training.");
+    r.row(&C::storage_gb_per_s_per_node, "storage_gb_per_s_per_node", ranged(),
+          "Storage bandwidth of a node of eight GPUs, both ways.");
+    check_positive(r, &C::storage_gb_per_s_per_node, "storage_gb_per_s_per_node");
+    r.row(&C::with_16_bit_weights, "with_16_bit_weights", kind::flag(),
+          "16-bit weights are saved beside the optimizer's fp32.");
+    r.row(&C::persist_seconds, "persist_seconds", measured,
+          "Measured time to write one; default: bytes over the storage's bandwidth.");
+    r.row(&C::load_seconds, "load_seconds", measured, "Measured time to load one; likewise.");
+    r.row(&C::interval_seconds, "interval_seconds", measured,
+          "Time between two; default: the best for the expected failures.");
+    return r;
+  }();
+  return record;
 }
 
-void read_failures(ObjectReader& reader, FailureOptions& f) {
-  f.per_thousand_node_days = ranged_in(reader, "per_thousand_node_days", f.per_thousand_node_days);
-  if (f.per_thousand_node_days.value <= 0.0) {
-    reader.fail("per_thousand_node_days", "must be above 0");
-  }
-  f.detection_seconds = ranged_in(reader, "detection_seconds", f.detection_seconds);
-  f.restart_seconds = ranged_in(reader, "restart_seconds", f.restart_seconds);
-  f.repair_days = ranged_in(reader, "repair_days", f.repair_days);
-  f.spares_target = ranged_in(reader, "spares_target", f.spares_target);
-  f.independent_replicas = reader.optional_int("independent_replicas", f.independent_replicas);
-  f.catch_up_seconds = ranged_in(reader, "catch_up_seconds", f.catch_up_seconds);
+const Record<PowerOptions>& power_record() {
+  static const Record<PowerOptions> record = [] {
+    using P = PowerOptions;
+    Record<P> r("Power of nodes and site.");
+    r.row(&P::kilowatts_per_gpu, "kilowatts_per_gpu", kind::optional(ranged()),
+          "Measured power a GPU, with its share of the node.");
+    r.row(&P::node_over_devices, "node_over_devices", ranged(),
+          "A node's rating over its devices'.");
+    r.row(&P::share_of_rating, "share_of_rating", ranged(), "Share of it that training draws.");
+    r.row(&P::waiting_share, "waiting_share", ranged(), "Share that a waiting node draws.");
+    r.row(&P::pue, "pue", ranged(), "Power of the site over that of its machines.");
+    r.row(&P::kg_co2_per_kwh, "kg_co2_per_kwh", kind::optional(ranged()),
+          "Emissions of the site's electricity.");
+    return r;
+  }();
+  return record;
 }
 
-void read_checkpoint(ObjectReader& reader, CheckpointOptions& c) {
-  c.asynchronous = reader.optional_bool("asynchronous", c.asynchronous);
-  c.pause_seconds = ranged_in(reader, "pause_seconds", c.pause_seconds);
-  c.storage_gb_per_s_per_node =
-      ranged_in(reader, "storage_gb_per_s_per_node", c.storage_gb_per_s_per_node);
-  if (c.storage_gb_per_s_per_node.value <= 0.0) {
-    reader.fail("storage_gb_per_s_per_node", "must be above 0");
-  }
-  c.with_16_bit_weights = reader.optional_bool("with_16_bit_weights", c.with_16_bit_weights);
-  c.persist_seconds = positive_if_any(reader, "persist_seconds");
-  c.load_seconds = positive_if_any(reader, "load_seconds");
-  c.interval_seconds = positive_if_any(reader, "interval_seconds");
-}
-
-void read_power(ObjectReader& reader, PowerOptions& p) {
-  p.kilowatts_per_gpu = ranged_if_any(reader, "kilowatts_per_gpu");
-  p.node_over_devices = ranged_in(reader, "node_over_devices", p.node_over_devices);
-  p.share_of_rating = ranged_in(reader, "share_of_rating", p.share_of_rating);
-  p.waiting_share = ranged_in(reader, "waiting_share", p.waiting_share);
-  p.pue = ranged_in(reader, "pue", p.pue);
-  p.kg_co2_per_kwh = ranged_if_any(reader, "kg_co2_per_kwh");
-}
-
-std::optional<Date> date_if_any(ObjectReader& reader, std::string_view key) {
-  if (!reader.has(key)) return std::nullopt;
+void read_date(ObjectReader& reader, const std::string& key, Date& value) {
   const std::string text = reader.required_string(key);
   const auto date = date_from_text(text);
   if (!date) reader.fail(key, fmt::format("must be a day such as 2027-03-31, is \"{}\"", text));
-  return date;
+  value = *date;
 }
 
-void read_capacity_limits(ObjectReader& reader, CapacityLimits& limits) {
-  limits.deadline_days = positive_if_any(reader, "deadline_days");
-  limits.deadline = date_if_any(reader, "deadline");
-  if (limits.deadline && limits.deadline_days) {
-    reader.fail("deadline", "stands beside deadline_days", "state one of the two");
-  }
-  limits.budget = positive_if_any(reader, "budget");
-  limits.max_megawatts = positive_if_any(reader, "max_megawatts");
-  if (reader.has("max_gpus")) limits.max_gpus = reader.required_int("max_gpus");
+Kind<std::optional<Date>> optional_date() {
+  return kind::optional(
+      Kind<Date>{.read = read_date,
+                 .write = [](Json& json, const std::string& key,
+                             const Date& value) { json[key] = date_text(value); },
+                 .schema =
+                     [] {
+                       return Json{{"type", "string"}, {"pattern", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}};
+                     }});
 }
 
-std::vector<int> read_counts(ObjectReader& reader, std::string_view key) {
-  std::vector<int> counts;
-  if (!reader.has(key)) return counts;
-  for (const Json& count : reader.required_array(key)) {
-    const bool good = count.is_number_integer() && count > 0 && count <= 100'000'000;
-    if (!good) reader.fail(key, "must be an array of whole numbers from 1 to 100000000");
-    counts.push_back(count.get<int>());
-  }
-  return counts;
+const Record<CapacityLimits>& limits_record() {
+  static const Record<CapacityLimits> record = [] {
+    using L = CapacityLimits;
+    const auto positive = kind::optional_number(kAboveZero);
+    Record<L> r("Limits that 9 of 10 runs must keep.");
+    r.row(&L::deadline_days, "deadline_days", positive, "Days of the training.");
+    r.row(&L::deadline, "deadline", optional_date(), "Its last day instead; needs start.");
+    r.check([](const L& limits, ObjectReader& reader) {
+      if (!limits.deadline || !limits.deadline_days) return;
+      reader.fail("deadline", "stands beside deadline_days", "state one of the two");
+    });
+    r.row(&L::budget, "budget", positive, "Cost in the price list's currency.");
+    r.row(&L::max_megawatts, "max_megawatts", positive, "Power of the site.");
+    r.row(&L::max_gpus, "max_gpus", kind::optional_integer(), "GPUs to be had.");
+    return r;
+  }();
+  return record;
 }
 
-std::vector<BatchPhase> read_schedule(ObjectReader& reader) {
-  std::vector<BatchPhase> phases;
-  if (!reader.has("schedule")) return phases;
-  const Json& list = reader.required_array("schedule");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader phase(list[i], reader.file(),
-                       fmt::format("{}/{}", reader.pointer_to("schedule"), i));
-    const bool last = i + 1 == list.size();
-    const double before = phases.empty() ? 0.0 : phases.back().until_tokens;
-    phases.push_back({.until_tokens = last ? 0.0 : phase.required_number("until_tokens"),
-                      .global_batch_size = phase.required_int("global_batch_size"),
-                      .seq_length = phase.required_int("seq_length")});
-    if (!last && phases.back().until_tokens <= before) {
-      phase.fail("until_tokens", "must grow from phase to phase");
+const Record<BatchPhase>& phase_record() {
+  static const Record<BatchPhase> record = [] {
+    using P = BatchPhase;
+    Record<P> r("A phase of the batch's schedule.");
+    r.row(&P::until_tokens, "until_tokens", kind::number(),
+          "Tokens of the training at its end; every phase but the last says it.");
+    r.row(&P::global_batch_size, "global_batch_size", kind::integer(), "Sequences of a step.");
+    r.required();
+    r.row(&P::seq_length, "seq_length", kind::integer(), "Tokens of a sequence.");
+    r.required();
+    return r;
+  }();
+  return record;
+}
+
+// Every phase but the last ends, later than the one before it.
+void check_schedule(const CapacityOptions& options, ObjectReader& reader) {
+  const auto& phases = options.schedule;
+  for (std::size_t i = 0; i + 1 < phases.size(); ++i) {
+    const Json& phase = reader.member("schedule")[i];
+    ObjectReader inside(phase, reader.file(),
+                        fmt::format("{}/{}", reader.pointer_to("schedule"), i));
+    inside.required_number("until_tokens");
+    if (phases[i].until_tokens <= (i == 0 ? 0.0 : phases[i - 1].until_tokens)) {
+      inside.fail("until_tokens", "must grow from phase to phase");
     }
-    phase.finish();
   }
-  return phases;
 }
 
-ReferenceRun read_reference(ObjectReader reader) {
-  ReferenceRun run;
-  run.name = reader.required_string("name");
-  run.source = reader.required_string("source");
-  run.gpus = reader.required_int("gpus");
-  run.gpu_hours = reader.required_number("gpu_hours", kPositive);
-  run.layout = reader.optional_string("layout", "");
-  run.step_seconds = positive_if_any(reader, "step_seconds");
-  const auto share = [&](const char* key) {
-    const auto value = positive_if_any(reader, key);
-    if (value && *value > 1.0) reader.fail(key, "is a share, at most 1");
-    return value;
-  };
-  run.goodput = share("goodput");
-  run.model_flops_utilization = share("model_flops_utilization");
-  run.mean_time_between_hours = positive_if_any(reader, "mean_time_between_hours");
-  reader.finish();
-  return run;
+const Record<ReferenceRun>& reference_record() {
+  static const Record<ReferenceRun> record = [] {
+    using R = ReferenceRun;
+    const auto positive = kind::optional_number(kAboveZero);
+    const auto share = kind::optional_number({0.0, 1.0, true});
+    Record<R> r("A run that was made, to compare with.");
+    r.row(&R::name, "name", kind::text(), "Name of the run.");
+    r.required();
+    r.row(&R::source, "source", kind::text(), "Where it was published.");
+    r.required();
+    r.row(&R::gpus, "gpus", kind::integer(), "GPUs of the run.");
+    r.required();
+    r.row(&R::gpu_hours, "gpu_hours", kind::number(kAboveZero), "GPU-hours of the run.");
+    r.required();
+    r.row(&R::layout, "layout", kind::text(), "Its layout, as --layout states one.");
+    r.row(&R::step_seconds, "step_seconds", positive, "Step time with the batch of most tokens.");
+    r.row(&R::goodput, "goodput", share, "Share of the time in which steps were made that count.");
+    r.row(&R::model_flops_utilization, "model_flops_utilization", share, "MFU of a step.");
+    r.row(&R::mean_time_between_hours, "mean_time_between_hours", positive,
+          "Mean time between failures.");
+    return r;
+  }();
+  return record;
 }
 
-Price read_price(ObjectReader reader) {
-  Price price;
-  price.cluster = reader.optional_string("cluster", "");
-  price.device = reader.optional_string("device", "");
-  if (price.cluster.empty() == price.device.empty()) {
-    reader.fail("device", "names either a cluster or a device");
-  }
-  price.per_gpu_hour = ranged_in(reader, "per_gpu_hour", {});
-  if (price.per_gpu_hour.value <= 0.0) reader.fail("per_gpu_hour", "must be above 0");
-  reader.finish();
-  return price;
+template <typename M>
+void option(Record<CapacitySection>& record, M CapacityOptions::*member, std::string key,
+            Kind<M> kind, std::string about) {
+  record.row_at<M>(
+      [member](auto& section) -> auto& { return section.options.*member; }, std::move(key),
+      std::move(kind), std::move(about));
+}
+
+Kind<std::vector<int>> counts() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, std::vector<int>& values) {
+                values.clear();
+                for (const Json& count : reader.required_array(key)) {
+                  const bool good =
+                      count.is_number_integer() && count >= kCount.low && count <= kCount.high;
+                  if (!good) {
+                    reader.fail(key, "must be an array of whole numbers from 1 to 100000000");
+                  }
+                  values.push_back(count.get<int>());
+                }
+              },
+          .write = [](Json& json, const std::string& key,
+                      const std::vector<int>& values) { json[key] = values; },
+          .schema =
+              [] {
+                return Json{{"type", "array"}, {"items", kind::integer(kCount).schema()}};
+              }};
+}
+
+Record<CapacitySection> make_capacity_record() {
+  using S = CapacitySection;
+  using O = CapacityOptions;
+  Record<S> r("What meshwright capacity is asked (docs/capacity.md).");
+  r.row(&S::model, "model", kind::text(), "A file, or a name of configs/models.");
+  r.row(&S::clusters, "clusters", kind::texts(), "Files, or names of configs/clusters.");
+  r.row(&S::gpus, "gpus", counts(), "GPU counts to compare.");
+  r.row(&S::global_batch_sizes, "global_batch_sizes", counts(), "Sequences of a step, to compare.");
+  r.row(&S::prices, "prices", kind::text(), "A file, or a name of configs/prices.");
+  option(r, &O::failures, "failures", kind::object(failures_record), "");
+  option(r, &O::checkpoint, "checkpoint", kind::object(checkpoint_record), "");
+  option(r, &O::power, "power", kind::object(power_record), "");
+  option(r, &O::limits, "limits", kind::object(limits_record), "");
+  option(r, &O::schedule, "schedule", kind::list(phase_record),
+         "Phases of batch and sequence, in order.");
+  r.check([](const S& section, ObjectReader& reader) { check_schedule(section.options, reader); });
+  option(r, &O::evaluation_share, "evaluation_share", kind::number({0.0, 1.0}),
+         "Time of evaluation over that of training.");
+  option(r, &O::step_time_spread, "step_time_spread", ranged(),
+         "Relative standard deviation of step times between nodes, beyond the step's own.");
+  r.check([](const S& section, ObjectReader& reader) {
+    const double spread = section.options.step_time_spread.value;
+    if (spread >= 0.0 && spread <= 1.0) return;
+    reader.fail("step_time_spread", "is a share of the step, from 0 to 1");
+  });
+  option(r, &O::start, "start", optional_date(), "First day of the training.");
+  option(r, &O::reference, "reference", kind::optional(kind::object(reference_record)), "");
+  return r;
+}
+
+const Record<Price>& price_record() {
+  static const Record<Price> record = [] {
+    Record<Price> r("What a GPU-hour of one cluster or device costs; one of the two is named.");
+    r.row(&Price::cluster, "cluster", kind::text(), "A name of configs/clusters.");
+    r.row(&Price::device, "device", kind::text(), "Name of a device.");
+    r.also({{"oneOf", {{{"required", {"cluster"}}}, {{"required", {"device"}}}}}});
+    r.check([](const Price& price, ObjectReader& reader) {
+      if (price.cluster.empty() != price.device.empty()) return;
+      reader.fail("device", "names either a cluster or a device");
+    });
+    r.row(&Price::per_gpu_hour, "per_gpu_hour", ranged(), "Price, above 0.");
+    r.required();
+    check_positive(r, &Price::per_gpu_hour, "per_gpu_hour");
+    return r;
+  }();
+  return record;
 }
 
 }  // namespace
 
+const Record<CapacitySection>& capacity_record() {
+  static const Record<CapacitySection> record = make_capacity_record();
+  return record;
+}
+
+const Record<PriceList>& prices_record() {
+  static const Record<PriceList> record = [] {
+    using P = PriceList;
+    Record<P> r("What a GPU-hour costs, by cluster or by device.");
+    r.file_of({"meshwright.prices/1"}, true);
+    r.row(&P::name, "name", kind::text(), "Name of the list.");
+    r.required();
+    r.row(&P::date, "date", kind::text(), "Date of the prices.");
+    r.required();
+    r.row(&P::source, "source", kind::text(), "Where they come from.");
+    r.required();
+    r.row(&P::currency, "currency", kind::text(), "Currency, such as USD.");
+    r.required();
+    r.row(&P::example, "example", kind::flag(), "An example, not an offer.");
+    r.row(&P::prices, "prices", kind::list(price_record), "Prices.");
+    r.required();
+    return r;
+  }();
+  return record;
+}
+
 CapacitySection capacity_section(const Json& job, const std::string& file) {
-  CapacitySection section;
-  if (!job.is_object() || !job.contains("capacity")) return section;
-  ObjectReader reader(job.at("capacity"), file, "/capacity");
-  CapacityOptions& options = section.options;
-  section.model = reader.optional_string("model", "");
-  section.clusters = reader.optional_strings("clusters");
-  section.gpus = read_counts(reader, "gpus");
-  section.global_batch_sizes = read_counts(reader, "global_batch_sizes");
-  section.prices = reader.optional_string("prices", "");
-  read_part(reader, "failures", options.failures, read_failures);
-  read_part(reader, "checkpoint", options.checkpoint, read_checkpoint);
-  read_part(reader, "power", options.power, read_power);
-  read_part(reader, "limits", options.limits, read_capacity_limits);
-  options.schedule = read_schedule(reader);
-  options.evaluation_share =
-      reader.optional_number("evaluation_share", 0.0, {.low = 0.0, .high = 1.0});
-  options.step_time_spread = ranged_in(reader, "step_time_spread", options.step_time_spread);
-  if (options.step_time_spread.value < 0.0 || options.step_time_spread.value > 1.0) {
-    reader.fail("step_time_spread", "is a share of the step, from 0 to 1");
-  }
-  options.start = date_if_any(reader, "start");
-  if (reader.has("reference")) {
-    options.reference = read_reference(reader.required_object("reference"));
-  }
-  reader.finish();
-  return section;
+  if (!job.is_object() || !job.contains("capacity")) return {};
+  return capacity_record().read(job.at("capacity"), file, "/capacity");
 }
 
 PriceList prices_from_json(const Json& json, const std::string& file) {
-  ObjectReader reader(json, file);
-  const std::string schema = reader.required_string("schema");
-  if (schema != "meshwright.prices/1") {
-    reader.fail("schema", "must be \"meshwright.prices/1\", is \"" + schema + "\"");
-  }
-  PriceList list;
-  list.name = reader.required_string("name");
-  list.date = reader.required_string("date");
-  list.source = reader.required_string("source");
-  list.currency = reader.required_string("currency");
-  list.example = reader.optional_bool("example", false);
-  const Json& prices = reader.required_array("prices");
-  for (std::size_t i = 0; i < prices.size(); ++i) {
-    list.prices.push_back(read_price({prices[i], file, fmt::format("/prices/{}", i)}));
-  }
-  reader.finish();
-  return list;
+  return prices_record().read(json, file);
 }
 
 }  // namespace meshwright::planner

@@ -7,6 +7,7 @@
 
 #include "planner/capacity/options.h"
 #include "sim/json/json.h"
+#include "sim/record/record.h"
 
 namespace meshwright::planner {
 
@@ -19,6 +20,9 @@ struct CapacitySection {
   std::string prices;  // a file, or a name of configs/prices
   CapacityOptions options;
 };
+
+const Record<CapacitySection>& capacity_record();
+const Record<PriceList>& prices_record();
 
 // `job`: the whole job file; without the part, defaults. A number alone is stated; with an interval
 // it is {"value", "low", "high", "basis", "source"}. Throws InputError.

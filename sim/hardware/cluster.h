@@ -35,6 +35,7 @@ struct CollectivePoint {
   Bytes payload;  // size of the whole array, as nccl-tests counts it
   Seconds time;   // median of the slowest rank
   double relative_spread = 0.0;
+  bool operator==(const CollectivePoint&) const = default;
 };
 
 // One measured sweep: a collective over group_size ranks of one tier. Points sorted by payload.
@@ -46,6 +47,7 @@ struct CollectiveCurve {
   // other; across nodes one group alone).
   int ranks_per_node = 0;
   int groups_per_node = 0;
+  bool operator==(const CollectiveCurve&) const = default;
 };
 
 struct Link {
@@ -66,6 +68,7 @@ struct Link {
   Provenance provenance = Provenance::datasheet;
   double relative_spread = kDatasheetRateSpread;
   std::vector<CollectiveCurve> curves;  // measured; override the link model near themselves
+  bool operator==(const Link&) const = default;
 };
 
 // What joins the devices of a node, and which of their wires leads to the NICs.
@@ -164,6 +167,7 @@ struct Cluster {
   [[nodiscard]] int num_pods() const {
     return nodes_per_pod == 0 ? 1 : (num_nodes + nodes_per_pod - 1) / nodes_per_pod;
   }
+  bool operator==(const Cluster&) const = default;
 };
 
 // The same node type with `gpus` devices: a part of one node, or as many whole nodes as are needed.

@@ -38,6 +38,7 @@ struct GemmPoint {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   Seconds time;                  // median of the slowest rank
   double relative_spread = 0.0;  // (p90 - p10) / (2.563 * median): a standard deviation if normal
+  bool operator==(const GemmPoint&) const = default;
 };
 
 // How one number format multiplies: time = kernel launch + norm(compute, bytes / memory bandwidth).
@@ -56,6 +57,7 @@ struct GemmModel {
   double relative_spread = 0.1;    // residual of the fit
   Provenance provenance = Provenance::datasheet;
   std::vector<GemmPoint> points;  // sorted by (m, n, k, batch)
+  bool operator==(const GemmModel&) const = default;
 };
 
 // A memory-bound kernel: time = launch + bytes / rate. Names: sim/operators/operators.h.
@@ -64,6 +66,7 @@ struct KernelRate {
   BytesPerSecond rate;
   double relative_spread = 0.1;
   Provenance provenance = Provenance::datasheet;
+  bool operator==(const KernelRate&) const = default;
 };
 
 // Fused attention: time = launch + FLOPs / (fraction * fill * peak of the precision).
@@ -80,6 +83,7 @@ struct AttentionRate {
   double backward_tail_waves = 0.0;
   double relative_spread = kDatasheetRateSpread;
   Provenance provenance = Provenance::datasheet;
+  bool operator==(const AttentionRate&) const = default;
 };
 
 // A core computes and moves its own messages, in memory that others share; a GPU has links of its
@@ -121,6 +125,7 @@ struct Device {
   // from it (sim/kernel_time/slowest.h). 0: not measured; a GPU is its job's alone.
   double time_jitter = 0.0;
   std::optional<double> power_watts;
+  bool operator==(const Device&) const = default;
 };
 
 // The job as this device works on it.

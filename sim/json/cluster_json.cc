@@ -1,203 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
 // Links and clusters as JSON.
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/hardware/device.h"
-#include "sim/json/amount_json.h"
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
-#include "sim/layout/layout.h"
 
 namespace meshwright {
 namespace {
 
-constexpr std::string_view kClusterSchema = "meshwright.cluster/1";
+constexpr PointTable kCollectivePoints{3, 2, "bytes, seconds, relative spread"};
+constexpr IntRange kCount{0, 1'000'000};
 
-CollectiveCurve read_collective_curve(ObjectReader reader) {
-  CollectiveCurve curve;
-  reader.required_string("collective");
-  curve.collective = reader.optional_enum("collective", curve.collective, kCollectiveNames);
-  curve.group_size = reader.required_int("group_size", {2, 1'000'000});
-  curve.ranks_per_node = reader.optional_int("ranks_per_node", 0, {0, 1'000'000});
-  curve.groups_per_node = reader.optional_int("groups_per_node", 0, {0, 1'000'000});
-  const Json& rows = reader.required_array("points");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row = read_point(reader, rows[i], i, 3, 2, "bytes, seconds, relative spread");
-    curve.points.push_back({bytes(row[0]), seconds(row[1]), row[2]});
+void read_collective_points(ObjectReader& reader, const std::string& key,
+                            std::vector<CollectivePoint>& points) {
+  points.clear();
+  for (const std::vector<double>& row : read_points(reader, key, kCollectivePoints)) {
+    points.push_back({bytes(row[0]), seconds(row[1]), row[2]});
   }
-  std::stable_sort(curve.points.begin(), curve.points.end(),
+  std::stable_sort(points.begin(), points.end(),
                    [](const auto& a, const auto& b) { return a.payload < b.payload; });
-  reader.finish();
-  return curve;
 }
 
-Link read_link(ObjectReader reader) {
-  const NumberRange fraction{.low = 0.0, .high = 2.0};
-  Link l;
-  l.name = reader.optional_string("name", "");
-  l.bandwidth = bytes_per_second(require_amount(reader, "bandwidth", kGigabytesPerSecond));
-  l.bandwidth_fraction =
-      reader.optional_number("bandwidth_fraction", l.bandwidth_fraction, {0.0, 2.0, true});
-  l.ring_end_cost = reader.optional_number("ring_end_cost", l.ring_end_cost);
-  l.sharp_bandwidth_fraction =
-      reader.optional_number("sharp_bandwidth_fraction", l.sharp_bandwidth_fraction, fraction);
-  l.sharp_min_group = reader.optional_int("sharp_min_group", l.sharp_min_group, {0, 1'000'000});
-  l.base_latency = seconds(read_amount(reader, "base_latency", kMicroseconds, 0.0));
-  l.latency = seconds(read_amount(reader, "latency", kMicroseconds, 0.0));
-  l.ramp_latency = seconds(read_amount(reader, "ramp_latency", kMicroseconds, 0.0));
-  l.ramp_bytes = bytes(read_amount(reader, "ramp", kKibibytes, 0.0));
-  l.provenance = reader.optional_enum("provenance", l.provenance, kProvenanceNames);
-  l.relative_spread = reader.optional_number("relative_spread", l.relative_spread);
-  l.curves = read_each<CollectiveCurve>(reader, "curves", read_collective_curve);
-  if (reader.has("custom_all_reduce")) {
+void write_collective_points(Json& json, const std::string& key,
+                             const std::vector<CollectivePoint>& points) {
+  Json& rows = json[key] = Json::array();
+  for (const CollectivePoint& p : points) {
+    rows.push_back(Json::array({p.payload.value(), p.time.value(), p.relative_spread}));
+  }
+}
+
+const Record<CollectiveCurve>& curve_record() {
+  static const Record<CollectiveCurve> record = [] {
+    using C = CollectiveCurve;
+    Record<C> r("One measured sweep of a collective over message sizes.");
+    r.row(&C::collective, "collective", kind::choice(kCollectiveNames), "Which collective.");
+    r.required();
+    r.row(&C::group_size, "group_size", kind::integer({2, 1'000'000}), "Ranks of the group.");
+    r.required();
+    r.row(&C::ranks_per_node, "ranks_per_node", kind::integer(kCount),
+          "Ranks of the group on one node; 0: not stated.");
+    r.omitted_at_default();
+    r.row(&C::groups_per_node, "groups_per_node", kind::integer(kCount),
+          "Groups that communicate at once on a node; 0: not stated.");
+    r.omitted_at_default();
+    r.row(&C::points, "points",
+          Kind<std::vector<CollectivePoint>>{
+              .read = read_collective_points,
+              .write = write_collective_points,
+              .schema = [] { return points_schema(kCollectivePoints); }},
+          "Bytes of the whole array, seconds of the slowest rank, relative spread.");
+    r.required();
+    return r;
+  }();
+  return record;
+}
+
+Record<Link> make_link_record() {
+  using L = Link;
+  Record<L> r("The link of a device to its neighbours.");
+  r.row(&L::name, "name", kind::text(), "Such as NVLink 4 or InfiniBand NDR.");
+  r.row(&L::bandwidth, "bandwidth", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+        "Bandwidth of a device, one direction.");
+  r.required();
+  r.row(&L::bandwidth_fraction, "bandwidth_fraction", kind::number({0.0, 2.0, true}),
+        "Share of it that large collectives reach in large groups.");
+  r.row(&L::ring_end_cost, "ring_end_cost", kind::number(),
+        "Bytes take 1 + this / group as long; an all-reduce pays half of it.");
+  r.row(&L::sharp_bandwidth_fraction, "sharp_bandwidth_fraction", kind::number({0.0, 2.0}),
+        "Bus bandwidth of all-reduce with in-switch reduction over the link's; 0: none.");
+  r.row(&L::sharp_min_group, "sharp_min_group", kind::integer(kCount),
+        "Smallest group that reduces in the switch.");
+  r.row(&L::base_latency, "base_latency", kind::amount<Seconds>(kMicroseconds),
+        "Latency of a call.");
+  r.row(&L::latency, "latency", kind::amount<Seconds>(kMicroseconds),
+        "Latency of one step of a ring or tree.");
+  r.row(&L::ramp_latency, "ramp_latency", kind::amount<Seconds>(kMicroseconds),
+        "Time that medium messages lose, for each doubling of the group.");
+  r.row(&L::ramp_bytes, "ramp", kind::amount<Bytes>(kKibibytes),
+        "Message size at which half of it is lost.");
+  r.row(&L::provenance, "provenance", kind::choice(kProvenanceNames),
+        "Where the numbers come from.");
+  r.row(&L::relative_spread, "relative_spread", kind::number(),
+        "Error of the model, one standard deviation.");
+  r.row(&L::curves, "curves", kind::list(curve_record),
+        "Measured sweeps; they override the model near themselves.");
+  r.omitted_at_default();
+  r.check([](const L&, ObjectReader& reader) {
+    if (!reader.has("custom_all_reduce")) return;
     reader.fail("custom_all_reduce", "is no longer read: no estimate used it",
                 "remove the block; nothing else changes");
-  }
-  reader.finish();
-  return l;
+  });
+  return r;
 }
 
-Json write_curve(const CollectiveCurve& curve) {
-  Json j{{"collective", name_of(curve.collective)}, {"group_size", curve.group_size}};
-  if (curve.ranks_per_node > 0) j["ranks_per_node"] = curve.ranks_per_node;
-  if (curve.groups_per_node > 0) j["groups_per_node"] = curve.groups_per_node;
-  Json& points = j["points"] = Json::array();
-  for (const CollectivePoint& p : curve.points) {
-    points.push_back(Json::array({p.payload.value(), p.time.value(), p.relative_spread}));
-  }
-  return j;
+const Record<MachineFit>& machine_fit_record() {
+  static const Record<MachineFit> record = [] {
+    using F = MachineFit;
+    const auto factor = kind::number({0.1, 10.0});
+    Record<F> r("Correction factors fitted on runs of this cluster under one framework.");
+    r.row(&F::framework, "framework", kind::text(), "Framework of these runs.");
+    r.required();
+    r.row(&F::source, "source", kind::text(), "Where the runs come from.");
+    r.required();
+    r.row(&F::gemm_time_factor, "gemm_time_factor", factor, "Factor on GEMMs and attention.");
+    r.row(&F::kernel_time_factor, "kernel_time_factor", factor,
+          "Factor on memory-bound kernels and the optimizer.");
+    r.row(&F::collective_time_factor, "collective_time_factor", factor, "Factor on collectives.");
+    r.row(&F::micro_batch_overhead, "micro_batch_overhead", kind::amount<Seconds>(kMicroseconds),
+          "Time added to each micro-batch.");
+    r.row(&F::relative_spread, "relative_spread", kind::number({0.0, 1.0}),
+          "What the fit leaves, one standard deviation.");
+    r.row(&F::learnt_runs, "learnt_runs", kind::integer(kCount), "Runs behind the factors.");
+    r.omitted_at_default();
+    r.row(&F::sets, "sets", kind::texts(), "Sets of measured runs behind the factors.");
+    r.row(&F::terms, "terms", kind::texts(), "Names of the factors that were fitted.");
+    return r;
+  }();
+  return record;
 }
 
-Json write_link(const Link& l) {
-  Json j{{"name", l.name}};
-  write_amount(j, "bandwidth", l.bandwidth.value(), kGigabytesPerSecond);
-  j["bandwidth_fraction"] = l.bandwidth_fraction;
-  j["ring_end_cost"] = l.ring_end_cost;
-  j["sharp_bandwidth_fraction"] = l.sharp_bandwidth_fraction;
-  j["sharp_min_group"] = l.sharp_min_group;
-  write_amount(j, "base_latency", l.base_latency.value(), kMicroseconds);
-  write_amount(j, "latency", l.latency.value(), kMicroseconds);
-  write_amount(j, "ramp_latency", l.ramp_latency.value(), kMicroseconds);
-  write_amount(j, "ramp", l.ramp_bytes.value(), kKibibytes);
-  j["provenance"] = name_of(l.provenance);
-  j["relative_spread"] = l.relative_spread;
-  if (l.curves.empty()) return j;
-  Json& curves = j["curves"] = Json::array();
-  for (const CollectiveCurve& curve : l.curves) curves.push_back(write_curve(curve));
-  return j;
+// A measured machine may have no link: nothing was measured between its ranks.
+void require_links(const Cluster& c, ObjectReader& reader) {
+  const bool measured = c.source.starts_with("measured");
+  if (c.gpus_per_node > 1 && !measured) reader.required_object("intra_node");
+  if (c.num_nodes > 1 && !measured) reader.required_object("inter_node");
 }
 
-MachineFit read_machine_fit(ObjectReader reader) {
-  constexpr NumberRange kFactor{0.1, 10.0};
-  MachineFit fit;
-  fit.framework = reader.required_string("framework");
-  fit.source = reader.required_string("source");
-  fit.gemm_time_factor = reader.optional_number("gemm_time_factor", 1.0, kFactor);
-  fit.kernel_time_factor = reader.optional_number("kernel_time_factor", 1.0, kFactor);
-  fit.collective_time_factor = reader.optional_number("collective_time_factor", 1.0, kFactor);
-  fit.micro_batch_overhead =
-      seconds(read_amount(reader, "micro_batch_overhead", kMicroseconds, 0.0));
-  fit.relative_spread = reader.optional_number("relative_spread", 0.0, {0.0, 1.0});
-  fit.learnt_runs = reader.optional_int("learnt_runs", 0, {0, 1'000'000});
-  fit.sets = reader.optional_strings("sets");
-  fit.terms = reader.optional_strings("terms");
-  reader.finish();
-  return fit;
-}
-
-Json write_machine_fit(const MachineFit& fit) {
-  Json j{{"framework", fit.framework},
-         {"source", fit.source},
-         {"gemm_time_factor", fit.gemm_time_factor},
-         {"kernel_time_factor", fit.kernel_time_factor},
-         {"collective_time_factor", fit.collective_time_factor}};
-  write_amount(j, "micro_batch_overhead", fit.micro_batch_overhead.value(), kMicroseconds);
-  j["relative_spread"] = fit.relative_spread;
-  if (fit.learnt_runs > 0) j["learnt_runs"] = fit.learnt_runs;
-  j["sets"] = fit.sets;
-  j["terms"] = fit.terms;
-  return j;
+Record<Cluster> make_cluster_record() {
+  using C = Cluster;
+  // No more devices than an int counts with room to spare.
+  constexpr int kMostGpus = 100'000'000;
+  const auto has_islands = [](const C& c) { return c.gpus_per_island > 0; };
+  Record<C> r("Devices and the links between them. Units are in the keys.");
+  r.file_of({"meshwright.cluster/1"}, true);
+  r.row(&C::name, "name", kind::text(), "Name of the cluster.");
+  r.required();
+  r.row(&C::source, "source", kind::text(), "Where the numbers come from, with their date.");
+  r.row(&C::device, "device", kind::object_or_file(device_record),
+        "The device, or the name or path of its file.");
+  r.required();
+  r.row(&C::gpus_per_node, "gpus_per_node", kind::integer({1, 100'000}), "Devices of a node.");
+  r.required();
+  r.row(&C::num_nodes, "num_nodes", kind::integer({1, 1'000'000}), "Nodes.");
+  r.check([](const C& c, ObjectReader& reader) {
+    const int most = kMostGpus / c.gpus_per_node;
+    if (c.num_nodes <= most) return;
+    reader.fail("num_nodes",
+                fmt::format("must be an integer from 1 to {}, is {}", most, c.num_nodes));
+  });
+  r.check(require_links);
+  r.row(&C::intra_node, "intra_node", kind::object(link_record), "Link inside a node.");
+  r.written_if([](const C& c) { return c.intra_node.bandwidth.value() > 0.0; });
+  r.row(&C::inter_node, "inter_node", kind::object(link_record),
+        "Link between nodes, a device's share of it.");
+  r.written_if([](const C& c) { return c.inter_node.bandwidth.value() > 0.0; });
+  r.row(&C::gpus_per_island, "gpus_per_island", kind::integer({0, 100'000}),
+        "Neighbours with a faster link than the node's, such as 2 for NVLink bridges; 0: none.");
+  r.omitted_at_default();
+  r.check([](const C& c, ObjectReader& reader) {
+    const int island = c.gpus_per_island, node = c.gpus_per_node;
+    if (island > node) {
+      reader.fail("gpus_per_island",
+                  fmt::format("must be an integer from 0 to {}, is {}", node, island));
+    }
+    if (island > 0 && node % island != 0) {
+      reader.fail("gpus_per_island", "must divide gpus_per_node");
+    }
+  });
+  r.row(&C::island, "island", kind::object(link_record), "Link between these neighbours.");
+  r.only_if(has_islands).required();
+  r.row(&C::node_fabric, "node_fabric", kind::choice(kNodeFabricNames),
+        "What joins the devices of a node.");
+  r.default_from([](C& c) {
+    c.node_fabric =
+        c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch;
+  });
+  r.row(&C::network, "network", kind::choice(kNetworkFabricNames),
+        "How NICs reach the leaf switches.");
+  r.row(&C::nics_per_node, "nics_per_node", kind::integer({0, 100'000}),
+        "NICs of a node; 0: one a device.");
+  r.row(&C::nodes_per_leaf, "nodes_per_leaf", kind::integer({1, 1'000'000}),
+        "Nodes below one leaf switch.");
+  r.row(&C::nodes_per_pod, "nodes_per_pod", kind::integer(kCount),
+        "Nodes below one set of spine switches; 0: one set for all.");
+  r.check([](const C& c, ObjectReader& reader) {
+    if (c.nodes_per_pod % c.nodes_per_leaf == 0) return;
+    reader.fail("nodes_per_pod", "must be a multiple of nodes_per_leaf");
+  });
+  r.row(&C::spine_oversubscription, "spine_oversubscription", kind::number({1.0, 1000.0}),
+        "Downlinks over uplinks of a leaf switch.");
+  r.row(&C::core_oversubscription, "core_oversubscription", kind::number({1.0, 1000.0}),
+        "Downlinks over uplinks of a spine switch; counts between pods.");
+  r.row(&C::price_per_gpu_hour, "price_per_gpu_hour", kind::stated_number(),
+        "Price of a GPU-hour; 0: not stated.");
+  r.row(&C::framework, "framework", kind::object_or_file(framework_record),
+        "The training software, or the name or path of its file.");
+  r.omitted_at_default();
+  r.row(&C::framework_assumed, "framework_assumed", kind::flag(),
+        "The framework is assumed; --framework states it.");
+  r.only_if([](const C& c) { return !(c.framework == Framework{}); }).omitted_at_default();
+  r.row(&C::fit, "fit", kind::object(machine_fit_record), "");
+  r.omitted_at_default();
+  return r;
 }
 
 }  // namespace
 
-Cluster cluster_from_json(const Json& json, const std::string& file, const std::string& pointer) {
-  ObjectReader reader(json, file, pointer);
-  check_schema(reader, kClusterSchema);
-  Cluster c;
-  c.name = reader.required_string("name");
-  c.source = reader.optional_string("source", "");
-  c.device = device_from_json(reader.member("device"), file, reader.pointer_to("device"));
-  c.gpus_per_node = reader.required_int("gpus_per_node", {1, 100'000});
-  // No more devices than an int counts with room to spare.
-  constexpr int kMostGpus = 100'000'000;
-  c.num_nodes = reader.optional_int("num_nodes", c.num_nodes,
-                                    {1, std::min(1'000'000, kMostGpus / c.gpus_per_node)});
-  // A measured machine may have no link: nothing was measured between its ranks.
-  const bool measured = c.source.starts_with("measured");
-  if (c.gpus_per_node > 1 && !measured) reader.required_object("intra_node");
-  if (reader.has("intra_node")) c.intra_node = read_link(reader.required_object("intra_node"));
-  if (c.num_nodes > 1 && !measured) reader.required_object("inter_node");
-  if (reader.has("inter_node")) c.inter_node = read_link(reader.required_object("inter_node"));
-  c.gpus_per_island = reader.optional_int("gpus_per_island", 0, {0, c.gpus_per_node});
-  if (c.gpus_per_island > 0) {
-    if (c.gpus_per_node % c.gpus_per_island != 0) {
-      reader.fail("gpus_per_island", "must divide gpus_per_node");
-    }
-    c.island = read_link(reader.required_object("island"));
-  }
-  c.node_fabric = reader.optional_enum(
-      "node_fabric",
-      c.device.kind == DeviceKind::cpu ? NodeFabric::shared_memory : NodeFabric::nvswitch,
-      kNodeFabricNames);
-  c.network = reader.optional_enum("network", c.network, kNetworkFabricNames);
-  c.nics_per_node = reader.optional_int("nics_per_node", c.nics_per_node, {0, 100'000});
-  c.nodes_per_leaf = reader.optional_int("nodes_per_leaf", c.nodes_per_leaf, {1, 1'000'000});
-  c.nodes_per_pod = reader.optional_int("nodes_per_pod", c.nodes_per_pod, {0, 1'000'000});
-  if (c.nodes_per_pod % c.nodes_per_leaf != 0) {
-    reader.fail("nodes_per_pod", "must be a multiple of nodes_per_leaf");
-  }
-  c.spine_oversubscription = reader.optional_number("spine_oversubscription",
-                                                    c.spine_oversubscription, {1.0, 1000.0, false});
-  c.core_oversubscription = reader.optional_number("core_oversubscription", c.core_oversubscription,
-                                                   {1.0, 1000.0, false});
-  c.price_per_gpu_hour = reader.stated_number("price_per_gpu_hour");
-  if (reader.has("framework")) {
-    c.framework =
-        framework_from_json(reader.member("framework"), file, reader.pointer_to("framework"));
-    c.framework_assumed = reader.optional_bool("framework_assumed", false);
-  }
-  if (reader.has("fit")) c.fit = read_machine_fit(reader.required_object("fit"));
-  reader.finish();
-  return c;
+const Record<Link>& link_record() {
+  static const Record<Link> record = make_link_record();
+  return record;
 }
 
-Json to_json(const Cluster& c) {
-  Json j{{"schema", kClusterSchema}, {"name", c.name}, {"source", c.source}};
-  j["device"] = to_json(c.device);
-  j["gpus_per_node"] = c.gpus_per_node;
-  j["num_nodes"] = c.num_nodes;
-  if (c.intra_node.bandwidth.value() > 0.0) j["intra_node"] = write_link(c.intra_node);
-  if (c.inter_node.bandwidth.value() > 0.0) j["inter_node"] = write_link(c.inter_node);
-  if (c.gpus_per_island > 0) {
-    j["gpus_per_island"] = c.gpus_per_island;
-    j["island"] = write_link(c.island);
-  }
-  j["node_fabric"] = name_of(c.node_fabric);
-  j["network"] = name_of(c.network);
-  j["nics_per_node"] = c.nics_per_node;
-  j["nodes_per_leaf"] = c.nodes_per_leaf;
-  j["nodes_per_pod"] = c.nodes_per_pod;
-  j["spine_oversubscription"] = c.spine_oversubscription;
-  j["core_oversubscription"] = c.core_oversubscription;
-  j["price_per_gpu_hour"] = c.price_per_gpu_hour.value_or(0.0);
-  if (!(c.framework == Framework{})) {
-    j["framework"] = to_json(c.framework);
-    if (c.framework_assumed) j["framework_assumed"] = true;
-  }
-  if (!(c.fit == MachineFit{})) j["fit"] = write_machine_fit(c.fit);
-  return j;
+const Record<Cluster>& cluster_record() {
+  static const Record<Cluster> record = make_cluster_record();
+  return record;
 }
+
+Cluster cluster_from_json(const Json& json, const std::string& file, const std::string& pointer) {
+  return cluster_record().read(json, file, pointer);
+}
+
+Json to_json(const Cluster& cluster) { return cluster_record().write(cluster); }
 
 }  // namespace meshwright

@@ -6,199 +6,208 @@
 #include <cmath>
 #include <tuple>
 
-#include "sim/base/job.h"
 #include "sim/hardware/device.h"
-#include "sim/json/amount_json.h"
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
 
 namespace meshwright {
 namespace {
 
-constexpr std::string_view kDeviceSchema = "meshwright.device/1";
+constexpr PointTable kGemmPoints{6, 5, "batch, m, n, k, seconds, relative spread"};
 
-std::vector<GemmPoint> read_gemm_points(ObjectReader& reader) {
-  std::vector<GemmPoint> points;
-  if (!reader.has("points")) return points;
-  const Json& rows = reader.required_array("points");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row =
-        read_point(reader, rows[i], i, 6, 5, "batch, m, n, k, seconds, relative spread");
+void read_gemm_points(ObjectReader& reader, const std::string& key,
+                      std::vector<GemmPoint>& points) {
+  points.clear();
+  for (const std::vector<double>& row : read_points(reader, key, kGemmPoints)) {
     const auto size = [&](std::size_t c) {
       constexpr double kLargest = 1e12;
       const bool whole = row[c] <= kLargest && row[c] == std::floor(row[c]);
-      if (!whole) fail_point(reader, i, fmt::format("has a size of {}; must be whole", row[c]));
+      if (!whole) {
+        fail_point(reader, key, points.size(),
+                   fmt::format("has a size of {}; must be whole", row[c]));
+      }
       return static_cast<std::int64_t>(row[c]);
     };
     points.push_back({size(0), size(1), size(2), size(3), seconds(row[4]), row[5]});
   }
-  const auto key = [](const GemmPoint& p) { return std::tie(p.m, p.n, p.k, p.batch); };
+  const auto order = [](const GemmPoint& p) { return std::tie(p.m, p.n, p.k, p.batch); };
   std::stable_sort(points.begin(), points.end(),
-                   [&](const GemmPoint& a, const GemmPoint& b) { return key(a) < key(b); });
-  return points;
+                   [&](const GemmPoint& a, const GemmPoint& b) { return order(a) < order(b); });
 }
 
-GemmModel read_gemm(ObjectReader reader) {
-  const NumberRange fraction{.low = 0.0, .high = 1.0, .low_excluded = true};
-  GemmModel g;
-  reader.required_string("precision");
-  g.precision = reader.optional_enum("precision", g.precision, kPrecisionNames);
-  g.peak = flops_per_second(require_amount(reader, "peak", kTeraflops));
-  g.sustained_fraction =
-      reader.optional_number("sustained_fraction", g.sustained_fraction, fraction);
-  g.tile_m = reader.optional_int("tile_m", g.tile_m, {1, 4096});
-  g.tile_n = reader.optional_int("tile_n", g.tile_n, {1, 4096});
-  g.ramp_k = reader.optional_number("ramp_k", g.ramp_k);
-  g.k_latency = seconds(read_amount(reader, "k_latency", kNanoseconds, 0.0));
-  g.wave_quantization =
-      reader.optional_number("wave_quantization", g.wave_quantization, {0.0, 1.0, false});
-  g.split_latency = seconds(read_amount(reader, "split_latency", kMicroseconds, 0.0));
-  g.relative_spread = reader.optional_number("relative_spread", g.relative_spread);
-  g.provenance = reader.optional_enum("provenance", g.provenance, kProvenanceNames);
-  g.points = read_gemm_points(reader);
-  reader.finish();
-  return g;
-}
-
-AttentionRate read_attention_efficiency(ObjectReader reader) {
-  const NumberRange fraction{.low = 0.0, .high = 2.0, .low_excluded = true};
-  AttentionRate a;
-  a.head_dim = reader.required_int("head_dim", {1, 65536});
-  a.version = reader.optional_int("version", a.version, {0, 9});
-  a.forward_fraction = reader.required_number("forward_fraction", fraction);
-  a.backward_fraction = reader.required_number("backward_fraction", fraction);
-  a.ramp_keys = reader.optional_number("ramp_keys", a.ramp_keys);
-  a.forward_tail_waves = reader.optional_number("forward_tail_waves", a.forward_tail_waves);
-  a.backward_tail_waves = reader.optional_number("backward_tail_waves", a.backward_tail_waves);
-  a.relative_spread = reader.optional_number("relative_spread", a.relative_spread);
-  a.provenance = reader.optional_enum("provenance", a.provenance, kProvenanceNames);
-  reader.finish();
-  return a;
-}
-
-KernelRate read_kernel(ObjectReader reader) {
-  KernelRate k;
-  k.kernel = reader.required_string("kernel");
-  k.rate = bytes_per_second(require_amount(reader, "rate", kGigabytesPerSecond));
-  k.relative_spread = reader.optional_number("relative_spread", k.relative_spread);
-  k.provenance = reader.optional_enum("provenance", k.provenance, kProvenanceNames);
-  reader.finish();
-  return k;
-}
-
-Json write_gemm(const GemmModel& g) {
-  Json j;
-  j["precision"] = name_of(g.precision);
-  write_amount(j, "peak", g.peak.value(), kTeraflops);
-  j["sustained_fraction"] = g.sustained_fraction;
-  j["tile_m"] = g.tile_m;
-  j["tile_n"] = g.tile_n;
-  j["ramp_k"] = g.ramp_k;
-  write_amount(j, "k_latency", g.k_latency.value(), kNanoseconds);
-  j["wave_quantization"] = g.wave_quantization;
-  write_amount(j, "split_latency", g.split_latency.value(), kMicroseconds);
-  j["relative_spread"] = g.relative_spread;
-  j["provenance"] = name_of(g.provenance);
-  if (g.points.empty()) return j;
-  Json& points = j["points"] = Json::array();
-  for (const GemmPoint& p : g.points) {
-    points.push_back(Json::array({p.batch, p.m, p.n, p.k, p.time.value(), p.relative_spread}));
+void write_gemm_points(Json& json, const std::string& key, const std::vector<GemmPoint>& points) {
+  Json& rows = json[key] = Json::array();
+  for (const GemmPoint& p : points) {
+    rows.push_back(Json::array({p.batch, p.m, p.n, p.k, p.time.value(), p.relative_spread}));
   }
-  return j;
 }
 
-Json write_attention(const AttentionRate& a) {
-  return {{"head_dim", a.head_dim},
-          {"version", a.version},
-          {"forward_fraction", a.forward_fraction},
-          {"backward_fraction", a.backward_fraction},
-          {"ramp_keys", a.ramp_keys},
-          {"forward_tail_waves", a.forward_tail_waves},
-          {"backward_tail_waves", a.backward_tail_waves},
-          {"relative_spread", a.relative_spread},
-          {"provenance", name_of(a.provenance)}};
+const Record<GemmModel>& gemm_record() {
+  static const Record<GemmModel> record = [] {
+    using G = GemmModel;
+    Record<G> r("How one number format multiplies matrices (sim/kernel_time/gemm_model.h).");
+    r.row(&G::precision, "precision", kind::choice(kPrecisionNames), "Format of the operands.");
+    r.required();
+    r.row(&G::peak, "peak", kind::amount<FlopsPerSecond>(kTeraflops, kAboveZero),
+          "Dense peak of the datasheet.");
+    r.required();
+    r.row(&G::sustained_fraction, "sustained_fraction", kind::number({0.0, 1.0, true}),
+          "Share of the peak that large GEMMs reach.");
+    r.row(&G::tile_m, "tile_m", kind::integer({1, 4096}), "Rows of the largest output tile.");
+    r.row(&G::tile_n, "tile_n", kind::integer({1, 4096}), "Columns of the largest output tile.");
+    r.row(&G::ramp_k, "ramp_k", kind::number(), "Prologue and epilogue of a tile, in units of k.");
+    r.row(&G::k_latency, "k_latency", kind::amount<Seconds>(kNanoseconds),
+          "Time of one step along k, whatever the tile's size.");
+    r.row(&G::wave_quantization, "wave_quantization", kind::number({0.0, 1.0}),
+          "1: a wave that has begun costs a whole one; 0: only its share.");
+    r.row(&G::split_latency, "split_latency", kind::amount<Seconds>(kMicroseconds),
+          "Time of the pass that adds the parts of a split k.");
+    r.row(&G::relative_spread, "relative_spread", kind::number(),
+          "Residual of the fit, one standard deviation.");
+    r.row(&G::provenance, "provenance", kind::choice(kProvenanceNames),
+          "Where the numbers come from.");
+    r.row(&G::points, "points",
+          Kind<std::vector<GemmPoint>>{.read = read_gemm_points,
+                                       .write = write_gemm_points,
+                                       .schema = [] { return points_schema(kGemmPoints); }},
+          "Measured GEMMs; they override the model near themselves.");
+    r.omitted_at_default();
+    return r;
+  }();
+  return record;
 }
 
-Json write_kernel(const KernelRate& k) {
-  Json j{{"kernel", k.kernel}};
-  write_amount(j, "rate", k.rate.value(), kGigabytesPerSecond);
-  j["relative_spread"] = k.relative_spread;
-  j["provenance"] = name_of(k.provenance);
-  return j;
+const Record<AttentionRate>& attention_record() {
+  static const Record<AttentionRate> record = [] {
+    using A = AttentionRate;
+    constexpr NumberRange kFraction{0.0, 2.0, true};
+    Record<A> r("How fast fused attention runs for one width of a head.");
+    r.row(&A::head_dim, "head_dim", kind::integer({1, 65536}), "Width of a head.");
+    r.required();
+    r.row(&A::version, "version", kind::integer({0, 9}),
+          "Version of FlashAttention; 0: the fastest kernel of the day.");
+    r.row(&A::forward_fraction, "forward_fraction", kind::number(kFraction),
+          "Share of the GEMM peak forward, for long sequences and many heads.");
+    r.required();
+    r.row(&A::backward_fraction, "backward_fraction", kind::number(kFraction),
+          "The same backward.");
+    r.required();
+    r.row(&A::ramp_keys, "ramp_keys", kind::number(),
+          "Keys at which half of the share is reached.");
+    r.row(&A::forward_tail_waves, "forward_tail_waves", kind::number(),
+          "Waves of blocks that the tail costs forward.");
+    r.row(&A::backward_tail_waves, "backward_tail_waves", kind::number(),
+          "Waves of blocks that the tail costs backward.");
+    r.row(&A::relative_spread, "relative_spread", kind::number(),
+          "Error of the shares, one standard deviation.");
+    r.row(&A::provenance, "provenance", kind::choice(kProvenanceNames),
+          "Where the numbers come from.");
+    return r;
+  }();
+  return record;
 }
 
-}  // namespace
+const Record<KernelRate>& kernel_record() {
+  static const Record<KernelRate> record = [] {
+    using K = KernelRate;
+    Record<K> r("How fast a memory-bound kernel runs.");
+    r.row(&K::kernel, "kernel", kind::text(), "Name of the kernel (sim/operators/operators.h).");
+    r.required();
+    r.row(&K::rate, "rate", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
+          "Bytes read and written per second.");
+    r.required();
+    r.row(&K::relative_spread, "relative_spread", kind::number(),
+          "Error of the rate, one standard deviation.");
+    r.row(&K::provenance, "provenance", kind::choice(kProvenanceNames),
+          "Where the rate comes from.");
+    return r;
+  }();
+  return record;
+}
 
 // Where a GPU's file does not say: PyTorch 2.1's context takes 0.47 to 0.92 GiB (ml-engineering,
 // bigscience), a communicator 0.53 to 0.67 on an A100 (nccl issue 964).
 constexpr Bytes kContextMemory = gibibytes(0.75);
 constexpr Bytes kCommunicatorMemory = gibibytes(0.6);
 
-Device device_from_json(const Json& json, const std::string& file, const std::string& pointer) {
-  ObjectReader reader(json, file, pointer);
-  check_schema(reader, kDeviceSchema);
-  Device d;
-  d.name = reader.required_string("name");
-  d.source = reader.optional_string("source", "");
-  d.num_multiprocessors = reader.required_int("num_multiprocessors", {1, 100'000});
-  // Files of before `kind` was written: only a core was one multiprocessor.
-  const DeviceKind meant = d.num_multiprocessors == 1 ? DeviceKind::cpu : DeviceKind::gpu;
-  d.kind = reader.optional_enum("kind", meant, kDeviceKindNames);
-  d.architecture = reader.optional_string("architecture", "");
-  d.memory = bytes(require_amount(reader, "memory", kGibibytes));
-  if (d.kind == DeviceKind::gpu) {
-    d.context_memory =
-        bytes(read_amount(reader, "context_memory", kGibibytes, kContextMemory.value()));
-    d.communicator_memory =
-        bytes(read_amount(reader, "communicator_memory", kGibibytes, kCommunicatorMemory.value()));
-  }
-  d.memory_bandwidth =
-      bytes_per_second(require_amount(reader, "memory_bandwidth", kGigabytesPerSecond));
-  d.memory_bandwidth_fraction = reader.optional_number(
-      "memory_bandwidth_fraction", d.memory_bandwidth_fraction, {0.0, 1.5, true});
-  d.memory_provenance =
-      reader.optional_enum("memory_provenance", d.memory_provenance, kProvenanceNames);
-  d.kernel_launch = seconds(read_amount(reader, "kernel_launch", kMicroseconds, 0.0));
-  d.host_launch = seconds(read_amount(reader, "host_launch", kMicroseconds, 0.0));
-  d.overlap_slowdown = reader.optional_number("overlap_slowdown", d.overlap_slowdown, {0.0, 1.0});
-  d.host_link = bytes_per_second(read_amount(reader, "host_link", kGigabytesPerSecond, 0.0));
-  d.sustained_clock_fraction = reader.optional_number("sustained_clock_fraction",
-                                                      d.sustained_clock_fraction, {0.0, 1.0, true});
-  d.time_jitter = reader.optional_number("time_jitter", d.time_jitter, {0.0, 10.0});
-  d.power_watts = reader.stated_number("power_watts");
-  d.gemm = read_each<GemmModel>(reader, "gemm", read_gemm);
-  if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
-  d.block_scaling = reader.optional_bool("block_scaling", d.block_scaling);
-  d.attention = read_each<AttentionRate>(reader, "attention", read_attention_efficiency);
-  d.kernels = read_each<KernelRate>(reader, "kernels", read_kernel);
-  reader.finish();
-  return d;
+Record<Device> make_device_record() {
+  using D = Device;
+  const auto is_gpu = [](const D& d) { return d.kind == DeviceKind::gpu; };
+  Record<D> r(
+      "One GPU, or one core. Units are in the keys; each amount may be given in base units "
+      "instead.");
+  r.file_of({"meshwright.device/1"}, true);
+  r.row(&D::name, "name", kind::text(), "Name of the device.");
+  r.required();
+  r.row(&D::source, "source", kind::text(), "Datasheet or measurement, with its date.");
+  r.row(&D::kind, "kind", kind::choice(kDeviceKindNames),
+        "A GPU or a core; default: a core where num_multiprocessors is 1.");
+  r.default_from([](D& d, ObjectReader& reader) {  // files of before `kind` was written
+    const bool core = reader.optional_int("num_multiprocessors", 0, {0, 100'000}) == 1;
+    d.kind = core ? DeviceKind::cpu : DeviceKind::gpu;
+  });
+  r.row(&D::architecture, "architecture", kind::text(),
+        "Chips of one architecture run kernels alike: ampere, hopper, blackwell ...");
+  r.omitted_at_default();
+  r.row(&D::num_multiprocessors, "num_multiprocessors", kind::integer({1, 100'000}),
+        "Streaming multiprocessors of a GPU; 1 for a core.");
+  r.required();
+  r.row(&D::memory, "memory", kind::amount<Bytes>(kGibibytes, kAboveZero),
+        "Memory that programs may use.");
+  r.required();
+  r.row(&D::context_memory, "context_memory", kind::amount<Bytes>(kGibibytes),
+        "Memory that CUDA's context and its kernels take in each rank.");
+  r.only_if(is_gpu).default_from([](D& d) { d.context_memory = kContextMemory; });
+  r.row(&D::communicator_memory, "communicator_memory", kind::amount<Bytes>(kGibibytes),
+        "Memory that NCCL's buffers of one communicator take.");
+  r.only_if(is_gpu).default_from([](D& d) { d.communicator_memory = kCommunicatorMemory; });
+  r.row(&D::memory_bandwidth, "memory_bandwidth",
+        kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero), "Peak memory bandwidth.");
+  r.required();
+  r.row(&D::memory_bandwidth_fraction, "memory_bandwidth_fraction", kind::number({0.0, 1.5, true}),
+        "Share of it that streaming kernels reach.");
+  r.row(&D::memory_provenance, "memory_provenance", kind::choice(kProvenanceNames),
+        "Where the memory bandwidth comes from.");
+  r.row(&D::kernel_launch, "kernel_launch", kind::amount<Seconds>(kMicroseconds),
+        "Device time between kernels.");
+  r.row(&D::host_launch, "host_launch", kind::amount<Seconds>(kMicroseconds),
+        "Host time to submit one kernel.");
+  r.row(&D::overlap_slowdown, "overlap_slowdown", kind::number({0.0, 1.0}),
+        "Share of a collective's time by which it slows compute that runs beside it.");
+  r.row(&D::host_link, "host_link", kind::amount<BytesPerSecond>(kGigabytesPerSecond),
+        "Bandwidth to the host's memory, one direction.");
+  r.row(&D::sustained_clock_fraction, "sustained_clock_fraction", kind::number({0.0, 1.0, true}),
+        "Clock in a long step over the clock of single GEMMs.");
+  r.row(&D::time_jitter, "time_jitter", kind::number({0.0, 10.0}),
+        "For cores: relative standard deviation of a kernel's time from call to call.");
+  r.omitted_at_default();
+  r.row(&D::power_watts, "power_watts", kind::stated_number(), "Rated power; 0: not stated.");
+  r.row(&D::gemm, "gemm", kind::list(gemm_record), "One entry a number format, at least one.");
+  r.required();
+  r.check([](const D& d, ObjectReader& reader) {
+    if (d.gemm.empty()) reader.fail("gemm", "must hold at least one number format");
+  });
+  r.row(&D::block_scaling, "block_scaling", kind::flag(),
+        "GEMMs scale blocks of numbers (MXFP8, NVFP4).");
+  r.row(&D::attention, "attention", kind::list(attention_record),
+        "Rates of fused attention by width of a head.");
+  r.omitted_at_default();
+  r.row(&D::kernels, "kernels", kind::list(kernel_record), "Rates of memory-bound kernels.");
+  r.omitted_at_default();
+  return r;
 }
 
-Json to_json(const Device& d) {
-  Json j{{"schema", kDeviceSchema}, {"name", d.name}, {"source", d.source}};
-  j["kind"] = name_of(d.kind);
-  if (!d.architecture.empty()) j["architecture"] = d.architecture;
-  j["num_multiprocessors"] = d.num_multiprocessors;
-  write_amount(j, "memory", d.memory.value(), kGibibytes);
-  if (d.kind == DeviceKind::gpu) {
-    write_amount(j, "context_memory", d.context_memory.value(), kGibibytes);
-    write_amount(j, "communicator_memory", d.communicator_memory.value(), kGibibytes);
-  }
-  write_amount(j, "memory_bandwidth", d.memory_bandwidth.value(), kGigabytesPerSecond);
-  j["memory_bandwidth_fraction"] = d.memory_bandwidth_fraction;
-  j["memory_provenance"] = name_of(d.memory_provenance);
-  write_amount(j, "kernel_launch", d.kernel_launch.value(), kMicroseconds);
-  write_amount(j, "host_launch", d.host_launch.value(), kMicroseconds);
-  j["overlap_slowdown"] = d.overlap_slowdown;
-  write_amount(j, "host_link", d.host_link.value(), kGigabytesPerSecond);
-  j["sustained_clock_fraction"] = d.sustained_clock_fraction;
-  if (d.time_jitter > 0.0) j["time_jitter"] = d.time_jitter;
-  j["power_watts"] = d.power_watts.value_or(0.0);
-  write_each<GemmModel>(j, "gemm", d.gemm, write_gemm);
-  j["block_scaling"] = d.block_scaling;
-  write_each<AttentionRate>(j, "attention", d.attention, write_attention);
-  write_each<KernelRate>(j, "kernels", d.kernels, write_kernel);
-  return j;
+}  // namespace
+
+const Record<Device>& device_record() {
+  static const Record<Device> record = make_device_record();
+  return record;
 }
+
+Device device_from_json(const Json& json, const std::string& file, const std::string& pointer) {
+  return device_record().read(json, file, pointer);
+}
+
+Json to_json(const Device& device) { return device_record().write(device); }
 
 }  // namespace meshwright

@@ -1,96 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
+// Jobs as JSON.
 #include "sim/base/job.h"
-#include "sim/json/reader.h"
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
 
 namespace meshwright {
 namespace {
 
 // What tokens travel in.
-Precision read_sent(ObjectReader& reader, const char* key, Precision usual) {
-  constexpr std::array kSent{EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp8, "fp8"}};
-  return reader.optional_enum(key, usual, kSent);
+constexpr std::array kSentNames{EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp8, "fp8"}};
+
+Record<Job> make_job_record() {
+  constexpr IntRange kSize{1, 100'000'000};
+  const auto precision = kind::choice(kPrecisionNames);
+  Record<Job> r(
+      "What is asked of the cluster. What is left out has the framework's default, else that of "
+      "sim/base/job.h.");
+  r.file_of({"meshwright.job/1"}, false);
+  r.row(&Job::name, "name", kind::text(), "Name of the job.");
+  r.unread("source", kind::text().schema(), "Where the job was published.");
+  r.row(&Job::seq_length, "seq_length", kind::integer(kSize), "Tokens of a sequence.");
+  r.row(&Job::global_batch_size, "global_batch_size", kind::integer(kSize), "Sequences of a step.");
+  r.row(&Job::precision, "precision", precision, "Format of GEMM operands.");
+  r.row(&Job::gradient_precision, "gradient_precision", precision,
+        "Format of the main gradients and of their reduction.");
+  r.row(&Job::exp_avg_precision, "exp_avg_precision", precision, "Format of Adam's first moment.");
+  r.row(&Job::exp_avg_sq_precision, "exp_avg_sq_precision", precision,
+        "Format of Adam's second moment.");
+  r.row(&Job::optimizer, "optimizer", kind::choice(kOptimizerNames), "Optimizer.");
+  r.row(&Job::attention_kernel, "attention_kernel", kind::choice(kAttentionKernelNames),
+        "Kernel that computes attention.");
+  r.row(&Job::kernel_fusion, "kernel_fusion", kind::choice(kKernelFusionNames),
+        "How operators between the GEMMs become kernels.");
+  r.row(&Job::dropout, "dropout", kind::flag(), "Attention and hidden dropout masks are kept.");
+  r.row(&Job::cross_entropy_loss_fusion, "cross_entropy_loss_fusion", kind::flag(),
+        "The loss keeps no fp32 copy of the logits (Transformer Engine).");
+  r.row(&Job::fp8_param_gather, "fp8_param_gather", kind::flag(),
+        "Linear weights are held and gathered in fp8 alone; needs precision fp8.");
+  r.check([](const Job& job, ObjectReader& reader) {
+    if (job.fp8_param_gather && job.precision != Precision::fp8) {
+      reader.fail("fp8_param_gather", "may be true only where precision is \"fp8\"");
+    }
+  });
+  r.row(&Job::fp8_recipe, "fp8_recipe", kind::optional(kind::choice(kFp8RecipeNames)),
+        "How fp8 operands are scaled (Megatron-LM --fp8-recipe); default: delayed.");
+  r.row(&Job::activation_func_fp8_input_store, "activation_func_fp8_input_store", kind::flag(),
+        "The input of the gated activation waits in fp8 for its backward pass.");
+  r.omitted_at_default();
+  r.row(&Job::moe_dispatch_fwd_dtype, "moe_dispatch_fwd_dtype", kind::choice(kSentNames),
+        "Format of tokens on their way to the experts.");
+  r.omitted_at_default();
+  r.row(&Job::moe_combine_bwd_dtype, "moe_combine_bwd_dtype", kind::choice(kSentNames),
+        "Format of gradients on their way to the experts.");
+  r.omitted_at_default();
+  r.row(&Job::causal, "causal", kind::flag(), "Fused attention skips the masked half.");
+  r.row(&Job::moe_load_imbalance, "moe_load_imbalance", kind::number({1.0, 1000.0}),
+        "Tokens of the rank whose experts get most of them, over the mean.");
+  r.row(&Job::make_vocab_size_divisible_by, "make_vocab_size_divisible_by",
+        kind::integer({1, 1'000'000}),
+        "The vocabulary is padded to a multiple of this times the tensor-parallel size.");
+  r.row(&Job::train_tokens, "train_tokens", kind::stated_number(),
+        "Tokens of the whole training; 0: not stated.");
+  r.unread("capacity", {{"type", "object"}}, "What meshwright capacity is asked.");
+  return r;
 }
 
 }  // namespace
 
-Job job_from_json(const Json& json, const std::string& file, const std::string& pointer,
-                  const Job& defaults) {
-  ObjectReader reader(json, file, pointer);
-  const std::string schema = reader.optional_string("schema", "meshwright.job/1");
-  if (schema != "meshwright.job/1") {
-    reader.fail("schema", "must be \"meshwright.job/1\", is \"" + schema + "\"");
-  }
-  Job job = defaults;
-  job.name = reader.optional_string("name", job.name);
-  job.seq_length = reader.optional_int("seq_length", job.seq_length, {1, 100'000'000});
-  job.global_batch_size =
-      reader.optional_int("global_batch_size", job.global_batch_size, {1, 100'000'000});
-  job.precision = reader.optional_enum("precision", job.precision, kPrecisionNames);
-  job.gradient_precision =
-      reader.optional_enum("gradient_precision", job.gradient_precision, kPrecisionNames);
-  job.exp_avg_precision =
-      reader.optional_enum("exp_avg_precision", job.exp_avg_precision, kPrecisionNames);
-  job.exp_avg_sq_precision =
-      reader.optional_enum("exp_avg_sq_precision", job.exp_avg_sq_precision, kPrecisionNames);
-  job.optimizer = reader.optional_enum("optimizer", job.optimizer, kOptimizerNames);
-  job.attention_kernel =
-      reader.optional_enum("attention_kernel", job.attention_kernel, kAttentionKernelNames);
-  job.kernel_fusion = reader.optional_enum("kernel_fusion", job.kernel_fusion, kKernelFusionNames);
-  job.dropout = reader.optional_bool("dropout", job.dropout);
-  job.cross_entropy_loss_fusion =
-      reader.optional_bool("cross_entropy_loss_fusion", job.cross_entropy_loss_fusion);
-  job.fp8_param_gather = reader.optional_bool("fp8_param_gather", job.fp8_param_gather);
-  if (job.fp8_param_gather && job.precision != Precision::fp8) {
-    reader.fail("fp8_param_gather", "may be true only where precision is \"fp8\"");
-  }
-  if (reader.has("fp8_recipe")) {
-    job.fp8_recipe = reader.optional_enum("fp8_recipe", Fp8Recipe::delayed, kFp8RecipeNames);
-  }
-  job.activation_func_fp8_input_store =
-      reader.optional_bool("activation_func_fp8_input_store", job.activation_func_fp8_input_store);
-  job.moe_dispatch_fwd_dtype =
-      read_sent(reader, "moe_dispatch_fwd_dtype", job.moe_dispatch_fwd_dtype);
-  job.moe_combine_bwd_dtype = read_sent(reader, "moe_combine_bwd_dtype", job.moe_combine_bwd_dtype);
-  job.causal = reader.optional_bool("causal", job.causal);
-  job.make_vocab_size_divisible_by = reader.optional_int(
-      "make_vocab_size_divisible_by", job.make_vocab_size_divisible_by, {1, 1'000'000});
-  job.moe_load_imbalance =
-      reader.optional_number("moe_load_imbalance", job.moe_load_imbalance, {1.0, 1000.0});
-  job.train_tokens = reader.stated_number("train_tokens");
-  reader.finish({"source", "capacity"});
-  return job;
+const Record<Job>& job_record() {
+  static const Record<Job> record = make_job_record();
+  return record;
 }
 
-Json to_json(const Job& job) {
-  Json json;
-  json["schema"] = "meshwright.job/1";
-  json["name"] = job.name;
-  json["seq_length"] = job.seq_length;
-  json["global_batch_size"] = job.global_batch_size;
-  json["precision"] = name_of(job.precision);
-  json["gradient_precision"] = name_of(job.gradient_precision);
-  json["exp_avg_precision"] = name_of(job.exp_avg_precision);
-  json["exp_avg_sq_precision"] = name_of(job.exp_avg_sq_precision);
-  json["optimizer"] = name_of(job.optimizer);
-  json["attention_kernel"] = name_of(job.attention_kernel);
-  json["kernel_fusion"] = name_of(job.kernel_fusion);
-  json["dropout"] = job.dropout;
-  json["cross_entropy_loss_fusion"] = job.cross_entropy_loss_fusion;
-  json["fp8_param_gather"] = job.fp8_param_gather;
-  if (job.fp8_recipe) json["fp8_recipe"] = name_of(*job.fp8_recipe);
-  if (job.activation_func_fp8_input_store) json["activation_func_fp8_input_store"] = true;
-  if (job.moe_dispatch_fwd_dtype != Precision::bf16) {
-    json["moe_dispatch_fwd_dtype"] = name_of(job.moe_dispatch_fwd_dtype);
-  }
-  if (job.moe_combine_bwd_dtype != Precision::bf16) {
-    json["moe_combine_bwd_dtype"] = name_of(job.moe_combine_bwd_dtype);
-  }
-  json["causal"] = job.causal;
-  json["moe_load_imbalance"] = job.moe_load_imbalance;
-  json["make_vocab_size_divisible_by"] = job.make_vocab_size_divisible_by;
-  json["train_tokens"] = job.train_tokens.value_or(0.0);
-  return json;
+Job job_from_json(const Json& json, const std::string& file, const std::string& pointer,
+                  const Job& defaults) {
+  return job_record().read(json, file, pointer, defaults);
 }
+
+Json to_json(const Job& job) { return job_record().write(job); }
 
 }  // namespace meshwright

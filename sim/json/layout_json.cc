@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "sim/base/text.h"
+#include "sim/json/input_records.h"
 #include "sim/json/layout_line.h"
 #include "sim/json/reader.h"
 #include "sim/json/records.h"
@@ -15,24 +16,25 @@ namespace meshwright {
 namespace {
 
 template <typename T>
-T value_from(ObjectReader& reader, const Field<T>& field, T unsaid) {
-  return reader.optional_enum(field.name, unsaid, field.values.names);
+Kind<T> kind_of(const Field<T>& field) {
+  return {
+      .read = [&field](ObjectReader& reader, const std::string& key,
+                       T& value) { value = reader.optional_enum(key, value, field.values.names); },
+      .write = [&field](Json& json, const std::string& key,
+                        const T& value) { json[key] = value_text(field, value); },
+      .schema = [&field] { return choice_schema(words_of_names(field.values.names)); }};
 }
 
-int value_from(ObjectReader& reader, const Field<int>& field, int unsaid) {
-  return reader.optional_int(field.name, unsaid, {field.values.low, field.values.high});
+Kind<int> kind_of(const Field<int>& field) {
+  return kind::integer({field.values.low, field.values.high});
 }
 
-bool value_from(ObjectReader& reader, const Field<bool>& field, bool unsaid) {
-  return reader.optional_bool(field.name, unsaid);
-}
+Kind<bool> kind_of(const Field<bool>& /*field*/) { return kind::flag(); }
 
-RankOrder value_from(ObjectReader& reader, const Field<RankOrder>& field, RankOrder order) {
-  if (!reader.has(field.name)) return order;
-  const std::string text = reader.required_string(field.name);
+void read_order(ObjectReader& reader, const std::string& key, RankOrder& order) {
+  const std::string text = reader.required_string(key);
   const auto fail = [&] {
-    reader.fail(field.name,
-                fmt::format("must name tp, cp, ep, dp and pp once each, is \"{}\"", text),
+    reader.fail(key, fmt::format("must name tp, cp, ep, dp and pp once each, is \"{}\"", text),
                 "innermost first: \"tp-cp-ep-dp-pp\"");
   };
   const std::vector<std::string> words = split(text, '-');
@@ -46,47 +48,60 @@ RankOrder value_from(ObjectReader& reader, const Field<RankOrder>& field, RankOr
     }
   }
   if (seen != 0x1fU) fail();
-  return order;
 }
 
-PipelineLayout value_from(ObjectReader& reader, const Field<PipelineLayout>& field,
-                          PipelineLayout unsaid) {
-  if (!reader.has(field.name)) return unsaid;
-  const auto read = read_pipeline_layout(reader.required_string(field.name));
-  if (const auto* wrong = std::get_if<std::string>(&read)) {
-    reader.fail(field.name, "is no list of stages: " + *wrong,
-                "Megatron-LM's --pipeline-model-parallel-layout, such as \"Et*4|(t*4|)*14tmL\"");
-  }
-  return std::get<PipelineLayout>(read);
+Kind<RankOrder> kind_of(const Field<RankOrder>& field) {
+  return {.read = read_order,
+          .write = [&field](Json& json, const std::string& key,
+                            const RankOrder& order) { json[key] = value_text(field, order); },
+          .schema = kind::text().schema};
+}
+
+Kind<PipelineLayout> kind_of(const Field<PipelineLayout>& field) {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, PipelineLayout& value) {
+                const auto read = read_pipeline_layout(reader.required_string(key));
+                if (const auto* wrong = std::get_if<std::string>(&read)) {
+                  reader.fail(key, "is no list of stages: " + *wrong,
+                              "Megatron-LM's --pipeline-model-parallel-layout, such as "
+                              "\"Et*4|(t*4|)*14tmL\"");
+                }
+                value = std::get<PipelineLayout>(read);
+              },
+          .write = [&field](Json& json, const std::string& key,
+                            const PipelineLayout& value) { json[key] = value_text(field, value); },
+          .schema = kind::text().schema};
 }
 
 template <typename Module>
-ModuleSet<Module> value_from(ObjectReader& reader, const Field<ModuleSet<Module>>& field,
-                             ModuleSet<Module> unsaid) {
-  if (!reader.has(field.name)) return unsaid;
-  ModuleSet<Module> modules;
-  for (const Json& item : reader.required_array(field.name)) {
-    const auto found =
-        modules_named(field, item.is_string() ? item.get<std::string>() : std::string());
-    if (!found) {
-      reader.fail(field.name,
-                  fmt::format("holds {}, allowed are {}", item.dump(),
-                              fmt::join(joined_words(value_text(field, {0xff})), ", ")));
-    }
-    modules.bits |= found->bits;
-  }
-  return modules;
-}
-
-template <typename T>
-Json json_of(const Field<T>& field, const T& value) {
-  return value_text(field, value);
-}
-Json json_of(const Field<int>& /*field*/, int value) { return value; }
-Json json_of(const Field<bool>& /*field*/, bool value) { return value; }
-template <typename Module>
-Json json_of(const Field<ModuleSet<Module>>& field, const ModuleSet<Module>& modules) {
-  return modules.bits == 0 ? Json::array() : Json(joined_words(value_text(field, modules)));
+Kind<ModuleSet<Module>> kind_of(const Field<ModuleSet<Module>>& field) {
+  using Modules = ModuleSet<Module>;
+  return {.read =
+              [&field](ObjectReader& reader, const std::string& key, Modules& value) {
+                Modules modules;
+                for (const Json& item : reader.required_array(key)) {
+                  const auto found = modules_named(
+                      field, item.is_string() ? item.get<std::string>() : std::string());
+                  if (!found) {
+                    reader.fail(
+                        key, fmt::format("holds {}, allowed are {}", item.dump(),
+                                         fmt::join(joined_words(value_text(field, {0xff})), ", ")));
+                  }
+                  modules.bits |= found->bits;
+                }
+                value = modules;
+              },
+          .write =
+              [&field](Json& json, const std::string& key, const Modules& modules) {
+                json[key] = modules.bits == 0 ? Json::array()
+                                              : Json(joined_words(value_text(field, modules)));
+              },
+          .schema =
+              [&field] {
+                std::vector<std::string_view> words = words_of_names(field.values.names);
+                words.push_back("mlp_act");  // moe_act in older files
+                return Json{{"type", "array"}, {"items", choice_schema(words)}};
+              }};
 }
 
 // The software's default, which `layout` holds, where it can matter.
@@ -191,24 +206,27 @@ class Line {
 
 }  // namespace
 
-Layout layout_from_json(const Json& json, const std::string& file, const std::string& pointer,
-                        const Layout& defaults) {
-  ObjectReader reader(json, file, pointer);
-  Layout layout = defaults;
-  for_each_field([&](const auto& field) {
-    layout.*field.member = value_from(reader, field, unsaid_value(field, layout));
-  });
-  reader.finish();
-  return layout;
+const Record<Layout>& layout_record() {
+  static const Record<Layout> record = [] {
+    Record<Layout> rows(
+        "How a step is spread over devices, in Megatron-LM's words. Everything has a default.");
+    for_each_field([&](const auto& field) {
+      rows.row(field.member, std::string(field.name), kind_of(field),
+               std::string(field.documentation));
+      rows.default_from(
+          [&field](Layout& layout) { layout.*field.member = unsaid_value(field, layout); });
+    });
+    return rows;
+  }();
+  return record;
 }
 
-Json to_json(const Layout& layout) {
-  Json json;
-  for_each_field([&](const auto& field) {
-    json[std::string(field.name)] = json_of(field, layout.*field.member);
-  });
-  return json;
+Layout layout_from_json(const Json& json, const std::string& file, const std::string& pointer,
+                        const Layout& defaults) {
+  return layout_record().read(json, file, pointer, defaults);
 }
+
+Json to_json(const Layout& layout) { return layout_record().write(layout); }
 
 LayoutLine layout_line_from_text(const std::string& text, const Layout& defaults) {
   Line line(text, defaults);

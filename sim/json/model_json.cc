@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Models as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "sim/json/reader.h"
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
 #include "sim/model/model.h"
 #include "sim/model/parameters.h"
@@ -12,16 +13,9 @@
 namespace meshwright {
 namespace {
 
-constexpr std::string_view kModelSchema = "meshwright.model/1";
 constexpr IntRange kSize{1, 1'000'000'000};
 constexpr IntRange kSizeOrNone{0, 1'000'000'000};
 constexpr IntRange kLayers{1, 100'000};
-
-void check_schema(ObjectReader& reader) {
-  const std::string given = reader.optional_string("schema", std::string(kModelSchema));
-  if (given == kModelSchema) return;
-  reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kModelSchema, given));
-}
 
 // "configs/models/llama-3-8b.json": llama-3-8b.
 std::string stem_of(std::string_view file) {
@@ -30,159 +24,214 @@ std::string stem_of(std::string_view file) {
   return std::string(file.substr(0, file.find_last_of('.')));
 }
 
+void check_at_most(const ObjectReader& reader, const char* key, int value, IntRange range) {
+  if (value >= range.low && value <= range.high) return;
+  reader.fail(key,
+              fmt::format("must be an integer from {} to {}, is {}", range.low, range.high, value));
+}
+
 // Groups are equal, and those that a token may choose from hold all of its experts.
-void check_groups(ObjectReader& reader, const MixtureOfExperts& moe) {
+void check_experts(const MixtureOfExperts& moe, ObjectReader& reader) {
+  const int experts = moe.num_moe_experts;
   const int groups = moe.moe_router_num_groups, chosen = moe.moe_router_group_topk;
+  check_at_most(reader, "moe_router_topk", moe.moe_router_topk, {1, experts});
+  check_at_most(reader, "moe_router_num_groups", groups, {0, experts});
+  check_at_most(reader, "moe_router_group_topk", chosen, {0, groups});
   if (groups == 0) return;
-  if (moe.num_moe_experts % groups != 0) {
+  if (experts % groups != 0) {
     reader.fail("moe_router_num_groups",
-                fmt::format("must divide num_moe_experts {}, is {}", moe.num_moe_experts, groups));
+                fmt::format("must divide num_moe_experts {}, is {}", experts, groups));
   }
-  if (chosen == 0 || chosen * (moe.num_moe_experts / groups) < moe.moe_router_topk) {
+  if (chosen == 0 || chosen * (experts / groups) < moe.moe_router_topk) {
     reader.fail("moe_router_group_topk",
                 fmt::format("must leave moe_router_topk {} experts to choose, is {}",
                             moe.moe_router_topk, chosen));
   }
 }
 
-MixtureOfExperts read_moe(ObjectReader reader, const Model& model) {
-  MixtureOfExperts moe;
-  moe.num_moe_experts = reader.required_int("num_moe_experts", kSize);
-  moe.moe_router_topk = reader.required_int("moe_router_topk", {1, moe.num_moe_experts});
-  moe.moe_ffn_hidden_size =
-      reader.optional_int("moe_ffn_hidden_size", model.ffn_hidden_size, kSize);
-  moe.moe_shared_expert_intermediate_size =
-      reader.optional_int("moe_shared_expert_intermediate_size", 0, kSizeOrNone);
-  moe.num_first_dense_layers =
-      reader.optional_int("num_first_dense_layers", 0, {0, model.num_layers});
-  moe.moe_layer_interval = reader.optional_int("moe_layer_interval", 1, kLayers);
-  moe.moe_expert_capacity_factor = reader.optional_number("moe_expert_capacity_factor", 0.0);
-  moe.moe_expert_bias = reader.optional_bool("moe_expert_bias", false);
-  moe.moe_router_bias = reader.optional_bool("moe_router_bias", false);
-  moe.moe_router_num_groups =
-      reader.optional_int("moe_router_num_groups", 0, {0, moe.num_moe_experts});
-  moe.moe_router_group_topk =
-      reader.optional_int("moe_router_group_topk", 0, {0, moe.moe_router_num_groups});
-  check_groups(reader, moe);
-  reader.finish();
-  return moe;
+const Record<MixtureOfExperts>& experts_record() {
+  static const Record<MixtureOfExperts> record = [] {
+    using M = MixtureOfExperts;
+    Record<M> r("Mixture of experts.");
+    r.row(&M::num_moe_experts, "num_moe_experts", kind::integer(kSize), "Experts of a layer.");
+    r.required();
+    r.row(&M::moe_router_topk, "moe_router_topk", kind::integer(kSize),
+          "Experts to which a token goes.");
+    r.required();
+    r.row(&M::moe_ffn_hidden_size, "moe_ffn_hidden_size", kind::integer(kSize),
+          "Width of an expert; default: ffn_hidden_size.");
+    r.row(&M::moe_shared_expert_intermediate_size, "moe_shared_expert_intermediate_size",
+          kind::integer(kSizeOrNone), "Width of the shared expert; 0: none.");
+    r.row(&M::num_first_dense_layers, "num_first_dense_layers", kind::integer(kSizeOrNone),
+          "Dense layers before the first layer with experts.");
+    r.row(&M::moe_layer_interval, "moe_layer_interval", kind::integer(kLayers),
+          "Every n-th layer after the first dense ones has experts.");
+    r.row(&M::moe_expert_capacity_factor, "moe_expert_capacity_factor", kind::number(),
+          "Tokens that an expert takes at most, over the mean; 0: no token is dropped.");
+    r.row(&M::moe_expert_bias, "moe_expert_bias", kind::flag(),
+          "The experts' linears have biases (gpt-oss).");
+    r.row(&M::moe_router_bias, "moe_router_bias", kind::flag(),
+          "The router has one bias an expert.");
+    r.row(&M::moe_router_num_groups, "moe_router_num_groups", kind::integer(kSizeOrNone),
+          "Groups of experts for group-limited routing; 0: none.");
+    r.row(&M::moe_router_group_topk, "moe_router_group_topk", kind::integer(kSizeOrNone),
+          "Groups from which a token chooses its experts.");
+    r.check(check_experts);
+    return r;
+  }();
+  return record;
 }
 
-LatentAttention read_mla(ObjectReader reader) {
-  LatentAttention mla;
-  mla.q_lora_rank = reader.optional_int("q_lora_rank", 0, kSizeOrNone);
-  mla.kv_lora_rank = reader.required_int("kv_lora_rank", kSize);
-  mla.qk_head_dim = reader.required_int("qk_head_dim", kSize);
-  mla.qk_pos_emb_head_dim = reader.required_int("qk_pos_emb_head_dim", kSizeOrNone);
-  mla.v_head_dim = reader.required_int("v_head_dim", kSize);
-  reader.finish();
-  return mla;
+const Record<LatentAttention>& latent_attention_record() {
+  static const Record<LatentAttention> record = [] {
+    using A = LatentAttention;
+    Record<A> r("Multi-head latent attention (DeepSeek-V2).");
+    r.row(&A::q_lora_rank, "q_lora_rank", kind::integer(kSizeOrNone),
+          "Width of the compressed query; 0: queries are projected directly.");
+    r.row(&A::kv_lora_rank, "kv_lora_rank", kind::integer(kSize),
+          "Width of the compressed key and value.");
+    r.required();
+    r.row(&A::qk_head_dim, "qk_head_dim", kind::integer(kSize),
+          "Width of a head's query and key without rotated positions.");
+    r.required();
+    r.row(&A::qk_pos_emb_head_dim, "qk_pos_emb_head_dim", kind::integer(kSizeOrNone),
+          "Width of a head's rotated positions.");
+    r.required();
+    r.row(&A::v_head_dim, "v_head_dim", kind::integer(kSize), "Width of a head's value.");
+    r.required();
+    return r;
+  }();
+  return record;
 }
 
-void read_attention_shape(ObjectReader& reader, Model& model) {
-  const int heads = reader.optional_int("num_attention_heads", 0, kSizeOrNone);
-  model.num_attention_heads = heads;
-  model.num_query_groups = reader.optional_int("num_query_groups", heads, {0, heads});
-  model.sliding_window = reader.optional_int("sliding_window", 0, kSizeOrNone);
-  model.sliding_window_interval = reader.optional_int("sliding_window_interval", 1, kLayers);
+void check_attention(const Model& model, ObjectReader& reader) {
+  const int heads = model.num_attention_heads;
   if (heads == 0) {
     if (reader.has("mla")) reader.fail("mla", "needs num_attention_heads, 1 or more");
-    model.kv_channels = reader.optional_int("kv_channels", 0, {0, 0});
+    check_at_most(reader, "num_query_groups", model.num_query_groups, {0, 0});
+    check_at_most(reader, "kv_channels", model.kv_channels, {0, 0});
     return;
   }
+  check_at_most(reader, "num_query_groups", model.num_query_groups, {0, heads});
   if (model.num_query_groups == 0 || heads % model.num_query_groups != 0) {
     reader.fail("num_query_groups", fmt::format("must divide num_attention_heads {}, is {}", heads,
                                                 model.num_query_groups));
   }
-  if (!reader.has("kv_channels") && model.hidden_size % heads != 0) {
-    reader.fail("kv_channels", fmt::format("is missing, and hidden_size {} does not divide by "
-                                           "num_attention_heads {}",
-                                           model.hidden_size, heads));
-  }
-  model.kv_channels = reader.optional_int("kv_channels", model.hidden_size / heads, kSize);
-  if (reader.has("mla")) model.mla = read_mla(reader.required_object("mla"));
+  check_at_most(reader, "kv_channels", model.kv_channels, kSize);
 }
 
-void read_embedding(ObjectReader& reader, Model& model) {
-  model.vocab_size = reader.optional_int("vocab_size", 0, kSizeOrNone);
-  model.max_position_embeddings = reader.optional_int("max_position_embeddings", 0, kSizeOrNone);
-  model.position_embedding =
-      reader.optional_enum("position_embedding", model.position_embedding, kPositionEmbeddingNames);
+void set_head_width(Model& model, ObjectReader& reader) {
+  const int heads = model.num_attention_heads;
+  model.kv_channels = heads == 0 ? 0 : model.hidden_size / heads;
+  if (heads == 0 || model.hidden_size % heads == 0) return;
+  reader.fail(
+      "kv_channels",
+      fmt::format("is missing, and hidden_size {} does not divide by num_attention_heads {}",
+                  model.hidden_size, heads));
+}
+
+void check_positions(const Model& model, ObjectReader& reader) {
   const bool learned = model.position_embedding == PositionEmbedding::learned;
-  if (learned && model.vocab_size > 0 && model.max_position_embeddings == 0) {
-    reader.fail("max_position_embeddings",
-                "must be the number of learned positions, 1 or more, when position_embedding is "
-                "\"learned\" (the default)",
-                "models with rotary positions set \"position_embedding\": \"rope\"");
-  }
-  model.embedding_layer_norm = reader.optional_bool("embedding_layer_norm", false);
-  model.tied_embeddings = reader.optional_bool("tied_embeddings", model.tied_embeddings);
+  if (!learned || model.vocab_size == 0 || model.max_position_embeddings > 0) return;
+  reader.fail("max_position_embeddings",
+              "must be the number of learned positions, 1 or more, when position_embedding is "
+              "\"learned\" (the default)",
+              "models with rotary positions set \"position_embedding\": \"rope\"");
 }
 
-void read_switches(ObjectReader& reader, Model& model) {
-  const auto read = [&reader](std::string_view key, bool& value) {
-    value = reader.optional_bool(key, value);
-  };
-  model.activation = reader.optional_enum("activation", model.activation, kActivationNames);
-  model.normalization =
-      reader.optional_enum("normalization", model.normalization, kNormalizationNames);
-  read("add_bias_linear", model.add_bias_linear);
-  read("add_qkv_bias", model.add_qkv_bias);
-  read("qk_layernorm", model.qk_layernorm);
-  read("qk_layernorm_all_heads", model.qk_layernorm_all_heads);
-  read("post_layer_norms", model.post_layer_norms);
-  read("parallel_attention_mlp", model.parallel_attention_mlp);
-  read("parallel_shared_layer_norm", model.parallel_shared_layer_norm);
-  read("attention_sinks", model.attention_sinks);
-  model.rotary_mscale = reader.optional_number("rotary_mscale", 1.0, {0.0, 1e3, true});
-  model.activation_func_clamp_value =
-      reader.optional_number("activation_func_clamp_value", 0.0, {0.0, 1e9});
+// What an expert's record leaves to the model's, and what it may say beside it.
+void check_layers_of_experts(const Model& model, ObjectReader& reader) {
+  if (!model.moe) return;
+  check_at_most(reader.required_object("moe"), "num_first_dense_layers",
+                model.moe->num_first_dense_layers, {0, model.num_layers});
 }
 
-Json moe_json(const MixtureOfExperts& moe) {
-  Json json;
-  json["num_moe_experts"] = moe.num_moe_experts;
-  json["moe_router_topk"] = moe.moe_router_topk;
-  json["moe_ffn_hidden_size"] = moe.moe_ffn_hidden_size;
-  json["moe_shared_expert_intermediate_size"] = moe.moe_shared_expert_intermediate_size;
-  json["num_first_dense_layers"] = moe.num_first_dense_layers;
-  json["moe_layer_interval"] = moe.moe_layer_interval;
-  json["moe_expert_capacity_factor"] = moe.moe_expert_capacity_factor;
-  json["moe_expert_bias"] = moe.moe_expert_bias;
-  json["moe_router_bias"] = moe.moe_router_bias;
-  json["moe_router_num_groups"] = moe.moe_router_num_groups;
-  json["moe_router_group_topk"] = moe.moe_router_group_topk;
-  return json;
-}
-
-Json mla_json(const LatentAttention& mla) {
-  Json json;
-  json["q_lora_rank"] = mla.q_lora_rank;
-  json["kv_lora_rank"] = mla.kv_lora_rank;
-  json["qk_head_dim"] = mla.qk_head_dim;
-  json["qk_pos_emb_head_dim"] = mla.qk_pos_emb_head_dim;
-  json["v_head_dim"] = mla.v_head_dim;
-  return json;
+Record<Model> make_model_record() {
+  Record<Model> r(
+      "A transformer, in Megatron-LM's words. What is left out has the default of "
+      "sim/model/model.h. A Hugging Face config.json may stand in its place.");
+  using M = Model;
+  r.file_of({"meshwright.model/1"}, false);
+  r.row(&M::name, "name", kind::text(), "Name of the model; default: that of the file.");
+  r.default_from([](M& model, ObjectReader& reader) { model.name = stem_of(reader.file()); });
+  r.unread("source", kind::text().schema(), "Where the shape was published.");
+  r.row(&M::num_layers, "num_layers", kind::integer(kLayers), "Transformer layers.");
+  r.required();
+  r.row(&M::hidden_size, "hidden_size", kind::integer(kSize), "Width of the hidden state.");
+  r.required();
+  r.row(&M::ffn_hidden_size, "ffn_hidden_size", kind::integer(kSize),
+        "Width of the MLP; default: 4 times hidden_size.");
+  r.default_from([](M& model) {
+    model.ffn_hidden_size =
+        static_cast<int>(std::min(std::int64_t{4} * model.hidden_size, kSize.high));
+  });
+  r.row(&M::num_attention_heads, "num_attention_heads", kind::integer(kSizeOrNone),
+        "Query heads; 0: no attention.");
+  r.row(&M::num_query_groups, "num_query_groups", kind::integer(kSizeOrNone),
+        "Key-value heads; default: as many as query heads.");
+  r.default_from([](M& model) { model.num_query_groups = model.num_attention_heads; });
+  r.row(&M::kv_channels, "kv_channels", kind::integer(kSizeOrNone),
+        "Width of a head; default: hidden_size / num_attention_heads.");
+  r.default_from(set_head_width);
+  r.check(check_attention);
+  r.row(&M::vocab_size, "vocab_size", kind::integer(kSizeOrNone),
+        "Tokens of the vocabulary; 0: no embedding and no head.");
+  r.row(&M::max_position_embeddings, "max_position_embeddings", kind::integer(kSizeOrNone),
+        "Rows of the learned position table.");
+  r.row(&M::activation, "activation", kind::choice(kActivationNames), "Activation of the MLP.");
+  r.row(&M::normalization, "normalization", kind::choice(kNormalizationNames), "Norm of a layer.");
+  r.row(&M::position_embedding, "position_embedding", kind::choice(kPositionEmbeddingNames),
+        "How positions enter.");
+  r.check(check_positions);
+  r.row(&M::add_bias_linear, "add_bias_linear", kind::flag(), "Every linear has a bias.");
+  r.row(&M::add_qkv_bias, "add_qkv_bias", kind::flag(),
+        "The linear of queries, keys and values has a bias (Qwen2).");
+  r.row(&M::qk_layernorm, "qk_layernorm", kind::flag(),
+        "Each head's query and key pass a norm (Qwen3).");
+  r.row(&M::qk_layernorm_all_heads, "qk_layernorm_all_heads", kind::flag(),
+        "With qk_layernorm: one norm over all heads, with a weight a column (OLMo 2).");
+  r.omitted_at_default();
+  r.row(&M::post_layer_norms, "post_layer_norms", kind::flag(),
+        "A second norm follows attention and MLP (Gemma 2).");
+  r.row(&M::embedding_layer_norm, "embedding_layer_norm", kind::flag(),
+        "A norm follows the embedding (BLOOM).");
+  r.row(&M::parallel_attention_mlp, "parallel_attention_mlp", kind::flag(),
+        "Attention and MLP read the same input (GPT-NeoX, Falcon).");
+  r.row(&M::parallel_shared_layer_norm, "parallel_shared_layer_norm", kind::flag(),
+        "With parallel_attention_mlp: both read it through one norm (Falcon-7B).");
+  r.row(&M::attention_sinks, "attention_sinks", kind::flag(),
+        "Each head has one learned logit more (gpt-oss).");
+  r.row(&M::rotary_mscale, "rotary_mscale", kind::number({0.0, 1e3, true}),
+        "Attention factor of rotated queries and keys (YaRN).");
+  r.omitted_at_default();
+  r.row(&M::activation_func_clamp_value, "activation_func_clamp_value", kind::number({0.0, 1e9}),
+        "The gate is clamped to this before its activation; 0: not.");
+  r.row(&M::tied_embeddings, "tied_embeddings", kind::flag(),
+        "The head uses the embedding's matrix.");
+  r.row(&M::sliding_window, "sliding_window", kind::integer(kSizeOrNone),
+        "Tokens that a query sees; 0: all before it.");
+  r.row(&M::sliding_window_interval, "sliding_window_interval", kind::integer(kLayers),
+        "Of n layers, n - 1 use the window and one sees all; 1: all use it.");
+  r.row(&M::mtp_num_layers, "mtp_num_layers", kind::integer({0, 100'000}),
+        "Layers of multi-token prediction (DeepSeek-V3).");
+  r.row(&M::moe, "moe", kind::optional(kind::object(experts_record)), "");
+  r.check(check_layers_of_experts);
+  r.row(&M::mla, "mla", kind::optional(kind::object(latent_attention_record)), "");
+  return r;
 }
 
 }  // namespace
 
+const Record<Model>& model_record() {
+  static const Record<Model> record = make_model_record();
+  return record;
+}
+
 Model model_from_json(const Json& json, const std::string& file, const std::string& pointer) {
-  ObjectReader reader(json, file, pointer);
-  check_schema(reader);
-  Model model;
-  model.name = reader.optional_string("name", stem_of(file));
-  model.num_layers = reader.required_int("num_layers", kLayers);
-  model.hidden_size = reader.required_int("hidden_size", kSize);
-  const std::int64_t four_times = std::min(std::int64_t{4} * model.hidden_size, kSize.high);
-  model.ffn_hidden_size =
-      reader.optional_int("ffn_hidden_size", static_cast<int>(four_times), kSize);
-  read_attention_shape(reader, model);
-  read_embedding(reader, model);
-  read_switches(reader, model);
-  model.mtp_num_layers = reader.optional_int("mtp_num_layers", 0, {0, 100'000});
-  if (reader.has("moe")) model.moe = read_moe(reader.required_object("moe"), model);
-  reader.finish({"source"});
+  Model model = model_record().read(json, file, pointer);
+  if (model.moe && model.moe->moe_ffn_hidden_size == 0) {
+    model.moe->moe_ffn_hidden_size = model.ffn_hidden_size;
+  }
   if (!is_countable(model)) {
     throw InputError(file, pointer, "describes more than 10^18 parameters",
                      "compare the sizes with the published ones");
@@ -190,39 +239,6 @@ Model model_from_json(const Json& json, const std::string& file, const std::stri
   return model;
 }
 
-Json to_json(const Model& model) {
-  Json json;
-  json["schema"] = kModelSchema;
-  json["name"] = model.name;
-  json["num_layers"] = model.num_layers;
-  json["hidden_size"] = model.hidden_size;
-  json["ffn_hidden_size"] = model.ffn_hidden_size;
-  json["num_attention_heads"] = model.num_attention_heads;
-  json["num_query_groups"] = model.num_query_groups;
-  json["kv_channels"] = model.kv_channels;
-  json["vocab_size"] = model.vocab_size;
-  json["max_position_embeddings"] = model.max_position_embeddings;
-  json["activation"] = name_of(model.activation);
-  json["normalization"] = name_of(model.normalization);
-  json["position_embedding"] = name_of(model.position_embedding);
-  json["add_bias_linear"] = model.add_bias_linear;
-  json["add_qkv_bias"] = model.add_qkv_bias;
-  json["qk_layernorm"] = model.qk_layernorm;
-  if (model.qk_layernorm_all_heads) json["qk_layernorm_all_heads"] = true;
-  json["post_layer_norms"] = model.post_layer_norms;
-  json["embedding_layer_norm"] = model.embedding_layer_norm;
-  json["parallel_attention_mlp"] = model.parallel_attention_mlp;
-  json["parallel_shared_layer_norm"] = model.parallel_shared_layer_norm;
-  json["attention_sinks"] = model.attention_sinks;
-  if (model.rotary_mscale != 1.0) json["rotary_mscale"] = model.rotary_mscale;
-  json["activation_func_clamp_value"] = model.activation_func_clamp_value;
-  json["tied_embeddings"] = model.tied_embeddings;
-  json["sliding_window"] = model.sliding_window;
-  json["sliding_window_interval"] = model.sliding_window_interval;
-  json["mtp_num_layers"] = model.mtp_num_layers;
-  if (model.moe) json["moe"] = moe_json(*model.moe);
-  if (model.mla) json["mla"] = mla_json(*model.mla);
-  return json;
-}
+Json to_json(const Model& model) { return model_record().write(model); }
 
 }  // namespace meshwright

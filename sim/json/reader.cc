@@ -213,7 +213,7 @@ const Json& ObjectReader::required_array(std::string_view key) {
   return value;
 }
 
-void ObjectReader::finish(std::initializer_list<std::string_view> ignored) const {
+void ObjectReader::finish(const std::vector<std::string_view>& ignored) const {
   for (const auto& item : json_->items()) {
     const std::string& key = item.key();
     const bool known = std::find(known_.begin(), known_.end(), key) != known_.end() ||

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,18 +63,20 @@ class ObjectReader {
   }
 
   // Refuses keys that were never asked for. `ignored` are allowed and unread.
-  void finish(std::initializer_list<std::string_view> ignored = {}) const;
+  void finish(const std::vector<std::string_view>& ignored = {}) const;
 
   [[noreturn]] void fail(std::string_view key, const std::string& what,
                          std::string hint = "") const;
+  // Names what is allowed, and the nearest of it.
+  [[noreturn]] void fail_choice(std::string_view key, const std::string& value,
+                                const std::vector<std::string_view>& allowed) const;
   [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] const std::string& pointer() const { return pointer_; }
   [[nodiscard]] std::string pointer_to(std::string_view key) const;
 
  private:
   const Json* find(std::string_view key);
   const Json& require(std::string_view key);
-  [[noreturn]] void fail_choice(std::string_view key, const std::string& value,
-                                const std::vector<std::string_view>& allowed) const;
 
   const Json* json_;
   std::string file_;

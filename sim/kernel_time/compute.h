@@ -10,6 +10,7 @@ namespace meshwright {
 
 struct GemmShape {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  bool operator==(const GemmShape&) const = default;
 };
 constexpr Flops gemm_flops(GemmShape s) {
   return flops(2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) *

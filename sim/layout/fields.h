@@ -79,8 +79,9 @@ template <typename T>
 struct Field {
   using Type = T;
   T Layout::*member = nullptr;
-  std::string_view name;        // in C++, JSON and reports
-  std::string_view short_name;  // in a line and on the command line
+  std::string_view name;             // in C++, JSON and reports
+  std::string_view short_name;       // in a line and on the command line
+  std::string_view documentation{};  // one sentence
   FieldValues<T> values{};
   unsigned read_by = 0;  // bit of each CostPart
   SearchLevel level = SearchLevel::not_searched;
@@ -101,6 +102,11 @@ struct Field {
   }
 
   // A row in the making.
+  [[nodiscard]] constexpr Field about(std::string_view sentence) const {
+    Field row = *this;
+    row.documentation = sentence;
+    return row;
+  }
   [[nodiscard]] constexpr Field among(FieldValues<T> allowed) const {
     Field row = *this;
     row.values = allowed;
@@ -166,20 +172,25 @@ constexpr bool gathers_early(const L& l) { return l.overlap_grad_reduce && l.zer
 // In the order in which a line says them.
 inline constexpr std::tuple kRows{
     field(&L::tensor_parallel_size, "tensor_parallel_size", "tp")
+        .about("Ranks that share each layer's matrices.")
         .read(placement, units, unit_bytes, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--tp",
               "Tensor-parallel sizes; default: powers of two and divisors of a node"),
     field(&L::pipeline_parallel_size, "pipeline_parallel_size", "pp")
+        .about("Pipeline stages.")
         .read(placement, shape, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--pp",
               "Pipeline-parallel sizes; default: divisors of the GPU count"),
     field(&L::pipeline_layout, "pipeline_layout", "stages")
+        .about(
+            "Layers of each stage and chunk in Megatron-LM's letters, such as Et*4|(t*4|)*14tmL.")
         .read(shape)
         .axis(SearchLevel::pipeline, "--pipeline-layout",
               "Layers of each stage and chunk in Megatron-LM's letters, such as "
               "\"Et*4|(t*4|)*14tmL\"; several: with a blank between; default: where layers do not "
               "divide, a few that time or memory balances"),
     field(&L::virtual_pipeline_parallel_size, "virtual_pipeline_parallel_size", "vpp")
+        .about("Model chunks of a stage.")
         .read(shape)
         .axis(SearchLevel::pipeline, "--vpp",
               "Model chunks per stage; default: divisors of a stage's layers, and those of "
@@ -188,18 +199,22 @@ inline constexpr std::tuple kRows{
           return std::max(1, l.pipeline_layout.num_chunks() / l.pipeline_parallel_size);
         }),
     field(&L::data_parallel_size, "data_parallel_size", "dp")
+        .about("Replicas that share the batch.")
         .read(placement, memory, send, data)
         .fixed_in(SearchLevel::parallel_sizes),
     field(&L::context_parallel_size, "context_parallel_size", "cp")
+        .about("Ranks that share a sequence.")
         .read(placement, units, unit_bytes, memory, send, data)
         .axis(SearchLevel::parallel_sizes, "--cp",
               "Context-parallel sizes; default: 1; from 8,192 tokens on powers of two, "
               "at least 4,096 tokens per rank"),
     field(&L::expert_parallel_size, "expert_parallel_size", "ep")
+        .about("Ranks that share the experts.")
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::parallel_sizes, "--ep",
               "Expert-parallel sizes; default: divisors of the experts"),
     field(&L::expert_tensor_parallel_size, "expert_tensor_parallel_size", "etp")
+        .about("Ranks that share one expert; 0: as tensor_parallel_size.")
         .among(kOrNone)
         .read(placement, units, unit_bytes, memory, data)
         .axis(SearchLevel::stage, "--etp",
@@ -209,38 +224,49 @@ inline constexpr std::tuple kRows{
           return Unasked<int>{{0, 1}, both ? 2U : 1U};
         }),
     field(&L::micro_batch_size, "micro_batch_size", "mbs")
+        .about("Sequences of a micro-batch.")
         .read(units, unit_bytes, memory, send, data)
         .axis(SearchLevel::pipeline, "--mbs", "Micro-batch sizes; default: powers of two"),
     field(&L::sequence_parallel, "sequence_parallel", "sp")
+        .about("Norms and dropout are split over the tensor-parallel ranks.")
         .read(units, unit_bytes, memory, send, data)
         .axis(SearchLevel::stage, "--sp", "Sequence parallel: true, false; default: both")
         .searched_as([](const L& l) {
           return Unasked<bool>{{splits_tensors(l), false}, splits_tensors(l) ? 2U : 1U};
         }),
     field(&L::schedule, "schedule")
+        .about("Pipeline schedule; default: 1f1b, or interleaved with several chunks a stage.")
         .among({kPipelineScheduleNames})
         .read(shape, memory, data)
         .axis(SearchLevel::pipeline, "--schedule", "default: 1f1b and interleaved")
         .implied_by(
             [](const Layout& l) { return implied_schedule(l.virtual_pipeline_parallel_size); }),
-    field(&L::pipeline_engine, "pipeline_engine").among({kPipelineEngineNames}).read(shape, send),
+    field(&L::pipeline_engine, "pipeline_engine")
+        .about("Software that runs the schedule.")
+        .among({kPipelineEngineNames})
+        .read(shape, send),
     field(&L::num_layers_in_first_pipeline_stage, "num_layers_in_first_pipeline_stage", "first")
+        .about("Layers of the first stage; 0: as the others.")
         .among(kOrNone)
         .read(shape)
         .fixed_in(SearchLevel::pipeline),
     field(&L::num_layers_in_last_pipeline_stage, "num_layers_in_last_pipeline_stage", "last")
+        .about("Layers of the last stage; 0: as the others.")
         .among(kOrNone)
         .read(shape)
         .fixed_in(SearchLevel::pipeline),
     field(&L::account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split")
+        .about("The embedding counts as a layer when layers are split.")
         .read(shape)
         .fixed_in(SearchLevel::pipeline)
         .shared_by_most(),
     field(&L::account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split")
+        .about("The head and loss count as a layer when layers are split.")
         .read(shape)
         .fixed_in(SearchLevel::pipeline)
         .shared_by_most(),
     field(&L::cp_comm_type, "cp_comm_type")
+        .about("How context-parallel ranks exchange keys and values.")
         .among({kContextParallelAlgorithmNames})
         .read(units, unit_bytes)
         .axis(SearchLevel::stage, "--cp-comm", "default: p2p")
@@ -249,9 +275,11 @@ inline constexpr std::tuple kRows{
               {L{}.cp_comm_type}, 1, l.context_parallel_size > 1};
         }),
     field(&L::hierarchical_context_parallel_size, "hierarchical_context_parallel_size", "hcp")
+        .about("Inner group of a2a+p2p; 0: none.")
         .among(kOrNone)
         .read(units, unit_bytes),
     field(&L::zero_stage, "zero_stage", "zero")
+        .about("ZeRO: 1 shards the optimizer, 2 gradients too, 3 weights too.")
         .among({0, 3})
         .read(data)
         .axis(SearchLevel::data, "--zero", "ZeRO stages, 0 to 3; default: all")
@@ -263,6 +291,7 @@ inline constexpr std::tuple kRows{
           return Unasked<int>{{0, 1, 2, 3}, reduces_gradients(l) ? 4U : 1U};
         }),
     field(&L::zero_shard_size, "zero_shard_size", "shard")
+        .about("Ranks that share one copy of sharded state; 0: all.")
         .among(kOrNone)
         .read(data)
         .axis(SearchLevel::data, "--zero-shard",
@@ -270,10 +299,20 @@ inline constexpr std::tuple kRows{
         .searched_as([](const L& l) {
           return Unasked<int>{{0}, 1, reduces_gradients(l) && l.zero_stage > 0};
         }),
-    field(&L::all_reduce_gradients, "all_reduce_gradients").read(data).shared_by_most(),
-    field(&L::fsdp_unit, "fsdp_unit", "fsdp").among({kFsdpUnitNames}).read(data),
-    field(&L::defer_grad_reduce, "defer_grad_reduce").read(data).shared_by_most(),
+    field(&L::all_reduce_gradients, "all_reduce_gradients")
+        .about("Gradients are all-reduced even where the optimizer is sharded.")
+        .read(data)
+        .shared_by_most(),
+    field(&L::fsdp_unit, "fsdp_unit", "fsdp")
+        .about("What FSDP gathers at once; none: no FSDP.")
+        .among({kFsdpUnitNames})
+        .read(data),
+    field(&L::defer_grad_reduce, "defer_grad_reduce")
+        .about("Gradients are reduced after the last micro-batch alone.")
+        .read(data)
+        .shared_by_most(),
     field(&L::recompute_granularity, "recompute_granularity", "recompute")
+        .about("What runs again in the backward pass.")
         .among({kRecomputeGranularityNames})
         .read(units, treatment, unit_bytes, memory)
         .axis(SearchLevel::stage, "--recompute", "default: all")
@@ -282,6 +321,7 @@ inline constexpr std::tuple kRows{
           return Unasked<RecomputeGranularity>{{none, selective, full}, 3};
         }),
     field(&L::recompute_num_layers, "recompute_num_layers")
+        .about("Layers of a stage that full recompute covers; 0: all.")
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--recompute-layers",
@@ -291,9 +331,11 @@ inline constexpr std::tuple kRows{
           return Unasked<int>{{0, 1, 2, 4}, full ? 4U : 1U, full};
         }),
     field(&L::recompute_method, "recompute_method")
+        .about("Which layers full recompute covers, and in which groups.")
         .among({kRecomputeMethodNames})
         .read(units, treatment, unit_bytes, memory),
     field(&L::recompute_modules, "recompute_modules")
+        .about("Modules that selective recompute runs again.")
         .among({kRecomputeModuleNames})
         .read(units, unit_bytes)
         .axis(SearchLevel::stage, "--recompute-modules",
@@ -304,6 +346,7 @@ inline constexpr std::tuple kRows{
           return Unasked<RecomputeModules>{{L{}.recompute_modules}, 1, open};
         }),
     field(&L::scatter_gather_p2p, "scatter_gather_p2p")
+        .about("Tensor-parallel ranks send a part each between stages.")
         .read(send)
         .axis(SearchLevel::stage, "--scatter-gather",
               "Scatter-gather messages between stages: true, false; default: false")
@@ -311,6 +354,7 @@ inline constexpr std::tuple kRows{
           return Unasked<bool>{{false}, 1, splits_tensors(l) && has_stages(l)};
         }),
     field(&L::overlap_grad_reduce, "overlap_grad_reduce")
+        .about("Gradients are reduced during the backward pass.")
         .read(data)
         .axis(SearchLevel::data, "--overlap-grad-reduce", "true, false; default: true")
         .searched_as([](const L& l) {
@@ -318,6 +362,7 @@ inline constexpr std::tuple kRows{
         })
         .shared_by_most(),
     field(&L::overlap_param_gather, "overlap_param_gather")
+        .about("Weights are gathered during the forward pass.")
         .read(data)
         .axis(SearchLevel::data, "--overlap-param-gather",
               "true, false; default: true where gradients overlap and the optimizer is sharded")
@@ -326,6 +371,7 @@ inline constexpr std::tuple kRows{
         })
         .shared_by_most(),
     field(&L::tp_comm_overlap, "tp_comm_overlap")
+        .about("Tensor-parallel collectives overlap with GEMMs.")
         .read(units)
         .axis(SearchLevel::stage, "--tp-overlap",
               "Tensor-parallel overlap: true, false; default: both where sequence parallel")
@@ -334,6 +380,7 @@ inline constexpr std::tuple kRows{
               {l.sequence_parallel, false}, l.sequence_parallel ? 2U : 1U, splits_tensors(l)};
         }),
     field(&L::overlap_p2p_comm, "overlap_p2p_comm")
+        .about("Sends between stages overlap with compute.")
         .read(memory, send)
         .axis(SearchLevel::stage, "--overlap-p2p", "true, false; default: true when interleaved")
         .searched_as([](const L& l) {
@@ -343,6 +390,7 @@ inline constexpr std::tuple kRows{
         })
         .shared_by_most(),
     field(&L::moe_token_dispatcher_type, "moe_token_dispatcher_type", "dispatcher")
+        .about("How tokens reach their experts.")
         .among({kMoeTokenDispatcherTypeNames})
         .read(units, memory)
         .axis(SearchLevel::stage, "--moe-dispatcher",
@@ -355,6 +403,7 @@ inline constexpr std::tuple kRows{
         })
         .shared_by_most(),
     field(&L::moe_flex_dispatcher_backend, "moe_flex_dispatcher_backend", "backend")
+        .about("Library of the flex dispatcher.")
         .among({kMoeFlexDispatcherBackendNames})
         .read(units)
         .axis(SearchLevel::stage, "--moe-flex-backend",
@@ -367,6 +416,7 @@ inline constexpr std::tuple kRows{
         })
         .shared_by_most(),
     field(&L::overlap_moe_expert_parallel_comm, "overlap_moe_expert_parallel_comm", "ep_overlap")
+        .about("Tokens of one micro-batch travel while another is computed.")
         .read(units, memory)
         .axis(SearchLevel::stage, "--ep-overlap",
               "One micro-batch's tokens travel while another one is computed: true, false; "
@@ -376,9 +426,14 @@ inline constexpr std::tuple kRows{
           return Unasked<bool>{{l.overlap_moe_expert_parallel_comm || pairs}, 1, sends_tokens(l)};
         })
         .implied_by([](const L& l) { return sends_tokens(l) && traits(l.schedule).pairs_passes; }),
-    field(&L::delay_wgrad_compute, "delay_wgrad_compute").read(units),
-    field(&L::moe_shared_expert_overlap, "moe_shared_expert_overlap").read(units),
+    field(&L::delay_wgrad_compute, "delay_wgrad_compute")
+        .about("Weight gradients are computed later, while tokens travel.")
+        .read(units),
+    field(&L::moe_shared_expert_overlap, "moe_shared_expert_overlap")
+        .about("The shared expert runs while tokens travel.")
+        .read(units),
     field(&L::cuda_graph_impl, "cuda_graph_impl", "graphs")
+        .about("What runs as CUDA graphs.")
         .among({kCudaGraphImplNames})
         .read(units, unit_bytes)
         .axis(SearchLevel::stage, "--cuda-graphs",
@@ -386,22 +441,29 @@ inline constexpr std::tuple kRows{
         .searched_as([](const L& l) {
           return Unasked<CudaGraphImpl>{{l.cuda_graph_impl}, 1, true};
         }),
-    field(&L::cuda_graph_modules, "cuda_graph_modules").among({kCudaGraphModulesNames}).read(units),
+    field(&L::cuda_graph_modules, "cuda_graph_modules")
+        .about("Modules of a layer that are captured.")
+        .among({kCudaGraphModulesNames})
+        .read(units),
     field(&L::optimizer_offload, "optimizer_offload")
+        .about("Optimizer state and step are on the host.")
         .read(data)
         .axis(SearchLevel::data, "--optimizer-offload", "true, false; default: false"),
     field(&L::cpu_offloading_num_layers, "cpu_offloading_num_layers", "offload")
+        .about("Layers of a stage whose activations go to the host.")
         .among(kOrNone)
         .read(treatment, memory)
         .axis(SearchLevel::stage, "--offload-layers",
               "Layers of a stage whose activations go to the host; default: 0"),
     field(&L::offload_modules, "offload_modules")
+        .about("Modules whose inputs go to the host.")
         .among({kOffloadModuleNames})
         .read(unit_bytes, memory)
         .axis(SearchLevel::stage, "--offload-modules",
               "Whose inputs go to the host (fine-grained activation offloading), such as "
               "none,expert_fc1+moe_act; default: none"),
     field(&L::rank_order, "rank_order", "order")
+        .about("Order of the axes over ranks, innermost first, such as tp-cp-ep-dp-pp.")
         .among({kLauncherRankOrderNames})
         .read(placement, send, data)
         .axis(SearchLevel::parallel_sizes, "--rank-order",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shipped obeys the schemas that are shipped, and the program prints them.
+// What is shipped obeys the schemas that the program prints, and these agree with the readers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,12 +11,20 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "app/files.h"
+#include "calibrate/profile/profile_json.h"
 #include "planner/capacity/options_json.h"
+#include "sim/json/input_records.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
 namespace {
+
+using app::load_cluster;
+using app::load_framework;
+using app::load_job;
+using app::load_model;
 
 using testing::HasSubstr;
 
@@ -96,6 +104,53 @@ TEST(Schema, CapacityIsDescribedInFull) {
     EXPECT_FALSE(obeys(schema, more)) << part;
     EXPECT_ANY_THROW(planner::capacity_section(more, "job.json")) << part;
   }
+}
+
+// Pointers of all values below `json`.
+std::vector<Json::json_pointer> places(const Json& json) {
+  std::vector<Json::json_pointer> found;
+  const Json flat = json.flatten();
+  for (const auto& item : flat.items()) found.emplace_back(item.key());
+  return found;
+}
+
+// A value that the schema refuses is refused by the reader, too: an editor that follows the schema
+// never forbids what the program reads. (The reader knows rules between keys, which no schema has.)
+template <typename T>
+void expect_schema_allows_what_is_read(const Record<T>& record, const T& shipped) {
+  const Json good = record.write(shipped);
+  const nlohmann::json schema = record.schema("a record");
+  ASSERT_TRUE(obeys(schema, good));
+  const std::vector<Json> tokens{true, "", "8", Json::array(), Json::object(), -1, 0, 0.5, 3, 1e13};
+  int read = 0, refused = 0;
+  std::size_t turn = 0;
+  for (const Json::json_pointer& place : places(good)) {
+    for (std::size_t i = 0; i < tokens.size(); i += 2) {
+      Json changed = good;
+      changed[place] = tokens[(i + turn) % tokens.size()];
+      bool is_read = true;
+      try {
+        record.read(changed, "changed.json");
+      } catch (const InputError&) {
+        is_read = false;
+      }
+      (is_read ? read : refused) += 1;
+      if (is_read) EXPECT_TRUE(obeys(schema, changed)) << place << " " << changed[place];
+    }
+    ++turn;
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, read);
+}
+
+TEST(Schema, WhatIsReadIsAllowedByTheSchema) {
+  expect_schema_allows_what_is_read(model_record(), load_model("deepseek-v3"));
+  expect_schema_allows_what_is_read(job_record(), load_job("llama-3-405b"));
+  expect_schema_allows_what_is_read(layout_record(), Layout{});
+  const Cluster cluster = load_cluster("h100-512");
+  expect_schema_allows_what_is_read(link_record(), cluster.inter_node);
+  expect_schema_allows_what_is_read(device_record(), cluster.device);
+  expect_schema_allows_what_is_read(framework_record(), load_framework("megatron-core-2026"));
 }
 
 TEST(Schema, NamesAreListedAndNearOnesSuggested) {

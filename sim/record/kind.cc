@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/record/kind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/error.h"
+
+namespace meshwright {
+namespace {
+
+// Times divide (1e-6 is not exact), the others multiply.
+double to_base(double value, const Unit& unit) {
+  return unit.base_suffix == "_seconds" ? value / unit.scale : value * unit.scale;
+}
+double from_base(double value, const Unit& unit) {
+  return unit.base_suffix == "_seconds" ? value * unit.scale : value / unit.scale;
+}
+
+std::string key_of(std::string_view name, std::string_view suffix) {
+  return fmt::format("{}{}", name, suffix);
+}
+
+void write_amount(Json& json, const std::string& name, double value, const Unit& unit) {
+  const double friendly = from_base(value, unit);
+  for (const double candidate :
+       {friendly, std::nextafter(friendly, 0.0), std::nextafter(friendly, HUGE_VAL)}) {
+    if (to_base(candidate, unit) != value) continue;
+    json[key_of(name, unit.suffix)] = candidate;
+    return;
+  }
+  json[key_of(name, unit.base_suffix)] = value;
+}
+
+double read_amount(ObjectReader& reader, const std::string& name, const Unit& unit,
+                   NumberRange range) {
+  const std::string friendly = key_of(name, unit.suffix), base = key_of(name, unit.base_suffix);
+  if (!reader.has(base)) return to_base(reader.required_number(friendly, range), unit);
+  if (reader.has(friendly)) {
+    reader.fail(base, fmt::format("is given beside {}", friendly), "keep one of the two");
+  }
+  return reader.required_number(base, range);
+}
+
+// A bound beyond what anyone would type is no bound (reader.cc).
+constexpr std::int64_t kUnbounded = 1'000'000'000;
+
+template <typename Bound>
+void add_bounds(Json& schema, const Bound& low, bool low_excluded) {
+  schema[low_excluded ? "exclusiveMinimum" : "minimum"] = low;
+}
+
+Json integer_schema(IntRange range) {
+  Json schema{{"type", "integer"}};
+  add_bounds(schema, range.low, false);
+  schema["maximum"] = std::min(range.high, kUnbounded);
+  return schema;
+}
+
+Json number_schema(NumberRange range) {
+  Json schema{{"type", "number"}};
+  add_bounds(schema, range.low, range.low_excluded);
+  if (range.high < 1e300) schema["maximum"] = range.high;
+  return schema;
+}
+
+}  // namespace
+
+std::size_t read_choice(ObjectReader& reader, const std::string& key,
+                        const std::vector<std::string_view>& names) {
+  const std::string word = reader.required_string(key);
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) reader.fail_choice(key, word, names);
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+Json choice_schema(const std::vector<std::string_view>& names) { return {{"enum", names}}; }
+
+namespace kind {
+
+Kind<int> integer(IntRange range) {
+  return {.read = [range](ObjectReader& reader, const std::string& key,
+                          int& value) { value = reader.required_int(key, range); },
+          .write = [](Json& json, const std::string& key, const int& value) { json[key] = value; },
+          .schema = [range] { return integer_schema(range); }};
+}
+
+Kind<std::int64_t> wide_integer(IntRange range) {
+  return {.read = [range](ObjectReader& reader, const std::string& key,
+                          std::int64_t& value) { value = reader.required_int(key, range); },
+          .write = [](Json& json, const std::string& key,
+                      const std::int64_t& value) { json[key] = value; },
+          .schema = [range] { return integer_schema(range); }};
+}
+
+Kind<double> number(NumberRange range) {
+  return {
+      .read = [range](ObjectReader& reader, const std::string& key,
+                      double& value) { value = reader.required_number(key, range); },
+      .write = [](Json& json, const std::string& key, const double& value) { json[key] = value; },
+      .schema = [range] { return number_schema(range); }};
+}
+
+Kind<std::optional<double>> stated_number() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     std::optional<double>& value) { value = reader.stated_number(key); },
+          .write = [](Json& json, const std::string& key,
+                      const std::optional<double>& value) { json[key] = value.value_or(0.0); },
+          .schema = [] { return number_schema({}); }};
+}
+
+Kind<std::optional<double>> optional_number(NumberRange range) { return optional(number(range)); }
+Kind<std::optional<int>> optional_integer(IntRange range) { return optional(integer(range)); }
+
+Kind<bool> flag() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     bool& value) { value = reader.optional_bool(key, value); },
+          .write = [](Json& json, const std::string& key, const bool& value) { json[key] = value; },
+          .schema =
+              [] {
+                return Json{{"type", "boolean"}};
+              }};
+}
+
+Kind<std::string> text() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     std::string& value) { value = reader.required_string(key); },
+          .write = [](Json& json, const std::string& key,
+                      const std::string& value) { json[key] = value; },
+          .schema =
+              [] {
+                return Json{{"type", "string"}};
+              }};
+}
+
+Kind<std::vector<std::string>> texts() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     std::vector<std::string>& value) { value = reader.optional_strings(key); },
+          .write = [](Json& json, const std::string& key,
+                      const std::vector<std::string>& value) { json[key] = value; },
+          .schema =
+              [] {
+                return Json{{"type", "array"}, {"items", {{"type", "string"}}}};
+              }};
+}
+
+Kind<double> amount_in(const Unit& unit, NumberRange range) {
+  return {.read = [unit, range](ObjectReader& reader, const std::string& key,
+                                double& value) { value = read_amount(reader, key, unit, range); },
+          .write = [unit](Json& json, const std::string& key,
+                          const double& value) { write_amount(json, key, value, unit); },
+          .schema = [range] { return number_schema(range); },
+          .unit = unit};
+}
+
+}  // namespace kind
+
+void fail_point(const ObjectReader& reader, const std::string& key, std::size_t index,
+                const std::string& what) {
+  throw InputError(reader.file(), fmt::format("{}/{}", reader.pointer_to(key), index), what);
+}
+
+std::vector<std::vector<double>> read_points(ObjectReader& reader, const std::string& key,
+                                             const PointTable& table) {
+  std::vector<std::vector<double>> points;
+  for (const Json& row : reader.required_array(key)) {
+    const std::size_t index = points.size();
+    bool good = row.is_array() && row.size() == table.columns;
+    for (std::size_t i = 0; good && i < table.columns; ++i) good = row[i].is_number();
+    if (!good) {
+      fail_point(reader, key, index, fmt::format("is {}; must be [{}]", row.dump(), table.names));
+    }
+    points.push_back(row.get<std::vector<double>>());
+    for (std::size_t i = 0; i < table.columns; ++i) {
+      const double value = points.back()[i];
+      const bool positive = i < table.positive;
+      if (std::isfinite(value) && (positive ? value > 0.0 : value >= 0.0)) continue;
+      fail_point(reader, key, index,
+                 fmt::format("is {}; of [{}] number {} must be {}", row.dump(), table.names, i + 1,
+                             positive ? "above 0" : "0 or more"));
+    }
+  }
+  return points;
+}
+
+Json points_schema(const PointTable& table) {
+  const Json row{{"type", "array"},
+                 {"items", {{"type", "number"}, {"minimum", 0}}},
+                 {"minItems", table.columns},
+                 {"maxItems", table.columns},
+                 {"description", table.names}};
+  return {{"type", "array"}, {"items", row}};
+}
+
+}  // namespace meshwright

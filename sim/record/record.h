@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// A record said once: a list of rows, each with a member, its JSON key, its kind (unit, range,
+// names), when it is written, and one sentence of documentation. From the rows follow the reader,
+// the writer, the JSON Schema, what two records differ in, and one record laid over another.
+//
+// Rows are read and written in their order. A member that a file does not say keeps the value it
+// has: the C++ default, a framework's, or what `default_from` makes of the members before it.
+// Reading throws InputError with file, JSON pointer, value, what is allowed and the nearest name.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/record/kind.h"
+
+namespace meshwright {
+
+// What a row is in a schema; `record.cc` puts objects together from these.
+struct RowSchema {
+  std::string key;
+  std::optional<Unit> unit{};
+  Json value;         // schema of the value
+  std::string about;  // one sentence
+  bool required = false;
+};
+// A schema of an object that has these rows and no others. An amount stands under either key.
+Json object_schema(const std::vector<RowSchema>& rows, const std::string& about);
+// A file's: with the draft, a title, and the name that its "schema" may say.
+Json file_schema(std::string_view title, Json object);
+
+// Whether a row's key, or one of an amount's two keys, is there.
+bool says(const ObjectReader& reader, const std::string& key, const std::optional<Unit>& unit);
+// Throws InputError: the key is required.
+[[noreturn]] void fail_missing(ObjectReader& reader, const std::string& key,
+                               const std::optional<Unit>& unit);
+// What a file says of its kind: one of `names`. Throws InputError.
+void check_schema_name(ObjectReader& reader, const std::vector<std::string>& names, bool required);
+
+struct RowDifference {
+  std::string key;
+  Json a, b;  // null where the row is not written
+};
+
+template <typename T>
+class Record {
+ public:
+  using Test = std::function<bool(const T&)>;
+
+  explicit Record(std::string about) : about_(std::move(about)) {}
+
+  // The record is a file: its "schema" is the first of `names`; the others are older and read, too.
+  Record& file_of(std::vector<std::string> names, bool required) {
+    schema_names_ = std::move(names);
+    schema_required_ = required;
+    return *this;
+  }
+
+  // A member of T or of a base of T.
+  template <typename Owner, typename M>
+  Record& row(M Owner::*member, std::string key, Kind<M> kind, std::string about) {
+    return row_at<M>(
+        [member](auto& record) -> auto& { return record.*member; }, std::move(key), std::move(kind),
+        std::move(about));
+  }
+  // What `at` finds in a record; a generic function for const and other records.
+  template <typename M, typename At>
+  Record& row_at(At at, std::string key, Kind<M> kind, std::string about);
+
+  // About the last row. `required`: a file must say it.
+  Record& required() {
+    rows_.back().required = true;
+    return *this;
+  }
+  // Not written where it is as in T{}.
+  Record& omitted_at_default() {
+    const auto same = rows_.back().same;
+    return written_if([same](const T& record) { return !same(record, T{}); });
+  }
+  Record& written_if(Test test) {
+    rows_.back().written_if = std::move(test);
+    return *this;
+  }
+  // An older spelling: read, never written.
+  Record& only_read() {
+    return written_if([](const T&) { return false; });
+  }
+  // The key exists only where the members before it say so.
+  Record& only_if(Test test) {
+    rows_.back().exists_if = std::move(test);
+    return *this;
+  }
+  // What a file does not say follows from the members before it.
+  Record& default_from(std::function<void(T&, ObjectReader&)> complete) {
+    rows_.back().complete = std::move(complete);
+    return *this;
+  }
+  Record& default_from(std::function<void(T&)> complete) {
+    return default_from(
+        [complete = std::move(complete)](T& record, ObjectReader&) { complete(record); });
+  }
+
+  // What else a schema says of the whole object, such as that one of two keys is needed.
+  Record& also(Json schema) {
+    also_ = std::move(schema);
+    return *this;
+  }
+  // A key that is allowed and not read here.
+  Record& unread(std::string key, Json schema, std::string about) {
+    rows_.push_back({.key = std::move(key), .about = std::move(about)});
+    rows_.back().schema = [schema = std::move(schema)] { return schema; };
+    return *this;
+  }
+  // A key that repeats what others say: written where `value` gives something, not read.
+  Record& derived(std::string key, Json schema, std::string about,
+                  std::function<Json(const T&)> value) {
+    unread(std::move(key), std::move(schema), std::move(about));
+    rows_.back().write = [name = rows_.back().key, value = std::move(value)](Json& json,
+                                                                             const T& record) {
+      const Json said = value(record);
+      if (!said.is_null()) json[name] = said;
+    };
+    return *this;
+  }
+  // What must hold of the members before it; throws InputError through the reader.
+  Record& check(std::function<void(const T&, ObjectReader&)> test) {
+    rows_.push_back({});
+    rows_.back().read = [test = std::move(test)](ObjectReader& reader, T& record) {
+      test(record, reader);
+    };
+    return *this;
+  }
+
+  // Over `record`, which holds what a file does not say.
+  void read(ObjectReader& reader, T& record) const;
+  [[nodiscard]] T read(const Json& json, const std::string& file, const std::string& pointer = "",
+                       T record = {}) const {
+    ObjectReader reader(json, file, pointer);
+    read(reader, record);
+    return record;
+  }
+  [[nodiscard]] Json write(const T& record) const;
+  // What is written of a record and not, or otherwise, of `plain`.
+  [[nodiscard]] Json write_beyond(const T& record, const T& plain) const;
+  [[nodiscard]] std::vector<RowDifference> differences(const T& a, const T& b) const;
+  // `record` with those members of `given` whose keys are listed; the others follow as in reading
+  // a file that says these keys alone. Throws InputError, which names `source`.
+  [[nodiscard]] T overlay(T record, const T& given, const std::vector<std::string>& keys,
+                          const std::string& source) const;
+  [[nodiscard]] Json schema() const;
+  // As the schema of a file.
+  [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
+
+ private:
+  struct Row {
+    std::string key{};
+    std::optional<Unit> unit{};
+    std::string about{};
+    bool required = false;
+    Test exists_if{}, written_if{};
+    std::function<void(T&, ObjectReader&)> complete{};
+    std::function<void(ObjectReader&, T&)> read{};
+    std::function<void(Json&, const T&)> write{};
+    std::function<Json()> schema{};
+    std::function<bool(const T&, const T&)> same{};
+    std::function<void(T&, const T&)> assign{};
+  };
+
+  std::string about_;
+  Json also_{};
+  std::vector<std::string> schema_names_{};
+  bool schema_required_ = false;
+  std::vector<Row> rows_{};
+};
+
+// Records inside of records. A record is made when it is first used, so that the order in which
+// sources start does not matter.
+template <typename R>
+using RecordOf = const Record<R>& (*)();
+
+namespace kind {
+
+template <typename R>
+Kind<R> object(RecordOf<R> record) {
+  return {.read =
+              [record](ObjectReader& reader, const std::string& key, R& value) {
+                ObjectReader inside = reader.required_object(key);
+                record().read(inside, value);
+              },
+          .write = [record](Json& json, const std::string& key,
+                            const R& value) { json[key] = record().write(value); },
+          .schema = [record] { return record().schema(); }};
+}
+// In a file, the name or path of another file may stand for the object.
+template <typename R>
+Kind<R> object_or_file(RecordOf<R> record) {
+  Kind<R> kind = object(record);
+  kind.schema = [record] {
+    return Json{{"anyOf", Json::array({Json{{"type", "string"}}, record().schema()})}};
+  };
+  return kind;
+}
+template <typename R>
+Kind<std::vector<R>> list(RecordOf<R> record) {
+  return {.read =
+              [record](ObjectReader& reader, const std::string& key, std::vector<R>& values) {
+                values.clear();
+                const Json& array = reader.required_array(key);
+                for (std::size_t i = 0; i < array.size(); ++i) {
+                  values.push_back(record().read(array[i], reader.file(),
+                                                 reader.pointer_to(key) + "/" + std::to_string(i)));
+                }
+              },
+          .write =
+              [record](Json& json, const std::string& key, const std::vector<R>& values) {
+                Json& array = json[key] = Json::array();
+                for (const R& value : values) array.push_back(record().write(value));
+              },
+          .schema =
+              [record] {
+                return Json{{"type", "array"}, {"items", record().schema()}};
+              }};
+}
+
+}  // namespace kind
+
+template <typename T>
+template <typename M, typename At>
+Record<T>& Record<T>::row_at(At at, std::string key, Kind<M> kind, std::string about) {
+  Row made{.key = key, .unit = kind.unit, .about = std::move(about)};
+  made.read = [at, key, read = std::move(kind.read)](ObjectReader& reader, T& record) {
+    read(reader, key, at(record));
+  };
+  made.write = [at, key, write = std::move(kind.write)](Json& json, const T& record) {
+    write(json, key, at(record));
+  };
+  made.schema = std::move(kind.schema);
+  made.same = [at](const T& a, const T& b) { return at(a) == at(b); };
+  made.assign = [at](T& to, const T& from) { at(to) = at(from); };
+  rows_.push_back(std::move(made));
+  return *this;
+}
+
+template <typename T>
+void Record<T>::read(ObjectReader& reader, T& record) const {
+  if (!schema_names_.empty()) check_schema_name(reader, schema_names_, schema_required_);
+  std::vector<std::string_view> unread;
+  for (const Row& row : rows_) {
+    if (row.exists_if && !row.exists_if(record)) continue;
+    if (!row.read) {
+      unread.push_back(row.key);
+    } else if (row.key.empty() || says(reader, row.key, row.unit)) {
+      row.read(reader, record);
+    } else if (row.required) {
+      fail_missing(reader, row.key, row.unit);
+    } else if (row.complete) {
+      row.complete(record, reader);
+    }
+  }
+  reader.finish(unread);
+}
+
+template <typename T>
+Json Record<T>::write(const T& record) const {
+  Json json = Json::object();
+  if (!schema_names_.empty()) json["schema"] = schema_names_.front();
+  for (const Row& row : rows_) {
+    if (!row.write || (row.exists_if && !row.exists_if(record))) continue;
+    if (!row.written_if || row.written_if(record)) row.write(json, record);
+  }
+  return json;
+}
+
+template <typename T>
+Json Record<T>::write_beyond(const T& record, const T& plain) const {
+  const Json all = write(record), common = write(plain);
+  Json said = Json::object();
+  for (const auto& [key, value] : all.items()) {
+    if (!common.contains(key) || common[key] != value) said[key] = value;
+  }
+  return said;
+}
+
+template <typename T>
+std::vector<RowDifference> Record<T>::differences(const T& a, const T& b) const {
+  std::vector<RowDifference> found;
+  for (const Row& row : rows_) {
+    if (!row.same || row.same(a, b)) continue;
+    Json of_a = Json::object(), of_b = Json::object();
+    row.write(of_a, a);
+    row.write(of_b, b);
+    const auto value = [](const Json& json) { return json.empty() ? Json() : json.front(); };
+    found.push_back({row.key, value(of_a), value(of_b)});
+  }
+  return found;
+}
+
+template <typename T>
+T Record<T>::overlay(T record, const T& given, const std::vector<std::string>& keys,
+                     const std::string& source) const {
+  const Json none = Json::object();
+  ObjectReader reader(none, source);
+  for (const Row& row : rows_) {
+    if (row.exists_if && !row.exists_if(record)) continue;
+    if (row.key.empty()) {
+      row.read(reader, record);
+    } else if (row.assign && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
+      row.assign(record, given);
+    } else if (row.complete) {
+      row.complete(record, reader);
+    }
+  }
+  return record;
+}
+
+template <typename T>
+Json Record<T>::schema() const {
+  std::vector<RowSchema> rows;
+  if (!schema_names_.empty()) {
+    const Json name = schema_names_.size() == 1 ? Json{{"const", schema_names_.front()}}
+                                                : Json{{"enum", schema_names_}};
+    rows.push_back({.key = "schema", .value = name, .required = schema_required_});
+  }
+  for (const Row& row : rows_) {
+    if (!row.schema) continue;
+    rows.push_back({row.key, row.unit, row.schema(), row.about, row.required && !row.exists_if});
+  }
+  Json schema = object_schema(rows, about_);
+  if (!also_.is_null()) schema.update(also_);
+  return schema;
+}
+
+}  // namespace meshwright
