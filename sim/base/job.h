@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of the cluster: sequence length, batch, number formats, optimizer, tokens.
+// What is asked of the cluster: sequence length, batch, optimizer, tokens, beside the numerics.
 #pragma once
 
 #include <array>
@@ -8,104 +8,37 @@
 #include <string>
 
 #include "sim/base/enum_names.h"
+#include "sim/base/numerics.h"
 #include "sim/base/units.h"
 
 namespace meshwright {
-
-enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
-inline constexpr std::array kPrecisionNames{
-    EnumName{Precision::fp32, "fp32"}, EnumName{Precision::tf32, "tf32"},
-    EnumName{Precision::fp16, "fp16"}, EnumName{Precision::bf16, "bf16"},
-    EnumName{Precision::fp8, "fp8"},   EnumName{Precision::fp4, "fp4"}};
-constexpr std::string_view name_of(Precision v) { return name_in(kPrecisionNames, v); }
 
 enum class Optimizer { adam, sgd };
 inline constexpr std::array kOptimizerNames{EnumName{Optimizer::adam, "adam"},
                                             EnumName{Optimizer::sgd, "sgd"}};
 constexpr std::string_view name_of(Optimizer v) { return name_in(kOptimizerNames, v); }
 
-enum class AttentionKernel {
-  flash,    // scores never reach memory; FlashAttention, cuDNN
-  unfused,  // batched GEMM, softmax, batched GEMM, as Megatron's core attention without a fused
-            // kernel
-};
-inline constexpr std::array kAttentionKernelNames{EnumName{AttentionKernel::flash, "flash"},
-                                                  EnumName{AttentionKernel::unfused, "unfused"}};
-constexpr std::string_view name_of(AttentionKernel v) { return name_in(kAttentionKernelNames, v); }
-
-// How fp8 operands are scaled (Megatron-LM --fp8-recipe; fp4 has NVFP4 alone). What each makes of
-// operands: narrow_format.h.
-enum class Fp8Recipe { delayed, tensorwise, blockwise, mxfp8 };
-inline constexpr std::array kFp8RecipeNames{
-    EnumName{Fp8Recipe::delayed, "delayed"}, EnumName{Fp8Recipe::tensorwise, "tensorwise"},
-    EnumName{Fp8Recipe::blockwise, "blockwise"}, EnumName{Fp8Recipe::mxfp8, "mxfp8"}};
-constexpr std::string_view name_of(Fp8Recipe v) { return name_in(kFp8RecipeNames, v); }
-
-// What the kernels between the products keep. Eager: every operator of PyTorch is a kernel of its
-// own that keeps its inputs (Nanotron's models/llama.py; operators.h lists them). Compiled:
-// torch.compile fuses each block, and the loss runs eagerly in fp32 (torchtitan, 2024).
-enum class KernelFusion { fused, eager, compiled };
-inline constexpr std::array kKernelFusionNames{EnumName{KernelFusion::fused, "fused"},
-                                               EnumName{KernelFusion::eager, "eager"},
-                                               EnumName{KernelFusion::compiled, "compiled"}};
-constexpr std::string_view name_of(KernelFusion v) { return name_in(kKernelFusionNames, v); }
-
-// Bytes of one stored number. tf32 is a compute format of fp32 storage; fp8 and fp4 store
-// activations in bf16 between operators (Transformer Engine) and are narrow inside GEMM operands.
-constexpr double bytes_per_element(Precision p) {
-  constexpr std::array kBytes{4.0, 4.0, 2.0, 2.0, 1.0, 0.5};  // in the enumeration's order
-  return kBytes[static_cast<std::size_t>(p)];
-}
-// Formats of operands alone, cast from 16 bits.
-constexpr bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
-
-struct Job {
+// A job that trains: it has gradients, optimizer states and a whole batch a step. Only functions
+// that take one can count these; what takes Numerics knows weights and activations alone.
+struct TrainingJob : Numerics {
   std::string name = "default";
-  int seq_length = 4096;
+  int seq_length = 4096;                             // tokens a sequence
   int global_batch_size = 512;                       // sequences a step
-  Precision precision = Precision::bf16;             // of GEMM operands
   Precision gradient_precision = Precision::fp32;    // main gradients, and their reduction
   Precision exp_avg_precision = Precision::fp32;     // Adam's first moment
   Precision exp_avg_sq_precision = Precision::fp32;  // Adam's second moment
   Optimizer optimizer = Optimizer::adam;
-  AttentionKernel attention_kernel = AttentionKernel::flash;
-  KernelFusion kernel_fusion = KernelFusion::fused;
-  bool dropout = false;                    // attention and hidden dropout masks are kept
-  bool cross_entropy_loss_fusion = false;  // Transformer Engine's loss: no fp32 copy of the logits
-  bool fp8_param_gather = false;           // linear weights are held and gathered in fp8 alone
-  std::optional<Fp8Recipe> fp8_recipe;     // none: delayed scaling, as Megatron-LM's default
-  // The device's products take per-tensor fp8 operands by rows and by columns (Device), so that one
-  // copy serves both; set by job_on().
-  bool operands_in_any_layout = false;
-  // fc1's output waits in fp8 for the gated activation's backward.
-  bool activation_func_fp8_input_store = false;
-  // Tokens on their way to experts, and the gradients of what comes back: bf16, or fp8 with a scale
-  // for 32 numbers. The other two ways are bf16.
-  Precision moe_dispatch_fwd_dtype = Precision::bf16;
-  Precision moe_combine_bwd_dtype = Precision::bf16;
-  bool causal = true;  // fused kernels skip the masked half
-  // Tokens of the rank whose experts get most of them over the mean. Megatron-LM's benchmarks force
-  // balance (moe_router_force_load_balancing, independent normal logits): 1.004 to 1.012.
-  double moe_load_imbalance = 1.01;
-  int make_vocab_size_divisible_by = 128;
   std::optional<double> train_tokens;
 
-  bool operator==(const Job&) const = default;
+  bool operator==(const TrainingJob&) const = default;
 };
+// Training is the only kind of job so far.
+using Job = TrainingJob;
 
-// Bytes of one activation as it is stored between operators and sent between ranks.
-constexpr double activation_bytes(Precision p) { return is_narrow(p) ? 2.0 : bytes_per_element(p); }
-// Bytes of one weight as the forward pass holds it (fp8 training keeps bf16 weights, unless
-// fp8_param_gather).
-constexpr double weight_bytes(Precision p) { return activation_bytes(p); }
 // Bytes of optimizer moments a parameter: Adam's two, SGD's momentum.
-constexpr double moment_bytes(const Job& job) {
+constexpr double moment_bytes(const TrainingJob& job) {
   return bytes_per_element(job.exp_avg_precision) +
          (job.optimizer == Optimizer::adam ? bytes_per_element(job.exp_avg_sq_precision) : 0.0);
-}
-// fp32 master weights exist beside 16-bit ones.
-constexpr bool has_master_weights(Precision p) {
-  return p != Precision::fp32 && p != Precision::tf32;
 }
 
 }  // namespace meshwright

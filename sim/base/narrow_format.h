@@ -8,7 +8,7 @@
 // operand itself, or find the largest number.
 #pragma once
 
-#include "sim/base/job.h"
+#include "sim/base/numerics.h"
 
 namespace meshwright {
 
@@ -36,30 +36,30 @@ inline constexpr std::array kNarrowFormats{
 // nvfp4: half a byte, a byte of scale for 1 x 16, and one fp32 for all.
 inline constexpr NarrowFormat kNvfp4{.number = 0.5, .scale = 1.0 / 16, .reads = 2.0};
 
-// Of a job in fp8 or fp4.
-constexpr const NarrowFormat& narrow_format(const Job& job) {
-  if (job.precision == Precision::fp4) return kNvfp4;
-  return kNarrowFormats[static_cast<std::size_t>(job.fp8_recipe.value_or(Fp8Recipe::delayed))];
+// Of numerics in fp8 or fp4.
+constexpr const NarrowFormat& narrow_format(const Numerics& numerics) {
+  if (numerics.precision == Precision::fp4) return kNvfp4;
+  return kNarrowFormats[static_cast<std::size_t>(numerics.fp8_recipe.value_or(Fp8Recipe::delayed))];
 }
 constexpr double narrow_bytes(const NarrowFormat& format) { return format.number + format.scale; }
 // Numbers of a row that share a scale; 1: the tensor has one.
-constexpr int scaled_block(const Job& job) {
-  if (job.precision == Precision::fp4) return 16;
-  if (job.precision != Precision::fp8 || !job.fp8_recipe) return 1;
-  return *job.fp8_recipe == Fp8Recipe::blockwise ? 128
-         : *job.fp8_recipe == Fp8Recipe::mxfp8   ? 32
-                                                 : 1;
+constexpr int scaled_block(const Numerics& numerics) {
+  if (numerics.precision == Precision::fp4) return 16;
+  if (numerics.precision != Precision::fp8 || !numerics.fp8_recipe) return 1;
+  return *numerics.fp8_recipe == Fp8Recipe::blockwise ? 128
+         : *numerics.fp8_recipe == Fp8Recipe::mxfp8   ? 32
+                                                      : 1;
 }
 // Tensors that an operand by rows and by columns takes.
-constexpr double operand_copies(const Job& job) {
-  return narrow_format(job).two_copies || !job.operands_in_any_layout ? 2.0 : 1.0;
+constexpr double operand_copies(const Numerics& numerics) {
+  return narrow_format(numerics).two_copies || !numerics.operands_in_any_layout ? 2.0 : 1.0;
 }
 
 // Bytes of one element of a linear's input as it is kept for the weight gradient: Transformer
 // Engine keeps the operand by columns alone.
-constexpr double operand_bytes(const Job& job) {
-  return is_narrow(job.precision) ? narrow_bytes(narrow_format(job))
-                                  : bytes_per_element(job.precision);
+constexpr double operand_bytes(const Numerics& numerics) {
+  return is_narrow(numerics.precision) ? narrow_bytes(narrow_format(numerics))
+                                       : bytes_per_element(numerics.precision);
 }
 
 }  // namespace meshwright

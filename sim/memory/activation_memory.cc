@@ -26,14 +26,14 @@ bool is_row_parallel(const Operator& op) {
 // rank's piece of the sequence and gathered by the product; the gradient of a row-parallel one's
 // output was gathered for the input gradient and is held whole (sail-sg's zero-bubble Megatron-LM,
 // core/tensor_parallel/layers.py, pre_process).
-Bytes weight_gradient_inputs(const Operator& op, const Job& job, const RankShape& shape) {
+Bytes weight_gradient_inputs(const Operator& op, const Numerics& numerics, const RankShape& shape) {
   const auto rows = static_cast<double>(op.batch) * static_cast<double>(op.m);
   const double piece = op.m == shape.rows ? static_cast<double>(shape.sequence_rows) /
                                                 static_cast<double>(shape.rows)
                                           : 1.0;
   const double input = static_cast<double>(op.k) * (is_row_parallel(op) ? 1.0 : piece);
   const auto output = static_cast<double>(op.n);
-  const bool narrow = is_narrow(compute_precision(op, job.precision));
+  const bool narrow = is_narrow(compute_precision(op, numerics.precision));
   return bytes(rows * (input + output) * (narrow ? shape.operand : shape.width));
 }
 

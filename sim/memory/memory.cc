@@ -51,9 +51,10 @@ double sharded(const StageParameters& parameters, const Layout& layout, int from
 
 // PyTorch's DistributedDataParallel holds the gradients once more, in the weights' format, in the
 // buckets that it reduces (nn/parallel/distributed.py); Megatron-LM reduces the main gradients.
-Bytes bucket_bytes(const StageParameters& parameters, const Job& job, const Layout& layout) {
+Bytes bucket_bytes(const StageParameters& parameters, const Numerics& numerics,
+                   const Layout& layout) {
   if (gradient_group_size(layout) == 1 || layout.zero_stage > 1) return {};
-  return bytes((parameters.dense + parameters.expert) * weight_bytes(job.precision));
+  return bytes((parameters.dense + parameters.expert) * weight_bytes(numerics.precision));
 }
 
 // With overlapped messages the next input and the next gradient arrive while others are worked on.
@@ -70,8 +71,9 @@ Bytes sequence_gather_buffer(const UnitBytes& units, const Layout& layout) {
   return units.input * layout.tensor_parallel_size;
 }
 
-std::int64_t local_vocab_rows(const Model& model, const Job& job, const Layout& layout) {
-  return padded_vocab_size(model, job.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
+std::int64_t local_vocab_rows(const Model& model, const Numerics& numerics, const Layout& layout) {
+  return padded_vocab_size(model, numerics.make_vocab_size_divisible_by,
+                           layout.tensor_parallel_size) /
          layout.tensor_parallel_size;
 }
 
@@ -203,9 +205,9 @@ Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, con
 
 }  // namespace
 
-StageParameters stage_parameters(const Model& model, const Job& job, const Layout& layout,
+StageParameters stage_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                  const Stage& stage) {
-  const std::int64_t vocab_rows = local_vocab_rows(model, job, layout);
+  const std::int64_t vocab_rows = local_vocab_rows(model, numerics, layout);
   LayersByKind layers(model);
   StageParameters sum;
   for (const Chunk& chunk : stage.chunks) {
@@ -224,11 +226,16 @@ StageParameters stage_parameters(const Model& model, const Job& job, const Layou
   return sum;
 }
 
-StageMemory model_state_memory(const StageParameters& parameters, const Job& job,
+Bytes weight_memory(const StageParameters& parameters, const Numerics& numerics,
+                    const Layout& layout) {
+  return bytes(sharded(parameters, layout, 3) * weight_bytes(numerics.precision));
+}
+
+StageMemory model_state_memory(const StageParameters& parameters, const TrainingJob& job,
                                const Layout& layout) {
   if (uses_fsdp(layout)) return fsdp_state_memory(parameters, job, layout);
   StageMemory memory;
-  memory.weights = bytes(sharded(parameters, layout, 3) * weight_bytes(job.precision));
+  memory.weights = weight_memory(parameters, job, layout);
   memory.gradients =
       bytes(sharded(parameters, layout, 2) * bytes_per_element(job.gradient_precision));
   if (job.kernel_fusion == KernelFusion::eager)
@@ -254,9 +261,9 @@ Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, c
                (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
 }
 
-double gathered_narrow_bytes(const Job& job) {
-  const bool in_16_bits = job.fp8_recipe == Fp8Recipe::mxfp8;
-  return in_16_bits ? weight_bytes(job.precision) : bytes_per_element(job.precision);
+double gathered_narrow_bytes(const Numerics& numerics) {
+  const bool in_16_bits = numerics.fp8_recipe == Fp8Recipe::mxfp8;
+  return in_16_bits ? weight_bytes(numerics.precision) : bytes_per_element(numerics.precision);
 }
 
 StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,

@@ -71,9 +71,10 @@ Shapes weight_shapes(const Operators& operators) {
 
 // Transformer Engine adds weight gradients to the main gradients inside the GEMM and hands autograd
 // a placeholder, one for each shape of weight, which it keeps (module/base.py, get_dummy_wgrad).
-Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kinds, const Job& job) {
-  if (!has_master_weights(job.precision)) return {};
-  if (job.kernel_fusion != KernelFusion::fused) return {};  // no Transformer Engine
+Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kinds,
+                   const Numerics& numerics) {
+  if (!has_master_weights(numerics.precision)) return {};
+  if (numerics.kernel_fusion != KernelFusion::fused) return {};  // no Transformer Engine
   Shapes seen;
   double elements = 0.0;
   for (std::size_t k = 0; k < by_kind.size(); ++k) {
@@ -84,7 +85,7 @@ Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kind
       elements += static_cast<double>(shape.first) * static_cast<double>(shape.second);
     }
   }
-  return bytes(elements * weight_bytes(job.precision));
+  return bytes(elements * weight_bytes(numerics.precision));
 }
 
 }  // namespace

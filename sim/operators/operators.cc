@@ -248,8 +248,8 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
   return ops;
 }
 
-double load_imbalance(const MixtureOfExperts& moe, const Job& job) {
-  return moe.moe_expert_capacity_factor > 0 ? 1.0 : job.moe_load_imbalance;
+double load_imbalance(const MixtureOfExperts& moe, const Numerics& numerics) {
+  return moe.moe_expert_capacity_factor > 0 ? 1.0 : numerics.moe_load_imbalance;
 }
 
 Precision compute_precision(const Operator& op, Precision precision) {

@@ -100,7 +100,7 @@ std::vector<Operator> mtp_operators(const Model& model, const Job& job, const La
 // Tokens of the rank whose experts get most of them over the mean, which all wait for and which
 // needs the most memory. With a capacity factor every expert's buffer is filled up to it, and what
 // is more is dropped.
-double load_imbalance(const MixtureOfExperts& moe, const Job& job);
+double load_imbalance(const MixtureOfExperts& moe, const Numerics& numerics);
 
 // The number format that an operator computes in. Transformer Engine's fp8 recipes work on its own
 // linears: attention (fp8_dpa is off), Megatron-LM's router and output linear stay in bf16.

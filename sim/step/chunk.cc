@@ -27,7 +27,7 @@ bool rings_attention(const Layout& layout) {
 }
 
 // What the framework, long steps and waiting for the slowest device make of a kernel's time.
-double time_factor(const Operator& op, const Job& job, const Layout& layout,
+double time_factor(const Operator& op, const Numerics& numerics, const Layout& layout,
                    const Cluster& cluster) {
   const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
   if (op.kind == OperatorKind::memory_bound) {
@@ -38,9 +38,9 @@ double time_factor(const Operator& op, const Job& job, const Layout& layout,
   const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
   double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
   if (op.of_expert) factor *= cluster.framework.experts.gemm_time_factor;
-  if (is_narrow(compute_precision(op, job.precision))) {
-    factor *=
-        narrow_format(job).gemm_time_factor * cluster.framework.kernels.narrow_gemm_time_factor;
+  if (is_narrow(compute_precision(op, numerics.precision))) {
+    factor *= narrow_format(numerics).gemm_time_factor *
+              cluster.framework.kernels.narrow_gemm_time_factor;
   }
   return factor * slowest * cluster.gemm_time_factor() / cluster.device.sustained_clock_fraction;
 }

@@ -35,6 +35,21 @@ TEST(ModelState, BytesPerParameterAreMegatrons) {
   EXPECT_DOUBLE_EQ(state_bytes_per_parameter(fp16, sharded_over(8, 1)), 6);
 }
 
+// A million parameters of which nothing is trained are 2 MB in bf16 and 4 MB in fp32; ZeRO-3 over 4
+// ranks leaves 2/4 MB. Training adds 4 of gradients and 4 + 4 + 4 of optimizer in bf16, to the same
+// weights.
+TEST(ModelState, WithoutTrainingWeightsAreAll) {
+  Numerics numerics;
+  EXPECT_EQ(weight_memory(one_million(), numerics, sharded_over(4, 0)), bytes(2e6));
+  EXPECT_EQ(weight_memory(one_million(), numerics, sharded_over(4, 3)), bytes(0.5e6));
+  const StageMemory trained =
+      model_state_memory(one_million(), job_with(Precision::bf16), sharded_over(4, 0));
+  EXPECT_EQ(trained.weights, bytes(2e6));
+  EXPECT_EQ(trained.gradients + trained.optimizer, bytes(4e6 + 12e6));
+  numerics.precision = Precision::fp32;
+  EXPECT_EQ(weight_memory(one_million(), numerics, sharded_over(4, 0)), bytes(4e6));
+}
+
 // Eager: DistributedDataParallel's buckets hold the gradients once more in bf16, 18 + 2, once there
 // is somebody to reduce with.
 TEST(ModelState, EagerJobsHoldBucketsToo) {
