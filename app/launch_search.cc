@@ -11,16 +11,6 @@
 #include "sim/json/reader.h"
 
 namespace meshwright::app {
-namespace {
-
-// What every refusal is asked about, kept as long as the search is.
-struct Asked {
-  Model model;
-  Job job;
-  Cluster cluster;
-};
-
-}  // namespace
 
 const interop::LaunchTarget& require_launch_target(const std::string& name) {
   if (const interop::LaunchTarget* target = interop::launch_target(name)) return *target;
@@ -33,11 +23,11 @@ const interop::LaunchTarget& require_launch_target(const std::string& name) {
                    did_you_mean(name, names));
 }
 
-planner::SearchTarget search_target(const std::string& name, const Model& model, const Job& job,
-                                    const Cluster& cluster) {
-  const auto asked = std::make_shared<const Asked>(Asked{model, job, cluster});
+planner::SearchTarget search_target(const std::string& name, const Scenario& scenario) {
+  // Kept as long as the search is.
+  const auto asked = std::make_shared<const Scenario>(scenario);
   return {name, [name, asked](const Layout& layout) {
-            return interop::refusal_for(name, {asked->model, asked->cluster, asked->job, layout});
+            return interop::refusal_for(name, {*asked, layout});
           }};
 }
 

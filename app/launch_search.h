@@ -5,6 +5,7 @@
 #include <string>
 
 #include "planner/search/search.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::interop {
 struct LaunchTarget;
@@ -16,7 +17,6 @@ namespace meshwright::app {
 const interop::LaunchTarget& require_launch_target(const std::string& name);
 
 // What a search asks of a launcher; one that nothing is known of says nothing at all.
-planner::SearchTarget search_target(const std::string& name, const Model& model, const Job& job,
-                                    const Cluster& cluster);
+planner::SearchTarget search_target(const std::string& name, const Scenario& scenario);
 
 }  // namespace meshwright::app

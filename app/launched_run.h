@@ -11,8 +11,8 @@
 #include "interop/logs/training_log.h"
 #include "interop/read_launch/launch_record.h"
 #include "planner/questions/review.h"
-#include "planner/search/scenario.h"
 #include "reports/origin_json.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::app {
 
@@ -24,7 +24,7 @@ struct LaunchedRunOptions {
 
 struct LaunchedRun {
   interop::LaunchRecord launch;
-  planner::Scenario scenario;  // on as many devices as were used
+  Scenario scenario;  // on as many devices as were used
   Layout layout;
   std::optional<interop::TrainingLog> log;
   std::optional<interop::MeasuredSteps> steps;

@@ -57,8 +57,7 @@ Json objective_to_json(planner::Objective objective, const planner::Plan& plan) 
             {"value", Json()}};
   if (plan.ranked.empty()) return json;
   const Estimate& winner = plan.ranked.front();
-  json["value"] = planner::objective_value(objective, planner::scenario_of(plan), winner.step_time,
-                                           winner.peak_memory());
+  json["value"] = planner::objective_value(objective, plan, winner.step_time, winner.peak_memory());
   return json;
 }
 

@@ -203,17 +203,16 @@ PlanFile plan_from_json(const Json& json, const std::string& file) {
 }
 
 planner::Plan without_estimates(const PlanFile& plan) {
-  return {.model = plan.model,
-          .cluster = plan.cluster,
-          .job = plan.job,
-          .ranked = {},
-          .pareto = plan.pareto,
-          .rejections = plan.rejections,
-          .statistics = plan.statistics,
-          .target = plan.search.target.name,
-          .not_expressible = plan.not_expressible,
-          .closest = plan.closest,
-          .notes = plan.notes};
+  planner::Plan empty;
+  static_cast<Scenario&>(empty) = plan;
+  empty.pareto = plan.pareto;
+  empty.rejections = plan.rejections;
+  empty.statistics = plan.statistics;
+  empty.target = plan.search.target.name;
+  empty.not_expressible = plan.not_expressible;
+  empty.closest = plan.closest;
+  empty.notes = plan.notes;
+  return empty;
 }
 
 }  // namespace meshwright::reports

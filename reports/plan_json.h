@@ -14,17 +14,16 @@
 #include "planner/search/search.h"
 #include "reports/origin_json.h"
 #include "sim/json/records.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::reports {
 
 inline constexpr std::string_view kPlanSchema = "meshwright.plan/1";
 
-struct PlanFile {
+// The cluster is scaled to the GPUs that were asked for.
+struct PlanFile : Scenario {
   Origin origin;
-  planner::SearchOptions search;  // what was looked at; defaults when the file does not say
-  Model model;
-  Cluster cluster;  // scaled to the GPUs that were asked for
-  Job job;
+  planner::SearchOptions search;    // what was looked at; defaults when the file does not say
   std::vector<Layout> layouts;      // fastest first
   std::vector<std::size_t> pareto;  // indices into layouts
   std::vector<planner::Rejection> rejections;

@@ -102,11 +102,11 @@ Segments segments_of(Pass pass, const ChunkCost& cost, const StageExtras& extras
 
 class StepTracer {
  public:
-  StepTracer(const Model& model, const Cluster& cluster, const Job& job, const Estimate& estimate)
+  StepTracer(const Scenario& scenario, const Estimate& estimate)
       : estimate_(estimate),
         layout_(estimate.layout),
-        sizes_(pipeline_sizes(layout_, job.global_batch_size)),
-        table_(model, cluster, job),
+        sizes_(pipeline_sizes(layout_, scenario.job.global_batch_size)),
+        table_(scenario),
         pipeline_(pipeline_of(table_, layout_)),
         num_chunks_(static_cast<int>(pipeline_.stages.front().chunks.size())),
         places_(chunk_places(layout_.schedule, layout_.pipeline_parallel_size, num_chunks_)) {}
@@ -155,7 +155,7 @@ class StepTracer {
       }
     }
     if (layout_.pipeline_parallel_size == 1) return;
-    message_ = send_cost(table_.model(), table_.job(), layout_, table_.cluster()).message.time;
+    message_ = send_cost(table_.scenario(), layout_).message.time;
   }
 
   void draw(std::size_t s, StepTrack track, std::string name, Seconds begin, Seconds end,
@@ -279,9 +279,8 @@ class StepTracer {
 
 }  // namespace
 
-Trace step_trace(const Model& model, const Cluster& cluster, const Job& job,
-                 const Estimate& estimate) {
-  return StepTracer(model, cluster, job, estimate).run();
+Trace step_trace(const Scenario& scenario, const Estimate& estimate) {
+  return StepTracer(scenario, estimate).run();
 }
 
 }  // namespace meshwright::reports

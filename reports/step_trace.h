@@ -10,13 +10,13 @@
 
 #include "reports/trace.h"
 #include "sim/step/estimate.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::reports {
 
 enum StepTrack { kCompute, kModelCommunication, kPipelineMessages, kDataParallel, kHost };
 
 // Throws InputError when the step has more instructions than a viewer can show.
-Trace step_trace(const Model& model, const Cluster& cluster, const Job& job,
-                 const Estimate& estimate);
+Trace step_trace(const Scenario& scenario, const Estimate& estimate);
 
 }  // namespace meshwright::reports

@@ -105,7 +105,7 @@ std::string in_a_line(const Estimate& found, const Inputs& inputs) {
 
 void write_step_trace(const EstimateOptions& options, const Inputs& inputs, const Estimate& found,
                       const Call& call) {
-  reports::Trace trace = reports::step_trace(inputs.model, inputs.cluster, inputs.job, found);
+  reports::Trace trace = reports::step_trace(inputs, found);
   trace.facts.emplace_back("tool_version", kVersion);
   trace.facts.emplace_back("command", call.text());
   write_file_atomically(options.trace, reports::trace_text(trace));
@@ -115,7 +115,7 @@ void write_step_trace(const EstimateOptions& options, const Inputs& inputs, cons
 int run_estimate(const EstimateOptions& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
-  CostTable table(inputs.model, inputs.cluster, inputs.job);
+  CostTable table(inputs);
   const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
   if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) {
     return report_broken_rule({layout, *evaluation.violation}, inputs);

@@ -127,17 +127,16 @@ int compare_layouts(const reports::PlanFile& plan, const Estimate& layout, const
 std::string rank_name(std::size_t rank) { return fmt::format("rank {}", rank + 1); }
 
 void print_question(const reports::PlanFile& plan) {
-  print("{}\n", question_text({plan.model, plan.cluster, plan.job, true, plan.defaults}));
+  print("{}\n", question_text({plan, true, plan.defaults}));
 }
 
 int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan) {
   print_question(plan);
-  CostTable table(plan.model, plan.cluster, plan.job);
+  CostTable table(plan);
   const NamedLayout meant = named_layout(plan, options.layout);
   if (meant.layout) {
-    const planner::Scenario scenario{plan.model, plan.cluster, plan.job};
     print("{}", wrapped(planner::outside_text(
-                    planner::outside_space(scenario, plan.search.space, *meant.layout))));
+                    planner::outside_space(plan, plan.search.space, *meant.layout))));
   }
   const auto mine = estimate_of(plan, table, meant);
   if (const int* code = std::get_if<int>(&mine)) return *code;
@@ -172,7 +171,7 @@ std::string choices_text(CostTable& table, const Estimate& winner) {
 
 int explain_winner(const reports::PlanFile& plan) {
   print_question(plan);
-  CostTable table(plan.model, plan.cluster, plan.job);
+  CostTable table(plan);
   if (plan.layouts.empty()) {
     print("No layout fits; name one with --layout.\n");
     return kGateFailed;

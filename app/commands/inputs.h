@@ -8,9 +8,7 @@
 
 #include "planner/capacity/options_json.h"
 #include "reports/origin_json.h"
-#include "sim/base/job.h"
-#include "sim/hardware/cluster.h"
-#include "sim/model/model.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::app {
 
@@ -29,10 +27,7 @@ struct InputOptions {
   std::optional<double> train_tokens;
 };
 
-struct Inputs {
-  Model model;
-  Cluster cluster;
-  Job job;
+struct Inputs : Scenario {
   bool has_cluster = true;
   // What was not asked for: "gpus", "seq_length", "global_batch_size", "precision", "framework".
   std::vector<std::string> defaults{};

@@ -34,8 +34,7 @@ planner::MeasuredSet runs_in(const std::string& path, const Inputs& inputs,
     return measurements_from_json(json, path,
                                   {.cluster = std::nullopt, .framework = inputs.cluster.framework});
   }
-  return planner::observed_runs(inputs.model, inputs.cluster, inputs.job,
-                                observations_from_json(json, path));
+  return planner::observed_runs(inputs, observations_from_json(json, path));
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ planner::MeasuredSet runs_in(const std::string& path, const Inputs& inputs,
 Cluster learnt_cluster(const std::string& path, const Inputs& inputs,
                        const planner::SearchOptions& search, reports::Origin& origin) {
   const planner::MeasuredSet runs = runs_in(path, inputs, origin);
-  const planner::Plan before = planner::search(inputs.model, inputs.cluster, inputs.job, search);
+  const planner::Plan before = planner::search(inputs, search);
   const planner::MeasuredSet candidates = before.ranked.empty() ? runs : candidates_of(before);
   const planner::Learning found =
       planner::learn(runs, planner::all_framework_scalars(), candidates);

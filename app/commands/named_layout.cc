@@ -60,7 +60,7 @@ NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
   planner::SearchOptions options = plan.search;
   options.space = space;
   options.top = 1;
-  const planner::Plan found = planner::search(plan.model, plan.cluster, plan.job, options);
+  const planner::Plan found = planner::search(plan, options);
   NamedLayout meant;
   meant.rejections = found.rejections;
   if (!found.ranked.empty()) meant.layout = found.ranked.front().layout;

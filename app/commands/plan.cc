@@ -121,8 +121,7 @@ planner::Scaling compare_counts(const PlanOptions& options, Inputs& inputs,
   if (counts.empty()) return scaling;
   int chosen = counts.front();
   if (counts.size() > 1) {
-    scaling = planner::scaling({inputs.model, inputs.cluster, inputs.job}, search,
-                               {counts, asked.objective, asked.limits});
+    scaling = planner::scaling(inputs, search, {counts, asked.objective, asked.limits});
     if (scaling.best) chosen = scaling.points[*scaling.best].gpus;
   }
   inputs.cluster = scaled_to(inputs.cluster, chosen);
@@ -170,14 +169,12 @@ void aim_search(Question& q, const PlanOptions& options) {
     throw InputError("--launch-out", "", fmt::format("nothing is written for {}", target.name));
   }
   const Layout any;
-  const std::string why =
-      target.model_refusal({q.inputs.model, q.inputs.cluster, q.inputs.job, any});
+  const std::string why = target.model_refusal({q.inputs, any});
   if (!why.empty()) {
     throw InputError("--target", "",
                      fmt::format("{} cannot run {}: {}", target.name, q.inputs.model.name, why));
   }
-  q.search.target =
-      search_target(std::string(target.name), q.inputs.model, q.inputs.job, q.inputs.cluster);
+  q.search.target = search_target(std::string(target.name), q.inputs);
   if (!target.why.empty()) append_to_list(q.inputs.note, " ", fmt::format("{}.", target.why));
 }
 
@@ -188,7 +185,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
   if (options.answers.price) q.inputs.cluster.price_per_gpu_hour = options.answers.price;
   q.asked = answer_options_of(options.answers);
   planner::check_objective(q.asked.objective, q.inputs.cluster);
-  planner::check_limits(q.asked.limits, {q.inputs.model, q.inputs.cluster, q.inputs.job});
+  planner::check_limits(q.asked.limits, {q.inputs});
   q.search = search_options(options, q.asked, q.inputs.cluster.device);
   aim_search(q, options);
   if (!options.learn.empty()) {
@@ -217,7 +214,7 @@ Answer answer_to(const Question& q, const PlanOptions& options) {
   planner::SearchOptions wide = q.search;
   wide.top = options.top * kTwinsOfEach;
   const auto begin = std::chrono::steady_clock::now();
-  a.full = planner::search(q.inputs.model, q.inputs.cluster, q.inputs.job, wide);
+  a.full = planner::search(q.inputs, wide);
   if (!q.inputs.note.empty()) a.full.notes.push_back(q.inputs.note);
   a.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -319,8 +316,7 @@ void write_plan(const PlanOptions& options, const Question& question, const Answ
 void write_launch(const PlanOptions& options, const planner::Plan& plan) {
   if (options.launch_out.empty() || plan.ranked.empty()) return;
   const interop::LaunchTarget& target = require_launch_target(options.target);
-  const LaunchFile file =
-      target.write({plan.model, plan.cluster, plan.job, plan.ranked.front().layout});
+  const LaunchFile file = target.write({plan, plan.ranked.front().layout});
   write_file_atomically(options.launch_out, file.text);
   for (const std::string& note : file.notes) say("{}: {}\n", options.launch_out, note);
 }

@@ -87,7 +87,7 @@ std::vector<reports::Table> report_tables(const planner::Plan& plan,
 
 std::vector<LaunchFile> launch_files(const planner::Plan& plan) {
   if (plan.ranked.empty()) return {};
-  return interop::launches({plan.model, plan.cluster, plan.job, plan.ranked.front().layout});
+  return interop::launches({plan, plan.ranked.front().layout});
 }
 
 int compare_reports(const ReportOptions& options, const Call& call) {
@@ -199,8 +199,7 @@ std::string add_trials(reports::ReportContents& contents, const ReportOptions& o
   const Json trials = read_input("trials", options.trials, contents.origin);
   const std::string caution = caution_about(trials, options.trials, contents.origin, options.force);
   contents.validation =
-      planner::validate(contents.plan.model, contents.plan.cluster, contents.plan.job,
-                        observations_from_json(trials, options.trials));
+      planner::validate(contents.plan, observations_from_json(trials, options.trials));
   return caution;
 }
 
@@ -223,7 +222,7 @@ int run_report(const ReportOptions& options, const Call& call) {
   reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
   if (const std::string target = plan.search.target.name; !target.empty()) {
     require_launch_target(target);
-    plan.search.target = search_target(target, plan.model, plan.job, plan.cluster);
+    plan.search.target = search_target(target, plan);
   }
   contents.plan = estimated_again(plan, options.plan);
   contents.plan_origin = plan.origin;

@@ -30,16 +30,13 @@ struct ReviewOptions {
   bool json = false;
 };
 
-interop::Training training_of(const planner::Scenario& s, const Layout& layout) {
-  return {s.model, s.cluster, s.job, layout};
-}
+interop::Training training_of(const Scenario& s, const Layout& layout) { return {s, layout}; }
 
 planner::ReviewOptions review_options(const ReviewOptions& options, const LaunchedRun& run) {
   planner::ReviewOptions review;
   review.most = static_cast<std::size_t>(options.top);
   review.search.memory_headroom = planner::kDefaultHeadroom;
-  review.search.target =
-      search_target(run.launch.target, run.scenario.model, run.scenario.job, run.scenario.cluster);
+  review.search.target = search_target(run.launch.target, run.scenario);
   return review;
 }
 

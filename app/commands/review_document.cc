@@ -22,7 +22,7 @@ using planner::Review;
 std::string heading(const std::string& text) { return "\n" + text + "\n"; }
 
 std::string question(const ReviewedRun& r) {
-  const planner::Scenario& s = r.run.scenario;
+  const Scenario& s = r.run.scenario;
   const std::string& framework = s.cluster.framework.name;
   return fmt::format(
       "{} run: {} ({} parameters) on {} x {}, {}; {} tokens a sequence, {} sequences a step, {}; "

@@ -159,15 +159,14 @@ int validation_verdict(const ValidateOptions& options, const planner::Validation
 }
 
 // A Bayesian update of the framework's scalars: the profile that predicted is the prior.
-void learn_from_trials(const ValidateOptions& options, const Model& model, const Cluster& cluster,
-                       const Job& job, const std::vector<Observation>& observations,
-                       const std::string& caution) {
-  const planner::MeasuredSet observed = planner::observed_runs(model, cluster, job, observations);
+void learn_from_trials(const ValidateOptions& options, const Scenario& scenario,
+                       const std::vector<Observation>& observations, const std::string& caution) {
+  const planner::MeasuredSet observed = planner::observed_runs(scenario, observations);
   const planner::Learning found =
       planner::learn(observed, framework_scalars_named(options.fit), observed);
   print_refit(found.refit, options.trials);
   const std::string from = caution.empty() ? options.trials : options.trials + " (" + caution + ")";
-  write_refitted(cluster, found.refit, found.relative_spread, from, options.refit_out);
+  write_refitted(scenario.cluster, found.refit, found.relative_spread, from, options.refit_out);
   say("next: meshwright plan --cluster {} ...\n", options.refit_out);
 }
 
@@ -181,7 +180,7 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   const std::vector<Observation> observations = observations_from_json(trials, options.trials);
   const Cluster cluster = options.cluster.empty() ? plan.cluster : load_cluster(options.cluster);
   const planner::Validation validation =
-      planner::validate(plan.model, cluster, plan.job, observations);
+      planner::validate({plan.model, cluster, plan.job}, observations);
   Json document = reports::validation_to_json(validation, origin);
   if (!caution.empty()) document["caution"] = caution;
   const std::string json = document.dump(2) + "\n";
@@ -200,7 +199,7 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   }
   print_what_was_run(validation);
   if (!options.refit_out.empty() && !validation.layouts.empty())
-    learn_from_trials(options, plan.model, cluster, plan.job, observations, caution);
+    learn_from_trials(options, {plan.model, cluster, plan.job}, observations, caution);
   return validation_verdict(options, validation);
 }
 

@@ -52,7 +52,8 @@ std::string verdict(const PublishedOrders& orders) {
 int run_volume(const VolumeOptions& options, const Call& call) {
   Inputs inputs = load_inputs(options.inputs);
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
-  const auto& [model, cluster, job, has_cluster, defaults, capacity, note] = inputs;
+  const Model& model = inputs.model;
+  const Job& job = inputs.job;
   if (const auto violation = check_layout(model, job, layout, {})) {
     throw InputError(layout_source(options.layout), "",
                      describe(*violation, model, job, layout, {}),
@@ -74,7 +75,7 @@ int run_volume(const VolumeOptions& options, const Call& call) {
     json["command"] = call.text();
     json["model"] = to_json(model);
     json["job"] = to_json(job);
-    json["defaults"] = defaults;
+    json["defaults"] = inputs.defaults;
     json["layout"] = to_json(layout);
     json["volume"] = to_json(all);
     json["published_orders"] = to_json(orders);

@@ -9,18 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/job.h"
 #include "sim/base/launch_file.h"
-#include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
-#include "sim/model/model.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::interop {
 
 struct Training {
-  const Model& model;
-  const Cluster& cluster;
-  const Job& job;
+  const Scenario& scenario;
   const Layout& layout;
 };
 

@@ -17,7 +17,7 @@ void set_model_sizes(SettingsList& settings, const Training& training) {
                   "model.account_for_embedding_in_pipeline_split", true);
   settings.set_if(l.account_for_loss_in_pipeline_split, "model.account_for_loss_in_pipeline_split",
                   true);
-  if (!training.model.moe) return;
+  if (!training.scenario.model.moe) return;
   settings.set("model.expert_model_parallel_size", l.expert_parallel_size);
   settings.set("model.expert_tensor_parallel_size", expert_tensor_size(l));
 }

@@ -43,7 +43,7 @@ std::string accelerate_sharding_refusal(const Layout& l) {
 std::string accelerate_layout_refusal(const Training& t) {
   const Layout& l = t.layout;
   if (l.pipeline_parallel_size > 1) return "it has no pipeline but Megatron-LM's";
-  if (t.model.moe && l.expert_parallel_size > 1) return "it has no expert parallelism";
+  if (t.scenario.model.moe && l.expert_parallel_size > 1) return "it has no expert parallelism";
   if (l.sequence_parallel) return "its tensor parallelism has no sequence parallelism";
   if (std::string why = accelerate_sharding_refusal(l); !why.empty()) return why;
   if (l.context_parallel_size > 1 && l.cp_comm_type == ContextParallelAlgorithm::a2a_p2p) {
@@ -55,10 +55,11 @@ std::string accelerate_layout_refusal(const Training& t) {
     return "it recomputes all blocks or none";
   }
   if (l.optimizer_offload || offloads_activations(l)) return "it offloads all state or none";
-  if (t.job.precision == Precision::tf32 || t.job.precision == Precision::fp4) {
-    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  if (t.scenario.job.precision == Precision::tf32 || t.scenario.job.precision == Precision::fp4) {
+    return fmt::format("it has no word for {}", name_of(t.scenario.job.precision));
   }
-  return accelerate_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return accelerate_vocabulary().refusal(l, t.scenario.model,
+                                         t.scenario.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
@@ -69,9 +70,10 @@ std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
   const std::string sizes = "parallelism_config.parallelism_config_";
   SettingsList s;
   s.set("distributed_type", sharded ? "FSDP" : "MULTI_GPU");
-  s.set("mixed_precision",
-        t.job.precision == Precision::fp32 ? std::string_view("no") : name_of(t.job.precision));
-  s.set("num_machines", hosts_of(t.cluster, l).count);
+  s.set("mixed_precision", t.scenario.job.precision == Precision::fp32
+                               ? std::string_view("no")
+                               : name_of(t.scenario.job.precision));
+  s.set("num_machines", hosts_of(t.scenario.cluster, l).count);
   s.set("num_processes", gpus);
   s.set_if(sharded, "fsdp_config.fsdp_version", 2);
   s.set_if(sharded, "fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP");
@@ -91,7 +93,7 @@ std::vector<LaunchSetting> accelerate_layout_settings(const Training& t) {
   s.set_if(heads, sizes + "sp_backend", "accelerate");
   // Of the command, where the file has no place for it.
   s.set("--per_device_train_batch_size", l.micro_batch_size);
-  s.set("--gradient_accumulation_steps", num_micro_batches(t.job.global_batch_size, l));
+  s.set("--gradient_accumulation_steps", num_micro_batches(t.scenario.job.global_batch_size, l));
   return s.take();
 }
 
@@ -120,7 +122,7 @@ LaunchFile accelerate(const Training& t) {
       "accelerate launch --config_file accelerate.yaml --machine_rank \"${{NODE_RANK:-0}}\" \\\n"
       "  --main_process_ip \"${{MASTER_ADDR:-localhost}}\" --main_process_port "
       "\"${{MASTER_PORT:-6000}}\" \\\n  train.py --max_seq_length {}{}\n",
-      short_name(t.layout), yaml_text(std::move(file)), t.job.seq_length, options);
+      short_name(t.layout), yaml_text(std::move(file)), t.scenario.job.seq_length, options);
   if (t.layout.context_parallel_size > 1 &&
       t.layout.cp_comm_type == ContextParallelAlgorithm::a2a) {
     launch.notes.emplace_back(

@@ -34,7 +34,7 @@ std::string deepspeed_layout_refusal(const Training& t) {
   if (l.context_parallel_size > 1 && l.cp_comm_type != ContextParallelAlgorithm::a2a) {
     return "its sequence parallelism is Ulysses: cp_comm_type a2a only";
   }
-  if (t.model.moe && l.expert_parallel_size > 1) {
+  if (t.scenario.model.moe && l.expert_parallel_size > 1) {
     return "its expert parallelism knows a few model families by name only";
   }
   if (l.recompute_granularity == RecomputeGranularity::selective ||
@@ -45,21 +45,22 @@ std::string deepspeed_layout_refusal(const Training& t) {
   if (offloads_activations(l)) return "it offloads activations of all layers or none";
   if (uses_fsdp(l)) return "it shards by ZeRO, not by FSDP";
   if (l.zero_shard_size > 0 && l.zero_stage != 3) return "only stage 3 has copies of shards (MiCS)";
-  if (t.job.precision == Precision::fp4 || t.job.precision == Precision::tf32) {
-    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  if (t.scenario.job.precision == Precision::fp4 || t.scenario.job.precision == Precision::tf32) {
+    return fmt::format("it has no word for {}", name_of(t.scenario.job.precision));
   }
-  return deepspeed_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return deepspeed_vocabulary().refusal(l, t.scenario.model,
+                                        t.scenario.cluster.framework.defaults.layout);
 }
 
 std::string deepspeed_command(const Training& t) {
   const Layout& l = t.layout;
-  const Hosts hosts = hosts_of(t.cluster, l);
+  const Hosts hosts = hosts_of(t.scenario.cluster, l);
   const bool full = l.recompute_granularity == RecomputeGranularity::full;
   return fmt::format(
       "deepspeed --num_nodes {} --num_gpus {} train.py --deepspeed {} "
       "--per_device_train_batch_size {} --gradient_accumulation_steps {} --max_seq_length {}{}",
       hosts.count, hosts.devices, kFileName, l.micro_batch_size,
-      num_micro_batches(t.job.global_batch_size, l), t.job.seq_length,
+      num_micro_batches(t.scenario.job.global_batch_size, l), t.scenario.job.seq_length,
       full ? " --gradient_checkpointing" : "");
 }
 
@@ -73,16 +74,16 @@ LaunchFile deepspeed(const Training& t) {
   if (!launch.refusal.empty()) return launch;
   const Layout& l = t.layout;
   Json json{
-      {"train_batch_size", t.job.global_batch_size},
+      {"train_batch_size", t.scenario.job.global_batch_size},
       {"train_micro_batch_size_per_gpu", l.micro_batch_size},
-      {"gradient_accumulation_steps", num_micro_batches(t.job.global_batch_size, l)},
+      {"gradient_accumulation_steps", num_micro_batches(t.scenario.job.global_batch_size, l)},
       {"zero_optimization", {{"stage", l.zero_stage}, {"overlap_comm", l.overlap_grad_reduce}}}};
   if (l.zero_stage == 3 && l.zero_shard_size > 0) {
     json["zero_optimization"]["mics_shard_size"] = l.zero_shard_size;
   }
   if (l.optimizer_offload) json["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}};
-  if (t.job.precision == Precision::bf16) json["bf16"] = {{"enabled", true}};
-  if (t.job.precision == Precision::fp16) json["fp16"] = {{"enabled", true}};
+  if (t.scenario.job.precision == Precision::bf16) json["bf16"] = {{"enabled", true}};
+  if (t.scenario.job.precision == Precision::fp16) json["fp16"] = {{"enabled", true}};
   if (l.tensor_parallel_size > 1) {
     json["tensor_parallel"] = {{"autotp_size", l.tensor_parallel_size}};
   }
@@ -94,7 +95,7 @@ LaunchFile deepspeed(const Training& t) {
         "Recompute is switched on in the model: gradient_checkpointing_enable() recomputes whole "
         "layers.");
   }
-  if (t.job.precision == Precision::fp8) {
+  if (t.scenario.job.precision == Precision::fp8) {
     launch.notes.emplace_back("fp8 is the model's business (Transformer Engine), not the JSON's.");
   }
   return launch;

@@ -60,7 +60,7 @@ void add_model(SettingsList& s, const Model& m) {
 }  // namespace
 
 std::string llm_foundry_model_refusal(const Training& t) {
-  const Model& m = t.model;
+  const Model& m = t.scenario.model;
   const bool mpt = m.activation == Activation::gelu && !m.add_bias_linear && !m.moe && !m.mla &&
                    m.position_embedding != PositionEmbedding::rope &&
                    m.kv_channels * m.num_attention_heads == m.hidden_size;
@@ -83,10 +83,11 @@ std::string llm_foundry_layout_refusal(const Training& t) {
     return "it recomputes all layers or none";
   }
   if (l.optimizer_offload || offloads_activations(l)) return "offload is not written for it";
-  if (precision_word(t.job.precision).empty()) {
-    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  if (precision_word(t.scenario.job.precision).empty()) {
+    return fmt::format("it has no word for {}", name_of(t.scenario.job.precision));
   }
-  return llm_foundry_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return llm_foundry_vocabulary().refusal(l, t.scenario.model,
+                                          t.scenario.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> llm_foundry_layout_settings(const Training& t) {
@@ -111,16 +112,16 @@ LaunchFile llm_foundry(const Training& t) {
   if (launch.refusal.empty()) launch.refusal = llm_foundry_layout_refusal(t);
   if (!launch.refusal.empty()) return launch;
   SettingsList s;
-  s.set("max_seq_len", t.job.seq_length);
-  s.set("global_train_batch_size", t.job.global_batch_size);
-  s.set("precision", precision_word(t.job.precision));
-  add_model(s, t.model);
+  s.set("max_seq_len", t.scenario.job.seq_length);
+  s.set("global_train_batch_size", t.scenario.job.global_batch_size);
+  s.set("precision", precision_word(t.scenario.job.precision));
+  add_model(s, t.scenario.model);
   std::vector<LaunchSetting> settings = s.take();
   for (LaunchSetting& setting : llm_foundry_layout_settings(t)) {
     settings.push_back(std::move(setting));
   }
   settings.push_back({"fsdp_config.mixed_precision",
-                      t.job.gradient_precision == Precision::fp32 ? "DEFAULT" : "PURE"});
+                      t.scenario.job.gradient_precision == Precision::fp32 ? "DEFAULT" : "PURE"});
   launch.text = fmt::format("# {}\n{}", short_name(t.layout), yaml_text(std::move(settings)));
   launch.notes.emplace_back(
       "Tokenizer, train_loader, optimizer, scheduler and max_duration are yours to add.");

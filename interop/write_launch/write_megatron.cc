@@ -137,12 +137,12 @@ void add_parallel(Arguments& a, const Training& t) {
         fmt::format("{} {}", l.hierarchical_context_parallel_size,
                     l.context_parallel_size / std::max(1, l.hierarchical_context_parallel_size)));
   }
-  if (t.model.moe) {
+  if (t.scenario.model.moe) {
     a.set("--expert-model-parallel-size", l.expert_parallel_size);
     a.set("--expert-tensor-parallel-size", expert_tensor_size(l));
   }
   add_sharding(a, l);
-  if (t.model.moe) add_graphs(a, l);
+  if (t.scenario.model.moe) add_graphs(a, l);
   add_megatron_recompute(a, l);
   a.flag_if(pipeline_inside_data(l), "--use-tp-pp-dp-mapping");
 }
@@ -155,21 +155,21 @@ std::string parallel_arguments(const Training& t) {
 
 // Unsaid, the recipe is delayed scaling, with which not all recompute starts.
 void add_fp8(Arguments& a, const Training& t) {
-  if (t.job.precision == Precision::fp4) {
+  if (t.scenario.job.precision == Precision::fp4) {
     a.set("--fp4-format", "e2m1");
     a.set("--fp4-recipe", "nvfp4");
   }
-  if (t.job.precision != Precision::fp8) return;
+  if (t.scenario.job.precision != Precision::fp8) return;
   a.set("--fp8-format", "hybrid");
   const bool needs_another =
       recomputes_module(t.layout, kRecomputeLayerNorm | kRecomputeMoeActivation);
-  if (t.job.fp8_recipe || needs_another) {
-    a.set("--fp8-recipe", name_of(t.job.fp8_recipe.value_or(Fp8Recipe::tensorwise)));
+  if (t.scenario.job.fp8_recipe || needs_another) {
+    a.set("--fp8-recipe", name_of(t.scenario.job.fp8_recipe.value_or(Fp8Recipe::tensorwise)));
   }
 }
 
 std::string training_arguments(const Training& t) {
-  const Job& j = t.job;
+  const Job& j = t.scenario.job;
   Arguments a;
   a.set("--micro-batch-size", t.layout.micro_batch_size);
   a.set("--global-batch-size", j.global_batch_size);
@@ -273,13 +273,13 @@ std::string distributed(const Cluster& cluster, const Layout& layout) {
 
 std::string megatron_layout_refusal(const Training& t) {
   if (std::string why = megatron_layout_refusal(t.layout); !why.empty()) return why;
-  return megatron_vocabulary().refusal(t.layout, t.model, Layout{});
+  return megatron_vocabulary().refusal(t.layout, t.scenario.model, Layout{});
 }
 
 std::vector<LaunchSetting> megatron_layout_settings(const Training& t) {
   Arguments arguments;
   add_parallel(arguments, t);
-  if (t.model.moe) add_megatron_dispatcher(arguments, t.layout);
+  if (t.scenario.model.moe) add_megatron_dispatcher(arguments, t.layout);
   arguments.set("--micro-batch-size", t.layout.micro_batch_size);
   std::vector<LaunchSetting> settings;
   for (const std::string& line : arguments.lines()) {
@@ -303,7 +303,7 @@ LaunchFile megatron_lm(const Training& t) {
   Arguments data;
   data.flag("--mock-data");
   data.set("--tokenizer-type", "NullTokenizer");
-  data.set("--vocab-size", t.model.vocab_size);
+  data.set("--vocab-size", t.scenario.model.vocab_size);
   data.set("--train-iters", 20);
   data.set("--lr", "1e-4");
   std::string text = fmt::format(
@@ -324,7 +324,7 @@ LaunchFile megatron_lm(const Training& t) {
   if (t.layout.offload_modules.bits != 0) text += "export NVTE_CPU_OFFLOAD_V1=1\n";
   text += megatron_model_arguments(t).text("MODEL_ARGS") + parallel_arguments(t) +
           training_arguments(t);
-  text += data.text("DATA_ARGS") + distributed(t.cluster, t.layout);
+  text += data.text("DATA_ARGS") + distributed(t.scenario.cluster, t.layout);
   launch.notes.emplace_back(
       "Switches of the model that cost nothing (rotary base, initialisation) are not written.");
   launch.text = std::move(text);

@@ -46,7 +46,8 @@ std::string megatron_bridge_layout_refusal(const Training& t) {
     return "context parallelism is written as p2p";
   }
   if (!(l.rank_order == Layout{}.rank_order)) return "another rank order is not written here";
-  if (l.delay_wgrad_compute && t.model.moe) return "delayed weight gradients are not written here";
+  if (l.delay_wgrad_compute && t.scenario.model.moe)
+    return "delayed weight gradients are not written here";
   return megatron_layout_refusal(t);
 }
 
@@ -58,7 +59,7 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
   const bool last = l.num_layers_in_last_pipeline_stage > 0;
   o.set_if(first, "model.num_layers_in_first_pipeline_stage", l.num_layers_in_first_pipeline_stage);
   o.set_if(last, "model.num_layers_in_last_pipeline_stage", l.num_layers_in_last_pipeline_stage);
-  if (t.model.moe) {
+  if (t.scenario.model.moe) {
     o.set("model.moe_token_dispatcher_type", name_of(l.moe_token_dispatcher_type));
     o.set_if(l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex,
              "model.moe_flex_dispatcher_backend", name_of(l.moe_flex_dispatcher_backend));
@@ -80,12 +81,14 @@ std::vector<LaunchSetting> megatron_bridge_layout_settings(const Training& t) {
     o.set(std::string(section) + "overlap_param_gather", l.overlap_param_gather);
   }
   o.set("train.micro_batch_size", l.micro_batch_size);
-  o.set("train.global_batch_size", t.job.global_batch_size);
-  o.set("model.seq_length", t.job.seq_length);
-  o.set("dataset.seq_length", t.job.seq_length);
-  const bool half = t.job.precision == Precision::bf16 || t.job.precision == Precision::fp16;
-  o.set_if(half, "mixed_precision",
-           std::string_view(t.job.precision == Precision::bf16 ? "bf16_mixed" : "fp16_mixed"));
+  o.set("train.global_batch_size", t.scenario.job.global_batch_size);
+  o.set("model.seq_length", t.scenario.job.seq_length);
+  o.set("dataset.seq_length", t.scenario.job.seq_length);
+  const bool half =
+      t.scenario.job.precision == Precision::bf16 || t.scenario.job.precision == Precision::fp16;
+  o.set_if(
+      half, "mixed_precision",
+      std::string_view(t.scenario.job.precision == Precision::bf16 ? "bf16_mixed" : "fp16_mixed"));
   return o.take();
 }
 
@@ -99,7 +102,7 @@ LaunchFile megatron_bridge(const Training& t) {
   if (!launch.refusal.empty()) return launch;
   launch.text =
       fmt::format("# {}\n{}", short_name(t.layout), yaml_text(megatron_bridge_layout_settings(t)));
-  if (is_narrow(t.job.precision)) {
+  if (is_narrow(t.scenario.job.precision)) {
     launch.notes.emplace_back("mixed_precision is the recipe's: its fp8 and fp4 presets are many.");
   }
   launch.notes.emplace_back("Overrides of a recipe of the model, which they leave out.");

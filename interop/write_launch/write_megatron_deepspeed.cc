@@ -36,10 +36,11 @@ std::string megatron_deepspeed_layout_refusal(const Training& t) {
   if (l.sequence_parallel || l.context_parallel_size > 1 || offloads_activations(l)) {
     return "it has no sequence or context parallelism";
   }
-  if (t.job.precision == Precision::bf16 && l.zero_stage != 1) {
+  if (t.scenario.job.precision == Precision::bf16 && l.zero_stage != 1) {
     return "its bf16 optimizer shards its state at every stage";
   }
-  return megatron_deepspeed_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return megatron_deepspeed_vocabulary().refusal(l, t.scenario.model,
+                                                 t.scenario.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> megatron_deepspeed_layout_settings(const Training& t) {
@@ -53,7 +54,7 @@ std::vector<LaunchSetting> megatron_deepspeed_layout_settings(const Training& t)
   s.set_if(full, "--deepspeed-activation-checkpointing", "");
   s.set_if(l.account_for_embedding_in_pipeline_split, "--pp-partition-method",
            "type:transformer|embedding");
-  s.set_if(t.job.precision != Precision::bf16, "--zero-stage", l.zero_stage);
+  s.set_if(t.scenario.job.precision != Precision::bf16, "--zero-stage", l.zero_stage);
   return s.take();
 }
 

@@ -79,7 +79,7 @@ void add_megatron_dispatcher(Arguments& arguments, const Layout& l) {
 }
 
 Arguments megatron_model_arguments(const Training& t) {
-  const Model& m = t.model;
+  const Model& m = t.scenario.model;
   Arguments a;
   a.set("--num-layers", m.num_layers);
   a.set("--hidden-size", m.hidden_size);
@@ -90,8 +90,9 @@ Arguments megatron_model_arguments(const Training& t) {
     a.set("--num-query-groups", m.num_query_groups);
   }
   a.set("--kv-channels", m.kv_channels);
-  a.set("--seq-length", t.job.seq_length);
-  a.set("--max-position-embeddings", std::max(m.max_position_embeddings, t.job.seq_length));
+  a.set("--seq-length", t.scenario.job.seq_length);
+  a.set("--max-position-embeddings",
+        std::max(m.max_position_embeddings, t.scenario.job.seq_length));
   a.flag_if(m.activation == Activation::swiglu, "--swiglu");
   a.set_if(m.normalization == Normalization::rms_norm, "--normalization", "RMSNorm");
   a.flag_if(!m.tied_embeddings, "--untie-embeddings-and-output-weights");
@@ -100,7 +101,7 @@ Arguments megatron_model_arguments(const Training& t) {
   a.flag_if(m.qk_layernorm, "--qk-layernorm");
   a.set_if(m.position_embedding == PositionEmbedding::rope, "--position-embedding-type", "rope");
   a.set_if(m.position_embedding == PositionEmbedding::none, "--position-embedding-type", "none");
-  a.set("--make-vocab-size-divisible-by", t.job.make_vocab_size_divisible_by);
+  a.set("--make-vocab-size-divisible-by", t.scenario.job.make_vocab_size_divisible_by);
   if (m.mla) add_latent_attention(a, *m.mla);
   if (m.moe) add_experts(a, m, t.layout);
   a.set_if(m.mtp_num_layers > 0, "--mtp-num-layers", m.mtp_num_layers);
@@ -108,7 +109,7 @@ Arguments megatron_model_arguments(const Training& t) {
 }
 
 std::string megatron_model_refusal(const Training& t) {
-  const std::string missing = missing_feature(t.model);
+  const std::string missing = missing_feature(t.scenario.model);
   return missing.empty() ? "" : "its GPT has no " + missing;
 }
 

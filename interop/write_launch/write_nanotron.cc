@@ -61,29 +61,30 @@ std::string nanotron_layout_refusal(const Layout& l) {
 }
 
 std::vector<LaunchSetting> model_settings(const Training& t) {
-  const Model& m = t.model;
+  const Model& m = t.scenario.model;
   const std::string at = "model.model_config.";
   SettingsList s;
-  s.set("model.dtype", dtype_of(t.job.precision));
-  s.set("model.make_vocab_size_divisible_by", t.job.make_vocab_size_divisible_by);
+  s.set("model.dtype", dtype_of(t.scenario.job.precision));
+  s.set("model.make_vocab_size_divisible_by", t.scenario.job.make_vocab_size_divisible_by);
   s.set(at + "hidden_act", "silu");
   s.set(at + "hidden_size", m.hidden_size);
   s.set(at + "intermediate_size", m.ffn_hidden_size);
   s.set(at + "is_llama_config", true);
-  s.set(at + "max_position_embeddings", std::max(m.max_position_embeddings, t.job.seq_length));
+  s.set(at + "max_position_embeddings",
+        std::max(m.max_position_embeddings, t.scenario.job.seq_length));
   s.set(at + "num_attention_heads", m.num_attention_heads);
   s.set(at + "num_hidden_layers", m.num_layers);
   s.set(at + "num_key_value_heads", m.num_query_groups);
   s.set(at + "tie_word_embeddings", m.tied_embeddings);
   s.set(at + "vocab_size", m.vocab_size);
-  s.set("optimizer.accumulate_grad_in_fp32", t.job.gradient_precision == Precision::fp32);
+  s.set("optimizer.accumulate_grad_in_fp32", t.scenario.job.gradient_precision == Precision::fp32);
   return s.take();
 }
 
 }  // namespace
 
 std::string nanotron_model_refusal(const Training& t) {
-  const Model& m = t.model;
+  const Model& m = t.scenario.model;
   const bool llama = m.activation == Activation::swiglu &&
                      m.position_embedding == PositionEmbedding::rope && !m.add_bias_linear &&
                      m.normalization == Normalization::rms_norm && m.num_attention_heads > 0 &&
@@ -93,10 +94,11 @@ std::string nanotron_model_refusal(const Training& t) {
 
 std::string nanotron_layout_refusal(const Training& t) {
   if (std::string why = nanotron_layout_refusal(t.layout); !why.empty()) return why;
-  if (dtype_of(t.job.precision).empty()) {
-    return fmt::format("it has no word for {}", name_of(t.job.precision));
+  if (dtype_of(t.scenario.job.precision).empty()) {
+    return fmt::format("it has no word for {}", name_of(t.scenario.job.precision));
   }
-  return nanotron_vocabulary().refusal(t.layout, t.model, t.cluster.framework.defaults.layout);
+  return nanotron_vocabulary().refusal(t.layout, t.scenario.model,
+                                       t.scenario.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> nanotron_layout_settings(const Training& t) {
@@ -115,9 +117,9 @@ std::vector<LaunchSetting> nanotron_layout_settings(const Training& t) {
       {"parallelism.tp_linear_async_communication", truth(l.tp_comm_overlap)},
       {"parallelism.tp_mode", l.sequence_parallel ? "REDUCE_SCATTER" : "ALL_REDUCE"},
       {"tokens.batch_accumulation_per_replica",
-       number(num_micro_batches(t.job.global_batch_size, l))},
+       number(num_micro_batches(t.scenario.job.global_batch_size, l))},
       {"tokens.micro_batch_size", number(l.micro_batch_size)},
-      {"tokens.sequence_length", number(t.job.seq_length)}};
+      {"tokens.sequence_length", number(t.scenario.job.seq_length)}};
 }
 
 LaunchFile nanotron(const Training& t) {

@@ -20,7 +20,7 @@ std::string nemo_layout_refusal(const Training& t) {
   if (l.overlap_moe_expert_parallel_comm || l.moe_shared_expert_overlap) {
     return "overlap of experts' messages is not written here";
   }
-  if (t.model.moe && l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex) {
+  if (t.scenario.model.moe && l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex) {
     return "flex dispatchers are not written here";
   }
   return megatron_bridge_layout_refusal(t);
@@ -47,7 +47,7 @@ std::vector<LaunchSetting> nemo_layout_settings(const Training& t) {
   s.set_if(l.zero_stage > 0, "model.optim.overlap_grad_sync", l.overlap_grad_reduce);
   s.set_if(l.zero_stage > 0, "model.optim.overlap_param_sync", l.overlap_param_gather);
   s.set("model.micro_batch_size", l.micro_batch_size);
-  s.set("model.global_batch_size", t.job.global_batch_size);
+  s.set("model.global_batch_size", t.scenario.job.global_batch_size);
   return s.take();
 }
 

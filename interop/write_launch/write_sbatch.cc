@@ -40,7 +40,8 @@ std::string topology_hint(const Training& t, const Hosts& hosts) {
     const int segment = together > 1 ? segment_of(together, hosts) : 0;
     return segment > 1 ? fmt::format("#SBATCH --segment={}\n", segment) : "";
   }
-  const int leaves = (hosts.count + t.cluster.nodes_per_leaf - 1) / t.cluster.nodes_per_leaf;
+  const int leaves =
+      (hosts.count + t.scenario.cluster.nodes_per_leaf - 1) / t.scenario.cluster.nodes_per_leaf;
   return hosts.count > 1 ? fmt::format("#SBATCH --switches={}\n", leaves) : "";
 }
 
@@ -53,7 +54,7 @@ LaunchFile sbatch(const Training& t) {
                     .text = "",
                     .notes = {},
                     .refusal = ""};
-  const Hosts hosts = hosts_of(t.cluster, t.layout);
+  const Hosts hosts = hosts_of(t.scenario.cluster, t.layout);
   launch.text = fmt::format(
       "#!/bin/bash\n# {}\n# sbatch job.sbatch COMMAND ...: COMMAND starts the {} ranks of a node, "
       "such as bash megatron-lm.sh\n"

@@ -78,7 +78,7 @@ void add_torchtitan_pipeline(SettingsList& s, const Training& t) {
   s.set("parallelism.pipeline_parallel_first_stage_less_layers", first);
   s.set("parallelism.pipeline_parallel_last_stage_less_layers", last);
   s.set("parallelism.pipeline_parallel_layers_per_stage",
-        (t.model.num_layers + first + last + stages - 1) / stages);
+        (t.scenario.model.num_layers + first + last + stages - 1) / stages);
 }
 
 void add_sizes(SettingsList& s, const Training& t) {
@@ -93,7 +93,7 @@ void add_sizes(SettingsList& s, const Training& t) {
   s.set("parallelism.context_parallel_degree", l.context_parallel_size);
   s.set("parallelism.pipeline_parallel_degree", l.pipeline_parallel_size);
   add_torchtitan_pipeline(s, t);
-  if (t.model.moe) {
+  if (t.scenario.model.moe) {
     s.set("parallelism.expert_parallel_degree", l.expert_parallel_size);
     s.set("parallelism.expert_tensor_parallel_degree", expert_tensor_size(l));
   }
@@ -108,8 +108,9 @@ void add_sizes(SettingsList& s, const Training& t) {
 
 std::string torchtitan_layout_refusal(const Training& t) {
   const Layout& l = t.layout;
-  if (t.job.precision != Precision::bf16 && t.job.precision != Precision::fp8) {
-    return fmt::format("{} is not written for it: bf16 and fp8 are", name_of(t.job.precision));
+  if (t.scenario.job.precision != Precision::bf16 && t.scenario.job.precision != Precision::fp8) {
+    return fmt::format("{} is not written for it: bf16 and fp8 are",
+                       name_of(t.scenario.job.precision));
   }
   if (std::string why = torchtitan_sharding_refusal(l); !why.empty()) return why;
   if ((l.tensor_parallel_size > 1) != l.sequence_parallel) {
@@ -133,23 +134,25 @@ std::string torchtitan_layout_refusal(const Training& t) {
       l.recompute_method == RecomputeMethod::block) {
     return "it recomputes every layer or none";
   }
-  if (t.model.moe && expert_tensor_size(l) != l.tensor_parallel_size &&
+  if (t.scenario.model.moe && expert_tensor_size(l) != l.tensor_parallel_size &&
       (expert_tensor_size(l) != 1 || l.expert_parallel_size == 1)) {
     return "experts are cut over all tensor ranks, or over none and dealt out";
   }
-  return torchtitan_vocabulary().refusal(l, t.model, t.cluster.framework.defaults.layout);
+  return torchtitan_vocabulary().refusal(l, t.scenario.model,
+                                         t.scenario.cluster.framework.defaults.layout);
 }
 
 std::vector<LaunchSetting> torchtitan_layout_settings(const Training& t) {
   const Layout& l = t.layout;
   const bool piped = l.pipeline_parallel_size > 1;
   SettingsList s;
-  s.set("training.seq_len", t.job.seq_length);
+  s.set("training.seq_len", t.scenario.job.seq_length);
   s.set("training.local_batch_size",
-        piped ? t.job.global_batch_size / l.data_parallel_size : l.micro_batch_size);
-  s.set("training.global_batch_size", t.job.global_batch_size);
+        piped ? t.scenario.job.global_batch_size / l.data_parallel_size : l.micro_batch_size);
+  s.set("training.global_batch_size", t.scenario.job.global_batch_size);
   add_sizes(s, t);
-  s.set("compile.enable", t.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap);
+  s.set("compile.enable",
+        t.scenario.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap);
   s.set("activation_checkpoint.mode", name_of(l.recompute_granularity));
   return s.take();
 }
@@ -163,7 +166,8 @@ LaunchFile torchtitan(const Training& t) {
                     .refusal = torchtitan_layout_refusal(t)};
   if (!launch.refusal.empty()) return launch;
   std::string model = "[model]\nname = \"llama3\"  # yours\nflavor = \"\"  # yours\n";
-  if (t.job.precision == Precision::fp8) model += "converters = [\"quantize.linear.float8\"]\n";
+  if (t.scenario.job.precision == Precision::fp8)
+    model += "converters = [\"quantize.linear.float8\"]\n";
   launch.text = fmt::format("# {}\n{}\n{}", short_name(t.layout), model,
                             toml_text(torchtitan_layout_settings(t)));
   launch.notes.emplace_back(

@@ -19,7 +19,7 @@ PredictedRun predict(const MeasuredRun& run, std::size_t index) {
   predicted.run = index;
   // A run that is predicted not to fit still gets a time: the ranking may be right where memory is
   // not.
-  CostTable table(run.model, run.cluster, run.job);
+  CostTable table(run);
   const Evaluation evaluation = evaluate(table, run.layout, MemoryLimit::reported);
   predicted.violation = evaluation.violation;
   if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) return predicted;

@@ -214,7 +214,7 @@ std::vector<std::size_t> runs_to_make(const Plan& plan, int count) {
   if (plan.ranked.empty()) return {};
   std::vector<PlacedLayout> layouts;
   for (const Estimate& estimate : plan.ranked) {
-    layouts.push_back({plan.model, plan.cluster, plan.job, estimate.layout});
+    layouts.push_back({plan, estimate.layout});
   }
   const std::vector<int> one_group(layouts.size(), 0);
   return most_telling_of(layouts, one_group, all_framework_scalars(), plan.cluster.framework,

@@ -6,23 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/job.h"
 #include "sim/base/units.h"
-#include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
-#include "sim/model/model.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
 enum class RunStatus { ok, oom, failed };
 
-struct MeasuredRun {
+struct MeasuredRun : Scenario {
   std::string id;
   std::string group;
   std::string source;  // of this run, where the set has several
-  Model model;
-  Cluster cluster;
-  Job job;
   Layout layout;
   RunStatus status = RunStatus::ok;
   std::optional<Seconds> step_time;

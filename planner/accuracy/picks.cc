@@ -32,13 +32,13 @@ void fill_claim(Pick& pick, CostTable& table) {
 
 Pick pick_of(const MeasuredRun& run, const SearchOptions& options) {
   Pick pick;
-  CostTable table(run.model, run.cluster, run.job);
+  CostTable table(run);
   const Evaluation theirs = evaluate(table, run.layout, MemoryLimit::reported);
   pick.refused = theirs.violation;
   if (!theirs.violation || theirs.violation->rule == Rule::memory_capacity) {
     pick.theirs = described(theirs, table, run.layout);
   }
-  Plan plan = search(run.model, run.cluster, run.job, options);
+  Plan plan = search(run, options);
   if (plan.ranked.empty()) return pick;
   pick.ours = std::move(plan.ranked.front());
   pick.leaves_domain =

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "sim/base/error.h"
 #include "sim/base/spread.h"
@@ -23,14 +24,12 @@ constexpr double kDerivativeStep = 0.02;
 constexpr int kIterations = 40;
 constexpr double kConvergence = 1e-6;
 
-PlacedLayout placed(const MeasuredRun& run) {
-  return {run.model, run.cluster, run.job, run.layout};
-}
+PlacedLayout placed(const MeasuredRun& run) { return {run, run.layout}; }
 
 double log_step(const PlacedLayout& step, const Framework& framework) {
-  Cluster cluster = step.cluster;
-  cluster.framework = framework;
-  CostTable table(step.model, cluster, step.job);
+  Scenario scenario = step.scenario;
+  scenario.cluster.framework = framework;
+  CostTable table(std::move(scenario));
   return std::log(evaluate(table, step.layout, MemoryLimit::reported).step_time.value());
 }
 
@@ -77,7 +76,7 @@ class Problem {
     std::vector<double> needed;
     for (MeasuredRun run : runs_) {
       run.cluster.framework = framework(x);
-      CostTable table(run.model, run.cluster, run.job);
+      CostTable table(run);
       const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
       double of_terms = 0;
       for (const Term& term : found.terms) {

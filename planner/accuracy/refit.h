@@ -14,6 +14,7 @@
 #include "planner/accuracy/backtest.h"
 #include "planner/questions/framework_scalars.h"
 #include "sim/hardware/framework.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -41,9 +42,7 @@ Refit refit(const MeasuredSet& set, const std::vector<FrameworkScalar>& scalars,
 // A step that somebody made or may make: a layout of a model on a cluster for a job. It refers to
 // the set or plan that it is of.
 struct PlacedLayout {
-  const Model& model;
-  const Cluster& cluster;
-  const Job& job;
+  const Scenario& scenario;
   const Layout& layout;
 };
 

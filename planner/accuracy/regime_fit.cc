@@ -73,7 +73,7 @@ SetErrors set_errors(const MeasuredSet& set) {
   for (const MeasuredRun& run : set.runs) {
     if (!run.step_time || run.status != RunStatus::ok) continue;
     if (check_layout(run.model, run.job, run.layout, devices_of(run.cluster))) continue;
-    CostTable table(run.model, run.cluster, run.job);
+    CostTable table(run);
     const Evaluation found = evaluate(table, run.layout, MemoryLimit::reported);
     result.framework = run.cluster.framework.name;
     result.experts = run.model.moe.has_value();

@@ -27,7 +27,7 @@ std::vector<Timed01> ranked(const std::vector<const MeasuredRun*>& runs) {
   std::vector<Timed01> result;
   for (const MeasuredRun* run : runs) {
     if (!same_question(*run, *runs.front())) return {};
-    CostTable table(run->model, run->cluster, run->job);
+    CostTable table(*run);
     const Evaluation found = evaluate(table, run->layout, MemoryLimit::reported);
     if (found.violation && found.violation->rule != Rule::memory_capacity) continue;
     result.push_back({described(found, table, run->layout), *run->step_time});

@@ -24,9 +24,8 @@ Job job_as_run(Job job, const Observation& observation) {
 }
 
 // Memory is compared, not enforced: what ran did fit, whatever the model of memory says.
-Outcome estimate_as_run(const Model& model, const Cluster& cluster, const Job& job,
-                        const Layout& layout) {
-  CostTable table(model, cluster, job);
+Outcome estimate_as_run(const Scenario& scenario, const Layout& layout) {
+  CostTable table(scenario);
   const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
   if (evaluation.violation && evaluation.violation->rule != Rule::memory_capacity) {
     return Infeasible{layout, *evaluation.violation};
@@ -198,8 +197,7 @@ void summarise(Validation& validation) {
 
 }  // namespace
 
-Validation validate(const Model& model, const Cluster& cluster, const Job& job,
-                    const std::vector<Observation>& observations) {
+Validation validate(const Scenario& scenario, const std::vector<Observation>& observations) {
   Validation validation;
   for (const Observation& observation : observations) {
     const std::string name = short_name(observation.layout);
@@ -215,10 +213,10 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
       validation.skipped.push_back(name + ": no step was timed");
       continue;
     }
-    const Model run_model = model_as_run(model, observation);
-    const Job run_job = job_as_run(job, observation);
-    const Cluster run_cluster = scaled_to(cluster, world_size(observation.run_layout));
-    Outcome outcome = estimate_as_run(run_model, run_cluster, run_job, observation.run_layout);
+    const Model run_model = model_as_run(scenario.model, observation);
+    const Job run_job = job_as_run(scenario.job, observation);
+    const Cluster run_cluster = scaled_to(scenario.cluster, world_size(observation.run_layout));
+    Outcome outcome = estimate_as_run({run_model, run_cluster, run_job}, observation.run_layout);
     if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
       validation.skipped.push_back(name + ": no prediction: " +
                                    describe(infeasible->violation, run_model, run_job,
@@ -232,8 +230,7 @@ Validation validate(const Model& model, const Cluster& cluster, const Job& job,
   return validation;
 }
 
-MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job& job,
-                          const std::vector<Observation>& observations) {
+MeasuredSet observed_runs(const Scenario& scenario, const std::vector<Observation>& observations) {
   MeasuredSet set;
   set.name = "trials";
   for (const Observation& observation : observations) {
@@ -241,9 +238,9 @@ MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job&
     MeasuredRun run;
     run.id = short_name(observation.run_layout);
     run.group = "trials";
-    run.model = model_as_run(model, observation);
-    run.cluster = scaled_to(cluster, world_size(observation.run_layout));
-    run.job = job_as_run(job, observation);
+    run.model = model_as_run(scenario.model, observation);
+    run.cluster = scaled_to(scenario.cluster, world_size(observation.run_layout));
+    run.job = job_as_run(scenario.job, observation);
     run.layout = observation.run_layout;
     run.step_time = observation.step_time;
     set.runs.push_back(std::move(run));

@@ -9,6 +9,7 @@
 #include "planner/accuracy/backtest.h"
 #include "sim/step/estimate.h"
 #include "sim/step/observation.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -60,13 +61,11 @@ struct Validation {
   std::optional<double> median_absolute_error_at_host_speed, interval_coverage_at_host_speed;
 };
 
-Validation validate(const Model& model, const Cluster& cluster, const Job& job,
-                    const std::vector<Observation>& observations);
+Validation validate(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // What was observed, as measured runs that planner::refit learns from: each with the model, job,
 // devices and layout that were really run. Observations that failed are left out.
-MeasuredSet observed_runs(const Model& model, const Cluster& cluster, const Job& job,
-                          const std::vector<Observation>& observations);
+MeasuredSet observed_runs(const Scenario& scenario, const std::vector<Observation>& observations);
 
 // Kendall's tau-b of two equally long series.
 double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);

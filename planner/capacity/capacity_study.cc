@@ -48,7 +48,7 @@ Found found_for(const Scenario& scenario, Layout layout, double memory_headroom)
             fmt::format("{} ranks do not divide {} GPUs into data-parallel groups", others, gpus)};
   }
   layout.data_parallel_size = gpus / others;
-  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  CostTable table(scenario);
   const Bytes limit = scenario.cluster.device.memory * (1.0 - memory_headroom);
   const Evaluation evaluation = evaluate_within(table, layout, limit);
   if (!evaluation.violation) return {described(evaluation, table, layout), ""};
@@ -74,18 +74,18 @@ Seconds fastest_of(CostTable& table, const std::vector<Layout>& layouts, Bytes l
 // the whole search says why, and tries the host.
 Found found_for(const Scenario& scenario, const SearchOptions& options,
                 const std::vector<Layout>& near) {
-  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  CostTable table(scenario);
   const Bytes limit = scenario.cluster.device.memory * (1.0 - options.memory_headroom);
   const Seconds unknown = seconds(std::numeric_limits<double>::infinity());
   const Seconds known = fastest_of(table, near, limit);
   const auto find = [&](Seconds at_most) {
-    return fastest_layout(scenario.model, scenario.cluster, scenario.job, options, limit, at_most);
+    return fastest_layout(scenario, options, limit, at_most);
   };
   auto best = find(known);
   // A near layout may lie outside the space that the user named.
   if (!best && known < unknown) best = find(unknown);
   if (best) return {std::get<Estimate>(estimate(table, best->layout)), ""};
-  const Plan plan = search(scenario.model, scenario.cluster, scenario.job, options);
+  const Plan plan = search(scenario, options);
   if (plan.ranked.empty()) return {std::nullopt, why_none(plan)};
   return {plan.ranked.front(), ""};
 }
@@ -298,8 +298,7 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   const Scenario scenario = finder.scenario(main);
   row.price = changed_price(question, main);
   row.kilowatts = kilowatts_per_gpu(question.options.power, scenario.cluster);
-  row.run = training_run(question.model, scenario.cluster, scenario.job, steps, question.options,
-                         row.price);
+  row.run = training_run(scenario, steps, question.options, row.price);
   row.memory_share = row.main_phase().estimate.peak_memory() / scenario.cluster.device.memory;
   row.tokens_per_second = per_second(question.tokens(), row.run.days);
   row.broken_limits = broken_limits(row, question.options);

@@ -11,9 +11,9 @@
 
 #include "planner/capacity/options.h"
 #include "planner/capacity/training_run.h"
-#include "planner/search/scenario.h"
 #include "planner/search/search.h"
 #include "sim/step/estimate.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

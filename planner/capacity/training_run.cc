@@ -193,10 +193,9 @@ CheckpointPlan checkpoint_plan(const Model& model, const Job& job, int gpus,
   return plan;
 }
 
-TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& job,
-                         const std::vector<RunPhase>& phases, const CapacityOptions& options,
-                         const std::optional<Ranged>& price) {
-  const int gpus = cluster.num_gpus();
+TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& phases,
+                         const CapacityOptions& options, const std::optional<Ranged>& price) {
+  const int gpus = scenario.cluster.num_gpus();
   const AddedTime added{options.evaluation_share,
                         slowest_node_share(gpus, options.step_time_spread.value)};
   const RunInputs in{phases, options, gpus, added};
@@ -205,7 +204,7 @@ TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& 
   Seconds longest;
   for (const RunPhase& phase : phases) longest = std::max(longest, phase.step_time);
   TrainingRun run;
-  run.checkpoint = checkpoint_plan(model, job, gpus, options, longest);
+  run.checkpoint = checkpoint_plan(scenario.model, scenario.job, gpus, options, longest);
   run.disruption = disruption_of(run.checkpoint, failures, gpus, rate);
   run.time =
       time_parts(productive_time(phases, 0.0), run.disruption, run.checkpoint.interval, added);
@@ -231,7 +230,7 @@ TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& 
       return gpu_hours[static_cast<std::size_t>(i)] * turned_value(*price, i, kPrice) * spares;
     }));
   }
-  if (const auto kilowatts = kilowatts_per_gpu(options.power, cluster)) {
+  if (const auto kilowatts = kilowatts_per_gpu(options.power, scenario.cluster)) {
     fill_energy(run, gpu_hours, *kilowatts, in);
   }
   return run;

@@ -19,6 +19,7 @@
 #include "planner/capacity/options.h"
 #include "sim/hardware/cluster.h"
 #include "sim/model/model.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -72,8 +73,7 @@ CheckpointPlan checkpoint_plan(const Model& model, const Job& job, int gpus,
                                const CapacityOptions& options, Seconds longest_step);
 
 // `cluster` has the GPUs of the run.
-TrainingRun training_run(const Model& model, const Cluster& cluster, const Job& job,
-                         const std::vector<RunPhase>& phases, const CapacityOptions& options,
-                         const std::optional<Ranged>& price);
+TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& phases,
+                         const CapacityOptions& options, const std::optional<Ranged>& price);
 
 }  // namespace meshwright::planner

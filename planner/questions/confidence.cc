@@ -121,15 +121,15 @@ void add_framework_scalars(const Scenario& base, std::vector<BothWays>& inputs) 
 
 // How far one standard deviation of each input moves each layout's step, by central difference.
 void fill_shared(const Plan& plan, std::vector<Linear>& layouts) {
-  const Scenario base = scenario_of(plan);
+  const Scenario& base = plan;
   std::vector<BothWays> inputs;
   add_measured_inputs(base, inputs);
   add_framework_scalars(base, inputs);
   for (Linear& layout : layouts) layout.shared.resize(inputs.size());
   tbb::parallel_for(std::size_t{0}, inputs.size(), [&](std::size_t i) {
     const BothWays& turned = inputs[i];
-    CostTable up_table(turned.up.model, turned.up.cluster, turned.up.job);
-    CostTable down_table(turned.down.model, turned.down.cluster, turned.down.job);
+    CostTable up_table(turned.up);
+    CostTable down_table(turned.down);
     for (Linear& layout : layouts) {
       const Layout& l = layout.estimate->layout;
       const Seconds high = evaluate(up_table, l, MemoryLimit::reported).step_time;

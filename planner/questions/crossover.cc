@@ -24,7 +24,6 @@ struct Question {
   const Plan& plan;
   const SearchOptions& search;
   const CrossoverOptions& options;
-  Scenario base;
 
   [[nodiscard]] double headroom() const { return search.memory_headroom; }
   [[nodiscard]] const Layout& winner() const { return plan.ranked.front().layout; }
@@ -62,7 +61,7 @@ std::optional<Rival> first_rival(const Question& q, const Direction& direction,
   const int steps = search_steps(q, direction);
   const auto rival_at = [&](int step) -> std::optional<Rival> {
     const double factor = grid_factor(direction, step, steps);
-    const auto all = timed(scaled(q.base, direction.parameter, factor), contenders, q.headroom());
+    const auto all = timed(scaled(q.plan, direction.parameter, factor), contenders, q.headroom());
     if (all.empty()) return std::nullopt;
     if (gain_over_winner(all, q.winner()) < q.options.gain_that_matters) return std::nullopt;
     return Rival{factor, fastest(all).layout};
@@ -79,7 +78,7 @@ std::optional<Rival> first_rival(const Question& q, const Direction& direction,
 
 // Whether the rival is faster than the winner there, or the winner does not fit there.
 bool overtaken(const Question& q, WhatIfParameter parameter, double factor, const Layout& rival) {
-  const auto pair = timed(scaled(q.base, parameter, factor), {q.winner(), rival}, q.headroom());
+  const auto pair = timed(scaled(q.plan, parameter, factor), {q.winner(), rival}, q.headroom());
   return !pair.empty() && fastest(pair).layout == rival;
 }
 
@@ -96,7 +95,7 @@ double flip_factor(const Question& q, WhatIfParameter parameter, const Rival& ri
 
 void fill_end(const Question& q, const Direction& direction, const std::vector<Layout>& contenders,
               Crossover& crossover) {
-  const Scenario scenario = scaled(q.base, direction.parameter, direction.end);
+  const Scenario scenario = scaled(q.plan, direction.parameter, direction.end);
   crossover.end_value = value_of(direction.parameter, scenario);
   const auto all = timed(scenario, contenders, q.headroom());
   if (all.empty()) return;
@@ -108,12 +107,11 @@ void fill_end(const Question& q, const Direction& direction, const std::vector<L
 // The fastest layout of the whole space there, and the others of its Pareto set.
 void add_best_of_space(const Question& q, WhatIfParameter parameter, double factor,
                        std::vector<Layout>& contenders) {
-  const Scenario scenario = scaled(q.base, parameter, factor);
+  const Scenario scenario = scaled(q.plan, parameter, factor);
   SearchOptions options = q.search;
   options.top = 1;
   const Bytes limit = scenario.cluster.device.memory * (1.0 - q.headroom());
-  const SearchResult found =
-      search_layouts(scenario.model, scenario.cluster, scenario.job, options, limit);
+  const SearchResult found = search_layouts(scenario, options, limit);
   for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
   for (const Candidate& best : front_without_near_twins(found.pareto.items())) {
     add_layout(contenders, best.layout);
@@ -128,8 +126,8 @@ std::optional<Crossover> along(const Question& q, const Direction& direction,
   found.parameter = direction.parameter;
   found.below = direction.end < 1.0;
   found.factor = flip_factor(q, direction.parameter, *rival);
-  found.today = value_of(direction.parameter, q.base);
-  found.at = value_of(direction.parameter, scaled(q.base, direction.parameter, found.factor));
+  found.today = value_of(direction.parameter, q.plan);
+  found.at = value_of(direction.parameter, scaled(q.plan, direction.parameter, found.factor));
   found.layout = rival->layout;
   fill_end(q, direction, contenders, found);
   return found;
@@ -185,9 +183,9 @@ std::vector<Crossover> crossovers(const Plan& plan, const SearchOptions& search_
                                   const std::vector<Layout>& contenders,
                                   const CrossoverOptions& options) {
   if (plan.ranked.empty()) return {};
-  const Question q{plan, search_options, options, scenario_of(plan)};
+  const Question q{plan, search_options, options};
   const std::vector<Layout> sized = by_size(q, contenders);
-  const std::vector<Direction> asked = directions(q.base, options);
+  const std::vector<Direction> asked = directions(q.plan, options);
   const auto searches = static_cast<std::int64_t>(2 * asked.size());
   const bool exact = options.affordable_layouts > 0 &&
                      plan.statistics.enumerated * searches <= options.affordable_layouts;

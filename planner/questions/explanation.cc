@@ -72,7 +72,7 @@ Explanation explanation(const Plan& plan, const SearchOptions& search, const Est
   Explanation result;
   result.layout = layout;
   result.versus = versus;
-  CostTable table(plan.model, plan.cluster, plan.job);
+  CostTable table(plan);
   result.effects = attribution(table, layout.layout, versus.layout);
   for (std::size_t k = 0; k < layout.terms.size(); ++k) {
     TermDifference term;

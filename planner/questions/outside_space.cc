@@ -55,7 +55,7 @@ Layout with_level(Layout base, const Layout& layout, SearchLevel level) {
 
 std::vector<Layout> size_candidates(const Scenario& s, const SearchSpace& space) {
   std::vector<Layout> candidates;
-  for (const ParallelSizes& sizes : parallel_sizes_of(s.model, s.cluster, s.job, space)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(s, space)) {
     Layout layout = sizes.defaults;
     layout.tensor_parallel_size = sizes.tensor;
     layout.pipeline_parallel_size = sizes.pipeline;

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/search/scenario.h"
 #include "planner/search/search.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

@@ -21,7 +21,7 @@ constexpr double kBatchLoss = 0.1;          // of a step
 constexpr double kInputThatMatters = 0.01;  // of a step
 
 Evaluation priced(const Scenario& scenario, const Layout& layout) {
-  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  CostTable table(scenario);
   return evaluate(table, layout, MemoryLimit::reported);
 }
 
@@ -62,7 +62,7 @@ std::optional<Timed> best_inside(const Plan& plan, const SearchOptions& options,
   for (int size = 1; size <= domain; ++size) {
     if (domain % size == 0) sizes.push_back(size);
   }
-  const Plan found = search(plan.model, plan.cluster, plan.job, inside);
+  const Plan found = search(plan, inside);
   for (const Estimate& e : found.ranked) {
     if (place(group, e.layout, plan.cluster).tier() == Tier::inter_node) continue;
     return Timed{e.layout, e.step_time, e.peak_memory()};
@@ -82,8 +82,8 @@ std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& option
       quarter > 0 && gpus % 4 == 0 &&
       (quarter <= plan.cluster.gpus_per_node || quarter % plan.cluster.gpus_per_node == 0);
   if (!whole) return std::nullopt;
-  const Scaling one = scaling(scenario_of(plan), options,
-                              {.gpus = {quarter}, .objective = Objective::step_time, .limits = {}});
+  const Scaling one =
+      scaling(plan, options, {.gpus = {quarter}, .objective = Objective::step_time, .limits = {}});
   if (!one.points.front().layout) return std::nullopt;
   return one.points.front();
 }
@@ -249,7 +249,7 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
                                const Scaling& scaling) {
   std::vector<RedFlag> flags;
   if (plan.ranked.empty()) return flags;
-  const Scenario s = scenario_of(plan);
+  const Scenario& s = plan;
   const Estimate& winner = plan.ranked.front();
   const auto add = [&](std::optional<RedFlag> flag) {
     if (flag) flags.push_back(*std::move(flag));

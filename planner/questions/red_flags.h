@@ -13,6 +13,7 @@
 #include "planner/search/plan.h"
 #include "planner/search/search.h"
 #include "sim/hardware/placement.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

@@ -98,14 +98,14 @@ class Finder {
         measured_(measured),
         options_(options),
         review_(review),
-        table_(scenario.model, scenario.cluster, scenario.job) {}
+        table_(scenario) {}
 
   // The fastest with the launched sizes first, as flags are changed more easily than checkpoints,
   // then the fastest of all.
   void find() {
     const SearchOptions open = options_.search;
-    add_from(search(s_.model, s_.cluster, s_.job, wide(with_sizes_of(open, launched_))), 1);
-    const Plan all = search(s_.model, s_.cluster, s_.job, wide(open));
+    add_from(search(s_, wide(with_sizes_of(open, launched_))), 1);
+    const Plan all = search(s_, wide(open));
     review_.statistics = all.statistics;
     add_from(all, options_.most);
     std::stable_sort(
@@ -122,7 +122,7 @@ class Finder {
 
   void count_not_expressible(SearchOptions open) {
     const auto refusal = std::exchange(open.target, {}).refusal;
-    for (const Estimate& estimate : search(s_.model, s_.cluster, s_.job, wide(open)).ranked) {
+    for (const Estimate& estimate : search(s_, wide(open)).ranked) {
       const bool behind = !review_.better.empty() &&
                           estimate.step_time >= review_.better.front().estimate.step_time;
       if (behind || !is_faster(estimate)) return;
@@ -187,7 +187,7 @@ class Finder {
 Review review(const Scenario& scenario, const Layout& launched, const MeasuredStep& measured,
               const ReviewOptions& options) {
   Review result;
-  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  CostTable table(scenario);
   judge_fit(result, table, launched, measured);
   Finder(scenario, launched, measured, options, result).find();
   return result;

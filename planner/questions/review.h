@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "planner/questions/attribution.h"
-#include "planner/search/scenario.h"
 #include "planner/search/search.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

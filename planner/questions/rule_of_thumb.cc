@@ -98,22 +98,21 @@ SizeRange rule_of_thumb_context(int seq_length) {
   return {4, 8};
 }
 
-RuleOfThumb rule_of_thumb(const Model& model, const Cluster& cluster, const Job& job,
-                          const SearchOptions& search_options) {
+RuleOfThumb rule_of_thumb(const Scenario& scenario, const SearchOptions& search_options) {
   RuleOfThumb rule;
-  rule.row = &rule_of_thumb_row(model);
-  SizeRange context = rule_of_thumb_context(job.seq_length);
+  rule.row = &rule_of_thumb_row(scenario.model);
+  SizeRange context = rule_of_thumb_context(scenario.job.seq_length);
   context = {std::max(context.low, rule.row->context), std::max(context.high, rule.row->context)};
   rule.sizes = fmt::format("tp {}, pp {}", text_of(rule.row->tensor), text_of(rule.row->pipeline));
   if (context.high > 1) rule.sizes += ", cp " + text_of(context);
-  if (model.moe) rule.sizes += fmt::format(", ep {}", rule.row->expert);
+  if (scenario.model.moe) rule.sizes += fmt::format(", ep {}", rule.row->expert);
   SearchOptions options = search_options;
   options.top = 1;
   options.space[&Layout::tensor_parallel_size] = powers_of_two_in(rule.row->tensor);
   options.space[&Layout::pipeline_parallel_size] = powers_of_two_in(rule.row->pipeline);
   options.space[&Layout::context_parallel_size] = powers_of_two_in(context);
   options.space[&Layout::expert_parallel_size] = {rule.row->expert};
-  Plan plan = search(model, cluster, job, options);
+  Plan plan = search(scenario, options);
   if (plan.ranked.empty()) {
     rule.reason = why_no_layout(plan, rule.sizes);
   } else {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "planner/search/search.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -45,8 +46,7 @@ struct RuleOfThumb {
   std::string reason;  // then nothing: why no layout with these sizes runs
 };
 
-RuleOfThumb rule_of_thumb(const Model& model, const Cluster& cluster, const Job& job,
-                          const SearchOptions& search);
+RuleOfThumb rule_of_thumb(const Scenario& scenario, const SearchOptions& search);
 
 // "NVIDIA's rule of thumb (row "dense 175-500B") is tp 8, ...: the best with it is tp8 pp16
 // ..., 12.9 s a step (9 % longer than rank 1) and 61 GiB."

@@ -79,7 +79,7 @@ void look_at(Scaling& scaling, const Scenario& base, int gpus, const SearchOptio
   point.gpus = gpus;
   Scenario scenario = base;
   scenario.cluster = scaled_to(base.cluster, gpus);
-  const Plan plan = search(scenario.model, scenario.cluster, scenario.job, search_options);
+  const Plan plan = search(scenario, search_options);
   const Estimate* best = best_of(plan, scenario, options);
   if (best == nullptr) {
     point.reason = why_no_point(plan, scenario, options.limits);
@@ -136,8 +136,8 @@ Scaling scaling_around(const Plan& plan, const SearchOptions& search) {
   if (plan.ranked.empty() || counts.size() < 2) return {};
   SearchOptions larger = search;  // more GPUs have more sizes
   larger.most_work *= std::max(1, counts.back() / plan.cluster.num_gpus());
-  Scaling found = scaling(scenario_of(plan), larger,
-                          {.gpus = counts, .objective = Objective::step_time, .limits = {}});
+  Scaling found =
+      scaling(plan, larger, {.gpus = counts, .objective = Objective::step_time, .limits = {}});
   return {.points = std::move(found.points), .choices = {}, .best = {}};
 }
 
@@ -153,7 +153,7 @@ Scaling scaling_until_it_fits(const Plan& plan, const SearchOptions& search) {
     SearchOptions one = search;
     one.top = 1;
     one.most_work *= gpus / cluster.num_gpus();  // more GPUs have more sizes
-    look_at(found, scenario_of(plan), static_cast<int>(gpus), one,
+    look_at(found, plan, static_cast<int>(gpus), one,
             {.gpus = {}, .objective = Objective::step_time, .limits = {}});
     if (found.points.back().layout) break;
   }

@@ -9,6 +9,7 @@
 #include "planner/search/objective.h"
 #include "planner/search/plan.h"
 #include "planner/search/search.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

@@ -49,7 +49,7 @@ Seconds Sensitivity::swing() const {
 std::vector<Sensitivity> sensitivity(const Plan& plan, const std::vector<Layout>& contenders,
                                      double memory_headroom) {
   if (plan.ranked.empty()) return {};
-  const Scenario base = scenario_of(plan);
+  const Scenario& base = plan;
   std::vector<Sensitivity> all;
   for (const WhatIfParameterText& text : all_parameters()) {
     if (!changes_time(text.parameter)) continue;

@@ -38,7 +38,7 @@ SizeCell cell_of(CostTable& table, const Plan& plan, const SearchOptions& search
   one.top = 1;
   one.space[&Layout::tensor_parallel_size] = {tensor};
   one.space[&Layout::pipeline_parallel_size] = {pipeline};
-  const Plan found = planner::search(plan.model, plan.cluster, plan.job, one);
+  const Plan found = planner::search(plan, one);
   SizeCell cell{.tensor_parallel_size = tensor,
                 .pipeline_parallel_size = pipeline,
                 .best = {},
@@ -62,7 +62,7 @@ std::vector<SizeCell> size_map(const Plan& plan, const SearchOptions& search) {
   const auto pipeline = sizes(search.space[&Layout::pipeline_parallel_size], gpus,
                               std::min(kLargestPipelineSize, plan.model.num_layers), plan.ranked,
                               &Layout::pipeline_parallel_size);
-  CostTable table(plan.model, plan.cluster, plan.job);
+  CostTable table(plan);
   std::vector<SizeCell> cells;
   for (const int t : tensor) {
     for (const int p : pipeline) cells.push_back(cell_of(table, plan, search, t, p));

@@ -126,11 +126,11 @@ Scenario changed(Scenario scenario, const std::vector<Change>& changes) {
 WhatIf what_if(const Plan& plan, const SearchOptions& search_options, const std::string& text) {
   WhatIf answer;
   answer.text = text;
-  answer.changes = changes_from_text(text, scenario_of(plan));
-  const Scenario scenario = changed(scenario_of(plan), answer.changes);
+  answer.changes = changes_from_text(text, plan);
+  const Scenario scenario = changed(plan, answer.changes);
   SearchOptions best = search_options;
   best.top = 1;
-  const Plan other = search(scenario.model, scenario.cluster, scenario.job, best);
+  const Plan other = search(scenario, best);
   if (!other.ranked.empty()) {
     const Estimate& winner = other.ranked.front();
     answer.winner = Timed{winner.layout, winner.step_time, winner.peak_memory()};

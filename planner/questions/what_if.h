@@ -12,6 +12,7 @@
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
 #include "planner/search/training_cost.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/search/scenario.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

@@ -132,11 +132,11 @@ PipelineLayout list_of(const Model& model, const Layers& layers) {
 
 }  // namespace
 
-PartWeights time_weights(const Model& model, const Cluster& cluster, const Job& job) {
-  CostTable table(model, cluster, job);
-  const Units units = table.units(usual_layout(model, cluster));
-  const LayerKind usual = layer_kind(model, model.num_layers - 1);
-  const LayerKind first = layer_kind(model, 0);
+PartWeights time_weights(const Scenario& scenario) {
+  CostTable table(scenario);
+  const Units units = table.units(usual_layout(scenario.model, scenario.cluster));
+  const LayerKind usual = layer_kind(scenario.model, scenario.model.num_layers - 1);
+  const LayerKind first = layer_kind(scenario.model, 0);
   const auto weight = [&](const UnitCost& unit) {
     return seconds_of(unit) / seconds_of(units.kept[kind_index(usual)]);
   };
@@ -146,7 +146,7 @@ PartWeights time_weights(const Model& model, const Cluster& cluster, const Job& 
   weights.mtp = weight(units.mtp);
   weights.first_layers = weight(units.kept[kind_index(first)]);
   const bool another = first.mixture_of_experts != usual.mixture_of_experts;
-  while (another && layer_kind(model, weights.num_first_layers).mixture_of_experts ==
+  while (another && layer_kind(scenario.model, weights.num_first_layers).mixture_of_experts ==
                         first.mixture_of_experts) {
     ++weights.num_first_layers;
   }

@@ -5,10 +5,9 @@
 
 #include <vector>
 
-#include "sim/base/job.h"
-#include "sim/hardware/cluster.h"
 #include "sim/layout/pipeline_layout.h"
 #include "sim/model/model.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -21,7 +20,7 @@ struct PartWeights {
   double loss = 0.0;
 };
 // Their seconds for one micro-batch of one sequence, with experts over as many ranks as there are.
-PartWeights time_weights(const Model& model, const Cluster& cluster, const Job& job);
+PartWeights time_weights(const Scenario& scenario);
 
 // For each number of chunks a stage that recipes use (1, 2, 4), from `fewest_chunks` on, no list
 // twice:

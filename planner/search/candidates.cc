@@ -35,7 +35,7 @@ std::vector<LayoutGroup> candidates(const Model& model, const Job& job, int rank
   cluster.gpus_per_node = ranks;
   const SearchSpace space = pipeline_space();
   std::vector<LayoutGroup> groups;
-  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, job, space)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of({model, cluster, job}, space)) {
     for (const Layout& pipeline : pipeline_settings(model, job, space, sizes)) {
       if (check_layout(model, job, pipeline, {.gpus = ranks})) continue;
       groups.push_back({pipeline, legal_layouts(model, job, pipeline)});

@@ -55,7 +55,7 @@ bool near_twin(const Estimate& estimate, const Estimate& better) {
 
 LeftOutOfChoice choose(Plan& plan, Objective objective, const Limits& limits, int top) {
   LeftOutOfChoice left_out;
-  const Scenario scenario = scenario_of(plan);
+  const Scenario& scenario = plan;
   std::vector<Kept> all = with_front(plan);
   drop_over_limits(all, scenario, limits, left_out);
   const auto value = [&](const Kept& kept) {

@@ -15,7 +15,7 @@ constexpr double kTermThatMatters = 0.01;  // of a step
 
 std::vector<int> tensor_sizes(const Plan& plan, const SearchSpace& space) {
   std::vector<int> sizes;
-  for (const ParallelSizes& parallel : parallel_sizes_of(plan.model, plan.cluster, plan.job, space))
+  for (const ParallelSizes& parallel : parallel_sizes_of(plan, space))
     sizes.push_back(parallel.tensor);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
@@ -33,8 +33,6 @@ bool shorter_in_no_term(const Estimate& estimate, const Estimate& better) {
 
 }  // namespace
 
-Scenario scenario_of(const Plan& plan) { return {plan.model, plan.cluster, plan.job}; }
-
 void add_layout(std::vector<Layout>& layouts, const Layout& layout) {
   if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
 }
@@ -49,7 +47,7 @@ std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options
   part.top = kPerTensorSize;
   for (const int tensor : tensor_sizes(plan, options.space)) {
     part.space[&Layout::tensor_parallel_size] = {tensor};
-    Plan found = search(plan.model, plan.cluster, plan.job, part);
+    Plan found = search(plan, part);
     std::move(found.ranked.begin(), found.ranked.end(), std::back_inserter(pool));
   }
   std::stable_sort(pool.begin(), pool.end(),
@@ -68,7 +66,7 @@ std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options
 
 std::vector<Timed> timed(const Scenario& scenario, const std::vector<Layout>& layouts,
                          double memory_headroom) {
-  CostTable table(scenario.model, scenario.cluster, scenario.job);
+  CostTable table(scenario);
   const Bytes limit = scenario.cluster.device.memory * (1.0 - memory_headroom);
   std::vector<Timed> found;
   for (const Layout& layout : layouts) {

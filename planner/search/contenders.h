@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "planner/search/plan.h"
-#include "planner/search/scenario.h"
 #include "planner/search/search.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -21,8 +21,6 @@ struct Timed {
   Seconds step_time;
   Bytes peak_memory;
 };
-
-Scenario scenario_of(const Plan& plan);
 
 // In a fixed order, the plan's winner first.
 std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options);

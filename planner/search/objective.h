@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "planner/search/scenario.h"
 #include "sim/base/units.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 

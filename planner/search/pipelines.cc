@@ -102,20 +102,19 @@ void add_listed(std::vector<Piped>& found, const SearchSpace& space, int stages,
 
 }  // namespace
 
-DefaultLists::DefaultLists(const Model& model, const Cluster& cluster, const Job& job,
-                           const SearchSpace& space)
-    : model_(model), cluster_(cluster), job_(job) {
+DefaultLists::DefaultLists(const Scenario& scenario, const SearchSpace& space)
+    : scenario_(scenario) {
   named_ = !space[&Layout::pipeline_layout].empty() || !space.stage_splits.empty() ||
-           cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron;
+           scenario.cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron;
 }
 
 std::vector<PipelineLayout> DefaultLists::of(int stages) {
   // With 1.5 layers a stage or fewer no list is balanced.
-  if (named_ || stages == 1 || 2 * model_.num_layers <= 3 * stages) return {};
-  if (has_usual_chunks(model_, stages)) return {};
-  if (!weights_) weights_ = time_weights(model_, cluster_, job_);
-  const bool divides = layers_of_stage(model_, {}, stages) > 0;
-  return balanced_layouts(model_, *weights_, stages, divides ? 2 : 1);
+  if (named_ || stages == 1 || 2 * scenario_.model.num_layers <= 3 * stages) return {};
+  if (has_usual_chunks(scenario_.model, stages)) return {};
+  if (!weights_) weights_ = time_weights(scenario_);
+  const bool divides = layers_of_stage(scenario_.model, {}, stages) > 0;
+  return balanced_layouts(scenario_.model, *weights_, stages, divides ? 2 : 1);
 }
 
 std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,

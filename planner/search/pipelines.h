@@ -9,6 +9,7 @@
 #include "planner/search/search.h"
 #include "planner/search/space.h"
 #include "sim/layout/layout.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -27,14 +28,11 @@ std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,
 // The lists of layers that a space without any is given, by pipeline size.
 class DefaultLists {
  public:
-  DefaultLists(const Model& model, const Cluster& cluster, const Job& job,
-               const SearchSpace& space);
+  DefaultLists(const Scenario& scenario, const SearchSpace& space);
   std::vector<PipelineLayout> of(int stages);
 
  private:
-  const Model& model_;
-  const Cluster& cluster_;
-  const Job& job_;
+  const Scenario& scenario_;
   bool named_ = false;
   std::optional<PartWeights> weights_;
 };

@@ -9,7 +9,7 @@
 namespace meshwright::planner {
 
 std::optional<Unrunnable> estimate_ranked(Plan& plan, const std::vector<Layout>& layouts) {
-  CostTable table(plan.model, plan.cluster, plan.job);
+  CostTable table(plan);
   plan.ranked.clear();
   for (const Layout& layout : layouts) {
     Outcome outcome = estimate(table, layout);

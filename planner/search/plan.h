@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/step/estimate.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -32,10 +33,8 @@ struct SearchStatistics {
 // How many layouts that obey every rule the launcher cannot say, by its reason.
 using NotExpressible = std::map<std::string, std::int64_t>;
 
-struct Plan {
-  Model model;
-  Cluster cluster;  // scaled to the GPUs that were asked for
-  Job job;
+// The cluster is scaled to the GPUs that were asked for.
+struct Plan : Scenario {
   // Fastest first: as many as were asked for, then the rest of the Pareto set. Of layouts that
   // differ in switches only (sequence parallel, recompute, ZeRO) and are less than 0.1 % apart in
   // time and 1 % in memory, the faster stands for the others.

@@ -91,13 +91,13 @@ constexpr std::int64_t kHostChoices = 4;
 // Where nothing fits on the devices alone, and nobody named what goes to the host, the host is
 // tried.
 SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes limit) {
-  SearchResult result = search_layouts(plan.model, plan.cluster, plan.job, options, limit);
+  SearchResult result = search_layouts(plan, options, limit);
   const bool linked = plan.cluster.device.host_link > bytes_per_second(0);
   if (!result.top.items().empty() || names_offload(options.space) || !linked) return result;
   SearchOptions wider = options;
   wider.space = with_offload(options.space, plan.model);
   wider.most_work *= kHostChoices;
-  SearchResult found = search_layouts(plan.model, plan.cluster, plan.job, wider, limit);
+  SearchResult found = search_layouts(plan, wider, limit);
   if (found.top.items().empty()) return result;
   plan.notes.emplace_back(
       "Nothing fits on the devices alone: layouts that keep optimizer states or activations on the "
@@ -107,29 +107,26 @@ SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes li
 
 }  // namespace
 
-Plan search(const Model& model, const Cluster& cluster, const Job& job,
-            const SearchOptions& options) {
+Plan search(const Scenario& scenario, const SearchOptions& options) {
   if (options.memory_headroom < 0.0 || options.memory_headroom >= 1.0) {
     throw InputError(
         "memory_headroom", "",
         fmt::format("must be a share from 0 to below 1, is {}", options.memory_headroom));
   }
   Plan plan;
-  plan.model = model;
-  plan.cluster = cluster;
-  plan.job = job;
-  const Bytes limit = cluster.device.memory * (1.0 - options.memory_headroom);
+  static_cast<Scenario&>(plan) = scenario;
+  const Bytes limit = scenario.cluster.device.memory * (1.0 - options.memory_headroom);
   const SearchResult result = search_with_host(plan, options, limit);
   plan.statistics = result.statistics;
   plan.target = options.target.name;
   plan.not_expressible = result.not_expressible;
-  CostTable table(model, cluster, job);
+  CostTable table(scenario);
   plan.rejections = rejections_of(result.rejections, table, limit);
   fill_ranked(plan, result, table);
   if (plan.ranked.empty()) fill_closest(plan, result, table, limit);
   if (plan.statistics.enumerated == 0) {
     plan.notes.push_back(
-        fmt::format("No sizes of this space multiply to {} GPUs.", cluster.num_gpus()));
+        fmt::format("No sizes of this space multiply to {} GPUs.", scenario.cluster.num_gpus()));
   }
   if (!plan.target.empty()) plan.notes.push_back(target_note(plan));
   if (options.memory_headroom > 0.0) {

@@ -11,6 +11,7 @@
 
 #include "planner/search/plan.h"
 #include "sim/layout/fields.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -90,7 +91,6 @@ struct SearchOptions {
 
 // Deterministic: the same arguments give the same plan, ties broken by the order of enumeration.
 // Throws InputError when the space is too large.
-Plan search(const Model& model, const Cluster& cluster, const Job& job,
-            const SearchOptions& options);
+Plan search(const Scenario& scenario, const SearchOptions& options);
 
 }  // namespace meshwright::planner

@@ -254,17 +254,17 @@ namespace {
 
 // Parallel sizes are looked at in parallel and merged in their order, so that the number of threads
 // changes nothing. A thread's table serves all sizes that it looks at.
-SearchResult search_all(const Model& model, const Cluster& cluster, const Job& job,
-                        SearchOptions options, Bytes limit, bool front, double known) {
-  options.space = with_defaults(std::move(options.space), model, job, cluster.framework);
+SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes limit, bool front,
+                        double known) {
+  options.space = with_defaults(std::move(options.space), scenario.model, scenario.job,
+                                scenario.cluster.framework);
   check_lists(options.space);
-  const std::vector<ParallelSizes> all_sizes =
-      parallel_sizes_of(model, cluster, job, options.space);
+  const std::vector<ParallelSizes> all_sizes = parallel_sizes_of(scenario, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
   std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
   SharedSearch search{options, limit, front};
   search.slowest_of_top.store(known, std::memory_order_relaxed);
-  tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(model, cluster, job); });
+  tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(scenario); });
   tbb::parallel_for(
       tbb::blocked_range<std::size_t>(0, all_sizes.size(), 1),
       [&](const tbb::blocked_range<std::size_t>& range) {
@@ -280,17 +280,16 @@ SearchResult search_all(const Model& model, const Cluster& cluster, const Job& j
 
 }  // namespace
 
-SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
-                            const SearchOptions& options, Bytes limit) {
+SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  return search_all(model, cluster, job, options, limit, true, kUnknown);
+  return search_all(scenario, options, limit, true, kUnknown);
 }
 
-std::optional<Candidate> fastest_layout(const Model& model, const Cluster& cluster, const Job& job,
-                                        const SearchOptions& asked, Bytes limit, Seconds known) {
+std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOptions& asked,
+                                        Bytes limit, Seconds known) {
   SearchOptions options = asked;
   options.top = 1;
-  const SearchResult result = search_all(model, cluster, job, options, limit, false, known.value());
+  const SearchResult result = search_all(scenario, options, limit, false, known.value());
   if (result.top.items().empty()) return std::nullopt;
   return result.top.items().front();
 }

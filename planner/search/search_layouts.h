@@ -10,6 +10,7 @@
 #include "planner/search/rejection.h"
 #include "planner/search/space.h"
 #include "sim/step/cost_table.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -29,13 +30,12 @@ struct SearchResult {
 };
 
 // `limit` bytes of memory a device.
-SearchResult search_layouts(const Model& model, const Cluster& cluster, const Job& job,
-                            const SearchOptions& options, Bytes limit);
+SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit);
 
 // The fastest layout alone: no Pareto front, so that whatever is slower than the best so far is not
 // priced. `known`: the time of a layout of the space that fits, or infinity; a shorter one changes
 // the work, not the answer. Nothing: no layout of the space fits.
-std::optional<Candidate> fastest_layout(const Model& model, const Cluster& cluster, const Job& job,
-                                        const SearchOptions& options, Bytes limit, Seconds known);
+std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOptions& options,
+                                        Bytes limit, Seconds known);
 
 }  // namespace meshwright::planner

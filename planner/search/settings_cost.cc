@@ -219,7 +219,7 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
 SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& setting) {
   const Layout& layout = setting.layout;
   const auto [send, new_send] = sends.try_emplace(SendKey(layout));
-  if (new_send) send->second = send_cost(table.model(), table.job(), layout, table.cluster());
+  if (new_send) send->second = send_cost(table.scenario(), layout);
   const auto input = pipeline_input(table.job(), layout, send->second, offload_time);
   const auto [part, new_part] =
       parts.try_emplace(StagesKey{decltype(StagesKey::read)(layout), input.recomputed_layers});

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "planner/search/rejection.h"
 #include "planner/search/space.h"
@@ -154,15 +155,16 @@ std::string smallest_change(CostTable& table, const Layout& layout, Bytes limit)
 std::string change_on_more_gpus(const CostTable& table, const Layout& layout, Bytes limit) {
   constexpr int kMostTimes = 64;
   for (int times = 2; times <= kMostTimes; times *= 2) {
-    Cluster larger = table.cluster();
-    larger.num_nodes *= times;
-    CostTable larger_table(table.model(), larger, table.job());
+    Scenario larger = table.scenario();
+    larger.cluster.num_nodes *= times;
+    CostTable larger_table(std::move(larger));
     for (const auto size : {kTensor, kPipeline, kData}) {
       Layout changed = layout;
       changed.*size *= times;
       set_overlaps(changed, true, table.cluster().framework.limits);
       if (evaluate_within(larger_table, changed, limit).violation) continue;
-      return fmt::format("{} on {} GPUs", difference(layout, changed), larger.num_gpus());
+      return fmt::format("{} on {} GPUs", difference(layout, changed),
+                         larger_table.cluster().num_gpus());
     }
   }
   return "";

@@ -159,23 +159,25 @@ bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
   return true;
 }
 
-std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
-                                             const Job& job, const SearchSpace& space) {
+std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space) {
   for_each_field([&](const auto& field) { check_values(field, space[field.member]); });
-  const std::int64_t gpus = cluster.num_gpus();
-  const std::vector<int> tensor =
-      or_default(space[&Layout::tensor_parallel_size], default_tensor_sizes(model, cluster));
-  const std::vector<int> pipeline = or_default(space[&Layout::pipeline_parallel_size],
-                                               divisors(cluster.num_gpus(), model.num_layers));
-  const std::vector<int> context =
-      or_default(space[&Layout::context_parallel_size], default_context_sizes(job, cluster));
-  const std::vector<int> expert = or_default(
-      space[&Layout::expert_parallel_size],
-      model.moe ? divisors(model.moe->num_moe_experts, cluster.num_gpus()) : std::vector{1});
+  const std::int64_t gpus = scenario.cluster.num_gpus();
+  const std::vector<int> tensor = or_default(
+      space[&Layout::tensor_parallel_size], default_tensor_sizes(scenario.model, scenario.cluster));
+  const std::vector<int> pipeline =
+      or_default(space[&Layout::pipeline_parallel_size],
+                 divisors(scenario.cluster.num_gpus(), scenario.model.num_layers));
+  const std::vector<int> context = or_default(
+      space[&Layout::context_parallel_size], default_context_sizes(scenario.job, scenario.cluster));
+  const std::vector<int> expert =
+      or_default(space[&Layout::expert_parallel_size],
+                 scenario.model.moe
+                     ? divisors(scenario.model.moe->num_moe_experts, scenario.cluster.num_gpus())
+                     : std::vector{1});
   const std::vector<RankOrder> orders =
       values_or(space[&Layout::rank_order], {Layout{}.rank_order});
-  const Layout& defaults = cluster.framework.defaults.layout;
-  DefaultLists default_lists(model, cluster, job, space);
+  const Layout& defaults = scenario.cluster.framework.defaults.layout;
+  DefaultLists default_lists(scenario, space);
   std::vector<std::vector<PipelineLayout>> lists;
   for (const int p : pipeline) lists.push_back(default_lists.of(p));
   std::vector<ParallelSizes> all_sizes;

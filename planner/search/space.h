@@ -25,6 +25,7 @@
 
 #include "planner/search/search.h"
 #include "sim/layout/layout.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright::planner {
 
@@ -38,8 +39,7 @@ struct ParallelSizes {
 };
 
 // Throws InputError when the space holds a value that its field cannot have.
-std::vector<ParallelSizes> parallel_sizes_of(const Model& model, const Cluster& cluster,
-                                             const Job& job, const SearchSpace& space);
+std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space);
 
 // Every pipeline setting of some parallel sizes; switches have their defaults.
 std::vector<Layout> pipeline_settings(const Model& model, const Job& job, const SearchSpace& space,

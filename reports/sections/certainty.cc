@@ -175,7 +175,7 @@ Json rests_on_section(const ReportContents& contents) {
   static constexpr std::array kInputs{
       inter_node_bandwidth, inter_node_latency, intra_node_bandwidth, gemm_efficiency,
       attention_efficiency, memory_bandwidth,   overlap_slowdown};
-  const planner::Scenario scenario = planner::scenario_of(plan);
+  const Scenario scenario = plan;
   const planner::RankMap map = planner::rank_map(plan.ranked.front(), plan.cluster);
   for (const planner::WhatIfParameter input : kInputs) {
     if (!counts(input, map, plan)) continue;

@@ -155,7 +155,7 @@ Json timeline_section(const planner::Plan& plan) {
                     layout.virtual_pipeline_parallel_size,
                     count_text(static_cast<std::int64_t>(count))));
   }
-  const Trace trace = step_trace(plan.model, plan.cluster, plan.job, best);
+  const Trace trace = step_trace(plan, best);
   Seconds end = best.step_time;
   for (const TraceSlice& slice : trace.slices) end = std::max(end, slice.end);
   const Window window = window_of(trace, end);

@@ -47,9 +47,7 @@ double time_factor(const Operator& op, const Numerics& numerics, const Layout& l
 
 // What a unit's costs are read from; the layout is layout_of_layer()'s.
 struct UnitScope {
-  const Model& model;
-  const Cluster& cluster;
-  const Job& job;
+  const Scenario& scenario;
   Layout layout;
 };
 
@@ -57,24 +55,24 @@ struct OperatorCost {
   Cost forward, input, weight;
 };
 double fullest_rank(const Operator& op, const UnitScope& unit) {
-  return op.of_expert ? load_imbalance(*unit.model.moe, unit.job) : 1.0;
+  return op.of_expert ? load_imbalance(*unit.scenario.model.moe, unit.scenario.job) : 1.0;
 }
 
 // Experts' products are one kernel where a graph of the whole step has them fused.
 bool runs_one_each(const Operator& op, const UnitScope& unit) {
-  return op.of_expert && unit.cluster.framework.experts.launches_each &&
+  return op.of_expert && unit.scenario.cluster.framework.experts.launches_each &&
          !captures_experts(unit.layout);
 }
 
 OperatorCost product_of_experts(const Operator& op, Precision precision, const UnitScope& unit) {
-  const Device& device = unit.cluster.device;
+  const Device& device = unit.scenario.cluster.device;
   const auto rounds = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     const GemmShape all{op.batch, m, n, k};
     return runs_one_each(op, unit) ? rounds_on_streams(all) : ProductRounds{all};
   };
   const ProductRounds forward = rounds(op.m, op.n, op.k), input = rounds(op.m, op.k, op.n),
                       weight = rounds(op.k, op.n, op.m);
-  const double buffer = bytes_per_element(unit.job.gradient_precision);
+  const double buffer = bytes_per_element(unit.scenario.job.gradient_precision);
   return {times(gemm_cost(forward.shape, precision, device), forward.count),
           times(gemm_cost(input.shape, precision, device), input.count),
           times(gradient_cost(weight.shape, precision, buffer, device), weight.count)};
@@ -82,13 +80,13 @@ OperatorCost product_of_experts(const Operator& op, Precision precision, const U
 
 // On the average device, alone.
 OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
-  const Device& device = unit.cluster.device;
+  const Device& device = unit.scenario.cluster.device;
   const Precision precision =
-      kernel_precision(op, unit.job.precision, unit.cluster.framework.kernels);
+      kernel_precision(op, unit.scenario.job.precision, unit.scenario.cluster.framework.kernels);
   if (op.of_expert && op.kind == OperatorKind::gemm) {
     return product_of_experts(op, compute_precision(op, precision), unit);
   }
-  const int version = unit.cluster.framework.kernels.flash_attention_version;
+  const int version = unit.scenario.cluster.framework.kernels.flash_attention_version;
   const BackwardCost backward = backward_cost(op, precision, device, version);
   OperatorCost cost{forward_cost(op, precision, device, version), backward.input,
                     op.has_weight ? backward.weight : Cost{}};
@@ -102,8 +100,8 @@ OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
 }
 
 OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
-  const double factor =
-      time_factor(op, unit.job, unit.layout, unit.cluster) * fullest_rank(op, unit);
+  const double factor = time_factor(op, unit.scenario.job, unit.layout, unit.scenario.cluster) *
+                        fullest_rank(op, unit);
   const OperatorCost cost = kernel_costs(op, unit);
   return {times(cost.forward, factor), times(cost.input, factor), times(cost.weight, factor)};
 }
@@ -118,7 +116,7 @@ void add_operator(UnitCost& sum, const Operator& op, bool recomputed, const Unit
   // The norm before an fp8 linear writes fp8 itself: nothing is launched for its input.
   if (forward.time > seconds(0)) sum.forward_launches += count;
   sum.backward_launches += count * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
-  const bool sums = op.has_weight && unit.cluster.framework.kernels.adds_gradients;
+  const bool sums = op.has_weight && unit.scenario.cluster.framework.kernels.adds_gradients;
   if (sums) sum.backward_launches += count;
   if (recomputed) {
     sum.recompute = sum.recompute + forward;
@@ -137,10 +135,10 @@ void count_launches(UnitCost& cost, const KernelFacts& facts, bool recomputed_wh
 // Where kernels of layers with experts were counted, they are what the host launches.
 void count_expert_launches(UnitCost& cost, const std::vector<Operator>& ops, bool whole,
                            const UnitScope& unit) {
-  const ExpertFacts& facts = unit.cluster.framework.experts;
+  const ExpertFacts& facts = unit.scenario.cluster.framework.experts;
   if (facts.launches_per_operator <= 0) return;
   const LayerLaunches count =
-      expert_layer_launches(ops, facts, *unit.model.moe, unit.layout, whole);
+      expert_layer_launches(ops, facts, *unit.scenario.model.moe, unit.layout, whole);
   cost.forward_launches = count.forward;
   cost.backward_launches = count.backward;
   cost.forward_waited = count.forward_waited;
@@ -180,8 +178,8 @@ struct Paired {
 // What an operator takes in a pass; a product cut into pieces, as so many smaller ones.
 Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit) {
   if (pieces > 1) op.m = std::max<std::int64_t>(1, op.m / pieces);
-  const double factor =
-      time_factor(op, unit.job, unit.layout, unit.cluster) * fullest_rank(op, unit) * pieces;
+  const double factor = time_factor(op, unit.scenario.job, unit.layout, unit.scenario.cluster) *
+                        fullest_rank(op, unit) * pieces;
   const OperatorCost cost = kernel_costs(op, unit);
   if (pass == LinearPass::forward) return cost.forward.time * factor;
   if (pass == LinearPass::input_gradient) return cost.input.time * factor;
@@ -214,13 +212,13 @@ bool runs_beside(const Pairing& pairing, const Operator& op) {
 // Compute is slowed while tokens travel: by the multiprocessors that a library is known to take of
 // S, s / (S - s); else as beside any collective.
 double overlap_slowdown(const Pairing& pairing, const UnitScope& unit) {
-  const Device& device = unit.cluster.device;
+  const Device& device = unit.scenario.cluster.device;
   const bool tokens = pairing.partner == Partner::attention || pairing.partner == Partner::experts;
   if (!tokens || unit.layout.moe_token_dispatcher_type != MoeTokenDispatcherType::flex) {
     return device.overlap_slowdown;
   }
   const auto backend = static_cast<std::size_t>(unit.layout.moe_flex_dispatcher_backend);
-  const double taken = unit.cluster.framework.experts.dispatch_multiprocessors[backend];
+  const double taken = unit.scenario.cluster.framework.experts.dispatch_multiprocessors[backend];
   const double left = device.num_multiprocessors - taken;
   return taken > 0 && left > 0 ? taken / left : device.overlap_slowdown;
 }
@@ -258,17 +256,17 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
                        const UnitScope& unit) {
   std::vector<Paired> beside;
   for (const Transfer& transfer :
-       chunk_transfers(unit.model, unit.job, unit.layout, chunk,
+       chunk_transfers(unit.scenario.model, unit.scenario.job, unit.layout, chunk,
                        fully_recomputed_layers(unit.layout, chunk.num_layers))) {
     const bool forward = transfer.phase == Phase::forward;
     Cost* axis =
         axis_of(forward ? sum.forward_communication : sum.backward_communication, transfer.group);
     if (axis == nullptr) continue;
-    Cost cost = transfer_cost(transfer, unit.layout, unit.cluster);
+    Cost cost = transfer_cost(transfer, unit.layout, unit.scenario.cluster);
     // Gathered, all tokens go to all ranks.
     const bool to_fullest =
         transfer.group == Group::expert && transfer.collective == Collective::all_to_all;
-    if (to_fullest) cost.time *= load_imbalance(*unit.model.moe, unit.job);
+    if (to_fullest) cost.time *= load_imbalance(*unit.scenario.model.moe, unit.scenario.job);
     Cost& to = transfer.overlappable
                    ? paired_with(beside, transfer, unit.layout, axis).communication
                    : *axis;
@@ -276,7 +274,7 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
     if (!captures_experts(unit.layout)) {
       (forward ? sum.forward_launches : sum.backward_launches) += transfer.times_per_step;
     }
-    const Tier tier = place(transfer, unit.layout, unit.cluster).tier();
+    const Tier tier = place(transfer, unit.layout, unit.scenario.cluster).tier();
     (forward ? sum.forward_wires : sum.backward_wires).on(tier) += cost.time;
   }
   for (const Paired& paired : beside) {
@@ -292,7 +290,7 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
 // Ranks that exchange something in every layer wait for the slowest of them there. The first such
 // axis pays for all: tensor, else context, else expert ranks, which are some of these and others.
 void add_waiting(CommunicationCost& exchanges, Cost compute, const UnitScope& unit) {
-  if (unit.cluster.device.time_jitter == 0.0) return;
+  if (unit.scenario.cluster.device.time_jitter == 0.0) return;
   const Layout& layout = unit.layout;
   int ranks = 1;
   Cost* first = nullptr;
@@ -306,7 +304,7 @@ void add_waiting(CommunicationCost& exchanges, Cost compute, const UnitScope& un
   meet(exchanges.context, tensor * layout.context_parallel_size);
   meet(exchanges.expert, expert_tensor_size(layout) * layout.expert_parallel_size);
   if (first == nullptr) return;
-  *first = *first + times(compute, wait_for_slowest(ranks, unit.cluster.device));
+  *first = *first + times(compute, wait_for_slowest(ranks, unit.scenario.cluster.device));
 }
 
 void add_waiting(UnitCost& cost, const UnitScope& unit) {
@@ -323,16 +321,17 @@ void add(CommunicationCost& to, const CommunicationCost& from, double count) {
 
 // Each parameter's gradient is read, and the sum before it read and written.
 void add_gradient_sums(UnitCost& sum, const Chunk& chunk, const UnitScope& unit) {
-  if (!unit.cluster.framework.kernels.adds_gradients) return;
+  if (!unit.scenario.cluster.framework.kernels.adds_gradients) return;
   Stage alone;
   alone.chunks = {chunk};
-  const StageParameters parameters = stage_parameters(unit.model, unit.job, unit.layout, alone);
-  const double touched =
-      weight_bytes(unit.job.precision) + 2.0 * bytes_per_element(unit.job.gradient_precision);
+  const StageParameters parameters =
+      stage_parameters(unit.scenario.model, unit.scenario.job, unit.layout, alone);
+  const double touched = weight_bytes(unit.scenario.job.precision) +
+                         2.0 * bytes_per_element(unit.scenario.job.gradient_precision);
   const Bytes traffic = bytes((parameters.dense + parameters.expert) * touched);
   sum.backward_weight =
-      sum.backward_weight + times(kernel_cost(kernel::kAdd, traffic, unit.cluster.device),
-                                  unit.cluster.kernel_time_factor());
+      sum.backward_weight + times(kernel_cost(kernel::kAdd, traffic, unit.scenario.cluster.device),
+                                  unit.scenario.cluster.kernel_time_factor());
 }
 
 int first_layer_of(const Model& model, LayerKind kind) {
@@ -357,16 +356,17 @@ Layout layout_of_layer(Layout layout, bool recomputed_whole) {
 
 }  // namespace
 
-UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
-                    const Layout& layout, LayerKind kind, bool recomputed_whole) {
-  const UnitScope unit{model, cluster, job, layout_of_layer(layout, recomputed_whole)};
-  const std::vector<Operator> ops = layer_operators(model, kind, job, unit.layout);
+UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind kind,
+                    bool recomputed_whole) {
+  const UnitScope unit{scenario, layout_of_layer(layout, recomputed_whole)};
+  const std::vector<Operator> ops =
+      layer_operators(scenario.model, kind, scenario.job, unit.layout);
   UnitCost cost;
   add_operators(cost, ops, 1, recomputed_whole, unit);
-  count_launches(cost, cluster.framework.kernels, recomputed_whole);
+  count_launches(cost, scenario.cluster.framework.kernels, recomputed_whole);
   if (kind.mixture_of_experts) count_expert_launches(cost, ops, recomputed_whole, unit);
   Chunk chunk;
-  chunk.first_layer = first_layer_of(model, kind);
+  chunk.first_layer = first_layer_of(scenario.model, kind);
   chunk.num_layers = 1;
   add_communication(cost, ops, chunk, unit);
   add_gradient_sums(cost, chunk, unit);
@@ -374,10 +374,9 @@ UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
   return cost;
 }
 
-UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& job,
-                        const Layout& layout) {
-  const UnitScope unit{model, cluster, job, layout_of_layer(layout, false)};
-  const std::vector<Operator> ops = embedding_operators(model, job, unit.layout);
+UnitCost embedding_cost(const Scenario& scenario, const Layout& layout) {
+  const UnitScope unit{scenario, layout_of_layer(layout, false)};
+  const std::vector<Operator> ops = embedding_operators(scenario.model, scenario.job, unit.layout);
   UnitCost cost;
   add_operators(cost, ops, 1, false, unit);
   Chunk chunk;
@@ -388,12 +387,11 @@ UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& j
   return cost;
 }
 
-UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
-                   const Layout& layout) {
-  const UnitScope unit{model, cluster, job, layout_of_layer(layout, false)};
-  const std::vector<Operator> ops = head_operators(model, job, unit.layout);
+UnitCost head_cost(const Scenario& scenario, const Layout& layout) {
+  const UnitScope unit{scenario, layout_of_layer(layout, false)};
+  const std::vector<Operator> ops = head_operators(scenario.model, scenario.job, unit.layout);
   UnitCost cost;
-  add_operators(cost, ops, 1 + model.mtp_num_layers, false, unit);
+  add_operators(cost, ops, 1 + scenario.model.mtp_num_layers, false, unit);
   Chunk chunk;
   chunk.head = true;
   add_communication(cost, ops, chunk, unit);
@@ -402,21 +400,20 @@ UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
   return cost;
 }
 
-UnitCost mtp_cost(const Model& model, const Cluster& cluster, const Job& job,
-                  const Layout& layout) {
+UnitCost mtp_cost(const Scenario& scenario, const Layout& layout) {
   const bool recomputed = mtp_is_recomputed(layout);
-  const UnitScope unit{model, cluster, job, layout_of_layer(layout, recomputed)};
+  const UnitScope unit{scenario, layout_of_layer(layout, recomputed)};
   UnitCost cost;
   std::vector<Operator> all;
   const auto add_part = [&](const std::vector<Operator>& ops, bool again) {
-    add_operators(cost, ops, model.mtp_num_layers, again, unit);
+    add_operators(cost, ops, scenario.model.mtp_num_layers, again, unit);
     all.insert(all.end(), ops.begin(), ops.end());
   };
-  const LayerKind last = layer_kind(model, model.num_layers - 1);
-  add_part(layer_operators(model, last, job, unit.layout), recomputed);
+  const LayerKind last = layer_kind(scenario.model, scenario.model.num_layers - 1);
+  add_part(layer_operators(scenario.model, last, scenario.job, unit.layout), recomputed);
   // Each looks the next tokens up again.
-  add_part(embedding_operators(model, job, unit.layout), false);
-  add_part(mtp_operators(model, job, unit.layout), recomputed);
+  add_part(embedding_operators(scenario.model, scenario.job, unit.layout), false);
+  add_part(mtp_operators(scenario.model, scenario.job, unit.layout), recomputed);
   Chunk chunk;
   chunk.mtp = true;
   add_communication(cost, all, chunk, unit);

@@ -6,14 +6,12 @@
 // operator (pairing.h).
 #pragma once
 
-#include "sim/base/job.h"
-#include "sim/hardware/cluster.h"
 #include "sim/kernel_time/compute.h"
 #include "sim/kernel_time/host.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
-#include "sim/model/model.h"
 #include "sim/step/pairing.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright {
 
@@ -66,16 +64,14 @@ struct ChunkCost {
 
 // One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective
 // recompute has it.
-UnitCost layer_cost(const Model& model, const Cluster& cluster, const Job& job,
-                    const Layout& layout, LayerKind kind, bool recomputed_whole);
-UnitCost embedding_cost(const Model& model, const Cluster& cluster, const Job& job,
-                        const Layout& layout);
+UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind kind,
+                    bool recomputed_whole);
+UnitCost embedding_cost(const Scenario& scenario, const Layout& layout);
 // Final norm, logits and loss; with multi-token prediction once more for each depth.
-UnitCost head_cost(const Model& model, const Cluster& cluster, const Job& job,
-                   const Layout& layout);
+UnitCost head_cost(const Scenario& scenario, const Layout& layout);
 
 // Multi-token prediction's layers, look-ups and projections.
-UnitCost mtp_cost(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout);
+UnitCost mtp_cost(const Scenario& scenario, const Layout& layout);
 
 // `count` times `from`.
 void add(UnitCost& to, const UnitCost& from, double count);

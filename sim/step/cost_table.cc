@@ -68,9 +68,7 @@ struct StageStates {
 }  // namespace
 
 struct CostTable::Impl {
-  const Model& model;
-  const Cluster& cluster;
-  Job job;
+  Scenario scenario;
   std::array<bool, kLayerKinds> has_kind{};
   std::unordered_map<UnitKey, UnitCost, UnitKeyHash> unit_costs;
   std::unordered_map<BytesKey, UnitBytes, LayoutKeyHash> bytes;
@@ -84,16 +82,17 @@ struct CostTable::Impl {
   }
 
   [[nodiscard]] UnitCost computed(int unit, const Layout& layout) const {
-    if (unit == kEmbedding) return embedding_cost(model, cluster, job, layout);
-    if (unit == kHead) return head_cost(model, cluster, job, layout);
-    if (unit == kMtp) return mtp_cost(model, cluster, job, layout);
-    return layer_cost(model, cluster, job, layout, layer_kind_of(static_cast<std::size_t>(unit)),
+    if (unit == kEmbedding) return embedding_cost(scenario, layout);
+    if (unit == kHead) return head_cost(scenario, layout);
+    if (unit == kMtp) return mtp_cost(scenario, layout);
+    return layer_cost(scenario, layout, layer_kind_of(static_cast<std::size_t>(unit)),
                       layout.recompute_granularity == RecomputeGranularity::full);
   }
 };
 
-CostTable::CostTable(const Model& model, const Cluster& cluster, const Job& job)
-    : impl_(new Impl{model, cluster, job_on(job, cluster.device), {}, {}, {}, {}}) {
+CostTable::CostTable(Scenario scenario) : impl_(new Impl{std::move(scenario), {}, {}, {}, {}}) {
+  const Model& model = impl_->scenario.model;
+  impl_->scenario.job = job_on(impl_->scenario.job, impl_->scenario.cluster.device);
   for (int i = 0; i < model.num_layers; ++i) {
     impl_->has_kind[kind_index(layer_kind(model, i))] = true;
   }
@@ -102,17 +101,15 @@ CostTable::~CostTable() = default;
 CostTable::CostTable(CostTable&&) noexcept = default;
 CostTable& CostTable::operator=(CostTable&&) noexcept = default;
 
-const Model& CostTable::model() const { return impl_->model; }
-const Cluster& CostTable::cluster() const { return impl_->cluster; }
-const Job& CostTable::job() const { return impl_->job; }
+const Scenario& CostTable::scenario() const { return impl_->scenario; }
 
 Units CostTable::units(const Layout& layout) {
-  const Cluster& cluster = impl_->cluster;
+  const Cluster& cluster = impl_->scenario.cluster;
   const UnitPlacement placement{
       place(Group::tensor, layout, cluster), place(Group::context, layout, cluster),
       place_context_hop(layout, cluster), place(Group::expert, layout, cluster),
       place(Group::expert_tensor, layout, cluster)};
-  const Layout asked = said_one_way(layout, impl_->model);
+  const Layout asked = said_one_way(layout, impl_->scenario.model);
   const bool full = asked.recompute_granularity == RecomputeGranularity::full;
   Layout kept = asked;
   if (full) {
@@ -128,22 +125,24 @@ Units CostTable::units(const Layout& layout) {
   }
   units.embedding = impl_->unit_cost(placement, kEmbedding, kept);
   units.head = impl_->unit_cost(placement, kHead, kept);
-  if (impl_->model.mtp_num_layers > 0) units.mtp = impl_->unit_cost(placement, kMtp, asked);
+  if (impl_->scenario.model.mtp_num_layers > 0)
+    units.mtp = impl_->unit_cost(placement, kMtp, asked);
   return units;
 }
 
 const UnitBytes& CostTable::unit_bytes(const Layout& layout) {
-  const BytesKey key(said_one_way(layout, impl_->model));
+  const BytesKey key(said_one_way(layout, impl_->scenario.model));
   const auto found = impl_->bytes.find(key);
   if (found != impl_->bytes.end()) return found->second;
-  return impl_->bytes.emplace(key, meshwright::unit_bytes(impl_->model, impl_->job, layout))
+  return impl_->bytes
+      .emplace(key, meshwright::unit_bytes(impl_->scenario.model, impl_->scenario.job, layout))
       .first->second;
 }
 
 const std::vector<InFlightState>& CostTable::in_flight_states(const Layout& layout,
                                                               const std::vector<int>& group_sizes,
                                                               int stage) {
-  PipelineSizes sizes = pipeline_sizes(layout, impl_->job.global_batch_size);
+  PipelineSizes sizes = pipeline_sizes(layout, impl_->scenario.job.global_batch_size);
   sizes.micro_batches =
       representative_micro_batches(layout.schedule, sizes.stages, sizes.micro_batches);
   const auto [found, is_new] = impl_->states.try_emplace(

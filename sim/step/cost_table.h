@@ -10,6 +10,7 @@
 #include "sim/memory/unit_bytes.h"
 #include "sim/schedule/in_flight.h"
 #include "sim/step/chunk.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright {
 
@@ -23,10 +24,10 @@ struct Units {
 
 // Remembers what depends on few of a layout's sizes: the work of a layer on tp, cp, ep,
 // micro-batch and recompute, and where those groups sit, but not on dp, pp, schedule or ZeRO. One a
-// thread; for one model, cluster and job.
+// thread; for one scenario, which it keeps a copy of.
 class CostTable {
  public:
-  CostTable(const Model& model, const Cluster& cluster, const Job& job);
+  explicit CostTable(Scenario scenario);
   ~CostTable();
   CostTable(CostTable&&) noexcept;
   CostTable& operator=(CostTable&&) noexcept;
@@ -38,9 +39,11 @@ class CostTable {
   const std::vector<InFlightState>& in_flight_states(const Layout& layout,
                                                      const std::vector<int>& group_sizes,
                                                      int stage);
-  [[nodiscard]] const Model& model() const;
-  [[nodiscard]] const Cluster& cluster() const;
-  [[nodiscard]] const Job& job() const;
+  // What was asked, the job with what its device decides (job_on()).
+  [[nodiscard]] const Scenario& scenario() const;
+  [[nodiscard]] const Model& model() const { return scenario().model; }
+  [[nodiscard]] const Cluster& cluster() const { return scenario().cluster; }
+  [[nodiscard]] const Job& job() const { return scenario().job; }
 
  private:
   struct Impl;

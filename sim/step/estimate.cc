@@ -72,8 +72,8 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   return estimate;
 }
 
-Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout) {
-  CostTable table(model, cluster, job);
+Outcome estimate(const Scenario& scenario, const Layout& layout) {
+  CostTable table(scenario);
   return estimate(table, layout);
 }
 

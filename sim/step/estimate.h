@@ -7,14 +7,12 @@
 #include <variant>
 #include <vector>
 
-#include "sim/base/job.h"
-#include "sim/hardware/cluster.h"
 #include "sim/hardware/interval_regime.h"
 #include "sim/layout/layout.h"
 #include "sim/memory/memory.h"
-#include "sim/model/model.h"
 #include "sim/rules/rules.h"
 #include "sim/step/evaluate.h"
+#include "sim/step/scenario.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright {
@@ -49,7 +47,7 @@ using Outcome = std::variant<Estimate, Infeasible>;
 Estimate described(const Evaluation& evaluation, CostTable& table, const Layout& layout);
 
 // Deterministic and pure. Checks the rules, then memory, then computes time and volume.
-Outcome estimate(const Model& model, const Cluster& cluster, const Job& job, const Layout& layout);
+Outcome estimate(const Scenario& scenario, const Layout& layout);
 // The same of one layout of many.
 Outcome estimate(CostTable& table, const Layout& layout);
 

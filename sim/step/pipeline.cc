@@ -153,7 +153,7 @@ void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineSh
 }
 
 PipelinePart pipeline_part(CostTable& table, const Layout& layout, const PipelineShape& shape) {
-  const SendCost send = send_cost(table.model(), table.job(), layout, table.cluster());
+  const SendCost send = send_cost(table.scenario(), layout);
   const Seconds offload = offload_time(table, layout, shape);
   PipelinePart part;
   const PipelineInput input = pipeline_input(table.job(), layout, send, offload);

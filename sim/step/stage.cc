@@ -12,13 +12,14 @@ constexpr double kMessagesInTurn = 2.0;
 
 }  // namespace
 
-SendCost send_cost(const Model& model, const Job& job, const Layout& layout,
-                   const Cluster& cluster) {
+SendCost send_cost(const Scenario& scenario, const Layout& layout) {
   if (layout.pipeline_parallel_size == 1) return {};
-  const Transfer send = stage_send(model, job, layout);
+  const Cluster& cluster = scenario.cluster;
+  const Transfer send = stage_send(scenario.model, scenario.job, layout);
   Cost cost = transfer_cost(send, layout, cluster);
   if (scatters_sends(layout)) {
-    cost = cost + transfer_cost(received_gather(model, job, layout), layout, cluster);
+    cost = cost +
+           transfer_cost(received_gather(scenario.model, scenario.job, layout), layout, cluster);
   }
   if (cluster.framework.pipeline.blocking_sends) cost.time *= kMessagesInTurn;
   return {cost, layout.overlap_p2p_comm, cluster.device.overlap_slowdown,

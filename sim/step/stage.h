@@ -5,6 +5,7 @@
 
 #include "sim/base/spread.h"
 #include "sim/step/chunk.h"
+#include "sim/step/scenario.h"
 
 namespace meshwright {
 
@@ -71,7 +72,6 @@ struct SendCost {
     return hidden ? exposed_time(message.time, window, slowdown) : message.time;
   }
 };
-SendCost send_cost(const Model& model, const Job& job, const Layout& layout,
-                   const Cluster& cluster);
+SendCost send_cost(const Scenario& scenario, const Layout& layout);
 
 }  // namespace meshwright

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // Larger ones only take longer.
     if (model.num_layers > 1000 || layout.pipeline_parallel_size > 64) return;
     if (check_layout(model, job, layout, devices_of(cluster))) return;
-    CostTable table(model, cluster, job);
+    CostTable table({model, cluster, job});
     const Evaluation found = evaluate(table, layout, MemoryLimit::reported);
     const double step = found.step_time.value();
     fuzz::must_hold(step > 0.0 && std::isfinite(step),

@@ -19,11 +19,7 @@
 namespace meshwright {
 namespace {
 
-struct Workload {
-  Model model;
-  Cluster cluster;
-  Job job;
-};
+using Workload = Scenario;
 
 Cluster better_links(Cluster cluster) {
   cluster.intra_node.bandwidth *= 2.0;
@@ -68,18 +64,18 @@ void expect_bytes_make_sense(const Estimate& estimate, const Cluster& cluster) {
 }
 
 void expect_no_slower(const Estimate& base, const Workload& w, const Cluster& better) {
-  const Outcome outcome = estimate(w.model, better, w.job, base.layout);
+  const Outcome outcome = estimate({w.model, better, w.job}, base.layout);
   ASSERT_TRUE(std::holds_alternative<Estimate>(outcome));
   EXPECT_LE(std::get<Estimate>(outcome).step_time.value(), base.step_time.value() * (1.0 + 1e-9));
 }
 
 void look_at(const Workload& w, const Layout& layout) {
   SCOPED_TRACE(w.model.name + " " + short_name(layout));
-  const Outcome outcome = estimate(w.model, w.cluster, w.job, layout);
+  const Outcome outcome = estimate(w, layout);
   Cluster roomy = w.cluster;
   roomy.device.memory *= 2.0;
   const bool fits_when_larger =
-      std::holds_alternative<Estimate>(estimate(w.model, roomy, w.job, layout));
+      std::holds_alternative<Estimate>(estimate({w.model, roomy, w.job}, layout));
   if (const auto* no = std::get_if<Infeasible>(&outcome)) {
     EXPECT_TRUE(!fits_when_larger || no->violation.rule == Rule::memory_capacity);
     return;

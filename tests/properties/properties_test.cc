@@ -14,10 +14,7 @@
 namespace meshwright {
 namespace {
 
-struct Question {
-  Model model;
-  Cluster cluster;
-  Job job;
+struct Question : Scenario {
   Layout layout;
 };
 
@@ -72,13 +69,13 @@ Question any_question() {
 }
 
 double step_seconds(const Question& q) {
-  CostTable table(q.model, q.cluster, q.job);
+  CostTable table(q);
   return evaluate(table, q.layout, MemoryLimit::reported).step_time.value();
 }
 
 Bytes weights(const Question& q) {
   Bytes most;
-  const Outcome outcome = estimate(q.model, q.cluster, q.job, q.layout);
+  const Outcome outcome = estimate(q, q.layout);
   for (const StageMemory& stage : std::get<Estimate>(outcome).memory) {
     most = std::max(most, stage.weights + stage.gradients + stage.optimizer);
   }
@@ -116,7 +113,7 @@ RC_GTEST_PROP(Properties, MoreShardingNeverNeedsMoreForParameters, ()) {
 
 RC_GTEST_PROP(Properties, AnAxisOfOneRankMovesNothing, ()) {
   const Question q = any_question();
-  const Outcome outcome = estimate(q.model, q.cluster, q.job, q.layout);
+  const Outcome outcome = estimate(q, q.layout);
   const Layout& l = q.layout;
   for (const StageVolume& stage : std::get<Estimate>(outcome).volume.stages) {
     for (const Transfer& t : stage.transfers) {

@@ -28,7 +28,7 @@ constexpr double kMostLoss = 0.02;
 TEST(ExpertLayouts, TheDefaultSearchLosesToNone) {
   for (const planner::MeasuredRun& run : expert_layouts().runs) {
     SCOPED_TRACE(run.id);
-    const Outcome outcome = estimate(run.model, run.cluster, run.job, run.layout);
+    const Outcome outcome = estimate(run, run.layout);
     if (const auto* refusal = std::get_if<Infeasible>(&outcome)) {
       ADD_FAILURE() << describe(refusal->violation, run.model, run.job, run.layout,
                                 devices_of(run.cluster));
@@ -38,7 +38,7 @@ TEST(ExpertLayouts, TheDefaultSearchLosesToNone) {
     planner::SearchOptions options;
     options.top = 1;
     options.memory_headroom = planner::kDefaultHeadroom;
-    const planner::Plan plan = planner::search(run.model, run.cluster, run.job, options);
+    const planner::Plan plan = planner::search(run, options);
     ASSERT_FALSE(plan.ranked.empty());
     const Estimate& ours = plan.ranked.front();
     const double loss = ours.step_time / theirs.step_time - 1.0;

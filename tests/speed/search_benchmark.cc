@@ -50,7 +50,7 @@ SearchSpace calculon_dimensions(bool offload) {
 std::int64_t legal_stage_settings(const app::Inputs& in, const SearchSpace& space) {
   const Devices devices = devices_of(in.cluster);
   std::int64_t count = 0;
-  for (const ParallelSizes& sizes : parallel_sizes_of(in.model, in.cluster, in.job, space)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of(in, space)) {
     for (const Layout& pipeline : pipeline_settings(in.model, in.job, space, sizes)) {
       for (const Layout& stage : stage_settings(space, pipeline)) {
         const bool legal = !check_sizes(in.model, in.job, stage, devices) &&
@@ -102,7 +102,7 @@ void gpt3_on_512(benchmark::State& state, bool offload, bool bounds, bool one_co
   const Cores cores(one_core);
   SearchStatistics statistics;
   for (auto _ : state) {
-    statistics = search(inputs.model, inputs.cluster, inputs.job, options).statistics;
+    statistics = search(inputs, options).statistics;
   }
   report(state, statistics);
   report_stage_settings(state, legal_stage_settings(inputs, options.space));
@@ -132,7 +132,7 @@ void gpt3_all_timed_one_core(benchmark::State& state) {
   const Cores cores(true);
   SearchStatistics statistics;
   for (auto _ : state) {
-    statistics = search(inputs.model, inputs.cluster, inputs.job, options).statistics;
+    statistics = search(inputs, options).statistics;
   }
   report(state, statistics);
   state.SetItemsProcessed(statistics.fitting * state.iterations());
@@ -151,7 +151,7 @@ void llama_405b(benchmark::State& state) {
   const Cores cores(true);
   SearchStatistics statistics;
   for (auto _ : state) {
-    statistics = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
+    statistics = search(inputs, {}).statistics;
   }
   report(state, statistics);
   report_stage_settings(state, legal_stage_settings(inputs, {}));
@@ -166,7 +166,7 @@ void deepseek_v3(benchmark::State& state) {
   const Cores cores(true);
   SearchStatistics statistics;
   for (auto _ : state) {
-    statistics = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
+    statistics = search(inputs, {}).statistics;
   }
   report(state, statistics);
   report_stage_settings(state, legal_stage_settings(inputs, {}));
@@ -181,7 +181,7 @@ void llama_405b_every_count(benchmark::State& state) {
     sum = {};
     for (int gpus = 8; gpus <= 131'072; gpus *= 2) {
       const app::Inputs inputs = llama_405b_on(gpus);
-      const auto one = search(inputs.model, inputs.cluster, inputs.job, {}).statistics;
+      const auto one = search(inputs, {}).statistics;
       sum.enumerated += one.enumerated;
       sum.legal += one.legal;
       sum.fitting += one.fitting;
@@ -197,7 +197,7 @@ void llama_405b_plan(benchmark::State& state) {
   const Cores cores(true);
   SearchStatistics statistics;
   for (auto _ : state) {
-    const Plan plan = search(inputs.model, inputs.cluster, inputs.job, {});
+    const Plan plan = search(inputs, {});
     benchmark::DoNotOptimize(answers_of(plan, plan, {}, {}));
     statistics = plan.statistics;
   }

@@ -113,7 +113,7 @@ TEST(ConfigMutation, AModelIsReadOrRefusedAndEstimatedFinitely) {
       [&](const Model& model) {
         if (model.num_layers > 1000)
           return;  // legal, but a sweep of those takes a night of its own
-        EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));
+        EXPECT_TRUE(finite(estimate({model, cluster, job}, small_layout())));
       });
 }
 
@@ -122,7 +122,9 @@ TEST(ConfigMutation, AJobIsReadOrRefusedAndEstimatedFinitely) {
   const Model model = app::load_model("llama-2-7b");
   mutate_folder(
       "jobs", [](const Json& j, const std::string& file) { return job_from_json(j, file); },
-      [&](const Job& job) { EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout()))); });
+      [&](const Job& job) {
+        EXPECT_TRUE(finite(estimate({model, cluster, job}, small_layout())));
+      });
 }
 
 TEST(ConfigMutation, AClusterIsReadOrRefusedAndEstimatedFinitely) {
@@ -142,7 +144,7 @@ TEST(ConfigMutation, AClusterIsReadOrRefusedAndEstimatedFinitely) {
       },
       [&](const Cluster& cluster) {
         if (cluster.num_gpus() % 8 != 0) return;
-        EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));
+        EXPECT_TRUE(finite(estimate({model, cluster, job}, small_layout())));
       });
 }
 
@@ -154,7 +156,7 @@ TEST(ConfigMutation, ADeviceIsReadOrRefusedAndEstimatedFinitely) {
       "hardware", [](const Json& j, const std::string& file) { return device_from_json(j, file); },
       [&](const Device& device) {
         cluster.device = device;
-        EXPECT_TRUE(finite(estimate(model, cluster, job, small_layout())));
+        EXPECT_TRUE(finite(estimate({model, cluster, job}, small_layout())));
       });
 }
 

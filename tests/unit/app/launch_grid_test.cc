@@ -144,18 +144,19 @@ Tally round_trips(const interop::LaunchTarget& target, bool experts) {
   hints.needs_model = false;
   hints.num_layers = model.num_layers;
   hints.seq_length = job.seq_length;
+  const Scenario scenario{model, cluster, job};
   for (const Layout& layout : grid(cluster.framework)) {
     if (check_layout(model, job, layout, devices_of(cluster))) {
       ++tally.illegal;
       continue;
     }
-    const LaunchFile file = target.write({model, cluster, job, layout});
+    const LaunchFile file = target.write({scenario, layout});
     EXPECT_NE(file.text.empty(), file.refusal.empty()) << name;
     if (!file.refusal.empty()) {
       ++tally.refused;
       continue;
     }
-    const interop::LaunchRecord record = read_back({model, cluster, job, layout}, file, hints);
+    const interop::LaunchRecord record = read_back({scenario, layout}, file, hints);
     EXPECT_EQ(record.target, name);
     const Layout& defaults = cluster.framework.defaults.layout;
     const Layout back = interop::without_idle_fields(
@@ -210,10 +211,11 @@ TEST(LaunchGrid, EveryNameThatIsWrittenHasASource) {
     std::map<std::string, int> unknown;
     for (const bool experts : {false, true}) {
       const Model model = model_for(std::string(target.name), experts);
+      const Scenario scenario{model, cluster, job};
       for (const Layout& layout : grid(cluster.framework)) {
         const bool runs = !check_layout(model, job, layout, devices_of(cluster));
-        if (!runs || !target.layout_refusal({model, cluster, job, layout}).empty()) continue;
-        for (const auto& setting : target.settings({model, cluster, job, layout})) {
+        if (!runs || !target.layout_refusal({scenario, layout}).empty()) continue;
+        for (const auto& setting : target.settings({scenario, layout})) {
           const auto row = interop::launch_name(target.name, setting.name);
           if (!row || row->since.empty() || row->source.empty()) ++unknown[setting.name];
         }

@@ -28,7 +28,7 @@ TEST_P(ShippedClusters, HaveALayoutForASmallModelOnTwoNodes) {
   Job job = app::load_job("pretrain-4k");
   job.seq_length = 1024;
   job.global_batch_size = 4 * static_cast<int>(two_nodes.num_gpus());
-  const planner::Plan plan = planner::search(model, two_nodes, job, {});
+  const planner::Plan plan = planner::search({model, two_nodes, job}, {});
   ASSERT_FALSE(plan.ranked.empty());
   EXPECT_GT(plan.ranked.front().model_flops_utilization, 0.05);
   EXPECT_LT(plan.ranked.front().model_flops_utilization, 0.9);

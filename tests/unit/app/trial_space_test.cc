@@ -49,7 +49,7 @@ LeftOut left_out_of(const std::string& model_name, const std::string& framework)
   job.attention_kernel = AttentionKernel::unfused;
   const planner::SearchSpace space = planner::with_defaults({}, model, job, cluster.framework);
   LeftOut left_out;
-  for (const auto& sizes : planner::parallel_sizes_of(model, cluster, job, space)) {
+  for (const auto& sizes : planner::parallel_sizes_of({model, cluster, job}, space)) {
     for (const Layout& setting : planner::pipeline_settings(model, job, space, sizes)) {
       for (const Layout& layout : planner::layouts_of(space, setting)) {
         try_layout(model, cluster, job, layout, left_out);

@@ -13,13 +13,8 @@
 namespace meshwright::interop {
 namespace {
 
-struct Example {
-  Model model;
-  Cluster cluster;
-  Job job;
-  [[nodiscard]] Training training(const Layout& layout) const {
-    return {model, cluster, job, layout};
-  }
+struct Example : Scenario {
+  [[nodiscard]] Training training(const Layout& layout) const { return {*this, layout}; }
 };
 
 Example llama() {

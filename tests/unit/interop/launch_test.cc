@@ -12,12 +12,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Example {
-  Model model;
-  Cluster cluster;
-  Job job;
+struct Example : Scenario {
   Layout layout;
-  [[nodiscard]] Training training() const { return {model, cluster, job, layout}; }
+  [[nodiscard]] Training training() const { return {*this, layout}; }
 };
 
 Example llama() {

@@ -20,7 +20,7 @@ inline AnsweredPlan answered_plan(const Model& model = sample_model()) {
   result.search.top = 5;
   planner::SearchOptions wide = result.search;
   wide.top = 40;
-  const planner::Plan full = planner::search(model, sample_cluster(), sample_job(), wide);
+  const planner::Plan full = planner::search({model, sample_cluster(), sample_job()}, wide);
   result.plan = full;
   planner::AnswerOptions options;
   options.what_ifs = {"inter_node_bandwidth=0.5x", "memory_capacity=0.001x"};

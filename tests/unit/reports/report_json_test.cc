@@ -264,8 +264,7 @@ TEST(ReportJson, TheTimelineGoesToTheStepsEndWithCommunicationApart) {
   ReportContents contents = sample_contents();
   contents.plan = a.plan;
   Layout layout{.tensor_parallel_size = 2, .pipeline_parallel_size = 2, .data_parallel_size = 4};
-  const Outcome found =
-      estimate(contents.plan.model, contents.plan.cluster, contents.plan.job, layout);
+  const Outcome found = estimate(contents.plan, layout);
   contents.plan.ranked = {std::get<Estimate>(found)};
   const Json report = report_to_json(contents);
   EXPECT_EQ(complaint("report", plain(report)), "");
@@ -289,8 +288,7 @@ TEST(ReportJson, ALargeTimelineIsAWindow) {
   layout.virtual_pipeline_parallel_size = 4;
   layout.schedule = PipelineSchedule::interleaved;
   contents.plan.cluster = scaled_to(contents.plan.cluster, 32);
-  const Outcome found =
-      estimate(contents.plan.model, contents.plan.cluster, contents.plan.job, layout);
+  const Outcome found = estimate(contents.plan, layout);
   ASSERT_TRUE(std::holds_alternative<Estimate>(found));
   contents.plan.ranked = {std::get<Estimate>(found)};
   const Json report = report_to_json(contents);

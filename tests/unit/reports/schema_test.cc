@@ -21,9 +21,9 @@ Json plan_json() {
 Json trace_json() {
   const Layout layout{
       .tensor_parallel_size = 2, .pipeline_parallel_size = 2, .data_parallel_size = 4};
-  const Outcome found = estimate(sample_model(), sample_cluster(), sample_job(), layout);
+  const Outcome found = estimate({sample_model(), sample_cluster(), sample_job()}, layout);
   return Json::parse(trace_text(
-      step_trace(sample_model(), sample_cluster(), sample_job(), std::get<Estimate>(found))));
+      step_trace({sample_model(), sample_cluster(), sample_job()}, std::get<Estimate>(found))));
 }
 
 Json validation_json() {

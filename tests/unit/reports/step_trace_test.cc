@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 
 Estimate estimate_of(const Layout& layout) {
-  const Outcome outcome = estimate(sample_model(), sample_cluster(), sample_job(), layout);
+  const Outcome outcome = estimate({sample_model(), sample_cluster(), sample_job()}, layout);
   if (const auto* infeasible = std::get_if<Infeasible>(&outcome)) {
     throw std::runtime_error(std::string(rule_text(infeasible->violation.rule).name));
   }
@@ -29,7 +29,8 @@ Estimate estimate_of(const Layout& layout) {
 
 Json trace_of(const Layout& layout) {
   const Estimate found = estimate_of(layout);
-  return Json::parse(trace_text(step_trace(sample_model(), sample_cluster(), sample_job(), found)));
+  return Json::parse(
+      trace_text(step_trace({sample_model(), sample_cluster(), sample_job()}, found)));
 }
 
 // Four layers in two stages; 64 sequences over 4 replicas are 16 micro-batches.
@@ -183,9 +184,9 @@ TEST(StepTrace, RefusesWhatNoViewerShows) {
   Job job = sample_job();
   job.global_batch_size = 16384;
   const Layout layout{.pipeline_parallel_size = 16};
-  const Outcome outcome = estimate(model, sample_cluster(), job, layout);
+  const Outcome outcome = estimate({model, sample_cluster(), job}, layout);
   ASSERT_TRUE(std::holds_alternative<Estimate>(outcome));
-  EXPECT_THROW(step_trace(model, sample_cluster(), job, std::get<Estimate>(outcome)), InputError);
+  EXPECT_THROW(step_trace({model, sample_cluster(), job}, std::get<Estimate>(outcome)), InputError);
 }
 
 TEST(Trace, OverlappingSlicesAreOurBug) {

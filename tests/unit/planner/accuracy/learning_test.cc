@@ -31,7 +31,7 @@ MeasuredSet slow_machine() {
       Cluster real = run.cluster;
       real.framework.gemm_time_factor = 1.3;
       real.framework.collective_time_factor = 1.5;
-      CostTable table(run.model, real, run.job);
+      CostTable table({run.model, real, run.job});
       run.step_time = evaluate(table, run.layout, MemoryLimit::reported).step_time;
       set.runs.push_back(run);
     }
@@ -91,7 +91,7 @@ TEST(Learn, MakesAMachineOfItsOwnRegime) {
 
 // Before any run, each once.
 TEST(RunsToMake, AreLayoutsOfThePlan) {
-  const Plan plan = search(small_model(), small_cluster(1, 80), small_job(), {});
+  const Plan plan = search({small_model(), small_cluster(1, 80), small_job()}, {});
   std::vector<std::size_t> runs = runs_to_make(plan, 5);
   ASSERT_EQ(runs.size(), 5U);
   std::sort(runs.begin(), runs.end());

@@ -31,7 +31,7 @@ MeasuredSet made_with(double gemm, double collective) {
       Cluster real = run.cluster;
       real.framework.gemm_time_factor = gemm;
       real.framework.collective_time_factor = collective;
-      CostTable table(run.model, real, run.job);
+      CostTable table({run.model, real, run.job});
       run.step_time = evaluate(table, run.layout, MemoryLimit::reported).step_time;
       set.runs.push_back(run);
     }
@@ -68,7 +68,7 @@ TEST(Refit, KeepsThePriorWhereTheDataSayNothing) {
     run.layout.tensor_parallel_size = 1;
     run.layout.data_parallel_size = 1;
     run.cluster = scaled_to(run.cluster, 1);
-    CostTable table(run.model, run.cluster, run.job);
+    CostTable table(run);
     run.step_time = evaluate(table, run.layout, MemoryLimit::reported).step_time * 1.1;
   }
   const Refit found = refit(set, kFactors);

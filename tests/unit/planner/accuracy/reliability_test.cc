@@ -36,7 +36,7 @@ TEST(JudgedChoices, RanksAGroupAsAPlanDoes) {
     run.job = small_job();
     run.layout.tensor_parallel_size = tensor;
     run.layout.data_parallel_size = 8 / tensor;
-    CostTable table(run.model, run.cluster, run.job);
+    CostTable table(run);
     run.step_time = evaluate(table, run.layout, MemoryLimit::reported).step_time;
     set.runs.push_back(run);
   }

@@ -34,7 +34,7 @@ Observation observed(int data, double factor) {
   model.num_layers = 4;
   Job job = small_job();
   job.global_batch_size = 16;
-  const Outcome outcome = estimate(model, scaled_to(small_cluster(1, 80), data), job, layout);
+  const Outcome outcome = estimate({model, scaled_to(small_cluster(1, 80), data), job}, layout);
   const auto& predicted = std::get<Estimate>(outcome);
   Observation o;
   o.layout = o.run_layout = layout;
@@ -50,7 +50,7 @@ Observation observed(int data, double factor) {
 // Measured = predicted / (1 + e): errors +25 %, -20 %, 0: median 20 %, worst 25 %. Predicted is of
 // the four layers and sixteen sequences that were run.
 TEST(Validation, SignsErrorsAndTakesMedianAndWorst) {
-  const Validation v = validate(small_model(), small_cluster(1, 80), small_job(),
+  const Validation v = validate({small_model(), small_cluster(1, 80), small_job()},
                                 {observed(1, 1.25), observed(2, 0.8), observed(4, 1.0)});
   ASSERT_EQ(v.layouts.size(), 3U);
   EXPECT_NEAR(v.layouts[0].error, 0.25, 1e-12);  // rounding of one division
@@ -71,7 +71,7 @@ TEST(Validation, AHostSlowerThanCalibratedIsToldFromAWrongPrediction) {
   Observation slow = observed(1, 0.8);
   slow.host_time_ratio = 1.25;
   const Validation v =
-      validate(small_model(), small_cluster(1, 80), small_job(), {slow, observed(2, 2.0)});
+      validate({small_model(), small_cluster(1, 80), small_job()}, {slow, observed(2, 2.0)});
   EXPECT_NEAR(v.layouts[0].error, -0.2, 1e-12);
   ASSERT_TRUE(v.layouts[0].at_host_speed.has_value());
   EXPECT_NEAR(v.layouts[0].at_host_speed->error, 0.0, 1e-12);
@@ -79,7 +79,7 @@ TEST(Validation, AHostSlowerThanCalibratedIsToldFromAWrongPrediction) {
   EXPECT_FALSE(v.layouts[1].at_host_speed.has_value());
   EXPECT_NEAR(*v.median_absolute_error_at_host_speed, 0.0, 1e-12);
   EXPECT_EQ(*v.interval_coverage_at_host_speed, 1.0);
-  EXPECT_FALSE(validate(small_model(), small_cluster(1, 80), small_job(), {observed(2, 2.0)})
+  EXPECT_FALSE(validate({small_model(), small_cluster(1, 80), small_job()}, {observed(2, 2.0)})
                    .median_absolute_error_at_host_speed.has_value());
 }
 
@@ -89,10 +89,10 @@ TEST(Validation, RegretIsTheChosenLayoutOverTheBestMeasured) {
   Observation one = observed(1, 1.0), two = observed(2, 1.0);
   one.step_time = seconds(2);
   two.step_time = seconds(5);
-  EXPECT_DOUBLE_EQ(validate(small_model(), small_cluster(1, 80), small_job(), {one, two}).regret,
+  EXPECT_DOUBLE_EQ(validate({small_model(), small_cluster(1, 80), small_job()}, {one, two}).regret,
                    1.5);
   two.step_time = seconds(1);
-  EXPECT_EQ(validate(small_model(), small_cluster(1, 80), small_job(), {one, two}).regret, 0.0);
+  EXPECT_EQ(validate({small_model(), small_cluster(1, 80), small_job()}, {one, two}).regret, 0.0);
 }
 
 // What a rank counted is the ledger's, but for single numbers; one call more, or one call less, is
@@ -109,7 +109,9 @@ TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
   }
   ASSERT_FALSE(o.counted.empty());
   const auto same = [](const Observation& seen) {
-    return validate(small_model(), small_cluster(1, 80), small_job(), {seen}).layouts[0].same_bytes;
+    return validate({small_model(), small_cluster(1, 80), small_job()}, {seen})
+        .layouts[0]
+        .same_bytes;
   };
   EXPECT_TRUE(same(o));
   Observation more = o;
@@ -143,7 +145,9 @@ TEST(Validation, BytesOfUnitsAreComparedInAllCallsTogether) {
     o.counted.push_back(larger);
   }
   const auto same = [](const Observation& seen) {
-    return validate(small_model(), small_cluster(1, 80), small_job(), {seen}).layouts[0].same_bytes;
+    return validate({small_model(), small_cluster(1, 80), small_job()}, {seen})
+        .layouts[0]
+        .same_bytes;
   };
   EXPECT_TRUE(same(o));
   Observation less = o;
@@ -163,7 +167,7 @@ TEST(Validation, PredictsTheExpertsThatWereRun) {
   Observation o = observed(1, 1.0);
   const auto memory = [&](int experts) {
     o.run_num_moe_experts = experts;
-    const Validation v = validate(model, small_cluster(1, 80), small_job(), {o});
+    const Validation v = validate({model, small_cluster(1, 80), small_job()}, {o});
     return v.layouts.at(0).predicted.memory.front().weights.value();
   };
   const LayerParameters layer = layer_parameters(model, {true, false});
@@ -175,7 +179,7 @@ TEST(Validation, PredictsTheExpertsThatWereRun) {
 TEST(Validation, InferenceIsNotATrainingStep) {
   Observation decode = observed(1, 1.0);
   decode.mode = TrialMode::decode;
-  const Validation v = validate(small_model(), small_cluster(1, 80), small_job(), {decode});
+  const Validation v = validate({small_model(), small_cluster(1, 80), small_job()}, {decode});
   EXPECT_TRUE(v.layouts.empty());
   EXPECT_EQ(v.skipped.size(), 1U);
 }
@@ -186,7 +190,7 @@ TEST(Validation, SkipsWhatFailedAndSaysWhy) {
   Observation untimed = observed(2, 1.0);
   untimed.step_time = seconds(0);
   const Validation v =
-      validate(small_model(), small_cluster(1, 80), small_job(), {failed, untimed});
+      validate({small_model(), small_cluster(1, 80), small_job()}, {failed, untimed});
   EXPECT_TRUE(v.layouts.empty());
   ASSERT_EQ(v.skipped.size(), 2U);
   EXPECT_NE(v.skipped[0].find("rank 1 ended early"), std::string::npos);

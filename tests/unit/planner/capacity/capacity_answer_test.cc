@@ -29,8 +29,8 @@ CapacityAnswer rows_of(const CapacityQuestion& question) {
 TEST(CapacityAnswer, EachRowIsTheFastestLayoutOfASearchOfItsOwn) {
   const CapacityQuestion question = small_question();
   for (const CapacityRow& row : rows_of(question).rows) {
-    const Plan plan = search(question.model, scaled_to(small_cluster(2, 80), row.gpus), small_job(),
-                             question.search);
+    const Plan plan = search(
+        {question.model, scaled_to(small_cluster(2, 80), row.gpus), small_job()}, question.search);
     ASSERT_TRUE(row.fits());
     EXPECT_EQ(row.main_phase().estimate.layout, plan.ranked.front().layout) << row.gpus;
     EXPECT_EQ(row.main_phase().estimate.step_time, plan.ranked.front().step_time);
@@ -191,7 +191,7 @@ TEST(CapacityAnswer, ADeadlineMayBeADayOfTheCalendar) {
 // A plan's own layout stands in its row, the fastest or not.
 TEST(CapacityAnswer, APlansLayoutStandsInItsRow) {
   const CapacityQuestion question = small_question();
-  Plan plan = search(question.model, small_cluster(2, 80), small_job(), {});
+  Plan plan = search({question.model, small_cluster(2, 80), small_job()}, {});
   plan.ranked.erase(plan.ranked.begin());
   const CapacityAnswer answer = capacity_answer(capacity_question_of(plan, {}, {8, 16}), false);
   ASSERT_TRUE(answer.planned);

@@ -29,7 +29,8 @@ RunPhase phase(double steps, double step, double spread = 0.0) {
 
 TrainingRun run_of(const std::vector<RunPhase>& phases, const CapacityOptions& options,
                    const std::optional<Ranged>& price = {}) {
-  return training_run(small_model(), small_cluster(2048, 80), small_job(), phases, options, price);
+  return training_run({small_model(), small_cluster(2048, 80), small_job()}, phases, options,
+                      price);
 }
 
 // 5.798e6 s: 405.85e9 parameters, 15.6e12 tokens, 6 N D = 3.80e25 FLOPs over 16,384 x 400e12 a

@@ -24,7 +24,7 @@ SearchOptions search_options() {
 
 // 64 devices of 8 GiB: several layouts are near each other.
 Plan small_plan() {
-  return search(small_model(), small_cluster(8, 8), small_job(), search_options());
+  return search({small_model(), small_cluster(8, 8), small_job()}, search_options());
 }
 
 TEST(Contenders, BeginWithTheWinnerAndHoldNoLayoutTwice) {
@@ -75,7 +75,7 @@ TEST(Sensitivity, TurnsNoInputBeyondPhysics) {
 // 0.7 of the peak: 1 / 0.7 = 1.428571..., 1.42858 is the six digits above it; 1.4287 is more than
 // rounding.
 TEST(WhatIf, ThePeakWrittenWithSixDigitsIsNotBeyondIt) {
-  Scenario scenario = scenario_of(small_plan());
+  Scenario scenario = small_plan();
   scenario.cluster.device.gemm.front().sustained_fraction = 0.7;
   EXPECT_NO_THROW(changes_from_text("gemm_efficiency=1.42858x", scenario));
   EXPECT_THROW(changes_from_text("gemm_efficiency=1.4287x", scenario), InputError);
@@ -119,7 +119,7 @@ TEST(Confidence, ProposesTheWinnerBesideEachRunnerUpWorthARun) {
   Cluster unsure = small_cluster(8, 8);
   unsure.device.gemm.front().relative_spread = 0.5;
   unsure.intra_node.relative_spread = unsure.inter_node.relative_spread = 0.5;
-  const Plan plan = search(small_model(), unsure, small_job(), search_options());
+  const Plan plan = search({small_model(), unsure, small_job()}, search_options());
   const Confidence c = confidence(plan);
   ASSERT_GT(c.proposed_runs.size(), 1U);
   EXPECT_EQ(c.proposed_runs.front().rank, 0U);
@@ -143,14 +143,14 @@ TEST(Crossovers, AnExactOneStandsInTheWholeSpace) {
   const auto all =
       crossovers(plan, search_options(), contenders_of(plan, search_options()), options);
   ASSERT_FALSE(all.empty());
-  const Scenario base = scenario_of(plan);
+  const Scenario& base = plan;
   for (const Crossover& c : all) {
     EXPECT_TRUE(c.exact) << text_of(c.parameter).name;
     if (c.parameter == WhatIfParameter::global_batch_size || !c.winner_fits) continue;
     // Just before the flip no layout of the space saves more than what matters.
     const double before = std::pow(c.factor, 0.999);
     const Scenario near = scaled(base, c.parameter, before);
-    const Plan there = search(near.model, near.cluster, near.job, search_options());
+    const Plan there = search(near, search_options());
     const auto winner = best_of(near, {plan.ranked.front().layout}, 0.0);
     ASSERT_TRUE(winner);
     EXPECT_LT(1.0 - there.ranked.front().step_time / winner->step_time, 0.02)
@@ -162,13 +162,13 @@ TEST(Crossovers, TheWinnerStopsFittingWhereItsMemoryEnds) {
   // A device with a fifth more memory than the fastest layout needs: a quarter of it is too little.
   const double needed = in_gibibytes(small_plan().ranked.front().peak_memory());
   const Plan plan =
-      search(small_model(), small_cluster(8, 1.2 * needed), small_job(), search_options());
+      search({small_model(), small_cluster(8, 1.2 * needed), small_job()}, search_options());
   const auto all = crossovers(plan, search_options(), contenders_of(plan, search_options()));
   const auto memory = std::find_if(all.begin(), all.end(), [](const Crossover& c) {
     return c.parameter == WhatIfParameter::memory_capacity && c.below;
   });
   ASSERT_NE(memory, all.end());
-  const Scenario base = scenario_of(plan);
+  const Scenario& base = plan;
   const auto fits = [&](double factor) {
     const Scenario s = scaled(base, WhatIfParameter::memory_capacity, factor);
     return best_of(s, {plan.ranked.front().layout}, 0.0).has_value();
@@ -198,7 +198,7 @@ TEST(WhatIf, IsTheSearchUnderTheChangedInput) {
   const WhatIf answer = what_if(plan, search_options(), "inter_node_bandwidth=0.25x");
   Cluster slower = plan.cluster;
   slower.inter_node.bandwidth *= 0.25;
-  const Plan other = search(plan.model, slower, plan.job, search_options());
+  const Plan other = search({plan.model, slower, plan.job}, search_options());
   ASSERT_TRUE(answer.winner && answer.base_winner);
   EXPECT_EQ(answer.winner->layout, other.ranked.front().layout);
   EXPECT_EQ(answer.winner->step_time, other.ranked.front().step_time);
@@ -212,7 +212,7 @@ TEST(WhatIf, OnThePriceSaysTheCost) {
   cluster.price_per_gpu_hour = 2.0;
   Job job = small_job();
   job.train_tokens = 1e9;
-  const Plan plan = search(small_model(), cluster, job, search_options());
+  const Plan plan = search({small_model(), cluster, job}, search_options());
   const WhatIf answer = what_if(plan, search_options(), "price_per_gpu_hour=2x");
   ASSERT_TRUE(answer.needs && answer.needs->cost && answer.needs_today);
   EXPECT_EQ(answer.step_time_change, 0.0);
@@ -226,7 +226,7 @@ TEST(Scaling, EachPointIsTheSearchOfItsCount) {
   ASSERT_EQ(s.points.size(), 3U);
   for (const ScalePoint& point : s.points) {
     const Plan plan =
-        search(base.model, scaled_to(base.cluster, point.gpus), base.job, search_options());
+        search({base.model, scaled_to(base.cluster, point.gpus), base.job}, search_options());
     ASSERT_TRUE(point.layout);
     EXPECT_EQ(*point.layout, plan.ranked.front().layout);
   }

@@ -29,7 +29,7 @@ class Attribution : public testing::Test {
     return evaluate(table, layout, MemoryLimit::reported).step_time;
   }
   const Scenario scenario{small_model(), small_cluster(2, 80), small_job()};
-  CostTable table{scenario.model, scenario.cluster, scenario.job};
+  CostTable table{scenario};
 };
 
 // Two switches a and b that both layouts on the way allow: two orders. a's effect is the mean of

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 Plan small_plan() {
   SearchOptions options;
   options.top = 20;
-  return search(small_model(), small_cluster(8, 8), small_job(), options);
+  return search({small_model(), small_cluster(8, 8), small_job()}, options);
 }
 
 TEST(Explanation, TermsAddUpToTheDifference) {
@@ -65,7 +65,7 @@ TEST(RankMap, AnAxisThatFillsANodeStaysInsideIt) {
   Layout layout;
   layout.tensor_parallel_size = 8;
   layout.data_parallel_size = 2;
-  const Outcome outcome = estimate(small_model(), cluster, small_job(), layout);
+  const Outcome outcome = estimate({small_model(), cluster, small_job()}, layout);
   const Estimate& e = std::get<Estimate>(outcome);
   const RankMap map = rank_map(e, cluster);
   ASSERT_EQ(map.nodes.size(), 2U);
@@ -94,7 +94,7 @@ TEST(RankMap, AGroupOverTwoNodesLoadsBothLinks) {
   Layout layout;
   layout.data_parallel_size = 16;
   layout.expert_parallel_size = 16;
-  const Estimate e = std::get<Estimate>(estimate(model, cluster, small_job(), layout));
+  const Estimate e = std::get<Estimate>(estimate({model, cluster, small_job()}, layout));
   double sent = 0.0;
   int links = 0;
   for (const AxisPlace& axis : rank_map(e, cluster).axes) {

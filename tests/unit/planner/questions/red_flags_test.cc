@@ -20,7 +20,7 @@ Scenario scenario(int nodes = 2, double memory_gib = 80) {
 }
 
 Estimate priced(const Scenario& s, const Layout& layout) {
-  CostTable table(s.model, s.cluster, s.job);
+  CostTable table(s);
   return described(evaluate(table, layout, MemoryLimit::reported), table, layout);
 }
 
@@ -155,7 +155,7 @@ TEST(RedFlags, AnAssumedInputMovesTheStepByItsSpread) {
 
 TEST(RedFlags, OfAPlanComeLargestFirst) {
   SearchOptions options;
-  const Plan plan = search(small_model(), small_cluster(8, 80), small_job(), options);
+  const Plan plan = search({small_model(), small_cluster(8, 80), small_job()}, options);
   const auto flags = red_flags(plan, options, {});
   ASSERT_FALSE(flags.empty());
   for (std::size_t i = 1; i < flags.size(); ++i) {
@@ -182,8 +182,8 @@ TEST(RuleOfThumb, RowsGoBySize) {
 // Data parallelism only, as the rule has it below 1B: the rest of the layout is the fastest.
 TEST(RuleOfThumb, IsPricedWithTheBestOfWhatItLeavesOpen) {
   SearchOptions options;
-  const Plan plan = search(small_model(), small_cluster(2, 80), small_job(), options);
-  const RuleOfThumb rule = rule_of_thumb(plan.model, plan.cluster, plan.job, options);
+  const Plan plan = search({small_model(), small_cluster(2, 80), small_job()}, options);
+  const RuleOfThumb rule = rule_of_thumb(plan, options);
   ASSERT_TRUE(rule.estimate);
   EXPECT_EQ(rule.estimate->layout.data_parallel_size, 16);
   EXPECT_GE(rule.estimate->step_time, plan.ranked.front().step_time);
@@ -193,7 +193,7 @@ TEST(RuleOfThumb, IsPricedWithTheBestOfWhatItLeavesOpen) {
 TEST(RuleOfThumb, WhatCannotRunSaysWhy) {
   Cluster tiny = small_cluster(2, 80);
   tiny.device.memory = gibibytes(0.5);
-  const RuleOfThumb rule = rule_of_thumb(small_model(), tiny, small_job(), {});
+  const RuleOfThumb rule = rule_of_thumb({small_model(), tiny, small_job()}, {});
   EXPECT_FALSE(rule.estimate);
   EXPECT_THAT(rule.reason, HasSubstr("GiB"));
 }

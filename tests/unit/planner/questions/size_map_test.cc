@@ -10,7 +10,7 @@ namespace meshwright::planner {
 namespace {
 
 Plan plan_with(double memory_gib) {
-  return search(small_model(), small_cluster(2, memory_gib), small_job(), {});
+  return search({small_model(), small_cluster(2, memory_gib), small_job()}, {});
 }
 
 // 16 devices and 8 layers: tensor 1, 2, 4, 8, 16 and pipeline 1, 2, 4, 8.

@@ -26,7 +26,7 @@ Seconds step_time(const Scenario& scenario) {
   layout.tensor_parallel_size = 2;
   layout.pipeline_parallel_size = 2;
   layout.data_parallel_size = 4;
-  const Outcome outcome = estimate(scenario.model, scenario.cluster, scenario.job, layout);
+  const Outcome outcome = estimate(scenario, layout);
   return std::get<Estimate>(outcome).step_time;
 }
 

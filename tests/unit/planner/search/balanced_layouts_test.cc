@@ -86,7 +86,7 @@ TEST(BalancedLayouts, AreForLayersThatDoNotDivide) {
   const auto lists = [&](int num_layers, int stages) {
     space[&Layout::pipeline_parallel_size] = {stages};
     space[&Layout::tensor_parallel_size] = {1};
-    return parallel_sizes_of(of_layers(num_layers, 0), small_cluster(1, 80), small_job(), space)
+    return parallel_sizes_of({of_layers(num_layers, 0), small_cluster(1, 80), small_job()}, space)
         .at(0)
         .pipeline_layouts;
   };

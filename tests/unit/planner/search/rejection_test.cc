@@ -38,7 +38,7 @@ TEST(SmallestChange, ReallyAdmitsTheLayout) {
   const Model model = small_model();
   const Job job = small_job();
   const Cluster cluster = small_cluster(1, 80);
-  CostTable table(model, cluster, job);
+  CostTable table({model, cluster, job});
   Layout layout;
   layout.data_parallel_size = 4;
   layout.pipeline_parallel_size = 2;
@@ -57,14 +57,14 @@ TEST(SmallestChange, TriesRecomputeWhenMemoryIsShort) {
   layout.data_parallel_size = 8;
   layout.micro_batch_size = 8;
   layout.recompute_granularity = RecomputeGranularity::selective;
-  CostTable roomy(model, cluster, job);
+  CostTable roomy({model, cluster, job});
   const Bytes before = evaluate(roomy, layout).peak_memory;
   layout.recompute_granularity = RecomputeGranularity::full;
   const Bytes after = evaluate(roomy, layout).peak_memory;
   ASSERT_LT(after, before);
   cluster.device.memory = (before + after) / 2.0;
   layout.recompute_granularity = RecomputeGranularity::selective;
-  CostTable tight(model, cluster, job);
+  CostTable tight({model, cluster, job});
   EXPECT_EQ(smallest_change(tight, layout, cluster.device.memory),
             "recompute_granularity selective -> full");
 }
@@ -75,7 +75,7 @@ TEST(SmallestChange, CountsEmbeddingAndLossWhereLayersDoNotDivide) {
   model.num_layers = 10;
   const Job job = small_job();
   const Cluster cluster = small_cluster(1, 80);
-  CostTable table(model, cluster, job);
+  CostTable table({model, cluster, job});
   Layout layout;
   layout.tensor_parallel_size = 2;
   layout.pipeline_parallel_size = 4;
@@ -89,7 +89,7 @@ TEST(SmallestChange, IsEmptyWhenNothingHelps) {
   const Model model = small_model();
   const Job job = small_job();
   const Cluster cluster = small_cluster(1, 0.001);
-  CostTable table(model, cluster, job);
+  CostTable table({model, cluster, job});
   Layout layout;
   layout.data_parallel_size = 8;
   EXPECT_EQ(smallest_change(table, layout, cluster.device.memory), "");

@@ -10,7 +10,7 @@ namespace meshwright::planner {
 namespace {
 
 Plan searched(const SearchOptions& options) {
-  return search(small_model(), small_cluster(2, 80), small_job(), options);
+  return search({small_model(), small_cluster(2, 80), small_job()}, options);
 }
 
 // Of tensor ranks only those with sequence parallelism, and one micro-batch size.

@@ -31,11 +31,11 @@ std::vector<Candidate> brute_force(const Model& model, const Cluster& cluster,
                                    SearchStatistics& statistics) {
   std::vector<Candidate> all;
   const SearchSpace space = with_recompute_modules({}, model, small_job());
-  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, small_job(), {})) {
+  for (const ParallelSizes& sizes : parallel_sizes_of({model, cluster, small_job()}, {})) {
     for (const Layout& setting : pipeline_settings(model, small_job(), {}, sizes)) {
       std::vector<Candidate> fitting;
       for (const Layout& layout : layouts_of(space, setting)) {
-        const Outcome outcome = estimate(model, cluster, small_job(), layout);
+        const Outcome outcome = estimate({model, cluster, small_job()}, layout);
         ++statistics.enumerated;
         const bool legal =
             !check_layout(model, small_job(), layout, devices_of(cluster)).has_value();
@@ -64,7 +64,7 @@ TEST_P(SearchBesideBruteForce, FindsTheSameFastestLayoutsAndParetoSet) {
   model.num_layers = GetParam().num_layers;
   SearchStatistics statistics;
   const std::vector<Candidate> all = brute_force(model, cluster, statistics);
-  const Plan plan = search(model, cluster, small_job(), options_of(7));
+  const Plan plan = search({model, cluster, small_job()}, options_of(7));
 
   EXPECT_EQ(plan.statistics.enumerated, statistics.enumerated);
   EXPECT_EQ(plan.statistics.legal, statistics.legal);
@@ -106,7 +106,7 @@ TEST(Search, ListsOfChunksAreAsGoodAsAllLists) {
   options.space[&Layout::pipeline_parallel_size] = {4};
   options.space[&Layout::tensor_parallel_size] = {2};
   options.space[&Layout::micro_batch_size] = {1};
-  const Seconds found = search(model, cluster, small_job(), options).ranked.front().step_time;
+  const Seconds found = search({model, cluster, small_job()}, options).ranked.front().step_time;
   for (int number = 0; number < 4 * 4 * 4; ++number) {
     std::vector<ChunkItems> chunks(4);
     int left = 7;
@@ -116,12 +116,12 @@ TEST(Search, ListsOfChunksAreAsGoodAsAllLists) {
     chunks.back().num_layers = left;
     options.space[&Layout::pipeline_layout].push_back(PipelineLayout::of(chunks));
   }
-  const Plan all = search(model, cluster, small_job(), options);
+  const Plan all = search({model, cluster, small_job()}, options);
   EXPECT_LE(found / all.ranked.front().step_time, 1.02) << short_name(all.ranked.front().layout);
 }
 
 TEST(Search, CountsAddUp) {
-  const Plan plan = search(small_model(), small_cluster(2, 5), small_job(), options_of(3));
+  const Plan plan = search({small_model(), small_cluster(2, 5), small_job()}, options_of(3));
   std::int64_t rejected = 0, too_large = 0;
   for (const Rejection& r : plan.rejections) {
     rejected += r.count;
@@ -135,7 +135,7 @@ TEST(Search, CountsAddUp) {
 TEST(Search, DoesNotDependOnTheNumberOfThreads) {
   const auto with_threads = [](std::size_t threads) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    return search(small_model(), small_cluster(2, 5), small_job(), options_of(20));
+    return search({small_model(), small_cluster(2, 5), small_job()}, options_of(20));
   };
   const Plan one = with_threads(1);
   const Plan four = with_threads(4);
@@ -188,13 +188,14 @@ TEST_P(WideSpace, SearchAndEvaluateAgreeToTheLastBitOnEveryLayout) {
   const Cluster cluster = small_cluster(2, 4);
   SearchOptions options = options_of(200);
   options.space = wide_space(GetParam());
-  const Plan plan = search(model, cluster, job, options);
+  const Plan plan = search({model, cluster, job}, options);
 
-  CostTable table(model, cluster, job);
+  CostTable table({model, cluster, job});
   SearchStatistics statistics;
   std::vector<std::int64_t> rejected(all_rules().size());
   Candidate fastest;
-  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, small_job(), options.space)) {
+  for (const ParallelSizes& sizes :
+       parallel_sizes_of({model, cluster, small_job()}, options.space)) {
     for (const Layout& setting : pipeline_settings(model, job, options.space, sizes)) {
       for (const Layout& layout : layouts_of(options.space, setting)) {
         ++statistics.enumerated;
@@ -229,7 +230,7 @@ TEST_P(WideSpace, BoundsChangeNoAnswer) {
   for (const double gib : {80.0, 4.0, 2.0, 0.1}) {
     const auto run = [&](bool bounds) {
       options.branch_and_bound = bounds;
-      return search(small_model(), small_cluster(2, gib), small_job(), options);
+      return search({small_model(), small_cluster(2, gib), small_job()}, options);
     };
     const Plan all = run(false);
     const Plan bounded = run(true);
@@ -260,16 +261,16 @@ INSTANTIATE_TEST_SUITE_P(Schedules, WideSpace,
 TEST(Search, HeadroomIsLeftFree) {
   SearchOptions options = options_of(5);
   options.memory_headroom = 0.25;
-  const Plan plan = search(small_model(), small_cluster(1, 16), small_job(), options);
+  const Plan plan = search({small_model(), small_cluster(1, 16), small_job()}, options);
   ASSERT_FALSE(plan.ranked.empty());
   EXPECT_EQ(plan.cluster.device.memory, gibibytes(16));
   for (const Estimate& e : plan.ranked) EXPECT_LE(e.peak_memory(), gibibytes(12));
   options.memory_headroom = 1.0;
-  EXPECT_THROW(search(small_model(), small_cluster(1, 16), small_job(), options), InputError);
+  EXPECT_THROW(search({small_model(), small_cluster(1, 16), small_job()}, options), InputError);
 }
 
 TEST(Search, NamesTheClosestWhenNothingFits) {
-  const Plan plan = search(small_model(), small_cluster(1, 0.1), small_job(), options_of(5));
+  const Plan plan = search({small_model(), small_cluster(1, 0.1), small_job()}, options_of(5));
   EXPECT_TRUE(plan.ranked.empty());
   ASSERT_EQ(plan.closest.size(), 3U);
   EXPECT_LE(plan.closest[0].nearest.violation.needed, plan.closest[1].nearest.violation.needed);
@@ -279,7 +280,7 @@ TEST(Search, NamesTheClosestWhenNothingFits) {
 TEST(Search, ASpaceThatDoesNotMultiplyToTheGpusIsEmptyAndSaysSo) {
   SearchOptions options = options_of(5);
   options.space[&Layout::tensor_parallel_size] = {3};
-  const Plan plan = search(small_model(), small_cluster(1, 80), small_job(), options);
+  const Plan plan = search({small_model(), small_cluster(1, 80), small_job()}, options);
   EXPECT_EQ(plan.statistics.enumerated, 0);
   ASSERT_EQ(plan.notes.size(), 1U);
 }

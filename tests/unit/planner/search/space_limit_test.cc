@@ -23,7 +23,7 @@ std::vector<int> from_one_to(int last) {
 
 std::string refusal(const SearchOptions& options) {
   try {
-    search(small_model(), small_cluster(2, 80), small_job(), options);
+    search({small_model(), small_cluster(2, 80), small_job()}, options);
   } catch (const InputError& error) {
     return error.what();
   }

@@ -13,7 +13,7 @@ namespace {
 // Products that are at most 16: 4 + 4 + 3 + 2 + 1 = 14.
 TEST(Space, ParallelSizesMultiplyToTheGpus) {
   const std::vector<ParallelSizes> all_sizes =
-      parallel_sizes_of(small_model(), small_cluster(2, 80), small_job(), {});
+      parallel_sizes_of({small_model(), small_cluster(2, 80), small_job()}, {});
   EXPECT_EQ(all_sizes.size(), 14U);
   for (const ParallelSizes& c : all_sizes)
     EXPECT_EQ(c.tensor * c.pipeline * c.context * c.data, 16);
@@ -51,7 +51,7 @@ TEST(Space, LayoutsAreTheClustersFrameworks) {
   cluster.framework.defaults.layout.pipeline_engine = PipelineEngine::nanotron;
   SearchSpace space;
   space[&Layout::pipeline_parallel_size] = {2};
-  for (const ParallelSizes& sizes : parallel_sizes_of(model, cluster, small_job(), space)) {
+  for (const ParallelSizes& sizes : parallel_sizes_of({model, cluster, small_job()}, space)) {
     for (const Layout& layout : pipeline_settings(model, small_job(), space, sizes)) {
       EXPECT_EQ(layout.pipeline_engine, PipelineEngine::nanotron);
       EXPECT_EQ(layout.num_layers_in_last_pipeline_stage, 0);
@@ -62,11 +62,11 @@ TEST(Space, LayoutsAreTheClustersFrameworks) {
 TEST(Space, RefusesSizesBelowOneAndUnknownZeroStages) {
   SearchSpace space;
   space[&Layout::tensor_parallel_size] = {0};
-  EXPECT_THROW(parallel_sizes_of(small_model(), small_cluster(1, 80), small_job(), space),
+  EXPECT_THROW(parallel_sizes_of({small_model(), small_cluster(1, 80), small_job()}, space),
                InputError);
   space[&Layout::tensor_parallel_size] = {};
   space[&Layout::zero_stage] = {4};
-  EXPECT_THROW(parallel_sizes_of(small_model(), small_cluster(1, 80), small_job(), space),
+  EXPECT_THROW(parallel_sizes_of({small_model(), small_cluster(1, 80), small_job()}, space),
                InputError);
 }
 

@@ -49,11 +49,7 @@ void append(Numbers& to, const Stage& stage) {
   }
 }
 
-struct Question {
-  Model model;
-  Cluster cluster;
-  Job job;
-};
+using Question = Scenario;
 
 // The numbers of every part. `shape` is what the parts that take one are given.
 using Parts = std::map<CostPart, Numbers>;
@@ -82,7 +78,7 @@ Numbers shape_of(const PipelineShape& shape) {
 
 Numbers units_of(const Question& q, const Layout& layout) {
   Numbers numbers;
-  const Units units = CostTable(q.model, q.cluster, q.job).units(layout);
+  const Units units = CostTable(q).units(layout);
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     append(numbers, units.kept[k]);
     append(numbers, units.recomputed[k]);
@@ -128,7 +124,7 @@ Numbers unit_bytes_of(const Question& q, const Layout& layout) {
 
 Numbers memory_of(const Question& q, const Layout& layout, const PipelineShape& shape,
                   const std::vector<ChunkGroups>& groups) {
-  CostTable table(q.model, q.cluster, q.job);
+  CostTable table(q);
   Numbers numbers;
   for (const MovingPeak& peak : moving_peaks(table, layout, shape, groups)) {
     numbers.insert(numbers.end(), {peak.most.value(), double(peak.stage)});
@@ -161,7 +157,7 @@ Parts parts_of(const Question& q, const Layout& layout) {
   const PipelineShape shape = pipeline_shape(q.model, layout);
   const std::vector<ChunkGroups> groups = stage_groups(q.model, layout, shape);
   Numbers send;
-  const SendCost message = send_cost(q.model, q.job, layout, q.cluster);
+  const SendCost message = send_cost(q, layout);
   append(send, message.message);
   send.insert(send.end(), {double(message.hidden), double(message.tier)});
   return {{CostPart::placement, placement_of(q, layout)},

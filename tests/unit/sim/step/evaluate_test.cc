@@ -77,7 +77,7 @@ class EvaluateTest : public testing::Test {
     const Model model = small_gpt();
     const Cluster cluster = eight_devices();
     const Job batch = job();
-    CostTable table(model, cluster, batch);
+    CostTable table({model, cluster, batch});
     return evaluate(table, layout);
   }
 };
@@ -135,7 +135,7 @@ TEST_F(EvaluateTest, AModelThatDoesNotFitSaysHowMuchItNeeds) {
   Cluster cluster = eight_devices();
   cluster.device.memory = gibibytes(1);
   const Job batch = job();
-  CostTable table(model, cluster, batch);
+  CostTable table({model, cluster, batch});
   const Evaluation found = evaluate(table, tensor_pipeline_data(1, 1, 8));
   ASSERT_TRUE(found.violation);
   EXPECT_EQ(found.violation->rule, Rule::memory_capacity);
@@ -146,7 +146,7 @@ TEST_F(EvaluateTest, AModelThatDoesNotFitSaysHowMuchItNeeds) {
 TEST_F(EvaluateTest, EstimateAndEvaluateAgreeToTheLastBit) {
   const Layout layout = tensor_pipeline_data(2, 2, 2);
   const Evaluation quick = run(layout);
-  const Outcome outcome = estimate(small_gpt(), eight_devices(), job(), layout);
+  const Outcome outcome = estimate({small_gpt(), eight_devices(), job()}, layout);
   const auto& full = std::get<Estimate>(outcome);
   EXPECT_EQ(full.step_time, quick.step_time);
   EXPECT_EQ(full.peak_memory(), quick.peak_memory);
@@ -164,7 +164,7 @@ TEST(ModelFlopsUtilization, IsTheShareOfWhatTheDevicesCouldHaveDone) {
 TEST_F(EvaluateTest, TheIntervalIsTheRegimes) {
   Cluster cluster = eight_devices();
   const auto expect_spread = [&](const RegimeSpread& spread, IntervalRegime regime) {
-    const Outcome outcome = estimate(small_gpt(), cluster, job(), tensor_pipeline_data(2, 2, 2));
+    const Outcome outcome = estimate({small_gpt(), cluster, job()}, tensor_pipeline_data(2, 2, 2));
     const auto& found = std::get<Estimate>(outcome);
     const StepInterval expected =
         step_interval(found.step_time, spread, spread_of_parts(found.terms, found.step_time));
@@ -190,7 +190,7 @@ TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {
   const Model model = small_gpt();
   const Cluster cluster = eight_devices();
   const Job batch = job();
-  CostTable shared(model, cluster, batch);
+  CostTable shared({model, cluster, batch});
   for (const int tp : {1, 2, 4, 8}) {
     for (const int mbs : {1, 2, 4}) {
       for (const bool sp : {false, true}) {
@@ -235,7 +235,7 @@ TEST_F(EvaluateTest, AListThatSaysWhatOtherFieldsSayCostsTheSame) {
   const Cluster cluster = eight_devices();
   Job batch = job();
   batch.global_batch_size = 10;
-  CostTable table(model, cluster, batch);
+  CostTable table({model, cluster, batch});
   expect_same_price(evaluate(table, list), evaluate(table, layout));
 }
 
@@ -275,10 +275,10 @@ TEST_F(EvaluateTest, ChunksShareTheOverheadOfAMicroBatch) {
     const Model model = small_gpt();
     const Job batch = job();
     Cluster cluster = eight_devices();
-    CostTable without(model, cluster, batch);
+    CostTable without({model, cluster, batch});
     const Seconds before = evaluate(without, layout).step_time;
     cluster.framework.micro_batch_overhead = seconds(1);
-    CostTable with(model, cluster, batch);
+    CostTable with({model, cluster, batch});
     return (evaluate(with, layout).step_time - before).value();
   };
   EXPECT_NEAR(added(), 19.0, 1e-6);
@@ -338,7 +338,7 @@ TEST_F(EvaluateTest, ThePeakIsTheLargestOfAllStages) {
         layout.schedule = schedule->schedule;
         layout.virtual_pipeline_parallel_size = schedule->fewest_chunks;
         layout.num_layers_in_first_pipeline_stage = first;
-        CostTable table(model, cluster, few);
+        CostTable table({model, cluster, few});
         const Evaluation found = evaluate(table, layout);
         if (found.violation && found.violation->rule != Rule::memory_capacity) continue;
         looked_at.insert(schedule->schedule);
@@ -369,7 +369,7 @@ TEST_F(EvaluateTest, DualPipesMiddleStagesAreLookedAt) {
   layout.recompute_granularity = RecomputeGranularity::full;
   layout.overlap_p2p_comm = true;
   const Cluster cluster = eight_devices();
-  CostTable table(model, cluster, many);
+  CostTable table({model, cluster, many});
   const Evaluation found = evaluate(table, layout, MemoryLimit::reported);
   Bytes ends;
   Bytes middle;
@@ -390,8 +390,8 @@ TEST_F(EvaluateTest, MoreBandwidthIsNeverSlower) {
   fast.intra_node.bandwidth *= 2.0;
   const Job batch = job();
   for (const Layout& layout : {tensor_pipeline_data(8, 1, 1), tensor_pipeline_data(2, 2, 2)}) {
-    CostTable before(model, slow, batch);
-    CostTable after(model, fast, batch);
+    CostTable before({model, slow, batch});
+    CostTable after({model, fast, batch});
     EXPECT_LE(evaluate(after, layout).step_time, evaluate(before, layout).step_time);
   }
 }

@@ -21,7 +21,7 @@ TEST(OffloadTime, MovesTheActivationsOfLayersOrModules) {
   const Job job = small_job();
   Cluster cluster;
   cluster.device.host_link = gigabytes_per_second(25);
-  CostTable table(model, cluster, job);
+  CostTable table({model, cluster, job});
   const auto time = [&](const Layout& layout) {
     return offload_time(table, layout, pipeline_shape(model, layout)).value();
   };
@@ -71,9 +71,9 @@ TEST(SendCost, BlockingSendsTakeTurns) {
   Cluster cluster = eight_nodes();
   Layout layout;
   layout.pipeline_parallel_size = 4;
-  const Seconds paired = send_cost(small_model(), small_job(), layout, cluster).message.time;
+  const Seconds paired = send_cost({small_model(), cluster, small_job()}, layout).message.time;
   cluster.framework.pipeline.blocking_sends = true;
-  EXPECT_EQ(send_cost(small_model(), small_job(), layout, cluster).message.time, paired * 2.0);
+  EXPECT_EQ(send_cost({small_model(), cluster, small_job()}, layout).message.time, paired * 2.0);
 }
 
 // A message of 3 s beside 2 s that other axes leave of a chunk's pass on the same wire: 1 s sticks
@@ -106,7 +106,7 @@ UnitCost work_of(const Model& model, const KernelFacts& kernels) {
   Job job = small_job();
   job.seq_length = 2048;
   job.attention_kernel = AttentionKernel::unfused;
-  return layer_cost(model, cluster, job, {}, {}, false);
+  return layer_cost({model, cluster, job}, {}, {}, false);
 }
 
 Model with_heads_of(int width) {
@@ -166,7 +166,7 @@ TEST(LayerWork, AnImbalanceIsTheExpertsTime) {
   const auto forward = [&](double imbalance) {
     Job job = small_job();
     job.moe_load_imbalance = imbalance;
-    return layer_cost(volume_test::small_experts(), cluster, job, {}, {true, false}, false)
+    return layer_cost({volume_test::small_experts(), cluster, job}, {}, {true, false}, false)
         .forward.time;
   };
   const Seconds balanced = forward(1.0), twice = forward(2.0);
@@ -179,7 +179,7 @@ TEST(LayerWork, AnImbalanceIsTheExpertsTime) {
 UnitCost work_with_jitter(const Layout& layout, double time_jitter) {
   Cluster cluster = eight_nodes();
   cluster.device.time_jitter = time_jitter;
-  return layer_cost(small_model(), cluster, small_job(), layout, {}, false);
+  return layer_cost({small_model(), cluster, small_job()}, layout, {}, false);
 }
 
 // In a layer two tensor ranks wait 0.1 c(2), four that are tensor and context ranks 0.1 c(4), and
