@@ -41,7 +41,7 @@ class Progress {
 };
 
 void print_rates(const Cluster& cluster) {
-  const Device& device = cluster.device;
+  const Device& device = only_device(cluster);
   print("{} x {}, {:.3g} GB/s memory, {:.3g} us a kernel\n", cluster.num_gpus(), device.name,
         device.memory_bandwidth.value() / 1e9, device.kernel_launch.value() * 1e6);
   for (const GemmModel& model : device.gemm) {

@@ -171,9 +171,9 @@ bool plot_profile(const std::string& profile_file, const std::string& out) {
   }
   if (out.ends_with(".html")) {
     write_file_atomically(
-        out, reports::fit_page(
-                 charts_of(checks),
-                 fmt::format("Fits of {}, {}", profile.cluster.device.name, profile.created)));
+        out, reports::fit_page(charts_of(checks),
+                               fmt::format("Fits of {}, {}", only_device(profile.cluster).name,
+                                           profile.created)));
     print("{} charts in {}\n", checks.size(), out);
   } else {
     write_file_atomically(out, checks_text(checks));

@@ -163,7 +163,7 @@ class Calibrator {
       Assembled assembled = assemble(profile.points, std::move(cluster));
       profile.cluster = std::move(assembled.cluster);
       profile.fits = std::move(assembled.fits);
-      for (const std::string& words : faster_than_peak(profile.cluster.device)) note(words);
+      for (const std::string& words : faster_than_peak(only_device(profile.cluster))) note(words);
       for (const FitCheck& check : check_fits(profile.cluster)) {
         if (!check.describes() && !options_.only) note(check.sentence());
       }

@@ -125,7 +125,7 @@ Json row_to_json(const planner::CapacityAnswer& answer, std::size_t place) {
   Json json{{"id", id_of(answer, row)},
             {"cluster", cluster.name},
             {"cluster_name", cluster.cluster.name},
-            {"device", cluster.cluster.device.name},
+            {"device", only_device(cluster.cluster).name},
             {"seq_length", row.seq_length},
             {"recommended", answer.recommendation.recommended == place}};
   json.update(run_to_json(row, question.options));

@@ -85,11 +85,13 @@ void draw_node(const Cluster& c, Tree& tree) {
   tree.part(plural(c.num_nodes, "node", "nodes, each:"));
   if (c.num_nodes > 1 || c.inter_node.bandwidth.value() > 0.0) {
     const int nics = c.nics_per_node == 0 ? c.gpus_per_node : c.nics_per_node;
-    const bool own_link = c.node_fabric == NodeFabric::nvswitch && c.device.host_link.value() > 0.0;
+    const bool own_link =
+        c.node_fabric == NodeFabric::nvswitch && only_device(c).host_link.value() > 0.0;
     tree.beside(fmt::format(
         "{} on {}{}", plural(nics, "NIC", "NICs"), plural(c.num_rails(), "rail", "rails"),
-        own_link ? fmt::format("; PCIe to a device: {} (measured rate)", rate(c.device.host_link))
-                 : ""));
+        own_link
+            ? fmt::format("; PCIe to a device: {} (measured rate)", rate(only_device(c).host_link))
+            : ""));
   }
   const std::string_view hub = c.node_fabric == NodeFabric::nvswitch ? "NVLink switches"
                                : c.node_fabric == NodeFabric::pcie   ? "PCIe root"
@@ -101,7 +103,7 @@ void draw_node(const Cluster& c, Tree& tree) {
         fmt::format("{} islands of {}", c.gpus_per_node / c.gpus_per_island, c.gpus_per_island));
     tree.wire(link_text(c.island, c.island.bandwidth));
   }
-  tree.part(fmt::format("{} x {}", c.gpus_per_node, c.device.name));
+  tree.part(fmt::format("{} x {}", c.gpus_per_node, only_device(c).name));
 }
 
 using Rows = std::vector<std::vector<Cell>>;
@@ -153,12 +155,13 @@ Table cluster_numbers_table(const Cluster& c) {
                {"unit", "unit", ""},
                {"provenance", "provenance", ""}},
               {}};
-  add_row(table.rows, "device memory", in_gibibytes(c.device.memory), "GiB", Provenance::datasheet);
+  add_row(table.rows, "device memory", in_gibibytes(only_device(c).memory), "GiB",
+          Provenance::datasheet);
   add_row(table.rows, "device memory bandwidth",
-          c.device.memory_bandwidth / gigabytes_per_second(1), "GB/s", Provenance::datasheet);
-  add_row(table.rows, "device memory sustained share", c.device.memory_bandwidth_fraction, "",
-          c.device.memory_provenance);
-  for (const GemmModel& gemm : c.device.gemm) {
+          only_device(c).memory_bandwidth / gigabytes_per_second(1), "GB/s", Provenance::datasheet);
+  add_row(table.rows, "device memory sustained share", only_device(c).memory_bandwidth_fraction, "",
+          only_device(c).memory_provenance);
+  for (const GemmModel& gemm : only_device(c).gemm) {
     const std::string precision(name_of(gemm.precision));
     add_row(table.rows, "device peak, " + precision, gemm.peak / teraflops_per_second(1), "TFLOP/s",
             Provenance::datasheet);

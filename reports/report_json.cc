@@ -20,11 +20,13 @@ Json report_to_json(const ReportContents& contents) {
   json["summary"] = summary_section(contents);
   json["model"] = to_json(plan.model);
   json["job"] = to_json(plan.job);
-  json["cluster"] = {
-      {"name", plan.cluster.name},          {"source", plan.cluster.source},
-      {"device", plan.cluster.device.name}, {"device_source", plan.cluster.device.source},
-      {"gpus", plan.cluster.num_gpus()},    {"gpus_per_node", plan.cluster.gpus_per_node},
-      {"num_nodes", plan.cluster.num_nodes}};
+  json["cluster"] = {{"name", plan.cluster.name},
+                     {"source", plan.cluster.source},
+                     {"device", only_device(plan.cluster).name},
+                     {"device_source", only_device(plan.cluster).source},
+                     {"gpus", plan.cluster.num_gpus()},
+                     {"gpus_per_node", plan.cluster.gpus_per_node},
+                     {"num_nodes", plan.cluster.num_nodes}};
   for (const ReportSection& section : report_sections()) {
     if (section.record != nullptr) section.record(json, contents);
   }

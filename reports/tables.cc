@@ -133,7 +133,7 @@ Table ranked_table(const planner::Plan& plan) {
     table.rows.push_back(
         {++rank, short_name(e.layout), e.step_time.value(), e.step_time_low.value(),
          e.step_time_high.value(), e.tokens_per_second_per_gpu, e.model_flops_utilization * 100.0,
-         gibibytes_of(e.peak_memory()), e.peak_memory() / plan.cluster.device.memory * 100.0,
+         gibibytes_of(e.peak_memory()), e.peak_memory() / only_device(plan.cluster).memory * 100.0,
          exposed_share(e) * 100.0, text(name_of(e.provenance))});
   }
   return table;

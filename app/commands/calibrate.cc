@@ -65,11 +65,11 @@ calibrate::Workload workload(const Model& model, const Job& job, int ranks) {
 Cluster known_cluster(const CalibrateOptions& options) {
   Cluster cluster = load_cluster(options.onto);
   const bool measures_cores = options.ranks.backend == "cpu";
-  if (measures_cores != (cluster.device.kind == DeviceKind::cpu)) {
+  if (measures_cores != (only_device(cluster).kind == DeviceKind::cpu)) {
     throw InputError("--onto", "",
                      fmt::format("{} has devices of kind {}, --backend {} measures {}",
-                                 cluster.name, name_of(cluster.device.kind), options.ranks.backend,
-                                 measures_cores ? "cores" : "GPUs"),
+                                 cluster.name, name_of(only_device(cluster).kind),
+                                 options.ranks.backend, measures_cores ? "cores" : "GPUs"),
                      "a cluster of the same devices; meshwright cluster list has them");
   }
   return cluster;
@@ -123,9 +123,9 @@ int ranks_of(const CalibrateOptions& options) {
 
 int measure_machine(CalibrateOptions options, const Call& call) {
   // A check measures what the profile is of.
-  choose_backend(
-      options.ranks,
-      options.check.empty() || load_profile(options.check).cluster.device.kind == DeviceKind::gpu);
+  choose_backend(options.ranks,
+                 options.check.empty() ||
+                     only_device(load_profile(options.check).cluster).kind == DeviceKind::gpu);
   const auto environment = calibrate::process_environment();
   const auto place = calibrate::find_rank_place(environment);
   if (!place) check_backend(options.ranks.backend);

@@ -137,7 +137,8 @@ int show(const ClusterOptions& options, const Call& call) {
         options.output.out,
         fmt::format("{}\nBisection: {:.4g} GB/s\n\n{}\nSource: {}\nDevice: {}\n",
                     reports::cluster_tree(cluster), bisection / gigabytes_per_second(1),
-                    tables_text(tables, Format::table), cluster.source, cluster.device.source));
+                    tables_text(tables, Format::table), cluster.source,
+                    only_device(cluster).source));
   } else {
     write_output(options.output, tables, "");
   }
@@ -160,7 +161,7 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
   Json& entries = json["clusters"] = Json::array();
   for (const std::string& name : config_names("clusters")) {
     const Cluster c = load_cluster(name);
-    table.rows.push_back({name, c.device.name, static_cast<double>(c.gpus_per_node),
+    table.rows.push_back({name, only_device(c).name, static_cast<double>(c.gpus_per_node),
                           static_cast<double>(c.num_nodes),
                           c.intra_node.bandwidth / gigabytes_per_second(1),
                           c.inter_node.bandwidth / gigabytes_per_second(1),

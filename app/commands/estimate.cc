@@ -97,10 +97,10 @@ std::string in_a_line(const Estimate& found, const Inputs& inputs) {
       "{:.3g} %, "
       "{:.4g} of {:.4g} GiB; numbers are {}.\n",
       inputs.model.name, short_name(found.layout), world_size(found.layout),
-      inputs.cluster.device.name, found.step_time.value(), found.step_time_low.value(),
+      only_device(inputs.cluster).name, found.step_time.value(), found.step_time_low.value(),
       found.step_time_high.value(), found.tokens_per_second_per_gpu,
       100.0 * found.model_flops_utilization, in_gibibytes(found.peak_memory()),
-      in_gibibytes(inputs.cluster.device.memory), name_of(found.provenance));
+      in_gibibytes(only_device(inputs.cluster).memory), name_of(found.provenance));
 }
 
 void write_step_trace(const EstimateOptions& options, const Inputs& inputs, const Estimate& found,
@@ -122,8 +122,8 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   }
   const Estimate found = described(evaluation, table, layout);
   const Verdict verdict = verdict_on(evaluation, table, layout);
-  const std::vector<reports::Table> tables{reports::terms_table(found),
-                                           reports::memory_table(found, inputs.cluster.device)};
+  const std::vector<reports::Table> tables{
+      reports::terms_table(found), reports::memory_table(found, only_device(inputs.cluster))};
   if (options.output.format == Format::table) {
     write_file_atomically(options.output.out, question_text(inputs) + in_a_line(found, inputs) +
                                                   wrapped(reports::interval_text(found) + "\n") +

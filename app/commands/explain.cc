@@ -95,7 +95,7 @@ std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable
                                         const NamedLayout& meant) {
   if (!meant.layout) return explain_none(meant);
   print("{}", meant.note);
-  const Bytes limit = plan.cluster.device.memory * (1.0 - plan.search.memory_headroom);
+  const Bytes limit = only_device(plan.cluster).memory * (1.0 - plan.search.memory_headroom);
   const Evaluation evaluation = planner::evaluate_within(table, *meant.layout, limit);
   if (evaluation.violation) {
     return explain_rejected(table, plan, *meant.layout, *evaluation.violation, limit);

@@ -150,7 +150,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
   if (inputs.has_cluster) {
-    inputs.note = note_of(options.cluster, std::move(not_measured), inputs.cluster.device,
+    inputs.note = note_of(options.cluster, std::move(not_measured), only_device(inputs.cluster),
                           inputs.job.precision);
   }
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);

@@ -70,7 +70,7 @@ void say_search(const planner::Plan& plan, double elapsed_seconds) {
 bool runs_here(const Cluster& cluster) {
   if (cluster.num_gpus() > calibrate::usable_cores()) return false;
   const std::vector<std::string>& built = calibrate::built_modules();
-  return cluster.device.kind == DeviceKind::cpu ||
+  return only_device(cluster).kind == DeviceKind::cpu ||
          std::find(built.begin(), built.end(), "cuda") != built.end();
 }
 
@@ -86,7 +86,7 @@ int say_next(const PlanOptions& options, const planner::Plan& plan) {
     return kDone;
   }
   say("No layout of {} fits {} x {}.\n", plan.model.name, plan.cluster.num_gpus(),
-      plan.cluster.device.name);
+      only_device(plan.cluster).name);
   if (plan.statistics.enumerated == 0) {
     say("No layout was tried: no sizes of the search space multiply to {} GPUs.\n"
         "next: give other sizes, or leave --tp, --pp, --cp and --ep out\n",
@@ -186,7 +186,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
   q.asked = answer_options_of(options.answers);
   planner::check_objective(q.asked.objective, q.inputs.cluster);
   planner::check_limits(q.asked.limits, {q.inputs});
-  q.search = search_options(options, q.asked, q.inputs.cluster.device);
+  q.search = search_options(options, q.asked, only_device(q.inputs.cluster));
   aim_search(q, options);
   if (!options.learn.empty()) {
     q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);

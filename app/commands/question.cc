@@ -23,7 +23,7 @@ std::string question_text(const Inputs& inputs) {
       inputs.has_cluster
           ? fmt::format(
                 "{}: {} x {}{}, framework {}{}", cluster.name,
-                reports::count_text(cluster.num_gpus()), cluster.device.name, marked("gpus"),
+                reports::count_text(cluster.num_gpus()), only_device(cluster).name, marked("gpus"),
                 framework.empty() ? "none named: unknown software" : framework, marked("framework"))
           : fmt::format("{} GPUs of no named cluster", reports::count_text(cluster.num_gpus()));
   const Job& job = inputs.job;

@@ -73,7 +73,7 @@ std::vector<reports::Table> report_tables(const planner::Plan& plan,
   if (!plan.ranked.empty()) {
     const Estimate& best = plan.ranked.front();
     add("Terms of the winner's step", reports::terms_table(best));
-    add("Memory of the winner's stages", reports::memory_table(best, plan.cluster.device));
+    add("Memory of the winner's stages", reports::memory_table(best, only_device(plan.cluster)));
     add("Transfers of the winner's busiest stage",
         reports::volume_table(best.volume.busiest(), best.layout, plan.cluster));
   }

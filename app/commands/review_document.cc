@@ -29,8 +29,8 @@ std::string question(const ReviewedRun& r) {
       "priced as {}.\n",
       r.run.launch.target, s.model.name,
       reports::si_text(static_cast<double>(total_parameters(s.model))), s.cluster.num_gpus(),
-      s.cluster.device.name, short_name(r.run.layout), s.job.seq_length, s.job.global_batch_size,
-      name_of(s.job.precision),
+      only_device(s.cluster).name, short_name(r.run.layout), s.job.seq_length,
+      s.job.global_batch_size, name_of(s.job.precision),
       framework.empty() ? "software that nothing is known of" : framework);
 }
 
@@ -52,7 +52,7 @@ std::string facts_text(const interop::LaunchRecord& launch) {
 
 std::string fit_text(const ReviewedRun& r) {
   const Review& review = r.review;
-  const Bytes memory = r.run.scenario.cluster.device.memory;
+  const Bytes memory = only_device(r.run.scenario.cluster).memory;
   std::string text = heading("does it fit?");
   if (review.violation) {
     text +=

@@ -101,7 +101,8 @@ std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top,
 // Another device's times would say how two devices differ.
 calibrate::Profile profile_of(const reports::PlanFile& plan, const std::string& file) {
   calibrate::Profile profile = load_profile(file);
-  const std::string &name = profile.cluster.device.name, &wanted = plan.cluster.device.name;
+  const std::string &name = only_device(profile.cluster).name,
+                    &wanted = only_device(plan.cluster).name;
   if (name != wanted) {
     throw InputError(file, "/cluster/device/name",
                      fmt::format("\"{}\" is not the plan's device, \"{}\"", name, wanted),
@@ -126,7 +127,7 @@ TrialRun describe_trial(TrialOptions& options, const Call& call) {
                          unsupported(plan, plan.layouts.front(), options.trial));
   }
   // What was calibrated is what is tried.
-  choose_backend(options.ranks, plan.cluster.device.kind == DeviceKind::gpu);
+  choose_backend(options.ranks, only_device(plan.cluster).kind == DeviceKind::gpu);
   TrialRun run;
   run.plan = options.plan;
   run.origin = origin;

@@ -82,8 +82,8 @@ std::string FitCheck::sentence() const {
 
 std::vector<FitCheck> check_fits(const Cluster& cluster) {
   std::vector<FitCheck> checks;
-  for (const GemmModel& model : cluster.device.gemm) {
-    if (!model.points.empty()) checks.push_back(check_gemm(model, cluster.device));
+  for (const GemmModel& model : only_device(cluster).gemm) {
+    if (!model.points.empty()) checks.push_back(check_gemm(model, only_device(cluster)));
   }
   for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
     const Link& link = tier == Tier::intra_node ? cluster.intra_node : cluster.inter_node;

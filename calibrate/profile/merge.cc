@@ -72,11 +72,11 @@ void add_ranks(Profile& to, const Profile& from) {
 // Without what points say.
 Cluster emptied(Cluster cluster) {
   cluster.nics_per_node = 0;
-  cluster.device.memory_bandwidth = {};
-  cluster.device.sustained_clock_fraction = 1.0;
-  cluster.device.gemm.clear();
-  cluster.device.attention.clear();
-  cluster.device.kernels.clear();
+  only_device(cluster).memory_bandwidth = {};
+  only_device(cluster).sustained_clock_fraction = 1.0;
+  only_device(cluster).gemm.clear();
+  only_device(cluster).attention.clear();
+  only_device(cluster).kernels.clear();
   for (Link* link : {&cluster.intra_node, &cluster.inter_node}) {
     Link fresh;
     fresh.name = link->name;
@@ -86,10 +86,10 @@ Cluster emptied(Cluster cluster) {
 }
 
 void check_same_kind(const Profile& a, const Profile& b) {
-  if (a.cluster.device.name != b.cluster.device.name) {
+  if (only_device(a.cluster).name != only_device(b.cluster).name) {
     throw InputError("merge", "",
                      fmt::format("the profiles are of different devices: \"{}\" and \"{}\"",
-                                 a.cluster.device.name, b.cluster.device.name),
+                                 only_device(a.cluster).name, only_device(b.cluster).name),
                      "a plan on a mixed cluster takes the slower device's profile");
   }
   if (a.onto != b.onto) {

@@ -16,7 +16,7 @@ constexpr double kAboveDatasheet = 1.05;
 }  // namespace
 
 std::string cannot_be(const Cluster& base, const Cluster& measured) {
-  const Device &there = base.device, &here = measured.device;
+  const Device &there = only_device(base), &here = only_device(measured);
   if (there.kind != here.kind) {
     return fmt::format("{} has devices of kind {}, \"{}\" is a {}", base.name, name_of(there.kind),
                        here.name, name_of(here.kind));
@@ -36,10 +36,11 @@ Cluster put_onto(Cluster base, const Cluster& measured) {
   base.num_nodes = std::max(base.num_nodes, measured.num_nodes);
   base.source = fmt::format("{} onto {}. Beside what was measured: {}", measured.source, base.name,
                             base.source);
-  base.device.source = fmt::format("{}. Beside what was measured: {}, {}", measured.device.source,
-                                   base.device.name, base.device.source);
-  base.device.name = measured.device.name;
-  base.device.memory = measured.device.memory;
+  only_device(base).source =
+      fmt::format("{}. Beside what was measured: {}, {}", only_device(measured).source,
+                  only_device(base).name, only_device(base).source);
+  only_device(base).name = only_device(measured).name;
+  only_device(base).memory = only_device(measured).memory;
   return base;
 }
 

@@ -245,7 +245,7 @@ int nics_seen(const Cluster& cluster) {
 
 Assembled assemble(const std::vector<MeasuredPoint>& measured, Cluster cluster) {
   Assembled result{.cluster = std::move(cluster), .fits = {}};
-  Device& device = result.cluster.device;
+  Device& device = only_device(result.cluster);
   const bool core = device.kind == DeviceKind::cpu;
   // A CPU core moves its own messages: nothing hides behind its products, unless measured.
   if (core) device.overlap_slowdown = 1.0;

@@ -129,11 +129,11 @@ ClusterFacts merged(const std::vector<ClusterFacts>& all) {
 }
 
 OverlaidCluster overlaid(Cluster base, const ClusterFacts& facts, const std::string& file) {
-  if (!facts.device.empty() && !may_be(facts.device, base.device.name)) {
-    throw InputError(
-        file, "",
-        fmt::format("is of {}, and the cluster's device is {}", facts.device, base.device.name),
-        "--onto names a cluster of the same device");
+  if (!facts.device.empty() && !may_be(facts.device, only_device(base).name)) {
+    throw InputError(file, "",
+                     fmt::format("is of {}, and the cluster's device is {}", facts.device,
+                                 only_device(base).name),
+                     "--onto names a cluster of the same device");
   }
   OverlaidCluster result{std::move(base), {}};
   Cluster& c = result.cluster;

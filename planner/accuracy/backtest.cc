@@ -34,8 +34,8 @@ PredictedRun predict(const MeasuredRun& run, std::size_t index) {
   // Measured is what the framework prints: what it allocated, without the reserve for fragments and
   // libraries, or what its allocator reserved.
   if (run.peak_memory) {
-    const Bytes printed =
-        printed_peak(found.peak_allocated(), run.cluster.framework.memory, run.cluster.device);
+    const Bytes printed = printed_peak(found.peak_allocated(), run.cluster.framework.memory,
+                                       only_device(run.cluster));
     predicted.memory_error = printed / *run.peak_memory - 1.0;
   }
   return predicted;

@@ -149,7 +149,7 @@ Device with_datasheet_rates(Device device, std::span<const Device> others) {
 
 MeasuredSet without_devices(MeasuredSet set, std::span<const Device> others) {
   for (MeasuredRun& run : set.runs) {
-    run.cluster.device = with_datasheet_rates(run.cluster.device, others);
+    only_device(run.cluster) = with_datasheet_rates(only_device(run.cluster), others);
     run.cluster.fit = {};
   }
   return set;

@@ -28,7 +28,7 @@ namespace {
 
 // Where the step's own slowest of all GPUs stands, and what the run adds to it.
 Assumption slowest_of_row(const CapacityQuestion& question, const CapacityRow& row) {
-  const Device& device = question.clusters[row.cluster_case].cluster.device;
+  const Device& device = only_device(question.clusters[row.cluster_case].cluster);
   const int nodes = std::max(1, row.gpus / kGpusOfAReportedNode);
   Ranged spread = question.options.step_time_spread;
   spread.source += fmt::format(

@@ -49,7 +49,7 @@ Found found_for(const Scenario& scenario, Layout layout, double memory_headroom)
   }
   layout.data_parallel_size = gpus / others;
   CostTable table(scenario);
-  const Bytes limit = scenario.cluster.device.memory * (1.0 - memory_headroom);
+  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - memory_headroom);
   const Evaluation evaluation = evaluate_within(table, layout, limit);
   if (!evaluation.violation) return {described(evaluation, table, layout), ""};
   return {std::nullopt, describe(*evaluation.violation, scenario.model, scenario.job, layout,
@@ -75,7 +75,7 @@ Seconds fastest_of(CostTable& table, const std::vector<Layout>& layouts, Bytes l
 Found found_for(const Scenario& scenario, const SearchOptions& options,
                 const std::vector<Layout>& near) {
   CostTable table(scenario);
-  const Bytes limit = scenario.cluster.device.memory * (1.0 - options.memory_headroom);
+  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - options.memory_headroom);
   const Seconds unknown = seconds(std::numeric_limits<double>::infinity());
   const Seconds known = fastest_of(table, near, limit);
   const auto find = [&](Seconds at_most) {
@@ -299,7 +299,7 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   row.price = changed_price(question, main);
   row.kilowatts = kilowatts_per_gpu(question.options.power, scenario.cluster);
   row.run = training_run(scenario, steps, question.options, row.price);
-  row.memory_share = row.main_phase().estimate.peak_memory() / scenario.cluster.device.memory;
+  row.memory_share = row.main_phase().estimate.peak_memory() / only_device(scenario.cluster).memory;
   row.tokens_per_second = per_second(question.tokens(), row.run.days);
   row.broken_limits = broken_limits(row, question.options);
   return row;

@@ -23,7 +23,7 @@ CapacityRow in_layout(const CapacityQuestion& question, const CapacityRow& row,
   CapacityQuestion fixed = question;
   fixed.layouts = {layout};
   constexpr double kAnyMemory = 100.0;  // times what there is
-  fixed.clusters[row.cluster_case].cluster.device.memory *= kAnyMemory;
+  only_device(fixed.clusters[row.cluster_case].cluster).memory *= kAnyMemory;
   LayoutFinder finder(fixed);
   RowKey key = asked_key(fixed, row);
   key.scheduled = false;
@@ -85,7 +85,7 @@ void turn_layout(Walk& walk, const CapacityQuestion& question) {
   }
   const Estimate& mine = walk.from().main_phase().estimate;
   const Estimate& other = theirs.main_phase().estimate;
-  const Bytes memory = question.clusters[walk.row.cluster_case].cluster.device.memory;
+  const Bytes memory = only_device(question.clusters[walk.row.cluster_case].cluster).memory;
   walk.to("layout",
           fmt::format("their layout, {}, takes {:.4g} s per step by our price, the best found, {}, "
                       "{:.4g} s ({:+.1f} %); memory predicted for theirs: {:.0f} % of the "

@@ -140,7 +140,7 @@ std::optional<Ranged> price_of(const PriceList& prices, const std::string& name,
   const Price* of_device = nullptr;
   for (const Price& price : prices.prices) {
     if (price.cluster == name && !name.empty()) return price.per_gpu_hour;
-    if (!price.device.empty() && price.device == cluster.device.name) of_device = &price;
+    if (!price.device.empty() && price.device == only_device(cluster).name) of_device = &price;
   }
   if (of_device != nullptr) return of_device->per_gpu_hour;
   if (cluster.price_per_gpu_hour) return stated(*cluster.price_per_gpu_hour);
@@ -149,9 +149,9 @@ std::optional<Ranged> price_of(const PriceList& prices, const std::string& name,
 
 std::optional<Ranged> kilowatts_per_gpu(const PowerOptions& power, const Cluster& cluster) {
   if (power.kilowatts_per_gpu) return power.kilowatts_per_gpu;
-  if (!cluster.device.power_watts) return std::nullopt;
+  if (!only_device(cluster).power_watts) return std::nullopt;
   // Which node it is and how busy are independent: their deviations add in squares.
-  const double value = *cluster.device.power_watts / 1000.0 * power.node_over_devices.value *
+  const double value = *only_device(cluster).power_watts / 1000.0 * power.node_over_devices.value *
                        power.share_of_rating.value;
   const double spread = std::exp(kZ90 * in_quadrature(log_deviation(power.node_over_devices),
                                                       log_deviation(power.share_of_rating)));

@@ -42,7 +42,7 @@ Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& sear
   if (plan.ranked.empty()) return answers;
   answers.placement = rank_map(plan.ranked.front(), plan.cluster);
   answers.red_flags = red_flags(plan, search, answers.scaling);
-  if (plan.cluster.device.kind == DeviceKind::gpu) {
+  if (only_device(plan.cluster).kind == DeviceKind::gpu) {
     answers.rule_of_thumb = rule_of_thumb(plan, search);
   }
   if (options.objective == Objective::memory_headroom) return answers;

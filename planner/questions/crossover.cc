@@ -110,7 +110,7 @@ void add_best_of_space(const Question& q, WhatIfParameter parameter, double fact
   const Scenario scenario = scaled(q.plan, parameter, factor);
   SearchOptions options = q.search;
   options.top = 1;
-  const Bytes limit = scenario.cluster.device.memory * (1.0 - q.headroom());
+  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - q.headroom());
   const SearchResult found = search_layouts(scenario, options, limit);
   for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
   for (const Candidate& best : front_without_near_twins(found.pareto.items())) {

@@ -143,7 +143,7 @@ std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winn
 }
 
 std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winner) {
-  const Bytes memory = s.cluster.device.memory;
+  const Bytes memory = only_device(s.cluster).memory;
   const Bytes used = winner.peak_memory();
   if (used > memory * kHalfEmpty) return std::nullopt;
   return RedFlag{RedFlagId::memory_half_empty,

@@ -58,13 +58,13 @@ void judge_fit(Review& review, CostTable& table, const Layout& launched,
   if (review.violation) {
     review.sentence = describe(*review.violation, table.model(), table.job(), launched,
                                devices_of(table.cluster()));
-    review.smallest_change = smallest_change(table, launched, table.cluster().device.memory);
+    review.smallest_change = smallest_change(table, launched, only_device(table.cluster()).memory);
     if (review.violation->rule != Rule::memory_capacity) return;
   }
   review.estimate = described(evaluation, table, launched);
   const Estimate& found = *review.estimate;
   review.printed_peak = printed_peak(found.peak_allocated(), table.cluster().framework.memory,
-                                     table.cluster().device);
+                                     only_device(table.cluster()));
   if (measured.step_time) {
     review.step_error = found.step_time / *measured.step_time - 1.0;
     review.inside_interval =

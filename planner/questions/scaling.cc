@@ -63,7 +63,7 @@ void fill_point(ScalePoint& point, const Estimate& estimate, const Scenario& sce
   point.step_time_low = estimate.step_time_low;
   point.step_time_high = estimate.step_time_high;
   point.peak_memory = estimate.peak_memory();
-  point.memory_headroom = 1.0 - point.peak_memory / scenario.cluster.device.memory;
+  point.memory_headroom = 1.0 - point.peak_memory / only_device(scenario.cluster).memory;
   point.tokens_per_second_per_gpu = estimate.tokens_per_second_per_gpu;
   point.model_flops_utilization = estimate.model_flops_utilization;
   point.objective = objective_value(objective, scenario, estimate.step_time, point.peak_memory);

@@ -105,7 +105,7 @@ void scale_memory_bandwidth(Device& device, double factor) {
 }
 
 void scale_host(Cluster& cluster, double factor) {
-  cluster.device.host_launch *= factor;
+  only_device(cluster).host_launch *= factor;
   cluster.framework.host_launch *= factor;
   cluster.framework.micro_batch_overhead *= factor;
   cluster.framework.step_overhead *= factor;
@@ -113,8 +113,8 @@ void scale_host(Cluster& cluster, double factor) {
 }
 
 const GemmModel* gemm_of(const Scenario& scenario) {
-  if (scenario.cluster.device.gemm.empty()) return nullptr;
-  return &gemm_model_for(scenario.cluster.device, scenario.job.precision);
+  if (only_device(scenario.cluster).gemm.empty()) return nullptr;
+  return &gemm_model_for(only_device(scenario.cluster), scenario.job.precision);
 }
 
 double kernel_spread(const Device& device) {
@@ -182,7 +182,7 @@ bool changes_time(WhatIfParameter parameter) {
 
 double value_of(WhatIfParameter parameter, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster;
-  const Device& device = cluster.device;
+  const Device& device = only_device(cluster);
   const GemmModel* gemm = gemm_of(scenario);
   switch (parameter) {
     case WhatIfParameter::gemm_efficiency:
@@ -220,7 +220,7 @@ double value_of(WhatIfParameter parameter, const Scenario& scenario) {
 }
 
 double relative_spread(WhatIfParameter parameter, const Scenario& scenario) {
-  const Device& device = scenario.cluster.device;
+  const Device& device = only_device(scenario.cluster);
   const GemmModel* gemm = gemm_of(scenario);
   switch (parameter) {
     case WhatIfParameter::gemm_efficiency:
@@ -254,7 +254,7 @@ Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario) {
   const auto link = [](const Link& l) {
     return l.curves.empty() ? l.provenance : Provenance::measured;
   };
-  const Device& device = scenario.cluster.device;
+  const Device& device = only_device(scenario.cluster);
   const GemmModel* gemm = gemm_of(scenario);
   switch (parameter) {
     case WhatIfParameter::gemm_efficiency:
@@ -280,7 +280,7 @@ Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario) {
 
 double largest_factor(WhatIfParameter parameter, const Scenario& scenario) {
   const Cluster& cluster = scenario.cluster;
-  const Device& device = cluster.device;
+  const Device& device = only_device(cluster);
   switch (parameter) {
     case WhatIfParameter::gemm_efficiency:
       return to_the_peak(value_of(parameter, scenario));
@@ -301,7 +301,7 @@ double largest_factor(WhatIfParameter parameter, const Scenario& scenario) {
 
 Scenario scaled(Scenario scenario, WhatIfParameter parameter, double factor) {
   Cluster& cluster = scenario.cluster;
-  Device& device = cluster.device;
+  Device& device = only_device(cluster);
   switch (parameter) {
     case WhatIfParameter::gemm_efficiency:
       scale_gemm_efficiency(device, factor);

@@ -67,7 +67,7 @@ std::vector<Layout> contenders_of(const Plan& plan, const SearchOptions& options
 std::vector<Timed> timed(const Scenario& scenario, const std::vector<Layout>& layouts,
                          double memory_headroom) {
   CostTable table(scenario);
-  const Bytes limit = scenario.cluster.device.memory * (1.0 - memory_headroom);
+  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - memory_headroom);
   std::vector<Timed> found;
   for (const Layout& layout : layouts) {
     const Evaluation evaluation = evaluate_within(table, layout, limit);

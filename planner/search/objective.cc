@@ -54,7 +54,7 @@ void check_objective(Objective objective, const Cluster& cluster) {
     throw InputError("--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
                      "add --price 2.5 (per GPU-hour), or price_per_gpu_hour to the cluster's file");
   }
-  if (objective == Objective::tokens_per_joule && !cluster.device.power_watts) {
+  if (objective == Objective::tokens_per_joule && !only_device(cluster).power_watts) {
     throw InputError("--objective", "",
                      "tokens_per_joule needs the device's power, and it has none",
                      "add power_watts to the device's file");
@@ -78,9 +78,9 @@ double objective_value(Objective objective, const Scenario& scenario, Seconds st
       return per_second * kSecondsPerHour /
              (cluster.num_gpus() * cluster.price_per_gpu_hour.value());
     case Objective::tokens_per_joule:
-      return per_second / (cluster.num_gpus() * cluster.device.power_watts.value());
+      return per_second / (cluster.num_gpus() * only_device(cluster).power_watts.value());
     case Objective::memory_headroom:
-      return 100.0 * (1.0 - peak_memory / cluster.device.memory);
+      return 100.0 * (1.0 - peak_memory / only_device(cluster).memory);
   }
   return 0.0;
 }

@@ -92,7 +92,7 @@ constexpr std::int64_t kHostChoices = 4;
 // tried.
 SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes limit) {
   SearchResult result = search_layouts(plan, options, limit);
-  const bool linked = plan.cluster.device.host_link > bytes_per_second(0);
+  const bool linked = only_device(plan.cluster).host_link > bytes_per_second(0);
   if (!result.top.items().empty() || names_offload(options.space) || !linked) return result;
   SearchOptions wider = options;
   wider.space = with_offload(options.space, plan.model);
@@ -115,7 +115,7 @@ Plan search(const Scenario& scenario, const SearchOptions& options) {
   }
   Plan plan;
   static_cast<Scenario&>(plan) = scenario;
-  const Bytes limit = scenario.cluster.device.memory * (1.0 - options.memory_headroom);
+  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - options.memory_headroom);
   const SearchResult result = search_with_host(plan, options, limit);
   plan.statistics = result.statistics;
   plan.target = options.target.name;

@@ -100,7 +100,7 @@ struct Shape {
 
 struct SettingsCost::Impl {
   Impl(CostTable& t, const ParallelSizes& c)
-      : table(t), sizes(c), reserve(outside_allocator(t.cluster().device, layout_of(c))) {}
+      : table(t), sizes(c), reserve(outside_allocator(only_device(t.cluster()), layout_of(c))) {}
 
   CostTable& table;
   ParallelSizes sizes;

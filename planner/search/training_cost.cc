@@ -19,8 +19,9 @@ std::optional<TrainingCost> training_cost(const Job& job, const Cluster& cluster
   result.train_time = step_time * result.steps;
   result.gpu_hours = result.train_time.value() / kSecondsPerHour * cluster.num_gpus();
   if (cluster.price_per_gpu_hour) result.cost = result.gpu_hours * *cluster.price_per_gpu_hour;
-  if (cluster.device.power_watts) {
-    result.device_energy_kwh = result.gpu_hours * *cluster.device.power_watts / kWattsPerKilowatt;
+  if (only_device(cluster).power_watts) {
+    result.device_energy_kwh =
+        result.gpu_hours * *only_device(cluster).power_watts / kWattsPerKilowatt;
   }
   return result;
 }

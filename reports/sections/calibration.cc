@@ -115,12 +115,12 @@ Json notes_of(const Json& profile) {
 Json calibration_section(const planner::Plan& plan, const Json& profile) {
   const Cluster& cluster = plan.cluster;
   Json facts = Json::array();
-  add_gemm(facts, cluster.device);
-  add_memory(facts, cluster.device);
+  add_gemm(facts, only_device(cluster));
+  add_memory(facts, only_device(cluster));
   add_link(facts, cluster.intra_node, "inside a node");
   if (cluster.num_nodes > 1) add_link(facts, cluster.inter_node, "between nodes");
-  Json json{{"device", cluster.device.name},
-            {"source", cluster.device.source},
+  Json json{{"device", only_device(cluster).name},
+            {"source", only_device(cluster).source},
             {"facts", std::move(facts)},
             {"extrapolations", extrapolations(plan)}};
   json["measured"] = measured_points_section(plan);

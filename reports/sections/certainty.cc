@@ -125,7 +125,7 @@ bool counts(planner::WhatIfParameter parameter, const planner::RankMap& map,
   if (parameter == intra_node_bandwidth) return uses(map, Tier::intra_node);
   if (parameter == attention_efficiency) {
     return plan.job.attention_kernel == AttentionKernel::flash &&
-           !plan.cluster.device.attention.empty();
+           !only_device(plan.cluster).attention.empty();
   }
   return true;
 }
@@ -134,7 +134,7 @@ std::string source_of(planner::WhatIfParameter parameter, const Cluster& cluster
   using enum planner::WhatIfParameter;
   const bool network = parameter == inter_node_bandwidth || parameter == inter_node_latency ||
                        parameter == intra_node_bandwidth;
-  return network ? cluster.source : cluster.device.source;
+  return network ? cluster.source : only_device(cluster).source;
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ Json certainty_section(const ReportContents& contents) {
     add_certainty(items, item("calibration_noise", "Noise", noise_text(noise)));
   if (tried)
     add_certainty(items, item("host_noise", "Host", host_noise_text(*contents.validation)));
-  const Bytes capacity = plan.cluster.device.memory;
+  const Bytes capacity = only_device(plan.cluster).memory;
   if (capacity - best.peak_memory() < capacity * kTightMemory) {
     add_certainty(items, item("memory", "Memory",
                               fmt::format("tight: {} of {} are free.",

@@ -59,10 +59,10 @@ std::string recommendation(const planner::Plan& plan) {
       "Run {} as {} on {} x {}: a step of {} tokens takes {} ({} to {}) at {} MFU, and the fullest "
       "GPU holds {} of {}.",
       plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
-      plan.cluster.device.name, si_text(tokens), seconds_text(best.step_time),
+      only_device(plan.cluster).name, si_text(tokens), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
       percent_text(best.model_flops_utilization), memory_text(best.peak_memory()),
-      memory_text(plan.cluster.device.memory));
+      memory_text(only_device(plan.cluster).memory));
 }
 
 std::string subject(const ReportContents& contents) {

@@ -40,7 +40,7 @@ Json provenance_shares(const Estimate& best) {
 
 Json summary(const planner::Plan& plan) {
   const Estimate& best = plan.ranked.front();
-  const Bytes capacity = plan.cluster.device.memory;
+  const Bytes capacity = only_device(plan.cluster).memory;
   Json json{{"layout", to_json(best.layout)},
             {"short_name", short_name(best.layout)},
             {"gpus", world_size(best.layout)},

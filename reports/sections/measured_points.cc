@@ -70,9 +70,9 @@ void add_points(Json& all, std::string name, Json points) {
 Json measured_points_section(const planner::Plan& plan) {
   const Cluster& cluster = plan.cluster;
   Json all = Json::array();
-  for (const GemmModel& model : cluster.device.gemm) {
+  for (const GemmModel& model : only_device(cluster).gemm) {
     add_points(all, fmt::format("{} GEMM", name_of(model.precision)),
-               gemm_points(model, cluster.device));
+               gemm_points(model, only_device(cluster)));
   }
   const auto add_link = [&](const Link& link, Tier tier) {
     for (const CollectiveCurve& curve : link.curves) {

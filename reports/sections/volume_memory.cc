@@ -119,7 +119,8 @@ Json memory_section(const planner::Plan& plan) {
     stage.update(to_json(best.memory[i]));
     list.push_back(std::move(stage));
   }
-  return {{"capacity_bytes", plan.cluster.device.memory.value()}, {"stages", std::move(list)}};
+  return {{"capacity_bytes", only_device(plan.cluster).memory.value()},
+          {"stages", std::move(list)}};
 }
 
 }  // namespace meshwright::reports

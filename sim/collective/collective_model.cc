@@ -113,7 +113,7 @@ Seconds in_switch_time(const Call& call) {
 BytesPerSecond sustained_nics(Collective collective, const Placement& p, const Cluster& cluster) {
   const BytesPerSecond nics =
       nic_share(collective, p, cluster) * cluster.inter_node.bandwidth_fraction;
-  const BytesPerSecond host = cluster.device.host_link;
+  const BytesPerSecond host = only_device(cluster).host_link;
   if (cluster.node_fabric != NodeFabric::nvswitch || host.value() <= 0.0) return nics;
   const int members = p.fewest_per_node > 0 ? p.fewest_per_node : p.ranks_per_node;
   return std::min(nics, host * members);

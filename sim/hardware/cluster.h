@@ -170,6 +170,12 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
+// The type of all of a cluster's devices. Whatever calls it takes for granted that there is but
+// one; a pool of several types has to look at each of these places.
+inline const Device& only_device(const Cluster& cluster) { return cluster.device; }
+// To be filled by what reads files, calibrates or asks what would be if.
+inline Device& only_device(Cluster& cluster) { return cluster.device; }
+
 // The same node type with `gpus` devices: a part of one node, or as many whole nodes as are needed.
 // Throws InputError when gpus > gpus_per_node and is no multiple of it.
 Cluster scaled_to(Cluster cluster, int gpus);

@@ -43,11 +43,11 @@ bool chip_is_known(const Device& device) {
 }
 
 bool machine_is_profiled(const Cluster& cluster) {
-  return is_timed_here(cluster.device) || cluster.fit_holds();
+  return is_timed_here(only_device(cluster)) || cluster.fit_holds();
 }
 
 bool software_is_known(const Cluster& cluster) {
-  if (cluster.device.kind == DeviceKind::cpu) return true;
+  if (only_device(cluster).kind == DeviceKind::cpu) return true;
   if (cluster.framework_assumed) return false;
   return cluster.fit_holds() || compared_with_runs(cluster.framework.name);
 }
@@ -55,10 +55,10 @@ bool software_is_known(const Cluster& cluster) {
 IntervalRegime interval_regime(const Cluster& cluster) {
   const bool software = software_is_known(cluster);
   if (software && machine_is_profiled(cluster)) {
-    const bool cores = cluster.device.kind == DeviceKind::cpu;
+    const bool cores = only_device(cluster).kind == DeviceKind::cpu;
     return cores ? IntervalRegime::profiled_cores : IntervalRegime::profiled_machine;
   }
-  if (!chip_is_known(cluster.device)) return IntervalRegime::unknown_chip;
+  if (!chip_is_known(only_device(cluster))) return IntervalRegime::unknown_chip;
   return software ? IntervalRegime::known_chip : IntervalRegime::unknown_software;
 }
 

@@ -137,7 +137,7 @@ class Builder {
     // No device reaches its NIC faster than its own PCIe link, where that is stated (a measured
     // rate).
     const BytesPerSecond host =
-        c_.device.host_link.value() > 0.0 ? c_.device.host_link : c_.rail_bandwidth();
+        only_device(c_).host_link.value() > 0.0 ? only_device(c_).host_link : c_.rail_bandwidth();
     for (int i = 0; i < c_.gpus_per_node; ++i) {
       if (c_.rail_of(i) != rail) continue;
       const int device = node * c_.gpus_per_node + i;

@@ -30,7 +30,8 @@ inline unsigned lacks_of(const FrameworkLimits& limits) {
 inline Devices devices_of(const Cluster& cluster) {
   const bool islands = cluster.gpus_per_island > 0;
   return {cluster.num_gpus(), islands ? cluster.gpus_per_island : cluster.gpus_per_node,
-          &cluster.framework, lacks_of(cluster.framework.limits), cluster.device.block_scaling};
+          &cluster.framework, lacks_of(cluster.framework.limits),
+          only_device(cluster).block_scaling};
 }
 
 }  // namespace meshwright

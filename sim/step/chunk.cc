@@ -29,7 +29,7 @@ bool rings_attention(const Layout& layout) {
 // What the framework, long steps and waiting for the slowest device make of a kernel's time.
 double time_factor(const Operator& op, const Numerics& numerics, const Layout& layout,
                    const Cluster& cluster) {
-  const double slowest = slowest_of(cluster.num_gpus(), cluster.device);
+  const double slowest = slowest_of(cluster.num_gpus(), only_device(cluster));
   if (op.kind == OperatorKind::memory_bound) {
     const bool of_expert_rows = op.of_expert && op.kernel != kernel::kTranspose;
     return cluster.kernel_time_factor() * slowest *
@@ -42,7 +42,8 @@ double time_factor(const Operator& op, const Numerics& numerics, const Layout& l
     factor *= narrow_format(numerics).gemm_time_factor *
               cluster.framework.kernels.narrow_gemm_time_factor;
   }
-  return factor * slowest * cluster.gemm_time_factor() / cluster.device.sustained_clock_fraction;
+  return factor * slowest * cluster.gemm_time_factor() /
+         only_device(cluster).sustained_clock_fraction;
 }
 
 // What a unit's costs are read from; the layout is layout_of_layer()'s.
@@ -65,7 +66,7 @@ bool runs_one_each(const Operator& op, const UnitScope& unit) {
 }
 
 OperatorCost product_of_experts(const Operator& op, Precision precision, const UnitScope& unit) {
-  const Device& device = unit.scenario.cluster.device;
+  const Device& device = only_device(unit.scenario.cluster);
   const auto rounds = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     const GemmShape all{op.batch, m, n, k};
     return runs_one_each(op, unit) ? rounds_on_streams(all) : ProductRounds{all};
@@ -80,7 +81,7 @@ OperatorCost product_of_experts(const Operator& op, Precision precision, const U
 
 // On the average device, alone.
 OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
-  const Device& device = unit.scenario.cluster.device;
+  const Device& device = only_device(unit.scenario.cluster);
   const Precision precision =
       kernel_precision(op, unit.scenario.job.precision, unit.scenario.cluster.framework.kernels);
   if (op.of_expert && op.kind == OperatorKind::gemm) {
@@ -212,7 +213,7 @@ bool runs_beside(const Pairing& pairing, const Operator& op) {
 // Compute is slowed while tokens travel: by the multiprocessors that a library is known to take of
 // S, s / (S - s); else as beside any collective.
 double overlap_slowdown(const Pairing& pairing, const UnitScope& unit) {
-  const Device& device = unit.scenario.cluster.device;
+  const Device& device = only_device(unit.scenario.cluster);
   const bool tokens = pairing.partner == Partner::attention || pairing.partner == Partner::experts;
   if (!tokens || unit.layout.moe_token_dispatcher_type != MoeTokenDispatcherType::flex) {
     return device.overlap_slowdown;
@@ -290,7 +291,7 @@ void add_communication(UnitCost& sum, const std::vector<Operator>& ops, const Ch
 // Ranks that exchange something in every layer wait for the slowest of them there. The first such
 // axis pays for all: tensor, else context, else expert ranks, which are some of these and others.
 void add_waiting(CommunicationCost& exchanges, Cost compute, const UnitScope& unit) {
-  if (unit.scenario.cluster.device.time_jitter == 0.0) return;
+  if (only_device(unit.scenario.cluster).time_jitter == 0.0) return;
   const Layout& layout = unit.layout;
   int ranks = 1;
   Cost* first = nullptr;
@@ -304,7 +305,7 @@ void add_waiting(CommunicationCost& exchanges, Cost compute, const UnitScope& un
   meet(exchanges.context, tensor * layout.context_parallel_size);
   meet(exchanges.expert, expert_tensor_size(layout) * layout.expert_parallel_size);
   if (first == nullptr) return;
-  *first = *first + times(compute, wait_for_slowest(ranks, unit.scenario.cluster.device));
+  *first = *first + times(compute, wait_for_slowest(ranks, only_device(unit.scenario.cluster)));
 }
 
 void add_waiting(UnitCost& cost, const UnitScope& unit) {
@@ -329,9 +330,9 @@ void add_gradient_sums(UnitCost& sum, const Chunk& chunk, const UnitScope& unit)
   const double touched = weight_bytes(unit.scenario.job.precision) +
                          2.0 * bytes_per_element(unit.scenario.job.gradient_precision);
   const Bytes traffic = bytes((parameters.dense + parameters.expert) * touched);
-  sum.backward_weight =
-      sum.backward_weight + times(kernel_cost(kernel::kAdd, traffic, unit.scenario.cluster.device),
-                                  unit.scenario.cluster.kernel_time_factor());
+  sum.backward_weight = sum.backward_weight + times(kernel_cost(kernel::kAdd, traffic,
+                                                                only_device(unit.scenario.cluster)),
+                                                    unit.scenario.cluster.kernel_time_factor());
 }
 
 int first_layer_of(const Model& model, LayerKind kind) {
@@ -449,7 +450,7 @@ ChunkCost chunk_cost(const UnitCost& sum, const Cluster& cluster) {
   cost.forward_wires = sum.forward_wires;
   cost.backward_wires = sum.backward_wires;
   cost.hidden_exchange = sum.hidden_exchange;
-  const Seconds launch = std::max(cluster.device.host_launch, cluster.framework.host_launch);
+  const Seconds launch = std::max(only_device(cluster).host_launch, cluster.framework.host_launch);
   // The host runs ahead of the device but for what it submits after a wait, when nothing is queued.
   const auto host = [&](double launches, double waited, Seconds device) {
     const bool ahead = cluster.framework.kernels.host_runs_ahead;

@@ -57,7 +57,7 @@ DataCost data_cost(const StageVolume& volume, const Job& job, const Layout& layo
       cost.alone = cost.alone +
                    kernel_cost(kernel::kAdd,
                                fsdp_copies(transfer, job, cluster.framework.data_parallel.copies),
-                               cluster.device);
+                               only_device(cluster));
     }
     if (fsdp && !transfer.overlappable && of_each_micro_batch(transfer)) {
       cost.alone = cost.alone + call;
@@ -94,13 +94,14 @@ DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster
   // FSDP always prefetches the next unit and reduces the one before; below a pipeline it reduces
   // after the last backward.
   if (uses_fsdp(layout)) {
-    return {!fsdp_below_pipeline(layout), true, true, true, cluster.device.overlap_slowdown, {}};
+    return {!fsdp_below_pipeline(layout),          true, true, true,
+            only_device(cluster).overlap_slowdown, {}};
   }
   const bool able = !(layout.zero_stage == 1 && layout.all_reduce_gradients);
   const bool prefetch = layout.zero_stage == 3;
   DataOverlap overlap{able && layout.overlap_grad_reduce, able && layout.overlap_param_gather,
                       prefetch, prefetch || (able && layout.overlap_grad_reduce),
-                      cluster.device.overlap_slowdown};
+                      only_device(cluster).overlap_slowdown};
   const bool layers_alike = model.num_attention_heads > 0 && !model.moe && !model.mla;
   if (prefetch && layers_alike) overlap.linears = linear_shares(model);
   return overlap;

@@ -68,7 +68,7 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;
   estimate.model_flops_utilization =
       model_flops_utilization(model_flops(model, job, true), estimate.step_time,
-                              peak_rate(cluster.device, job.precision), world_size(layout));
+                              peak_rate(only_device(cluster), job.precision), world_size(layout));
   return estimate;
 }
 

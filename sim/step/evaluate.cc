@@ -21,7 +21,7 @@ void fill_time(Evaluation& result, CostTable& table, const Layout& layout,
   }
   term(TermKind::optimizer) = data.optimizer;
   term(TermKind::host) = {pipeline.host, kHostLaunchSpread,
-                          table.cluster().device.memory_provenance};
+                          only_device(table.cluster()).memory_provenance};
   term(TermKind::offload) = {pipeline.offload, kHostLinkSpread, Provenance::datasheet};
   result.step_time = step_time(pipeline, data, wait.time);
 }
@@ -31,7 +31,7 @@ void fill_memory(Evaluation& result, CostTable& table, const Layout& layout,
   const PeakMemory peak =
       peak_memory(fixed_memory(table, layout, shape),
                   moving_peaks(table, layout, shape, stage_groups(table.model(), layout, shape)),
-                  outside_allocator(table.cluster().device, layout));
+                  outside_allocator(only_device(table.cluster()), layout));
   result.peak_memory = peak.bytes;
 }
 
@@ -46,7 +46,7 @@ Evaluation evaluate(CostTable& table, const Layout& layout, MemoryLimit limit) {
   if (result.violation) return result;
   const PipelineShape shape = pipeline_shape(table.model(), layout);
   fill_memory(result, table, layout, shape);
-  const Bytes capacity = table.cluster().device.memory;
+  const Bytes capacity = only_device(table.cluster()).memory;
   if (result.peak_memory > capacity) {
     result.violation =
         Violation{Rule::memory_capacity, result.peak_memory.value(), capacity.value()};

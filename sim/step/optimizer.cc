@@ -25,18 +25,19 @@ Cost optimizer_cost(const StageParameters& parameters, const Job& job, const Lay
   const Bytes traffic = bytes((dense + expert) * (facts > 0 ? facts : optimizer_traffic(job)));
   if (!layout.optimizer_offload && uses_fsdp(layout)) {
     // Gradients are dropped before a step, not set to zero.
-    return times(kernel_cost(kernel::kAdam, traffic, cluster.device), cluster.kernel_time_factor());
+    return times(kernel_cost(kernel::kAdam, traffic, only_device(cluster)),
+                 cluster.kernel_time_factor());
   }
   if (!layout.optimizer_offload) {
     // Before a step all gradients of the rank are set to zero (Megatron-LM zero_grad_buffer).
     const Bytes zeroed =
         bytes((parameters.dense + parameters.expert) * bytes_per_element(job.gradient_precision));
-    return times(kernel_cost("adam", traffic + zeroed, cluster.device),
+    return times(kernel_cost("adam", traffic + zeroed, only_device(cluster)),
                  cluster.kernel_time_factor());
   }
   // On the host: gradients go there and weights come back; the step itself runs at the host link's
   // pace.
-  return {traffic / cluster.device.host_link, kHostLinkSpread, Provenance::assumed};
+  return {traffic / only_device(cluster).host_link, kHostLinkSpread, Provenance::assumed};
 }
 
 }  // namespace meshwright

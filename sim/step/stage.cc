@@ -22,7 +22,7 @@ SendCost send_cost(const Scenario& scenario, const Layout& layout) {
            transfer_cost(received_gather(scenario.model, scenario.job, layout), layout, cluster);
   }
   if (cluster.framework.pipeline.blocking_sends) cost.time *= kMessagesInTurn;
-  return {cost, layout.overlap_p2p_comm, cluster.device.overlap_slowdown,
+  return {cost, layout.overlap_p2p_comm, only_device(cluster).overlap_slowdown,
           place(send, layout, cluster).tier()};
 }
 

@@ -71,7 +71,7 @@ Seconds offload_time(CostTable& table, const Layout& layout,
   for (const ChunkGroups& stage : groups) {
     most = std::max(most, offloaded_activations(units, stage));
   }
-  return most / table.cluster().device.host_link;
+  return most / only_device(table.cluster()).host_link;
 }
 
 Seconds offload_time(CostTable& table, const Layout& layout, const PipelineShape& shape) {
@@ -88,7 +88,7 @@ std::vector<StageMemory> stage_memories(CostTable& table, const Layout& layout) 
     const RunMemory memory(table, layout, run, groups);
     for (int stage = run.first; stage <= run.last(); ++stage) {
       memories.push_back(stage_memory(fixed, memory.moving(stage)));
-      memories.back().reserve = outside_allocator(table.cluster().device, layout);
+      memories.back().reserve = outside_allocator(only_device(table.cluster()), layout);
     }
   }
   return memories;
