@@ -9,7 +9,7 @@
 
 #include "app/generated/paths.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

@@ -20,9 +20,9 @@
 #include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "sim/json/layout_line.h"
-#include "sim/json/parse.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/record/parse.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

@@ -9,9 +9,9 @@
 #include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/json/json.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/record/json.h"
 
 namespace meshwright::app {
 

@@ -8,7 +8,7 @@
 
 #include "interop/write_launch/launch_target.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "planner/accuracy/measured_set_json.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::app {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 

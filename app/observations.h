@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/origin_json.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "sim/step/observation.h"
 
 namespace meshwright::app {

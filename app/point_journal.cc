@@ -15,9 +15,9 @@
 #include "app/output_file.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
-#include "sim/json/json.h"
-#include "sim/json/parse.h"
-#include "sim/json/reader.h"
+#include "sim/record/json.h"
+#include "sim/record/parse.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

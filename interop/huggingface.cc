@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "interop/huggingface_families.h"
-#include "sim/json/reader.h"
 #include "sim/model/parameters.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::interop {
 namespace {

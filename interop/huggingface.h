@@ -9,8 +9,8 @@
 
 #include <string>
 
-#include "sim/json/json.h"
 #include "sim/model/model.h"
+#include "sim/record/json.h"
 
 namespace meshwright::interop {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/json/reader.h"
 #include "sim/model/model.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::interop {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::interop {
 namespace {

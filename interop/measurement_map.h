@@ -16,7 +16,7 @@
 #include <string>
 
 #include "interop/csv.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::interop {
 

@@ -11,7 +11,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
 #include "reports/section_registry.h"
-#include "sim/json/without_key.h"
+#include "sim/record/without_key.h"
 
 namespace meshwright::reports {
 namespace {

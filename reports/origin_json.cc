@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::reports {
 

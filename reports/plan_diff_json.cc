@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "reports/plan_json.h"
-#include "sim/json/reader.h"
 #include "sim/layout/short_name.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::reports {
 namespace {

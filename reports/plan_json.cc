@@ -6,8 +6,8 @@
 #include "reports/answers_json.h"
 #include "reports/scaling_reader.h"
 #include "reports/search_json.h"
-#include "sim/json/reader.h"
-#include "sim/json/without_key.h"
+#include "sim/record/reader.h"
+#include "sim/record/without_key.h"
 
 namespace meshwright::reports {
 namespace {

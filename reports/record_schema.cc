@@ -12,7 +12,7 @@
 #include "reports/origin_json.h"
 #include "reports/report_json.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::reports {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::reports {
 

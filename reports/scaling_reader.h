@@ -3,7 +3,7 @@
 #pragma once
 
 #include "planner/questions/scaling.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::reports {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "sim/json/reader.h"
 #include "sim/layout/fields.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::reports {
 namespace {

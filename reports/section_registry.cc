@@ -7,7 +7,7 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/validation_json.h"
-#include "sim/json/without_key.h"
+#include "sim/record/without_key.h"
 
 namespace meshwright::reports {
 namespace {

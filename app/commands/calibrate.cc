@@ -20,7 +20,7 @@
 #include "calibrate/workload.h"
 #include "planner/search/candidates.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

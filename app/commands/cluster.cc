@@ -16,8 +16,8 @@
 #include "app/terminal.h"
 #include "reports/cluster_text.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

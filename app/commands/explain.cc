@@ -22,8 +22,8 @@
 #include "reports/plan_json.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
 #include "sim/layout/short_name.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

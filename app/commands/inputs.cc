@@ -12,8 +12,8 @@
 #include "sim/base/error.h"
 #include "sim/base/job.h"
 #include "sim/hardware/interval_regime.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

@@ -14,7 +14,7 @@
 #include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

@@ -7,8 +7,8 @@
 #include "app/output_file.h"
 #include "app/terminal.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

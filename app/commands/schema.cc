@@ -14,7 +14,7 @@
 #include "planner/capacity/options_json.h"
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

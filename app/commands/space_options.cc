@@ -10,7 +10,7 @@
 #include "planner/search/space_limit.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

@@ -23,8 +23,8 @@
 #include "reports/plan_json.h"
 #include "sim/base/error.h"
 #include "sim/base/trial_mode.h"
-#include "sim/json/reader.h"
 #include "sim/layout/short_name.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::app {
 namespace {

@@ -9,9 +9,9 @@
 #include "calibrate/imported/imported.h"
 #include "calibrate/imported/lines.h"
 #include "sim/base/text.h"
-#include "sim/json/json.h"
-#include "sim/json/parse.h"
-#include "sim/json/reader.h"
+#include "sim/record/json.h"
+#include "sim/record/parse.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::calibrate {
 namespace {

@@ -2,7 +2,7 @@
 #include "calibrate/imported/imported.h"
 
 #include "sim/base/error.h"
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 
 namespace meshwright::calibrate {
 

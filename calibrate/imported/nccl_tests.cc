@@ -15,8 +15,8 @@
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/hardware/placement.h"
-#include "sim/json/json.h"
-#include "sim/json/parse.h"
+#include "sim/record/json.h"
+#include "sim/record/parse.h"
 
 namespace meshwright::calibrate {
 namespace {

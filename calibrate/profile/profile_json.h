@@ -6,7 +6,7 @@
 #include <string>
 
 #include "calibrate/profile/profile.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "sim/record/record.h"
 
 namespace meshwright::calibrate {

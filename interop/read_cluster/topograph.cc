@@ -7,9 +7,9 @@
 #include "interop/read_cluster/network_tree.h"
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
-#include "sim/json/json.h"
-#include "sim/json/parse.h"
-#include "sim/json/reader.h"
+#include "sim/record/json.h"
+#include "sim/record/parse.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::interop {
 namespace {

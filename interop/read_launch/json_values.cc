@@ -6,8 +6,8 @@
 
 #include "interop/read_launch/document.h"
 #include "interop/read_launch/flat_values.h"
-#include "sim/json/json.h"
-#include "sim/json/parse.h"
+#include "sim/record/json.h"
+#include "sim/record/parse.h"
 
 namespace meshwright::interop {
 namespace {

@@ -6,7 +6,7 @@
 #include "interop/read_launch/overrides.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 
 namespace meshwright::interop {
 namespace {

@@ -11,7 +11,7 @@
 #include "interop/read_launch/trainer.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 
 namespace meshwright::interop {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "interop/read_launch/place.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::interop {
 

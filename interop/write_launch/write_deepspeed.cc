@@ -5,7 +5,7 @@
 #include "interop/write_launch/launch.h"
 #include "interop/write_launch/settings_text.h"
 #include "interop/write_launch/vocabulary.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::interop {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "sim/json/json.h"
-#include "sim/json/reader.h"
+#include "sim/record/json.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::planner {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/accuracy/backtest.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::planner {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "planner/accuracy/unstated.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::planner {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "planner/accuracy/measured_set.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::planner {
 

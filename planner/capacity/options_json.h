@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/capacity/options.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "sim/record/record.h"
 
 namespace meshwright::planner {

@@ -12,8 +12,8 @@
 
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
-#include "sim/json/reader.h"
 #include "sim/kernel_time/gemm_model.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::planner {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "planner/search/training_cost.h"
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include "reports/answers_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
-#include "sim/json/without_key.h"
+#include "sim/record/without_key.h"
 
 namespace meshwright::reports {
 namespace {

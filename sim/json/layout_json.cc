@@ -8,9 +8,9 @@
 #include "sim/base/text.h"
 #include "sim/json/input_records.h"
 #include "sim/json/layout_line.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
 #include "sim/layout/fields.h"
+#include "sim/record/reader.h"
 
 namespace meshwright {
 namespace {

@@ -7,9 +7,9 @@
 #include "sim/base/trial_mode.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/placement.h"
-#include "sim/json/reader.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
+#include "sim/record/reader.h"
 #include "sim/step/terms.h"
 #include "sim/volume/volume.h"
 

@@ -7,9 +7,9 @@
 
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
-#include "sim/json/json.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"
+#include "sim/record/json.h"
 #include "sim/step/estimate.h"
 #include "sim/step/observation.h"
 

@@ -14,7 +14,7 @@
 
 #include "sim/base/enum_names.h"
 #include "sim/base/units.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright {
 

@@ -20,9 +20,9 @@
 
 #include "sim/base/error.h"
 #include "sim/collective/collective_model.h"
-#include "sim/json/json.h"
 #include "sim/json/records.h"
 #include "sim/kernel_time/gemm_model.h"
+#include "sim/record/json.h"
 #include "tests/accuracy/csv_rows.h"
 #include "tests/accuracy/scatter_svg.h"
 

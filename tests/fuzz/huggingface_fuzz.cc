@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Hugging Face config.json.
 #include "interop/huggingface.h"
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 // Other tools' measurements, and our own profiles.
 #include "calibrate/imported/imported.h"
 #include "calibrate/profile/profile_json.h"
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,8 +2,8 @@
 // Sets of measured runs and lists of such sets; what they name is not to be found.
 #include "planner/accuracy/accuracy_list.h"
 #include "planner/accuracy/measured_set_json.h"
-#include "sim/json/parse.h"
 #include "sim/json/records.h"
+#include "sim/record/parse.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,8 +3,8 @@
 // number. Products of sizes that overflow are refused by the readers or by a rule.
 #include <cmath>
 
-#include "sim/json/parse.h"
 #include "sim/json/records.h"
+#include "sim/record/parse.h"
 #include "sim/step/evaluate.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any text as each of the records; what is read can be written and read again.
-#include "sim/json/parse.h"
 #include "sim/json/records.h"
+#include "sim/record/parse.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

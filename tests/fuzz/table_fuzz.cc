@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of runs and the map of its columns: the map's JSON, a line of "---", the table.
 #include "interop/measurement_map.h"
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

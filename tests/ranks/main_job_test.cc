@@ -13,7 +13,7 @@
 #include <iterator>
 #include <thread>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/ranks/rank_process.h"
 #include "tests/unit/app/run_program.h"
 

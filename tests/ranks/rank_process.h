@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::test {
 

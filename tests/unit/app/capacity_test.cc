@@ -9,7 +9,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {

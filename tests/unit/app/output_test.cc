@@ -11,7 +11,7 @@
 #include <future>
 #include <iterator>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {

@@ -9,7 +9,7 @@
 
 #include "app/files.h"
 #include "calibrate/profile/profile_json.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {

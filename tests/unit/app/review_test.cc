@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {

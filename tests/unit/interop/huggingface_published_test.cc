@@ -17,9 +17,9 @@
 
 #include "interop/huggingface.h"
 #include "sim/base/error.h"
-#include "sim/json/json.h"
 #include "sim/json/records.h"
 #include "sim/model/parameters.h"
+#include "sim/record/json.h"
 #include "tests/paths.h"
 
 namespace meshwright::interop {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::interop {
 namespace {

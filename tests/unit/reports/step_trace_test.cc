@@ -9,9 +9,9 @@
 
 #include "plan_fixture.h"
 #include "sim/base/error.h"
-#include "sim/json/json.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
+#include "sim/record/json.h"
 #include "sim/step/terms.h"
 
 namespace meshwright::reports {

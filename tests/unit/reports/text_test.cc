@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 #include "tests/paths.h"
 
 namespace meshwright::reports {

@@ -4,8 +4,8 @@
 
 #include "sim/base/error.h"
 #include "sim/hardware/framework.h"
-#include "sim/json/json.h"
 #include "sim/json/records.h"
+#include "sim/record/json.h"
 
 namespace meshwright {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/json/without_key.h"
+#include "sim/record/without_key.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

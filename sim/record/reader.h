@@ -12,7 +12,7 @@
 
 #include "sim/base/enum_names.h"
 #include "sim/base/error.h"
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright {
 

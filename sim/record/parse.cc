@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 namespace meshwright {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/json/reader.h"
+#include "sim/record/reader.h"
 
 #include <fmt/format.h>
 

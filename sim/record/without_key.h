@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "sim/json/records.h"
+#include "sim/record/json.h"
 
 namespace meshwright {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/json/parse.h"
+#include "sim/record/parse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
