@@ -35,22 +35,30 @@ function(meshwright_add_precompiled name kind header)
   target_link_libraries(${name} PRIVATE meshwright_flags ${ARGN})
   target_precompile_headers(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/cmake/${header}>)
 endfunction()
+# Readers, reports and commands run once a question: optimising them costs minutes of building and saves
+# milliseconds, with sanitizers half of their compilation. sim, planner and calibrate keep the level of the build type.
+set(once_a_question $<$<CONFIG:Release>:-O1>$<$<CONFIG:Debug>:-O0>)
 if(MESHWRIGHT_PRECOMPILED_HEADERS)
   meshwright_add_precompiled(meshwright_precompiled OBJECT precompiled.h nlohmann_json::nlohmann_json fmt::fmt)
+  meshwright_add_precompiled(meshwright_precompiled_once OBJECT precompiled.h nlohmann_json::nlohmann_json fmt::fmt)
+  target_compile_options(meshwright_precompiled_once PRIVATE ${once_a_question})
 endif()
-# Readers, reports and commands run once a question: optimising them fully costs minutes of building and
-# saves milliseconds. sim, planner and calibrate keep the level of the build type.
-set(once_a_question $<$<CONFIG:Release>:-O1>)
 
-# The static library of one room, meshwright::<name>. Sources and headers are added by
-# target_sources in the room and its folders.
+# The static library of one room, meshwright::<name>: meshwright_add_room(<name> [ONCE_A_QUESTION] libraries...).
+# Sources and headers are added by target_sources in the room and its folders.
 function(meshwright_add_room name)
+  cmake_parse_arguments(arg "ONCE_A_QUESTION" "" "" ${ARGN})
   add_library(meshwright_${name} STATIC)
   add_library(meshwright::${name} ALIAS meshwright_${name})
-  target_link_libraries(meshwright_${name} PUBLIC meshwright_flags ${ARGN})
+  target_link_libraries(meshwright_${name} PUBLIC meshwright_flags ${arg_UNPARSED_ARGUMENTS})
+  set(precompiled meshwright_precompiled)
+  if(arg_ONCE_A_QUESTION)
+    target_compile_options(meshwright_${name} PRIVATE ${once_a_question})
+    set(precompiled meshwright_precompiled_once)
+  endif()
   if(MESHWRIGHT_PRECOMPILED_HEADERS)
     target_link_libraries(meshwright_${name} PRIVATE fmt::fmt)
-    target_precompile_headers(meshwright_${name} REUSE_FROM meshwright_precompiled)
+    target_precompile_headers(meshwright_${name} REUSE_FROM ${precompiled})
   endif()
 endfunction()
 

@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-Model gpt(int layers, int hidden, int heads) {
+Model gpt_without_biases(int layers, int hidden, int heads) {
   Model model;
   model.num_layers = layers;
   model.hidden_size = hidden;
@@ -45,7 +45,7 @@ TEST(ModelStates, Of175BAreSimuMaxs) {
   Layout layout = sizes(8, 8, 1);
   layout.virtual_pipeline_parallel_size = 3;
   layout.schedule = PipelineSchedule::interleaved;
-  const Model model = gpt(96, 12288, 96);
+  const Model model = gpt_without_biases(96, 12288, 96);
   EXPECT_EQ(states(model, layout, 0), bytes(50343247872.0));
   EXPECT_EQ(states(model, layout, 1), bytes(48927670272.0));
   EXPECT_EQ(states(model, layout, 7), bytes(50343469056.0));
@@ -53,7 +53,7 @@ TEST(ModelStates, Of175BAreSimuMaxs) {
 
 // 1T over 64 stages: 2 layers of 12h^2/8 + 2h, h = 25600.
 TEST(ModelStates, Of1TAreSimuMaxs) {
-  const Model model = gpt(128, 25600, 160);
+  const Model model = gpt_without_biases(128, 25600, 160);
   EXPECT_EQ(states(model, sizes(8, 64, 1), 0), bytes(38340403200.0));
   EXPECT_EQ(states(model, sizes(8, 64, 1), 1), bytes(35391283200.0));
   EXPECT_EQ(states(model, sizes(8, 64, 1), 63), bytes(38340864000.0));
@@ -63,7 +63,7 @@ TEST(ModelStates, Of1TAreSimuMaxs) {
 TEST(ModelStates, WithADistributedOptimizerAreSimuMaxs) {
   Layout layout = sizes(2, 4, 4);
   layout.zero_stage = 1;
-  const Model model = gpt(48, 6144, 64);
+  const Model model = gpt_without_biases(48, 6144, 64);
   EXPECT_EQ(states(model, layout, 0), bytes(25878085632.0));
   EXPECT_EQ(states(model, layout, 1), bytes(24462508032.0));
   EXPECT_EQ(states(model, layout, 3), bytes(25878140928.0));
@@ -71,7 +71,7 @@ TEST(ModelStates, WithADistributedOptimizerAreSimuMaxs) {
 
 // Llama-3-8B, tensor 2, data 4: 128257 words are padded to 128512.
 TEST(ModelStates, OfLlamaAreSimuMaxs) {
-  Model model = gpt(32, 4096, 32);
+  Model model = gpt_without_biases(32, 4096, 32);
   model.ffn_hidden_size = 14336;
   model.num_query_groups = 8;
   model.activation = Activation::swiglu;
@@ -84,7 +84,7 @@ TEST(ModelStates, OfLlamaAreSimuMaxs) {
 // DeepSeek-V2, 4 layers of which 1 is dense, 160 experts over 8 ranks: the optimizer shards the
 // dense part over 8 ranks, the experts over their own data size, 1.
 TEST(ModelStates, OfExpertsAreSimuMaxs) {
-  Model model = gpt(4, 5120, 128);
+  Model model = gpt_without_biases(4, 5120, 128);
   model.ffn_hidden_size = 12288;
   model.kv_channels = 128;
   model.vocab_size = 102400;

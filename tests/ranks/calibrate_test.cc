@@ -26,7 +26,7 @@ std::size_t lines_of(const std::string& path) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-ProgramResult calibrate(const std::string& profile, const std::string& budget) {
+ProgramResult calibrate_for(const std::string& profile, const std::string& budget) {
   return run_program({"calibrate", "--budget", budget, "--ranks", "2", "--out", profile});
 }
 
@@ -35,7 +35,7 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
   const std::string profile = folder.path("profile.json");
   const std::string journal = profile + ".partial.jsonl";
   std::future<ProgramResult> first =
-      std::async(std::launch::async, [&] { return calibrate(profile, "90s"); });
+      std::async(std::launch::async, [&] { return calibrate_for(profile, "90s"); });
   for (int i = 0; i < 3000 && lines_of(journal) < 6; ++i) std::this_thread::sleep_for(20ms);
   const int rank_one = rank_one_of(profile);
   ASSERT_NE(rank_one, 0);
@@ -47,7 +47,7 @@ TEST(Calibrate, AKilledRunGoesOnWhereItStopped) {
   const std::size_t kept = lines_of(journal) - 1;  // the first line says whose it is
   ASSERT_GE(kept, 5U);
 
-  const ProgramResult second = calibrate(profile, "5s");
+  const ProgramResult second = calibrate_for(profile, "5s");
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_THAT(second.err, HasSubstr("goes on after " + std::to_string(kept) + " points"));
   EXPECT_GE(json_of(profile)["measurements"].size(), kept);
@@ -118,7 +118,7 @@ TEST(Calibrate, TwoHostsAreOneClusterOfTwoNodesInOneCommand) {
 TEST(Calibrate, AProfileIsCheckedMergedAndPlotted) {
   const TemporaryFolder folder;
   const std::string profile = folder.path("p.json");
-  ASSERT_EQ(calibrate(profile, "4s").exit_code, 0);
+  ASSERT_EQ(calibrate_for(profile, "4s").exit_code, 0);
   // Nothing drifts by a factor of 11 in a few seconds.
   const ProgramResult checked =
       run_program({"calibrate", "--check", profile, "--budget", "10s", "--max-drift", "1000"});
@@ -151,7 +151,7 @@ TEST(Calibrate, AProfileIsCheckedMergedAndPlotted) {
 TEST(Calibrate, WhatAnotherToolMeasuredIsAddedWithItsSource) {
   const TemporaryFolder folder;
   const std::string profile = folder.path("p.json"), out = folder.path("new.json");
-  ASSERT_EQ(calibrate(profile, "3s").exit_code, 0);
+  ASSERT_EQ(calibrate_for(profile, "3s").exit_code, 0);
   const std::string log = folder.write(
       "ib.txt",
       " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"

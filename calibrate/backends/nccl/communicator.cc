@@ -16,7 +16,7 @@ namespace {
 
 std::size_t unsigned_count(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-ncclDataType_t type_of(Precision format) {
+ncclDataType_t nccl_type_of(Precision format) {
   switch (format) {
     case Precision::bf16:
       return ncclBfloat16;
@@ -82,7 +82,7 @@ void NcclCommunicator::all_reduce(Numbers data, std::int64_t count, Reduction op
   forget_choice();
   start_noted();
   NCCL_CHECK(device_,
-             ncclAllReduce(data.data, data.data, unsigned_count(count), type_of(data.format),
+             ncclAllReduce(data.data, data.data, unsigned_count(count), nccl_type_of(data.format),
                            op == Reduction::sum ? ncclSum : ncclMax, device_, stream_));
 }
 
@@ -90,14 +90,14 @@ void NcclCommunicator::all_gather(ConstNumbers in, Numbers out, std::int64_t cou
   forget_choice();
   start_noted();
   NCCL_CHECK(device_, ncclAllGather(in.data, out.data, unsigned_count(count_per_rank),
-                                    type_of(in.format), device_, stream_));
+                                    nccl_type_of(in.format), device_, stream_));
 }
 
 void NcclCommunicator::reduce_scatter(ConstNumbers in, Numbers out, std::int64_t count_per_rank) {
   forget_choice();
   start_noted();
   NCCL_CHECK(device_, ncclReduceScatter(in.data, out.data, unsigned_count(count_per_rank),
-                                        type_of(in.format), ncclSum, device_, stream_));
+                                        nccl_type_of(in.format), ncclSum, device_, stream_));
 }
 
 // A group of sends and receives, as NCCL's guide writes it: its own call for it is younger than the
@@ -109,10 +109,10 @@ void NcclCommunicator::all_to_all(ConstNumbers in, Numbers out, std::int64_t cou
   NCCL_CHECK(device_, ncclGroupStart());
   for (int peer = 0; peer < size(); ++peer) {
     const std::int64_t part = peer * count_per_rank;
-    NCCL_CHECK(device_,
-               ncclSend(in.from(part).data, count, type_of(in.format), peer, device_, stream_));
-    NCCL_CHECK(device_,
-               ncclRecv(out.from(part).data, count, type_of(out.format), peer, device_, stream_));
+    NCCL_CHECK(device_, ncclSend(in.from(part).data, count, nccl_type_of(in.format), peer, device_,
+                                 stream_));
+    NCCL_CHECK(device_, ncclRecv(out.from(part).data, count, nccl_type_of(out.format), peer,
+                                 device_, stream_));
   }
   NCCL_CHECK(device_, ncclGroupEnd());
 }
@@ -127,11 +127,11 @@ void NcclCommunicator::all_to_all_v(ConstNumbers in, const std::vector<std::int6
     const std::size_t send = unsigned_count(send_counts[static_cast<std::size_t>(peer)]);
     const std::size_t receive = unsigned_count(receive_counts[static_cast<std::size_t>(peer)]);
     if (send > 0) {
-      NCCL_CHECK(device_,
-                 ncclSend(in.from(sent).data, send, type_of(in.format), peer, device_, stream_));
+      NCCL_CHECK(device_, ncclSend(in.from(sent).data, send, nccl_type_of(in.format), peer, device_,
+                                   stream_));
     }
     if (receive > 0) {
-      NCCL_CHECK(device_, ncclRecv(out.from(received).data, receive, type_of(out.format), peer,
+      NCCL_CHECK(device_, ncclRecv(out.from(received).data, receive, nccl_type_of(out.format), peer,
                                    device_, stream_));
     }
     sent += send_counts[static_cast<std::size_t>(peer)];
@@ -144,7 +144,7 @@ void NcclCommunicator::broadcast(Numbers data, std::int64_t count, int root) {
   forget_choice();
   start_noted();
   NCCL_CHECK(device_, ncclBroadcast(data.data, data.data, unsigned_count(count),
-                                    type_of(data.format), root, device_, stream_));
+                                    nccl_type_of(data.format), root, device_, stream_));
 }
 
 // What is asked of the device next comes after them on its stream: only beside it one has to wait.
@@ -159,11 +159,11 @@ void NcclCommunicator::start(std::span<const Message> group) {
   for (const Message& m : group) {
     const std::size_t count = unsigned_count(m.count);
     if (m.is_send()) {
-      NCCL_CHECK(device_,
-                 ncclSend(m.from_here.data, count, type_of(m.format()), m.peer, device_, stream_));
+      NCCL_CHECK(device_, ncclSend(m.from_here.data, count, nccl_type_of(m.format()), m.peer,
+                                   device_, stream_));
     } else {
-      NCCL_CHECK(device_,
-                 ncclRecv(m.to_here.data, count, type_of(m.format()), m.peer, device_, stream_));
+      NCCL_CHECK(device_, ncclRecv(m.to_here.data, count, nccl_type_of(m.format()), m.peer, device_,
+                                   stream_));
     }
   }
   NCCL_CHECK(device_, ncclGroupEnd());

@@ -24,7 +24,7 @@ namespace meshwright::calibrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Text = std::array<char, 64>;
+using ShortText = std::array<char, 64>;
 
 // What a rank says first; who says something else is a stranger.
 struct Greeting {
@@ -87,7 +87,7 @@ std::string own_address(const Socket& connection) {
   sockaddr_storage name{};
   socklen_t size = sizeof name;
   getsockname(connection.descriptor(), reinterpret_cast<sockaddr*>(&name), &size);
-  Text text{};
+  ShortText text{};
   getnameinfo(reinterpret_cast<sockaddr*>(&name), size, text.data(), text.size(), nullptr, 0,
               NI_NUMERICHOST);
   return text.data();
@@ -204,7 +204,7 @@ std::unique_ptr<HostRanks> SocketRanks::split_ranks(int color, int key) {
   struct Offer {
     int color = 0, key = 0, rank = 0;
     std::uint16_t port = 0;
-    Text address{};
+    ShortText address{};
   };
   const Socket listener = listener_on(0);
   Offer mine{.color = color, .key = key, .rank = rank_, .port = port_of(listener)};

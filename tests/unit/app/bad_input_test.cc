@@ -19,7 +19,7 @@ using testing::Not;
 
 constexpr int kWrongInput = 2;
 
-ProgramResult plan(const std::string& model, const std::vector<std::string>& more = {}) {
+ProgramResult plan_on_h100s(const std::string& model, const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{"plan", "--model", model, "--cluster",
                                      config("clusters/h100-8.json")};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -38,42 +38,45 @@ void expect_refused(const ProgramResult& result, const std::vector<std::string>&
 }
 
 TEST(BadInput, AMissingFileIsNamedWithTheNearestOneThere) {
-  expect_refused(plan(config("models/llama-3-80b.json")),
+  expect_refused(plan_on_h100s(config("models/llama-3-80b.json")),
                  {"llama-3-80b.json", "no such file", "llama-3-8b.json"});
 }
 
-TEST(BadInput, ADirectoryIsNoFile) { expect_refused(plan(config("models")), {"is a directory"}); }
+TEST(BadInput, ADirectoryIsNoFile) {
+  expect_refused(plan_on_h100s(config("models")), {"is a directory"});
+}
 
 TEST(BadInput, BrokenJsonNamesLineAndColumn) {
   const TemporaryFolder folder;
-  expect_refused(plan(folder.write("m.json", "{\"num_layers\": 4,\n oops}")),
+  expect_refused(plan_on_h100s(folder.write("m.json", "{\"num_layers\": 4,\n oops}")),
                  {"m.json", "not JSON", "line 2"});
 }
 
 TEST(BadInput, AWrongTypeNamesPointerValueAndWhatIsAllowed) {
   const TemporaryFolder folder;
   const std::string file = folder.write("m.json", R"({"num_layers": "12", "hidden_size": 64})");
-  expect_refused(plan(file), {"m.json", "/num_layers", "\"12\"", "integer"});
+  expect_refused(plan_on_h100s(file), {"m.json", "/num_layers", "\"12\"", "integer"});
 }
 
 TEST(BadInput, AnUnknownKeyNamesTheNearestKnownOne) {
   const TemporaryFolder folder;
   const std::string file =
       folder.write("m.json", R"({"num_layers": 4, "hiden_size": 64, "hidden_size": 64})");
-  expect_refused(plan(file), {"/hiden_size", "unknown key", "did you mean \"hidden_size\"?"});
+  expect_refused(plan_on_h100s(file),
+                 {"/hiden_size", "unknown key", "did you mean \"hidden_size\"?"});
 }
 
 TEST(BadInput, ZeroAndNegativeSizesAreRefused) {
   const TemporaryFolder folder;
-  expect_refused(plan(folder.write("a.json", R"({"num_layers": 0, "hidden_size": 64})")),
+  expect_refused(plan_on_h100s(folder.write("a.json", R"({"num_layers": 0, "hidden_size": 64})")),
                  {"/num_layers", "is 0"});
-  expect_refused(plan(folder.write("b.json", R"({"num_layers": 4, "hidden_size": -64})")),
+  expect_refused(plan_on_h100s(folder.write("b.json", R"({"num_layers": 4, "hidden_size": -64})")),
                  {"/hidden_size", "is -64"});
 }
 
 TEST(BadInput, NotANumberIsNotJson) {
   const TemporaryFolder folder;
-  expect_refused(plan(folder.write("m.json", R"({"num_layers": NaN, "hidden_size": 64})")),
+  expect_refused(plan_on_h100s(folder.write("m.json", R"({"num_layers": NaN, "hidden_size": 64})")),
                  {"m.json", "not JSON"});
 }
 
@@ -89,16 +92,16 @@ TEST(BadInput, AFileOfTenGigabytesIsNotRead) {
   const TemporaryFolder folder;
   const std::string file = folder.write("big.json", "{");
   ASSERT_EQ(::truncate(file.c_str(), 10'000'000'000), 0);  // sparse: takes no space
-  expect_refused(plan(file), {"big.json", "MiB"});
+  expect_refused(plan_on_h100s(file), {"big.json", "MiB"});
 }
 
 TEST(BadInput, AnOutputThatCannotBeWrittenIsRefusedAndNothingIsLeftBehind) {
   const TemporaryFolder folder;
-  expect_refused(
-      plan(config("models/llama-3-8b.json"), {"--out", folder.path("no/such/folder/plan.json")}),
-      {"plan.json", "cannot be written"});
+  expect_refused(plan_on_h100s(config("models/llama-3-8b.json"),
+                               {"--out", folder.path("no/such/folder/plan.json")}),
+                 {"plan.json", "cannot be written"});
   std::filesystem::create_directory(folder.path("taken"));
-  expect_refused(plan(config("models/llama-3-8b.json"), {"--out", folder.path("taken")}),
+  expect_refused(plan_on_h100s(config("models/llama-3-8b.json"), {"--out", folder.path("taken")}),
                  {"is a directory"});
   EXPECT_THAT(folder.names(), testing::ElementsAre("taken"));
 }
@@ -106,17 +109,18 @@ TEST(BadInput, AnOutputThatCannotBeWrittenIsRefusedAndNothingIsLeftBehind) {
 TEST(BadInput, AFailedCommandLeavesNoPartOfItsOutput) {
   const TemporaryFolder folder;
   const std::string model = folder.write("m.json", R"({"num_layers": 4})");
-  expect_refused(plan(model, {"--out", folder.path("plan.json")}), {"/hidden_size", "required"});
+  expect_refused(plan_on_h100s(model, {"--out", folder.path("plan.json")}),
+                 {"/hidden_size", "required"});
   EXPECT_THAT(folder.names(), testing::ElementsAre("m.json"));
 }
 
 TEST(BadInput, AMisspeltOptionOrCommandIsAnsweredWithTheNearest) {
-  expect_refused(plan(config("models/llama-3-8b.json"), {"--gpuz", "8"}), {"--gpus"});
+  expect_refused(plan_on_h100s(config("models/llama-3-8b.json"), {"--gpuz", "8"}), {"--gpus"});
   expect_refused(run_program({"plam"}), {"plan"});
 }
 
 TEST(BadInput, ADeviceCountThatIsNoWholeNumberOfNodesIsRefused) {
-  expect_refused(plan(config("models/llama-3-8b.json"), {"--gpus", "12"}), {"12"});
+  expect_refused(plan_on_h100s(config("models/llama-3-8b.json"), {"--gpus", "12"}), {"12"});
 }
 
 TEST(BadInput, AHuggingFaceConfigMayHoldOtherKeys) {
@@ -125,7 +129,7 @@ TEST(BadInput, AHuggingFaceConfigMayHoldOtherKeys) {
       folder.write("config.json", R"({"model_type": "llama", "hidden_size": 1024,
     "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 8, "intermediate_size": 2816,
     "vocab_size": 32000, "torch_dtype": "bfloat16", "anything": {"else": 1}})");
-  const ProgramResult result = plan(file);
+  const ProgramResult result = plan_on_h100s(file);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, Not(HasSubstr("error:")));
 }

@@ -22,12 +22,6 @@ const std::vector<std::string> kSmall{"capacity", "--model",  "llama-3-8b",  "--
                                       "h100-8",   "--gpus",   "8,16",        "--train-tokens",
                                       "1e11",     "--prices", "example-2026"};
 
-std::vector<std::string> with(std::vector<std::string> words,
-                              const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 Json answer_to(const std::vector<std::string>& words) {
   const ProgramResult result = run_program(with(words, {"--format", "json"}));
   EXPECT_NE(result.exit_code, 2) << result.err;

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<std::string> plan(const std::vector<std::string>& more) {
+std::vector<std::string> plan_words(const std::vector<std::string>& more) {
   std::vector<std::string> words{"plan",          "--model", "llama-3-8b", "--cluster",
                                  "hgx-h100-400g", "--gpus",  "16",         "--ranking-only"};
   words.insert(words.end(), more.begin(), more.end());
@@ -24,7 +24,7 @@ std::vector<std::string> plan(const std::vector<std::string>& more) {
 TEST(PlanTarget, TheWinnersFileIsTheWinner) {
   const std::string file = testing::TempDir() + "winner.toml";
   const ProgramResult result =
-      run_program(plan({"--target", "TorchTitan", "--launch-out", file, "--format", "json"}));
+      run_program(plan_words({"--target", "TorchTitan", "--launch-out", file, "--format", "json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = Json::parse(result.out);
   EXPECT_EQ(json["search"]["target"], "torchtitan");
@@ -51,20 +51,20 @@ TEST(PlanTarget, TheWinnersFileIsTheWinner) {
 TEST(PlanTarget, AReportOfItSearchesTheSame) {
   const std::string file = testing::TempDir() + "target_plan.json";
   const std::string page = testing::TempDir() + "target.html";
-  ASSERT_EQ(run_program(plan({"--target", "deepspeed", "--out", file})).exit_code, 0);
+  ASSERT_EQ(run_program(plan_words({"--target", "deepspeed", "--out", file})).exit_code, 0);
   const ProgramResult report = run_program({"report", file, "--out", page});
   EXPECT_EQ(report.exit_code, 0) << report.err;
 }
 
 TEST(PlanTarget, WhatItCannotBeIsSaid) {
-  const ProgramResult unknown = run_program(plan({"--target", "torchtitam"}));
+  const ProgramResult unknown = run_program(plan_words({"--target", "torchtitam"}));
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean torchtitan?"));
-  const ProgramResult model = run_program(plan({"--target", "llm-foundry"}));
+  const ProgramResult model = run_program(plan_words({"--target", "llm-foundry"}));
   EXPECT_EQ(model.exit_code, 2);
   EXPECT_THAT(model.err, HasSubstr("MPT"));
-  const ProgramResult file = run_program(
-      plan({"--target", "Megatron-DeepSpeed", "--launch-out", testing::TempDir() + "none.sh"}));
+  const ProgramResult file = run_program(plan_words(
+      {"--target", "Megatron-DeepSpeed", "--launch-out", testing::TempDir() + "none.sh"}));
   EXPECT_EQ(file.exit_code, 2);
 }
 

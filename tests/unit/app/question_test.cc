@@ -22,18 +22,17 @@ using testing::Not;
 
 const std::string kModel = config("models/llama-3-8b.json");
 
-ProgramResult with(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return run_program(words);
+ProgramResult run_with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  return run_program(with(std::move(words), more));
 }
 
-ProgramResult estimate(const std::string& cluster, const std::string& layout,
-                       const std::vector<std::string>& more = {}) {
-  return with({"estimate", "--model", kModel, "--cluster", cluster, "--layout", layout}, more);
+ProgramResult estimate_on(const std::string& cluster, const std::string& layout,
+                          const std::vector<std::string>& more = {}) {
+  return run_with({"estimate", "--model", kModel, "--cluster", cluster, "--layout", layout}, more);
 }
 
 ProgramResult plan(const std::vector<std::string>& more) {
-  return with({"plan", "--model", kModel, "--cluster", "h100-8", "--ranking-only"}, more);
+  return run_with({"plan", "--model", kModel, "--cluster", "h100-8", "--ranking-only"}, more);
 }
 
 Json file_json(const std::string& path) {
@@ -49,7 +48,7 @@ TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
       "8,192 tokens a sequence, 512 sequences a step (default), bf16 (default)"};
   const std::vector<ProgramResult> answers{
       plan({"--seq-length", "8192", "--out", file}),
-      estimate("h100-8", "tp=2,sp,zero=1,recompute=full", {"--seq-length", "8192"}),
+      estimate_on("h100-8", "tp=2,sp,zero=1,recompute=full", {"--seq-length", "8192"}),
       run_program({"volume", "--model", kModel, "--cluster", "h100-8", "--layout", "tp=2",
                    "--seq-length", "8192"}),
       run_program({"explain", file, "--layout", "2"})};
@@ -64,17 +63,17 @@ TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
 TEST(Question, WhatAJobFileSaysIsNoDefault) {
   const TemporaryFolder folder;
   const std::string job = folder.write("job.json", R"({"global_batch_size": 64})");
-  const ProgramResult answer = estimate("h100-8", "tp=8", {"--job", job, "--gpus", "8"});
+  const ProgramResult answer = estimate_on("h100-8", "tp=8", {"--job", job, "--gpus", "8"});
   EXPECT_THAT(answer.out + answer.err, HasSubstr("64 sequences a step, bf16 (default)"));
   EXPECT_THAT(answer.out + answer.err, HasSubstr("4,096 tokens a sequence (default)"));
 }
 
 TEST(Question, ALayoutLargerThanTheClusterIsRefused) {
-  const ProgramResult refused = estimate("h100-8", "tp=16");
+  const ProgramResult refused = estimate_on("h100-8", "tp=16");
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("needs 16 GPUs"));
-  EXPECT_EQ(estimate("h100-8", "tp=8,dp=2").exit_code, 2);
-  EXPECT_EQ(estimate("h100-8", "tp=3").exit_code, 2);  // 8 / 3
+  EXPECT_EQ(estimate_on("h100-8", "tp=8,dp=2").exit_code, 2);
+  EXPECT_EQ(estimate_on("h100-8", "tp=3").exit_code, 2);  // 8 / 3
 }
 
 TEST(Question, TheDataSizeFollowsFromTheGpusWhenItIsLeftOut) {
@@ -85,9 +84,10 @@ TEST(Question, TheDataSizeFollowsFromTheGpusWhenItIsLeftOut) {
                      document["cluster"]["num_nodes"].get<int>()};
   };
   // 512 / 8; 512 H100 are 64 nodes.
-  EXPECT_EQ(sizes(estimate("h100-512", "tp=8,sp", {"--format", "json"})), (std::pair{64, 64}));
+  EXPECT_EQ(sizes(estimate_on("h100-512", "tp=8,sp", {"--format", "json"})), (std::pair{64, 64}));
   // Stated: two nodes of the 64 do.
-  EXPECT_EQ(sizes(estimate("h100-512", "tp=8,dp=2,sp", {"--format", "json"})), (std::pair{2, 2}));
+  EXPECT_EQ(sizes(estimate_on("h100-512", "tp=8,dp=2,sp", {"--format", "json"})),
+            (std::pair{2, 2}));
 }
 
 TEST(Question, WithoutAClusterNoLinkIsClaimed) {

@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 [[noreturn]] void become(const std::vector<std::string>& arguments, const std::string& out,
                          const std::string& err) {
   const int out_file = out.empty() ? -1 : ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -71,6 +66,17 @@ int start_program(const std::vector<std::string>& arguments, const std::string& 
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become(arguments, out, out);
   return child;
+}
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::string config(const std::string& name) {

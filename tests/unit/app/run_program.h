@@ -21,8 +21,13 @@ ProgramResult run_program_into(const std::string& out, const std::vector<std::st
 // Standard output and error go to this file; the caller waits for the process.
 int start_program(const std::vector<std::string>& arguments, const std::string& out);
 
+// Words of a command and more of them.
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more);
+
 // A file of the shipped configs.
 std::string config(const std::string& name);
+
+std::string content_of(const std::string& path);
 
 // A folder of this test's own, empty at the start and removed at the end.
 class TemporaryFolder {

@@ -42,7 +42,7 @@ nlohmann::json printed(const std::string& name) {
   return nlohmann::json::parse(result.out);
 }
 
-nlohmann::json file_json(const std::filesystem::path& path) {
+nlohmann::json document_of(const std::filesystem::path& path) {
   std::ifstream file(path);
   return nlohmann::json::parse(file);
 }
@@ -58,7 +58,7 @@ TEST(Schema, EveryShippedFileObeysItsOwn) {
     const nlohmann::json schema = printed(kind.schema);
     for (const auto& entry : std::filesystem::directory_iterator(config(kind.folder))) {
       if (entry.path().extension() != ".json") continue;
-      const nlohmann::json json = file_json(entry.path());
+      const nlohmann::json json = document_of(entry.path());
       if (json.contains("model_type")) continue;  // Hugging Face's
       EXPECT_TRUE(obeys(schema, json)) << entry.path();
       nlohmann::json more = json;
@@ -71,7 +71,7 @@ TEST(Schema, EveryShippedFileObeysItsOwn) {
 TEST(Schema, AProfileObeysItsOwn) {
   const nlohmann::json schema = printed("profile");
   nlohmann::json profile =
-      file_json(std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/hostile/data/profile.json");
+      document_of(std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/hostile/data/profile.json");
   EXPECT_TRUE(obeys(schema, profile));
   profile["measurements"][0]["kind"] = "guess";
   EXPECT_FALSE(obeys(schema, profile));

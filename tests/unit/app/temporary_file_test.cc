@@ -20,11 +20,6 @@ using testing::ElementsAre;
 
 constexpr char kLeft[] = ".plan.json.1.meshwright-tmp";
 
-std::string content_of(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 TEST(TemporaryFile, BecomesItsTargetAndNothingElseIsLeft) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(TemporaryFile(folder.path("plan.json")).become_target("whole"), 0);

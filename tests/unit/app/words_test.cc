@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-ProgramResult plan(const std::vector<std::string>& more) {
+ProgramResult ranking_of(const std::vector<std::string>& more) {
   std::vector<std::string> words{"plan", "--ranking-only"};
   words.insert(words.end(), more.begin(), more.end());
   return run_program(words);
 }
 
 TEST(Words, ATrialIsProposedOnlyWhereItCouldRun) {
-  const ProgramResult large = plan(
+  const ProgramResult large = ranking_of(
       {"--model", "llama-3-405b", "--cluster", "h100-512", "--gpus", "16384", "--format", "json"});
   EXPECT_EQ(large.exit_code, 0) << large.err;
   EXPECT_THAT(large.err, HasSubstr("next: add --out plan.json, then meshwright report"));
@@ -64,7 +64,7 @@ TEST(Words, APlanIsOneDocumentThatFitsALineAndSaysProgressAside) {
 
 TEST(Words, SeveralGpuCountsAreATableInEveryFormat) {
   for (const std::string format : {"csv", "markdown"}) {
-    const ProgramResult result = plan(
+    const ProgramResult result = ranking_of(
         {"--model", "llama-3-8b", "--cluster", "h100-8", "--gpus", "8,16", "--format", format});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out,
@@ -74,18 +74,18 @@ TEST(Words, SeveralGpuCountsAreATableInEveryFormat) {
 
 TEST(Words, WhereNoLayoutWasTriedNoRuleIsBlamed) {
   const ProgramResult none =
-      plan({"--model", "llama-3-8b", "--cluster", "h100-8", "--tp", "3", "--pp", "5"});
+      ranking_of({"--model", "llama-3-8b", "--cluster", "h100-8", "--tp", "3", "--pp", "5"});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.err, HasSubstr("No layout was tried"));
   EXPECT_THAT(none.err, Not(HasSubstr("memory_capacity")));
 }
 
 TEST(Words, AnUnknownNameIsAnsweredWithTheNearestAndTheList) {
-  const ProgramResult model = plan({"--model", "lama-3-8b", "--cluster", "h100-8"});
+  const ProgramResult model = ranking_of({"--model", "lama-3-8b", "--cluster", "h100-8"});
   EXPECT_EQ(model.exit_code, 2);
   EXPECT_THAT(model.err, HasSubstr("did you mean llama-3-8b?"));
   EXPECT_THAT(model.err, HasSubstr("gpt3-175b, "));
-  const ProgramResult cluster = plan({"--model", "llama-3-8b", "--cluster", "h100-7"});
+  const ProgramResult cluster = ranking_of({"--model", "llama-3-8b", "--cluster", "h100-7"});
   EXPECT_EQ(cluster.exit_code, 2);
   EXPECT_THAT(cluster.err, HasSubstr("did you mean h100-8?"));
 }
@@ -109,7 +109,7 @@ TEST(Words, AFolderCalledLikeAModelHidesNothing) {
   fs::create_directory(folder.path("llama-3-8b"));
   const fs::path before = fs::current_path();
   fs::current_path(folder.path(""));
-  const ProgramResult result = plan({"--model", "llama-3-8b", "--cluster", "h100-8"});
+  const ProgramResult result = ranking_of({"--model", "llama-3-8b", "--cluster", "h100-8"});
   fs::current_path(before);
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
@@ -122,11 +122,11 @@ TEST(Words, AnOwnClusterMayNameAShippedDevice) {
   cluster.erase("framework");
   cluster.erase("framework_assumed");
   const std::string file = folder.write("own.json", cluster.dump());
-  const ProgramResult good = plan({"--model", "llama-3-8b", "--cluster", file});
+  const ProgramResult good = ranking_of({"--model", "llama-3-8b", "--cluster", file});
   EXPECT_EQ(good.exit_code, 0) << good.err;
   cluster["device"] = "h100-sxm-81gb";
   folder.write("own.json", cluster.dump());
-  const ProgramResult bad = plan({"--model", "llama-3-8b", "--cluster", file});
+  const ProgramResult bad = ranking_of({"--model", "llama-3-8b", "--cluster", file});
   EXPECT_EQ(bad.exit_code, 2);
   EXPECT_THAT(bad.err, HasSubstr("did you mean h100-sxm-80gb?"));
 }
@@ -196,7 +196,7 @@ TEST(Words, NumbersThatAreNoneAreRefused) {
   for (const std::string number : {"inf", "nan", "-1", "0", "1e999", "x"}) {
     for (const std::string flag : {"--train-tokens", "--price", "--max-cost"}) {
       const ProgramResult result =
-          plan({"--model", "llama-3-8b", "--cluster", "h100-8", flag + "=" + number});
+          ranking_of({"--model", "llama-3-8b", "--cluster", "h100-8", flag + "=" + number});
       EXPECT_EQ(result.exit_code, 2) << flag << number;
       EXPECT_THAT(result.err, HasSubstr(flag));
     }

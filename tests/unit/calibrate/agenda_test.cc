@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-MeasuredPoint all_reduce(Bytes amount, double median = 0.0) {
+MeasuredPoint all_reduce_point(Bytes amount, double median = 0.0) {
   MeasuredPoint p;
   p.kind = PointKind::collective;
   p.collective = Collective::all_reduce;
@@ -26,7 +26,7 @@ MeasuredPoint all_reduce(Bytes amount, double median = 0.0) {
 TEST(Agenda, ACollectiveThatWouldEatTheBudgetIsLeftOutAndSaid) {
   std::vector<MeasuredPoint> tasks, points;
   for (const double size : {0.125, 0.25, 0.5, 1.0, 64.0})
-    tasks.push_back(all_reduce(mebibytes(size)));
+    tasks.push_back(all_reduce_point(mebibytes(size)));
   CalibrationOptions options;
   options.budget_seconds = 60.0;
   Agenda agenda(options, tasks);
@@ -36,7 +36,7 @@ TEST(Agenda, ACollectiveThatWouldEatTheBudgetIsLeftOutAndSaid) {
     EXPECT_EQ(next.point, i);
     EXPECT_GE(next.limit, 0.02);
     EXPECT_LE(next.limit, 1.0);
-    points.push_back(all_reduce(tasks[i].amount, 0.01));
+    points.push_back(all_reduce_point(tasks[i].amount, 0.01));
     agenda.done(i, 0.1, true);
   }
   EXPECT_EQ(agenda.too_long(), "");
@@ -48,7 +48,7 @@ TEST(Agenda, ACollectiveThatWouldEatTheBudgetIsLeftOutAndSaid) {
 TEST(Agenda, WithoutTimeOnlyWhatIsNeededIsMeasuredAndTheRestIsNamed) {
   std::vector<MeasuredPoint> tasks;
   for (const double size : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0})
-    tasks.push_back(all_reduce(mebibytes(size)));
+    tasks.push_back(all_reduce_point(mebibytes(size)));
   CalibrationOptions options;
   options.budget_seconds = 3.0;
   Agenda agenda(options, tasks);
@@ -62,9 +62,10 @@ TEST(Agenda, WithoutTimeOnlyWhatIsNeededIsMeasuredAndTheRestIsNamed) {
 }
 
 TEST(Agenda, WhatAnEarlierRunMeasuredIsPassedOver) {
-  const std::vector<MeasuredPoint> tasks{all_reduce(mebibytes(1)), all_reduce(mebibytes(2))};
+  const std::vector<MeasuredPoint> tasks{all_reduce_point(mebibytes(1)),
+                                         all_reduce_point(mebibytes(2))};
   CalibrationOptions options;
-  options.known = {all_reduce(mebibytes(1), 0.01)};
+  options.known = {all_reduce_point(mebibytes(1), 0.01)};
   Agenda agenda(options, tasks);
   EXPECT_EQ(agenda.pass_over_known(), 1U);
   EXPECT_EQ(agenda.next(options.known, 0.0).point, 1U);

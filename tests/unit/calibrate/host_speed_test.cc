@@ -29,7 +29,7 @@ class MultiplyingDevice : public IdleCompute {
   }
 };
 
-MeasuredPoint product(std::int64_t m, double milliseconds_then) {
+MeasuredPoint small_product(std::int64_t m, double milliseconds_then) {
   MeasuredPoint p;
   p.kind = PointKind::gemm;
   p.shape = {1, m, 4, 4};
@@ -40,12 +40,12 @@ MeasuredPoint product(std::int64_t m, double milliseconds_then) {
 // Of 12 products six, every second; no point that is too short, too long, noisy or a collective.
 TEST(HostSpeed, ASampleIsSpreadOverWhatCanBeTimedWell) {
   std::vector<MeasuredPoint> points;
-  for (int i = 0; i < 12; ++i) points.push_back(product(i + 1, 1.0));
-  points.push_back(product(20, 0.01));
-  points.push_back(product(21, 100.0));
-  points.push_back(product(22, 1.0));
+  for (int i = 0; i < 12; ++i) points.push_back(small_product(i + 1, 1.0));
+  points.push_back(small_product(20, 0.01));
+  points.push_back(small_product(21, 100.0));
+  points.push_back(small_product(22, 1.0));
   points.back().measurement.noisy = true;
-  points.push_back(product(23, 1.0));
+  points.push_back(small_product(23, 1.0));
   points.back().kind = PointKind::collective;
   const std::vector<MeasuredPoint> sample = speed_sample(points);
   ASSERT_EQ(sample.size(), 6U);
@@ -59,7 +59,7 @@ TEST(HostSpeed, IsTheMeanRatioOfTimesNowAndThen) {
   MultiplyingDevice device;
   device.product_seconds = 3e-3;
   Alone world;
-  HostSpeed speed({product(4, 2.0), product(8, 1.5)}, device, world);
+  HostSpeed speed({small_product(4, 2.0), small_product(8, 1.5)}, device, world);
   ASSERT_TRUE(speed.time_ratio().has_value());
   EXPECT_NEAR(*speed.time_ratio(), std::sqrt(1.5 * 2.0), 1e-9);
 }
@@ -69,7 +69,7 @@ TEST(HostSpeed, WhatTheProfileHasOfSystemNoiseIsNoChange) {
   MultiplyingDevice device;
   device.product_seconds = 3e-3;
   Alone world;
-  MeasuredPoint then = product(4, 2.0);
+  MeasuredPoint then = small_product(4, 2.0);
   then.measurement.summary.count = 5;
   then.measurement.mean = then.measurement.rank_mean = milliseconds(3.0);
   EXPECT_NEAR(*HostSpeed({then}, device, world).time_ratio(), 1.0, 1e-9);
@@ -78,7 +78,7 @@ TEST(HostSpeed, WhatTheProfileHasOfSystemNoiseIsNoChange) {
 TEST(HostSpeed, WithoutPointsThereIsNone) {
   MultiplyingDevice device;
   Alone world;
-  EXPECT_FALSE(HostSpeed({product(4, 100.0)}, device, world).time_ratio().has_value());
+  EXPECT_FALSE(HostSpeed({small_product(4, 100.0)}, device, world).time_ratio().has_value());
 }
 
 }  // namespace

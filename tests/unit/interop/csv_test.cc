@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
@@ -27,27 +28,22 @@ TEST(Csv, EmptyCellsStayAndEmptyLinesGo) {
   EXPECT_EQ(table.rows[0], (Row{"", "2", ""}));
 }
 
-std::string message(std::string_view text) {
-  try {
-    read_csv(text, "t.csv");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string csv_error(std::string_view text) {
+  return error_of([&] { read_csv(text, "t.csv"); });
 }
 
 TEST(Csv, NamesTheLineOfWhatIsWrong) {
-  EXPECT_EQ(message("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cells below a header of 2");
-  EXPECT_EQ(message("a,b\n1,\"2\n"), "t.csv: line 2: a quote is never closed");
-  EXPECT_EQ(message("a,a\n"), "t.csv: column \"a\" is a duplicate of another one");
-  EXPECT_EQ(message("\n"), "t.csv: must start with a row of column names");
+  EXPECT_EQ(csv_error("a,b\n1,2\n3\n"), "t.csv: line 3: 1 cells below a header of 2");
+  EXPECT_EQ(csv_error("a,b\n1,\"2\n"), "t.csv: line 2: a quote is never closed");
+  EXPECT_EQ(csv_error("a,a\n"), "t.csv: column \"a\" is a duplicate of another one");
+  EXPECT_EQ(csv_error("\n"), "t.csv: must start with a row of column names");
 }
 
 TEST(Csv, ATableOfTheMostRowsIsRead) {
   std::string text = "a\n";
   for (std::size_t i = 0; i < kMostRows; ++i) text += "1\n";
-  EXPECT_EQ(message(text), "");
-  EXPECT_EQ(message(text + "1\n"), "t.csv: line 10002: at most 10000 rows are read");
+  EXPECT_EQ(csv_error(text), "");
+  EXPECT_EQ(csv_error(text + "1\n"), "t.csv: line 10002: at most 10000 rows are read");
 }
 
 }  // namespace

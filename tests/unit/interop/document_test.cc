@@ -6,22 +6,13 @@
 
 #include "interop/read_launch/read_launch.h"
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <typename Read>
-std::string error_of(const Read& read) {
-  try {
-    read();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Document, YamlTomlAndJsonGiveTheSameValues) {
   Values yaml = values_of_yaml("a:\n  b: 8\n  c: [x, y]\nd: null\n", "f.yaml");

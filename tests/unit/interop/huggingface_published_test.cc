@@ -21,6 +21,7 @@
 #include "sim/model/parameters.h"
 #include "sim/record/json.h"
 #include "tests/paths.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
@@ -278,12 +279,7 @@ TEST(HuggingFacePublished, Llama4IsTheShippedModel) {
 }
 
 std::string refusal_of(const char* config) {
-  try {
-    model_from_huggingface(Json::parse(config), "nemotron-h.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { model_from_huggingface(Json::parse(config), "nemotron-h.json"); });
 }
 
 TEST(HuggingFacePublished, NemotronHSaysWhatIsNotModelled) {

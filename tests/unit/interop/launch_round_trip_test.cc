@@ -9,30 +9,19 @@
 #include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
 #include "sim/layout/short_name.h"
+#include "tests/unit/interop/llama_model.h"
 
 namespace meshwright::interop {
 namespace {
 
-struct Example : Scenario {
+struct Configured : Scenario {
   [[nodiscard]] Training training(const Layout& layout) const { return {*this, layout}; }
 };
 
-Example llama() {
-  Example e;
-  e.model.name = "llama";
-  e.model.num_layers = 32;
-  e.model.hidden_size = 4096;
-  e.model.ffn_hidden_size = 14336;
-  e.model.num_attention_heads = 32;
-  e.model.num_query_groups = 8;
-  e.model.kv_channels = 128;
-  e.model.vocab_size = 128256;
+Configured llama_on_64() {
+  Configured e;
+  e.model = llama_model();
   e.model.max_position_embeddings = 8192;
-  e.model.activation = Activation::swiglu;
-  e.model.normalization = Normalization::rms_norm;
-  e.model.position_embedding = PositionEmbedding::rope;
-  e.model.add_bias_linear = false;
-  e.model.tied_embeddings = false;
   e.cluster.gpus_per_node = 8;
   e.cluster.num_nodes = 8;
   e.job.seq_length = 8192;
@@ -40,8 +29,8 @@ Example llama() {
   return e;
 }
 
-Example mixture() {
-  Example e = llama();
+Configured mixture() {
+  Configured e = llama_on_64();
   e.model.moe = MixtureOfExperts{.num_moe_experts = 16,
                                  .moe_router_topk = 2,
                                  .moe_ffn_hidden_size = 2048,
@@ -107,7 +96,7 @@ Layout read_back(const LaunchRecord& record, const Layout& written) {
   return l;
 }
 
-int megatron_round_trips(const Example& e, const std::vector<Layout>& layouts) {
+int megatron_round_trips(const Configured& e, const std::vector<Layout>& layouts) {
   int trips = 0;
   for (const Layout& layout : layouts) {
     const LaunchFile file = megatron_lm(e.training(layout));
@@ -143,7 +132,7 @@ TEST(LaunchRoundTrip, MegatronLm) {
       }
     }
   }
-  EXPECT_EQ(megatron_round_trips(llama(), layouts), 12 * 5 * 3 * 2);
+  EXPECT_EQ(megatron_round_trips(llama_on_64(), layouts), 12 * 5 * 3 * 2);
 }
 
 TEST(LaunchRoundTrip, MegatronLmWithExperts) {
@@ -180,7 +169,7 @@ TEST(LaunchRoundTrip, MegatronLmWithOffloadAndUnevenStages) {
   list.pipeline_layout = std::get<PipelineLayout>(read_pipeline_layout("Et*7|t*9|t*9|t*7L"));
   Layout order = l;
   order.rank_order = {Axis::tensor, Axis::context, Axis::expert, Axis::pipeline, Axis::data};
-  EXPECT_EQ(megatron_round_trips(llama(), {l, list, order}), 3);
+  EXPECT_EQ(megatron_round_trips(llama_on_64(), {l, list, order}), 3);
 }
 
 TEST(LaunchRoundTrip, Nanotron) {
@@ -193,7 +182,7 @@ TEST(LaunchRoundTrip, Nanotron) {
         l.sequence_parallel = l.tp_comm_overlap = on && l.tensor_parallel_size > 1;
         l.recompute_granularity = on ? RecomputeGranularity::full : RecomputeGranularity::none;
         l.pipeline_engine = PipelineEngine::nanotron;
-        const LaunchFile file = nanotron(llama().training(l));
+        const LaunchFile file = nanotron(llama_on_64().training(l));
         ASSERT_EQ(file.refusal, "");
         const LaunchRecord record = read_nanotron(file.text, "nanotron.yaml", {});
         Layout back = read_back(record, l);
@@ -217,7 +206,7 @@ TEST(LaunchRoundTrip, MegatronBridge) {
         l.zero_stage = zero;
         l.sequence_parallel = l.tp_comm_overlap = l.overlap_grad_reduce = zero > 0;
         l = settled(l);
-        const LaunchFile file = megatron_bridge(llama().training(l));
+        const LaunchFile file = megatron_bridge(llama_on_64().training(l));
         ASSERT_EQ(file.refusal, "");
         const LaunchRecord record = read_megatron_bridge(file.text, "bridge.yaml", {});
         EXPECT_TRUE(read_back(record, l) == l) << file.text << short_name(read_back(record, l));
@@ -247,7 +236,7 @@ TEST(LaunchRoundTrip, Torchtitan) {
         // With one context rank the file says nothing of it.
         if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
         l.recompute_granularity = RecomputeGranularity::full;
-        const LaunchFile file = torchtitan(llama().training(l));
+        const LaunchFile file = torchtitan(llama_on_64().training(l));
         ASSERT_EQ(file.refusal, "");
         const LaunchRecord record = read_torchtitan(file.text, "torchtitan.toml", hints);
         EXPECT_TRUE(read_back(record, l) == l) << file.text << short_name(read_back(record, l));
@@ -269,7 +258,7 @@ TEST(LaunchRoundTrip, DeepSpeed) {
       l.zero_stage = zero;
       l.overlap_grad_reduce = zero > 0;
       l.optimizer_offload = zero == 3;
-      const LaunchFile file = deepspeed(llama().training(l));
+      const LaunchFile file = deepspeed(llama_on_64().training(l));
       ASSERT_EQ(file.refusal, "");
       LaunchHints hints;
       hints.seq_length = 8192;
@@ -281,7 +270,7 @@ TEST(LaunchRoundTrip, DeepSpeed) {
 }
 
 TEST(LaunchRoundTrip, AnUnknownTargetIsRefused) {
-  EXPECT_EQ(refusal_for("SomeLauncher", llama().training({})),
+  EXPECT_EQ(refusal_for("SomeLauncher", llama_on_64().training({})),
             "nothing is written for SomeLauncher");
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/record/json.h"
+#include "tests/unit/interop/llama_model.h"
 
 namespace meshwright::interop {
 namespace {
@@ -19,19 +20,7 @@ struct Example : Scenario {
 
 Example llama() {
   Example example;
-  example.model.name = "llama";
-  example.model.num_layers = 32;
-  example.model.hidden_size = 4096;
-  example.model.ffn_hidden_size = 14336;
-  example.model.num_attention_heads = 32;
-  example.model.num_query_groups = 8;
-  example.model.kv_channels = 128;
-  example.model.vocab_size = 128256;
-  example.model.activation = Activation::swiglu;
-  example.model.normalization = Normalization::rms_norm;
-  example.model.position_embedding = PositionEmbedding::rope;
-  example.model.add_bias_linear = false;
-  example.model.tied_embeddings = false;
+  example.model = llama_model();
   example.cluster.gpus_per_node = 8;
   example.cluster.num_nodes = 4;
   example.job.global_batch_size = 256;

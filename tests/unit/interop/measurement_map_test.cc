@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
@@ -57,25 +58,20 @@ TEST(MeasurementMap, JoinsColumnsIntoOneText) {
   EXPECT_EQ(set["runs"][0]["id"], "4");  // text, though it reads as a number
 }
 
-std::string message(const std::string& csv, const char* map) {
-  try {
-    convert(csv, map);
-  } catch (const InputError& error) {
-    return std::string(error.what()) + "|" + error.hint();
-  }
-  return "";
+std::string map_error(const std::string& csv, const char* map) {
+  return error_and_hint_of([&] { convert(csv, map); });
 }
 
 TEST(MeasurementMap, SaysWhichRowAndColumnIsWrong) {
-  EXPECT_EQ(message("gpus\n8\n", R"({"name": "x", "columns": {"/gpus": "gpu"}})"),
-            "map.json: /columns//gpus: t.csv has no column \"gpu\"|gpus");
-  EXPECT_EQ(message("a\nslow\n", R"({"name": "x", "columns": {"/measured/step_seconds":
+  EXPECT_EQ(map_error("gpus\n8\n", R"({"name": "x", "columns": {"/gpus": "gpu"}})"),
+            "map.json: /columns//gpus: t.csv has no column \"gpu\" hint: gpus");
+  EXPECT_EQ(map_error("a\nslow\n", R"({"name": "x", "columns": {"/measured/step_seconds":
                                      {"column": "a", "scale": 2}}})"),
-            "t.csv (row 1): /measured/step_seconds: must be a number, is \"slow\"|");
-  EXPECT_EQ(message("a\nx\n", R"({"name": "x", "columns": {"/measured/status":
+            "t.csv (row 1): /measured/step_seconds: must be a number, is \"slow\" hint: ");
+  EXPECT_EQ(map_error("a\nx\n", R"({"name": "x", "columns": {"/measured/status":
                                   {"column": "a", "values": {"y": "ok"}}}})"),
-            "t.csv (row 1): /measured/status: \"x\" is none of the map's values|");
-  EXPECT_NE(message("a\nx\n", R"({"name": "x", "columns": {"gpus": "a"}})").find("JSON pointer"),
+            "t.csv (row 1): /measured/status: \"x\" is none of the map's values hint: ");
+  EXPECT_NE(map_error("a\nx\n", R"({"name": "x", "columns": {"gpus": "a"}})").find("JSON pointer"),
             std::string::npos);
 }
 
@@ -86,7 +82,7 @@ TEST(MeasurementMap, ANumberInAPointerIsAKey) {
 }
 
 TEST(MeasurementMap, APointerBelowAValueIsRefused) {
-  EXPECT_NE(message("a\n1\n", R"({"name": "x", "constants": {"/job": "pretrain-4k"},
+  EXPECT_NE(map_error("a\n1\n", R"({"name": "x", "constants": {"/job": "pretrain-4k"},
                                  "columns": {"/job/seq_length": "a"}})")
                 .find("below a value that is no object"),
             std::string::npos);

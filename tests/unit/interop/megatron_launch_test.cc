@@ -5,6 +5,7 @@
 #include "interop/read_launch/megatron.h"
 #include "interop/read_launch/megatron_arguments.h"
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
@@ -16,21 +17,16 @@ const std::string kSmall =
     "--num-attention-heads 8 --seq-length 128 --max-position-embeddings 128 --micro-batch-size 1 "
     "--global-batch-size 32 --train-iters 100 ";
 
-LaunchRecord read(const std::string& more, const std::string& before = "") {
+LaunchRecord read_script(const std::string& more, const std::string& before = "") {
   return read_megatron_script(before + kSmall + more, "train.sh", {});
 }
 
-std::string error_of(const std::string& more, const std::string& before = "") {
-  try {
-    read(more, before);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string script_error(const std::string& more, const std::string& before = "") {
+  return error_of([&] { read_script(more, before); });
 }
 
 TEST(MegatronLaunch, DefaultsAreMegatrons) {
-  const LaunchRecord record = read("--bf16");
+  const LaunchRecord record = read_script("--bf16");
   EXPECT_EQ(record.gpus, 16);
   EXPECT_EQ(record.gpus_per_node, 8);
   const Model& m = record.model;
@@ -49,37 +45,38 @@ TEST(MegatronLaunch, DefaultsAreMegatrons) {
 
 // 4 x 256 x 2 / 3 = 682.7, in whole 64s: 640.
 TEST(MegatronLaunch, AGatedMlpIsTwoThirdsAsWide) {
-  EXPECT_EQ(read("--swiglu").model.ffn_hidden_size, 640);
+  EXPECT_EQ(read_script("--swiglu").model.ffn_hidden_size, 640);
 }
 
 TEST(MegatronLaunch, Fp16ReducesInFp16UnlessTold) {
-  EXPECT_EQ(read("--fp16").job.gradient_precision, Precision::fp16);
-  EXPECT_EQ(read("--fp16 --accumulate-allreduce-grads-in-fp32").job.gradient_precision,
+  EXPECT_EQ(read_script("--fp16").job.gradient_precision, Precision::fp16);
+  EXPECT_EQ(read_script("--fp16 --accumulate-allreduce-grads-in-fp32").job.gradient_precision,
             Precision::fp32);
 }
 
 TEST(MegatronLaunch, LayersAChunkBecomeChunksAStage) {
   const LaunchRecord record =
-      read("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2");
+      read_script("--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2");
   EXPECT_EQ(record.layout.virtual_pipeline_parallel_size, 2);  // 8 / 2 / 2
   EXPECT_EQ(record.layout.schedule, PipelineSchedule::interleaved);
   EXPECT_TRUE(record.layout.overlap_p2p_comm);
 }
 
 TEST(MegatronLaunch, ExpertLayersAreAPattern) {
-  const LaunchRecord record = read(
+  const LaunchRecord record = read_script(
       "--bf16 --num-experts 4 --moe-layer-freq \"([0]*2+[1]*6)\" --expert-model-parallel-size 2 "
       "--moe-token-dispatcher-type flex --moe-enable-deepep");
   EXPECT_EQ(record.model.moe->num_first_dense_layers, 2);
   EXPECT_EQ(record.model.moe->moe_layer_interval, 1);
   EXPECT_EQ(record.layout.expert_parallel_size, 2);
   EXPECT_EQ(record.layout.moe_token_dispatcher_type, MoeTokenDispatcherType::flex);
-  EXPECT_THAT(error_of("--num-experts 4 --moe-layer-freq [1,0,0,1,1,1,1,1]"),
+  EXPECT_THAT(script_error("--num-experts 4 --moe-layer-freq [1,0,0,1,1,1,1,1]"),
               HasSubstr("no regular pattern"));
 }
 
 TEST(MegatronLaunch, WhatIsNotModelledAndWhatIsNotKnownIsListed) {
-  const LaunchRecord record = read("--bf16 \\\n --defer-embedding-wgrad-compute --of-tomorrow 1 2");
+  const LaunchRecord record =
+      read_script("--bf16 \\\n --defer-embedding-wgrad-compute --of-tomorrow 1 2");
   ASSERT_EQ(record.not_understood.size(), 2U);
   EXPECT_EQ(record.not_understood[0].said, "--defer-embedding-wgrad-compute");
   EXPECT_THAT(record.not_understood[0].why, HasSubstr("not modelled"));
@@ -90,18 +87,20 @@ TEST(MegatronLaunch, WhatIsNotModelledAndWhatIsNotKnownIsListed) {
 // "$@" and variables that nobody set may hold options: they are named, and the option before them
 // keeps its value.
 TEST(MegatronLaunch, VariablesThatMayHoldOptionsAreNamed) {
-  const LaunchRecord record = read("--tensor-model-parallel-size 2 $EXTRA --bf16 $MORE \"$@\"");
+  const LaunchRecord record =
+      read_script("--tensor-model-parallel-size 2 $EXTRA --bf16 $MORE \"$@\"");
   EXPECT_EQ(record.layout.tensor_parallel_size, 2);
   EXPECT_EQ(record.job.precision, Precision::bf16);
   ASSERT_EQ(record.not_understood.size(), 3U);
   EXPECT_EQ(record.not_understood[0].said, "$EXTRA");
   EXPECT_THAT(record.not_understood[0].why, HasSubstr("may hold options"));
-  EXPECT_THAT(error_of("--tensor-model-parallel-size $TP"), HasSubstr("the file does not set it"));
+  EXPECT_THAT(script_error("--tensor-model-parallel-size $TP"),
+              HasSubstr("the file does not set it"));
 }
 
 TEST(MegatronLaunch, OptionsUnderAConditionAreNamed) {
   const LaunchRecord record =
-      read("${MORE[@]}", "MORE=(--bf16)\nif [[ $TP -gt 1 ]]; then\n  MORE+=(--fp16)\nfi\n");
+      read_script("${MORE[@]}", "MORE=(--bf16)\nif [[ $TP -gt 1 ]]; then\n  MORE+=(--fp16)\nfi\n");
   EXPECT_EQ(record.job.precision, Precision::bf16);
   ASSERT_EQ(record.not_understood.size(), 1U);
   EXPECT_EQ(record.not_understood[0].said, "--fp16");
@@ -130,8 +129,8 @@ TEST(MegatronLaunch, APastedBlockIsRead) {
 
 // bash ends the command at the comment: what follows is given to nobody.
 TEST(MegatronLaunch, OptionsBehindACommentAreNamed) {
-  const LaunchRecord record =
-      read("--bf16 \\\n  # --sequence-parallel \\\n  --tensor-model-parallel-size 2 --fp16 \\\n");
+  const LaunchRecord record = read_script(
+      "--bf16 \\\n  # --sequence-parallel \\\n  --tensor-model-parallel-size 2 --fp16 \\\n");
   EXPECT_EQ(record.layout.tensor_parallel_size, 1);
   ASSERT_EQ(record.not_understood.size(), 1U);
   EXPECT_EQ(record.not_understood[0].said, "--tensor-model-parallel-size 2 ...");
@@ -216,14 +215,14 @@ TEST(MegatronLaunch, WhatArgumentsPyAssertsIsRefused) {
        "do not divide"},
   };
   for (const Refused& c : cases) {
-    EXPECT_THAT(error_of(c.options, c.before), HasSubstr(c.says)) << c.options;
+    EXPECT_THAT(script_error(c.options, c.before), HasSubstr(c.says)) << c.options;
   }
 }
 
 TEST(MegatronLaunch, ValuesAreCheckedAtTheirLine) {
-  EXPECT_THAT(error_of("--bf16 \\\n--tensor-model-parallel-size two"),
+  EXPECT_THAT(script_error("--bf16 \\\n--tensor-model-parallel-size two"),
               HasSubstr("train.sh:2: --tensor-model-parallel-size two: must be a whole number"));
-  EXPECT_THAT(error_of("--recompute-granularity some"), HasSubstr("none, selective, full"));
+  EXPECT_THAT(script_error("--recompute-granularity some"), HasSubstr("none, selective, full"));
 }
 
 TEST(MegatronArguments, AreFoundByNameAndByKey) {

@@ -7,6 +7,7 @@
 
 #include "interop/read_cluster/hostlist.h"
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
@@ -14,13 +15,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string error_of(const std::string& text) {
-  try {
-    read_cluster_facts(text, "machine.txt");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string facts_error(const std::string& text) {
+  return error_of([&] { read_cluster_facts(text, "machine.txt"); });
 }
 
 TEST(Hostlist, KeepsZerosAndMultipliesBrackets) {
@@ -74,8 +70,8 @@ TEST(NvidiaSmiTopo, BridgesArePairsAndNothingIsAPlainHost) {
 }
 
 TEST(NvidiaSmiTopo, SaysWhereARowIsShort) {
-  EXPECT_THAT(error_of("\tGPU0\tGPU1\nGPU0\tX\n"), HasSubstr("machine.txt:2"));
-  EXPECT_THAT(error_of("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV4\tNV4\n"), HasSubstr("1 rows follow"));
+  EXPECT_THAT(facts_error("\tGPU0\tGPU1\nGPU0\tX\n"), HasSubstr("machine.txt:2"));
+  EXPECT_THAT(facts_error("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV4\tNV4\n"), HasSubstr("1 rows follow"));
 }
 
 std::string nccl_host(const std::string& hash, const std::string& nvlinks) {
@@ -189,10 +185,10 @@ TEST(SlurmTopology, YamlTreesAndTheirMistakes) {
   EXPECT_EQ(facts.num_hosts, 10);
   EXPECT_EQ(facts.hosts_per_leaf, 6);
   EXPECT_THAT(facts.notes.front(), HasSubstr("4 to 6 hosts"));
-  EXPECT_THAT(error_of("SwitchName=a Switches=b\n"), HasSubstr("no switch is named b"));
-  EXPECT_THAT(error_of("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"),
+  EXPECT_THAT(facts_error("SwitchName=a Switches=b\n"), HasSubstr("no switch is named b"));
+  EXPECT_THAT(facts_error("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n"),
               HasSubstr("machine.txt:2: switch a is listed twice"));
-  EXPECT_THAT(error_of("SwitchName=a Switches=b Nodes=x\nSwitchName=b Switches=a\n"),
+  EXPECT_THAT(facts_error("SwitchName=a Switches=b Nodes=x\nSwitchName=b Switches=a\n"),
               HasSubstr("below themselves"));
 }
 
@@ -207,9 +203,9 @@ TEST(SlurmNodes, CountsHostsThatAreUp) {
   EXPECT_EQ(facts.gpus_per_host, 8);
   EXPECT_EQ(facts.device, "h100");
   EXPECT_EQ(facts.notes.size(), 2U);
-  EXPECT_THAT(error_of("NodeName=a Gres=gpu:a100:4\nNodeName=b Gres=gpu:h100:8\n"),
+  EXPECT_THAT(facts_error("NodeName=a Gres=gpu:a100:4\nNodeName=b Gres=gpu:h100:8\n"),
               HasSubstr("several kinds"));
-  EXPECT_THAT(error_of("NodeName=a Gres=(null) State=IDLE\n"), HasSubstr("no host with GPUs"));
+  EXPECT_THAT(facts_error("NodeName=a Gres=(null) State=IDLE\n"), HasSubstr("no host with GPUs"));
 }
 
 TEST(Topograph, LayersAndDomains) {
@@ -225,7 +221,7 @@ TEST(Topograph, LayersAndDomains) {
   EXPECT_EQ(facts.hosts_per_leaf, 2);
   EXPECT_EQ(facts.hosts_per_pod, 2);
   EXPECT_EQ(facts.hosts_per_domain, 2);
-  EXPECT_THAT(error_of(R"({"instances": [{"network_layers": []}]})"), HasSubstr("/instances/0"));
+  EXPECT_THAT(facts_error(R"({"instances": [{"network_layers": []}]})"), HasSubstr("/instances/0"));
 }
 
 Cluster eight() {
@@ -270,8 +266,8 @@ TEST(OverlaidCluster, RefusesContradictions) {
 }
 
 TEST(ClusterFacts, WhatIsNoneSaysWhatIsRead) {
-  EXPECT_THAT(error_of("hello"), HasSubstr("nothing about a machine"));
-  EXPECT_THAT(error_of(""), HasSubstr("nothing about a machine"));
+  EXPECT_THAT(facts_error("hello"), HasSubstr("nothing about a machine"));
+  EXPECT_THAT(facts_error(""), HasSubstr("nothing about a machine"));
 }
 
 }  // namespace

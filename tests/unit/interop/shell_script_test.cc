@@ -6,6 +6,7 @@
 
 #include "interop/read_launch/shell_arithmetic.h"
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::interop {
 namespace {
@@ -21,13 +22,8 @@ std::vector<std::string> words_of_last(const std::string& text,
   return words;
 }
 
-std::string error_of(const std::string& text) {
-  try {
-    read_shell_script(text, "train.sh");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string shell_error(const std::string& text) {
+  return error_of([&] { read_shell_script(text, "train.sh"); });
 }
 
 TEST(ShellScript, ArraysVariablesAndContinuationsBecomeWords) {
@@ -129,16 +125,16 @@ TEST(ShellScript, ByteOrderMarksAndCarriageReturnsAreNothing) {
 }
 
 TEST(ShellScript, WhatIsNotClosedIsNamedByItsLine) {
-  EXPECT_THAT(error_of("a\nA=(1\n"), HasSubstr("train.sh:2: the array"));
-  EXPECT_THAT(error_of("run \"x"), HasSubstr("train.sh:1: the quote"));
-  EXPECT_THAT(error_of("cat <<E\nx"), HasSubstr("here-document"));
-  EXPECT_THAT(error_of("run ${A"), HasSubstr("never closed"));
+  EXPECT_THAT(shell_error("a\nA=(1\n"), HasSubstr("train.sh:2: the array"));
+  EXPECT_THAT(shell_error("run \"x"), HasSubstr("train.sh:1: the quote"));
+  EXPECT_THAT(shell_error("cat <<E\nx"), HasSubstr("here-document"));
+  EXPECT_THAT(shell_error("run ${A"), HasSubstr("never closed"));
 }
 
 TEST(ShellScript, DoublingVariablesEndAtALimit) {
   std::string text = "A=0123456789\n";
   for (int i = 0; i < 40; ++i) text += "A=$A$A\n";
-  EXPECT_THAT(error_of(text), HasSubstr("4 MiB"));
+  EXPECT_THAT(shell_error(text), HasSubstr("4 MiB"));
 }
 
 TEST(ShellArithmetic, IsThatOfWholeNumbers) {

@@ -12,6 +12,7 @@
 #include "reports/report_json.h"
 #include "schema_check.h"
 #include "sim/base/error.h"
+#include "tests/unit/reports/schema_check.h"
 
 namespace meshwright::reports {
 namespace {
@@ -56,8 +57,6 @@ Json named(const Json& rows, const std::string& name) {
   }
   return {};
 }
-
-Json plain(const Json& json) { return Json::parse(json.dump()); }
 
 std::string sentence_of(const Json& json) { return json["sentence"].get<std::string>(); }
 

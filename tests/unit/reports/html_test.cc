@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-Json report_of(const planner::Plan& plan) {
+Json report_with_sizes(const planner::Plan& plan) {
   ReportContents contents = contents_of(plan);
   contents.sizes = planner::size_map(plan, {});
   return report_to_json(contents);
@@ -42,7 +42,7 @@ std::string embedded_record(const std::string& page) {
 }
 
 TEST(Html, ReadsWithoutScript) {
-  const Json report = report_of(sample_plan());
+  const Json report = report_with_sizes(sample_plan());
   const std::string page = without_scripts(report_html(report));
   EXPECT_THAT(page, HasSubstr(html::escape(report["verdict"].get<std::string>())));
   for (const char* id :
@@ -126,7 +126,7 @@ TEST(Html, TenThousandLayoutsAreShortRowsInThePage) {
 
 // Rows of the grid are written once, here: the viewer only places them.
 TEST(Html, WhatIfsComeWithTheirRowsAndSentences) {
-  const Json report = report_of(sample_plan());
+  const Json report = report_with_sizes(sample_plan());
   const Json block = html::what_if_block(report["capacity"]);
   const Json& grid = report["capacity"]["what_if"];
   ASSERT_EQ(block["cells"].size(), grid["cells"].size());
@@ -151,13 +151,13 @@ TEST(Html, EverySectionHasAnIdAWordAndAPlace) {
 }
 
 TEST(Html, RejectionsSayWhatWasNeededAndWhatThereIs) {
-  const std::string page = without_scripts(report_html(report_of(sample_plan())));
+  const std::string page = without_scripts(report_html(report_with_sizes(sample_plan())));
   EXPECT_THAT(page, HasSubstr("<code>memory_<wbr>capacity</code>"));
   EXPECT_THAT(page, HasSubstr("<td class=\"number\">96.00 GiB</td><td class=\"number\">80.00 GiB"));
 }
 
 TEST(Html, CarriesTheRecordItWasMadeFrom) {
-  const Json report = report_of(sample_plan());
+  const Json report = report_with_sizes(sample_plan());
   Json without_grid = report;  // of what-ifs, which the page has as texts
   without_grid["capacity"].erase("what_if");
   EXPECT_EQ(Json::parse(embedded_record(report_html(report))), without_grid);
@@ -167,7 +167,7 @@ TEST(Html, NamesInInputsStayText) {
   planner::Plan plan = sample_plan();
   plan.model.name = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'\u2028\u202E";
   plan.cluster.name = "<!--";
-  const std::string page = report_html(report_of(plan));
+  const std::string page = report_html(report_with_sizes(plan));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert(1)")));
   EXPECT_THAT(page, Not(HasSubstr("<img src=x")));
   EXPECT_THAT(without_scripts(page), Not(HasSubstr("\u202E")));
@@ -177,7 +177,7 @@ TEST(Html, NamesInInputsStayText) {
 }
 
 TEST(Html, LoadsNothingAndAllowsOnlyItsOwnScript) {
-  const std::string page = report_html(report_of(sample_plan()));
+  const std::string page = report_html(report_with_sizes(sample_plan()));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("'unsafe-eval'")));
   const std::string script = html::code_in_script(viewer_script());
@@ -191,22 +191,22 @@ TEST(Html, LoadsNothingAndAllowsOnlyItsOwnScript) {
 }
 
 TEST(Html, StaysBelowOneAndAHalfMegabytes) {
-  EXPECT_LT(report_html(report_of(sample_plan())).size(), 1'500'000U);
+  EXPECT_LT(report_html(report_with_sizes(sample_plan())).size(), 1'500'000U);
 }
 
 TEST(Html, IsTheSamePageEveryTime) {
-  const Json report = report_of(sample_plan());
+  const Json report = report_with_sizes(sample_plan());
   EXPECT_EQ(report_html(report), report_html(report));
 }
 
 TEST(Html, MeasuredAndDatasheetNumbersLookDifferent) {
-  const std::string page = report_html(report_of(sample_plan()));
+  const std::string page = report_html(report_with_sizes(sample_plan()));
   EXPECT_THAT(page, HasSubstr("<span class=\"badge measured\">measured</span>"));
   EXPECT_THAT(page, HasSubstr("<span class=\"badge datasheet\">datasheet</span>"));
 }
 
 TEST(Html, LaunchFilesKeepTheirLinesAndStayText) {
-  Json report = report_of(sample_plan());
+  Json report = report_with_sizes(sample_plan());
   report["launch"] = {{{"target", "Megatron-LM"},
                        {"names_of", "a commit"},
                        {"file_name", "run.sh"},
@@ -229,7 +229,7 @@ TEST(Html, SaysWhyWhenNothingFits) {
   planner::Plan plan = sample_plan();
   plan.ranked.clear();
   plan.pareto.clear();
-  const std::string page = report_html(report_of(plan));
+  const std::string page = report_html(report_with_sizes(plan));
   EXPECT_THAT(page, HasSubstr("No layout of gpt-small fits 16 GPUs"));
   EXPECT_THAT(page, Not(HasSubstr("<section id=\"ranking\">")));
   EXPECT_THAT(page, HasSubstr("<section id=\"rejections\">"));

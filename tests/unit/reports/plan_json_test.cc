@@ -7,6 +7,7 @@
 #include "answered_plan.h"
 #include "reports/answers_json.h"
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::reports {
 namespace {
@@ -84,17 +85,12 @@ TEST(PlanJson, OpensWithSchemaVersionCommandAndInputs) {
   EXPECT_EQ(json["inputs"][0]["sha256"], std::string(64, 'a'));
 }
 
-std::string error_of(const Json& json) {
-  try {
-    plan_from_json(json, "plan.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string plan_error(const Json& json) {
+  return error_of([&] { plan_from_json(json, "plan.json"); });
 }
 
 TEST(PlanJson, RefusesAnotherKindOfFileByName) {
-  EXPECT_THAT(error_of({{"schema", "meshwright.profile/1"}}),
+  EXPECT_THAT(plan_error({{"schema", "meshwright.profile/1"}}),
               testing::AllOf(testing::HasSubstr("plan.json: /schema"),
                              testing::HasSubstr("meshwright.profile/1")));
 }
@@ -102,13 +98,13 @@ TEST(PlanJson, RefusesAnotherKindOfFileByName) {
 TEST(PlanJson, NamesThePlaceOfAnUnknownRule) {
   Json json = sample_json();
   json["rejections"][0]["rule"] = "memory_capacities";
-  EXPECT_THAT(error_of(json), testing::HasSubstr("/rejections/0/rule"));
+  EXPECT_THAT(plan_error(json), testing::HasSubstr("/rejections/0/rule"));
 }
 
 TEST(PlanJson, RefusesAParetoIndexBeyondTheRanking) {
   Json json = sample_json();
   json["pareto"] = {7};
-  EXPECT_THAT(error_of(json), testing::HasSubstr("/pareto"));
+  EXPECT_THAT(plan_error(json), testing::HasSubstr("/pareto"));
 }
 
 // A file of ten thousand ledgers would be too large to read back.
@@ -124,7 +120,7 @@ TEST(PlanJson, KeepsTheLedgersOfTheFirstHundredLayouts) {
 TEST(PlanJson, RefusesUnknownKeys) {
   Json json = sample_json();
   json["rankd"] = 1;
-  EXPECT_THAT(error_of(json), testing::HasSubstr("rankd"));
+  EXPECT_THAT(plan_error(json), testing::HasSubstr("rankd"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "reports/answers_json.h"
 #include "schema_check.h"
 #include "sim/kernel_time/gemm_model.h"
+#include "tests/unit/reports/schema_check.h"
 
 namespace meshwright::reports {
 namespace {
@@ -21,8 +22,6 @@ ReportContents sample_contents() {
 }
 
 Json sample_report() { return report_to_json(sample_contents()); }
-
-Json plain(const Json& report) { return Json::parse(report.dump()); }
 
 TEST(ReportJson, ObeysItsSchema) { EXPECT_EQ(complaint("report", plain(sample_report())), ""); }
 

@@ -10,9 +10,13 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "sim/record/json.h"
 #include "tests/paths.h"
 
 namespace meshwright::reports {
+
+// A record as a reader of its text has it.
+inline Json plain(const Json& record) { return Json::parse(record.dump()); }
 
 // The complaints of schema/<name>.schema.json; empty when it has none.
 inline std::string complaint(const std::string& name, const nlohmann::json& record) {

@@ -7,11 +7,10 @@
 #include "reports/step_trace.h"
 #include "reports/validation_json.h"
 #include "schema_check.h"
+#include "tests/unit/reports/schema_check.h"
 
 namespace meshwright::reports {
 namespace {
-
-Json plain(const Json& json) { return Json::parse(json.dump()); }
 
 Json plan_json() {
   const AnsweredPlan a = answered_plan();

@@ -13,7 +13,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-GemmCall asked_for(const GemmVariant& variant, Precision precision) {
+GemmCall gemm_asked_for(const GemmVariant& variant, Precision precision) {
   IdleCompute compute;
   make_gemm_bench(compute, variant, precision)->start(1);
   return compute.gemms.at(0);
@@ -23,30 +23,30 @@ std::vector<GemmVariant> products_of_a_weight() { return training_variants({1, 6
 
 TEST(GemmBench, ResultsAreOfTheWidthThatMegatronWrites) {
   const auto variants = products_of_a_weight();
-  EXPECT_EQ(asked_for(variants[0], Precision::bf16).result, Precision::bf16);
-  EXPECT_EQ(asked_for(variants[1], Precision::bf16).result, Precision::bf16);
-  EXPECT_EQ(asked_for(variants[2], Precision::bf16).result, Precision::fp32);  // main_grad
-  EXPECT_EQ(asked_for(variants[0], Precision::fp16).result, Precision::fp16);
-  EXPECT_EQ(asked_for(variants[0], Precision::fp8).result, Precision::bf16);
-  EXPECT_EQ(asked_for(variants[0], Precision::tf32).result, Precision::fp32);
+  EXPECT_EQ(gemm_asked_for(variants[0], Precision::bf16).result, Precision::bf16);
+  EXPECT_EQ(gemm_asked_for(variants[1], Precision::bf16).result, Precision::bf16);
+  EXPECT_EQ(gemm_asked_for(variants[2], Precision::bf16).result, Precision::fp32);  // main_grad
+  EXPECT_EQ(gemm_asked_for(variants[0], Precision::fp16).result, Precision::fp16);
+  EXPECT_EQ(gemm_asked_for(variants[0], Precision::fp8).result, Precision::bf16);
+  EXPECT_EQ(gemm_asked_for(variants[0], Precision::tf32).result, Precision::fp32);
 }
 
 // fp8 units take op(a) = a and op(b) = b': any other order would be transposed within the time.
 TEST(GemmBench, Fp8OperandsAreHandedOverInTheOrderOfItsUnits) {
   for (const GemmVariant& variant : products_of_a_weight()) {
-    const GemmCall call = asked_for(variant, Precision::fp8);
+    const GemmCall call = gemm_asked_for(variant, Precision::fp8);
     EXPECT_FALSE(call.transpose_a);
     EXPECT_TRUE(call.transpose_b);
   }
-  EXPECT_FALSE(asked_for(products_of_a_weight()[0], Precision::bf16).transpose_b);
+  EXPECT_FALSE(gemm_asked_for(products_of_a_weight()[0], Precision::bf16).transpose_b);
 }
 
 TEST(GemmBench, Fp8SumsFastInForwardAlone) {
   const auto variants = products_of_a_weight();
-  EXPECT_TRUE(asked_for(variants[0], Precision::fp8).fast_accumulation);
-  EXPECT_FALSE(asked_for(variants[1], Precision::fp8).fast_accumulation);
-  EXPECT_FALSE(asked_for(variants[2], Precision::fp8).fast_accumulation);
-  EXPECT_FALSE(asked_for(variants[0], Precision::bf16).fast_accumulation);
+  EXPECT_TRUE(gemm_asked_for(variants[0], Precision::fp8).fast_accumulation);
+  EXPECT_FALSE(gemm_asked_for(variants[1], Precision::fp8).fast_accumulation);
+  EXPECT_FALSE(gemm_asked_for(variants[2], Precision::fp8).fast_accumulation);
+  EXPECT_FALSE(gemm_asked_for(variants[0], Precision::bf16).fast_accumulation);
 }
 
 TEST(GemmBench, AsksForAllRepetitionsAndWaitsOnlyInRun) {

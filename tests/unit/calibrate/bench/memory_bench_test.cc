@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> asked_for(HostDirection direction) {
+std::vector<std::string> copies_asked_for(HostDirection direction) {
   IdleCompute compute;
   const auto bench = make_host_link_bench(compute, kibibytes(4), direction);
   EXPECT_EQ(bench->check(), "");
@@ -20,9 +20,10 @@ std::vector<std::string> asked_for(HostDirection direction) {
 }
 
 TEST(HostLink, EachWayAndBothAtOnceAreAskedForWithoutWaiting) {
-  EXPECT_THAT(asked_for(HostDirection::to_device), ElementsAre("upload", "upload"));
-  EXPECT_THAT(asked_for(HostDirection::to_host), ElementsAre("start_download", "start_download"));
-  EXPECT_THAT(asked_for(HostDirection::both), ElementsAre("both_ways", "both_ways"));
+  EXPECT_THAT(copies_asked_for(HostDirection::to_device), ElementsAre("upload", "upload"));
+  EXPECT_THAT(copies_asked_for(HostDirection::to_host),
+              ElementsAre("start_download", "start_download"));
+  EXPECT_THAT(copies_asked_for(HostDirection::both), ElementsAre("both_ways", "both_ways"));
 }
 
 // Hands over from memory of the device's own making, which pageable memory is not.

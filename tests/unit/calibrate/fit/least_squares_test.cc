@@ -9,15 +9,15 @@ namespace meshwright::calibrate {
 namespace {
 
 // time = alpha + size / beta at sizes 1 KiB to 64 MiB.
-double line(std::span<const double> p, std::size_t i) {
+double straight_line(std::span<const double> p, std::size_t i) {
   return p[0] + std::exp2(static_cast<double>(10 + i)) / p[1];
 }
 
 TEST(LeastSquares, ExactDataGiveTheParametersBackWithoutError) {
   const std::vector<double> truth{5e-6, 12e9};
   std::vector<double> observed;
-  for (std::size_t i = 0; i < 17; ++i) observed.push_back(line(truth, i));
-  const LogFit fit = fit_log_space({1e-3, 1e6}, line, observed);
+  for (std::size_t i = 0; i < 17; ++i) observed.push_back(straight_line(truth, i));
+  const LogFit fit = fit_log_space({1e-3, 1e6}, straight_line, observed);
   // Tolerances: where the sum of squares vanishes against rounding.
   EXPECT_NEAR(fit.parameters[0] / truth[0], 1.0, 1e-5);
   EXPECT_NEAR(fit.parameters[1] / truth[1], 1.0, 1e-5);
@@ -43,9 +43,9 @@ TEST(LeastSquares, NoisyDataGiveTheParametersWithinTheirErrors) {
   const std::vector<double> truth{5e-6, 12e9};
   std::vector<double> observed;
   for (std::size_t i = 0; i < 17; ++i) {
-    observed.push_back(line(truth, i) * (i % 2 == 0 ? 1.1 : 1.0 / 1.1));
+    observed.push_back(straight_line(truth, i) * (i % 2 == 0 ? 1.1 : 1.0 / 1.1));
   }
-  const LogFit fit = fit_log_space({1e-3, 1e6}, line, observed);
+  const LogFit fit = fit_log_space({1e-3, 1e6}, straight_line, observed);
   for (std::size_t p = 0; p < 2; ++p) {
     EXPECT_LT(std::abs(fit.parameters[p] - truth[p]), 3.0 * fit.standard_errors[p]);
     EXPECT_LT(fit.standard_errors[p], 0.1 * truth[p]);
@@ -58,7 +58,7 @@ TEST(LeastSquares, AParameterThatTheDataDenyIsZero) {
   for (std::size_t i = 0; i < 17; ++i) {
     observed.push_back(std::pow(std::exp2(static_cast<double>(10 + i)), 1.2) / 12e9);
   }
-  const LogFit fit = fit_log_space({1e-3, 1e6}, line, observed);
+  const LogFit fit = fit_log_space({1e-3, 1e6}, straight_line, observed);
   EXPECT_EQ(fit.parameters[0], 0.0);
   EXPECT_EQ(fit.standard_errors[0], 0.0);
   EXPECT_GT(fit.parameters[1], 0.0);

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string line(int rank, std::uint64_t operations, bool waits, double slow = 0.0) {
+std::string line_of(int rank, std::uint64_t operations, bool waits, double slow = 0.0) {
   return report_line({.rank = rank,
                       .host = "node7",
                       .operations = operations,
@@ -19,7 +19,7 @@ std::string line(int rank, std::uint64_t operations, bool waits, double slow = 0
 }
 
 TEST(RankWatch, AReportIsReadAsItWasWrittenAndOtherLinesAreNone) {
-  const auto report = report_from_line("[1,1]<stderr>:" + line(1, 12, true, 2.5));
+  const auto report = report_from_line("[1,1]<stderr>:" + line_of(1, 12, true, 2.5));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->rank, 1);
   EXPECT_EQ(report->host, "node7");
@@ -33,13 +33,13 @@ TEST(RankWatch, AReportIsReadAsItWasWrittenAndOtherLinesAreNone) {
 
 TEST(RankWatch, ARankThatIsNotHeardOfIsAtFaultThoughAllWait) {
   RankWatch watch(2, seconds(30), 0.0);
-  watch.read_line(line(0, 5, true), 1.0);
-  watch.read_line(line(1, 5, true), 1.0);
+  watch.read_line(line_of(0, 5, true), 1.0);
+  watch.read_line(line_of(1, 5, true), 1.0);
   for (double now = 2.0; now < 30.0; now += 1.0) {
-    watch.read_line(line(0, 5, true), now);
+    watch.read_line(line_of(0, 5, true), now);
     EXPECT_FALSE(watch.stuck(now));
   }
-  watch.read_line(line(0, 5, true), 31.5);
+  watch.read_line(line_of(0, 5, true), 31.5);
   const auto failure = watch.stuck(31.5);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->rank, 1);
@@ -51,8 +51,8 @@ TEST(RankWatch, ARankThatIsNotHeardOfIsAtFaultThoughAllWait) {
 TEST(RankWatch, ReportsThatRepeatThemselvesAreAHang) {
   RankWatch watch(2, seconds(30), 0.0);
   for (double now = 1.0; now <= 32.0; now += 1.0) {
-    watch.read_line(line(0, 5, true), now);
-    watch.read_line(line(1, 4, false), now);
+    watch.read_line(line_of(0, 5, true), now);
+    watch.read_line(line_of(1, 4, false), now);
   }
   const auto failure = watch.stuck(32.0);
   ASSERT_TRUE(failure);
@@ -64,8 +64,8 @@ TEST(RankWatch, ReportsThatRepeatThemselvesAreAHang) {
 TEST(RankWatch, ALongProductAndTheRankThatWaitsForItAreNoHang) {
   RankWatch watch(2, seconds(30), 0.0);
   for (double now = 1.0; now <= 90.0; now += 1.0) {
-    watch.read_line(line(0, 5, true), now);
-    watch.read_line(line(1, 4, false, 100.0), now);
+    watch.read_line(line_of(0, 5, true), now);
+    watch.read_line(line_of(1, 4, false, 100.0), now);
     EXPECT_FALSE(watch.stuck(now)) << now;
   }
 }
@@ -73,8 +73,8 @@ TEST(RankWatch, ALongProductAndTheRankThatWaitsForItAreNoHang) {
 TEST(RankWatch, RanksThatAllWaitForEachOtherAreStuckAndTheLastOneIsNamed) {
   RankWatch watch(2, seconds(30), 0.0);
   for (double now = 1.0; now <= 32.0; now += 1.0) {
-    watch.read_line(line(0, 7, true), now);
-    watch.read_line(line(1, 6, true), now);
+    watch.read_line(line_of(0, 7, true), now);
+    watch.read_line(line_of(1, 6, true), now);
   }
   const auto failure = watch.stuck(32.0);
   ASSERT_TRUE(failure);
@@ -84,7 +84,7 @@ TEST(RankWatch, RanksThatAllWaitForEachOtherAreStuckAndTheLastOneIsNamed) {
 
 TEST(RankWatch, ARankThatNeverStartedIsNamedAfterTheTimeout) {
   RankWatch watch(2, seconds(30), 0.0);
-  watch.read_line(line(0, 1, true, 60.0), 29.0);
+  watch.read_line(line_of(0, 1, true, 60.0), 29.0);
   EXPECT_FALSE(watch.stuck(29.0));
   const auto failure = watch.stuck(31.0);
   ASSERT_TRUE(failure);

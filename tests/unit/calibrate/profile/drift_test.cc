@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-MeasuredPoint product(std::int64_t m, double time, double spread = 0.01) {
+MeasuredPoint spread_product(std::int64_t m, double time, double spread = 0.01) {
   MeasuredPoint p;
   p.shape = {1, m, 64, 64};
   p.amount = bytes(1);
@@ -22,7 +22,7 @@ MeasuredPoint product(std::int64_t m, double time, double spread = 0.01) {
 }
 
 MeasuredPoint reduction(double payload, double time) {
-  MeasuredPoint p = product(0, time);
+  MeasuredPoint p = spread_product(0, time);
   p.kind = PointKind::collective;
   p.amount = bytes(payload);
   p.group_size = p.ranks_per_node = 2;
@@ -34,7 +34,7 @@ MeasuredPoint reduction(double payload, double time) {
 // product 1 and the all-reduces at 40 and 41.
 TEST(DriftSample, IsATenthAndSomeOfEachGroup) {
   std::vector<MeasuredPoint> points;
-  for (int m = 0; m < 40; ++m) points.push_back(product(m, 1.0));
+  for (int m = 0; m < 40; ++m) points.push_back(spread_product(m, 1.0));
   for (int i = 0; i < 3; ++i) points.push_back(reduction(1024.0 * (i + 1), 1.0));
   const auto sample = drift_sample(points);
   ASSERT_EQ(sample.size(), 7U);
@@ -44,13 +44,13 @@ TEST(DriftSample, IsATenthAndSomeOfEachGroup) {
 }
 
 TEST(DriftSample, PointsOfOtherToolsAreNotAskedForAgain) {
-  MeasuredPoint imported = product(1, 1.0);
+  MeasuredPoint imported = spread_product(1, 1.0);
   imported.source = "nccl-tests, log.txt";
   EXPECT_TRUE(drift_sample({imported}).empty());
 }
 
 TEST(Drift, TheSameTimesHold) {
-  const std::vector<MeasuredPoint> points{product(1, 1.0), product(2, 2.0)};
+  const std::vector<MeasuredPoint> points{spread_product(1, 1.0), spread_product(2, 2.0)};
   const DriftReport report = compare_points(points, points, 0.15);
   EXPECT_TRUE(report.holds());
   EXPECT_THAT(report.sentence(), HasSubstr("still holds: 2 points in 1 groups"));
@@ -60,8 +60,8 @@ TEST(Drift, TheSameTimesHold) {
 // 3 * sqrt(2 * 2 * 0.01^2 / 4) = 3 %.
 TEST(Drift, WhatDriftedIsNamedWithItsSize) {
   const DriftReport report =
-      compare_points({product(1, 1.0), product(2, 1.0), reduction(4096, 1.0)},
-                     {product(1, 1.2), product(2, 1.3), reduction(4096, 1.0)}, 0.15);
+      compare_points({spread_product(1, 1.0), spread_product(2, 1.0), reduction(4096, 1.0)},
+                     {spread_product(1, 1.2), spread_product(2, 1.3), reduction(4096, 1.0)}, 0.15);
   EXPECT_FALSE(report.holds());
   EXPECT_THAT(report.sentence(), HasSubstr("gemm fp32 is 25 % slower (2 points, noise 3 %)"));
   EXPECT_THAT(report.sentence(), Not(HasSubstr("all_reduce")));
@@ -69,12 +69,14 @@ TEST(Drift, WhatDriftedIsNamedWithItsSize) {
 
 // 30 % slower, and each time is only known to 20 %: 3 * sqrt(2) * 20 % = 85 %.
 TEST(Drift, NoiseIsNotDrift) {
-  EXPECT_TRUE(compare_points({product(1, 1.0, 0.2)}, {product(1, 1.3, 0.2)}, 0.15).holds());
+  EXPECT_TRUE(
+      compare_points({spread_product(1, 1.0, 0.2)}, {spread_product(1, 1.3, 0.2)}, 0.15).holds());
 }
 
 // Half the time is twice as fast, and the profile no longer holds.
 TEST(Drift, AFasterMachineHasDriftedToo) {
-  const DriftReport report = compare_points({product(1, 1.0)}, {product(1, 0.5)}, 0.15);
+  const DriftReport report =
+      compare_points({spread_product(1, 1.0)}, {spread_product(1, 0.5)}, 0.15);
   EXPECT_THAT(report.sentence(), HasSubstr("gemm fp32 is 100 % faster"));
 }
 

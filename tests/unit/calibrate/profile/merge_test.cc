@@ -12,7 +12,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-MeasuredPoint product(std::int64_t m, double time) {
+MeasuredPoint timed_product(std::int64_t m, double time) {
   MeasuredPoint p;
   p.shape = {1, m, 64, 64};
   p.amount = bytes(1);
@@ -37,14 +37,16 @@ Profile profile_of(std::vector<MeasuredPoint> points, const std::string& host = 
 }
 
 TEST(Merge, WhatEitherMeasuredIsThere) {
-  const Profile both = merged({profile_of({product(1, 1.0)}), profile_of({product(2, 2.0)})});
+  const Profile both =
+      merged({profile_of({timed_product(1, 1.0)}), profile_of({timed_product(2, 2.0)})});
   EXPECT_EQ(both.points.size(), 2U);
   EXPECT_EQ(both.cluster.device.gemm.at(0).points.size(), 2U);
 }
 
 // 1 s and 4 s: 2 s, and ln(4) / 2 of spread.
 TEST(Merge, WhatBothMeasuredIsTheGeometricMeanAndTheirDifferenceIsSpread) {
-  const Profile both = merged({profile_of({product(1, 1.0)}), profile_of({product(1, 4.0)})});
+  const Profile both =
+      merged({profile_of({timed_product(1, 1.0)}), profile_of({timed_product(1, 4.0)})});
   ASSERT_EQ(both.points.size(), 1U);
   const Summary& s = both.points[0].measurement.summary;
   EXPECT_DOUBLE_EQ(s.median.value(), 2.0);
@@ -56,23 +58,23 @@ TEST(Merge, WhatBothMeasuredIsTheGeometricMeanAndTheirDifferenceIsSpread) {
 
 // 1 s with means of 1.1 and 1.05 s, and 4 s: 2 s with means of 2.2 and 2.1 s.
 TEST(Merge, MeansStayAsFarAboveTheirMedian) {
-  MeasuredPoint first = product(1, 1.0);
+  MeasuredPoint first = timed_product(1, 1.0);
   first.measurement.mean = seconds(1.1);
   first.measurement.rank_mean = seconds(1.05);
-  const Profile both = merged({profile_of({first}), profile_of({product(1, 4.0)})});
+  const Profile both = merged({profile_of({first}), profile_of({timed_product(1, 4.0)})});
   EXPECT_DOUBLE_EQ(both.points.at(0).measurement.mean.value(), 2.2);
   EXPECT_DOUBLE_EQ(both.points.at(0).measurement.rank_mean.value(), 2.1);
 }
 
 TEST(Merge, AProfileWithItselfKeepsItsTimes) {
-  const Profile one = profile_of({product(1, 1.0), product(2, 3.0)});
+  const Profile one = profile_of({timed_product(1, 1.0), timed_product(2, 3.0)});
   const Profile both = merged({one, one});
   ASSERT_EQ(both.points.size(), 2U);
   EXPECT_DOUBLE_EQ(both.points[1].time().value(), 3.0);
 }
 
 TEST(Merge, WhatOneMeasuredIsNoLongerMissing) {
-  Profile a = profile_of({product(1, 1.0)});
+  Profile a = profile_of({timed_product(1, 1.0)});
   Profile b = profile_of({});
   a.not_measured = {"kernel softmax", "kernel adam"};
   b.not_measured = {"products in fp32", "kernel adam"};
@@ -89,8 +91,9 @@ TEST(Merge, RanksOfTheSecondCountOn) {
 // 1, 2 and 4 s: 2 s; the logarithms' standard deviation is ln(2) sqrt(2/3). Pair by pair the last
 // profile would count as much as all before it.
 TEST(Merge, ManyNodesCountTheSame) {
-  const Profile all = merged({profile_of({product(1, 1.0)}), profile_of({product(1, 2.0)}),
-                              profile_of({product(1, 4.0)})});
+  const Profile all =
+      merged({profile_of({timed_product(1, 1.0)}), profile_of({timed_product(1, 2.0)}),
+              profile_of({timed_product(1, 4.0)})});
   const Summary& s = all.points.at(0).measurement.summary;
   EXPECT_DOUBLE_EQ(s.median.value(), 2.0);
   EXPECT_NEAR(s.relative_spread, std::log(2.0) * std::sqrt(2.0 / 3.0), 1e-12);
@@ -106,7 +109,7 @@ TEST(Merge, ProfilesOntoDifferentClustersAreRefused) {
 // Node a: 1 s by its slowest device, whose time is the median's, 1.00: all of a at 1 s. Node b: 1.1
 // s by its slowest, 1.10 times the median's: its other device takes 1 s, too.
 TEST(DeviceSpread, ComparesDevicesOverAllNodes) {
-  Profile a = profile_of({product(1, 1.0)}), b = profile_of({product(1, 1.1)}, "b");
+  Profile a = profile_of({timed_product(1, 1.0)}), b = profile_of({timed_product(1, 1.1)}, "b");
   for (RankSpeed& rank : a.ranks) rank.gemm = 1.0;
   b.ranks[0].gemm = 1.0;
   b.ranks[1].gemm = 1.1;
@@ -122,7 +125,7 @@ TEST(DeviceSpread, ComparesDevicesOverAllNodes) {
 }
 
 TEST(DeviceSpread, TwoDevicesSayNothing) {
-  Profile one = profile_of({product(1, 1.0)});
+  Profile one = profile_of({timed_product(1, 1.0)});
   for (RankSpeed& rank : one.ranks) rank.gemm = 1.0;
   EXPECT_FALSE(spread_between_devices({one}));
 }

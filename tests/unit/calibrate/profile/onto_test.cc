@@ -69,7 +69,7 @@ Cluster measured_on(int multiprocessors = 132, int gpus = 8) {
   return cluster;
 }
 
-MeasuredPoint point(PointKind kind, double amount, double time) {
+MeasuredPoint timed_point(PointKind kind, double amount, double time) {
   MeasuredPoint p;
   p.kind = kind;
   p.amount = bytes(amount);
@@ -86,8 +86,8 @@ std::vector<MeasuredPoint> products(const Cluster& cluster, double fraction) {
   device.gemm = {model};
   std::vector<MeasuredPoint> points;
   for (const std::int64_t n : {1024, 2048, 3072, 4096, 6144, 8192}) {
-    MeasuredPoint p =
-        point(PointKind::gemm, 1.0, gemm_cost({1, n, n, n}, Precision::bf16, device).time.value());
+    MeasuredPoint p = timed_point(PointKind::gemm, 1.0,
+                                  gemm_cost({1, n, n, n}, Precision::bf16, device).time.value());
     p.precision = Precision::bf16;
     p.shape = {1, n, n, n};
     points.push_back(p);
@@ -126,11 +126,11 @@ TEST(Onto, ProductsMeasuredMoveTheSustainedShareAndTheDatasheetsPeakStays) {
 }
 
 TEST(Onto, AttentionHostLaunchOtherKernelsAndReductionInTheSwitchStay) {
-  MeasuredPoint add = point(PointKind::kernel, 1e9, 2e-6 + 1e9 / 3.1e12);
+  MeasuredPoint add = timed_point(PointKind::kernel, 1e9, 2e-6 + 1e9 / 3.1e12);
   add.kernel = "add";
   std::vector<MeasuredPoint> points{add};
   for (int i = 20; i < 28; ++i) {
-    MeasuredPoint p = point(PointKind::collective, std::exp2(i), 1e-5 + std::exp2(i) / 300e9);
+    MeasuredPoint p = timed_point(PointKind::collective, std::exp2(i), 1e-5 + std::exp2(i) / 300e9);
     p.group_size = 2;
     p.ranks_per_node = 2;
     p.groups_per_node = 4;
@@ -153,7 +153,7 @@ TEST(Onto, AttentionHostLaunchOtherKernelsAndReductionInTheSwitchStay) {
 
 // Our fp32 kernels are a bound from below: 2.5 TB/s do not speak against the 2.9 of others.
 TEST(Onto, ASlowerKernelOfOursChangesNothingAndAFasterOneIsNoMeasurementOfSixteenBits) {
-  MeasuredPoint add = point(PointKind::kernel, 1e9, 2e-6 + 1e9 / 2.5e12);
+  MeasuredPoint add = timed_point(PointKind::kernel, 1e9, 2e-6 + 1e9 / 2.5e12);
   add.kernel = "add";
   EXPECT_EQ(assembled({add}).device.kernels[1].rate, gigabytes_per_second(2900));
   const Device fresh = assemble({add}, measured_on()).cluster.device;
@@ -163,7 +163,7 @@ TEST(Onto, ASlowerKernelOfOursChangesNothingAndAFasterOneIsNoMeasurementOfSixtee
 
 // 3 TB/s on the datasheet, 2.4 measured: four fifths of it.
 TEST(Onto, AMeasuredCopyIsAShareOfTheDatasheetsBandwidth) {
-  const Cluster cluster = assembled({point(PointKind::memory_copy, 2.4e9, 1e-3)});
+  const Cluster cluster = assembled({timed_point(PointKind::memory_copy, 2.4e9, 1e-3)});
   EXPECT_EQ(cluster.device.memory_bandwidth, gigabytes_per_second(3000));
   EXPECT_DOUBLE_EQ(cluster.device.memory_bandwidth_fraction, 0.8);
   EXPECT_EQ(cluster.device.memory_provenance, Provenance::measured);
@@ -171,7 +171,7 @@ TEST(Onto, AMeasuredCopyIsAShareOfTheDatasheetsBandwidth) {
 
 // 4 TB/s where 3 were stated: the file was no datasheet's, and no share is more than the whole.
 TEST(Onto, AFasterCopyThanStatedIsTheBandwidth) {
-  const Cluster cluster = assembled({point(PointKind::memory_copy, 4e9, 1e-3)});
+  const Cluster cluster = assembled({timed_point(PointKind::memory_copy, 4e9, 1e-3)});
   EXPECT_DOUBLE_EQ(cluster.device.memory_bandwidth.value(), 4e12);
   EXPECT_DOUBLE_EQ(cluster.device.memory_bandwidth_fraction, 1.0);
 }
@@ -188,7 +188,7 @@ TEST(Onto, AnotherChipIsRefusedInWords) {
 }
 
 MeasuredPoint pair(int stride, double time) {
-  MeasuredPoint p = point(PointKind::collective, 16777216.0, time);
+  MeasuredPoint p = timed_point(PointKind::collective, 16777216.0, time);
   p.group_size = p.ranks_per_node = 2;
   p.groups_per_node = 4;
   p.stride = stride;
@@ -222,7 +222,7 @@ TEST(Onto, FasterNeighboursAreNoticed) {
 
 // 2 * 1024^3 FLOPs in 1 us are 2,147 TFLOP/s of a peak of 1,000.
 TEST(Onto, AProductFasterThanThePeakSaysThatTheFileIsOfAnotherChip) {
-  MeasuredPoint fast = point(PointKind::gemm, 1.0, 1e-6);
+  MeasuredPoint fast = timed_point(PointKind::gemm, 1.0, 1e-6);
   fast.precision = Precision::bf16;
   fast.shape = {1, 1024, 1024, 1024};
   const auto words = faster_than_peak(assembled({fast}).device);
@@ -269,7 +269,7 @@ TEST(SustainedClock, IsWhatALongRunOfTheSameProductLoses) {
 
 // 1 GB in 20 ms up, 25 ms down, 50 ms both: 40 GB/s is what a transfer one way can rely on.
 TEST(HostLink, IsTheSlowerWayAlone) {
-  MeasuredPoint up = point(PointKind::host_link, 1e9, 0.020), down = up, both = up;
+  MeasuredPoint up = timed_point(PointKind::host_link, 1e9, 0.020), down = up, both = up;
   down.direction = HostDirection::to_host;
   down.measurement.summary.median = seconds(0.025);
   both.direction = HostDirection::both;

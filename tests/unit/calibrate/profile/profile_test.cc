@@ -34,7 +34,7 @@ MeasuredPoint gemm(GemmShape shape, double time, bool transpose_b = false) {
   return p;
 }
 
-MeasuredPoint all_reduce(double payload, double time) {
+MeasuredPoint timed_all_reduce(double payload, double time) {
   MeasuredPoint p = point(PointKind::collective, bytes(payload), time);
   p.group_size = 2;
   return p;
@@ -54,7 +54,7 @@ std::vector<MeasuredPoint> known_points() {
   }
   // All-reduce of S over 2: 2 steps of 2 us, and S * 2(n-1)/n = S at 1e9 B/s.
   for (int i = 10; i <= 26; ++i)
-    points.push_back(all_reduce(std::exp2(i), 4e-6 + std::exp2(i) / 1e9));
+    points.push_back(timed_all_reduce(std::exp2(i), 4e-6 + std::exp2(i) / 1e9));
   return points;
 }
 
@@ -139,7 +139,7 @@ TEST(Profile, TimesOfOneShapeAreAveragedAndTheirDifferenceIsSpread) {
 }
 
 MeasuredPoint across(double payload, double time, int groups) {
-  MeasuredPoint p = all_reduce(payload, time);
+  MeasuredPoint p = timed_all_reduce(payload, time);
   p.tier = Tier::inter_node;
   p.ranks_per_node = 1;
   p.groups_per_node = groups;

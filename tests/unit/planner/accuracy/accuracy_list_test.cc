@@ -14,7 +14,7 @@ std::vector<AccuracyRow> read(const std::string& rows) {
       Json::parse(R"({"schema": "meshwright.accuracy/1", "rows": )" + rows + "}"), "list.json");
 }
 
-MeasuredRun run_of(const std::string& group, int positions) {
+MeasuredRun measured_run(const std::string& group, int positions) {
   MeasuredRun run;
   run.group = group;
   run.job.seq_length = positions;
@@ -25,7 +25,7 @@ TEST(AccuracyList, ARowTakesItsGroupsAndItsSequenceLengths) {
   const AccuracyRow row =
       read(R"([{"name": "n", "set": "s.json", "groups": ["a"], "shorter_than": 100}])").front();
   MeasuredSet set;
-  set.runs = {run_of("a 1", 99), run_of("a 2", 100), run_of("b", 99)};
+  set.runs = {measured_run("a 1", 99), measured_run("a 2", 100), measured_run("b", 99)};
   const MeasuredSet left = runs_of(row, set);
   ASSERT_EQ(left.runs.size(), 1U);
   EXPECT_EQ(left.runs.front().group, "a 1");

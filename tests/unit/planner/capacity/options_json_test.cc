@@ -5,22 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright::planner {
 namespace {
 
-std::string refusal(const Json& job) {
-  try {
-    capacity_section(job, "job.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string section_error(const Json& job) {
+  return error_of([&] { capacity_section(job, "job.json"); });
 }
 
 TEST(CapacityOptionsJson, WhatAJobDoesNotSayHasItsDefault) {
   EXPECT_EQ(capacity_section(Json::object(), "job.json").options, CapacityOptions{});
-  EXPECT_EQ(capacity_section(json(), "").options, CapacityOptions{});
+  EXPECT_EQ(capacity_section(Json(), "").options, CapacityOptions{});
 }
 
 TEST(CapacityOptionsJson, ANumberIsStatedAndAnObjectHasItsInterval) {
@@ -42,12 +38,14 @@ TEST(CapacityOptionsJson, ANumberIsStatedAndAnObjectHasItsInterval) {
 }
 
 TEST(CapacityOptionsJson, WhatIsWrongIsNamed) {
-  EXPECT_THAT(refusal(Json::parse(R"({"capacity": {"gpu": [8]}})")), testing::HasSubstr("gpu"));
-  EXPECT_THAT(refusal(Json::parse(R"({"capacity": {"gpus": [0]}})")), testing::HasSubstr("gpus"));
-  EXPECT_THAT(refusal(Json::parse(
+  EXPECT_THAT(section_error(Json::parse(R"({"capacity": {"gpu": [8]}})")),
+              testing::HasSubstr("gpu"));
+  EXPECT_THAT(section_error(Json::parse(R"({"capacity": {"gpus": [0]}})")),
+              testing::HasSubstr("gpus"));
+  EXPECT_THAT(section_error(Json::parse(
                   R"({"capacity": {"power": {"pue": {"value": 1, "low": 2, "high": 3}}}})")),
               testing::HasSubstr("order"));
-  EXPECT_THAT(refusal(Json::parse(R"({"capacity": {"schedule": [
+  EXPECT_THAT(section_error(Json::parse(R"({"capacity": {"schedule": [
       {"until_tokens": 0, "global_batch_size": 1, "seq_length": 1},
       {"global_batch_size": 1, "seq_length": 1}]}})")),
               testing::HasSubstr("until_tokens"));

@@ -13,14 +13,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Plan small_plan() {
+Plan plan_of_twenty() {
   SearchOptions options;
   options.top = 20;
   return search({small_model(), small_cluster(8, 8), small_job()}, options);
 }
 
 TEST(Explanation, TermsAddUpToTheDifference) {
-  const Plan plan = small_plan();
+  const Plan plan = plan_of_twenty();
   const Estimate& slow = plan.ranked.back();
   const Explanation e = explanation(plan, {}, slow, plan.ranked.front());
   Seconds sum;
@@ -34,7 +34,7 @@ TEST(Explanation, TermsAddUpToTheDifference) {
 }
 
 TEST(Explanation, BothWaysRoundSayTheSame) {
-  const Plan plan = small_plan();
+  const Plan plan = plan_of_twenty();
   const Explanation slower = explanation(plan, {}, plan.ranked[5], plan.ranked[0]);
   const Explanation faster = explanation(plan, {}, plan.ranked[0], plan.ranked[5]);
   EXPECT_NEAR(slower.probability_faster + faster.probability_faster, 1.0, 1e-12);
@@ -43,7 +43,7 @@ TEST(Explanation, BothWaysRoundSayTheSame) {
 }
 
 TEST(Explanation, OfALayoutAgainstItselfIsOneLine) {
-  const Plan plan = small_plan();
+  const Plan plan = plan_of_twenty();
   const Explanation e = explanation(plan, {}, plan.ranked[0], plan.ranked[0]);
   EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("is rank 1"));
 }

@@ -19,7 +19,7 @@ Scenario scenario(int nodes = 2, double memory_gib = 80) {
   return {small_model(), small_cluster(nodes, memory_gib), small_job()};
 }
 
-Estimate priced(const Scenario& s, const Layout& layout) {
+Estimate estimate_of(const Scenario& s, const Layout& layout) {
   CostTable table(s);
   return described(evaluate(table, layout, MemoryLimit::reported), table, layout);
 }
@@ -47,14 +47,16 @@ TEST(RedFlags, TensorRanksOnTwoNodesCostWhatOneNodeWouldSave) {
   one.cluster.gpus_per_node = 16;
   one.cluster.num_nodes = 1;
   const Layout layout = sizes(16, 1, 1);
-  const auto flag = group_beyond_domain(two, priced(two, layout), Group::tensor, std::nullopt);
+  const auto flag = group_beyond_domain(two, estimate_of(two, layout), Group::tensor, std::nullopt);
   ASSERT_TRUE(flag);
   EXPECT_EQ(flag->id, RedFlagId::tensor_beyond_domain);
-  const double expected = tensor_seconds(priced(two, layout)) - tensor_seconds(priced(one, layout));
+  const double expected =
+      tensor_seconds(estimate_of(two, layout)) - tensor_seconds(estimate_of(one, layout));
   EXPECT_DOUBLE_EQ(seconds_of(*flag), expected);
   EXPECT_GT(expected, 0.0);
   EXPECT_THAT(flag->sentence, HasSubstr("16 ranks of a tensor group sit on 2 nodes of 8 GPUs"));
-  EXPECT_FALSE(group_beyond_domain(two, priced(two, sizes(8, 1, 2)), Group::tensor, std::nullopt));
+  EXPECT_FALSE(
+      group_beyond_domain(two, estimate_of(two, sizes(8, 1, 2)), Group::tensor, std::nullopt));
 }
 
 // Four stages with 64 / 16 = 4 micro-batches, where 16 are enough: 4 times the batch. The step of
@@ -63,7 +65,7 @@ TEST(RedFlags, TensorRanksOnTwoNodesCostWhatOneNodeWouldSave) {
 TEST(RedFlags, FewMicroBatchesCostThreeQuartersOfTheBubbleAndOfWhatComesOnceAStep) {
   const Scenario s = scenario(8);
   Layout layout = sizes(1, 4, 16);
-  const Estimate e = priced(s, layout);
+  const Estimate e = estimate_of(s, layout);
   const auto flag = few_micro_batches(s, e);
   ASSERT_TRUE(flag);
   const auto term = [&](TermKind kind) {
@@ -73,12 +75,12 @@ TEST(RedFlags, FewMicroBatchesCostThreeQuartersOfTheBubbleAndOfWhatComesOnceASte
                       term(TermKind::data_parallel_communication);
   EXPECT_NEAR(seconds_of(*flag), 0.75 * once, 0.02 * once);
   EXPECT_THAT(flag->sentence, HasSubstr("4 micro-batches for 4 stages, fewer than 4 x 4"));
-  EXPECT_FALSE(few_micro_batches(s, priced(s, sizes(1, 1, 64))));
+  EXPECT_FALSE(few_micro_batches(s, estimate_of(s, sizes(1, 1, 64))));
 }
 
 TEST(RedFlags, EmptyMemoryIsWhatTheLayoutLeaves) {
   const Scenario s = scenario();
-  const Estimate e = priced(s, sizes(8, 1, 2));
+  const Estimate e = estimate_of(s, sizes(8, 1, 2));
   const auto flag = memory_half_empty(s, e);
   ASSERT_TRUE(flag);
   EXPECT_EQ(std::get<Bytes>(flag->effect), gibibytes(80) - e.peak_memory());
@@ -105,13 +107,13 @@ TEST(RedFlags, LowUtilizationCostsWhatTheRateOfFewerGpusWouldSave) {
 // loss is r (1 - 1/64), and from the first doubling on at which r / k is below 10 % it is small.
 TEST(RedFlags, ASmallBatchPaysForWhatComesOnceAStep) {
   const Scenario s = scenario(8);
-  const Estimate e = priced(s, sizes(1, 1, 64));
+  const Estimate e = estimate_of(s, sizes(1, 1, 64));
   const auto flag = small_batch(s, e);
   ASSERT_TRUE(flag);
   const auto in_batch = [&](int times) {
     Scenario larger = s;
     larger.job.global_batch_size *= times;
-    return priced(larger, e.layout).step_time.value() / times;
+    return estimate_of(larger, e.layout).step_time.value() / times;
   };
   EXPECT_NEAR(seconds_of(*flag), in_batch(1) - in_batch(64), 1e-12);
   int enough = 2;
@@ -119,7 +121,7 @@ TEST(RedFlags, ASmallBatchPaysForWhatComesOnceAStep) {
   EXPECT_THAT(flag->sentence, HasSubstr(std::to_string(64 * enough) + " sequences on"));
   Scenario large = s;
   large.job.global_batch_size *= 64;
-  EXPECT_FALSE(small_batch(large, priced(large, e.layout)));
+  EXPECT_FALSE(small_batch(large, estimate_of(large, e.layout)));
 }
 
 // 8 layers on 4 stages of 2 chunks, and of one.
@@ -129,11 +131,11 @@ TEST(RedFlags, ChunksOfOneLayerSaveWhatChunksOfTwoTakeMore) {
   Layout layout = twice;
   layout.schedule = PipelineSchedule::interleaved;
   layout.virtual_pipeline_parallel_size = 2;
-  const auto flag = one_layer_chunks(s, priced(s, layout));
+  const auto flag = one_layer_chunks(s, estimate_of(s, layout));
   ASSERT_TRUE(flag);
-  EXPECT_NEAR(seconds_of(*flag), (priced(s, twice).step_time - priced(s, layout).step_time).value(),
-              1e-12);
-  EXPECT_FALSE(one_layer_chunks(s, priced(s, twice)));
+  EXPECT_NEAR(seconds_of(*flag),
+              (estimate_of(s, twice).step_time - estimate_of(s, layout).step_time).value(), 1e-12);
+  EXPECT_FALSE(one_layer_chunks(s, estimate_of(s, twice)));
 }
 
 // Nobody measured how much communication slows compute: half of it to either side.
@@ -142,15 +144,16 @@ TEST(RedFlags, AnAssumedInputMovesTheStepByItsSpread) {
   s.cluster.device.overlap_slowdown = 0.4;
   Layout layout = sizes(1, 1, 64);
   layout.overlap_grad_reduce = true;
-  const auto flag = assumed_input(s, priced(s, layout), nullptr);
+  const auto flag = assumed_input(s, estimate_of(s, layout), nullptr);
   ASSERT_TRUE(flag);
   const double spread = relative_spread(WhatIfParameter::overlap_slowdown, s);
   const auto step = [&](double factor) {
-    return priced(scaled(s, WhatIfParameter::overlap_slowdown, factor), layout).step_time.value();
+    return estimate_of(scaled(s, WhatIfParameter::overlap_slowdown, factor), layout)
+        .step_time.value();
   };
   EXPECT_NEAR(seconds_of(*flag), (step(std::exp(spread)) - step(std::exp(-spread))) / 2.0, 1e-12);
   s.cluster.device.overlap_slowdown = 0.0;
-  EXPECT_FALSE(assumed_input(s, priced(s, layout), nullptr));
+  EXPECT_FALSE(assumed_input(s, estimate_of(s, layout), nullptr));
 }
 
 TEST(RedFlags, OfAPlanComeLargestFirst) {
@@ -201,11 +204,11 @@ TEST(RuleOfThumb, WhatCannotRunSaysWhy) {
 // A batch too small for its pipeline is told once.
 TEST(RedFlags, OfTwoThatSayTheSameOneIsRaised) {
   const Scenario s = scenario(8);
-  const Estimate piped = priced(s, sizes(1, 4, 16));
+  const Estimate piped = estimate_of(s, sizes(1, 4, 16));
   ASSERT_TRUE(few_micro_batches(s, piped));
   ASSERT_TRUE(small_batch(s, piped));
   EXPECT_EQ(batch_flag(s, piped)->id, RedFlagId::few_micro_batches);
-  const Estimate flat = priced(s, sizes(1, 1, 64));
+  const Estimate flat = estimate_of(s, sizes(1, 1, 64));
   EXPECT_EQ(batch_flag(s, flat).has_value(), small_batch(s, flat).has_value());
 }
 

@@ -41,7 +41,7 @@ TEST(Choice, TwinsMakeRoomForOthersAndTheFrontStays) {
   Plan plan = plan_of({made(4, 2, 1.00, 60), made(4, 1, 1.01, 60), made(2, 1, 1.02, 70),
                        made(2, 2, 1.03, 70), made(8, 1, 1.10, 75), made(8, 1, 1.20, 20)},
                       {0, 5});
-  const LeftOut left_out = choose(plan, Objective::step_time, {}, 2);
+  const LeftOutOfChoice left_out = choose(plan, Objective::step_time, {}, 2);
   ASSERT_EQ(plan.ranked.size(), 3U);
   EXPECT_EQ(plan.ranked[0].layout.tensor_parallel_size, 4);
   EXPECT_EQ(plan.ranked[1].layout.tensor_parallel_size, 2);
@@ -54,7 +54,7 @@ TEST(Choice, LimitsLeaveOutAndNameTheNearest) {
   Plan plan = plan_of({made(4, 1, 1.0, 60), made(2, 1, 2.0, 50), made(1, 1, 3.0, 40)}, {0, 1, 2});
   Limits limits;
   limits.max_step = seconds(1.5);
-  const LeftOut left_out = choose(plan, Objective::step_time, limits, 10);
+  const LeftOutOfChoice left_out = choose(plan, Objective::step_time, limits, 10);
   EXPECT_EQ(plan.ranked.size(), 1U);
   EXPECT_EQ(left_out.over_limits, 2);
   EXPECT_THAT(left_out.nearest, testing::HasSubstr("takes 2 s of at most 1.5 s"));

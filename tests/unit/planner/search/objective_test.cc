@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 // 64 sequences of 1024 tokens on 16 devices of 500 W at 3 a GPU-hour.
-Scenario priced() {
+Scenario priced_scenario() {
   Scenario scenario{small_model(), small_cluster(2, 80), small_job()};
   scenario.cluster.price_per_gpu_hour = 3.0;
   scenario.cluster.device.power_watts = 500.0;
@@ -21,7 +21,7 @@ Scenario priced() {
 }
 
 double value(Objective objective) {
-  return objective_value(objective, priced(), seconds(2), gibibytes(60));
+  return objective_value(objective, priced_scenario(), seconds(2), gibibytes(60));
 }
 
 TEST(Objective, ValuesAreTokensOverWhatTheyTake) {
@@ -49,14 +49,14 @@ TEST(Objective, NamesAreReadAndAnUnknownOneListsThem) {
 }
 
 TEST(Objective, WithoutAPriceThereAreNoTokensPerDollar) {
-  Cluster cluster = priced().cluster;
+  Cluster cluster = priced_scenario().cluster;
   EXPECT_NO_THROW(check_objective(Objective::tokens_per_dollar, cluster));
   cluster.price_per_gpu_hour = std::nullopt;
   EXPECT_THROW(check_objective(Objective::tokens_per_dollar, cluster), InputError);
 }
 
 TEST(Limits, TheTighterMemoryLimitCounts) {
-  const Device device = priced().cluster.device;  // 80 GiB
+  const Device device = priced_scenario().cluster.device;  // 80 GiB
   Limits limits;
   EXPECT_DOUBLE_EQ(memory_headroom(limits, device), kDefaultHeadroom);
   limits.max_memory = gibibytes(60);
@@ -73,7 +73,7 @@ TEST(Limits, TheTighterMemoryLimitCounts) {
 }
 
 TEST(Limits, StepAndCostAreExceededInWords) {
-  Scenario scenario = priced();
+  Scenario scenario = priced_scenario();
   scenario.job.train_tokens = 65536 * 1000.0;  // 1000 steps
   Limits limits;
   EXPECT_EQ(exceeded(limits, scenario, seconds(9)), "");

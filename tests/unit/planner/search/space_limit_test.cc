@@ -8,6 +8,7 @@
 
 #include "planner/search/space.h"
 #include "sim/base/error.h"
+#include "tests/unit/error_of.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
@@ -21,13 +22,8 @@ std::vector<int> from_one_to(int last) {
   return sizes;
 }
 
-std::string refusal(const SearchOptions& options) {
-  try {
-    search({small_model(), small_cluster(2, 80), small_job()}, options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string search_error(const SearchOptions& options) {
+  return error_of([&] { search({small_model(), small_cluster(2, 80), small_job()}, options); });
 }
 
 // 200 x 101 = 20,200 settings of a stage; 200 shards of the data-parallel side are beside them.
@@ -38,7 +34,8 @@ TEST(SpaceLimit, TheListsOfOneLevelMakeAtMostTwentyThousandCombinations) {
   options.space[&Layout::zero_shard_size] = from_one_to(200);
   EXPECT_NO_THROW(check_lists(options.space));
   options.space[&Layout::cpu_offloading_num_layers] = from_one_to(101);
-  EXPECT_THAT(refusal(options), HasSubstr("--recompute-layers: the lists of sizes make 20200"));
+  EXPECT_THAT(search_error(options),
+              HasSubstr("--recompute-layers: the lists of sizes make 20200"));
 }
 
 TEST(SpaceLimit, ThePipelineSettingsOfOneChoiceOfSizesAreAtMostAHundredThousand) {
@@ -49,16 +46,16 @@ TEST(SpaceLimit, ThePipelineSettingsOfOneChoiceOfSizesAreAtMostAHundredThousand)
 // Whether a space is refused depends on it alone: the same answer each time, on any machine.
 TEST(SpaceLimit, ASpaceThatTakesTooLongIsRefusedWhateverTheMachine) {
   SearchOptions options;
-  const std::string plan = refusal(options);
+  const std::string plan = search_error(options);
   EXPECT_EQ(plan, "");
   options.space[&Layout::micro_batch_size] = from_one_to(64);
   options.most_work = 2'000;
   for (int i = 0; i < 3; ++i) {
-    EXPECT_THAT(refusal(options),
+    EXPECT_THAT(search_error(options),
                 HasSubstr("--mbs: the lists of sizes make a space that takes more"));
   }
   options.most_work = kMostSearchWork;
-  EXPECT_EQ(refusal(options), "");
+  EXPECT_EQ(search_error(options), "");
 }
 
 }  // namespace

@@ -245,7 +245,7 @@ TEST(ClosedForms, TheDataAxisInsideThePipeline) {
 struct Joint {
   double first = 0, second = 0;
 };
-std::vector<Traffic> traffic_of(const Topology& topology, Group group, const Layout& layout) {
+std::vector<Traffic> traffic_of_group(const Topology& topology, Group group, const Layout& layout) {
   std::vector<Traffic> traffic;
   for (const std::vector<int>& ranks : group_ranks(group, layout)) {
     traffic.push_back(group == Group::pipeline ? send_traffic(topology, ranks[0], ranks[1])
@@ -255,9 +255,9 @@ std::vector<Traffic> traffic_of(const Topology& topology, Group group, const Lay
 }
 Joint seconds_alone(Group first, Group second, const Layout& layout, const Cluster& c) {
   const Topology topology = Topology::of(c);
-  std::vector<Traffic> traffic = traffic_of(topology, first, layout);
+  std::vector<Traffic> traffic = traffic_of_group(topology, first, layout);
   const auto split = static_cast<std::ptrdiff_t>(traffic.size());
-  const std::vector<Traffic> other = traffic_of(topology, second, layout);
+  const std::vector<Traffic> other = traffic_of_group(topology, second, layout);
   traffic.insert(traffic.end(), other.begin(), other.end());
   const auto rates = concurrent_bus_bandwidth(topology, traffic);
   const auto alone = [&](Group group, auto begin, auto end) {

@@ -11,7 +11,7 @@ constexpr Collective kAll[] = {Collective::all_reduce,     Collective::all_gathe
                                Collective::broadcast,      Collective::send_recv};
 
 // 400 GB/s inside at 5 + 1 us a step; a 50 GB/s NIC a device at 20 + 8 us a step.
-Cluster cluster() {
+Cluster even_nodes() {
   Cluster c;
   c.gpus_per_node = 8;
   c.num_nodes = 4;
@@ -32,13 +32,13 @@ double us(Collective collective, double payload, const Placement& p, const Clust
 
 TEST(CollectiveModel, ARingAllReduceInANodeIsStepsPlusBytes) {
   // 8 ranks, 800 MB: 5 + 14 * 1 + 2 * 7/8 * 800e6 / 400e9 = 19 + 3500 us.
-  EXPECT_NEAR(us(Collective::all_reduce, 800e6, {8, 8, 1, 1}, cluster()), 3519.0, 1e-6);
+  EXPECT_NEAR(us(Collective::all_reduce, 800e6, {8, 8, 1, 1}, even_nodes()), 3519.0, 1e-6);
   // All-gather: 5 + 7 + 7/8 * 800e6 / 400e9 = 12 + 1750 us.
-  EXPECT_NEAR(us(Collective::all_gather, 800e6, {8, 8, 1, 1}, cluster()), 1762.0, 1e-6);
+  EXPECT_NEAR(us(Collective::all_gather, 800e6, {8, 8, 1, 1}, even_nodes()), 1762.0, 1e-6);
 }
 
 TEST(CollectiveModel, TheSwitchReducesOnlyForAllReduceAndLargeGroups) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.intra_node.sharp_bandwidth_fraction = 1.25;
   c.intra_node.sharp_min_group = 5;
   // 19 + 3500 / 1.25.
@@ -49,7 +49,7 @@ TEST(CollectiveModel, TheSwitchReducesOnlyForAllReduceAndLargeGroups) {
 }
 
 TEST(CollectiveModel, EndsOfARingCountMoreInSmallGroups) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.intra_node.ring_end_cost = 1.0;
   // All-gather over 2: 5 + 1 + 400e6 / 400e9 * (1 + 1/2) = 1506 us; all-reduce passes twice:
   // 5 + 2 + 800e6 / 400e9 * (1 + 1/4) = 2507 us.
@@ -58,7 +58,7 @@ TEST(CollectiveModel, EndsOfARingCountMoreInSmallGroups) {
 }
 
 TEST(CollectiveModel, AMediumMessagePaysTheRamp) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.intra_node.ramp_latency = microseconds(10);
   c.intra_node.ramp_bytes = bytes(1e6);
   // Broadcast of 9 MB over 8: 5 + 7 + 22.5, and 10 * 3 * 9 / (9 + 3 * 1) = 22.5 us.
@@ -69,24 +69,24 @@ TEST(CollectiveModel, ManyNodesAreBoundByTheNarrowerOfLinksAndNics) {
   // 4 nodes of 8: NICs 8 * 50 = 400 GB/s, as wide as the links. A hop inside costs 1 us, with
   // Simple 3.4. 3.2 GB move 2 * 31/32 * 3.2e9 / 400e9 = 15500 us by ring, / 0.92 by tree. Ring with
   // Simple: 20 + 6 * 8 + 56 * 3.4 + 15500.
-  EXPECT_NEAR(us(Collective::all_reduce, 3.2e9, {32, 8, 4, 1}, cluster()), 15758.4, 1e-3);
+  EXPECT_NEAR(us(Collective::all_reduce, 3.2e9, {32, 8, 4, 1}, even_nodes()), 15758.4, 1e-3);
 }
 
 TEST(CollectiveModel, AMediumAllReduceTakesTheTreeWithLl128) {
   // 16 MB: 77.5 us by ring. Tree, LL128: 20 + 2 * 2 * 8 * 8.5 / 14 + 14 * 1 +
   // 77.5 / (0.85 * 120 / 128) = 20 + 19.4286 + 14 + 97.2549. Simple: 20 + 32 + 14 * 3.4 + 84.2391 =
   // 183.8; ring with Simple 20 + 48 + 190.4 + 77.5.
-  EXPECT_NEAR(us(Collective::all_reduce, 16e6, {32, 8, 4, 1}, cluster()), 150.6835, 1e-3);
+  EXPECT_NEAR(us(Collective::all_reduce, 16e6, {32, 8, 4, 1}, even_nodes()), 150.6835, 1e-3);
 }
 
 TEST(CollectiveModel, ASmallMessageTakesLl) {
   // All-gather of 32 kB: 0.0775 us by Simple, ten times that by LL. LL: 20 + 3 * 8 * 2.7 / 14 +
   // 28 * 1 + 0.775; Simple: 20 + 24 + 95.2 + 0.0775.
-  EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, cluster()), 53.4036, 1e-3);
+  EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, even_nodes()), 53.4036, 1e-3);
 }
 
 TEST(CollectiveModel, AnIslandHasItsOwnLink) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.gpus_per_island = 2;
   c.island.bandwidth = gigabytes_per_second(100);
   c.island.bandwidth_fraction = 0.5;
@@ -103,21 +103,21 @@ BytesPerSecond ring_share(const Placement& p, const Cluster& c) {
 
 TEST(NicShare, OneMemberANodeHasOneNic) {
   // Eight such groups, one NIC each.
-  EXPECT_EQ(ring_share({4, 1, 4, 8}, cluster()), gigabytes_per_second(50));
-  EXPECT_EQ(ring_share({4, 1, 4, 1}, cluster()), gigabytes_per_second(50));
-  EXPECT_EQ(ring_share({32, 8, 4, 1}, cluster()), gigabytes_per_second(400));
+  EXPECT_EQ(ring_share({4, 1, 4, 8}, even_nodes()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({4, 1, 4, 1}, even_nodes()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share({32, 8, 4, 1}, even_nodes()), gigabytes_per_second(400));
 }
 
 TEST(NicShare, FewerNicsThanDevicesAreShared) {
   // 4 NICs of 100 GB/s for 8 devices. Alone, one member reaches a whole NIC; eight groups share.
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.nics_per_node = 4;
   EXPECT_EQ(ring_share({4, 1, 4, 1}, c), gigabytes_per_second(100));
   EXPECT_EQ(ring_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
 }
 
 TEST(NicShare, ThirtyTwoNicsAreFourForEachOfEightDevices) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.nics_per_node = 32;
   EXPECT_EQ(ring_share({4, 1, 4, 8}, c), gigabytes_per_second(50));
 }
@@ -125,13 +125,13 @@ TEST(NicShare, ThirtyTwoNicsAreFourForEachOfEightDevices) {
 TEST(NicShare, TheEmptiestNodeCounts) {
   Placement uneven{5, 4, 2, 1};
   uneven.fewest_per_node = 1;
-  EXPECT_EQ(ring_share(uneven, cluster()), gigabytes_per_second(50));
+  EXPECT_EQ(ring_share(uneven, even_nodes()), gigabytes_per_second(50));
 }
 
 TEST(NicShare, AnOversubscribedSpineCountsAsOftenAsTheTrafficCrossesIt) {
   // 8 nodes on 2 leaves: a ring leaves a leaf on 2 of 8 hops, an all-to-all with 4 of 7 peers. Four
   // times over-subscribed: 4 * 2 / 8 = 1, no loss; 4 * 4 / 7.
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.spine_oversubscription = 4.0;
   Placement p{64, 8, 8, 1};
   p.num_leaves = 2;
@@ -149,7 +149,7 @@ TEST(NicShare, AnOversubscribedSpineCountsAsOftenAsTheTrafficCrossesIt) {
 // One member a node, each on its own leaf, spine twice over-subscribed. A rail's leaf has only that
 // NIC's traffic to carry up: half of 50 GB/s. A node's leaf has up-links for all eight.
 TEST(NicShare, ARailsLeafHasItsOwnUpLinks) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.network = NetworkFabric::fat_tree;
   c.spine_oversubscription = 2.0;
   Placement p{8, 1, 8, 1};
@@ -162,24 +162,24 @@ TEST(NicShare, ARailsLeafHasItsOwnUpLinks) {
 TEST(CollectiveModel, AllToAllSendsWhatLeavesTheNodeThroughItsNics) {
   // 16 ranks on 2 nodes, 16 MB each: half of it leaves, 8 * 8 MB = 64 MB through 400 GB/s: 160 us;
   // 7/16 * 16 MB stay inside: 17.5 us meanwhile. 20 + 8 + 160.
-  EXPECT_NEAR(us(Collective::all_to_all, 16e6, {16, 8, 2, 1}, cluster()), 188.0, 1e-6);
+  EXPECT_NEAR(us(Collective::all_to_all, 16e6, {16, 8, 2, 1}, even_nodes()), 188.0, 1e-6);
 }
 
 TEST(CollectiveModel, AllToAllLastsAsLongAsWhatStaysInTheNodeWhereItsLinksAreSlow) {
   // The same over links of 20 GB/s: 7/16 * 16 MB = 7 MB take 350 us, longer than the NICs' 160.
-  Cluster slow = cluster();
+  Cluster slow = even_nodes();
   slow.intra_node.bandwidth = gigabytes_per_second(20);
   EXPECT_NEAR(us(Collective::all_to_all, 16e6, {16, 8, 2, 1}, slow), 378.0, 1e-6);
 }
 
 TEST(CollectiveModel, AGroupOfOneCostsNothing) {
   for (const Collective collective : kAll) {
-    EXPECT_EQ(us(collective, 1e9, {1, 1, 1, 1}, cluster()), 0.0);
+    EXPECT_EQ(us(collective, 1e9, {1, 1, 1, 1}, even_nodes()), 0.0);
   }
 }
 
 TEST(CollectiveModel, MorePayloadIsNeverFasterAndMoreBandwidthNeverSlower) {
-  Cluster base = cluster();
+  Cluster base = even_nodes();
   base.intra_node.ramp_latency = base.inter_node.ramp_latency = microseconds(15);
   base.intra_node.ramp_bytes = base.inter_node.ramp_bytes = kibibytes(1500);
   base.intra_node.sharp_bandwidth_fraction = 1.02;
@@ -202,7 +202,7 @@ TEST(CollectiveModel, MorePayloadIsNeverFasterAndMoreBandwidthNeverSlower) {
 }
 
 TEST(CollectiveModel, SharingNicsNeverHelps) {
-  Cluster c = cluster();
+  Cluster c = even_nodes();
   c.nics_per_node = 4;
   double last = 0.0;
   for (int groups = 1; groups <= 8; ++groups) {

@@ -3,25 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sim/hardware/nodes_of_eight.h"
+
 namespace meshwright {
 namespace {
-
-Cluster cluster(int nodes) {
-  Cluster c;
-  c.gpus_per_node = 8;
-  c.num_nodes = nodes;
-  c.intra_node.bandwidth = gigabytes_per_second(400);
-  c.intra_node.bandwidth_fraction = 1.0;
-  c.inter_node.bandwidth = gigabytes_per_second(50);
-  c.inter_node.bandwidth_fraction = 1.0;
-  return c;
-}
 
 double gb(BytesPerSecond rate) { return rate / gigabytes_per_second(1); }
 
 TEST(GroupLoad, EveryAxisIsListedWithItsNarrowestWire) {
   // tp8 dp4 pp2 on 8 nodes: 8 tensor rings, 16 data rings, 32 pairs.
-  const Cluster c = cluster(8);
+  const Cluster c = nodes_of_eight(8);
   const Layout l{.tensor_parallel_size = 8, .pipeline_parallel_size = 2, .data_parallel_size = 4};
   const auto loads = group_loads(Topology::of(c), l, c);
   ASSERT_EQ(loads.size(), 3U);
@@ -45,7 +36,7 @@ TEST(GroupLoad, EveryAxisIsListedWithItsNarrowestWire) {
 }
 
 TEST(GroupLoad, OneRankHasNoGroups) {
-  EXPECT_TRUE(group_loads(Topology::of(cluster(1)), Layout{}, cluster(1)).empty());
+  EXPECT_TRUE(group_loads(Topology::of(nodes_of_eight(1)), Layout{}, nodes_of_eight(1)).empty());
 }
 
 }  // namespace

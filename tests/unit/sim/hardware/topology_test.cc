@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 
 // 300 GB/s and 1 us inside, 25 GB/s a device and 8 us across.
-Cluster cluster(int nodes) {
+Cluster linked_nodes(int nodes) {
   Cluster c;
   c.gpus_per_node = 8;
   c.num_nodes = nodes;
@@ -50,7 +50,7 @@ Seconds latency(const Topology& t, int from, int to) {
 }
 
 TEST(Topology, OneNodeIsAStar) {
-  const Topology t = Topology::of(cluster(1));
+  const Topology t = Topology::of(linked_nodes(1));
   EXPECT_EQ(t.num_devices(), 8);
   EXPECT_EQ(t.num_vertices(), 9U);
   EXPECT_EQ(t.num_edges(), 8U);
@@ -61,7 +61,7 @@ TEST(Topology, OneNodeIsAStar) {
 
 TEST(Topology, NodesAreJoinedByOneLeafARail) {
   // 2 nodes: 16 devices, 2 switches, 16 NICs, 16 PCIe switches, 8 leaves (one a rail), 1 spine.
-  const Topology t = Topology::of(cluster(2));
+  const Topology t = Topology::of(linked_nodes(2));
   EXPECT_EQ(t.num_vertices(), 16U * 3 + 2 + 8 + 1);
   // device-switch 16, device-PCIe 16, PCIe-NIC 16, NIC-leaf 16, leaf-spine 8.
   EXPECT_EQ(t.num_edges(), 16U * 4 + 8);
@@ -73,21 +73,21 @@ TEST(Topology, NodesAreJoinedByOneLeafARail) {
 
 TEST(Topology, SharedNicsAreWiderEach) {
   // 4 NICs for 8 devices at 25 GB/s a device: 50 GB/s a NIC.
-  Cluster c = cluster(2);
+  Cluster c = linked_nodes(2);
   c.nics_per_node = 4;
   EXPECT_EQ(narrowest(Topology::of(c), 0, 8), gigabytes_per_second(50));
 }
 
 TEST(Topology, BisectionIsWhatTheNicsOfHalfTheNodesCarry) {
   // 2 nodes: the 8 NICs of node 0 carry 8 * 25 = 200 GB/s.
-  EXPECT_NEAR(Topology::of(cluster(2)).bisection_bandwidth().value(), 200e9, 1e6);
+  EXPECT_NEAR(Topology::of(linked_nodes(2)).bisection_bandwidth().value(), 200e9, 1e6);
   // 1 node: 4 devices at 300 GB/s each send at once.
-  EXPECT_NEAR(Topology::of(cluster(1)).bisection_bandwidth().value(), 1200e9, 1e6);
+  EXPECT_NEAR(Topology::of(linked_nodes(1)).bisection_bandwidth().value(), 1200e9, 1e6);
 }
 
 TEST(Topology, AnOversubscribedSpineHalvesTheBisection) {
   // 4 nodes, 2 below a leaf: halves meet in the spine only. 2 nodes * 8 NICs * 25 = 400 GB/s.
-  Cluster c = cluster(4);
+  Cluster c = linked_nodes(4);
   c.nodes_per_leaf = 2;
   EXPECT_NEAR(Topology::of(c).bisection_bandwidth().value(), 400e9, 1e6);
   c.spine_oversubscription = 2.0;
@@ -95,7 +95,7 @@ TEST(Topology, AnOversubscribedSpineHalvesTheBisection) {
 }
 
 TEST(Topology, AThousandDevicesAreNoTrouble) {
-  const Topology t = Topology::of(cluster(128));
+  const Topology t = Topology::of(linked_nodes(128));
   EXPECT_EQ(t.num_devices(), 1024);
   EXPECT_EQ(narrowest(t, 0, 1), gigabytes_per_second(300));
   EXPECT_EQ(narrowest(t, 0, 1023), gigabytes_per_second(25));
@@ -104,13 +104,13 @@ TEST(Topology, AThousandDevicesAreNoTrouble) {
 }
 
 TEST(Topology, NoDeviceSendsFasterThanItsPcieLink) {
-  Cluster c = cluster(2);
+  Cluster c = linked_nodes(2);
   c.device.host_link = gigabytes_per_second(20);
   EXPECT_EQ(narrowest(Topology::of(c), 0, 8), gigabytes_per_second(20));
 }
 
 TEST(Topology, ARouteStaysOnItsRailAndInItsLeaf) {
-  const Topology t = Topology::of(cluster(2));
+  const Topology t = Topology::of(linked_nodes(2));
   EXPECT_THAT(names(t, t.route(3, 11)), ElementsAre("node0.pcie3", "node0.nic3", "leaf3",
                                                     "node1.nic3", "node1.pcie3", "device11"));
   EXPECT_THAT(names(t, t.route(3, 5)), ElementsAre("node0", "device5"));
@@ -118,7 +118,7 @@ TEST(Topology, ARouteStaysOnItsRailAndInItsLeaf) {
 
 TEST(Topology, AnotherRailIsReachedThroughTheDeviceThatSitsOnIt) {
   // Device 3 to device 8 (rail 0): over the node's switch to device 0, then rail 0.
-  const Topology t = Topology::of(cluster(2));
+  const Topology t = Topology::of(linked_nodes(2));
   EXPECT_THAT(names(t, t.route(3, 8)),
               ElementsAre("node0", "device0", "node0.pcie0", "node0.nic0", "leaf0", "node1.nic0",
                           "node1.pcie0", "device8"));
@@ -126,7 +126,7 @@ TEST(Topology, AnotherRailIsReachedThroughTheDeviceThatSitsOnIt) {
 
 TEST(Topology, PodsMeetInTheCore) {
   // 8 nodes, 2 a leaf, 4 a pod: node 0 to node 7 climbs to the core, node 0 to node 2 to a spine.
-  Cluster c = cluster(8);
+  Cluster c = linked_nodes(8);
   c.network = NetworkFabric::fat_tree;
   c.nodes_per_leaf = 2;
   c.nodes_per_pod = 4;
@@ -141,7 +141,7 @@ TEST(Topology, PodsMeetInTheCore) {
 }
 
 TEST(Topology, APlainFatTreeHasAllNicsOfANodeOnOneLeaf) {
-  Cluster c = cluster(4);
+  Cluster c = linked_nodes(4);
   c.network = NetworkFabric::fat_tree;
   c.nodes_per_leaf = 2;
   const Topology t = Topology::of(c);
@@ -151,7 +151,7 @@ TEST(Topology, APlainFatTreeHasAllNicsOfANodeOnOneLeaf) {
 }
 
 TEST(Topology, IslandsOfTwoAreJoinedByABridge) {
-  Cluster c = cluster(1);
+  Cluster c = linked_nodes(1);
   c.node_fabric = NodeFabric::pcie;
   c.gpus_per_island = 2;
   c.island.bandwidth = gigabytes_per_second(600);
@@ -163,7 +163,7 @@ TEST(Topology, IslandsOfTwoAreJoinedByABridge) {
 }
 
 TEST(Topology, APcieBoxReachesItsNicOverTheRoot) {
-  Cluster c = cluster(2);
+  Cluster c = linked_nodes(2);
   c.node_fabric = NodeFabric::pcie;
   c.nics_per_node = 1;
   const Topology t = Topology::of(c);

@@ -8,7 +8,7 @@
 namespace meshwright {
 namespace {
 
-Cluster cluster(int nodes, int gpus = 8) {
+Cluster wired_nodes(int nodes, int gpus = 8) {
   Cluster c;
   c.gpus_per_node = gpus;
   c.num_nodes = nodes;
@@ -33,7 +33,7 @@ BytesPerSecond widest(const Wiring& w, WireKind kind) {
 }
 
 TEST(Wiring, ADgxNodeHasASwitchAndANicADevice) {
-  const Wiring w = wiring_of(cluster(2));
+  const Wiring w = wiring_of(wired_nodes(2));
   EXPECT_EQ(count(w, PartKind::device), 16);
   EXPECT_EQ(count(w, PartKind::node_switch), 2);
   EXPECT_EQ(count(w, PartKind::nic), 16);
@@ -43,13 +43,13 @@ TEST(Wiring, ADgxNodeHasASwitchAndANicADevice) {
 }
 
 TEST(Wiring, OneNodeHasNoNetwork) {
-  const Wiring w = wiring_of(cluster(1, 72));
+  const Wiring w = wiring_of(wired_nodes(1, 72));
   EXPECT_EQ(w.parts.size(), 73U);
   EXPECT_EQ(w.wires.size(), 72U);
 }
 
 TEST(Wiring, SustainedIsTheShareThatTheLinkStates) {
-  const Wiring w = wiring_of(cluster(2));
+  const Wiring w = wiring_of(wired_nodes(2));
   for (const Wire& wire : w.wires) {
     const double fraction = wire.kind == WireKind::node ? 0.8
                             : wire.kind == WireKind::pcie && wire.sustained == wire.bandwidth
@@ -60,7 +60,7 @@ TEST(Wiring, SustainedIsTheShareThatTheLinkStates) {
 }
 
 TEST(Wiring, ThirtyTwoNicsOfEightDevicesAreEightRails) {
-  Cluster c = cluster(2);
+  Cluster c = wired_nodes(2);
   c.nics_per_node = 32;
   const Wiring w = wiring_of(c);
   EXPECT_EQ(count(w, PartKind::nic), 16);
@@ -68,7 +68,7 @@ TEST(Wiring, ThirtyTwoNicsOfEightDevicesAreEightRails) {
 }
 
 TEST(Wiring, FourNicsOfEightDevicesAreFourRailsTwiceAsWide) {
-  Cluster c = cluster(2);
+  Cluster c = wired_nodes(2);
   c.nics_per_node = 4;
   const Wiring w = wiring_of(c);
   EXPECT_EQ(count(w, PartKind::leaf), 4);
@@ -77,7 +77,7 @@ TEST(Wiring, FourNicsOfEightDevicesAreFourRailsTwiceAsWide) {
 
 TEST(Wiring, OverSubscriptionNarrowsWhatLeavesALeaf) {
   // 4 nodes of 8 below a leaf of a rail: 4 * 25 GB/s up; of the node's leaf: 4 * 8 * 25.
-  Cluster c = cluster(8);
+  Cluster c = wired_nodes(8);
   c.nodes_per_leaf = 4;
   EXPECT_EQ(widest(wiring_of(c), WireKind::leaf_up), gigabytes_per_second(100));
   c.spine_oversubscription = 4.0;
@@ -87,7 +87,7 @@ TEST(Wiring, OverSubscriptionNarrowsWhatLeavesALeaf) {
 }
 
 TEST(Wiring, ThreeLevelsHaveSpinesAPodAndACore) {
-  Cluster c = cluster(16);
+  Cluster c = wired_nodes(16);
   c.nodes_per_leaf = 2;
   c.nodes_per_pod = 8;
   const Wiring w = wiring_of(c);
@@ -98,7 +98,7 @@ TEST(Wiring, ThreeLevelsHaveSpinesAPodAndACore) {
 }
 
 TEST(Wiring, IslandsOfFourHaveAPartOfTheirOwn) {
-  Cluster c = cluster(1);
+  Cluster c = wired_nodes(1);
   c.node_fabric = NodeFabric::pcie;
   c.gpus_per_island = 4;
   c.island.bandwidth = gigabytes_per_second(100);

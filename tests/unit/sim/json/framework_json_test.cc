@@ -11,7 +11,9 @@
 namespace meshwright {
 namespace {
 
-Framework read(const std::string& text) { return framework_from_json(Json::parse(text), "f.json"); }
+Framework read_framework(const std::string& text) {
+  return framework_from_json(Json::parse(text), "f.json");
+}
 
 TEST(FrameworkJson, ComesBackAsItWent) {
   Framework f;
@@ -30,7 +32,7 @@ TEST(FrameworkJson, ComesBackAsItWent) {
   f.experts.sends_fp8 = {false, false, true};
   f.kernels.narrow_gemm_time_factor = 0.9;
   f.fit = {{"set"}, {"gemm_time_factor"}, 0.04};
-  EXPECT_EQ(read(to_json(f).dump()), f);
+  EXPECT_EQ(read_framework(to_json(f).dump()), f);
 }
 
 TEST(FrameworkJson, DefaultsSayOnlyWhatDiffers) {
@@ -41,7 +43,7 @@ TEST(FrameworkJson, DefaultsSayOnlyWhatDiffers) {
 }
 
 TEST(FrameworkJson, FilesOfBeforeAreRead) {
-  const Framework f = read(
+  const Framework f = read_framework(
       R"({"schema": "meshwright.framework/1", "name": "n", "kernel_fusion": "eager",
           "pipeline_engine": "nanotron"})");
   EXPECT_EQ(f.defaults.job.kernel_fusion, KernelFusion::eager);
@@ -49,8 +51,9 @@ TEST(FrameworkJson, FilesOfBeforeAreRead) {
 }
 
 TEST(FrameworkJson, WhatIsAskedOfAJobHasNoDefault) {
-  EXPECT_THROW(read(R"({"name": "n", "defaults": {"job": {"seq_length": 8}}})"), InputError);
-  EXPECT_THROW(read(R"({"schema": "meshwright.framework/3", "name": "n"})"), InputError);
+  EXPECT_THROW(read_framework(R"({"name": "n", "defaults": {"job": {"seq_length": 8}}})"),
+               InputError);
+  EXPECT_THROW(read_framework(R"({"schema": "meshwright.framework/3", "name": "n"})"), InputError);
 }
 
 // Its name is its file's, and what was fitted is said with its error on runs not seen.

@@ -24,16 +24,16 @@ std::vector<fs::path> files_in(const std::string& folder) {
   return files;
 }
 
-Json read(const fs::path& path) {
+Json read_config(const fs::path& path) {
   std::ifstream stream(path);
   return Json::parse(stream);
 }
 
 Cluster load_cluster(const fs::path& path) {
-  Json json = read(path);
+  Json json = read_config(path);
   for (const char* part : {"device", "framework"}) {
     if (!json.contains(part) || !json[part].is_string()) continue;
-    json[part] = read(path.parent_path() / json[part].get<std::string>());
+    json[part] = read_config(path.parent_path() / json[part].get<std::string>());
   }
   return cluster_from_json(json, path.string());
 }
@@ -43,7 +43,7 @@ TEST(HardwareConfigs, EveryDeviceLoadsAndNamesItsSources) {
   EXPECT_GE(files.size(), 12U);
   for (const fs::path& path : files) {
     SCOPED_TRACE(path.string());
-    const Device d = device_from_json(read(path), path.string());
+    const Device d = device_from_json(read_config(path), path.string());
     EXPECT_GT(d.source.size(), 40U);
     EXPECT_GT(d.power_watts.value_or(0.0), 0.0);
     EXPECT_FALSE(d.attention.empty());
@@ -54,7 +54,7 @@ TEST(HardwareConfigs, EveryDeviceLoadsAndNamesItsSources) {
 
 TEST(HardwareConfigs, ALargeGemmRunsBetweenAThirdOfThePeakAndThePeak) {
   for (const fs::path& path : files_in("configs/hardware")) {
-    const Device d = device_from_json(read(path), path.string());
+    const Device d = device_from_json(read_config(path), path.string());
     for (const GemmModel& g : d.gemm) {
       const GemmShape shape{1, 8192, 8192, 8192};
       const double share = gemm_flops(shape) / gemm_cost(shape, g.precision, d).time / g.peak;
@@ -119,7 +119,7 @@ TEST(HardwareConfigs, PublishedAttentionRatesAreMet) {
   // FlashAttention-2 on A100, width 128, 16 heads, causal, 16k positions in all: forward + backward
   // TFLOP/s by sequence length (repository benchmarks).
   const fs::path path = fs::path(MESHWRIGHT_SOURCE_DIR) / "configs/hardware/a100-sxm-80gb.json";
-  const Device d = device_from_json(read(path), path.string());
+  const Device d = device_from_json(read_config(path), path.string());
   const std::pair<int, double> rows[] = {{512, 99},   {1024, 133}, {2048, 155},
                                          {4096, 173}, {8192, 182}, {16384, 189}};
   for (const auto& [length, tflops] : rows) {

@@ -4,6 +4,7 @@
 
 #include "sim/base/error.h"
 #include "sim/json/records.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright {
 namespace {
@@ -28,13 +29,8 @@ Json cluster_json() {
   return j;
 }
 
-std::string message_of(const Json& j) {
-  try {
-    static_cast<void>(cluster_from_json(j, "c.json"));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string cluster_error(const Json& j) {
+  return error_of([&] { cluster_from_json(j, "c.json"); });
 }
 
 TEST(HardwareJson, UnitsOfTheKeysAreApplied) {
@@ -226,38 +222,38 @@ TEST(HardwareJson, PointsAreSortedOnReading) {
 TEST(HardwareJson, AWrongKeyIsRefusedWithItsPlace) {
   Json j = cluster_json();
   j["intra_node"]["bandwith_gb_per_s"] = 1;
-  EXPECT_THAT(message_of(j), HasSubstr("c.json: /intra_node"));
-  EXPECT_THAT(message_of(j), HasSubstr("bandwith_gb_per_s"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("c.json: /intra_node"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("bandwith_gb_per_s"));
 }
 
 TEST(HardwareJson, AWrongPointIsRefusedWithItsPlace) {
   Json j = cluster_json();
   j["device"]["gemm"][0]["points"] = Json::parse("[[1,64,64,64,0,0.1]]");
-  EXPECT_THAT(message_of(j), HasSubstr("/device/gemm/0/points/0"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("/device/gemm/0/points/0"));
   j["device"]["gemm"][0]["points"] = Json::parse("[[1,64.5,64,64,1e-6,0.1]]");
-  EXPECT_THAT(message_of(j), HasSubstr("must be whole"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("must be whole"));
   j["device"]["gemm"][0]["points"] = Json::parse("[[1,64,64]]");
-  EXPECT_THAT(message_of(j), HasSubstr("must be [batch, m, n, k, seconds, relative spread]"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("must be [batch, m, n, k, seconds, relative spread]"));
 }
 
 TEST(HardwareJson, AnotherSchemaIsRefused) {
   Json j = cluster_json();
   j["schema"] = "meshwright.cluster/2";
-  EXPECT_THAT(message_of(j), HasSubstr("meshwright.cluster/1"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("meshwright.cluster/1"));
 }
 
 TEST(HardwareJson, ADeviceMustMultiplySomehow) {
   Json j = cluster_json();
   j["device"]["gemm"] = Json::array();
-  EXPECT_THAT(message_of(j), HasSubstr("/device/gemm"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("/device/gemm"));
 }
 
 TEST(HardwareJson, OneNodeNeedsNoLinkBetweenNodes) {
   Json j = cluster_json();
   j.erase("inter_node");
-  EXPECT_THAT(message_of(j), HasSubstr("/inter_node"));
+  EXPECT_THAT(cluster_error(j), HasSubstr("/inter_node"));
   j["num_nodes"] = 1;
-  EXPECT_EQ(message_of(j), "");
+  EXPECT_EQ(cluster_error(j), "");
   const Cluster c = cluster_from_json(j, "c.json");
   EXPECT_FALSE(to_json(c).contains("inter_node"));
 }

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Job read(const char* text) { return job_from_json(Json::parse(text), "job.json"); }
+Job read_job(const char* text) { return job_from_json(Json::parse(text), "job.json"); }
 
 TEST(JobJson, WhatIsWrittenIsReadBack) {
   Job job;
@@ -39,9 +39,9 @@ TEST(JobJson, WhatIsNotSaidIsAsTheFrameworkHasIt) {
 }
 
 TEST(JobJson, Fp8WeightsAloneNeedAnFp8Job) {
-  EXPECT_TRUE(read(R"({"precision": "fp8", "fp8_param_gather": true})").fp8_param_gather);
+  EXPECT_TRUE(read_job(R"({"precision": "fp8", "fp8_param_gather": true})").fp8_param_gather);
   try {
-    read(R"({"precision": "bf16", "fp8_param_gather": true})");
+    read_job(R"({"precision": "bf16", "fp8_param_gather": true})");
     FAIL() << "was read";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("/fp8_param_gather"));

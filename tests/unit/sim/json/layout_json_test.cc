@@ -7,6 +7,7 @@
 #include "sim/json/records.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
+#include "tests/unit/error_of.h"
 #include "tests/unit/sim/layout/layout_draws.h"
 
 namespace meshwright {
@@ -56,13 +57,8 @@ Layout everything_set() {
   return layout;
 }
 
-std::string message_of(const std::string& text) {
-  try {
-    layout_from_json(Json::parse(text), "layout.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+std::string layout_error(const std::string& text) {
+  return error_of([&] { layout_from_json(Json::parse(text), "layout.json"); });
 }
 
 TEST(LayoutText, WhatIsNotSaidIsAsTheFrameworkHasIt) {
@@ -84,18 +80,18 @@ TEST(LayoutJson, EveryFieldSurvivesTheRoundTrip) {
 }
 
 TEST(LayoutJson, UnknownKeysAreRefused) {
-  EXPECT_THAT(message_of(R"({"tensor_paralel_size": 8})"), HasSubstr("tensor_paralel_size"));
+  EXPECT_THAT(layout_error(R"({"tensor_paralel_size": 8})"), HasSubstr("tensor_paralel_size"));
 }
 
 TEST(LayoutJson, MistakesNameTheirPlace) {
-  EXPECT_THAT(message_of(R"({"tensor_parallel_size": 0})"),
+  EXPECT_THAT(layout_error(R"({"tensor_parallel_size": 0})"),
               HasSubstr("layout.json: /tensor_parallel_size"));
-  EXPECT_THAT(message_of(R"({"zero_stage": 4})"), HasSubstr("4"));
-  EXPECT_THAT(message_of(R"({"schedule": "2f2b"})"), HasSubstr("1f1b"));
-  EXPECT_THAT(message_of(R"({"rank_order": "tp-tp-cp-ep-dp"})"), HasSubstr("/rank_order"));
-  EXPECT_THAT(message_of(R"({"rank_order": "tp"})"), HasSubstr("/rank_order"));
-  EXPECT_THAT(message_of(R"({"recompute_modules": ["attention"]})"), HasSubstr("core_attn"));
-  EXPECT_THAT(message_of(R"({"pipeline_layout": "Et|x|L"})"),
+  EXPECT_THAT(layout_error(R"({"zero_stage": 4})"), HasSubstr("4"));
+  EXPECT_THAT(layout_error(R"({"schedule": "2f2b"})"), HasSubstr("1f1b"));
+  EXPECT_THAT(layout_error(R"({"rank_order": "tp-tp-cp-ep-dp"})"), HasSubstr("/rank_order"));
+  EXPECT_THAT(layout_error(R"({"rank_order": "tp"})"), HasSubstr("/rank_order"));
+  EXPECT_THAT(layout_error(R"({"recompute_modules": ["attention"]})"), HasSubstr("core_attn"));
+  EXPECT_THAT(layout_error(R"({"pipeline_layout": "Et|x|L"})"),
               testing::AllOf(HasSubstr("/pipeline_layout"), HasSubstr("'x' is none of E, t"),
                              HasSubstr("position 4")));
 }
@@ -185,12 +181,7 @@ TEST(LayoutText, WhatRecomputeCoversStandsAfterAColon) {
 }
 
 std::string mistake_in(const std::string& text) {
-  try {
-    layout_from_text(text);
-  } catch (const InputError& error) {
-    return std::string(error.what()) + "; " + error.hint();
-  }
-  return "";
+  return error_and_hint_of([&] { layout_from_text(text); });
 }
 
 TEST(LayoutText, MistakesNameTheWordAndTheNearestField) {

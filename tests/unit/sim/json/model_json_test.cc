@@ -4,23 +4,19 @@
 
 #include "sim/base/error.h"
 #include "sim/json/records.h"
+#include "tests/unit/error_of.h"
 
 namespace meshwright {
 namespace {
 
 using testing::HasSubstr;
 
-Model read(const std::string& text) {
+Model read_model(const std::string& text) {
   return model_from_json(Json::parse(text), "models/small.json");
 }
 
-std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const InputError& error) {
-    return std::string(error.what()) + " hint: " + error.hint();
-  }
-  return "no error";
+std::string model_error(const std::string& text) {
+  return error_and_hint_of([&] { read_model(text); });
 }
 
 // {"num_layers": 2, "hidden_size": 64, "num_attention_heads": 4, <more>}
@@ -29,7 +25,7 @@ std::string small(const std::string& more) {
 }
 
 Model everything() {
-  Model model = read(small(R"("vocab_size": 100, "position_embedding": "rope")"));
+  Model model = read_model(small(R"("vocab_size": 100, "position_embedding": "rope")"));
   model.name = "everything";
   model.num_query_groups = 2;
   model.activation = Activation::geglu;
@@ -51,18 +47,18 @@ Model everything() {
 
 TEST(ModelJson, RoundTripKeepsEveryField) {
   const Model model = everything();
-  EXPECT_EQ(read(to_json(model).dump()), model);
+  EXPECT_EQ(read_model(to_json(model).dump()), model);
 }
 
 TEST(ModelJson, RoundTripWithoutAttentionOrVocabulary) {
-  const Model toy = read(R"({"num_layers": 1, "hidden_size": 100, "ffn_hidden_size": 32})");
+  const Model toy = read_model(R"({"num_layers": 1, "hidden_size": 100, "ffn_hidden_size": 32})");
   EXPECT_EQ(toy.num_attention_heads, 0);
   EXPECT_EQ(toy.kv_channels, 0);
-  EXPECT_EQ(read(to_json(toy).dump()), toy);
+  EXPECT_EQ(read_model(to_json(toy).dump()), toy);
 }
 
 TEST(ModelJson, AbsentSizesFollowFromTheOthers) {
-  const Model model = read(small(R"("source": "a paper", "schema": "meshwright.model/1")"));
+  const Model model = read_model(small(R"("source": "a paper", "schema": "meshwright.model/1")"));
   EXPECT_EQ(model.name, "small");
   EXPECT_EQ(model.ffn_hidden_size, 4 * 64);
   EXPECT_EQ(model.num_query_groups, 4);
@@ -70,22 +66,23 @@ TEST(ModelJson, AbsentSizesFollowFromTheOthers) {
 }
 
 TEST(ModelJson, UnknownKeyNamesTheNearest) {
-  const std::string error = error_of(small(R"("num_query_group": 2)"));
+  const std::string error = model_error(small(R"("num_query_group": 2)"));
   EXPECT_THAT(error, HasSubstr("models/small.json: /num_query_group"));
   EXPECT_THAT(error, HasSubstr("did you mean \"num_query_groups\"?"));
-  EXPECT_THAT(error_of(small(R"("moe": {"num_moe_experts": 4, "moe_router_topk": 1, "topk": 2})")),
-              HasSubstr("/moe/topk"));
+  EXPECT_THAT(
+      model_error(small(R"("moe": {"num_moe_experts": 4, "moe_router_topk": 1, "topk": 2})")),
+      HasSubstr("/moe/topk"));
 }
 
 TEST(ModelJson, SizesMustBePositiveIntegers) {
-  EXPECT_THAT(error_of(R"({"num_layers": 0, "hidden_size": 64})"), HasSubstr("/num_layers"));
-  EXPECT_THAT(error_of(R"({"num_layers": -3, "hidden_size": 64})"), HasSubstr("-3"));
-  EXPECT_THAT(error_of(R"({"num_layers": 2})"), HasSubstr("/hidden_size: is required"));
-  EXPECT_THAT(error_of(R"({"num_layers": 2, "hidden_size": "64"})"), HasSubstr("/hidden_size"));
-  EXPECT_THAT(error_of(R"({"num_layers": 2, "hidden_size": 64.5})"), HasSubstr("/hidden_size"));
-  EXPECT_THAT(error_of(small(R"("ffn_hidden_size": 0)")), HasSubstr("/ffn_hidden_size"));
-  EXPECT_THAT(error_of(small(R"("vocab_size": -1)")), HasSubstr("/vocab_size"));
-  EXPECT_THAT(error_of("[1]"), HasSubstr("must be an object"));
+  EXPECT_THAT(model_error(R"({"num_layers": 0, "hidden_size": 64})"), HasSubstr("/num_layers"));
+  EXPECT_THAT(model_error(R"({"num_layers": -3, "hidden_size": 64})"), HasSubstr("-3"));
+  EXPECT_THAT(model_error(R"({"num_layers": 2})"), HasSubstr("/hidden_size: is required"));
+  EXPECT_THAT(model_error(R"({"num_layers": 2, "hidden_size": "64"})"), HasSubstr("/hidden_size"));
+  EXPECT_THAT(model_error(R"({"num_layers": 2, "hidden_size": 64.5})"), HasSubstr("/hidden_size"));
+  EXPECT_THAT(model_error(small(R"("ffn_hidden_size": 0)")), HasSubstr("/ffn_hidden_size"));
+  EXPECT_THAT(model_error(small(R"("vocab_size": -1)")), HasSubstr("/vocab_size"));
+  EXPECT_THAT(model_error("[1]"), HasSubstr("must be an object"));
 }
 
 TEST(ModelJson, NotANumberIsRefused) {
@@ -99,26 +96,26 @@ TEST(ModelJson, NotANumberIsRefused) {
 }
 
 TEST(ModelJson, HeadsMustDivide) {
-  EXPECT_THAT(error_of(small(R"("num_query_groups": 3)")), HasSubstr("must divide"));
-  EXPECT_THAT(error_of(small(R"("num_query_groups": 8)")), HasSubstr("/num_query_groups"));
-  EXPECT_THAT(error_of(R"({"num_layers": 1, "hidden_size": 64, "num_attention_heads": 7})"),
+  EXPECT_THAT(model_error(small(R"("num_query_groups": 3)")), HasSubstr("must divide"));
+  EXPECT_THAT(model_error(small(R"("num_query_groups": 8)")), HasSubstr("/num_query_groups"));
+  EXPECT_THAT(model_error(R"({"num_layers": 1, "hidden_size": 64, "num_attention_heads": 7})"),
               HasSubstr("/kv_channels"));
-  EXPECT_THAT(error_of(small(R"("moe": {"num_moe_experts": 4, "moe_router_topk": 5})")),
+  EXPECT_THAT(model_error(small(R"("moe": {"num_moe_experts": 4, "moe_router_topk": 5})")),
               HasSubstr("/moe/moe_router_topk"));
 }
 
 TEST(ModelJson, EnumsAndSchemaNameWhatIsAllowed) {
-  EXPECT_THAT(error_of(small(R"("activation": "swigl")")), HasSubstr("did you mean \"swiglu\""));
-  EXPECT_THAT(error_of(small(R"("schema": "meshwright.model/2")")),
+  EXPECT_THAT(model_error(small(R"("activation": "swigl")")), HasSubstr("did you mean \"swiglu\""));
+  EXPECT_THAT(model_error(small(R"("schema": "meshwright.model/2")")),
               HasSubstr("/schema: must be \"meshwright.model/1\""));
 }
 
 TEST(ModelJson, LearnedPositionsNeedTheirNumber) {
-  EXPECT_THAT(error_of(small(R"("vocab_size": 100)")), HasSubstr("/max_position_embeddings"));
+  EXPECT_THAT(model_error(small(R"("vocab_size": 100)")), HasSubstr("/max_position_embeddings"));
 }
 
 TEST(ModelJson, ImpossibleSizesAreAnErrorNotAnOverflow) {
-  EXPECT_THAT(error_of(R"({"num_layers": 100000, "hidden_size": 1000000000})"),
+  EXPECT_THAT(model_error(R"({"num_layers": 100000, "hidden_size": 1000000000})"),
               HasSubstr("10^18 parameters"));
 }
 

@@ -42,12 +42,12 @@ Observation example() {
   return o;
 }
 
-Observation read(const Json& json) {
+Observation read_observation(const Json& json) {
   return observation_from_json(Json::parse(json.dump()), "trials.json", "/observations/0");
 }
 
 TEST(ObservationJson, ReadsBackWhatItWrote) {
-  const Observation back = read(to_json(example()));
+  const Observation back = read_observation(to_json(example()));
   EXPECT_EQ(to_json(back).dump(), to_json(example()).dump());
   EXPECT_EQ(back.layout, example().layout);
   EXPECT_EQ(back.terms.at(1).kind, TermKind::pipeline_bubble);
@@ -59,7 +59,7 @@ TEST(ObservationJson, NamesOfCountedTransfersOutliveTheFile) {
   {
     Json json = to_json(example());
     json["counted"][0]["name"] = "a name that is in no ledger";
-    kept = read(json).counted.at(0);
+    kept = read_observation(json).counted.at(0);
   }
   EXPECT_EQ(kept.name, "a name that is in no ledger");
 }
@@ -68,7 +68,7 @@ TEST(ObservationJson, SaysWhereAMistakeIs) {
   Json json = to_json(example());
   json["terms"][1]["name"] = "bubbles";
   try {
-    (void)read(json);
+    (void)read_observation(json);
     FAIL() << "an unknown term was accepted";
   } catch (const InputError& e) {
     EXPECT_THAT(e.what(), ::testing::HasSubstr("trials.json"));

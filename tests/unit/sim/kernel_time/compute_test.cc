@@ -6,7 +6,7 @@
 namespace meshwright {
 namespace {
 
-Device device() {
+Device device_with_attention() {
   Device d;
   d.num_multiprocessors = 100;
   d.memory_bandwidth = gigabytes_per_second(1000);
@@ -23,7 +23,7 @@ Device device() {
 
 TEST(KernelCost, IsLaunchPlusBytesOverTheKernelsRate) {
   // 2 us + 1 MB / 500 GB/s = 4 us.
-  const Cost c = kernel_cost("adam", bytes(1e6), device());
+  const Cost c = kernel_cost("adam", bytes(1e6), device_with_attention());
   EXPECT_NEAR(c.time.value(), 4e-6, 1e-15);
   EXPECT_EQ(c.provenance, Provenance::measured);
   EXPECT_EQ(c.relative_spread, 0.05);
@@ -31,13 +31,13 @@ TEST(KernelCost, IsLaunchPlusBytesOverTheKernelsRate) {
 
 TEST(KernelCost, AnUnknownKernelStreamsAtTheMemorysRate) {
   // 2 us + 0.8 MB / (0.8 * 1000 GB/s) = 3 us.
-  const Cost c = kernel_cost("rms_norm", bytes(0.8e6), device());
+  const Cost c = kernel_cost("rms_norm", bytes(0.8e6), device_with_attention());
   EXPECT_NEAR(c.time.value(), 3e-6, 1e-15);
   EXPECT_EQ(c.provenance, Provenance::datasheet);
 }
 
 TEST(KernelCost, NothingMovedCostsNothing) {
-  EXPECT_EQ(kernel_cost("adam", bytes(0), device()).time.value(), 0.0);
+  EXPECT_EQ(kernel_cost("adam", bytes(0), device_with_attention()).time.value(), 0.0);
 }
 
 // 4096 queries and keys, 100 heads, width 128, not causal: 4 * 100 * 4096^2 * 128 FLOPs.
@@ -56,16 +56,17 @@ Operator attention() {
 
 TEST(AttentionCost, RunsAtItsFractionOfThePeak) {
   // 8.590e11 / (0.5 * 1e14) = 17.180 ms, and 2 us launch.
-  const Cost forward = forward_cost(attention(), Precision::bf16, device());
+  const Cost forward = forward_cost(attention(), Precision::bf16, device_with_attention());
   EXPECT_NEAR(forward.time.value(), 17.1799e-3 + 2e-6, 1e-7);
   // 2.5 times the FLOPs at 0.4: 53.687 ms.
-  const BackwardCost backward = backward_cost(attention(), Precision::bf16, device());
+  const BackwardCost backward =
+      backward_cost(attention(), Precision::bf16, device_with_attention());
   EXPECT_NEAR(backward.input.time.value(), 53.6871e-3 + 2e-6, 1e-6);
   EXPECT_EQ(backward.weight.time.value(), 0.0);
 }
 
 TEST(AttentionCost, ShortSequencesAndFewHeadsFillLess) {
-  Device d = device();
+  Device d = device_with_attention();
   const double full = forward_cost(attention(), Precision::bf16, d).time.value() - 2e-6;
   d.attention[1].ramp_keys = 4096;  // L / (L + ramp) = 1/2
   const double ramped = forward_cost(attention(), Precision::bf16, d).time.value() - 2e-6;
@@ -80,7 +81,7 @@ TEST(AttentionCost, ShortSequencesAndFewHeadsFillLess) {
 // Version 1 at half of the rate: 34.36 ms. A version that the device has no rates for runs as the
 // fastest one.
 TEST(AttentionCost, HasItsVersionsRate) {
-  Device d = device();
+  Device d = device_with_attention();
   d.attention.push_back(
       {.head_dim = 128, .version = 1, .forward_fraction = 0.25, .backward_fraction = 0.2});
   const auto forward = [&](int version) {
@@ -96,7 +97,8 @@ TEST(AttentionCost, TakesTheNearestHeadWidth) {
   op.k = 80;
   op.forward_flops = flops(1e12);
   // 64 is nearer than 128: 1e12 / (0.4 * 1e14) = 25 ms.
-  EXPECT_NEAR(forward_cost(op, Precision::bf16, device()).time.value(), 25e-3 + 2e-6, 1e-9);
+  EXPECT_NEAR(forward_cost(op, Precision::bf16, device_with_attention()).time.value(), 25e-3 + 2e-6,
+              1e-9);
 }
 
 Operator linear(bool has_weight) {
@@ -110,14 +112,14 @@ Operator linear(bool has_weight) {
 }
 
 TEST(BackwardCost, OfALinearLayerIsOneGemmForTheInputAndOneForTheWeight) {
-  const Device d = device();
+  const Device d = device_with_attention();
   const BackwardCost b = backward_cost(linear(true), Precision::bf16, d);
   EXPECT_EQ(b.input.time, gemm_cost({1, 2048, 512, 1024}, Precision::bf16, d).time);
   EXPECT_EQ(b.weight.time, gemm_cost({1, 512, 1024, 2048}, Precision::bf16, d).time);
 }
 
 TEST(BackwardCost, WithoutAWeightBothGradientsAreInputs) {
-  const Device d = device();
+  const Device d = device_with_attention();
   const BackwardCost with = backward_cost(linear(true), Precision::bf16, d);
   const BackwardCost without = backward_cost(linear(false), Precision::bf16, d);
   EXPECT_EQ(without.input.time, with.input.time + with.weight.time);
@@ -143,7 +145,7 @@ TEST(CostSum, AnEmptyCostChangesNothing) {
 
 // fp8 units do not serve attention: its fraction is of the 16-bit peak.
 TEST(AttentionCost, InAnFp8JobRunsIn16Bits) {
-  Device d = device();
+  Device d = device_with_attention();
   d.gemm.front().precision = Precision::bf16;
   GemmModel fp8;
   fp8.precision = Precision::fp8;

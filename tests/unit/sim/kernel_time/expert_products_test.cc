@@ -11,7 +11,7 @@ namespace meshwright {
 namespace {
 
 // 100 multiprocessors, 100 TFLOP/s in tiles of 256 x 256, 1 TB/s; nothing is lost.
-Device device() {
+Device device_with_wide_tiles() {
   Device d;
   d.num_multiprocessors = 100;
   d.memory_bandwidth = gigabytes_per_second(1000);
@@ -47,7 +47,7 @@ TEST(WithMoreTraffic, KeepsTheArithmetic) {
 // of 2 * 10^8 * 128 FLOPs, is what is left of the cube of the product's time.
 TEST(GradientCost, ReadsAndWritesTheBuffer) {
   const GemmShape shape{1, 10'000, 10'000, 128};
-  const Device d = device();
+  const Device d = device_with_wide_tiles();
   EXPECT_DOUBLE_EQ(gemm_traffic(shape, Precision::bf16).value(), 205.12e6);
   const double alone = gemm_cost(shape, Precision::bf16, d).time.value() - 2e-6;
   const double arithmetic = alone * alone * alone - 0.20512e-3 * 0.20512e-3 * 0.20512e-3;
@@ -57,7 +57,7 @@ TEST(GradientCost, ReadsAndWritesTheBuffer) {
 
 // What was timed with the buffer is not charged for it again.
 TEST(GradientCost, LeavesMeasuredPointsAlone) {
-  Device d = device();
+  Device d = device_with_wide_tiles();
   const GemmShape shape{1, 64, 64, 64};
   GemmPoint point;
   point.batch = 1;

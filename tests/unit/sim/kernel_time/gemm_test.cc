@@ -7,7 +7,7 @@
 namespace meshwright {
 namespace {
 
-Device device() {
+Device device_with_spread() {
   Device d;
   d.num_multiprocessors = 100;
   d.memory_bandwidth = gigabytes_per_second(1000);
@@ -21,7 +21,7 @@ Device device() {
 
 // Points at a multiple of the model's own time.
 Device measured_device(double times_model) {
-  Device d = device();
+  Device d = device_with_spread();
   std::vector<GemmPoint> points;
   for (const std::int64_t m : {512, 1024, 2048, 4096}) {
     for (const std::int64_t n : {512, 1024, 4096}) {
@@ -34,7 +34,7 @@ Device measured_device(double times_model) {
 }
 
 TEST(GemmCost, WithoutPointsTheModelAnswersUnderItsOwnLabel) {
-  const Device d = device();
+  const Device d = device_with_spread();
   const Cost c = gemm_cost({1, 1000, 1000, 1000}, Precision::bf16, d);
   EXPECT_EQ(c.time, gemm_model_time({1, 1000, 1000, 1000}, d.gemm.front(), d));
   EXPECT_EQ(c.provenance, Provenance::fitted);
@@ -84,12 +84,14 @@ TEST(GemmCost, NearAPointTheAnswerNearsThePoint) {
 }
 
 TEST(GemmCost, AnotherFormatThanTheDeviceKnowsIsAssumed) {
-  EXPECT_EQ(gemm_cost({1, 64, 64, 64}, Precision::fp8, device()).provenance, Provenance::assumed);
-  EXPECT_EQ(gemm_cost({1, 64, 64, 64}, Precision::fp16, device()).provenance, Provenance::fitted);
+  EXPECT_EQ(gemm_cost({1, 64, 64, 64}, Precision::fp8, device_with_spread()).provenance,
+            Provenance::assumed);
+  EXPECT_EQ(gemm_cost({1, 64, 64, 64}, Precision::fp16, device_with_spread()).provenance,
+            Provenance::fitted);
 }
 
 TEST(GemmCost, NothingCostsNothing) {
-  EXPECT_EQ(gemm_cost({1, 0, 64, 64}, Precision::bf16, device()).time.value(), 0.0);
+  EXPECT_EQ(gemm_cost({1, 0, 64, 64}, Precision::bf16, device_with_spread()).time.value(), 0.0);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace meshwright {
 namespace {
 
-PipelineLayout read(std::string_view text) {
+PipelineLayout read_list(std::string_view text) {
   const auto found = read_pipeline_layout(text);
   EXPECT_TRUE(std::holds_alternative<PipelineLayout>(found)) << std::get<std::string>(found);
   return std::get<PipelineLayout>(found);
@@ -21,7 +21,7 @@ std::string wrong(std::string_view text) {
 
 // DeepSeek-V3 in Megatron-LM's documentation: 3 + 29 x 2 = 61 layers in 1 + 29 + 2 = 32 chunks.
 TEST(PipelineLayout, ReadsTheDocumentationsExample) {
-  const PipelineLayout list = read("Et*3|(tt|)*29,m|L");
+  const PipelineLayout list = read_list("Et*3|(tt|)*29,m|L");
   ASSERT_EQ(list.num_chunks(), 32);
   EXPECT_EQ(list.chunks()[0], (ChunkItems{.embedding = true, .num_layers = 3}));
   EXPECT_EQ(list.chunks()[1], (ChunkItems{.num_layers = 2}));
@@ -34,12 +34,12 @@ TEST(PipelineLayout, ReadsTheDocumentationsExample) {
 TEST(PipelineLayout, WritesRecipesAsTheyStand) {
   for (const std::string_view text : {"Et|(tt|)*30mL", "Et*4|(t*4|)*14tmL", "Et|(tt|)*30L",
                                       "Et*4|(t*4|)*14tL", "EtL", "none", "E|(|)*3t|L", "Etmm|L"}) {
-    EXPECT_EQ(read(text).text(), text);
+    EXPECT_EQ(read_list(text).text(), text);
   }
 }
 
 TEST(PipelineLayout, NoneIsTheDefaultAndHoldsNothing) {
-  EXPECT_EQ(read("none"), PipelineLayout());
+  EXPECT_EQ(read_list("none"), PipelineLayout());
   EXPECT_FALSE(PipelineLayout());
   EXPECT_TRUE(PipelineLayout().chunks().empty());
   EXPECT_EQ(PipelineLayout().id(), 0U);
@@ -47,10 +47,10 @@ TEST(PipelineLayout, NoneIsTheDefaultAndHoldsNothing) {
 
 // However it is written, a list is one value; another is another.
 TEST(PipelineLayout, EqualListsAreEqualHandles) {
-  EXPECT_EQ(read("Ettt|tt|tt|L"), read("Et*3|(t*2|)*2,L"));
-  EXPECT_EQ(read("Ett|ttL").id(), read("E(t)*2|(t*2)*1L").id());
-  EXPECT_NE(read("Ett|ttL"), read("Et|t*3L"));
-  EXPECT_NE(read("Ett|ttL").id(), read("Et|t*3L").id());
+  EXPECT_EQ(read_list("Ettt|tt|tt|L"), read_list("Et*3|(t*2|)*2,L"));
+  EXPECT_EQ(read_list("Ett|ttL").id(), read_list("E(t)*2|(t*2)*1L").id());
+  EXPECT_NE(read_list("Ett|ttL"), read_list("Et|t*3L"));
+  EXPECT_NE(read_list("Ett|ttL").id(), read_list("Et|t*3L").id());
 }
 
 TEST(PipelineLayout, ReadsWhatItWrites) {
@@ -63,7 +63,7 @@ TEST(PipelineLayout, ReadsWhatItWrites) {
     chunks.back().mtp_num_layers = below(3);
     chunks.back().loss = true;
     const PipelineLayout list = PipelineLayout::of(chunks);
-    EXPECT_EQ(read(list.text()), list) << list.text();
+    EXPECT_EQ(read_list(list.text()), list) << list.text();
     EXPECT_TRUE(std::equal(chunks.begin(), chunks.end(), list.chunks().begin()));
   }
 }

@@ -25,7 +25,7 @@ Framework shipped(const std::string& name) {
   return framework_from_json(Json::parse(stream), file.filename().string());
 }
 
-Model gpt() {
+Model gpt_of_48_layers() {
   Model model;
   model.num_layers = 48;
   model.hidden_size = 6144;
@@ -115,11 +115,12 @@ TEST(FrameworkRules, EachLackHasItsRule) {
     Job job;
     job.global_batch_size = 64;
     asked.ask(layout, job);
-    EXPECT_FALSE(check_layout(gpt(), job, layout, {})) << "unknown software can do all";
-    const auto violation = check_layout(gpt(), job, layout, under(framework));
+    EXPECT_FALSE(check_layout(gpt_of_48_layers(), job, layout, {}))
+        << "unknown software can do all";
+    const auto violation = check_layout(gpt_of_48_layers(), job, layout, under(framework));
     ASSERT_TRUE(violation);
     EXPECT_EQ(rule_text(violation->rule).name, asked.rule);
-    EXPECT_TRUE(describe(*violation, gpt(), job, layout, under(framework))
+    EXPECT_TRUE(describe(*violation, gpt_of_48_layers(), job, layout, under(framework))
                     .ends_with(", but under software-2030 there is none: it came in 2031"));
     rules.insert(asked.rule);
   }
@@ -136,15 +137,16 @@ TEST(FrameworkRules, ShippedFrameworksRefuseWhatTheyLack) {
     job.global_batch_size = 64;
     Layout unasked = framework.defaults.layout;
     unasked.data_parallel_size = 8;
-    EXPECT_FALSE(check_layout(gpt(), job, unasked, under(framework)));
+    EXPECT_FALSE(check_layout(gpt_of_48_layers(), job, unasked, under(framework)));
     for (const Asked& asked : kAsked) {
       if (!framework.limits.lacks(asked.what)) continue;
       Layout layout = framework.defaults.layout;
       Job other = job;
       asked.ask(layout, other);
-      const auto violation = check_layout(gpt(), other, layout, under(framework));
+      const auto violation = check_layout(gpt_of_48_layers(), other, layout, under(framework));
       ASSERT_TRUE(violation) << asked.rule;
-      EXPECT_NE(describe(*violation, gpt(), other, layout, under(framework)).find(framework.name),
+      EXPECT_NE(describe(*violation, gpt_of_48_layers(), other, layout, under(framework))
+                    .find(framework.name),
                 std::string::npos);
     }
   }

@@ -2,6 +2,7 @@
 // Rules of stages: layers, schedules, lists of stages.
 #include <gtest/gtest.h>
 
+#include "tests/unit/sim/layout/listed.h"
 #include "tests/unit/sim/rules/rules_fixture.h"
 
 namespace meshwright::rules_test {
@@ -86,10 +87,6 @@ TEST(Rules, UnevenStagesLeaveLayersForTheRest) {
   EXPECT_EQ(broken(dense(), layout), rule);
   layout.pipeline_parallel_size = 1;
   EXPECT_EQ(broken(dense(), layout), rule);
-}
-
-PipelineLayout listed(std::string_view text) {
-  return std::get<PipelineLayout>(read_pipeline_layout(text));
 }
 
 }  // namespace

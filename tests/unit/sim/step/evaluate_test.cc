@@ -16,6 +16,7 @@
 #include "sim/step/step_interval.h"
 #include "sim/step/terms.h"
 #include "sim/step/utilization.h"
+#include "tests/unit/sim/layout/listed.h"
 
 namespace meshwright {
 namespace {
@@ -201,10 +202,6 @@ TEST_F(EvaluateTest, TheTableRemembersWithoutMixingLayoutsUp) {
       }
     }
   }
-}
-
-PipelineLayout listed(std::string_view text) {
-  return std::get<PipelineLayout>(read_pipeline_layout(text));
 }
 
 void expect_same_price(const Evaluation& a, const Evaluation& b) {

@@ -7,7 +7,7 @@ namespace meshwright {
 namespace {
 
 // Adam at 500 GB/s after a launch of 2 us; a host link of 25 GB/s.
-Cluster cluster() {
+Cluster cluster_with_adam() {
   Cluster c;
   c.device.kernel_launch = microseconds(2);
   c.device.host_link = gigabytes_per_second(25);
@@ -21,7 +21,7 @@ constexpr StageParameters kMillion{.dense = 1e6, .expert = 0};
 // the copy of 2: 30 bytes; and 4 bytes to set the gradient to zero. 2 us + 34 MB / 500 GB/s = 70
 // us.
 TEST(OptimizerCost, IsAKernelOverEveryByteThatAStepTouches) {
-  const Cost cost = optimizer_cost(kMillion, Job{}, Layout{}, cluster());
+  const Cost cost = optimizer_cost(kMillion, Job{}, Layout{}, cluster_with_adam());
   EXPECT_NEAR(cost.time.value(), 70e-6, 1e-12);
   EXPECT_EQ(cost.provenance, Provenance::measured);
 }
@@ -31,7 +31,8 @@ TEST(OptimizerCost, ZeroSharesTheStepButNotTheGradientsThatAreCleared) {
   Layout layout;
   layout.data_parallel_size = 4;
   layout.zero_stage = 1;
-  EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, cluster()).time.value(), 25e-6, 1e-12);
+  EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, cluster_with_adam()).time.value(), 25e-6,
+              1e-12);
 }
 
 // 8 data ranks, 4 of them share the experts: each expert has 8 / 4 = 2 copies, which share its
@@ -42,7 +43,8 @@ TEST(OptimizerCost, ExpertsAreSharedByTheRanksThatHoldTheSameOnes) {
   layout.expert_parallel_size = 4;
   layout.zero_stage = 1;
   const StageParameters experts{.dense = 0, .expert = 1e6};
-  EXPECT_NEAR(optimizer_cost(experts, Job{}, layout, cluster()).time.value(), 40e-6, 1e-12);
+  EXPECT_NEAR(optimizer_cost(experts, Job{}, layout, cluster_with_adam()).time.value(), 40e-6,
+              1e-12);
 }
 
 // 92 bytes a parameter of FSDP's quarter, no gradients to clear: 2 us + 23 MB / 500 GB/s = 48 us.
@@ -51,7 +53,7 @@ TEST(OptimizerCost, TouchesWhatTheFrameworksKernelsTouch) {
   layout.data_parallel_size = 4;
   layout.zero_stage = 3;
   layout.fsdp_unit = FsdpUnit::block;
-  Cluster eager = cluster();
+  Cluster eager = cluster_with_adam();
   eager.framework.data_parallel.optimizer_bytes = 92;
   EXPECT_NEAR(optimizer_cost(kMillion, Job{}, layout, eager).time.value(), 48e-6, 1e-12);
 }
@@ -60,7 +62,7 @@ TEST(OptimizerCost, TouchesWhatTheFrameworksKernelsTouch) {
 TEST(OptimizerCost, OffloadedItGoesAtThePaceOfTheHostLink) {
   Layout layout;
   layout.optimizer_offload = true;
-  const Cost cost = optimizer_cost(kMillion, Job{}, layout, cluster());
+  const Cost cost = optimizer_cost(kMillion, Job{}, layout, cluster_with_adam());
   EXPECT_NEAR(cost.time.value(), 1.2e-3, 1e-12);
   EXPECT_EQ(cost.provenance, Provenance::assumed);
 }

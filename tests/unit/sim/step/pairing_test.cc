@@ -11,24 +11,24 @@
 namespace meshwright {
 namespace {
 
-Seconds of(Interleaving interleaving, int pieces, double communication, double compute) {
+Seconds exposed_of(Interleaving interleaving, int pieces, double communication, double compute) {
   const Pairing pairing{{"mlp.fc1"}, LinearPass::forward, interleaving, pieces};
   return exposed_time(pairing, seconds(communication), seconds(compute), 0.1);
 }
 
 // Whole beside whole: 5 - 4 + 0.1 * 4.
 TEST(ExposedTime, OfATransferBesideAProductIsWhatSticksOut) {
-  EXPECT_DOUBLE_EQ(of(Interleaving::beside, 1, 5, 4).value(), 1.4);
+  EXPECT_DOUBLE_EQ(exposed_of(Interleaving::beside, 1, 5, 4).value(), 1.4);
 }
 
 // Four pieces: three hops of 5/3 beside three quarters of 4 = 3: 5 - 3 + 0.1 * 3.
 TEST(ExposedTime, OfARingHasNoHopBesideOnePiece) {
-  EXPECT_DOUBLE_EQ(of(Interleaving::ring, 4, 5, 4).value(), 2.3);
+  EXPECT_DOUBLE_EQ(exposed_of(Interleaving::ring, 4, 5, 4).value(), 2.3);
 }
 
 // Four pieces of 2: the last beside nothing, 2/4; the others, 1.5, within 3 of compute: 0.15.
 TEST(ExposedTime, OfADrainHasItsLastPieceBesideNothing) {
-  EXPECT_DOUBLE_EQ(of(Interleaving::drain, 4, 2, 4).value(), 0.65);
+  EXPECT_DOUBLE_EQ(exposed_of(Interleaving::drain, 4, 2, 4).value(), 0.65);
 }
 
 Transfer named(std::string_view name, Phase phase, int size) {

@@ -22,7 +22,7 @@ Layout sixteen() {
 }
 
 // Two calls of 16 MB.
-Transfer of(Group group, Collective collective, int group_size = 16) {
+Transfer crossing_transfer(Group group, Collective collective, int group_size = 16) {
   Transfer transfer;
   transfer.group = group;
   transfer.collective = collective;
@@ -34,16 +34,16 @@ Transfer of(Group group, Collective collective, int group_size = 16) {
 
 // A rank sends 2 x 15/16 x 16 MB = 30 MB; one of 8 ranks hands them to the other node.
 TEST(Crossing, OneRankOfANodesRingSendsToTheNext) {
-  const LinkBytes sent =
-      sent_over_links(of(Group::data, Collective::all_gather), sixteen(), two_nodes());
+  const LinkBytes sent = sent_over_links(crossing_transfer(Group::data, Collective::all_gather),
+                                         sixteen(), two_nodes());
   EXPECT_DOUBLE_EQ(sent.inter_node.value(), 30e6 / 8);
   EXPECT_DOUBLE_EQ(sent.intra_node.value(), 30e6 * 7 / 8);
 }
 
 // 8 of 15 peers are on the other node: 16 MB of 30.
 TEST(Crossing, AnAllToAllSendsToEveryPeer) {
-  const LinkBytes sent =
-      sent_over_links(of(Group::expert, Collective::all_to_all), sixteen(), two_nodes());
+  const LinkBytes sent = sent_over_links(crossing_transfer(Group::expert, Collective::all_to_all),
+                                         sixteen(), two_nodes());
   EXPECT_DOUBLE_EQ(sent.inter_node.value(), 16e6);
   EXPECT_DOUBLE_EQ(sent.intra_node.value(), 14e6);
 }
@@ -51,7 +51,7 @@ TEST(Crossing, AnAllToAllSendsToEveryPeer) {
 // 4 of 64 experts: 1.8868 nodes and 3.7205 ranks a token (dispatch_test.cc), so that 1.8868 /
 // 3.7205 / 2 = 0.25357 of 32 MB cross.
 TEST(Crossing, ADispatcherSendsOneCopyToANode) {
-  Transfer dispatch = of(Group::expert, Collective::all_to_all);
+  Transfer dispatch = crossing_transfer(Group::expert, Collective::all_to_all);
   dispatch.routing = {64, 4};
   const LinkBytes sent = sent_over_links(dispatch, sixteen(), two_nodes());
   EXPECT_NEAR(sent.inter_node.value(), 0.25357 * 32e6, 1e3);
@@ -59,8 +59,8 @@ TEST(Crossing, ADispatcherSendsOneCopyToANode) {
 }
 
 TEST(Crossing, NothingLeavesAGroupOfOneNode) {
-  const LinkBytes sent =
-      sent_over_links(of(Group::data, Collective::all_gather, 8), sixteen(), two_nodes());
+  const LinkBytes sent = sent_over_links(crossing_transfer(Group::data, Collective::all_gather, 8),
+                                         sixteen(), two_nodes());
   EXPECT_EQ(sent.inter_node, bytes(0));
   EXPECT_DOUBLE_EQ(sent.intra_node.value(), 2.0 * 14e6);
 }
@@ -70,8 +70,8 @@ TEST(Crossing, APairOnTwoNodesSendsEverythingAcross) {
   Layout layout;
   layout.data_parallel_size = 8;
   layout.pipeline_parallel_size = 2;
-  const LinkBytes sent =
-      sent_over_links(of(Group::pipeline, Collective::send_recv, 2), layout, two_nodes());
+  const LinkBytes sent = sent_over_links(
+      crossing_transfer(Group::pipeline, Collective::send_recv, 2), layout, two_nodes());
   EXPECT_DOUBLE_EQ(sent.inter_node.value(), 32e6);
   EXPECT_EQ(sent.intra_node, bytes(0));
 }

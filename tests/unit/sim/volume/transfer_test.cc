@@ -24,7 +24,7 @@ Layout sharded(int shard) {
   return layout;
 }
 
-Transfer of(Collective collective, int size) {
+Transfer transfer_of(Collective collective, int size) {
   Transfer transfer;
   transfer.group = Group::data;
   transfer.collective = collective;
@@ -35,7 +35,8 @@ Transfer of(Collective collective, int size) {
 }
 
 TEST(Transfer, AShardOfOneNodeStaysInIt) {
-  const Placement found = place(of(Collective::reduce_scatter, 8), sharded(8), four_nodes());
+  const Placement found =
+      place(transfer_of(Collective::reduce_scatter, 8), sharded(8), four_nodes());
   EXPECT_EQ(found.num_nodes, 1);
   EXPECT_EQ(found.ranks_per_node, 8);
   EXPECT_EQ(found.tier(), Tier::intra_node);
@@ -44,7 +45,7 @@ TEST(Transfer, AShardOfOneNodeStaysInIt) {
 TEST(Transfer, CopiesOfAShardHaveOneRankOnEachNode) {
   // Shards of 8: rank r's copies are r, r+8, r+16, r+24, one a node, and 8 such groups share the
   // NICs.
-  const Placement found = place(of(Collective::all_reduce, 4), sharded(8), four_nodes());
+  const Placement found = place(transfer_of(Collective::all_reduce, 4), sharded(8), four_nodes());
   EXPECT_EQ(found.num_nodes, 4);
   EXPECT_EQ(found.ranks_per_node, 1);
   EXPECT_EQ(found.groups_per_node, 8);
@@ -55,7 +56,7 @@ TEST(Transfer, CopiesOfAShardHaveOneRankOnEachNode) {
 TEST(Transfer, OneRailCarriesAnEighthOfEight) {
   Cluster cluster = four_nodes();
   cluster.device.host_link = {};
-  Transfer gather = of(Collective::all_gather, 32);
+  Transfer gather = transfer_of(Collective::all_gather, 32);
   gather.payload = gibibytes(64);
   const Seconds wide = transfer_cost(gather, sharded(0), cluster).time;
   cluster.framework.data_parallel.rails_per_collective = 1;
@@ -67,14 +68,14 @@ TEST(Transfer, OneRailCarriesAnEighthOfEight) {
 }
 
 TEST(Transfer, TheWholeGroupIsPlacedAsTheAxisIs) {
-  const Placement found = place(of(Collective::all_reduce, 32), sharded(0), four_nodes());
+  const Placement found = place(transfer_of(Collective::all_reduce, 32), sharded(0), four_nodes());
   EXPECT_EQ(found.num_nodes, 4);
   EXPECT_EQ(found.ranks_per_node, 8);
 }
 
 TEST(Transfer, AllCallsArePaidAndTheFrameworkSlowsThem) {
   Cluster cluster = four_nodes();
-  const Transfer transfer = of(Collective::all_reduce, 32);
+  const Transfer transfer = transfer_of(Collective::all_reduce, 32);
   const Cost one = collective_cost(transfer.collective, transfer.payload,
                                    place(transfer, sharded(0), cluster), cluster);
   cluster.framework.collective_time_factor = 1.5;

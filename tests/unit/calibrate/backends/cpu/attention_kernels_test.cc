@@ -16,7 +16,7 @@ constexpr auto kCount = static_cast<std::size_t>(kMatrices * kPositions * kPosit
 constexpr float kScale = 0.25F;
 
 // softmax(scale * x) of the first `valid` numbers.
-std::vector<double> reference(const float* x, std::int64_t valid) {
+std::vector<double> softmax_reference(const float* x, std::int64_t valid) {
   std::vector<double> y(static_cast<std::size_t>(kPositions), 0.0);
   double sum = 0.0;
   for (std::int64_t j = 0; j < valid; ++j) sum += std::exp(static_cast<double>(kScale) * x[j]);
@@ -31,7 +31,7 @@ TEST(AttentionKernels, SoftmaxMasksTheFutureAndEqualsTheDefinition) {
   std::vector<float> y = x;  // in place
   causal_softmax_forward(y.data(), y.data(), kScale, kMatrices, kPositions, kPositions, 0);
   for (std::int64_t row = 0; row < kMatrices * kPositions; ++row) {
-    const auto expected = reference(x.data() + row * kPositions, row % kPositions + 1);
+    const auto expected = softmax_reference(x.data() + row * kPositions, row % kPositions + 1);
     for (std::int64_t j = 0; j < kPositions; ++j) {
       ASSERT_NEAR(y[static_cast<std::size_t>(row * kPositions + j)],
                   expected[static_cast<std::size_t>(j)], 1e-6);
@@ -59,8 +59,8 @@ TEST(AttentionKernels, SoftmaxBackwardEqualsCentralDifferences) {
       auto down = up;
       up[static_cast<std::size_t>(j)] += kStep;
       down[static_cast<std::size_t>(j)] -= kStep;
-      const auto y_up = reference(up.data(), valid);
-      const auto y_down = reference(down.data(), valid);
+      const auto y_up = softmax_reference(up.data(), valid);
+      const auto y_down = softmax_reference(down.data(), valid);
       double expected = 0.0;
       for (std::size_t l = 0; l < y_up.size(); ++l) {
         expected += static_cast<double>(dy[static_cast<std::size_t>(row * kPositions) + l]) *

@@ -10,9 +10,9 @@
 namespace meshwright::calibrate::cpu {
 namespace {
 
-constexpr std::int64_t kRows = 4;
-constexpr std::int64_t kCols = 21;
-constexpr auto kCount = static_cast<std::size_t>(kRows * kCols);
+constexpr std::int64_t kElementRows = 4;
+constexpr std::int64_t kElementCols = 21;
+constexpr auto kElementCount = static_cast<std::size_t>(kElementRows * kElementCols);
 
 double gelu(double v) {
   const double u = std::sqrt(2.0 / std::acos(-1.0)) * (v + 0.044715 * v * v * v);
@@ -25,24 +25,24 @@ using Backward = void (*)(const float*, const float*, const float*, float*, floa
                           std::int64_t);
 
 void expect_activation(double (*exact)(double), Forward forward, Backward backward) {
-  const auto x = values(kRows * kCols, 1, 4.0F), bias = values(kCols, 2),
-             dy = values(kRows * kCols, 3);
-  std::vector<float> y(kCount), dx(kCount), dbias(kCols, 0.5F);
-  std::vector<double> expected_dbias(kCols, 0.5);
-  forward(x.data(), bias.data(), y.data(), kRows, kCols);
-  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kRows, kCols);
+  const auto x = values(kElementRows * kElementCols, 1, 4.0F), bias = values(kElementCols, 2),
+             dy = values(kElementRows * kElementCols, 3);
+  std::vector<float> y(kElementCount), dx(kElementCount), dbias(kElementCols, 0.5F);
+  std::vector<double> expected_dbias(kElementCols, 0.5);
+  forward(x.data(), bias.data(), y.data(), kElementRows, kElementCols);
+  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kElementRows, kElementCols);
   constexpr double kStep = 1e-5;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const double v = static_cast<double>(x[i]) + static_cast<double>(bias[i % kCols]);
+  for (std::size_t i = 0; i < kElementCount; ++i) {
+    const double v = static_cast<double>(x[i]) + static_cast<double>(bias[i % kElementCols]);
     const double slope = (exact(v + kStep) - exact(v - kStep)) / (2 * kStep);
     ASSERT_NEAR(y[i], exact(v), 3e-6) << v;
     ASSERT_NEAR(dx[i], dy[i] * slope, 3e-6) << v;
-    expected_dbias[i % kCols] += dy[i] * slope;
+    expected_dbias[i % kElementCols] += dy[i] * slope;
   }
   for (std::size_t j = 0; j < dbias.size(); ++j) EXPECT_NEAR(dbias[j], expected_dbias[j], 1e-5);
 
-  forward(x.data(), nullptr, y.data(), kRows, kCols);
-  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kRows, kCols);
+  forward(x.data(), nullptr, y.data(), kElementRows, kElementCols);
+  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kElementRows, kElementCols);
   EXPECT_NEAR(y[5], exact(x[5]), 3e-6);
 }
 
@@ -56,31 +56,32 @@ TEST(ElementwiseKernels, ReluAndItsSlope) {
 
 double silu(double v) { return v / (1.0 + std::exp(-v)); }
 
-// A row of x is kCols gates and kCols values: y = act(gate) * value, so dgate = dy * value *
-// act'(gate) and dvalue = dy * act(gate).
+// A row of x is kElementCols gates and kElementCols values: y = act(gate) * value, so dgate = dy *
+// value * act'(gate) and dvalue = dy * act(gate).
 void expect_gated(double (*exact)(double), Forward forward, Backward backward) {
-  const auto x = values(kRows * 2 * kCols, 1, 4.0F), bias = values(2 * kCols, 2),
-             dy = values(kRows * kCols, 3);
-  std::vector<float> y(kCount), dx(2 * kCount), dbias(2 * kCols, 0.5F);
-  std::vector<double> expected_dbias(2 * kCols, 0.5);
-  forward(x.data(), bias.data(), y.data(), kRows, kCols);
-  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kRows, kCols);
+  const auto x = values(kElementRows * 2 * kElementCols, 1, 4.0F),
+             bias = values(2 * kElementCols, 2), dy = values(kElementRows * kElementCols, 3);
+  std::vector<float> y(kElementCount), dx(2 * kElementCount), dbias(2 * kElementCols, 0.5F);
+  std::vector<double> expected_dbias(2 * kElementCols, 0.5);
+  forward(x.data(), bias.data(), y.data(), kElementRows, kElementCols);
+  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kElementRows, kElementCols);
   constexpr double kStep = 1e-5;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const std::size_t j = i % kCols, at = i / kCols * 2 * kCols + j;
+  for (std::size_t i = 0; i < kElementCount; ++i) {
+    const std::size_t j = i % kElementCols, at = i / kElementCols * 2 * kElementCols + j;
     const double gate = static_cast<double>(x[at]) + static_cast<double>(bias[j]);
-    const double value = static_cast<double>(x[at + kCols]) + static_cast<double>(bias[j + kCols]);
+    const double value =
+        static_cast<double>(x[at + kElementCols]) + static_cast<double>(bias[j + kElementCols]);
     const double slope = (exact(gate + kStep) - exact(gate - kStep)) / (2 * kStep);
     ASSERT_NEAR(y[i], exact(gate) * value, 1e-5) << gate;
     ASSERT_NEAR(dx[at], dy[i] * value * slope, 1e-5) << gate;
-    ASSERT_NEAR(dx[at + kCols], dy[i] * exact(gate), 1e-5) << gate;
+    ASSERT_NEAR(dx[at + kElementCols], dy[i] * exact(gate), 1e-5) << gate;
     expected_dbias[j] += dy[i] * value * slope;
-    expected_dbias[j + kCols] += dy[i] * exact(gate);
+    expected_dbias[j + kElementCols] += dy[i] * exact(gate);
   }
   for (std::size_t j = 0; j < dbias.size(); ++j) EXPECT_NEAR(dbias[j], expected_dbias[j], 2e-5);
-  forward(x.data(), nullptr, y.data(), kRows, kCols);
-  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kRows, kCols);
-  EXPECT_NEAR(y[5], exact(x[5]) * static_cast<double>(x[5 + kCols]), 1e-5);
+  forward(x.data(), nullptr, y.data(), kElementRows, kElementCols);
+  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kElementRows, kElementCols);
+  EXPECT_NEAR(y[5], exact(x[5]) * static_cast<double>(x[5 + kElementCols]), 1e-5);
 }
 
 TEST(ElementwiseKernels, SwigluAndGegluGateTheirValues) {

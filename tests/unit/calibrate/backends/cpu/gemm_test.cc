@@ -24,8 +24,8 @@ double element(const std::vector<float>& v, std::int64_t matrix, std::int64_t ro
   return static_cast<double>(v[static_cast<std::size_t>(matrix * rows * cols + at)]);
 }
 
-std::vector<double> reference(const Case& c, const std::vector<float>& a,
-                              const std::vector<float>& b, const std::vector<float>& start) {
+std::vector<double> gemm_reference(const Case& c, const std::vector<float>& a,
+                                   const std::vector<float>& b, const std::vector<float>& start) {
   std::vector<double> out(start.begin(), start.end());
   for (std::int64_t i = 0; i < c.batch; ++i) {
     for (std::int64_t cell = 0; cell < c.m * c.n; ++cell) {
@@ -72,7 +72,7 @@ TEST(Gemm, EqualsTheTripleLoopForEveryTransposeBatchAlphaAndBeta) {
     const auto a = values(c.batch * c.m * c.k, 1);
     const auto b = values(c.batch * c.k * c.n, 2);
     auto out = values(c.batch * c.m * c.n, 3);
-    const auto expected = reference(c, a, b, out);
+    const auto expected = gemm_reference(c, a, b, out);
     gemm->run(call_of(c, a.data(), b.data(), out.data()));
     for (std::size_t i = 0; i < out.size(); ++i) {
       // k products of numbers below 1, each rounded once: k * 2^-24 and the sums' own roundings.
@@ -108,7 +108,7 @@ TEST(Gemm, Bf16OperandsMultiplyExactlyAndAccumulateInFp32) {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::bit_cast<float>(a16[i] << 16U);
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::bit_cast<float>(b16[i] << 16U);
     auto out = values(c.batch * c.m * c.n, 3);
-    const auto expected = reference(c, a, b, out);
+    const auto expected = gemm_reference(c, a, b, out);
     auto call = call_of(c, a16.data(), b16.data(), out.data());
     call.precision = Precision::bf16;
     gemm->run(call);
