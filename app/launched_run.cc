@@ -17,6 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 #include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
 
@@ -251,11 +252,12 @@ Json measurements_of(const LaunchedRun& run, const std::string& cluster, const s
   if (run.measured.peak_memory) measured["peak_memory_bytes"] = run.measured.peak_memory->value();
   const int gpus = run.scenario.cluster.num_gpus();
   const std::string& model = run.scenario.model.name;
-  Json entry{{"id", from},
-             {"group", fmt::format("{} on {} GPUs", model, gpus)},
-             {"model", to_json(run.scenario.model)},
-             {"gpus", gpus},
-             {"cluster", cluster}};
+  Json entry{
+      {"id", from},
+      {"group", fmt::format("{} on {} {}", model, gpus, device_noun(run.scenario.cluster, gpus))},
+      {"model", to_json(run.scenario.model)},
+      {"gpus", gpus},
+      {"cluster", cluster}};
   if (!run.scenario.cluster.framework.name.empty()) {
     entry["framework"] = run.scenario.cluster.framework.name;
   }

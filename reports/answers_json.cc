@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/answers_json.h"
 
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -52,7 +53,7 @@ Json objective_to_json(planner::Objective objective, const planner::Plan& plan) 
   const planner::ObjectiveText& words = planner::text_of(objective);
   Json json{{"name", words.name},
             {"unit", words.unit},
-            {"meaning", words.meaning},
+            {"meaning", with_device_noun(words.meaning, plan.cluster)},
             {"lower_is_better", words.lower_is_better},
             {"value", Json()}};
   if (plan.ranked.empty()) return json;

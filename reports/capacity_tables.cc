@@ -70,7 +70,7 @@ Table narrow_table(const planner::CapacityAnswer& answer) {
   Table table{"",
               {{"mark", "", ""},
                {"cluster", "cluster", ""},
-               {"gpus", "GPUs", "", 7},
+               {"gpus", std::string(device_noun(answer, 2)), "", 7},
                {"global_batch", "batch", ""},
                {"layout", "best layout", ""},
                {"step_seconds", "step", "s", 3},
@@ -136,7 +136,7 @@ std::vector<Cell> wide_row(const planner::CapacityAnswer& answer, std::size_t pl
 Table wide_table(const planner::CapacityAnswer& answer) {
   Table table{"",
               {{"cluster", "cluster", ""},
-               {"gpus", "GPUs", "", 7},
+               {"gpus", std::string(device_noun(answer, 2)), "", 7},
                {"global_batch", "batch", ""},
                {"seq_length", "sequence", ""},
                {"schedule", "schedule", ""},
@@ -164,7 +164,7 @@ Table wide_table(const planner::CapacityAnswer& answer) {
   add("effective_tokens_per_second", "tokens with failures", "1/s");
   add("days", "days", "");
   add("done", "done", "");
-  add("gpu_hours", "GPU-hours", "");
+  add("gpu_hours", std::string(device_noun(answer)) + "-hours", "");
   add("cost", "cost", "");
   table.columns.push_back({"currency", "currency", ""});
   add("energy_mwh", "energy", "MWh");
@@ -243,8 +243,11 @@ Table levers_table(const planner::CapacityAnswer& answer) {
 
 Table reference_table(const planner::CapacityAnswer& answer) {
   const planner::ReferenceComparison& reference = *answer.reference;
-  Table table{
-      "", {{"part", "part", ""}, {"gpu_hours_m", "GPU-hours", "M", 4}, {"reason", "why", ""}}, {}};
+  Table table{"",
+              {{"part", "part", ""},
+               {"gpu_hours_m", std::string(device_noun(answer)) + "-hours", "M", 4},
+               {"reason", "why", ""}},
+              {}};
   const auto add = [&](const std::string& part, double hours, const std::string& why) {
     table.rows.push_back({part, hours / kMillion, why});
   };

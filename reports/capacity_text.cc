@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/text.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::reports {
 namespace {
@@ -39,7 +40,9 @@ std::string done_text(const planner::CapacityAnswer& answer, const planner::Quan
 }
 
 std::string priced(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
-  if (!row.run.cost) return fmt::format("{} GPU-hours", si_text(row.run.gpu_hours.p50));
+  if (!row.run.cost) {
+    return fmt::format("{} {}-hours", si_text(row.run.gpu_hours.p50), device_noun(answer));
+  }
   return money_span(*row.run.cost, answer.question.options.prices.currency);
 }
 
@@ -48,20 +51,22 @@ std::string run_phrase(const planner::CapacityAnswer& answer, const planner::Cap
   const planner::TrainingRun& run = row.run;
   const std::string tokens = amount_text(answer.question.tokens());
   if (answer.question.train_tokens) {
-    return fmt::format("finish {} tokens in {}{} for {}", tokens, days_text(run.days),
-                       done_text(answer, run.days), priced(answer, row));
+    return fmt::format("{} {} tokens in {}{} for {}", verb_for(row.gpus, "finish"), tokens,
+                       days_text(run.days), done_text(answer, run.days), priced(answer, row));
   }
   const planner::Quantiles& speed = row.tokens_per_second;
-  return fmt::format("train {} tokens/s ({} to {}) and take {} for {} tokens", si_text(speed.p50),
-                     si_text(speed.p10), si_text(speed.p90), priced(answer, row), tokens);
+  return fmt::format("{} {} tokens/s ({} to {}) and {} {} for {} tokens",
+                     verb_for(row.gpus, "train"), si_text(speed.p50), si_text(speed.p10),
+                     si_text(speed.p90), verb_for(row.gpus, "take"), priced(answer, row), tokens);
 }
 
-std::string gpus_phrase(int gpus) {
-  return fmt::format("{} {}", count_text(gpus), gpus == 1 ? "GPU" : "GPUs");
+std::string gpus_phrase(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
+  const Cluster& cluster = answer.question.clusters[row.cluster_case].cluster;
+  return fmt::format("{} {}", count_text(row.gpus), meshwright::device_noun(cluster, row.gpus));
 }
 
 std::string run_sentence(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
-  return fmt::format("{} of {} {}.", gpus_phrase(row.gpus), name_of_case(answer, row),
+  return fmt::format("{} of {} {}.", gpus_phrase(answer, row), name_of_case(answer, row),
                      run_phrase(answer, row));
 }
 
@@ -86,16 +91,22 @@ std::string beside(const planner::CapacityAnswer& answer, const planner::Capacit
                              : row.run.gpu_hours.p50 - other->run.gpu_hours.p50;
   const std::string amount =
       money ? money_text(std::abs(saved), answer.question.options.prices.currency)
-            : si_text(std::abs(saved)) + " GPU-hours";
+            : fmt::format("{} {}-hours", si_text(std::abs(saved)), device_noun(answer));
   const planner::Quantiles& speed = other->tokens_per_second;
-  const std::string takes = answer.question.train_tokens
-                                ? fmt::format("take {}", day_text(other->run.days.p50))
-                                : fmt::format("train {} tokens/s", si_text(speed.p50));
-  return fmt::format(" {} {} and {}.", gpus_phrase(other->gpus), takes,
-                     saved >= 0.0 ? "save " + amount : "cost " + amount + " more");
+  const std::string takes =
+      answer.question.train_tokens
+          ? fmt::format("{} {}", verb_for(other->gpus, "take"), day_text(other->run.days.p50))
+          : fmt::format("{} {} tokens/s", verb_for(other->gpus, "train"), si_text(speed.p50));
+  return fmt::format(" {} {} and {}.", gpus_phrase(answer, *other), takes,
+                     saved >= 0.0 ? verb_for(other->gpus, "save") + " " + amount
+                                  : verb_for(other->gpus, "cost") + " " + amount + " more");
 }
 
 }  // namespace
+
+std::string_view device_noun(const planner::CapacityAnswer& answer, std::int64_t count) {
+  return meshwright::device_noun(answer.question.device_kind(), count);
+}
 
 std::string span_text(const planner::Quantiles& q, double unit) {
   return fmt::format("{:.3g} to {:.3g}", q.p10 / unit, q.p90 / unit);
@@ -134,8 +145,8 @@ std::string verdict_of(const planner::CapacityAnswer& answer) {
   return fmt::format(
       "{} Recommended: {} {}.{}", sentence,
       best.cluster_case == front->cluster_case
-          ? gpus_phrase(best.gpus)
-          : fmt::format("{} of {}", gpus_phrase(best.gpus), name_of_case(answer, best)),
+          ? gpus_phrase(answer, best)
+          : fmt::format("{} of {}", gpus_phrase(answer, best), name_of_case(answer, best)),
       run_phrase(answer, best), rest);
 }
 
@@ -146,12 +157,12 @@ std::string bend_of(const planner::CapacityAnswer& answer, const planner::Scalin
   const planner::CapacityRow& to = answer.rows[step.to];
   const double more = static_cast<double>(to.gpus) / from.gpus - 1.0;
   return fmt::format(
-      "{}, {}: bends from {} to {} GPUs, {:.0f} % faster for {:.0f} % more GPUs; {:.0f} % of "
+      "{}, {}: bends from {} to {} {}, {:.0f} % faster for {:.0f} % more {}; {:.0f} % of "
       "what a token then costs more is {}.",
       name_of_case(answer, to),
       to.scheduled ? "the schedule" : "batch " + count_text(to.global_batch_size),
-      count_text(from.gpus), count_text(to.gpus), 100.0 * step.gain * more, 100.0 * more,
-      100.0 * step.share_of_growth, label_of(step.term));
+      count_text(from.gpus), count_text(to.gpus), device_noun(answer, 2), 100.0 * step.gain * more,
+      100.0 * more, device_noun(answer, 2), 100.0 * step.share_of_growth, label_of(step.term));
 }
 
 }  // namespace meshwright::reports

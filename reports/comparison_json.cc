@@ -14,7 +14,9 @@
 #include "reports/comparison_text.h"
 #include "reports/json_at.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
+#include "sim/hardware/device.h"
 
 namespace meshwright::reports {
 namespace {
@@ -140,11 +142,12 @@ Json with_changes(Json json) {
   return json;
 }
 
-Json quantities(const std::vector<Json>& reports) {
+Json quantities(const std::vector<Json>& reports, std::string_view noun) {
   Json json = Json::array();
   for (const Quantity& quantity : kQuantities) {
-    Json one{{"name", quantity.name},      {"label", quantity.label}, {"unit", quantity.unit},
-             {"unit_size", quantity.size}, {"values", Json::array()}, {"low", Json::array()},
+    Json one{{"name", quantity.name},   {"label", replaced(quantity.label, "GPU", noun)},
+             {"unit", quantity.unit},   {"unit_size", quantity.size},
+             {"values", Json::array()}, {"low", Json::array()},
              {"high", Json::array()}};
     bool any = false;
     for (const Json& report : reports) {
@@ -287,6 +290,14 @@ std::vector<std::string> names_of(const std::vector<ComparedReport>& compared) {
 
 }  // namespace
 
+namespace {
+// Of a report's devices; older records are of GPUs.
+std::string device_kind_of(const Json& report) {
+  const std::string kind = text_at(part_at(report, "cluster"), "device_kind");
+  return kind.empty() ? std::string(name_of(DeviceKind::gpu)) : kind;
+}
+}  // namespace
+
 Json comparison_to_json(const std::vector<ComparedReport>& compared, const Origin& origin) {
   std::vector<Json> reports;
   for (const ComparedReport& one : compared) reports.push_back(one.record);
@@ -299,10 +310,11 @@ Json comparison_to_json(const std::vector<ComparedReport>& compared, const Origi
                                {"title", text_at(reports[i], "title")},
                                {"verdict", text_at(reports[i], "verdict")},
                                {"layout", text_at(winner(reports[i]), "brief_name")},
+                               {"device_kind", device_kind_of(reports[i])},
                                {"fits", summary_of(reports[i]).is_object()}});
   }
   json["inputs_that_differ"] = different_inputs(reports);
-  json["quantities"] = quantities(reports);
+  json["quantities"] = quantities(reports, device_noun(json));
   json["terms_seconds"] = terms(reports);
   json["fullest_stage_bytes"] =
       present(by_name(each(reports, fullest_stage), by_key("name"), member("bytes")));

@@ -15,6 +15,7 @@
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/base/utf8.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::reports {
 namespace {
@@ -87,10 +88,10 @@ bool overlap(const Json& comparison, std::size_t a, std::size_t b) {
 std::string standing(const Json& comparison, std::size_t place, std::size_t first) {
   const double mine = per_second(comparison, place);
   const double change = mine / per_second(comparison, first) - 1.0;
-  std::string text =
-      fmt::format("{} {} tokens/s with {} on {} GPUs", name_at(comparison, place), si_text(mine, 4),
-                  text_at(comparison["reports"][place], "layout"),
-                  count_text(std::llround(value_of(quantity(comparison, "gpus"), place))));
+  const auto gpus = std::llround(value_of(quantity(comparison, "gpus"), place));
+  std::string text = fmt::format("{} {} tokens/s with {} on {} {}", name_at(comparison, place),
+                                 si_text(mine, 4), text_at(comparison["reports"][place], "layout"),
+                                 count_text(gpus), device_noun(comparison, gpus));
   if (place != first) text += fmt::format(" ({:+.1f} %)", change * 100.0);
   return text;
 }
@@ -234,6 +235,15 @@ Table ranking_table(const Json& comparison) {
 
 }  // namespace
 
+std::string_view device_noun(const Json& comparison, std::int64_t count) {
+  const Json& reports = part_at(comparison, "reports");
+  const bool cores =
+      !reports.empty() && std::all_of(reports.begin(), reports.end(), [](const Json& report) {
+        return text_at(report, "device_kind") == name_of(DeviceKind::cpu);
+      });
+  return meshwright::device_noun(cores ? DeviceKind::cpu : DeviceKind::gpu, count);
+}
+
 std::string words_of_pointer(const std::string& pointer) {
   std::string words;
   if (pointer.empty()) return words;
@@ -266,9 +276,10 @@ std::vector<Table> comparison_tables(const Json& comparison) {
       inputs_table(comparison),
       amounts_table("Terms of the best layouts' steps", comparison,
                     {"terms_seconds", "term", "ms", 1e-3}),
-      amounts_table("Memory of the fullest GPU", comparison,
+      amounts_table(fmt::format("Memory of the fullest {}", device_noun(comparison)), comparison,
                     {"fullest_stage_bytes", "part", "GiB", gibibytes(1).value()}),
-      amounts_table("Sent by one GPU per step", comparison, {"sent_bytes", "group", "GB", 1e9}),
+      amounts_table(fmt::format("Sent by one {} per step", device_noun(comparison)), comparison,
+                    {"sent_bytes", "group", "GB", 1e9}),
       ranking_table(comparison),
       amounts_table("Rejected layouts", comparison, {"rejections", "rule", "", 1.0})};
   std::erase_if(all, [](const Table& table) { return table.rows.empty(); });

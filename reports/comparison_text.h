@@ -9,6 +9,9 @@
 namespace meshwright::reports {
 
 // "/cluster/gpus_per_node" is "cluster: GPUs per node".
+// "GPU" or "core", with "s" for more than one: "core" where all reports are of cores.
+std::string_view device_noun(const Json& comparison, std::int64_t count = 1);
+
 std::string words_of_pointer(const std::string& pointer);
 
 // Who is fastest and by how much, and whose intervals overlap. `comparison`: all of it but this.

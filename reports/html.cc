@@ -101,7 +101,7 @@ std::string page_of(std::string_view title, const std::string& top, const std::s
       "{}{}<main id=\"main\" tabindex=\"-1\">\n{}</main>\n",
       html::bar_patterns(), top, body);
   page += data_block("report", embedded(record)) + data_block("drawing", html::drawing()) +
-          data_block("what-ifs", html::what_if_block(part_at(record, "capacity")));
+          data_block("what-ifs", html::what_if_block(record));
   if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
   return page + "</body>\n</html>\n";
 }

@@ -23,6 +23,7 @@ Json report_to_json(const ReportContents& contents) {
   json["cluster"] = {{"name", plan.cluster.name},
                      {"source", plan.cluster.source},
                      {"device", only_device(plan.cluster).name},
+                     {"device_kind", name_of(only_device(plan.cluster).kind)},
                      {"device_source", only_device(plan.cluster).source},
                      {"gpus", plan.cluster.num_gpus()},
                      {"gpus_per_node", plan.cluster.gpus_per_node},

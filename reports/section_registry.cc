@@ -60,7 +60,7 @@ void add_sizes(Json& report, const ReportContents& contents) {
 
 void add_assumptions(Json& report, const ReportContents& contents) {
   report["assumptions"] = assumptions_section(contents.plan);
-  report["glossary"] = glossary_section();
+  report["glossary"] = glossary_section(contents.plan.cluster);
 }
 
 using C = const ReportContents&;

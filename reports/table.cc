@@ -32,10 +32,10 @@ std::string printable(const std::string& text) {
 constexpr std::string_view kGlue = "\xC2\xA0";
 
 bool is_unit(std::string_view word) {
-  constexpr std::array<std::string_view, 32> kUnits{
-      "%",   "s",   "ms",  "us",  "µs",  "h",   "days", "B",       "KiB", "MiB",  "GiB",
-      "TiB", "kB",  "MB",  "GB",  "TB",  "k",   "M",    "G",       "T",   "W",    "kW",
-      "MW",  "kWh", "MWh", "GWh", "USD", "EUR", "GPUs", "TFLOP/s", "GPU", "nodes"};
+  constexpr std::array<std::string_view, 34> kUnits{
+      "%",   "s",   "ms",  "us",  "µs",   "h",       "days", "B",     "KiB",  "MiB",  "GiB", "TiB",
+      "kB",  "MB",  "GB",  "TB",  "k",    "M",       "G",    "T",     "W",    "kW",   "MW",  "kWh",
+      "MWh", "GWh", "USD", "EUR", "GPUs", "TFLOP/s", "GPU",  "nodes", "core", "cores"};
   while (!word.empty() && (word.back() == ')' || word.back() == ',' || word.back() == ';')) {
     word.remove_suffix(1);
   }

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 #include "sim/volume/crossing.h"
 
@@ -77,17 +78,18 @@ Table fastest_table(const planner::Plan& plan, int top) {
   return table;
 }
 
-Table scaling_table(const planner::Scaling& scaling, const Job& job) {
+Table scaling_table(const planner::Scaling& scaling, const Job& job, const Cluster& cluster) {
+  const std::string noun(device_noun(cluster));
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   Table table{"",
-              {{"gpus", "GPUs", ""},
+              {{"gpus", noun + "s", ""},
                {"layout", "best layout", ""},
                {"step_time_seconds", "step", "s"},
-               {"tokens_per_second_per_gpu", "tokens/GPU", "1/s"},
+               {"tokens_per_second_per_gpu", "tokens/" + noun, "1/s"},
                {"efficiency_percent", "efficiency", "%", 3},
                {"model_flops_utilization_percent", "MFU", "%", 3},
                {"peak_memory_gib", "peak", "GiB", 3},
-               {"gpu_hours_per_billion_tokens", "GPU-h a 1e9 tokens", ""},
+               {"gpu_hours_per_billion_tokens", noun + "-h a 1e9 tokens", ""},
                {"train_days", "days", ""},
                {"cost", "cost", ""},
                {"device_energy_kwh", "energy", "kWh"}},
@@ -115,19 +117,20 @@ Table scaling_table(const planner::Scaling& scaling, const Job& job) {
 }
 
 Table ranked_table(const planner::Plan& plan) {
-  Table table{"",
-              {{"rank", "rank", ""},
-               {"layout", "layout", ""},
-               {"step_time_seconds", "step", "s"},
-               {"step_time_low_seconds", "low", "s"},
-               {"step_time_high_seconds", "high", "s"},
-               {"tokens_per_second_per_gpu", "tokens/GPU", "1/s"},
-               {"model_flops_utilization_percent", "MFU", "%", 3},
-               {"peak_memory_gib", "peak memory", "GiB", 3},
-               {"memory_used_percent", "of memory", "%", 3},
-               {"exposed_communication_percent", "exposed comm.", "%", 3},
-               {"provenance", "weakest input", ""}},
-              {}};
+  Table table{
+      "",
+      {{"rank", "rank", ""},
+       {"layout", "layout", ""},
+       {"step_time_seconds", "step", "s"},
+       {"step_time_low_seconds", "low", "s"},
+       {"step_time_high_seconds", "high", "s"},
+       {"tokens_per_second_per_gpu", "tokens/" + std::string(device_noun(plan.cluster)), "1/s"},
+       {"model_flops_utilization_percent", "MFU", "%", 3},
+       {"peak_memory_gib", "peak memory", "GiB", 3},
+       {"memory_used_percent", "of memory", "%", 3},
+       {"exposed_communication_percent", "exposed comm.", "%", 3},
+       {"provenance", "weakest input", ""}},
+      {}};
   double rank = 0;
   for (const Estimate& e : plan.ranked) {
     table.rows.push_back(

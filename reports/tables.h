@@ -18,7 +18,7 @@ Table ranked_table(const planner::Plan& plan);
 Table fastest_table(const planner::Plan& plan, int top);
 // One row a GPU count: its best layout, what a GPU and a token cost there; days, cost and energy
 // where the job says how many tokens, and the cluster price and power.
-Table scaling_table(const planner::Scaling& scaling, const Job& job);
+Table scaling_table(const planner::Scaling& scaling, const Job& job, const Cluster& cluster);
 // One row a rule.
 Table rejections_table(const planner::Plan& plan);
 // One row a term of the step that takes time.

@@ -82,4 +82,10 @@ std::string si_text(double value, int digits) {
   return trimmed_right(value == 0.0 ? "0" : scaled(value, kScales, digits));
 }
 
+std::string verb_for(std::int64_t count, std::string_view plural) {
+  std::string verb(plural);
+  if (count == 1) verb += plural.ends_with("sh") ? "es" : "s";
+  return verb;
+}
+
 }  // namespace meshwright::reports

@@ -47,4 +47,7 @@ std::string percent_text(double share);
 // 300e9 is "300 G", for tokens and parameters.
 std::string si_text(double value, int digits = 3);
 
+// "take" for several, "takes" for one.
+std::string verb_for(std::int64_t count, std::string_view plural);
+
 }  // namespace meshwright::reports

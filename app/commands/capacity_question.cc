@@ -15,6 +15,7 @@
 #include "planner/search/objective.h"
 #include "planner/search/space.h"
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/hardware/links.h"
 
 namespace meshwright::app {
@@ -131,8 +132,9 @@ void check_budget(const planner::CapacityQuestion& question) {
   if (!question.options.limits.budget) return;
   for (const planner::ClusterCase& asked : question.clusters) {
     if (planner::price_of(question.options.prices, asked.name, asked.cluster)) continue;
-    throw InputError("--budget", "", fmt::format("needs a price, and {} has none", asked.name),
-                     "add --price 2.5 (per GPU-hour) or --prices with a list");
+    throw InputError(
+        "--budget", "", fmt::format("needs a price, and {} has none", asked.name),
+        with_device_noun("add --price 2.5 (per GPU-hour) or --prices with a list", asked.cluster));
   }
 }
 

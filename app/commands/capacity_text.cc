@@ -59,7 +59,8 @@ void print_capacity_basis(const planner::CapacityAnswer& answer) {
   if (front == nullptr) return;
   if (answer.reference) {
     const planner::ReferenceRun& run = *question.options.reference;
-    print_paragraph({fmt::format("{} GPUs beside {}", reports::count_text(run.gpus), run.name),
+    print_paragraph({fmt::format("{} {} beside {}", reports::count_text(run.gpus),
+                                 reports::device_noun(answer, run.gpus), run.name),
                      table_text(reports::reference_table(answer))});
   }
   if (!answer.levers.levers.empty()) {

@@ -19,6 +19,7 @@
 #include "reports/interval_text.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 
@@ -93,12 +94,12 @@ Json to_document(const Estimate& estimate, const Verdict& verdict, const Inputs&
 
 std::string in_a_line(const Estimate& found, const Inputs& inputs) {
   return fmt::format(
-      "{} with {} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.4g} tokens/s/GPU, MFU "
+      "{} with {} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.4g} tokens/s/{}, MFU "
       "{:.3g} %, "
       "{:.4g} of {:.4g} GiB; numbers are {}.\n",
       inputs.model.name, short_name(found.layout), world_size(found.layout),
       only_device(inputs.cluster).name, found.step_time.value(), found.step_time_low.value(),
-      found.step_time_high.value(), found.tokens_per_second_per_gpu,
+      found.step_time_high.value(), found.tokens_per_second_per_gpu, device_noun(inputs.cluster),
       100.0 * found.model_flops_utilization, in_gibibytes(found.peak_memory()),
       in_gibibytes(only_device(inputs.cluster).memory), name_of(found.provenance));
 }

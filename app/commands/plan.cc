@@ -37,6 +37,7 @@
 #include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/hardware/links.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
@@ -88,9 +89,9 @@ int say_next(const PlanOptions& options, const planner::Plan& plan) {
   say("No layout of {} fits {} x {}.\n", plan.model.name, plan.cluster.num_gpus(),
       only_device(plan.cluster).name);
   if (plan.statistics.enumerated == 0) {
-    say("No layout was tried: no sizes of the search space multiply to {} GPUs.\n"
+    say("No layout was tried: no sizes of the search space multiply to {} {}.\n"
         "next: give other sizes, or leave --tp, --pp, --cp and --ep out\n",
-        plan.cluster.num_gpus());
+        plan.cluster.num_gpus(), device_noun(plan.cluster, plan.cluster.num_gpus()));
   } else if (!plan.rejections.empty()) {
     say("next: meshwright explain {}\n", rule_text(plan.rejections.front().rule).name);
   }
@@ -256,12 +257,15 @@ Json runs_to_make_json(const Answer& answer) {
 void print_document(const PlanOptions& options, const Question& question, const Answer& answer) {
   print("{}", wrapped(question_text(question.inputs)));
   if (compared_counts(question)) {
-    print_paragraph({"GPU counts, each with its best layout",
-                     table_text(reports::scaling_table(question.scaling, question.inputs.job))});
+    print_paragraph(
+        {with_device_noun("GPU counts, each with its best layout", question.inputs.cluster),
+         table_text(reports::scaling_table(question.scaling, question.inputs.job,
+                                           question.inputs.cluster))});
   }
   if (!answer.plan.ranked.empty()) {
-    const std::string heading = fmt::format("fastest layouts of {} GPUs",
-                                            reports::count_text(answer.plan.cluster.num_gpus()));
+    const std::string heading =
+        fmt::format("fastest layouts of {} {}", reports::count_text(answer.plan.cluster.num_gpus()),
+                    device_noun(answer.plan.cluster, answer.plan.cluster.num_gpus()));
     print_paragraph({heading, table_text(reports::fastest_table(answer.plan, options.top))});
   }
   if (!answer.plan.ranked.empty()) {
@@ -293,7 +297,8 @@ std::vector<reports::Table> tables_of(const PlanOptions& options, const Question
     tables.front().rows.resize(static_cast<std::size_t>(options.top));
   }
   if (compared_counts(question)) {
-    tables.push_back(reports::scaling_table(question.scaling, question.inputs.job));
+    tables.push_back(
+        reports::scaling_table(question.scaling, question.inputs.job, question.inputs.cluster));
   }
   return tables;
 }

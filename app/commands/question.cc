@@ -9,6 +9,7 @@
 #include "planner/search/space.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {
 
@@ -40,10 +41,10 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
   const int others = world_size(layout) / layout.data_parallel_size;
   if (!stated && inputs.has_cluster && gpus >= others) {
     if (gpus % others != 0) {
-      throw InputError(
-          layout_source(path_or_text), "",
-          fmt::format("{} ranks do not divide {} GPUs into data-parallel groups", others, gpus),
-          "state dp, or another --gpus");
+      throw InputError(layout_source(path_or_text), "",
+                       fmt::format("{} ranks do not divide {} {} into data-parallel groups", others,
+                                   gpus, device_noun(inputs.cluster, gpus)),
+                       "state dp, or another --gpus");
     }
     layout.data_parallel_size = gpus / others;
   }
@@ -55,7 +56,8 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
     inputs.cluster = scaled_to(inputs.cluster, needed);
   } else if (needed != gpus) {
     throw InputError(layout_source(path_or_text), "",
-                     fmt::format("needs {} GPUs, {} has {}", needed, inputs.cluster.name, gpus),
+                     fmt::format("needs {} {}, {} has {}", needed,
+                                 device_noun(inputs.cluster, needed), inputs.cluster.name, gpus),
                      needed > gpus
                          ? fmt::format("--gpus {} plans for more nodes of this kind", needed)
                          : "leave dp out, and it takes all of them");

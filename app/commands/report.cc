@@ -27,6 +27,7 @@
 #include "reports/report_json.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {
 namespace {
@@ -66,7 +67,7 @@ std::vector<reports::Table> report_tables(const planner::Plan& plan,
                                           const std::optional<planner::Validation>& validation) {
   std::vector<reports::Table> tables{reports::ranked_table(plan)};
   tables.front().title = "Ranking";
-  const auto add = [&](const char* title, reports::Table table) {
+  const auto add = [&](const std::string& title, reports::Table table) {
     table.title = title;
     tables.push_back(std::move(table));
   };
@@ -79,7 +80,8 @@ std::vector<reports::Table> report_tables(const planner::Plan& plan,
   }
   if (validation) add("Predicted and measured", reports::validation_table(*validation));
   if (scaling.points.size() > 1) {
-    add("More or fewer GPUs", reports::scaling_table(scaling, plan.job));
+    add(fmt::format("More or fewer {}", device_noun(plan.cluster, 2)),
+        reports::scaling_table(scaling, plan.job, plan.cluster));
   }
   add("Rejected layouts", reports::rejections_table(plan));
   return tables;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/capacity/failures.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/kernel_time/slowest.h"
 
 namespace meshwright::planner {
@@ -32,11 +33,11 @@ Assumption slowest_of_row(const CapacityQuestion& question, const CapacityRow& r
   const int nodes = std::max(1, row.gpus / kGpusOfAReportedNode);
   Ranged spread = question.options.step_time_spread;
   spread.source += fmt::format(
-      "{}the step holds the slowest of {} GPUs, 1 + {:.3g} x {:.3g} %; what is stated here makes "
+      "{}the step holds the slowest of {} {}, 1 + {:.3g} x {:.3g} %; what is stated here makes "
       "all wait for the slowest of {} nodes, {:.3g} standard deviations above the mean (order "
       "statistics)",
-      spread.source.empty() ? "" : ": ", row.gpus, expected_maximum(row.gpus),
-      speed_spread(device) * 100.0, nodes, expected_maximum(nodes));
+      spread.source.empty() ? "" : ": ", row.gpus, device_noun(device.kind, row.gpus),
+      expected_maximum(row.gpus), speed_spread(device) * 100.0, nodes, expected_maximum(nodes));
   return {"step_time_spread", "spread of steps between nodes, beyond the step's own",
           "share of the step", spread, false};
 }
@@ -48,8 +49,10 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
   const CheckpointOptions& c = question.options.checkpoint;
   const PowerOptions& p = question.options.power;
   const CheckpointPlan& plan = row.run.checkpoint;
+  const Cluster& cluster = question.clusters[row.cluster_case].cluster;
+  const auto words = [&](std::string_view text) { return with_device_noun(text, cluster); };
   std::vector<Assumption> all{
-      {"failure_rate", "failures", "per 1,000 node-days (nodes of 8 GPUs)",
+      {"failure_rate", "failures", words("per 1,000 node-days (nodes of 8 GPUs)"),
        f.per_thousand_node_days, has_range(f.per_thousand_node_days)},
       {"detection_seconds", "until a failure is noticed", "s", f.detection_seconds},
       {"restart_seconds", "until the job runs again", "s", f.restart_seconds},
@@ -60,18 +63,18 @@ std::vector<Assumption> assumptions_of(const CapacityQuestion& question, const C
     all.push_back({"persist_seconds", "writing a save in the background", "s",
                    transfer_of(c.persist_seconds, plan.persist)});
   }
-  all.push_back({"storage_gb_per_s_per_node", "storage", "GB/s per node of 8 GPUs",
+  all.push_back({"storage_gb_per_s_per_node", "storage", words("GB/s per node of 8 GPUs"),
                  c.storage_gb_per_s_per_node});
   all.push_back(slowest_of_row(question, row));
   all.push_back({"repair_days", "repair of a node", "days", f.repair_days});
   all.push_back({"spares_target", "spares are enough", "share of the time", f.spares_target});
   if (row.price) {
-    all.push_back({"price_per_gpu_hour", "price per GPU-hour", question.options.prices.currency,
-                   *row.price, has_range(*row.price)});
+    all.push_back({"price_per_gpu_hour", words("price per GPU-hour"),
+                   question.options.prices.currency, *row.price, has_range(*row.price)});
   }
   if (row.kilowatts) {
-    all.push_back({"kilowatts_per_gpu", "power with a GPU's share of its node, computing", "kW",
-                   *row.kilowatts, has_range(*row.kilowatts)});
+    all.push_back({"kilowatts_per_gpu", words("power with a GPU's share of its node, computing"),
+                   "kW", *row.kilowatts, has_range(*row.kilowatts)});
     all.push_back(
         {"waiting_share", "power of a node that waits", "share of its rating", p.waiting_share});
     all.push_back({"pue", "power usage effectiveness", "", p.pue});
@@ -101,7 +104,7 @@ std::vector<std::string> included_in(const CapacityQuestion& question, const Cap
 std::vector<std::string> left_out_of(const CapacityQuestion& question) {
   std::vector<std::string> parts{
       "how many tokens reach a quality, and what a larger batch does to that",
-      "the difference between two allocations of GPUs",
+      with_device_noun("the difference between two allocations of GPUs", question.device_kind()),
       "failures that hit several nodes at once, and the first days of a new cluster",
       "waiting for the queue, data preparation, experiments before the run",
       "price of storage, network traffic and people"};

@@ -19,7 +19,7 @@ CapacityAnswer capacity_answer(const CapacityQuestion& question, bool with_lever
   answer.question = question;
   LayoutFinder finder(question);
   answer.rows = capacity_rows(question, finder, progress);
-  answer.recommendation = recommend(answer.rows, question.options);
+  answer.recommendation = recommend(answer.rows, question);
   answer.scaling = scaling_series(answer.rows);
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     const bool own =

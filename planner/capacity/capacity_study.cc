@@ -15,6 +15,7 @@
 #include "planner/search/rejection.h"
 #include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::planner {
 
@@ -26,11 +27,13 @@ struct Found {
   std::string reason;
 };
 
-std::string uneven_count(int gpus, int gpus_per_node) {
+std::string uneven_count(int gpus, const Cluster& cluster) {
+  const int gpus_per_node = cluster.gpus_per_node;
   if (gpus <= gpus_per_node || gpus % gpus_per_node == 0) return "";
   const int below = gpus / gpus_per_node * gpus_per_node;
-  return fmt::format("nodes have {} GPUs: {} or {} GPUs are whole nodes", gpus_per_node, below,
-                     below + gpus_per_node);
+  const std::string_view nouns = device_noun(cluster, below);
+  return fmt::format("nodes have {} {}: {} or {} {} are whole nodes", gpus_per_node, nouns, below,
+                     below + gpus_per_node, nouns);
 }
 
 std::string why_none(const Plan& plan) {
@@ -44,8 +47,8 @@ Found found_for(const Scenario& scenario, Layout layout, double memory_headroom)
   const int others = world_size(layout) / layout.data_parallel_size;
   const int gpus = scenario.cluster.num_gpus();
   if (gpus % others != 0) {
-    return {std::nullopt,
-            fmt::format("{} ranks do not divide {} GPUs into data-parallel groups", others, gpus)};
+    return {std::nullopt, fmt::format("{} ranks do not divide {} {} into data-parallel groups",
+                                      others, gpus, device_noun(scenario.cluster, gpus))};
   }
   layout.data_parallel_size = gpus / others;
   CostTable table(scenario);
@@ -151,7 +154,7 @@ void LayoutFinder::find(const std::vector<SearchKey>& keys, const CapacityProgre
   for (const SearchKey& key : keys) {
     if (impl_->found.contains(key)) continue;
     Found& mine = impl_->found[key];
-    mine.reason = uneven_count(key.gpus, question.clusters[key.cluster_case].cluster.gpus_per_node);
+    mine.reason = uneven_count(key.gpus, question.clusters[key.cluster_case].cluster);
     if (is_planned(question, key)) {
       mine.estimate = question.planned;
     } else if (mine.reason.empty()) {
@@ -241,6 +244,14 @@ const CapacityPhase& CapacityRow::main_phase() const {
 
 double CapacityQuestion::tokens() const { return train_tokens.value_or(kSampleTokens); }
 
+DeviceKind CapacityQuestion::device_kind() const {
+  const bool cores =
+      !clusters.empty() && std::all_of(clusters.begin(), clusters.end(), [](const auto& asked) {
+        return asked.cluster.device.kind == DeviceKind::cpu;
+      });
+  return cores ? DeviceKind::cpu : DeviceKind::gpu;
+}
+
 namespace {
 
 // Share of a step in which devices compute; the rest is exposed communication, bubble and host.
@@ -301,7 +312,7 @@ CapacityRow row_of(const CapacityQuestion& question, const RowKey& key,
   row.run = training_run(scenario, steps, question.options, row.price);
   row.memory_share = row.main_phase().estimate.peak_memory() / only_device(scenario.cluster).memory;
   row.tokens_per_second = per_second(question.tokens(), row.run.days);
-  row.broken_limits = broken_limits(row, question.options);
+  row.broken_limits = broken_limits(row, question);
   return row;
 }
 

@@ -41,6 +41,8 @@ struct CapacityQuestion {
   SearchOptions search{};
   [[nodiscard]] double tokens() const;
 };
+  // Of the texts about all clusters: cpu if all devices are cores.
+  [[nodiscard]] DeviceKind device_kind() const;
 // A round number, so that a question without a training length has the same rows: what counts there
 // is the time of a step and tokens a second.
 inline constexpr double kSampleTokens = 1e12;

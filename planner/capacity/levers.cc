@@ -10,6 +10,7 @@
 
 #include "planner/questions/what_if.h"
 #include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -122,7 +123,8 @@ Lever batch_lever(const CapacityQuestion& question, const CapacityRow& row, Layo
 }
 
 Lever gpus_lever(const CapacityQuestion& question, const CapacityRow& row, LayoutFinder& finder) {
-  Lever lever{.name = "gpus", .label = "GPUs", .unit = ""};
+  Lever lever{.name = "gpus", .unit = ""};
+  lever.label = device_noun(question.clusters[row.cluster_case].cluster, 2);
   lever.choice = true;
   lever.value = row.gpus;
   for (const int gpus : counts_near(question, row)) {
@@ -158,12 +160,13 @@ Lever failures_lever(const CapacityQuestion& question, const CapacityRow& row,
 }
 
 Lever price_lever(const CapacityQuestion& question, const CapacityRow& row, LayoutFinder& finder) {
-  Lever lever{.name = "price_per_gpu_hour",
-              .label = "price per GPU-hour",
-              .unit = question.options.prices.currency,
-              .basis = row.price->basis,
-              .relative_spread = log_deviation(*row.price),
-              .value = row.price->value};
+  Lever lever{
+      .name = "price_per_gpu_hour",
+      .label = with_device_noun("price per GPU-hour", question.clusters[row.cluster_case].cluster),
+      .unit = question.options.prices.currency,
+      .basis = row.price->basis,
+      .relative_spread = log_deviation(*row.price),
+      .value = row.price->value};
   if (lever.relative_spread <= 0.0) return lever;
   const auto end = [&](double sign) {
     const double value = row.price->value * std::exp(sign * lever.relative_spread);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/hardware/device_noun.h"
+
 namespace meshwright::planner {
 
 std::optional<double> days_allowed(const CapacityOptions& options) {
@@ -28,12 +30,15 @@ std::string late_text(const CapacityRow& row, const CapacityOptions& options, do
 
 }  // namespace
 
-std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityOptions& options) {
+std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityQuestion& question) {
+  const CapacityOptions& options = question.options;
   const CapacityLimits& limits = options.limits;
   std::vector<std::string> broken;
   const TrainingRun& run = row.run;
   if (limits.max_gpus && row.gpus > *limits.max_gpus) {
-    broken.push_back(fmt::format("{} GPUs of at most {}", row.gpus, *limits.max_gpus));
+    const Cluster& cluster = question.clusters[row.cluster_case].cluster;
+    broken.push_back(fmt::format("{} {} of at most {}", row.gpus, device_noun(cluster, row.gpus),
+                                 *limits.max_gpus));
   }
   const std::optional<double> allowed = days_allowed(options);
   if (allowed && run.days.p90 > *allowed) broken.push_back(late_text(row, options, *allowed));

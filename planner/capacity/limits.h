@@ -14,6 +14,6 @@ namespace meshwright::planner {
 std::optional<double> days_allowed(const CapacityOptions& options);
 
 // "done within 132 days in 9 of 10 cases, 90 are allowed".
-std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityOptions& options);
+std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityQuestion& question);
 
 }  // namespace meshwright::planner

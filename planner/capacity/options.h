@@ -131,7 +131,7 @@ struct CapacityOptions {
   // One standard deviation of a node's step time, beyond what the step holds: the slowest of N
   // nodes makes all of them wait.
   Ranged step_time_spread{0.0, 0.0, 0.0, "assumed",
-                          "none beyond the step's own slowest of all GPUs"};
+                          "none beyond the slowest device that the step itself holds"};
   std::optional<Date> start;
   std::optional<ReferenceRun> reference;
   bool operator==(const CapacityOptions&) const = default;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "planner/capacity/limits.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::planner {
 namespace {
@@ -46,7 +47,9 @@ double excess(const CapacityRow& row, const CapacityOptions& options) {
 
 }  // namespace
 
-Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityOptions& options) {
+Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQuestion& question) {
+  const CapacityOptions& options = question.options;
+  const std::string hours = with_device_noun("GPU-hours", question.device_kind());
   const auto fitting = places_of(rows, [](const CapacityRow& row) { return row.fits(); });
   const auto keeping = places_of(rows, [](const CapacityRow& row) { return row.keeps_limits(); });
   const bool priced = std::all_of(fitting.begin(), fitting.end(),
@@ -66,7 +69,7 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityOpt
   answer.smallest = least(rows, keeping, [&](const CapacityRow& row) { return row.gpus; });
   answer.cheapest = least(rows, keeping, cost);
   answer.fastest = least(rows, keeping, days);
-  const std::string money = priced ? "the cheapest" : "the least GPU-hours";
+  const std::string money = priced ? "the cheapest" : "the least " + hours;
   const std::string of = fmt::format("of the {} rows that keep all limits", keeping.size());
   if (days_allowed(options)) {
     answer.recommended = answer.cheapest;
@@ -78,9 +81,9 @@ Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityOpt
     answer.recommended =
         least(rows, keeping, [&](const CapacityRow& row) { return days(row) * cost(row); });
     answer.reason = fmt::format(
-        "no deadline and no budget is stated: the least product of days and {}; with more GPUs a "
+        "no deadline and no budget is stated: the least product of days and {}; with more {} a "
         "day saved costs more than its share",
-        priced ? "cost" : "GPU-hours");
+        priced ? "cost" : hours, device_noun(question.device_kind(), 2));
   }
   return answer;
 }

@@ -21,6 +21,6 @@ struct Recommendation {
 // With a deadline: the cheapest that keeps all limits. With a budget and no deadline: the fastest.
 // Else the least product of days and cost, beyond which each day saved costs more than its share.
 // Cost is GPU-hours where not every row has a price.
-Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityOptions& options);
+Recommendation recommend(const std::vector<CapacityRow>& rows, const CapacityQuestion& question);
 
 }  // namespace meshwright::planner

@@ -9,6 +9,7 @@
 #include "sim/base/text.h"
 #include "sim/collective/collective_model.h"
 #include "sim/hardware/cluster.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 #include "sim/volume/crossing.h"
 #include "sim/volume/transfer.h"
@@ -117,8 +118,9 @@ RankMap rank_map(const Estimate& estimate, const Cluster& cluster) {
 }
 
 std::string rank_map_text(const RankMap& map, const Layout& layout, const Cluster& cluster) {
-  std::string text = fmt::format("placement, {} GPUs per node, ranks numbered {}:\n",
-                                 cluster.gpus_per_node, name_of(layout.rank_order));
+  std::string text =
+      fmt::format("placement, {} {} per node, ranks numbered {}:\n", cluster.gpus_per_node,
+                  device_noun(cluster, cluster.gpus_per_node), name_of(layout.rank_order));
   for (const AxisPlace& axis : map.axes) text += axis_text(axis);
   for (std::size_t i = 0; i < map.nodes.size(); ++i) {
     const bool gap = i > 0 && map.node_numbers[i] != map.node_numbers[i - 1] + 1;

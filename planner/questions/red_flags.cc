@@ -8,6 +8,7 @@
 
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/space.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -108,10 +109,10 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
       std::max(seconds(0), communication(priced(s, winner.layout), group) -
                                communication(priced(joined, winner.layout), group));
   std::string text = fmt::format(
-      "{} ranks of {} group sit on {} nodes of {} GPUs: in one fast domain its communication "
+      "{} ranks of {} group sit on {} nodes of {} {}: in one fast domain its communication "
       "would take {:.3g} s less",
       placement.group_size, group == Group::tensor ? "a tensor" : "an expert", placement.num_nodes,
-      s.cluster.gpus_per_node, saved.value());
+      s.cluster.gpus_per_node, device_noun(s.cluster, s.cluster.gpus_per_node), saved.value());
   if (inside) {
     const double longer = inside->step_time / winner.step_time - 1.0;
     text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} {}",
@@ -146,21 +147,25 @@ std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winn
   const Bytes memory = only_device(s.cluster).memory;
   const Bytes used = winner.peak_memory();
   if (used > memory * kHalfEmpty) return std::nullopt;
-  return RedFlag{RedFlagId::memory_half_empty,
-                 fmt::format("{:.3g} of {:.3g} GiB are used: nothing that takes more memory is "
-                             "faster on {} GPUs, so fewer GPUs, or ones with less memory, may do.",
-                             in_gibibytes(used), in_gibibytes(memory), s.cluster.num_gpus()),
-                 memory - used};
+  return RedFlag{
+      RedFlagId::memory_half_empty,
+      fmt::format("{:.3g} of {:.3g} GiB are used: nothing that takes more memory is "
+                  "faster on {} {}, so fewer {}, or ones with less memory, may do.",
+                  in_gibibytes(used), in_gibibytes(memory), s.cluster.num_gpus(),
+                  device_noun(s.cluster, s.cluster.num_gpus()), device_noun(s.cluster, 2)),
+      memory - used};
 }
 
-std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer) {
+std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer,
+                                       DeviceKind kind) {
   const double share = winner.model_flops_utilization / fewer.model_flops_utilization;
   if (share >= kFarBelow) return std::nullopt;
   const Seconds lost = winner.step_time * (1.0 - share);
   return RedFlag{RedFlagId::low_utilization,
-                 fmt::format("MFU is {}, on {} GPUs {} with the same batch: at that rate the step "
+                 fmt::format("MFU is {}, on {} {} {} with the same batch: at that rate the step "
                              "would take {:.3g} s less.",
                              percent_text(winner.model_flops_utilization), fewer.gpus,
+                             device_noun(kind, fewer.gpus),
                              percent_text(fewer.model_flops_utilization), lost.value()),
                  lost};
 }
@@ -175,10 +180,11 @@ std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
   }
   return RedFlag{
       RedFlagId::small_batch,
-      fmt::format("{} sequences are few for {} GPUs: fill, drain, reductions and optimizer make "
+      fmt::format("{} sequences are few for {} {}: fill, drain, reductions and optimizer make "
                   "the step {:.3g} s ({}) longer than a share of a large batch; from {} sequences "
                   "on it is less than {}.",
-                  s.job.global_batch_size, world_size(winner.layout), lost.value(),
+                  s.job.global_batch_size, world_size(winner.layout),
+                  device_noun(s.cluster, world_size(winner.layout)), lost.value(),
                   percent_text(lost / large), s.job.global_batch_size * enough,
                   percent_text(kBatchLoss)),
       lost};
@@ -260,7 +266,8 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
   }
   add(batch_flag(s, winner));
   add(memory_half_empty(s, winner));
-  if (const auto fewer = on_fewer(plan, search, scaling)) add(low_utilization(winner, *fewer));
+  if (const auto fewer = on_fewer(plan, search, scaling))
+    add(low_utilization(winner, *fewer, plan.cluster.device.kind));
   add(one_layer_chunks(s, winner));
   add(assumed_input(s, winner, plan.ranked.size() > 1 ? &plan.ranked[1] : nullptr));
   std::stable_sort(flags.begin(), flags.end(),

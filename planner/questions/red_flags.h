@@ -57,7 +57,8 @@ std::optional<RedFlag> few_micro_batches(const Scenario& scenario, const Estimat
 // More than half of the memory is empty. Effect: how much.
 std::optional<RedFlag> memory_half_empty(const Scenario& scenario, const Estimate& winner);
 // MFU below 4/5 of what `fewer` GPUs reach with the same batch. Effect: step x (1 - MFU / theirs).
-std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer);
+std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer,
+                                       DeviceKind kind);
 // A sequence takes more than 10 % longer than in 64 times the batch under the same layout. Effect:
 // step - step(64 batch) / 64. The sentence names the smallest batch, by doubling, that does not.
 std::optional<RedFlag> small_batch(const Scenario& scenario, const Estimate& winner);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 #include "sim/model/parameters.h"
 
@@ -65,7 +66,8 @@ std::string text_of(SizeRange range) {
 
 std::string why_no_layout(const Plan& plan, const std::string& sizes) {
   if (plan.statistics.enumerated == 0) {
-    return fmt::format("{} do not divide {} GPUs", sizes, plan.cluster.num_gpus());
+    return fmt::format("{} do not divide {} {}", sizes, plan.cluster.num_gpus(),
+                       device_noun(plan.cluster, plan.cluster.num_gpus()));
   }
   if (!plan.closest.empty()) return plan.closest.front().sentence;
   return plan.rejections.empty() ? "no layout runs" : plan.rejections.front().sentence;

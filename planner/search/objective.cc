@@ -9,6 +9,7 @@
 
 #include "planner/search/training_cost.h"
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/record/reader.h"
 
 namespace meshwright::planner {
@@ -51,8 +52,11 @@ Objective objective_named(const std::string& name) {
 
 void check_objective(Objective objective, const Cluster& cluster) {
   if (objective == Objective::tokens_per_dollar && !cluster.price_per_gpu_hour) {
-    throw InputError("--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
-                     "add --price 2.5 (per GPU-hour), or price_per_gpu_hour to the cluster's file");
+    throw InputError(
+        "--objective", "", "tokens_per_dollar needs a price, and the cluster has none",
+        with_device_noun(
+            "add --price 2.5 (per GPU-hour), or price_per_gpu_hour to the cluster's file",
+            cluster));
   }
   if (objective == Objective::tokens_per_joule && !only_device(cluster).power_watts) {
     throw InputError("--objective", "",
@@ -104,7 +108,7 @@ void check_limits(const Limits& limits, const Scenario& scenario) {
   if (!limits.max_cost) return;
   if (!scenario.cluster.price_per_gpu_hour) {
     throw InputError("--max-cost", "", "needs a price, and the cluster has none",
-                     "add --price 2.5 (per GPU-hour)");
+                     with_device_noun("add --price 2.5 (per GPU-hour)", scenario.cluster));
   }
   if (!scenario.job.train_tokens) {
     throw InputError("--max-cost", "", "needs to know for how many tokens the model is trained",

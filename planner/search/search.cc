@@ -7,6 +7,7 @@
 
 #include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -125,8 +126,9 @@ Plan search(const Scenario& scenario, const SearchOptions& options) {
   fill_ranked(plan, result, table);
   if (plan.ranked.empty()) fill_closest(plan, result, table, limit);
   if (plan.statistics.enumerated == 0) {
-    plan.notes.push_back(
-        fmt::format("No sizes of this space multiply to {} GPUs.", scenario.cluster.num_gpus()));
+    const int num_gpus = scenario.cluster.num_gpus();
+    plan.notes.push_back(fmt::format("No sizes of this space multiply to {} {}.", num_gpus,
+                                     device_noun(scenario.cluster, num_gpus)));
   }
   if (!plan.target.empty()) plan.notes.push_back(target_note(plan));
   if (options.memory_headroom > 0.0) {

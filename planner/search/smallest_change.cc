@@ -9,6 +9,7 @@
 #include "planner/search/space.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/fields.h"
 
 namespace meshwright::planner {
@@ -163,8 +164,9 @@ std::string change_on_more_gpus(const CostTable& table, const Layout& layout, By
       changed.*size *= times;
       set_overlaps(changed, true, table.cluster().framework.limits);
       if (evaluate_within(larger_table, changed, limit).violation) continue;
-      return fmt::format("{} on {} GPUs", difference(layout, changed),
-                         larger_table.cluster().num_gpus());
+      const Cluster& larger = larger_table.cluster();
+      return fmt::format("{} on {} {}", difference(layout, changed), larger.num_gpus(),
+                         device_noun(larger, larger.num_gpus()));
     }
   }
   return "";

@@ -112,9 +112,11 @@ const Json& row_named(const Json& capacity, const std::string& id) {
 }
 
 // A run that somebody made, and the difference in parts.
-std::string reference_part(const Json& capacity) {
+std::string reference_part(const Json& report) {
+  const Json& capacity = part_at(report, "capacity");
   const Json& reference = part_at(capacity, "reference");
   if (!reference.is_object()) return "";
+  const std::string hours = fmt::format("{}-hours", device_noun(report));
   const double mine = number_at(reference, "gpu_hours");
   const double stated = number_at(reference, "stated_gpu_hours");
   TableRows rows{reference_row("this row, median", mine, "")};
@@ -125,14 +127,14 @@ std::string reference_part(const Json& capacity) {
   rows.push_back(reference_row("stated", stated, text_at(reference, "source")));
   std::string text = fmt::format("<h3>Beside {}</h3>\n", escape(text_at(reference, "name")));
   text += beside_text(reference, row_named(capacity, text_at(reference, "row")));
-  text += table("GPU-hours from this row to what is stated: the parts add up",
-                {{"part"}, {"GPU-hours", true}, {"why"}}, rows);
+  text += table(hours + " from this row to what is stated: the parts add up",
+                {{"part"}, {hours, true}, {"why"}}, rows);
   if (part_at(reference, "schedule_gpu_hours").is_number()) {
     const double more = number_at(reference, "schedule_gpu_hours");
     text += paragraph(fmt::format(
-        "Batches by phase are in this row and in the run: the schedule takes {:.3g} M GPU-hours {} "
+        "Batches by phase are in this row and in the run: the schedule takes {:.3g} M {} {} "
         "than the last phase's batch for all tokens.",
-        std::abs(more) / 1e6, more >= 0.0 ? "more" : "less"));
+        std::abs(more) / 1e6, hours, more >= 0.0 ? "more" : "less"));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reports/comparison_json.h"
+#include "reports/comparison_text.h"
 #include "reports/html/drawing_json.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
@@ -76,11 +77,13 @@ std::string steps(const Json& comparison) {
 
 std::string memory_bars(const Json& comparison) {
   if (part_at(comparison, "fullest_stage_bytes").empty()) return "";
+  const std::string_view noun = reports::device_noun(comparison);
+  const std::string heading = fmt::format("Memory of the fullest {}", noun);
   return section(
-      "memory", "Memory of the fullest GPU",
-      figure("compared_memory", "What the fullest GPU of each best layout holds.",
-             bars_table("Memory of the fullest GPU",
-                        bars_of(comparison, "fullest_stage_bytes", bytes_text), bytes_text)));
+      "memory", heading,
+      figure(
+          "compared_memory", fmt::format("What the fullest {} of each best layout holds.", noun),
+          bars_table(heading, bars_of(comparison, "fullest_stage_bytes", bytes_text), bytes_text)));
 }
 
 std::string ranges() {

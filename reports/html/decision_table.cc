@@ -23,7 +23,8 @@ struct Style {
   std::string currency{};
   std::string_view unit = "days";
   double days_a_unit = 1.0;
-  std::string of{};  // " per 1 T tokens", where nobody stated the tokens
+  std::string device = "GPU";  // or "core"
+  std::string of{};            // " per 1 T tokens", where nobody stated the tokens
 };
 
 // The unit that the front row's time reads best in.
@@ -33,8 +34,10 @@ void set_unit(Style& style, double days) {
   style.days_a_unit = days >= 1.0 / 12.0 ? 1.0 / 24.0 : 1.0 / 1440.0;
 }
 
-Style style_of(const Json& capacity) {
+Style style_of(const Json& report) {
+  const Json& capacity = part_at(report, "capacity");
   Style style;
+  style.device = device_noun(report);
   style.tokens_stated = flag_at(capacity, "tokens_stated");
   style.dated = part_at(capacity, "start").is_string();
   if (!style.tokens_stated) {
@@ -124,16 +127,17 @@ std::string layout_cell(const Json& row) {
 
 std::vector<Heading> headings_of(const Style& style) {
   const std::string money = style.currency.empty() ? "cost" : "cost, " + style.currency;
-  std::vector<Heading> headings{{"GPUs", true},
+  std::vector<Heading> headings{{style.device + "s", true},
                                 {style.tokens_stated ? std::string(style.unit) : "tokens/s", true}};
   if (style.dated) headings.push_back({"done, 9 of 10", true});
-  headings.insert(headings.end(), {{(style.priced ? money : "GPU-hours") + style.of, true},
-                                   {"energy" + style.of, true},
-                                   {"goodput", true},
-                                   {"best layout"},
-                                   {"step", true},
-                                   {"MFU", true},
-                                   {"memory", true}});
+  headings.insert(headings.end(),
+                  {{(style.priced ? money : style.device + "-hours") + style.of, true},
+                   {"energy" + style.of, true},
+                   {"goodput", true},
+                   {"best layout"},
+                   {"step", true},
+                   {"MFU", true},
+                   {"memory", true}});
   return headings;
 }
 
@@ -166,11 +170,12 @@ std::string failed_row(const Json& row, const std::string& first, std::size_t co
 
 // "16,384 GPUs take 78.4 days (72 to 88) for 77 M USD (66 M to 92 M)."
 std::string decision_sentence(const Json& run, const Style& style) {
-  const std::string gpus = count_text(whole_at(run, "gpus"));
+  const std::string gpus = fmt::format("{} {}{}", count_text(whole_at(run, "gpus")), style.device,
+                                       whole_at(run, "gpus") == 1 ? "" : "s");
   if (!flag_at(run, "fits")) {
     const Json& limits = part_at(run, "limits");
     const bool said = limits.is_array() && !limits.empty() && limits.front().is_string();
-    return fmt::format("no layout fits {} GPUs: {}.", gpus,
+    return fmt::format("no layout fits {}: {}.", gpus,
                        said ? limits.front().get<std::string>() : "");
   }
   const auto span = [](const Json& q, const auto& text) {
@@ -180,11 +185,12 @@ std::string decision_sentence(const Json& run, const Style& style) {
   const auto amount = [](double value) { return si_text(value); };
   std::string text =
       style.tokens_stated
-          ? fmt::format("{} GPUs take {} {}", gpus,
+          ? fmt::format("{} {} {} {}", gpus, verb_for(whole_at(run, "gpus"), "take"),
                         span(part_at(run, "days"),
                              [&](double days) { return short_number(days / style.days_a_unit); }),
                         style.unit)
-          : fmt::format("{} GPUs train {} tokens/s, {} per step", gpus,
+          : fmt::format("{} {} {} tokens/s, {} per step", gpus,
+                        verb_for(whole_at(run, "gpus"), "train"),
                         span(part_at(run, "effective_tokens_per_second"), amount),
                         seconds_text(seconds(number_at(part_at(run, "step_s"), "mid"))));
   if (style.priced && part_at(run, "cost").is_object()) {
@@ -218,7 +224,7 @@ std::size_t base_of(std::string_view key, const Json& values, const Json& front)
   return 0;
 }
 
-Json axes_of(const Json& grid, const Json& front) {
+Json axes_of(const Json& grid, const Json& front, const Style& style) {
   Json axes = Json::array();
   for (const AxisWords& words : kAxes) {
     const Json& values = part_at(part_at(grid, "axes"), words.key);
@@ -227,7 +233,7 @@ Json axes_of(const Json& grid, const Json& front) {
       texts.push_back(value_text(words.key, value.is_number() ? value.get<double>() : 0.0));
     }
     axes.push_back({{"key", words.key},
-                    {"label", words.label},
+                    {"label", replaced(words.label, "GPU", style.device)},
                     {"values", values.is_array() ? values : Json::array()},
                     {"texts", texts},
                     {"base", base_of(words.key, values, front)}});
@@ -242,10 +248,11 @@ std::string short_number(double value) {
   return significant(value, 3);
 }
 
-std::string decision_table(const Json& capacity) {
+std::string decision_table(const Json& report) {
+  const Json& capacity = part_at(report, "capacity");
   const Json& rows = part_at(capacity, "rows");
   if (!rows.is_array() || rows.empty()) return "";
-  const Style style = style_of(capacity);
+  const Style style = style_of(report);
   const std::vector<Heading> headings = headings_of(style);
   const Json& front = front_row(capacity);
   const Json& chosen = part_at(capacity, "recommended").is_string()
@@ -269,11 +276,12 @@ std::string decision_table(const Json& capacity) {
                                    headings, text));
 }
 
-Json what_if_block(const Json& capacity) {
+Json what_if_block(const Json& report) {
+  const Json& capacity = part_at(report, "capacity");
   const Json& grid = part_at(capacity, "what_if");
   const Json& front = front_row(capacity);
   if (!grid.is_object() || !front.is_object()) return {};
-  const Style style = style_of(capacity);
+  const Style style = style_of(report);
   const std::vector<Heading> headings = headings_of(style);
   Json cells = Json::array();
   for (const Json& cell : part_at(grid, "cells")) {
@@ -286,7 +294,7 @@ Json what_if_block(const Json& capacity) {
                                  " class=\"what-if\"")
                      : failed_row(cell, first, headings.size())}});
   }
-  return {{"axes", axes_of(grid, front)}, {"cells", std::move(cells)}};
+  return {{"axes", axes_of(grid, front, style)}, {"cells", std::move(cells)}};
 }
 
 }  // namespace meshwright::reports::html

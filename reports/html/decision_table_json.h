@@ -12,11 +12,11 @@ namespace meshwright::reports::html {
 // "1,234" from a thousand on, else three digits.
 std::string short_number(double value);
 
-// Of a capacity answer. Empty where it has no rows.
-std::string decision_table(const Json& capacity);
+// Of a report's capacity answer. Empty where it has no rows.
+std::string decision_table(const Json& report);
 
 // {"axes": [{"key", "label", "values", "texts", "base"}], "cells": [{"sentence", "row",
 // "options"}]} in the order of the record's grid; null where it has none.
-Json what_if_block(const Json& capacity);
+Json what_if_block(const Json& report);
 
 }  // namespace meshwright::reports::html

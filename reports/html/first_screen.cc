@@ -12,6 +12,7 @@
 #include "reports/html/page_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -151,14 +152,20 @@ std::string what_if_panel(const Json& report) {
   const Json& capacity = part_at(report, "capacity");
   const Json& cells = part_at(part_at(capacity, "what_if"), "cells");
   if (cells.empty()) return "";
-  return panel("what-if", "What if",
-               fmt::format("<div id=\"what-if-controls\"></div><p>{} combinations of batch, GPUs, "
-                           "network and failures stand in the record, each with the options that "
-                           "make it again behind <code>{}</code>.</p>",
-                           cells.size(), escape(text_at(capacity, "command"))));
+  return panel(
+      "what-if", "What if",
+      fmt::format("<div id=\"what-if-controls\"></div><p>{} combinations of batch, {}, "
+                  "network and failures stand in the record, each with the options that "
+                  "make it again behind <code>{}</code>.</p>",
+                  cells.size(), device_noun(report, 2), escape(text_at(capacity, "command"))));
 }
 
 }  // namespace
+
+std::string_view device_noun(const Json& report, std::int64_t count) {
+  const bool cores = text_at(part_at(report, "cluster"), "device_kind") == name_of(DeviceKind::cpu);
+  return meshwright::device_noun(cores ? DeviceKind::cpu : DeviceKind::gpu, count);
+}
 
 std::string first_screen(const Json& report) {
   const Json& decision = part_at(report, "decision");
@@ -167,7 +174,7 @@ std::string first_screen(const Json& report) {
                   escape(text_at(decision, "subject")), escape(text_at(report, "verdict")));
   const std::string how = text_at(decision, "recommendation");
   if (!how.empty()) out += fmt::format("<p class=\"how\">{}</p>\n", escape(how));
-  out += decision_table(part_at(report, "capacity"));
+  out += decision_table(report);
   if (part_at(report, "summary").is_object()) {
     out += "<div class=\"panels\">\n" + certainty(report) + flags(report) + rests_on(report) +
            levers_panel(report) + what_if_panel(report) + "</div>\n";

@@ -10,6 +10,9 @@
 
 namespace meshwright::reports::html {
 
+// "GPU" or "core" as the report's devices are, with "s" for more than one.
+std::string_view device_noun(const Json& report, std::int64_t count = 1);
+
 std::string first_screen(const Json& report);
 std::string step_time(const Json& report);
 std::string ranking(const Json& report);

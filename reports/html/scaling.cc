@@ -42,26 +42,30 @@ TableRow row_of(const Json& point) {
 std::string scaling(const Json& report) {
   const Json& scaling = report["scaling"];
   if (!scaling.is_object()) return "";
+  const std::string noun(device_noun(report));
+  const std::string nouns(device_noun(report, 2));
   TableRows rows;
   for (const Json& point : scaling["points"]) rows.push_back(row_of(point));
   return section(
-      "scaling", "More or fewer GPUs",
+      "scaling", "More or fewer " + nouns,
       fmt::format("<p>{}</p>\n", escape(text_at(scaling, "sentence"))) +
           figure("scaling",
-                 "Tokens per second against GPUs; dashed: as many per GPU as on the "
-                 "fewest GPUs.") +
-          table(
-              "Best layout of each number of GPUs; efficiency: tokens/s/GPU beside the first row's",
-              {{"GPUs", true},
-               {"step, s", true},
-               {"90 % range, s", true},
-               {"tokens/s", true},
-               {"tokens/s/GPU", true},
-               {"efficiency, %", true},
-               {"cost", true},
-               {"energy", true},
-               {"layout"}},
-              rows));
+                 fmt::format("Tokens per second against {1}; dashed: as many per {0} as on the "
+                             "fewest {1}.",
+                             noun, nouns)) +
+          table(fmt::format("Best layout of each number of {}; efficiency: tokens/s/{} beside the "
+                            "first row's",
+                            nouns, noun),
+                {{nouns, true},
+                 {"step, s", true},
+                 {"90 % range, s", true},
+                 {"tokens/s", true},
+                 {"tokens/s/" + noun, true},
+                 {"efficiency, %", true},
+                 {"cost", true},
+                 {"energy", true},
+                 {"layout"}},
+                rows));
 }
 
 }  // namespace meshwright::reports::html

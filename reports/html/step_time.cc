@@ -99,14 +99,15 @@ TableRow ranking_row(const Json& entry) {
   return row;
 }
 
-std::string ranked_rows_table(std::string_view caption, const Json& ranked, std::size_t begin,
+std::string ranked_rows_table(std::string_view caption, const Json& report, std::size_t begin,
                               std::size_t end) {
+  const Json& ranked = report["ranked"];
   const std::vector<Heading> headings{{"rank", true},
                                       {"layout"},
                                       {"step, s", true},
                                       {"90 % interval, s", true},
                                       {"slower than best, %", true},
-                                      {"tokens/s/GPU", true},
+                                      {fmt::format("tokens/s/{}", device_noun(report)), true},
                                       {"MFU, %", true},
                                       {"peak memory, GiB", true},
                                       {"weakest source, share of the step"},
@@ -150,14 +151,14 @@ std::string ranking(const Json& report) {
   if (ranked.empty()) return "";
   const auto top = report["top"].get<std::size_t>();
   std::string body =
-      ranked_rows_table("The fastest layouts that fit", ranked, 0, std::min(top, kMostRows));
+      ranked_rows_table("The fastest layouts that fit", report, 0, std::min(top, kMostRows));
   body +=
       "<p class=\"mix\">Overlap switches, and whether embedding and loss count as layers of the "
       "split, are left out of the names here; the record and the launch files have them.</p>\n";
   if (top < ranked.size()) {
     const std::size_t end = std::min(ranked.size(), top + kMostRows);
     body += details(fmt::format("{} slower layouts that need less memory", ranked.size() - top),
-                    ranked_rows_table("The rest of the Pareto set", ranked, top, end));
+                    ranked_rows_table("The rest of the Pareto set", report, top, end));
   }
   return section("ranking", "Ranking",
                  body + figure("pareto",

@@ -104,7 +104,7 @@ std::string where(const Json& axis) {
   return fmt::format("{:.0f} in each of {:.0f} nodes", number_at(axis, "ranks_per_node"), nodes);
 }
 
-std::string axes_table(const Json& placement) {
+std::string axes_table(const Json& placement, std::string_view noun) {
   TableRows rows;
   for (const Json& axis : placement["axes"]) {
     rows.push_back({escape(spoken(text_at(axis, "group"))),
@@ -118,7 +118,7 @@ std::string axes_table(const Json& placement) {
                 {"ranks", true},
                 {"its ranks are"},
                 {"link"},
-                {"sent per GPU and step, GB", true},
+                {fmt::format("sent per {} and step, GB", noun), true},
                 {"link busy, % of the step", true}},
                rows);
 }
@@ -182,7 +182,7 @@ std::string topology(const Json& report) {
                    "Time that sending takes on each link, as a share of the step, were none of it "
                    "overlapped with computing.",
                    link_bars(placement)) +
-            axes_table(placement);
+            axes_table(placement, device_noun(report));
   }
   body += "<h3>Which rank sits where</h3>\n" + drawing(placement, axes) + colour_note(axes);
   body += details("How the machine is wired", fmt::format("<pre tabindex=\"0\">{}</pre>\n",

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 9> kMemoryParts{"weights",
 std::string gigabytes_text(double amount) { return significant(amount / 1e9); }
 std::string gibibytes_text(double amount) { return significant(in_gibibytes(bytes(amount)), 3); }
 
-std::string group_bars(const Json& volume) {
+std::string group_bars(const Json& volume, std::string_view noun) {
   double most = 0.0;
   for (const Json& group : volume["groups"]) most = std::max(most, number_at(group, "sent_bytes"));
   TableRows rows;
@@ -38,12 +38,12 @@ std::string group_bars(const Json& volume) {
                     bar({{tier, sent, traffic_text(bytes(sent))}}, most)});
   }
   return "<div class=\"bars\">" +
-         table("Sent by one GPU in one step",
+         table(fmt::format("Sent by one {} in one step", noun),
                {{"group"}, {"link"}, {"ranks", true}, {"sent, GB", true}, {"share"}}, rows) +
          "</div>" + legend({"intra_node", "inter_node"});
 }
 
-std::string orders(const Json& published) {
+std::string orders(const Json& published, std::string_view noun) {
   TableRows rows;
   for (const Json& axis : published["axes"]) {
     rows.push_back({escape(text_at(axis, "axis")), escape(text_at(axis, "order")),
@@ -54,7 +54,7 @@ std::string orders(const Json& published) {
                {{"axis"},
                 {"published order"},
                 {"order, elements per batch", true},
-                {"exact, GB sent per GPU and step", true}},
+                {fmt::format("exact, GB sent per {} and step", noun), true}},
                rows) +
          fmt::format("<p>{}</p>\n", escape(text_at(published, "sentence")));
 }
@@ -96,7 +96,7 @@ std::vector<std::string> used_parts(const Json& stages) {
   return used;
 }
 
-std::string stage_bars(const Json& stages, double capacity) {
+std::string stage_bars(const Json& stages, double capacity, std::string_view noun) {
   TableRows rows;
   for (const Json& stage : stages) {
     std::vector<Segment> segments;
@@ -110,13 +110,13 @@ std::string stage_bars(const Json& stages, double capacity) {
                     gibibytes_text(number_at(stage, "total_bytes"))});
   }
   return "<div class=\"bars\">" +
-         table(fmt::format("Memory of one GPU of each stage; the line is {}",
+         table(fmt::format("Memory of one {} of each stage; the line is {}", noun,
                            memory_text(bytes(capacity))),
                {{"stage"}, {"parts"}, {"total, GiB", true}}, rows) +
          "</div>" + legend(used_parts(stages));
 }
 
-std::string stage_table(const Json& stages, double capacity) {
+std::string stage_table(const Json& stages, double capacity, std::string_view noun) {
   const std::vector<std::string> used = used_parts(stages);
   std::vector<Heading> headings{{"stage", true}, {"layers", true}};
   for (const std::string& part : used) headings.push_back({spoken(part) + ", GiB", true});
@@ -134,18 +134,19 @@ std::string stage_table(const Json& stages, double capacity) {
     row.push_back(gibibytes_text(capacity - total));
     rows.push_back(std::move(row));
   }
-  return table("Memory of one GPU of each stage", headings, rows);
+  return table(fmt::format("Memory of one {} of each stage", noun), headings, rows);
 }
 
-std::string fullest(const Json& stages, double capacity) {
+std::string fullest(const Json& stages, double capacity, std::string_view noun) {
   const auto total = [](const Json& stage) { return number_at(stage, "total_bytes"); };
   const auto most =
       std::max_element(stages.begin(), stages.end(),
                        [&](const Json& a, const Json& b) { return total(a) < total(b); });
   if (most == stages.end()) return "";
-  return fmt::format("Stage {} is the fullest: {} of {} per GPU, {} free.",
+  return fmt::format("Stage {} is the fullest: {} of {} per {}, {} free.",
                      (*most)["stage"].get<int>(), memory_text(bytes(total(*most))),
-                     memory_text(bytes(capacity)), memory_text(bytes(capacity - total(*most))));
+                     memory_text(bytes(capacity)), noun,
+                     memory_text(bytes(capacity - total(*most))));
 }
 
 }  // namespace
@@ -153,14 +154,16 @@ std::string fullest(const Json& stages, double capacity) {
 std::string traffic(const Json& report) {
   const Json& volume = report["volume"];
   if (!volume.is_object()) return "";
-  std::string body =
-      fmt::format("<p>One GPU of stage {}, the busiest, sends {} per step.</p>\n",
-                  volume["stage"].get<int>(), traffic_text(bytes(number_at(volume, "sent_bytes"))));
+  std::string body = fmt::format("<p>One {} of stage {}, the busiest, sends {} per step.</p>\n",
+                                 device_noun(report), volume["stage"].get<int>(),
+                                 traffic_text(bytes(number_at(volume, "sent_bytes"))));
   if (!volume["groups"].empty()) {
-    body += figure("traffic", "Bytes that one GPU sends per step, by group and link.",
-                   group_bars(volume));
+    body += figure(
+        "traffic",
+        fmt::format("Bytes that one {} sends per step, by group and link.", device_noun(report)),
+        group_bars(volume, device_noun(report)));
   }
-  body += orders(volume["published_orders"]);
+  body += orders(volume["published_orders"], device_noun(report));
   if (!volume["transfers"].empty()) body += details("Every transfer", transfers(volume));
   return section("traffic", "Traffic", body);
 }
@@ -172,10 +175,10 @@ std::string memory(const Json& report) {
   const double capacity = number_at(memory, "capacity_bytes");
   return section(
       "memory", "What fits in memory",
-      paragraph(fullest(stages, capacity)) +
+      paragraph(fullest(stages, capacity, device_noun(report))) +
           figure("memory", "Memory of each pipeline stage against the device's capacity.",
-                 stage_bars(stages, capacity)) +
-          numbers("Every part of every stage", stage_table(stages, capacity)));
+                 stage_bars(stages, capacity, device_noun(report))) +
+          numbers("Every part of every stage", stage_table(stages, capacity, device_noun(report))));
 }
 
 }  // namespace meshwright::reports::html

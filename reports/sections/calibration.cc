@@ -6,6 +6,7 @@
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
 #include "sim/hardware/cluster.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/hardware/placement.h"
 
 namespace meshwright::reports {
@@ -53,10 +54,10 @@ std::size_t num_points(const Link& link) {
   return count;
 }
 
-void add_link(Json& facts, const Link& link, std::string_view where) {
+void add_link(Json& facts, const Link& link, std::string_view where, const Cluster& cluster) {
   facts.push_back(fact(fmt::format("{} ({})", link.name, where),
-                       fmt::format("{} per GPU and direction, latency {}",
-                                   rate_text(link.bandwidth), seconds_text(link.latency)),
+                       fmt::format("{} per {} and direction, latency {}", rate_text(link.bandwidth),
+                                   device_noun(cluster), seconds_text(link.latency)),
                        link.provenance, num_points(link)));
 }
 
@@ -117,8 +118,8 @@ Json calibration_section(const planner::Plan& plan, const Json& profile) {
   Json facts = Json::array();
   add_gemm(facts, only_device(cluster));
   add_memory(facts, only_device(cluster));
-  add_link(facts, cluster.intra_node, "inside a node");
-  if (cluster.num_nodes > 1) add_link(facts, cluster.inter_node, "between nodes");
+  add_link(facts, cluster.intra_node, "inside a node", cluster);
+  if (cluster.num_nodes > 1) add_link(facts, cluster.inter_node, "between nodes", cluster);
   Json json{{"device", only_device(cluster).name},
             {"source", only_device(cluster).source},
             {"facts", std::move(facts)},

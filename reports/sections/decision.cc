@@ -6,6 +6,7 @@
 #include "reports/json_at.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -23,32 +24,34 @@ std::string currency_of(const Json& capacity) {
 }
 
 // What a search found, never what a rule alone would admit.
-std::string found_elsewhere(const Json& capacity) {
+std::string found_elsewhere(const Json& capacity, const Cluster& cluster) {
   const Json* most = nullptr;
   for (const Json& row : part_at(capacity, "rows")) {
     const std::string gpus = count_text(whole_at(row, "gpus"));
     if (flag_at(row, "fits")) {
-      return fmt::format(" {} GPUs are enough: {} takes {} per step.", gpus, text_at(row, "layout"),
+      return fmt::format(" {} {} are enough: {} takes {} per step.", gpus, device_noun(cluster, 2),
+                         text_at(row, "layout"),
                          seconds_text(seconds(number_at(part_at(row, "step_s"), "mid"))));
     }
     most = &row;
   }
   if (most == nullptr) return "";
-  return fmt::format(" Nor does any fit up to {} GPUs.", count_text(whole_at(*most, "gpus")));
+  return fmt::format(" Nor does any fit up to {} {}.", count_text(whole_at(*most, "gpus")),
+                     device_noun(cluster, whole_at(*most, "gpus")));
 }
 
 std::string no_layout_verdict(const planner::Plan& plan, const Json& capacity) {
-  std::string text =
-      fmt::format("No layout of {} fits {} GPUs of {}: all {} layouts were rejected.",
-                  plan.model.name, count_text(plan.cluster.num_gpus()), plan.cluster.name,
-                  count_text(plan.statistics.enumerated));
+  std::string text = fmt::format("No layout of {} fits {} {} of {}: all {} layouts were rejected.",
+                                 plan.model.name, count_text(plan.cluster.num_gpus()),
+                                 device_noun(plan.cluster, plan.cluster.num_gpus()),
+                                 plan.cluster.name, count_text(plan.statistics.enumerated));
   const bool near = !plan.closest.empty();
   if (near || !plan.rejections.empty()) {
     const planner::Rejection& miss = near ? plan.closest.front() : plan.rejections.front();
     text += fmt::format(" {}: {}.", near ? "The nearest miss" : "The most frequent reason",
                         miss.sentence);
   }
-  return text + found_elsewhere(capacity);
+  return text + found_elsewhere(capacity, plan.cluster);
 }
 
 // How the recommended row runs.
@@ -57,12 +60,12 @@ std::string recommendation(const planner::Plan& plan) {
   const double tokens = static_cast<double>(plan.job.global_batch_size) * plan.job.seq_length;
   return fmt::format(
       "Run {} as {} on {} x {}: a step of {} tokens takes {} ({} to {}) at {} MFU, and the fullest "
-      "GPU holds {} of {}.",
+      "{} holds {} of {}.",
       plan.model.name, brief_name(best.layout), count_text(world_size(best.layout)),
       only_device(plan.cluster).name, si_text(tokens), seconds_text(best.step_time),
       seconds_text(best.step_time_low), seconds_text(best.step_time_high),
-      percent_text(best.model_flops_utilization), memory_text(best.peak_memory()),
-      memory_text(only_device(plan.cluster).memory));
+      percent_text(best.model_flops_utilization), device_noun(plan.cluster),
+      memory_text(best.peak_memory()), memory_text(only_device(plan.cluster).memory));
 }
 
 std::string subject(const ReportContents& contents) {
@@ -73,7 +76,8 @@ std::string subject(const ReportContents& contents) {
   const std::string start = text_at(contents.capacity, "start");
   if (!start.empty()) text += " · from " + start;
   if (plan.cluster.price_per_gpu_hour) {
-    text += fmt::format(" · {} per GPU-hour", significant(*plan.cluster.price_per_gpu_hour, 3));
+    text += fmt::format(" · {} per {}-hour", significant(*plan.cluster.price_per_gpu_hour, 3),
+                        device_noun(plan.cluster));
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "reports/text.h"
 #include "sim/base/spread.h"
 #include "sim/hardware/device.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 #include "sim/step/step_interval.h"
 
@@ -75,8 +76,8 @@ std::string spoken(std::string_view name) {
 }
 
 std::string title_text(const planner::Plan& plan) {
-  return fmt::format("{} on {} GPUs: {}", plan.model.name, count_text(plan.cluster.num_gpus()),
-                     plan.cluster.name);
+  return fmt::format("{} on {} {}: {}", plan.model.name, count_text(plan.cluster.num_gpus()),
+                     device_noun(plan.cluster, plan.cluster.num_gpus()), plan.cluster.name);
 }
 
 Json summary_section(const ReportContents& contents) {

@@ -6,6 +6,7 @@
 #include "reports/answers_json.h"
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/record/without_key.h"
 
 namespace meshwright::reports {
@@ -19,8 +20,8 @@ double tokens_per_second(const ScalePoint& point) {
 
 std::string scaling_sentence(const planner::Plan& plan, const planner::Scaling& scaling) {
   std::string text = fmt::format(
-      "The same batch of {} sequences on more or fewer GPUs, each with its own best layout.",
-      count_text(plan.job.global_batch_size));
+      "The same batch of {} sequences on more or fewer {}, each with its own best layout.",
+      count_text(plan.job.global_batch_size), device_noun(plan.cluster, 2));
   const ScalePoint* fewest = nullptr;
   const ScalePoint* most = nullptr;
   for (const ScalePoint& point : scaling.points) {
@@ -30,10 +31,10 @@ std::string scaling_sentence(const planner::Plan& plan, const planner::Scaling& 
   }
   if (fewest == most) return text;
   const double more = static_cast<double>(most->gpus) / fewest->gpus;
-  return text +
-         fmt::format(" {} GPUs, {} times as many as {}, give {} times the tokens per second.",
-                     count_text(most->gpus), significant(more, 3), count_text(fewest->gpus),
-                     significant(tokens_per_second(*most) / tokens_per_second(*fewest), 3));
+  return text + fmt::format(" {} {}, {} times as many as {}, give {} times the tokens per second.",
+                            count_text(most->gpus), device_noun(plan.cluster, most->gpus),
+                            significant(more, 3), count_text(fewest->gpus),
+                            significant(tokens_per_second(*most) / tokens_per_second(*fewest), 3));
 }
 
 }  // namespace

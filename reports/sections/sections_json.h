@@ -52,6 +52,6 @@ Json devices_section(const Json& profile);
 Json measured_points_section(const planner::Plan& plan);
 // The job in words, the plan's notes, what an interval means.
 Json assumptions_section(const planner::Plan& plan);
-Json glossary_section();
+Json glossary_section(const Cluster& cluster);
 
 }  // namespace meshwright::reports

@@ -3,6 +3,7 @@
 
 #include "reports/sections/sections_json.h"
 #include "reports/text.h"
+#include "sim/hardware/device_noun.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::reports {
@@ -49,10 +50,10 @@ constexpr std::array kGlossary{
 
 }  // namespace
 
-Json glossary_section() {
+Json glossary_section(const Cluster& cluster) {
   Json json = Json::array();
   for (const Entry& entry : kGlossary) {
-    json.push_back({{"word", entry.word}, {"meaning", entry.meaning}});
+    json.push_back({{"word", entry.word}, {"meaning", with_device_noun(entry.meaning, cluster)}});
   }
   return json;
 }

@@ -20,7 +20,7 @@ export interface Quantity extends ComparedRow {
   high: (number | null)[];
 }
 export interface Compared {
-  reports: { name: string; layout: string; fits: boolean }[];
+  reports: { name: string; layout: string; fits: boolean; device_kind?: string }[];
   quantities: Quantity[];
   terms_seconds: ComparedRow[];
   fullest_stage_bytes: ComparedRow[];

@@ -4,11 +4,12 @@
 import type { Chart } from "./charts";
 import { compared_of, stacked } from "./compared";
 import { kGibibyte, memory_text } from "./format";
+import { compared_device_noun } from "./nouns";
 import type { Report } from "./report";
 import type { Theme } from "./theme";
 
 export function compared_memory_chart(report: Report, theme: Theme, width: number): Chart | null {
   const compared = compared_of(report);
   if (compared === null) return null;
-  return stacked(compared, compared.fullest_stage_bytes, theme, width, { axis: "memory of the fullest GPU, GiB", unit: kGibibyte, text: memory_text });
+  return stacked(compared, compared.fullest_stage_bytes, theme, width, { axis: `memory of the fullest ${compared_device_noun(compared)}, GiB`, unit: kGibibyte, text: memory_text });
 }

@@ -4,6 +4,7 @@
 import type { Chart } from "./charts";
 import { kDrawing } from "./drawing";
 import { escape, kGibibyte, memory_text, significant, spoken } from "./format";
+import { device_noun } from "./nouns";
 import { paint_of } from "./paint";
 import type { Report, StageMemory } from "./report";
 import { base_option, category_axis, kLegend, value_axis, type Theme } from "./theme";
@@ -33,7 +34,7 @@ export function memory_chart(report: Report, theme: Theme): Chart | null {
   const [scale, unit] = is_small && fullest < kGibibyte ? [kMebibyte, "MiB"] : [kGibibyte, "GiB"];
   const capacity = capacity_bytes / scale;
   const end = is_small ? {} : { max: Math.ceil(capacity * 1.02) };
-  const name = `memory of one GPU, ${unit}${is_small ? `; it has ${memory_text(capacity_bytes)}` : ""}`;
+  const name = `memory of one ${device_noun(report)}, ${unit}${is_small ? `; it has ${memory_text(capacity_bytes)}` : ""}`;
   return {
     height: Math.min(24 * stages.length, 900) + 90,
     option: {

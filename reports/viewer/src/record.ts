@@ -62,6 +62,7 @@ export interface ReportRecord {
   model: Record<string, unknown>;
   job: Record<string, unknown>;
   cluster: {
+    device_kind?: "cpu" | "gpu";
     gpus: number;
   };
   ranked: {

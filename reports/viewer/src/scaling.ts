@@ -4,6 +4,7 @@
 import type { Chart } from "./charts";
 import { kDrawing } from "./drawing";
 import { escape, seconds_text, significant, visible } from "./format";
+import { device_noun } from "./nouns";
 import type { Report, ScalePoint } from "./report";
 import { base_option, kLegend, value_axis, type Theme } from "./theme";
 import { whiskers } from "./whiskers";
@@ -34,16 +35,16 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
       ...base_option(theme),
       legend: kLegend,
       grid: { left: 60, right: 40, top: 36, bottom: 48 },
-      xAxis: { ...value_axis(theme, "GPUs"), min: 0, max: last },
+      xAxis: { ...value_axis(theme, device_noun(report, 2)), min: 0, max: last },
       yAxis: {
         ...value_axis(theme, "tokens per second, millions"),
         nameGap: 48,
         axisLabel: { color: theme.soft, formatter: (v: number) => (largest < 0.01 ? v.toExponential(0) : `${v}`) },
       },
-      tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.point) },
+      tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.point, report) },
       series: [
         {
-          name: `as many per GPU as on ${fewest.gpus}`,
+          name: `as many per ${device_noun(report)} as on ${fewest.gpus}`,
           type: "line",
           silent: true,
           symbol: "none",
@@ -81,9 +82,9 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
   };
 }
 
-function tooltip(point: ScalePoint): string {
+function tooltip(point: ScalePoint, report: Report): string {
   return (
-    `<b>${point.gpus} GPUs</b>: ${seconds_text(point.step_time_seconds ?? 0)} a step, ` +
-    `${significant(point.tokens_per_second_per_gpu ?? 0)} tokens/s/GPU<br>${escape(visible(point.short_name ?? ""))}`
+    `<b>${point.gpus} ${device_noun(report, point.gpus)}</b>: ${seconds_text(point.step_time_seconds ?? 0)} a step, ` +
+    `${significant(point.tokens_per_second_per_gpu ?? 0)} tokens/s/${device_noun(report)}<br>${escape(visible(point.short_name ?? ""))}`
   );
 }

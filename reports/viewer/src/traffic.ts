@@ -5,6 +5,7 @@ import type { Chart } from "./charts";
 import { escape, spoken, traffic_text } from "./format";
 import { paint_of } from "./paint";
 import type { Report } from "./report";
+import { device_noun } from "./nouns";
 import { base_option, category_axis, kLegend, value_axis, type Theme } from "./theme";
 
 export function traffic_chart(report: Report, theme: Theme): Chart | null {
@@ -28,7 +29,7 @@ export function traffic_chart(report: Report, theme: Theme): Chart | null {
           return `${escape(rows[item.dataIndex])}<br>${lines.join("<br>")}`;
         },
       },
-      xAxis: value_axis(theme, "sent by one GPU in one step, GB"),
+      xAxis: value_axis(theme, `sent by one ${device_noun(report)} in one step, GB`),
       yAxis: { ...category_axis(theme, rows), inverse: true },
       series: tiers.map((tier) => ({
         name: spoken(tier),

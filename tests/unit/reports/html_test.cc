@@ -66,6 +66,26 @@ Json answered_report() {
   return report_to_json(contents);
 }
 
+// What published fleets of GPUs measured keeps their words.
+TEST(Html, CallsCoresCores) {
+  AnsweredPlan a = answered_plan();
+  a.plan.cluster.device.kind = DeviceKind::cpu;
+  ReportContents contents = contents_of(a.plan);
+  contents.scaling = a.answers.scaling;
+  contents.answers = answers_to_json(a.answers, a.plan);
+  const Json report = report_to_json(contents);
+  const std::string page = without_scripts(report_html(report));
+  for (const char* words :
+       {"tokens/s/core", "More or fewer cores", "sent per core and step", "core-hours",
+        "Memory of one core of each stage", "One process with one core"}) {
+    EXPECT_THAT(page, HasSubstr(words));
+  }
+  for (const char* words : {"/GPU", "GPU-hour", "one GPU", "per GPU", ">GPUs<"}) {
+    EXPECT_THAT(page, Not(HasSubstr(words)));
+  }
+  EXPECT_THAT(report["verdict"].get<std::string>(), Not(HasSubstr("GPU")));
+}
+
 TEST(Html, AnswersReadWithoutScript) {
   const Json report = answered_report();
   const std::string page = without_scripts(report_html(report));
@@ -127,7 +147,7 @@ TEST(Html, TenThousandLayoutsAreShortRowsInThePage) {
 // Rows of the grid are written once, here: the viewer only places them.
 TEST(Html, WhatIfsComeWithTheirRowsAndSentences) {
   const Json report = report_with_sizes(sample_plan());
-  const Json block = html::what_if_block(report["capacity"]);
+  const Json block = html::what_if_block(report);
   const Json& grid = report["capacity"]["what_if"];
   ASSERT_EQ(block["cells"].size(), grid["cells"].size());
   std::size_t cells = 1;

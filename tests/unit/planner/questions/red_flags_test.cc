@@ -96,11 +96,11 @@ TEST(RedFlags, LowUtilizationCostsWhatTheRateOfFewerGpusWouldSave) {
   ScalePoint fewer;
   fewer.gpus = 64;
   fewer.model_flops_utilization = 0.5;
-  const auto flag = low_utilization(e, fewer);
+  const auto flag = low_utilization(e, fewer, DeviceKind::gpu);
   ASSERT_TRUE(flag);
   EXPECT_NEAR(seconds_of(*flag), 4.0, 1e-12);
   fewer.model_flops_utilization = 0.37;  // 0.3 / 0.37 = 0.81
-  EXPECT_FALSE(low_utilization(e, fewer));
+  EXPECT_FALSE(low_utilization(e, fewer, DeviceKind::gpu));
 }
 
 // One micro-batch of one sequence a rank: the step is t + r, in k times the batch t + r / k. The

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright {
 namespace {
@@ -19,6 +20,17 @@ Cluster four_nodes_of_eight() {
 }
 
 TEST(Cluster, CountsItsDevices) { EXPECT_EQ(four_nodes_of_eight().num_gpus(), 32); }
+
+TEST(DeviceNoun, IsTheClustersOwn) {
+  Cluster cluster = four_nodes_of_eight();
+  EXPECT_EQ(device_noun(cluster), "GPU");
+  EXPECT_EQ(device_noun(cluster, 32), "GPUs");
+  EXPECT_EQ(with_device_noun("tokens/s/GPU of all GPUs", cluster), "tokens/s/GPU of all GPUs");
+  cluster.device.kind = DeviceKind::cpu;
+  EXPECT_EQ(device_noun(cluster), "core");
+  EXPECT_EQ(device_noun(cluster, 0), "cores");
+  EXPECT_EQ(with_device_noun("tokens/s/GPU of all GPUs", cluster), "tokens/s/core of all cores");
+}
 
 TEST(Cluster, FewerDevicesThanANodeAreAPartOfOneNode) {
   const Cluster part = scaled_to(four_nodes_of_eight(), 2);
