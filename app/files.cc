@@ -15,6 +15,7 @@
 #include "app/config_names.h"
 #include "app/terminal.h"
 #include "interop/huggingface.h"
+#include "reports/json_at.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -200,7 +201,22 @@ void read_part(Json& cluster, const ClusterPart& part, const std::string& file,
   }
 }
 
+// A host's name alone says little: "AMD EPYC (host node1)".
+Cluster with_machine_name(Cluster cluster, const Json& profile) {
+  const Json& machine = reports::part_at(profile, "machine");
+  const std::string host = reports::text_at(machine, "host");
+  const std::string cpu = reports::text_at(machine, "cpu");
+  const bool by_host = cluster.device.kind == DeviceKind::cpu && cluster.name == host;
+  if (by_host && !cpu.empty()) cluster.name = fmt::format("{} (host {})", cpu, host);
+  return cluster;
+}
+
 }  // namespace
+
+std::string cluster_label(const std::string& path, const Cluster& cluster) {
+  const bool is_path = path.find('/') != std::string::npos || path.ends_with(".json");
+  return is_path ? cluster.name : "";
+}
 
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured,
                      reports::Origin* origin) {
@@ -211,7 +227,8 @@ Cluster load_cluster(const std::string& path, std::vector<std::string>* not_meas
       *not_measured = texts_of(json["not_measured"]);
     }
     ObjectReader profile(json, file);
-    return without_guesses(cluster_from_json(profile.member("cluster"), file, "/cluster"));
+    return with_machine_name(
+        without_guesses(cluster_from_json(profile.member("cluster"), file, "/cluster")), json);
   }
   read_part(json, kDevicePart, file,
             [](const auto& part, const auto& from) { device_from_json(part, from); });

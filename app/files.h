@@ -42,6 +42,9 @@ std::string file_of_part(const std::string& name, const ClusterPart& part,
 // A cluster file (its "device" and "framework" may name files beside it) or a measured profile. A
 // bare name such as h100-512 is looked for in configs/clusters. `not_measured` gets what a profile
 // says that it has no measurement of.
+// What people read in place of a cluster that was asked for by its file: the name of the machine.
+// Empty for a shipped name, which they know.
+std::string cluster_label(const std::string& path, const Cluster& cluster);
 Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured = nullptr,
                      reports::Origin* origin = nullptr);
 // A framework file, a name from configs/frameworks, or none: software that nothing is known of.

@@ -114,7 +114,8 @@ std::string span_text(const planner::Quantiles& q, double unit) {
 
 const std::string& name_of_case(const planner::CapacityAnswer& answer,
                                 const planner::CapacityRow& row) {
-  return answer.question.clusters[row.cluster_case].name;
+  const planner::ClusterCase& asked = answer.question.clusters[row.cluster_case];
+  return asked.label.empty() ? asked.name : asked.label;
 }
 
 std::string label_of(std::string term) {

@@ -224,6 +224,9 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
   question.model = load_model(model, &origin);
   for (const std::string& name : clusters) {
     question.clusters.push_back(case_of(name, texts, job, origin));
+    planner::ClusterCase& made = question.clusters.back();
+    // Variants of one cluster may share its name; their files tell them apart.
+    if (clusters.size() == 1) made.label = cluster_label(name, made.cluster);
   }
   const planner::ClusterCase& first = question.clusters.front();
   question.train_tokens = first.job.train_tokens;
@@ -260,7 +263,8 @@ std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inpu
   planner::CapacitySection section = inputs.capacity;
   planner::CapacityQuestion question;
   question.model = inputs.model;
-  question.clusters = {{short_name_of(asked.cluster), inputs.cluster, inputs.job}};
+  question.clusters = {{short_name_of(asked.cluster), inputs.cluster, inputs.job,
+                        cluster_label(asked.cluster, inputs.cluster)}};
   question.train_tokens = inputs.job.train_tokens;
   question.gpus = asked.gpu_counts.size() > 1 ? sorted(asked.gpu_counts)
                                               : counts_around(inputs.cluster, {0.5, 1, 2});

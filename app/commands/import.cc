@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -55,7 +56,8 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
   const Cluster base = load_cluster(options.onto, nullptr, &origin);
   interop::OverlaidCluster made =
       interop::overlaid(base, facts, fmt::format("{}", fmt::join(options.files, ", ")));
-  made.cluster.name = options.out == "-" ? base.name : options.out;
+  made.cluster.name =
+      options.out == "-" ? base.name : std::filesystem::path(options.out).stem().string();
   made.cluster.source = fmt::format("{} Sizes and wiring: {} ({}).", base.source, facts.tool,
                                     fmt::join(options.files, ", "));
   Json json = to_json(made.cluster);

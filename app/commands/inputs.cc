@@ -120,7 +120,7 @@ std::vector<std::string> defaults_in(const InputOptions& options, const Json& jo
 }
 
 // What a profile has no measurement of; products in the job's number format among it.
-std::string note_of(const std::string& profile, std::vector<std::string> not_measured,
+std::string note_of(const std::string& machine, std::vector<std::string> not_measured,
                     const Device& device, Precision precision) {
   const bool has_products =
       std::any_of(device.gemm.begin(), device.gemm.end(),
@@ -130,7 +130,7 @@ std::string note_of(const std::string& profile, std::vector<std::string> not_mea
       std::find(not_measured.begin(), not_measured.end(), products) != not_measured.end();
   if (is_timed_here(device) && !has_products && !named) not_measured.push_back(products);
   if (not_measured.empty()) return "";
-  return fmt::format("Not measured in {}, and modelled from what was: {}.", profile,
+  return fmt::format("Not measured on {}, and modelled from what was: {}.", machine,
                      fmt::join(not_measured, ", "));
 }
 
@@ -150,7 +150,7 @@ Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
   if (inputs.has_cluster) {
-    inputs.note = note_of(options.cluster, std::move(not_measured), only_device(inputs.cluster),
+    inputs.note = note_of(inputs.cluster.name, std::move(not_measured), only_device(inputs.cluster),
                           inputs.job.precision);
   }
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);

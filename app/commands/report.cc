@@ -187,7 +187,9 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
     planner::CapacityQuestion question =
         planner::capacity_question_of(contents.plan, plan.search, counts);
     const std::string cluster = cluster_of(made);
-    if (!cluster.empty()) question.clusters.front().name = cluster;
+    planner::ClusterCase& asked = question.clusters.front();
+    if (!cluster.empty()) asked.name = cluster;
+    asked.label = cluster_label(asked.name, asked.cluster);
     const planner::CapacityAnswer answer = planner::capacity_answer(question, fits);
     contents.capacity = reports::capacity_to_json(answer, capacity_command(made));
   } catch (const InputError& error) {

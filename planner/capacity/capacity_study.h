@@ -20,7 +20,8 @@ namespace meshwright::planner {
 struct ClusterCase {
   std::string name;  // as it was asked for
   Cluster cluster;
-  Job job;  // under the cluster's framework; the rows say its batch
+  Job job;              // under the cluster's framework; the rows say its batch
+  std::string label{};  // for people; empty: the name
 };
 
 struct CapacityQuestion {
@@ -40,9 +41,9 @@ struct CapacityQuestion {
   std::optional<Estimate> planned{};
   SearchOptions search{};
   [[nodiscard]] double tokens() const;
-};
   // Of the texts about all clusters: cpu if all devices are cores.
   [[nodiscard]] DeviceKind device_kind() const;
+};
 // A round number, so that a question without a training length has the same rows: what counts there
 // is the time of a step and tokens a second.
 inline constexpr double kSampleTokens = 1e12;

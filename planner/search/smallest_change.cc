@@ -164,9 +164,9 @@ std::string change_on_more_gpus(const CostTable& table, const Layout& layout, By
       changed.*size *= times;
       set_overlaps(changed, true, table.cluster().framework.limits);
       if (evaluate_within(larger_table, changed, limit).violation) continue;
-      const Cluster& larger = larger_table.cluster();
-      return fmt::format("{} on {} {}", difference(layout, changed), larger.num_gpus(),
-                         device_noun(larger, larger.num_gpus()));
+      const Cluster& grown = larger_table.cluster();
+      return fmt::format("{} on {} {}", difference(layout, changed), grown.num_gpus(),
+                         device_noun(grown, grown.num_gpus()));
     }
   }
   return "";

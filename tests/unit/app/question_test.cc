@@ -144,6 +144,30 @@ TEST(Question, HowFastTheHostIsIsAskedOfThePlansOwnProfile) {
   EXPECT_THAT(refused.err, HasSubstr("\"another device\" is not the plan's device"));
 }
 
+TEST(Question, AProfileIsCalledByItsMachine) {
+  const TemporaryFolder folder;
+  calibrate::Profile measured;
+  measured.cluster = app::load_cluster(config("clusters/h100-8.json"));
+  measured.cluster.name = "node1";
+  measured.cluster.device.kind = DeviceKind::cpu;
+  measured.not_measured = {"products in fp16"};
+  measured.machine = {
+      .host = "node1", .cpu = "EPYC", .cores = 8, .memory = gibibytes(8), .kernel = "k"};
+  const std::string profile = folder.write("profile.json", calibrate::to_json(measured).dump());
+  const std::string file = folder.path("plan.json");
+  const ProgramResult plan =
+      run_program({"plan", "--model", kModel, "--cluster", profile, "--out", file});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("llama-3-8b on EPYC (host node1): 8 x "));
+  EXPECT_THAT(plan.out, HasSubstr("fastest layouts of 8 cores"));
+  EXPECT_THAT(plan.out, HasSubstr("Not measured on EPYC (host node1)"));
+  EXPECT_THAT(plan.out, Not(HasSubstr(profile)));
+  const std::string page = folder.path("page.html");
+  ASSERT_EQ(run_program({"report", file, "--out", page}).exit_code, 0);
+  EXPECT_THAT(file_json(folder.path("page.report.json"))["verdict"].get<std::string>(),
+              HasSubstr("cores of EPYC (host node1) "));
+}
+
 TEST(Question, TrialsOfAnotherPlanAreRefusedUnlessForcedAndThenSaidEverywhere) {
   const TemporaryFolder folder;
   const std::string file = folder.path("plan.json");
