@@ -63,7 +63,9 @@ std::size_t terminal_width() {
   constexpr std::size_t kUnknown = 120;
   winsize size{};
   if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
-    return kUnknown;
+    const char* const set = std::getenv("COLUMNS");
+    const long columns = set == nullptr ? 0 : std::strtol(set, nullptr, 10);
+    return columns > 0 ? static_cast<std::size_t>(columns) : kUnknown;
   }
   return size.ws_col > 0 ? size.ws_col : kUnknown;
 }

@@ -19,7 +19,7 @@ std::string printable(std::string_view text);
 void print_text(std::string_view text);  // the result
 void say_text(std::string_view text);    // progress, warnings, errors
 
-// How many characters a line of standard output has; 120 where it is no terminal.
+// Characters in a line of standard output. Where that is no terminal: COLUMNS, else 120.
 std::size_t terminal_width();
 
 // On a terminal in colour, unless NO_COLOR is set to something (no-color.org) or TERM is "dumb".

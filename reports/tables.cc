@@ -50,30 +50,35 @@ std::vector<LayoutWord> without(std::vector<LayoutWord> words,
   return words;
 }
 
-// Switches that the first `count` layouts of the ranking have alike.
-std::vector<LayoutWord> shared_switches(const planner::Plan& plan, std::size_t count) {
-  if (count == 0) return {};
-  std::vector<LayoutWord> shared = words_of(plan.ranked.front().layout);
+// Switches that all these layouts have.
+std::vector<LayoutWord> shared_switches(const std::vector<Layout>& layouts) {
+  if (layouts.empty()) return {};
+  std::vector<LayoutWord> shared = words_of(layouts.front());
   std::erase_if(shared, [](const LayoutWord& word) { return !is_switch(word); });
-  for (std::size_t i = 1; i < count; ++i) {
-    const std::vector<LayoutWord> words = words_of(plan.ranked[i].layout);
-    shared = without(shared, without(shared, words));
+  for (const Layout& layout : layouts) {
+    shared = without(shared, without(shared, words_of(layout)));
   }
   return shared;
+}
+
+std::string name_without(const Layout& layout, const std::vector<LayoutWord>& shared) {
+  const std::string name = joined(without(words_of(layout), shared));
+  return name.empty() ? "one rank" : name;
 }
 
 }  // namespace
 
 Table fastest_table(const planner::Plan& plan, int top) {
   const std::size_t count = std::min(plan.ranked.size(), static_cast<std::size_t>(top));
-  const std::vector<LayoutWord> shared = shared_switches(plan, count);
+  std::vector<Layout> layouts;
+  for (std::size_t i = 0; i < count; ++i) layouts.push_back(plan.ranked[i].layout);
+  const std::vector<LayoutWord> shared = shared_switches(layouts);
   Table table = ranked_table(plan);
   table.rows.resize(count);
   if (shared.empty()) return table;
   table.title = "all with " + joined(shared);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string name = joined(without(words_of(plan.ranked[i].layout), shared));
-    table.rows[i][1] = name.empty() ? "one rank" : name;
+    table.rows[i][1] = name_without(layouts[i], shared);
   }
   return table;
 }
@@ -301,6 +306,37 @@ Table validation_table(const planner::Validation& validation) {
     std::optional<double> error;
     if (c.at_host_speed) error = c.at_host_speed->error * 100.0;
     row.push_back(optional_cell(error));
+  }
+  return table;
+}
+
+Table validation_screen_table(const planner::Validation& validation) {
+  std::vector<Layout> layouts;
+  bool alike = true;
+  for (const planner::LayoutComparison& c : validation.layouts) {
+    layouts.push_back(c.observation.layout);
+    layouts.push_back(c.observation.run_layout);
+    alike = alike && c.observation.layout == c.observation.run_layout;
+  }
+  const std::vector<LayoutWord> shared = shared_switches(layouts);
+  Table table{"", {{"layout", "layout", ""}}, {}};
+  if (!shared.empty()) table.title = "all with " + joined(shared);
+  if (!alike) table.columns.push_back({"run_layout", "executed", ""});
+  const std::vector<Column> rest{{"predicted_ms", "predicted", "ms"},
+                                 {"measured_ms", "measured", "ms"},
+                                 {"error_percent", "error", "%", 3},
+                                 {"inside_interval", "inside", ""},
+                                 {"memory_error_percent", "memory error", "%", 3},
+                                 {"same_bytes", "bytes as predicted", ""}};
+  table.columns.insert(table.columns.end(), rest.begin(), rest.end());
+  for (const planner::LayoutComparison& c : validation.layouts) {
+    std::vector<Cell> row{name_without(c.observation.layout, shared)};
+    if (!alike) row.emplace_back(name_without(c.observation.run_layout, shared));
+    row.insert(row.end(),
+               {milliseconds_of(c.predicted.step_time), milliseconds_of(c.observation.step_time),
+                c.error * 100.0, text(c.inside_interval ? "yes" : "no"), c.memory_error * 100.0,
+                text(c.same_bytes ? "yes" : "no")});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -33,5 +33,8 @@ Table orders_table(const PublishedOrders& orders);
 Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pick>& picks);
 // One row a layout that was run.
 Table validation_table(const planner::Validation& validation);
+// The same for a screen of 80 columns: the words that all layouts share are in the title, and the
+// executed layout is shown only where it differs. The host's speed is left to the other formats.
+Table validation_screen_table(const planner::Validation& validation);
 
 }  // namespace meshwright::reports

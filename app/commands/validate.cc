@@ -124,28 +124,35 @@ void print_what_was_run(const planner::Validation& validation) {
   }
 }
 
+void say_verdict(const planner::Validation& validation) {
+  const std::size_t all = validation.layouts.size();
+  const auto count = [&](const auto& holds) {
+    return std::count_if(validation.layouts.begin(), validation.layouts.end(), holds);
+  };
+  say("step time  median error {:.3g} %, worst {:.3g} %, {} of {} in the 90 % interval\n",
+      100.0 * validation.median_absolute_error, 100.0 * validation.worst_absolute_error,
+      count([](const planner::LayoutComparison& c) { return c.inside_interval; }), all);
+  if (const auto error = validation.median_absolute_error_at_host_speed) {
+    say("           corrected for host speed: median error {:.3g} %, {} of {} in the interval\n",
+        100.0 * *error, count([](const planner::LayoutComparison& c) {
+          return c.at_host_speed && c.at_host_speed->inside_interval;
+        }),
+        count([](const planner::LayoutComparison& c) { return c.at_host_speed.has_value(); }));
+  }
+  say("ranking    {}step-time loss from taking the layout predicted fastest: {:.3g} %\n",
+      all >= 3 ? fmt::format("Kendall tau {:.3g}\n           ", validation.kendall_tau) : "",
+      100.0 * validation.regret);
+  say("memory     median error {:.3g} %\n", 100.0 * validation.median_absolute_memory_error);
+  say("bytes      as predicted in {} of {} layouts\n",
+      count([](const planner::LayoutComparison& c) { return c.same_bytes; }), all);
+}
+
 int validation_verdict(const ValidateOptions& options, const planner::Validation& validation) {
   if (validation.layouts.empty()) {
     say("No trial could be compared.\n");
     return kGateFailed;
   }
-  say("median absolute error {:.3g} %, worst {:.3g} %, {:.3g} % inside the interval{}, regret of "
-      "the layout predicted fastest {:.3g} %, memory error {:.3g} %, bytes as predicted in {} of "
-      "{} "
-      "layouts\n",
-      100.0 * validation.median_absolute_error, 100.0 * validation.worst_absolute_error,
-      100.0 * validation.interval_coverage,
-      validation.layouts.size() >= 3 ? fmt::format(", Kendall tau {:.3g}", validation.kendall_tau)
-                                     : "",
-      100.0 * validation.regret, 100.0 * validation.median_absolute_memory_error,
-      std::count_if(validation.layouts.begin(), validation.layouts.end(),
-                    [](const planner::LayoutComparison& c) { return c.same_bytes; }),
-      validation.layouts.size());
-  if (const auto error = validation.median_absolute_error_at_host_speed) {
-    say("predicted for the host as fast as it was during each run: median absolute error {:.3g} %, "
-        "{:.3g} % inside the interval\n",
-        100.0 * *error, 100.0 * *validation.interval_coverage_at_host_speed);
-  }
+  say_verdict(validation);
   int exit_code = kDone;
   if (!options.max_error.empty()) {
     const double limit = share_of("--max-error", options.max_error);
@@ -188,7 +195,9 @@ int run_validate(const ValidateOptions& options, const Call& call) {
       options.output.format == Format::table || options.output.format == Format::markdown;
   if (!caution.empty()) for_people ? print("{}\n\n", caution) : say("{}\n", caution);
   OutputOptions output = options.output;
-  const std::vector<reports::Table> tables{reports::validation_table(validation),
+  const std::vector<reports::Table> tables{options.output.format == Format::table
+                                               ? reports::validation_screen_table(validation)
+                                               : reports::validation_table(validation),
                                            term_errors(validation), over_all_layouts(validation)};
   if (output.out != "-") {
     write_file_atomically(output.out, json);

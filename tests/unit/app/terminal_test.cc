@@ -2,6 +2,9 @@
 #include "app/terminal.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 namespace meshwright::app {
 namespace {
@@ -26,6 +29,17 @@ TEST(Terminal, ColoursNothingWhereThereAreNone) {
   EXPECT_EQ(styled(Style::warning, "red flags\n", false), "red flags\n");
   EXPECT_EQ(styled(Style::heading, "fastest\n", true), "\x1b[1mfastest\x1b[0m\n");
   EXPECT_EQ(styled(Style::heading, "a\x1b[31m", true), "\x1b[1ma\\u001b[31m\x1b[0m");
+}
+
+// Output of a test is no terminal.
+TEST(Terminal, TakesItsWidthFromColumnsWhereThereIsNone) {
+  if (::isatty(STDOUT_FILENO) != 0) GTEST_SKIP() << "standard output is a terminal";
+  ::setenv("COLUMNS", "80", 1);
+  EXPECT_EQ(terminal_width(), 80U);
+  ::setenv("COLUMNS", "wide", 1);
+  EXPECT_EQ(terminal_width(), 120U);
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(terminal_width(), 120U);
 }
 
 TEST(Terminal, LeavesTextAsItIs) {

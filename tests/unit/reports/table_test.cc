@@ -6,6 +6,8 @@
 
 #include "reports/csv.h"
 #include "reports/markdown.h"
+#include "reports/tables.h"
+#include "sim/json/layout_line.h"
 
 namespace meshwright::reports {
 namespace {
@@ -22,6 +24,44 @@ TEST(Table, AlignsNumbersRightAndTextLeft) {
             "------  --------  -----\n"
             "tp2       0.1235      8\n"
             "µ          12.00      -\n");
+}
+
+planner::LayoutComparison run_of(const std::string& layout) {
+  planner::LayoutComparison run;
+  run.observation.layout = layout_line_from_text(layout).layout;
+  run.observation.run_layout = run.observation.layout;
+  run.observation.step_time = milliseconds(117.1);
+  run.predicted.step_time = milliseconds(136);
+  run.error = 0.161;
+  run.inside_interval = run.same_bytes = true;
+  run.memory_error = -0.0127;
+  return run;
+}
+
+// The quickstart's table: no name takes more than two lines of 80 columns.
+TEST(ValidationScreen, FitsEightyColumns) {
+  planner::Validation validation;
+  validation.layouts = {run_of("dp2 mbs4 zero2 overlap_grad_reduce overlap_param_gather"),
+                        run_of("dp2 mbs4 overlap_grad_reduce")};
+  EXPECT_EQ(table_to_text(validation_screen_table(validation), 80),
+            "all with overlap_grad_reduce\n"
+            "layout                     predicted  measured  error  inside  memory  bytes as\n"
+            "                                [ms]      [ms]    [%]           error  predicted\n"
+            "                                                                  [%]\n"
+            "-------------------------  ---------  --------  -----  ------  ------  ---------\n"
+            "dp2 mbs4 zero2                 136.0     117.1   16.1  yes      -1.27  yes\n"
+            "overlap_param_gather\n"
+            "dp2 mbs4                       136.0     117.1   16.1  yes      -1.27  yes\n");
+}
+
+TEST(ValidationScreen, ShowsTheExecutedLayoutWhereItDiffers) {
+  planner::Validation validation;
+  validation.layouts = {run_of("dp2"), run_of("tp2")};
+  EXPECT_EQ(validation_screen_table(validation).columns[1].key, "predicted_ms");
+  validation.layouts[1].observation.run_layout = layout_line_from_text("tp2 mbs2").layout;
+  const Table table = validation_screen_table(validation);
+  EXPECT_EQ(table.columns[1].key, "run_layout");
+  EXPECT_EQ(std::get<std::string>(table.rows[1][1]), "tp2 mbs2");
 }
 
 TEST(Table, NeverLetsANameDriveTheTerminal) {
