@@ -206,7 +206,7 @@ Cluster with_machine_name(Cluster cluster, const Json& profile) {
   const Json& machine = reports::part_at(profile, "machine");
   const std::string host = reports::text_at(machine, "host");
   const std::string cpu = reports::text_at(machine, "cpu");
-  const bool by_host = cluster.device.kind == DeviceKind::cpu && cluster.name == host;
+  const bool by_host = only_device(cluster).kind == DeviceKind::cpu && cluster.name == host;
   if (by_host && !cpu.empty()) cluster.name = fmt::format("{} (host {})", cpu, host);
   return cluster;
 }

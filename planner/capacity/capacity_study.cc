@@ -247,7 +247,7 @@ double CapacityQuestion::tokens() const { return train_tokens.value_or(kSampleTo
 DeviceKind CapacityQuestion::device_kind() const {
   const bool cores =
       !clusters.empty() && std::all_of(clusters.begin(), clusters.end(), [](const auto& asked) {
-        return asked.cluster.device.kind == DeviceKind::cpu;
+        return only_device(asked.cluster).kind == DeviceKind::cpu;
       });
   return cores ? DeviceKind::cpu : DeviceKind::gpu;
 }

@@ -267,7 +267,7 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
   add(batch_flag(s, winner));
   add(memory_half_empty(s, winner));
   if (const auto fewer = on_fewer(plan, search, scaling))
-    add(low_utilization(winner, *fewer, plan.cluster.device.kind));
+    add(low_utilization(winner, *fewer, only_device(plan.cluster).kind));
   add(one_layer_chunks(s, winner));
   add(assumed_input(s, winner, plan.ranked.size() > 1 ? &plan.ranked[1] : nullptr));
   std::stable_sort(flags.begin(), flags.end(),

@@ -6,7 +6,7 @@
 namespace meshwright {
 
 std::string_view device_noun(const Cluster& cluster, std::int64_t count) {
-  return device_noun(cluster.device.kind, count);
+  return device_noun(only_device(cluster).kind, count);
 }
 
 std::string with_device_noun(std::string_view text, DeviceKind kind) {
@@ -14,7 +14,7 @@ std::string with_device_noun(std::string_view text, DeviceKind kind) {
 }
 
 std::string with_device_noun(std::string_view text, const Cluster& cluster) {
-  return with_device_noun(text, cluster.device.kind);
+  return with_device_noun(text, only_device(cluster).kind);
 }
 
 }  // namespace meshwright
