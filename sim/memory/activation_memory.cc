@@ -47,29 +47,30 @@ int layers_per_checkpoint(const Layout& layout) {
 
 }  // namespace
 
-Bytes layer_input_bytes(const Model& model, const Job& job, const Layout& layout) {
-  const double rows =
-      static_cast<double>(layout.micro_batch_size * local_sequence_length(job, layout));
+Bytes layer_input_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                        const Layout& layout) {
+  const double rows = static_cast<double>(meshwright::tokens(tokens));
   const int sequence_shards = layout.sequence_parallel ? layout.tensor_parallel_size : 1;
-  return bytes(rows * model.hidden_size * activation_bytes(job.precision) / sequence_shards);
+  return bytes(rows * model.hidden_size * activation_bytes(numerics.precision) / sequence_shards);
 }
 
-Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Job& job,
-                             const Layout& layout, bool fully_recomputed) {
-  if (fully_recomputed) return layer_input_bytes(model, job, layout);
+Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
+                             const TokenShape& tokens, const Layout& layout,
+                             bool fully_recomputed) {
+  if (fully_recomputed) return layer_input_bytes(model, numerics, tokens, layout);
   Bytes sum;
-  for (const Operator& op : layer_operators(model, kind, job, layout)) {
+  for (const Operator& op : layer_operators(model, kind, numerics, tokens, layout)) {
     if (!is_recomputed(op, layout, false)) sum += op.saved;
   }
   return sum;
 }
 
-Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job& job,
-                                  const Layout& layout) {
-  const RankShape shape = rank_shape(job, layout);
+Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
+                                  const TokenShape& tokens, const Layout& layout) {
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   Bytes sum;
-  for (const Operator& op : layer_operators(model, kind, job, layout)) {
-    if (op.has_weight) sum += weight_gradient_inputs(op, job, shape);
+  for (const Operator& op : layer_operators(model, kind, numerics, tokens, layout)) {
+    if (op.has_weight) sum += weight_gradient_inputs(op, numerics, shape);
   }
   return sum;
 }
@@ -107,32 +108,34 @@ Bytes offloaded_bytes(const StageLayer& layer, const UnitBytes& units) {
   return layer.offloaded ? bytes.kept : bytes.offloaded;
 }
 
-LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout) {
+LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                         const Layout& layout) {
   LogitsBytes sizes;
-  for (const Operator& op : head_operators(model, job, layout)) {
+  for (const Operator& op : head_operators(model, numerics, tokens, layout)) {
     if (op.name == "cross_entropy") sizes.kept = op.saved;
     if (op.name != "logits") continue;
-    const double width = activation_bytes(job.precision);
+    const double width = activation_bytes(numerics.precision);
     sizes.gradient = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * width);
     sizes.weight_gradient = bytes(static_cast<double>(op.n) * static_cast<double>(op.k) * width);
-    if (width < 4.0 && !job.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
+    if (width < 4.0 && !numerics.cross_entropy_loss_fusion) sizes.beside = sizes.gradient;
     // Eager: the fp32 logits beside their softmax, and the copy that the micro-batch before holds.
-    if (job.kernel_fusion == KernelFusion::eager) {
+    if (numerics.kernel_fusion == KernelFusion::eager) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
     }
     // Compiled blocks: torch's cross-entropy has an fp32 gradient of its own beside the fp32
     // log-softmax, and casts it: 4 + 4 + 2 bytes an entry at the peak.
-    if (job.kernel_fusion == KernelFusion::compiled && !job.cross_entropy_loss_fusion) {
+    if (numerics.kernel_fusion == KernelFusion::compiled && !numerics.cross_entropy_loss_fusion) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * (4.0 + width));
     }
   }
   return sizes;
 }
 
-Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+Bytes head_activation_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                            const Layout& layout) {
   Bytes sum;
   Bytes norm_inputs;  // multi-token prediction that is run again keeps none
-  for (const Operator& op : head_operators(model, job, layout)) {
+  for (const Operator& op : head_operators(model, numerics, tokens, layout)) {
     if (op.module == Module::head) continue;
     sum += op.saved * (1 + model.mtp_num_layers);
     if (mtp_is_recomputed(layout)) norm_inputs += op.saved * 0.5 * model.mtp_num_layers;
@@ -140,24 +143,28 @@ Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& la
   return sum - norm_inputs;
 }
 
-Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
+Bytes mtp_activation_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                           const Layout& layout) {
   if (model.mtp_num_layers == 0) return {};
   const LayerKind kind = layer_kind(model, model.num_layers - 1);
-  const Bytes looked_up = saved_bytes(embedding_operators(model, job, layout));
+  const Bytes looked_up = saved_bytes(embedding_operators(model, numerics, tokens, layout));
   // Run again, it keeps the embedding of its tokens; its hidden state the head keeps.
   if (mtp_is_recomputed(layout)) {
-    return model.mtp_num_layers * (looked_up + layer_input_bytes(model, job, layout));
+    return model.mtp_num_layers * (looked_up + layer_input_bytes(model, numerics, tokens, layout));
   }
-  return model.mtp_num_layers * (layer_activation_bytes(model, kind, job, layout, false) +
-                                 saved_bytes(mtp_operators(model, job, layout)) + looked_up);
+  return model.mtp_num_layers *
+         (layer_activation_bytes(model, kind, numerics, tokens, layout, false) +
+          saved_bytes(mtp_operators(model, numerics, tokens, layout)) + looked_up);
 }
 
-Bytes mtp_weight_gradient_bytes(const Model& model, const Job& job, const Layout& layout) {
+Bytes mtp_weight_gradient_bytes(const Model& model, const Numerics& numerics,
+                                const TokenShape& tokens, const Layout& layout) {
   if (model.mtp_num_layers == 0) return {};
   const LayerKind kind = layer_kind(model, model.num_layers - 1);
-  Bytes sum = layer_weight_gradient_bytes(model, kind, job, layout);
-  for (const Operator& op : mtp_operators(model, job, layout)) {
-    if (op.has_weight) sum += weight_gradient_inputs(op, job, rank_shape(job, layout));
+  Bytes sum = layer_weight_gradient_bytes(model, kind, numerics, tokens, layout);
+  for (const Operator& op : mtp_operators(model, numerics, tokens, layout)) {
+    if (op.has_weight)
+      sum += weight_gradient_inputs(op, numerics, rank_shape(numerics, tokens, layout));
   }
   return model.mtp_num_layers * sum;
 }
@@ -185,8 +192,9 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
   return sum;
 }
 
-Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout) {
-  return saved_bytes(embedding_operators(model, job, layout));
+Bytes embedding_activation_bytes(const Model& model, const Numerics& numerics,
+                                 const TokenShape& tokens, const Layout& layout) {
+  return saved_bytes(embedding_operators(model, numerics, tokens, layout));
 }
 
 Bytes expert_dispatch_bytes(const UnitBytes& units, const Layout& layout, unsigned kinds) {

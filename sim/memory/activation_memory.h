@@ -10,24 +10,26 @@
 
 #include <vector>
 
-#include "sim/base/job.h"
+#include "sim/base/numerics.h"
 #include "sim/base/units.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
+#include "sim/layout/token_shape.h"
 #include "sim/model/model.h"
 
 namespace meshwright {
 
 // The tensor between two layers, as one rank holds it.
-Bytes layer_input_bytes(const Model& model, const Job& job, const Layout& layout);
+Bytes layer_input_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                        const Layout& layout);
 
 // Activation bytes of one micro-batch and one layer.
-Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Job& job,
-                             const Layout& layout, bool fully_recomputed);
+Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
+                             const TokenShape& tokens, const Layout& layout, bool fully_recomputed);
 
 // What of a layer stays between its input gradient and its weight gradient.
-Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Job& job,
-                                  const Layout& layout);
+Bytes layer_weight_gradient_bytes(const Model& model, LayerKind kind, const Numerics& numerics,
+                                  const TokenShape& tokens, const Layout& layout);
 
 // How a layer of a stage is treated.
 struct StageLayer {
@@ -66,7 +68,8 @@ struct LogitsBytes {
 // gradient in place.
 // Eager (kernel_fusion): fp32 logits and softmax at once, and the micro-batch before still holds a
 // copy of 4sbV/t (Ultra-Scale runs of one micro-batch a step need that much less).
-LogitsBytes logits_bytes(const Model& model, const Job& job, const Layout& layout);
+LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                         const Layout& layout);
 
 // One micro-batch of one chunk.
 struct HeldBytes {
@@ -79,13 +82,17 @@ HeldBytes chunk_activations(const UnitBytes& units, const std::vector<LayerRun>&
                             const Chunk& chunk);
 
 // The embedding: token ids, masks, norm.
-Bytes embedding_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+Bytes embedding_activation_bytes(const Model& model, const Numerics& numerics,
+                                 const TokenShape& tokens, const Layout& layout);
 // The head without logits: the last layer's output and its norm.
-Bytes head_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+Bytes head_activation_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                            const Layout& layout);
 // Multi-token prediction's layers, look-ups and projections.
-Bytes mtp_activation_bytes(const Model& model, const Job& job, const Layout& layout);
+Bytes mtp_activation_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                           const Layout& layout);
 // What it keeps for weight gradients that wait, as layer_weight_gradient_bytes().
-Bytes mtp_weight_gradient_bytes(const Model& model, const Job& job, const Layout& layout);
+Bytes mtp_weight_gradient_bytes(const Model& model, const Numerics& numerics,
+                                const TokenShape& tokens, const Layout& layout);
 
 // The tokens that leave in an expert all-to-all, and those that arrive are saved by the layer; or
 // all ranks' tokens (use_global_buffer of Megatron-LM's MoEAllGatherTokenDispatcher).

@@ -266,15 +266,18 @@ double gathered_narrow_bytes(const Numerics& numerics) {
   return in_16_bits ? weight_bytes(numerics.precision) : bytes_per_element(numerics.precision);
 }
 
-StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
+StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                const Stage& stage) {
   StageParameters found;
-  if (!is_narrow(job.precision)) return found;
+  if (!is_narrow(numerics.precision)) return found;
+  // Weights have the same shape however many tokens they meet.
+  const std::int64_t any = layout.tensor_parallel_size;
   for (const Chunk& chunk : stage.chunks) {
     for (int i = 0; i < chunk.num_layers; ++i) {
       const LayerKind kind = layer_kind(model, chunk.first_layer + i);
-      for (const Operator& op : layer_operators(model, kind, job, layout)) {
-        if (!op.has_weight || compute_precision(op, job.precision) != job.precision) continue;
+      for (const Operator& op : layer_operators(model, kind, numerics, {1, any, any}, layout)) {
+        if (!op.has_weight || compute_precision(op, numerics.precision) != numerics.precision)
+          continue;
         const double elements =
             static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
         (op.of_expert ? found.expert : found.dense) += elements;
@@ -284,12 +287,14 @@ StageParameters fp8_parameters(const Model& model, const Job& job, const Layout&
   return found;
 }
 
-Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& layout,
+                  const Stage& stage) {
   if (layout.zero_stage == 3 || uses_fsdp(layout)) return {};
-  const StageParameters parameters = fp8_parameters(model, job, layout, stage);
-  const double instead = gathers_fp8_params(job, layout) ? weight_bytes(job.precision) : 0.0;
+  const StageParameters parameters = fp8_parameters(model, numerics, layout, stage);
+  const double instead =
+      gathers_fp8_params(numerics, layout) ? weight_bytes(numerics.precision) : 0.0;
   return bytes((parameters.dense + parameters.expert) *
-               (operand_copies(job) * operand_bytes(job) - instead));
+               (operand_copies(numerics) * operand_bytes(numerics) - instead));
 }
 
 ChunkGroups chunk_groups(const Model& model, const Layout& layout, const Stage& stage) {

@@ -61,7 +61,7 @@ StageMemory model_state_memory(const StageParameters& parameters, const Training
 Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
 
 // The layers' weights that Transformer Engine multiplies in fp8 or fp4; none in other formats.
-StageParameters fp8_parameters(const Model& model, const Job& job, const Layout& layout,
+StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
                                const Stage& stage);
 // Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed
 // optimizer.
@@ -75,7 +75,8 @@ double gathered_narrow_bytes(const Numerics& numerics);
 // step's first micro-batch on (is_first_microbatch), in as many copies as operand_copies() says,
 // beside the 16-bit weight or, with fp8_param_gather, instead of it. ZeRO-3 has no whole weights to
 // keep.
-Bytes fp8_weights(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
+Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& layout,
+                  const Stage& stage);
 
 // One chunk's bytes: a micro-batch's, and what each kind of work needs beside.
 struct ChunkMemory {

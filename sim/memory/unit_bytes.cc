@@ -90,34 +90,35 @@ Bytes placeholders(const std::array<Shapes, kLayerKinds>& by_kind, unsigned kind
 
 }  // namespace
 
-UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout) {
+UnitBytes unit_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                     const Layout& layout) {
   UnitBytes units;
-  const RankShape shape = rank_shape(job, layout);
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   std::array<Shapes, kLayerKinds> shapes;
   const unsigned kinds = kinds_of(model, {.chunks = {{0, model.num_layers}}});
   for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if ((kinds >> k & 1U) == 0) continue;
     const LayerKind kind = layer_kind_of(k);
-    const Operators operators = layer_operators(model, kind, job, layout);
-    units.layers[k] = {layer_activation_bytes(model, kind, job, layout, false),
+    const Operators operators = layer_operators(model, kind, numerics, tokens, layout);
+    units.layers[k] = {layer_activation_bytes(model, kind, numerics, tokens, layout, false),
                        offloaded_bytes(operators, model, kind, layout),
-                       layer_weight_gradient_bytes(model, kind, job, layout),
+                       layer_weight_gradient_bytes(model, kind, numerics, tokens, layout),
                        sizes_of(operators, layout, shape.width, false),
                        sizes_of(operators, layout, shape.width, true)};
     shapes[k] = weight_shapes(operators);
   }
   for (unsigned set = 0; set < units.placeholders.size(); ++set) {
-    if ((set & ~kinds) == 0) units.placeholders[set] = placeholders(shapes, set, job);
+    if ((set & ~kinds) == 0) units.placeholders[set] = placeholders(shapes, set, numerics);
   }
-  units.input = layer_input_bytes(model, job, layout);
+  units.input = layer_input_bytes(model, numerics, tokens, layout);
   units.gathered = bytes(static_cast<double>(shape.rows) * model.hidden_size * shape.width);
-  units.embedding = embedding_activation_bytes(model, job, layout);
-  units.head = head_activation_bytes(model, job, layout);
-  units.mtp = mtp_activation_bytes(model, job, layout);
-  units.mtp_weight_gradient = mtp_weight_gradient_bytes(model, job, layout);
+  units.embedding = embedding_activation_bytes(model, numerics, tokens, layout);
+  units.head = head_activation_bytes(model, numerics, tokens, layout);
+  units.mtp = mtp_activation_bytes(model, numerics, tokens, layout);
+  units.mtp_weight_gradient = mtp_weight_gradient_bytes(model, numerics, tokens, layout);
   const bool again = mtp_is_recomputed(layout);
   units.mtp_layer = {layer_kind(model, model.num_layers - 1), again, again};
-  units.logits = logits_bytes(model, job, layout);
+  units.logits = logits_bytes(model, numerics, tokens, layout);
   units.head_passes = 1 + model.mtp_num_layers;
   return units;
 }

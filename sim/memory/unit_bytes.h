@@ -45,6 +45,10 @@ struct UnitBytes {
   std::array<Bytes, std::size_t{1} << kLayerKinds> placeholders;
 };
 
-UnitBytes unit_bytes(const Model& model, const Job& job, const Layout& layout);
+UnitBytes unit_bytes(const Model& model, const Numerics& numerics, const TokenShape& tokens,
+                     const Layout& layout);
+inline UnitBytes unit_bytes(const Model& model, const TrainingJob& job, const Layout& layout) {
+  return unit_bytes(model, job, micro_batch_tokens(job, layout), layout);
+}
 
 }  // namespace meshwright

@@ -29,11 +29,18 @@ HeadShape head_shape(const Model& model, const Layout& layout) {
   return shape;
 }
 
-// Elements of q, k and v of this rank.
+// Elements of the new tokens' q, k and v of this rank.
 double qkv_elements(const HeadShape& heads, const RankShape& shape) {
   const std::int64_t width =
       heads.heads * heads.key_width + heads.groups * (heads.key_width + heads.value_width);
   return static_cast<double>(shape.rows) * static_cast<double>(width);
+}
+
+// Elements that attention reads: q of new tokens, k and v of all tokens that this rank holds.
+double attended_elements(const HeadShape& heads, const TokenShape& tokens) {
+  const std::int64_t query = tokens.queries * heads.heads * heads.key_width;
+  const std::int64_t key_value = tokens.keys * heads.groups * (heads.key_width + heads.value_width);
+  return static_cast<double>(tokens.sequences) * static_cast<double>(query + key_value);
 }
 
 // Eager rotary attention copies q, k and v to lie head by head, and k and v twice more: joined, and
@@ -106,25 +113,27 @@ void append_latent_projections(Operators& ops, const Model& model, const HeadSha
   ops.back().saved = kept(shape.rows, heads.heads * (heads.key_width + mla.v_head_dim));
 }
 
-Operator fused_attention(const Model& model, LayerKind kind, const Job& job, const Layout& layout,
-                         const HeadShape& heads, const RankShape& shape) {
+Operator fused_attention(const Model& model, LayerKind kind, const Numerics& numerics,
+                         const TokenShape& tokens, const Layout& layout, const HeadShape& heads,
+                         const RankShape& shape) {
   Operator op;
   op.name = "attention.core";
   op.kind = OperatorKind::attention;
   op.module = Module::core_attention;
-  op.batch = layout.micro_batch_size * heads.heads;
-  op.m = local_sequence_length(job, layout);
-  op.n = job.seq_length;
+  op.batch = tokens.sequences * heads.heads;
+  op.m = tokens.queries;
+  op.n = all_keys(tokens, layout);
   op.k = (heads.key_width + heads.value_width) / 2;
-  const double pairs = attention_pairs(model, kind, job, op.m);
+  const double pairs = attention_pairs(model, kind, numerics, tokens, layout.context_parallel_size);
   // Scores and context: 2 FLOPs a pair and unit of head width each; backward recomputes the
   // scores: 2.5x (flash-attention's own count).
   op.forward_flops = flops(2.0 * static_cast<double>(op.batch) * pairs *
                            static_cast<double>(heads.key_width + heads.value_width));
   op.backward_flops = 2.5 * op.forward_flops;
+  const double read = attended_elements(heads, tokens);
   const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
-  op.forward_bytes = bytes((qkv_elements(heads, shape) + out) * shape.width);
-  op.backward_bytes = bytes(2.0 * (qkv_elements(heads, shape) + out) * shape.width);
+  op.forward_bytes = bytes((read + out) * shape.width);
+  op.backward_bytes = bytes(2.0 * (read + out) * shape.width);
   op.saved =
       bytes(4.0 * static_cast<double>(op.batch) * static_cast<double>(op.m));  // log-sum-exp, fp32
   return op;
@@ -174,11 +183,12 @@ void append_softmax(Operators& ops, std::int64_t batch, double scores, bool caus
 
 // Korthikanti 2022, figure 3: scores, softmax, dropout, context, each through memory; no causal
 // saving.
-void append_unfused_attention(Operators& ops, const Job& job, const Layout& layout,
-                              const HeadShape& heads, const RankShape& shape) {
-  const std::int64_t batch = layout.micro_batch_size * heads.heads;
-  const std::int64_t queries = local_sequence_length(job, layout);
-  const std::int64_t keys = job.seq_length;
+void append_unfused_attention(Operators& ops, const Numerics& numerics, const TokenShape& tokens,
+                              const Layout& layout, const HeadShape& heads,
+                              const RankShape& shape) {
+  const std::int64_t batch = tokens.sequences * heads.heads;
+  const std::int64_t queries = tokens.queries;
+  const std::int64_t keys = all_keys(tokens, layout);
   const double scores =
       static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys);
   const double out = static_cast<double>(shape.rows * heads.heads * heads.value_width);
@@ -186,8 +196,8 @@ void append_unfused_attention(Operators& ops, const Job& job, const Layout& layo
   ops.push_back(memory_operator("attention.split_heads", Module::attention_linear,
                                 kernel::kTranspose, qkv_elements(heads, shape), 2, 2, shape));
   ops.push_back(batched_product("attention.scores", batch, queries, keys, heads.key_width, shape));
-  append_softmax(ops, batch, scores, job.causal, shape);
-  if (job.dropout) {
+  append_softmax(ops, batch, scores, numerics.causal, shape);
+  if (numerics.dropout) {
     ops.push_back(memory_operator("attention.dropout", Module::core_attention, kernel::kAdd, scores,
                                   2.5, 2.5, shape));
     ops.back().saved = bytes(scores * (shape.width + shape.mask));
@@ -211,21 +221,24 @@ constexpr UnfusedRotary kUnfusedRotary;
 
 }  // namespace
 
-double attention_pairs(const Model& model, LayerKind kind, const Job& job,
-                       std::int64_t local_sequence) {
-  const auto keys = static_cast<double>(job.seq_length);
-  const auto queries = static_cast<double>(local_sequence);
-  if (kind.sliding_window && model.sliding_window < job.seq_length) {
-    // Query i sees min(i, window) keys: s*w - w^2/2 pairs a sequence, shared by the context ranks.
+double attention_pairs(const Model& model, LayerKind kind, const Numerics& numerics,
+                       const TokenShape& tokens, int context_ranks) {
+  const auto mine = static_cast<double>(tokens.queries);
+  const double queries = mine * context_ranks;
+  const double keys = static_cast<double>(tokens.keys) * context_ranks;
+  if (kind.sliding_window && model.sliding_window < keys) {
+    // A query sees min(its position, window) keys; the first see less than the window: q*w - m^2/2
+    // pairs a sequence, m the window less the keys before the first query.
     const auto window = static_cast<double>(model.sliding_window);
-    return (keys * window - window * window / 2.0) * queries / keys;
+    const double missing = std::max(0.0, window - (keys - queries));
+    return (queries * window - missing * missing / 2.0) * mine / queries;
   }
-  return job.causal ? queries * keys / 2.0 : queries * keys;
+  return numerics.causal ? mine * (keys - queries / 2.0) : mine * keys;
 }
 
-void append_attention(Operators& ops, const Model& model, LayerKind kind, const Job& job,
-                      const Layout& layout) {
-  const RankShape shape = rank_shape(job, layout);
+void append_attention(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
+                      const TokenShape& tokens, const Layout& layout) {
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   const HeadShape heads = head_shape(model, layout);
   if (model.mla) {
     append_latent_projections(ops, model, heads, shape);
@@ -241,17 +254,18 @@ void append_attention(Operators& ops, const Model& model, LayerKind kind, const 
   if (model.position_embedding == PositionEmbedding::rope) {
     if (shape.eager) append_repacking(ops, heads, shape);
     // Latent attention's up projections and their rotation are run again together.
-    const bool unfused = model.rotary_mscale != 1.0 && job.kernel_fusion == KernelFusion::fused;
+    const bool unfused =
+        model.rotary_mscale != 1.0 && numerics.kernel_fusion == KernelFusion::fused;
     ops.push_back(memory_operator("attention.rotary",
                                   model.mla ? Module::mla_up_projection : Module::attention_linear,
                                   kernel::kRotary, query_key, unfused ? kUnfusedRotary.forward : 2,
                                   unfused ? kUnfusedRotary.backward : 2, shape));
     if (unfused) ops.back().launches = kUnfusedRotary.launches;
   }
-  if (job.attention_kernel == AttentionKernel::flash) {
-    ops.push_back(fused_attention(model, kind, job, layout, heads, shape));
+  if (numerics.attention_kernel == AttentionKernel::flash) {
+    ops.push_back(fused_attention(model, kind, numerics, tokens, layout, heads, shape));
   } else {
-    append_unfused_attention(ops, job, layout, heads, shape);
+    append_unfused_attention(ops, numerics, tokens, layout, heads, shape);
   }
   const std::int64_t width = heads.heads * heads.value_width;
   append_linear(ops, "attention.quantize_projection",

@@ -8,9 +8,9 @@
 
 namespace meshwright {
 
-// Sizes of one rank's share of one micro-batch.
+// Sizes of one rank's share of one pass.
 struct RankShape {
-  std::int64_t rows = 0;                 // b * s / c: tokens that a column-parallel linear sees
+  std::int64_t rows = 0;                 // b * q: tokens that a column-parallel linear sees
   std::int64_t sequence_rows = 0;        // rows / t under sequence parallelism, else rows
   std::int64_t tensor_size = 1;          // t
   double width = 2;                      // bytes of a stored activation
@@ -21,7 +21,7 @@ struct RankShape {
   bool eager = false;           // the job's kernel_fusion
   double mask = 0;              // bytes of a dropout mask's entry: 1 with dropout, else 0
 };
-RankShape rank_shape(const Job& job, const Layout& layout);
+RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const Layout& layout);
 
 // Query and key-value heads of one tensor rank; key-value heads are replicated when fewer than
 // ranks.
@@ -45,16 +45,17 @@ using Operators = std::vector<Operator>;
 enum class Feed { norm, other };
 void append_linear(Operators& ops, std::string_view quantize_name, const Operator& linear,
                    Feed feed, const RankShape& shape);
-void append_attention(Operators& ops, const Model& model, LayerKind kind, const Job& job,
-                      const Layout& layout);
+void append_attention(Operators& ops, const Model& model, LayerKind kind, const Numerics& numerics,
+                      const TokenShape& tokens, const Layout& layout);
 void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidden_size,
                       const RankShape& shape, bool shared_expert);
 void append_experts(Operators& ops, const Model& model, const Layout& layout,
                     const RankShape& shape);
 
-// Query-key pairs that one head computes for one sequence on one context rank: s_local * s, half of
-// it when causal and fused, fewer under a sliding window.
-double attention_pairs(const Model& model, LayerKind kind, const Job& job,
-                       std::int64_t local_sequence);
+// Query-key pairs that one head computes for one sequence on one context rank. New tokens are the
+// last of their sequence: q of them see q * (k - q / 2) keys when causal and fused, fewer under a
+// sliding window, q * k otherwise. Context ranks share the pairs evenly.
+double attention_pairs(const Model& model, LayerKind kind, const Numerics& numerics,
+                       const TokenShape& tokens, int context_ranks);
 
 }  // namespace meshwright

@@ -29,30 +29,32 @@ double layer_matrix_size(const Model& model, LayerKind kind) {
   return size + h * width * inputs + h * moe.num_moe_experts;
 }
 
-double layer_attention_flops(const Model& model, LayerKind kind, const Job& job) {
+double layer_attention_flops(const Model& model, LayerKind kind, const Numerics& numerics,
+                             const TokenShape& sequence) {
   if (model.num_attention_heads == 0) return 0.0;
   const double widths = static_cast<double>(query_size(model) + attention_output_size(model));
-  return 2.0 * widths * attention_pairs(model, kind, job, job.seq_length);
+  return 2.0 * widths * attention_pairs(model, kind, numerics, sequence, 1);
 }
 
 }  // namespace
 
 Flops model_flops(const Model& model, const Job& job, bool causal_half) {
-  Job counted = job;
+  Numerics counted = job;
   counted.causal = causal_half;
+  const TokenShape sequence{1, job.seq_length, job.seq_length};
   const double h = model.hidden_size;
   double per_token = 0.0;
   double per_sequence = 0.0;
   for (int i = 0; i < model.num_layers; ++i) {
     const LayerKind kind = layer_kind(model, i);
     per_token += layer_matrix_size(model, kind);
-    per_sequence += layer_attention_flops(model, kind, counted);
+    per_sequence += layer_attention_flops(model, kind, counted, sequence);
   }
   per_token += h * model.vocab_size;
   const LayerKind last = layer_kind(model, model.num_layers - 1);
   per_token +=
       model.mtp_num_layers * (layer_matrix_size(model, last) + 2.0 * h * h + h * model.vocab_size);
-  per_sequence += model.mtp_num_layers * layer_attention_flops(model, last, counted);
+  per_sequence += model.mtp_num_layers * layer_attention_flops(model, last, counted, sequence);
   // 2 FLOPs a multiply-add, and backward twice forward.
   const double sequences = job.global_batch_size;
   return flops(3.0 * sequences * (2.0 * per_token * job.seq_length + per_sequence));

@@ -16,27 +16,24 @@ Flops product_flops(double batch, double m, double n, double k) {
 
 }  // namespace
 
-std::int64_t local_sequence_length(const Job& job, const Layout& layout) {
-  return job.seq_length / layout.context_parallel_size;
-}
-
-RankShape rank_shape(const Job& job, const Layout& layout) {
+RankShape rank_shape(const Numerics& numerics, const TokenShape& tokens, const Layout& layout) {
   RankShape shape;
-  shape.rows = layout.micro_batch_size * local_sequence_length(job, layout);
+  shape.rows = meshwright::tokens(tokens);
   shape.tensor_size = layout.tensor_parallel_size;
   shape.sequence_rows = layout.sequence_parallel ? shape.rows / shape.tensor_size : shape.rows;
-  shape.width = activation_bytes(job.precision);
-  shape.operand = operand_bytes(job);
-  if (is_narrow(job.precision)) {
-    const NarrowFormat& format = narrow_format(job);
-    const double written = operand_copies(job) * shape.operand;
-    shape.scaled_blocks = job.precision == Precision::fp4 || job.fp8_recipe == Fp8Recipe::mxfp8;
+  shape.width = activation_bytes(numerics.precision);
+  shape.operand = operand_bytes(numerics);
+  if (is_narrow(numerics.precision)) {
+    const NarrowFormat& format = narrow_format(numerics);
+    const double written = operand_copies(numerics) * shape.operand;
+    shape.scaled_blocks =
+        numerics.precision == Precision::fp4 || numerics.fp8_recipe == Fp8Recipe::mxfp8;
     shape.cast = format.reads * shape.width + written;
     if (!format.norm_casts) shape.cast_after_norm = format.reads_after_norm * shape.width + written;
   }
-  shape.activation_input = job.activation_func_fp8_input_store ? 1.0 : shape.width;
-  shape.eager = job.kernel_fusion == KernelFusion::eager;
-  shape.mask = job.dropout ? 1.0 : 0.0;
+  shape.activation_input = numerics.activation_func_fp8_input_store ? 1.0 : shape.width;
+  shape.eager = numerics.kernel_fusion == KernelFusion::eager;
+  shape.mask = numerics.dropout ? 1.0 : 0.0;
   return shape;
 }
 
@@ -113,9 +110,9 @@ Operator residual_operator(std::string_view name, const Model& model, const Rank
   return op;
 }
 
-std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Job& job,
-                                      const Layout& layout) {
-  const RankShape shape = rank_shape(job, layout);
+std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Numerics& numerics,
+                                      const TokenShape& tokens, const Layout& layout) {
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   const bool normalized = model.normalization != Normalization::none;
   const bool attends = model.num_attention_heads > 0;
   Operators ops;
@@ -127,7 +124,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
                                   shape.sequence_rows, model.hidden_size, shape));
       ops.back().saved *= shape.operand / shape.width;
     }
-    append_attention(ops, model, kind, job, layout);
+    append_attention(ops, model, kind, numerics, tokens, layout);
     if (model.post_layer_norms) {
       ops.push_back(norm_operator("post_attention_norm", Module::norm, model, shape.sequence_rows,
                                   model.hidden_size, shape));
@@ -150,7 +147,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   }
   if (kind.mixture_of_experts) {
     append_experts(ops, model, layout, shape);
-    const double fullest = load_imbalance(*model.moe, job);
+    const double fullest = load_imbalance(*model.moe, numerics);
     for (Operator& op : ops) {
       if (op.of_expert) op.saved *= fullest;
     }
@@ -165,10 +162,10 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
   return ops;
 }
 
-std::vector<Operator> embedding_operators(const Model& model, const Job& job,
-                                          const Layout& layout) {
+std::vector<Operator> embedding_operators(const Model& model, const Numerics& numerics,
+                                          const TokenShape& tokens, const Layout& layout) {
   if (model.vocab_size == 0) return {};
-  const RankShape shape = rank_shape(job, layout);
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   const double elements = static_cast<double>(shape.rows) * model.hidden_size;
   // Forward reads a row and writes it; backward reads the gradient and reads and writes the row's.
   Operators ops{memory_operator("embedding.tokens", Module::embedding, kernel::kEmbedding, elements,
@@ -187,9 +184,10 @@ std::vector<Operator> embedding_operators(const Model& model, const Job& job,
   return ops;
 }
 
-std::vector<Operator> head_operators(const Model& model, const Job& job, const Layout& layout) {
+std::vector<Operator> head_operators(const Model& model, const Numerics& numerics,
+                                     const TokenShape& tokens, const Layout& layout) {
   if (model.vocab_size == 0) return {};
-  const RankShape shape = rank_shape(job, layout);
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   Operators ops;
   if (model.normalization != Normalization::none) {
     ops.push_back(norm_operator("final_norm", Module::norm, model, shape.sequence_rows,
@@ -197,7 +195,7 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
     ops.back().saved *= 2.0;  // and its input, the last layer's output
   }
   const std::int64_t vocab =
-      padded_vocab_size(model, job.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
+      padded_vocab_size(model, numerics.make_vocab_size_divisible_by, layout.tensor_parallel_size) /
       layout.tensor_parallel_size;
   ops.push_back(gemm_operator("logits", Module::head, shape.rows, vocab, model.hidden_size, shape));
   // Cross-entropy works in fp32 (Megatron vocab_parallel_cross_entropy): the cast reads w and
@@ -212,7 +210,7 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
   loss.forward_bytes = bytes(entries * (cast + 12.0));
   loss.backward_bytes = bytes(entries * (cast + 8.0));
   loss.saved = bytes(entries * 4.0);
-  if (job.cross_entropy_loss_fusion) {
+  if (numerics.cross_entropy_loss_fusion) {
     // Reads the logits and writes their gradient in their own format; backward scales it.
     loss.forward_bytes = bytes(entries * 2.0 * shape.width);
     loss.backward_bytes = loss.forward_bytes;
@@ -225,7 +223,7 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
     loss.backward_bytes = bytes(entries * (cast + 8.0));
     loss.saved = bytes(entries * 4.0);
   }
-  if (job.kernel_fusion == KernelFusion::compiled && !job.cross_entropy_loss_fusion) {
+  if (numerics.kernel_fusion == KernelFusion::compiled && !numerics.cross_entropy_loss_fusion) {
     // torch's: cast, log-softmax (reads twice, writes), pick; backward fills the picked entries'
     // gradient, takes it and the log-softmax to the logits' gradient, casts.
     loss.forward_bytes = bytes(entries * (cast + 12.0));
@@ -235,8 +233,9 @@ std::vector<Operator> head_operators(const Model& model, const Job& job, const L
   return ops;
 }
 
-std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout) {
-  const RankShape shape = rank_shape(job, layout);
+std::vector<Operator> mtp_operators(const Model& model, const Numerics& numerics,
+                                    const TokenShape& tokens, const Layout& layout) {
+  const RankShape shape = rank_shape(numerics, tokens, layout);
   Operators ops{
       norm_operator("mtp.embedding_norm", Module::norm, model, shape.sequence_rows,
                     model.hidden_size, shape),

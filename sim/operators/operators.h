@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transformer as the operators that one rank runs for one micro-batch, with their shapes, FLOPs,
-// memory traffic and the activation bytes that they keep for backward.
+// A transformer as the operators that one rank runs for one pass of its tokens, with their shapes,
+// FLOPs, memory traffic and the activation bytes that they keep for backward.
 //
 // A GEMM is batch x (m x k)(k x n): 2*batch*m*n*k FLOPs forward; backward runs two more, for the
 // input (m x n)(n x k) and for the weight (k x m)(m x n). Layer formulas: Megatron-LM's modules;
@@ -14,6 +14,7 @@
 #include "sim/base/units.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/stages.h"
+#include "sim/layout/token_shape.h"
 #include "sim/model/model.h"
 
 namespace meshwright {
@@ -87,15 +88,36 @@ struct Operator {
 };
 
 // One layer on one rank, forward order.
-std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Job& job,
-                                      const Layout& layout);
+std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const Numerics& numerics,
+                                      const TokenShape& tokens, const Layout& layout);
 // Token (and position) embedding on the first stage.
-std::vector<Operator> embedding_operators(const Model& model, const Job& job, const Layout& layout);
+std::vector<Operator> embedding_operators(const Model& model, const Numerics& numerics,
+                                          const TokenShape& tokens, const Layout& layout);
 // Final norm, logits, cross-entropy on the last stage.
-std::vector<Operator> head_operators(const Model& model, const Job& job, const Layout& layout);
+std::vector<Operator> head_operators(const Model& model, const Numerics& numerics,
+                                     const TokenShape& tokens, const Layout& layout);
 // What a multi-token-prediction layer adds to its transformer layer (two norms, the 2h -> h
 // projection); its logits are head_operators once more.
-std::vector<Operator> mtp_operators(const Model& model, const Job& job, const Layout& layout);
+std::vector<Operator> mtp_operators(const Model& model, const Numerics& numerics,
+                                    const TokenShape& tokens, const Layout& layout);
+
+// The same of a micro-batch of training.
+inline std::vector<Operator> layer_operators(const Model& model, LayerKind kind,
+                                             const TrainingJob& job, const Layout& layout) {
+  return layer_operators(model, kind, job, micro_batch_tokens(job, layout), layout);
+}
+inline std::vector<Operator> embedding_operators(const Model& model, const TrainingJob& job,
+                                                 const Layout& layout) {
+  return embedding_operators(model, job, micro_batch_tokens(job, layout), layout);
+}
+inline std::vector<Operator> head_operators(const Model& model, const TrainingJob& job,
+                                            const Layout& layout) {
+  return head_operators(model, job, micro_batch_tokens(job, layout), layout);
+}
+inline std::vector<Operator> mtp_operators(const Model& model, const TrainingJob& job,
+                                           const Layout& layout) {
+  return mtp_operators(model, job, micro_batch_tokens(job, layout), layout);
+}
 
 // Tokens of the rank whose experts get most of them over the mean, which all wait for and which
 // needs the most memory. With a capacity factor every expert's buffer is filled up to it, and what
@@ -127,9 +149,6 @@ bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_re
 bool mtp_is_recomputed(const Layout& layout);
 // How many of a stage's layers are recomputed whole.
 int fully_recomputed_layers(const Layout& layout, int stage_layers);
-
-// Positions of one sequence on one context rank.
-std::int64_t local_sequence_length(const Job& job, const Layout& layout);
 
 // FLOPs that the model needs for one step of the whole batch, forward and backward, no recompute
 // (Megatron-LM num_floating_point_operations): causal attention counted half, or in full

@@ -50,6 +50,7 @@ double time_factor(const Operator& op, const Numerics& numerics, const Layout& l
 struct UnitScope {
   const Scenario& scenario;
   Layout layout;
+  TokenShape tokens = micro_batch_tokens(scenario.job, layout);
 };
 
 struct OperatorCost {
@@ -361,7 +362,7 @@ UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind ki
                     bool recomputed_whole) {
   const UnitScope unit{scenario, layout_of_layer(layout, recomputed_whole)};
   const std::vector<Operator> ops =
-      layer_operators(scenario.model, kind, scenario.job, unit.layout);
+      layer_operators(scenario.model, kind, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
   add_operators(cost, ops, 1, recomputed_whole, unit);
   count_launches(cost, scenario.cluster.framework.kernels, recomputed_whole);
@@ -377,7 +378,8 @@ UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind ki
 
 UnitCost embedding_cost(const Scenario& scenario, const Layout& layout) {
   const UnitScope unit{scenario, layout_of_layer(layout, false)};
-  const std::vector<Operator> ops = embedding_operators(scenario.model, scenario.job, unit.layout);
+  const std::vector<Operator> ops =
+      embedding_operators(scenario.model, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
   add_operators(cost, ops, 1, false, unit);
   Chunk chunk;
@@ -390,7 +392,8 @@ UnitCost embedding_cost(const Scenario& scenario, const Layout& layout) {
 
 UnitCost head_cost(const Scenario& scenario, const Layout& layout) {
   const UnitScope unit{scenario, layout_of_layer(layout, false)};
-  const std::vector<Operator> ops = head_operators(scenario.model, scenario.job, unit.layout);
+  const std::vector<Operator> ops =
+      head_operators(scenario.model, scenario.job, unit.tokens, unit.layout);
   UnitCost cost;
   add_operators(cost, ops, 1 + scenario.model.mtp_num_layers, false, unit);
   Chunk chunk;
@@ -411,10 +414,11 @@ UnitCost mtp_cost(const Scenario& scenario, const Layout& layout) {
     all.insert(all.end(), ops.begin(), ops.end());
   };
   const LayerKind last = layer_kind(scenario.model, scenario.model.num_layers - 1);
-  add_part(layer_operators(scenario.model, last, scenario.job, unit.layout), recomputed);
+  add_part(layer_operators(scenario.model, last, scenario.job, unit.tokens, unit.layout),
+           recomputed);
   // Each looks the next tokens up again.
-  add_part(embedding_operators(scenario.model, scenario.job, unit.layout), false);
-  add_part(mtp_operators(scenario.model, scenario.job, unit.layout), recomputed);
+  add_part(embedding_operators(scenario.model, scenario.job, unit.tokens, unit.layout), false);
+  add_part(mtp_operators(scenario.model, scenario.job, unit.tokens, unit.layout), recomputed);
   Chunk chunk;
   chunk.mtp = true;
   add_communication(cost, all, chunk, unit);

@@ -5,21 +5,23 @@
 #include <vector>
 
 #include "sim/base/narrow_format.h"
+#include "sim/layout/token_shape.h"
 #include "sim/volume/volume.h"
 
 namespace meshwright {
 
 // What every part looks at, with the sizes that all of them use.
 struct VolumeScope {
-  VolumeScope(const Model& m, const Job& j, const Layout& l) : model(m), job(j), layout(l) {}
+  VolumeScope(const Model& m, const Job& j, const Layout& l)
+      : model(m), job(j), layout(l), micro_batch(micro_batch_tokens(j, l)) {}
   const Model& model;
   const Job& job;
   const Layout& layout;
+  TokenShape micro_batch;
 
   // b*s/c: tokens of a micro-batch on one context rank.
   [[nodiscard]] double tokens() const {
-    return static_cast<double>(layout.micro_batch_size) * job.seq_length /
-           layout.context_parallel_size;
+    return static_cast<double>(meshwright::tokens(micro_batch));
   }
   // An activation of `width` columns: b*s*width*w/c.
   [[nodiscard]] Bytes activation(double width) const {

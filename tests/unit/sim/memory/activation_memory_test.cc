@@ -44,7 +44,8 @@ Bytes kept_by_stage(const PublishedRun& setup, const Stage& stage) {
 double layer_over_sbh(const PublishedRun& setup, bool fully_recomputed = false) {
   const double sbh =
       double(setup.job.seq_length) * setup.layout.micro_batch_size * setup.model.hidden_size;
-  return layer_activation_bytes(setup.model, LayerKind{}, setup.job, setup.layout,
+  return layer_activation_bytes(setup.model, LayerKind{}, setup.job,
+                                micro_batch_tokens(setup.job, setup.layout), setup.layout,
                                 fully_recomputed) /
          bytes(sbh);
 }
@@ -134,7 +135,8 @@ TEST(StageActivations, UniformRecomputeKeepsOneInputAGroup) {
   PublishedRun setup = korthikanti_22b();
   setup.layout.recompute_granularity = RecomputeGranularity::full;
   const Stage stage = layers_only(setup);
-  const Bytes input = layer_input_bytes(setup.model, setup.job, setup.layout);
+  const Bytes input = layer_input_bytes(setup.model, setup.job,
+                                        micro_batch_tokens(setup.job, setup.layout), setup.layout);
   EXPECT_EQ(kept_by_stage(setup, stage), 48 * input);
   setup.layout.recompute_num_layers = 6;
   EXPECT_EQ(kept_by_stage(setup, stage), 8 * input);
@@ -162,7 +164,10 @@ class ExpertActivations : public ::testing::Test {
     Layout layout;
     layout.recompute_granularity = RecomputeGranularity::selective;
     layout.recompute_modules = {static_cast<std::uint8_t>(modules)};
-    return layer_activation_bytes(model_, {true, false}, job_, layout, false).value() / 4096;
+    return layer_activation_bytes(model_, {true, false}, job_, micro_batch_tokens(job_, layout),
+                                  layout, false)
+               .value() /
+           4096;
   }
   Model model_;
   Job job_;
@@ -180,7 +185,10 @@ TEST_F(ExpertActivations, RecomputeFreesWhatItsModuleKeeps) {
 // 128.
 TEST_F(ExpertActivations, OperandsWaitInTheFormatOfTheirProducts) {
   const auto waiting = [&] {
-    return layer_weight_gradient_bytes(model_, {true, false}, job_, {}).value() / 4096;
+    return layer_weight_gradient_bytes(model_, {true, false}, job_, micro_batch_tokens(job_, {}),
+                                       {})
+               .value() /
+           4096;
   };
   const double wide = waiting(), router = 2 * (4096 + 128);
   job_.precision = Precision::fp8;
@@ -210,8 +218,10 @@ TEST_F(ExpertActivations, OffloadedModulesLeaveTheirInputs) {
 
 TEST(StageActivations, BlockRecomputeKeepsTheOtherLayersWhole) {
   PublishedRun setup = korthikanti_22b();
-  const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
-  const Bytes input = layer_input_bytes(setup.model, setup.job, setup.layout);
+  const Bytes layer = layer_activation_bytes(
+      setup.model, {}, setup.job, micro_batch_tokens(setup.job, setup.layout), setup.layout, false);
+  const Bytes input = layer_input_bytes(setup.model, setup.job,
+                                        micro_batch_tokens(setup.job, setup.layout), setup.layout);
   setup.layout.recompute_granularity = RecomputeGranularity::full;
   setup.layout.recompute_method = RecomputeMethod::block;
   setup.layout.recompute_num_layers = 6;
@@ -221,7 +231,8 @@ TEST(StageActivations, BlockRecomputeKeepsTheOtherLayersWhole) {
 // 10 of 48 layers on the host: 38 stay.
 TEST(StageActivations, OffloadLeavesTheOtherLayers) {
   PublishedRun setup = korthikanti_22b();
-  const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
+  const Bytes layer = layer_activation_bytes(
+      setup.model, {}, setup.job, micro_batch_tokens(setup.job, setup.layout), setup.layout, false);
   setup.layout.cpu_offloading_num_layers = 10;
   EXPECT_DOUBLE_EQ(kept_by_stage(setup, layers_only(setup)) / layer, 38);
 }
@@ -265,7 +276,9 @@ TEST(WeightGradients, NeedThirtyTwoBytesAnElement) {
   setup.layout.tensor_parallel_size = 1;
   const double sbh = 2048.0 * 4 * 6144;
   const auto kept = [&] {
-    return layer_weight_gradient_bytes(setup.model, {}, setup.job, setup.layout) / bytes(sbh);
+    return layer_weight_gradient_bytes(setup.model, {}, setup.job,
+                                       micro_batch_tokens(setup.job, setup.layout), setup.layout) /
+           bytes(sbh);
   };
   EXPECT_DOUBLE_EQ(kept(), 32);
   setup.layout.tensor_parallel_size = 8;  // of the 32, two inputs and two gradients stay whole
@@ -283,7 +296,9 @@ TEST(StageActivations, MultiTokenPredictionKeepsALayerAndWhatItJoins) {
   PublishedRun setup = modern_layer();
   const double unit = 2.0 * 4096 * 4096;
   const double layer =
-      layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false) / bytes(unit);
+      layer_activation_bytes(setup.model, {}, setup.job,
+                             micro_batch_tokens(setup.job, setup.layout), setup.layout, false) /
+      bytes(unit);
   const double ids = 8.0 * 4096 / unit;
   const auto one_more = [&](bool weight_only) {
     double kept[2];
@@ -297,7 +312,9 @@ TEST(StageActivations, MultiTokenPredictionKeepsALayerAndWhatItJoins) {
   };
   EXPECT_NEAR(one_more(false), layer + 1 + 2 + 2 + ids, 1e-9);
   const double waits =
-      layer_weight_gradient_bytes(setup.model, {}, setup.job, setup.layout) / bytes(unit);
+      layer_weight_gradient_bytes(setup.model, {}, setup.job,
+                                  micro_batch_tokens(setup.job, setup.layout), setup.layout) /
+      bytes(unit);
   EXPECT_NEAR(one_more(true), waits + 2 + 1 + 1, 1e-9);  // and the logits' input
   setup.layout.recompute_granularity = RecomputeGranularity::full;
   EXPECT_NEAR(one_more(false), 1 + 1 + ids, 1e-9);
@@ -320,12 +337,14 @@ TEST(ContextParallel, AllToAllKeepsTheAttentionOutputTwice) {
 TEST(Logits, KeepProbabilitiesOrThemselves) {
   PublishedRun setup = korthikanti_22b();
   const double entries = 4.0 * 2048 * 51200 / 8;
-  const LogitsBytes plain = logits_bytes(setup.model, setup.job, setup.layout);
+  const LogitsBytes plain = logits_bytes(setup.model, setup.job,
+                                         micro_batch_tokens(setup.job, setup.layout), setup.layout);
   EXPECT_EQ(plain.kept, bytes(4 * entries));
   EXPECT_EQ(plain.beside, bytes(2 * entries));
   EXPECT_EQ(plain.weight_gradient, bytes(51200.0 / 8 * 6144 * 2));
   setup.job.cross_entropy_loss_fusion = true;
-  const LogitsBytes fused = logits_bytes(setup.model, setup.job, setup.layout);
+  const LogitsBytes fused = logits_bytes(setup.model, setup.job,
+                                         micro_batch_tokens(setup.job, setup.layout), setup.layout);
   EXPECT_EQ(fused.kept, bytes(2 * entries));
   EXPECT_EQ(fused.beside, Bytes{});
 }
@@ -335,7 +354,8 @@ TEST(Logits, AreHeldThreeTimesByEagerKernels) {
   PublishedRun setup = korthikanti_22b();
   setup.job.kernel_fusion = KernelFusion::eager;
   const double entries = 4.0 * 2048 * 51200 / 8;
-  const LogitsBytes eager = logits_bytes(setup.model, setup.job, setup.layout);
+  const LogitsBytes eager = logits_bytes(setup.model, setup.job,
+                                         micro_batch_tokens(setup.job, setup.layout), setup.layout);
   EXPECT_EQ(eager.kept, bytes(4 * entries));
   EXPECT_EQ(eager.beside, bytes(8 * entries));
 }

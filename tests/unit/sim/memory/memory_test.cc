@@ -190,7 +190,8 @@ TEST(StageMemory, UnevenStagesHoldTheirOwnLayers) {
   Layout layout = two_stages();
   layout.num_layers_in_first_pipeline_stage = 3;
   const auto stages = pipeline_stages(model, layout);
-  const Bytes layer = layer_activation_bytes(model, {}, tiny_job(), layout, false);
+  const Bytes layer = layer_activation_bytes(model, {}, tiny_job(),
+                                             micro_batch_tokens(tiny_job(), layout), layout, false);
   const Bytes ids = bytes(8.0 * 128);
   EXPECT_EQ(stage_memory(model, tiny_job(), layout, stages[0], 0).activations,
             2 * (3 * layer + ids));
@@ -210,7 +211,10 @@ TEST(StageMemory, PeakIsTheLargestMoment) {
   // 3 chunks in flight at the first backward (2 + 1), of the head's chunk one.
   const StageMemory peak = stage_memory(model, tiny_job(), layout, stage, 1);
   EXPECT_EQ(peak.activations, 2 * held(0).whole + held(1).whole);
-  EXPECT_EQ(peak.logits, held(1).logits + logits_bytes(model, tiny_job(), layout).beside);
+  EXPECT_EQ(
+      peak.logits,
+      held(1).logits +
+          logits_bytes(model, tiny_job(), micro_batch_tokens(tiny_job(), layout), layout).beside);
 }
 
 // fp8: each linear weight in two 1-byte copies beside the 16-bit one; a layer has 12 * 64^2 of

@@ -41,7 +41,8 @@ TEST(BackwardWorkspace, FullRecomputeRunsAUnitAgain) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 48;
   const Stage stage = layers_only(setup);
-  const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
+  const Bytes layer = layer_activation_bytes(
+      setup.model, {}, setup.job, micro_batch_tokens(setup.job, setup.layout), setup.layout, false);
   setup.layout.recompute_granularity = RecomputeGranularity::full;
   EXPECT_EQ(backward(setup, stage).recompute, layer);
   setup.layout.recompute_num_layers = 6;
@@ -81,7 +82,8 @@ TEST(BackwardWorkspace, OfTheEmbeddingIsTheTableGradient) {
 TEST(BackwardWorkspace, HoldsTheLayerThatComesBackFromTheHost) {
   PublishedRun setup = modern_layer();
   setup.model.num_layers = 48;
-  const Bytes layer = layer_activation_bytes(setup.model, {}, setup.job, setup.layout, false);
+  const Bytes layer = layer_activation_bytes(
+      setup.model, {}, setup.job, micro_batch_tokens(setup.job, setup.layout), setup.layout, false);
   setup.layout.cpu_offloading_num_layers = 10;
   EXPECT_EQ(backward(setup, layers_only(setup)).activations, Bytes{});
   setup.layout.cpu_offloading_num_layers = 47;

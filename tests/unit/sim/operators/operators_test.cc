@@ -81,6 +81,37 @@ TEST(Operators, SlidingWindowSeesWindowKeysAQuery) {
   EXPECT_DOUBLE_EQ(find(ops, "attention.core").forward_flops.value(), 4.0 * 96 * 128 * 917504);
 }
 
+// Three sequences get one new token each beside 1,999 known ones. Read are 3 * 96 * 128 query
+// numbers and 3 * 2000 * 96 * 256 of keys and values, written as many as queries: 147,529,728 of 2
+// bytes. The new token sees 2000 keys less half of itself, 1999.5 pairs a head.
+TEST(Operators, AttentionReadsKeysAndValuesByTheKeys) {
+  const Job job = job_2048(AttentionKernel::flash);
+  const auto ops = layer_operators(gpt3(), {}, job, {3, 1, 2000}, {});
+  const Operator& core = find(ops, "attention.core");
+  EXPECT_EQ(core.batch, 3 * 96);
+  EXPECT_EQ(core.m, 1);
+  EXPECT_EQ(core.n, 2000);
+  EXPECT_DOUBLE_EQ(core.forward_bytes.value(), 2.0 * 147529728);
+  EXPECT_DOUBLE_EQ(core.forward_flops.value(), 4.0 * 3 * 96 * 128 * 1999.5);
+  EXPECT_EQ(find(ops, "attention.qkv").m, 3);
+  EXPECT_EQ(find(ops, "mlp.fc1").m, 3);
+}
+
+// A window of 512. One token after 1,999 others sees 512. Of 400 tokens after 300 others the first
+// see fewer, from 300 on: 400 * 512 - (512 - 300)^2 / 2 = 182,328 pairs.
+TEST(Operators, NewTokensSeeTheWindowBeforeThem) {
+  Model model = gpt3();
+  model.sliding_window = 512;
+  const LayerKind windowed{false, true};
+  const Job job = job_2048(AttentionKernel::flash);
+  const auto pairs = [&](const TokenShape& tokens) {
+    const auto ops = layer_operators(model, windowed, job, tokens, {});
+    return find(ops, "attention.core").forward_flops.value() / (4.0 * 96 * 128);
+  };
+  EXPECT_DOUBLE_EQ(pairs({1, 1, 2000}), 512.0);
+  EXPECT_DOUBLE_EQ(pairs({1, 400, 700}), 182328.0);
+}
+
 TEST(Operators, GatedActivationDoublesTheFirstLinear) {
   Model model = gpt3();
   model.activation = Activation::swiglu;

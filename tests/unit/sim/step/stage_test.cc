@@ -27,7 +27,8 @@ TEST(OffloadTime, MovesTheActivationsOfLayersOrModules) {
   };
   Layout layout;
   EXPECT_EQ(time(layout), 0.0);
-  const Bytes layer = layer_activation_bytes(model, {}, job, layout, false);
+  const Bytes layer =
+      layer_activation_bytes(model, {}, job, micro_batch_tokens(job, layout), layout, false);
   layout.cpu_offloading_num_layers = 3;
   EXPECT_NEAR(time(layout), 3 * layer.value() / 25e9, 1e-15);
   layout.cpu_offloading_num_layers = 0;
@@ -225,7 +226,7 @@ TEST(LayerWork, TokensOnTheirWaySlowWhatRunsBeside) {
   const auto cost = [&](int taken, double slowdown) {
     cluster.framework.experts.dispatch_multiprocessors = {taken, 0, 0};
     cluster.device.overlap_slowdown = slowdown;
-    return layer_cost(volume_test::small_experts(), cluster, small_job(), layout, {true, false},
+    return layer_cost({volume_test::small_experts(), cluster, small_job()}, layout, {true, false},
                       false);
   };
   EXPECT_EQ(cost(20, 0.9).hidden_exchange, cost(0, 0.25).hidden_exchange);
@@ -240,7 +241,7 @@ UnitCost expert_layer(const Layout& layout) {
                                .dispatch_launches = 20,
                                .launches_each = true,
                                .waits_for_counts = true};
-  return layer_cost(volume_test::small_experts(), cluster, small_job(), layout, {true, false},
+  return layer_cost({volume_test::small_experts(), cluster, small_job()}, layout, {true, false},
                     false);
 }
 
