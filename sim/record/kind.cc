@@ -44,24 +44,13 @@ double read_amount(ObjectReader& reader, const std::string& name, const Unit& un
   return reader.required_number(base, range);
 }
 
-// A bound beyond what anyone would type is no bound (reader.cc).
-constexpr std::int64_t kUnbounded = 1'000'000'000;
-
-template <typename Bound>
-void add_bounds(Json& schema, const Bound& low, bool low_excluded) {
-  schema[low_excluded ? "exclusiveMinimum" : "minimum"] = low;
-}
-
 Json integer_schema(IntRange range) {
-  Json schema{{"type", "integer"}};
-  add_bounds(schema, range.low, false);
-  schema["maximum"] = std::min(range.high, kUnbounded);
-  return schema;
+  return {{"type", "integer"}, {"minimum", range.low}, {"maximum", range.high}};
 }
 
 Json number_schema(NumberRange range) {
   Json schema{{"type", "number"}};
-  add_bounds(schema, range.low, range.low_excluded);
+  schema[range.low_excluded ? "exclusiveMinimum" : "minimum"] = range.low;
   if (range.high < 1e300) schema["maximum"] = range.high;
   return schema;
 }

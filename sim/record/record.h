@@ -21,10 +21,10 @@ namespace meshwright {
 
 // What a row is in a schema; `record.cc` puts objects together from these.
 struct RowSchema {
-  std::string key;
+  std::string key{};
   std::optional<Unit> unit{};
-  Json value;         // schema of the value
-  std::string about;  // one sentence
+  Json value{};         // schema of the value
+  std::string about{};  // one sentence
   bool required = false;
 };
 // A schema of an object that has these rows and no others. An amount stands under either key.
@@ -41,7 +41,7 @@ bool says(const ObjectReader& reader, const std::string& key, const std::optiona
 void check_schema_name(ObjectReader& reader, const std::vector<std::string>& names, bool required);
 
 struct RowDifference {
-  std::string key;
+  std::string key{};
   Json a, b;  // null where the row is not written
 };
 
