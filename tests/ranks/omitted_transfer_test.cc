@@ -35,7 +35,7 @@ void expect_every_call_noticed(const Model& model, const Layout& layout) {
   expect_every_call_noticed(model, job, layout, kOptions, from(alone, layout));
 }
 
-std::vector<std::string> layouts_of(int ranks) {
+std::vector<std::string> layout_texts_of(int ranks) {
   if (ranks == 2) {
     return {"tp=2,mbs=2",
             "tp=2,sp,mbs=2",
@@ -132,7 +132,7 @@ TEST(OmittedTransfer, EachCallOfMultiTokenPredictionIsNoticedWhenItIsLeftOut) {
 
 TEST(OmittedTransfer, EachCallOfAStepIsNoticedWhenItIsLeftOut) {
   if (machine().world->size() == 1) GTEST_SKIP() << "one rank makes no calls";
-  for (const std::string& text : layouts_of(machine().world->size())) {
+  for (const std::string& text : layout_texts_of(machine().world->size())) {
     const Layout layout = layout_from_text(text);
     expect_every_call_noticed(two_layers(small_model()), layout);
     expect_every_call_noticed(two_layers(small_multi_query()), layout);

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <iterator>
 
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"

@@ -56,8 +56,8 @@ TEST(Question, EveryAnswerOpensWithItAndMarksDefaults) {
     EXPECT_EQ(answer.exit_code, 0) << answer.err;
     for (const std::string& line : lines) EXPECT_THAT(answer.out.substr(0, 400), HasSubstr(line));
   }
-  EXPECT_THAT(file_json(file)["defaults"], Not(testing::Contains(json("seq_length"))));
-  EXPECT_THAT(file_json(file)["defaults"], testing::Contains(json("global_batch_size")));
+  EXPECT_THAT(file_json(file)["defaults"], Not(testing::Contains(Json("seq_length"))));
+  EXPECT_THAT(file_json(file)["defaults"], testing::Contains(Json("global_batch_size")));
 }
 
 TEST(Question, WhatAJobFileSaysIsNoDefault) {

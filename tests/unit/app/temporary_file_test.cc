@@ -8,9 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::app {
@@ -23,7 +20,7 @@ constexpr char kLeft[] = ".plan.json.1.meshwright-tmp";
 TEST(TemporaryFile, BecomesItsTargetAndNothingElseIsLeft) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(TemporaryFile(folder.path("plan.json")).become_target("whole"), 0);
-  EXPECT_EQ(content_of(folder.path("plan.json")), "whole");
+  EXPECT_EQ(test::content_of(folder.path("plan.json")), "whole");
   EXPECT_THAT(folder.names(), ElementsAre("plan.json"));
 }
 
@@ -48,7 +45,7 @@ TEST(TemporaryFile, AFailedWriteLeavesTheTargetAsItWas) {
   const std::string name(250, 'n');
   EXPECT_EQ(TemporaryFile(folder.path("no/plan.json")).become_target("whole"), ENOENT);
   EXPECT_EQ(TemporaryFile(folder.path(name)).become_target("whole"), 0);  // 255 bytes are allowed
-  EXPECT_EQ(content_of(folder.path("plan.json")), "old");
+  EXPECT_EQ(test::content_of(folder.path("plan.json")), "old");
   EXPECT_THAT(folder.names(), ElementsAre(name, "plan.json"));
 }
 
