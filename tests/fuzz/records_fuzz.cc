@@ -6,6 +6,7 @@
 
 namespace {
 
+using meshwright::Json;
 using meshwright::to_json;
 
 template <typename FromJson>

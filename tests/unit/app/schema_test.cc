@@ -5,11 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "app/files.h"
 #include "calibrate/profile/profile_json.h"
@@ -17,6 +12,7 @@
 #include "sim/json/input_records.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
+#include "tests/unit/schema_check.h"
 
 namespace meshwright::test {
 namespace {
@@ -28,23 +24,17 @@ using app::load_model;
 
 using testing::HasSubstr;
 
-bool obeys(const nlohmann::json& schema_text, const nlohmann::json& json) {
-  valijson::Schema schema;
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_text), schema);
-  valijson::Validator validator;
-  return validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(json), nullptr);
-}
+bool obeys(const Json& schema, const Json& json) { return complaint_of(schema, json).empty(); }
 
-nlohmann::json printed(const std::string& name) {
+Json printed(const std::string& name) {
   const ProgramResult result = run_program({"schema", name});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  return nlohmann::json::parse(result.out);
+  return Json::parse(result.out);
 }
 
-nlohmann::json document_of(const std::filesystem::path& path) {
+Json document_of(const std::filesystem::path& path) {
   std::ifstream file(path);
-  return nlohmann::json::parse(file);
+  return Json::parse(file);
 }
 
 struct Kind {
@@ -55,13 +45,13 @@ constexpr Kind kKinds[] = {{"model", "models"}, {"cluster", "clusters"},     {"d
 
 TEST(Schema, EveryShippedFileObeysItsOwn) {
   for (const Kind& kind : kKinds) {
-    const nlohmann::json schema = printed(kind.schema);
+    const Json schema = printed(kind.schema);
     for (const auto& entry : std::filesystem::directory_iterator(config(kind.folder))) {
       if (entry.path().extension() != ".json") continue;
-      const nlohmann::json json = document_of(entry.path());
+      const Json json = document_of(entry.path());
       if (json.contains("model_type")) continue;  // Hugging Face's
       EXPECT_TRUE(obeys(schema, json)) << entry.path();
-      nlohmann::json more = json;
+      Json more = json;
       more["a_key_of_tomorrow"] = 1;
       EXPECT_FALSE(obeys(schema, more)) << entry.path();
     }
@@ -69,8 +59,8 @@ TEST(Schema, EveryShippedFileObeysItsOwn) {
 }
 
 TEST(Schema, AProfileObeysItsOwn) {
-  const nlohmann::json schema = printed("profile");
-  nlohmann::json profile =
+  const Json schema = printed("profile");
+  Json profile =
       document_of(std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/hostile/data/profile.json");
   EXPECT_TRUE(obeys(schema, profile));
   profile["measurements"][0]["kind"] = "guess";
@@ -79,8 +69,8 @@ TEST(Schema, AProfileObeysItsOwn) {
 
 // Every key that the reader of "capacity" knows, once; one more is none.
 TEST(Schema, CapacityIsDescribedInFull) {
-  const nlohmann::json schema = printed("job");
-  nlohmann::json job = nlohmann::json::parse(R"({"capacity": {
+  const Json schema = printed("job");
+  Json job = Json::parse(R"({"capacity": {
     "model": "m", "clusters": ["c"], "gpus": [8], "global_batch_sizes": [64], "prices": "p",
     "failures": {"per_thousand_node_days": {"value": 4, "low": 2, "high": 6, "basis": "measured",
                  "source": "s"}, "detection_seconds": 1, "restart_seconds": 1, "repair_days": 1,
@@ -99,8 +89,8 @@ TEST(Schema, CapacityIsDescribedInFull) {
   for (const char* part :
        {"/capacity", "/capacity/failures", "/capacity/checkpoint", "/capacity/power",
         "/capacity/limits", "/capacity/schedule/0", "/capacity/failures/per_thousand_node_days"}) {
-    nlohmann::json more = job;
-    more[nlohmann::json::json_pointer(part)]["a_key_of_tomorrow"] = 1;
+    Json more = job;
+    more[Json::json_pointer(part)]["a_key_of_tomorrow"] = 1;
     EXPECT_FALSE(obeys(schema, more)) << part;
     EXPECT_ANY_THROW(planner::capacity_section(more, "job.json")) << part;
   }

@@ -12,7 +12,6 @@
 #include "reports/report_json.h"
 #include "schema_check.h"
 #include "sim/base/error.h"
-#include "tests/unit/reports/schema_check.h"
 
 namespace meshwright::reports {
 namespace {

@@ -9,7 +9,6 @@
 #include "reports/answers_json.h"
 #include "schema_check.h"
 #include "sim/kernel_time/gemm_model.h"
-#include "tests/unit/reports/schema_check.h"
 
 namespace meshwright::reports {
 namespace {

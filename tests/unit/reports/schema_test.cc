@@ -7,7 +7,6 @@
 #include "reports/step_trace.h"
 #include "reports/validation_json.h"
 #include "schema_check.h"
-#include "tests/unit/reports/schema_check.h"
 
 namespace meshwright::reports {
 namespace {
