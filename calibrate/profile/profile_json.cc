@@ -259,13 +259,13 @@ void add_collective_rows(Record<P>& r) {
 }
 
 template <typename M>
-void add_measurement(Record<P>& r, M Measurement::*member, const char* key, Kind<M> kind,
+void add_measurement(Record<P>& r, M Measurement::*member, const char* key, const Kind<M>& kind,
                      const char* about) {
   r.row_at<M>(
-      [member](auto& p) -> auto& { return p.measurement.*member; }, key, std::move(kind), about);
+      [member](auto& p) -> auto& { return p.measurement.*member; }, key, kind, about);
 }
 template <typename M>
-void add_summary(Record<P>& r, M Summary::*member, const char* key, Kind<M> kind,
+void add_summary(Record<P>& r, M Summary::*member, const char* key, const Kind<M>& kind,
                  const char* about) {
   r.row_at<M>(
       [member](auto& p) -> auto& { return p.measurement.summary.*member; }, key, std::move(kind),
@@ -273,10 +273,10 @@ void add_summary(Record<P>& r, M Summary::*member, const char* key, Kind<M> kind
   r.required();
 }
 template <typename M>
-void add_state(Record<P>& r, M DeviceState::*member, const char* key, Kind<M> kind,
+void add_state(Record<P>& r, M DeviceState::*member, const char* key, const Kind<M>& kind,
                const char* about) {
   r.row_at<M>(
-      [member](auto& p) -> auto& { return p.state.*member; }, key, std::move(kind), about);
+      [member](auto& p) -> auto& { return p.state.*member; }, key, kind, about);
   r.omitted_at_default();
 }
 

@@ -225,8 +225,8 @@ const Record<ReferenceRun>& reference_record() {
 }
 
 template <typename M>
-void option(Record<CapacitySection>& record, M CapacityOptions::*member, std::string key,
-            Kind<M> kind, std::string about) {
+void option(Record<CapacitySection>& record, M CapacityOptions::*member, std::string_view key,
+            const Kind<M>& kind, std::string_view about) {
   record.row_at<M>(
       [member](auto& section) -> auto& { return section.options.*member; }, std::move(key),
       std::move(kind), std::move(about));

@@ -211,8 +211,7 @@ const Record<Layout>& layout_record() {
     Record<Layout> rows(
         "How a step is spread over devices, in Megatron-LM's words. Everything has a default.");
     for_each_field([&](const auto& field) {
-      rows.row(field.member, std::string(field.name), kind_of(field),
-               std::string(field.documentation));
+      rows.row(field.member, field.name, kind_of(field), field.documentation);
       rows.default_from(
           [&field](Layout& layout) { layout.*field.member = unsaid_value(field, layout); });
     });

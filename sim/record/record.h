@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,7 +69,7 @@ class Record {
   }
   // What `at` finds in a record; a generic function for const and other records.
   template <typename M, typename At>
-  Record& row_at(At at, std::string key, Kind<M> kind, std::string about);
+  Record& row_at(At at, std::string_view key, const Kind<M>& kind, std::string_view about);
 
   // About the last row. `required`: a file must say it.
   Record& required() {
@@ -77,8 +78,8 @@ class Record {
   }
   // Not written where it is as in T{}.
   Record& omitted_at_default() {
-    const auto same = rows_.back().same;
-    return written_if([same](const T& record) { return !same(record, T{}); });
+    const auto value = rows_.back().value;
+    return written_if([value](const T& record) { return !value->same(record, T{}); });
   }
   Record& written_if(Test test) {
     rows_.back().written_if = std::move(test);
@@ -109,28 +110,23 @@ class Record {
     return *this;
   }
   // A key that is allowed and not read here.
-  Record& unread(std::string key, Json schema, std::string about) {
-    rows_.push_back({.key = std::move(key), .about = std::move(about)});
-    rows_.back().schema = [schema = std::move(schema)] { return schema; };
+  Record& unread(std::string_view key, Json schema, std::string_view about) {
+    Row& made = rows_.emplace_back();
+    made.key = key;
+    made.about = about;
+    made.schema = [schema = std::move(schema)] { return schema; };
     return *this;
   }
   // A key that repeats what others say: written where `value` gives something, not read.
-  Record& derived(std::string key, Json schema, std::string about,
+  Record& derived(std::string_view key, Json schema, std::string_view about,
                   std::function<Json(const T&)> value) {
-    unread(std::move(key), std::move(schema), std::move(about));
-    rows_.back().write = [name = rows_.back().key, value = std::move(value)](Json& json,
-                                                                             const T& record) {
-      const Json said = value(record);
-      if (!said.is_null()) json[name] = said;
-    };
+    unread(key, std::move(schema), about);
+    rows_.back().derive = std::move(value);
     return *this;
   }
   // What must hold of the members before it; throws InputError through the reader.
   Record& check(std::function<void(const T&, ObjectReader&)> test) {
-    rows_.push_back({});
-    rows_.back().read = [test = std::move(test)](ObjectReader& reader, T& record) {
-      test(record, reader);
-    };
+    rows_.emplace_back().check = std::move(test);
     return *this;
   }
 
@@ -155,18 +151,28 @@ class Record {
   [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
 
  private:
+  // How a row reaches its value.
+  struct Access {
+    virtual ~Access() = default;
+    virtual void read(ObjectReader& reader, const std::string& key, T& record) const = 0;
+    virtual void write(Json& json, const std::string& key, const T& record) const = 0;
+    [[nodiscard]] virtual bool same(const T& a, const T& b) const = 0;
+    virtual void assign(T& to, const T& from) const = 0;
+  };
+  template <typename M, typename At>
+  struct MemberAccess;
+
   struct Row {
     std::string key{};
     std::optional<Unit> unit{};
     std::string about{};
     bool required = false;
+    std::shared_ptr<const Access> value{};  // none: a key that is not read, or a check
     Test exists_if{}, written_if{};
     std::function<void(T&, ObjectReader&)> complete{};
-    std::function<void(ObjectReader&, T&)> read{};
-    std::function<void(Json&, const T&)> write{};
+    std::function<void(const T&, ObjectReader&)> check{};
+    std::function<Json(const T&)> derive{};
     std::function<Json()> schema{};
-    std::function<bool(const T&, const T&)> same{};
-    std::function<void(T&, const T&)> assign{};
   };
 
   std::string about_;
@@ -229,18 +235,30 @@ Kind<std::vector<R>> list(RecordOf<R> record) {
 
 template <typename T>
 template <typename M, typename At>
-Record<T>& Record<T>::row_at(At at, std::string key, Kind<M> kind, std::string about) {
-  Row made{.key = key, .unit = kind.unit, .about = std::move(about)};
-  made.read = [at, key, read = std::move(kind.read)](ObjectReader& reader, T& record) {
-    read(reader, key, at(record));
-  };
-  made.write = [at, key, write = std::move(kind.write)](Json& json, const T& record) {
-    write(json, key, at(record));
-  };
-  made.schema = std::move(kind.schema);
-  made.same = [at](const T& a, const T& b) { return at(a) == at(b); };
-  made.assign = [at](T& to, const T& from) { at(to) = at(from); };
-  rows_.push_back(std::move(made));
+struct Record<T>::MemberAccess final : Record<T>::Access {
+  MemberAccess(At where, const Kind<M>& of) : at(where), kind(of) {}
+  void read(ObjectReader& reader, const std::string& key, T& record) const override {
+    kind.read(reader, key, at(record));
+  }
+  void write(Json& json, const std::string& key, const T& record) const override {
+    kind.write(json, key, at(record));
+  }
+  [[nodiscard]] bool same(const T& a, const T& b) const override { return at(a) == at(b); }
+  void assign(T& to, const T& from) const override { at(to) = at(from); }
+  At at;
+  Kind<M> kind;
+};
+
+template <typename T>
+template <typename M, typename At>
+Record<T>& Record<T>::row_at(At at, std::string_view key, const Kind<M>& kind,
+                             std::string_view about) {
+  Row& made = rows_.emplace_back();
+  made.key = key;
+  made.unit = kind.unit;
+  made.about = about;
+  made.value = std::make_shared<const MemberAccess<M, At>>(at, kind);
+  made.schema = kind.schema;
   return *this;
 }
 
@@ -250,10 +268,12 @@ void Record<T>::read(ObjectReader& reader, T& record) const {
   std::vector<std::string_view> unread;
   for (const Row& row : rows_) {
     if (row.exists_if && !row.exists_if(record)) continue;
-    if (!row.read) {
+    if (row.check) {
+      row.check(record, reader);
+    } else if (!row.value) {
       unread.push_back(row.key);
-    } else if (row.key.empty() || says(reader, row.key, row.unit)) {
-      row.read(reader, record);
+    } else if (says(reader, row.key, row.unit)) {
+      row.value->read(reader, row.key, record);
     } else if (row.required) {
       fail_missing(reader, row.key, row.unit);
     } else if (row.complete) {
@@ -268,8 +288,12 @@ Json Record<T>::write(const T& record) const {
   Json json = Json::object();
   if (!schema_names_.empty()) json["schema"] = schema_names_.front();
   for (const Row& row : rows_) {
-    if (!row.write || (row.exists_if && !row.exists_if(record))) continue;
-    if (!row.written_if || row.written_if(record)) row.write(json, record);
+    if (row.exists_if && !row.exists_if(record)) continue;
+    if (row.written_if && !row.written_if(record)) continue;
+    if (row.value) row.value->write(json, row.key, record);
+    if (!row.derive) continue;
+    const Json said = row.derive(record);
+    if (!said.is_null()) json[row.key] = said;
   }
   return json;
 }
@@ -288,10 +312,10 @@ template <typename T>
 std::vector<RowDifference> Record<T>::differences(const T& a, const T& b) const {
   std::vector<RowDifference> found;
   for (const Row& row : rows_) {
-    if (!row.same || row.same(a, b)) continue;
+    if (!row.value || row.value->same(a, b)) continue;
     Json of_a = Json::object(), of_b = Json::object();
-    row.write(of_a, a);
-    row.write(of_b, b);
+    row.value->write(of_a, row.key, a);
+    row.value->write(of_b, row.key, b);
     const auto value = [](const Json& json) { return json.empty() ? Json() : json.front(); };
     found.push_back({row.key, value(of_a), value(of_b)});
   }
@@ -305,10 +329,10 @@ T Record<T>::overlay(T record, const T& given, const std::vector<std::string>& k
   ObjectReader reader(none, source);
   for (const Row& row : rows_) {
     if (row.exists_if && !row.exists_if(record)) continue;
-    if (row.key.empty()) {
-      row.read(reader, record);
-    } else if (row.assign && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
-      row.assign(record, given);
+    if (row.check) {
+      row.check(record, reader);
+    } else if (row.value && std::find(keys.begin(), keys.end(), row.key) != keys.end()) {
+      row.value->assign(record, given);
     } else if (row.complete) {
       row.complete(record, reader);
     }

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/json/json.h"
+#include "sim/record/json.h"
 
 namespace meshwright::test {
 

@@ -19,14 +19,14 @@ struct Wheel {
   bool operator==(const Wheel&) const = default;
 };
 struct Cart {
-  std::string name;
+  std::string name{};
   int width = 3;
   int length = 0;  // default: twice the width
   Colour colour = Colour::red;
-  Seconds delay;
+  Seconds delay{};
   bool motor = false;
   double power = 0.0;  // of a motor
-  std::vector<Wheel> wheels;
+  std::vector<Wheel> wheels{};
   bool operator==(const Cart&) const = default;
 };
 
