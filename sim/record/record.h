@@ -62,10 +62,9 @@ class Record {
 
   // A member of T or of a base of T.
   template <typename Owner, typename M>
-  Record& row(M Owner::*member, std::string key, Kind<M> kind, std::string about) {
+  Record& row(M Owner::*member, std::string_view key, const Kind<M>& kind, std::string_view about) {
     return row_at<M>(
-        [member](auto& record) -> auto& { return record.*member; }, std::move(key), std::move(kind),
-        std::move(about));
+        [member](auto& record) -> auto& { return record.*member; }, key, kind, about);
   }
   // What `at` finds in a record; a generic function for const and other records.
   template <typename M, typename At>

@@ -64,7 +64,7 @@ void for_each_mutation(const Json& whole,
     Json copy = whole;
     Json& parent = copy[pointer.parent_pointer()];
     if (!parent.is_object()) continue;
-    parent.erase(pointer.back());
+    parent = without_key(parent, pointer.back());
     visit(copy, path + " missing");
     parent["no_such_key"] = 1;
     visit(copy, path + " with an unknown neighbour");

@@ -120,12 +120,12 @@ void expect_schema_allows_what_is_read(const Record<T>& record, const T& shipped
       changed[place] = tokens[(i + turn) % tokens.size()];
       bool is_read = true;
       try {
-        record.read(changed, "changed.json");
+        static_cast<void>(record.read(changed, "changed.json"));
       } catch (const InputError&) {
         is_read = false;
       }
       (is_read ? read : refused) += 1;
-      if (is_read) EXPECT_TRUE(obeys(schema, changed)) << place << " " << changed[place];
+      EXPECT_TRUE(!is_read || obeys(schema, changed)) << place << " " << changed[place];
     }
     ++turn;
   }

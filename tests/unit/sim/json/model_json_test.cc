@@ -107,7 +107,7 @@ TEST(ModelJson, HeadsMustDivide) {
 TEST(ModelJson, EnumsAndSchemaNameWhatIsAllowed) {
   EXPECT_THAT(model_error(small(R"("activation": "swigl")")), HasSubstr("did you mean \"swiglu\""));
   EXPECT_THAT(model_error(small(R"("schema": "meshwright.model/2")")),
-              HasSubstr("/schema: must be \"meshwright.model/1\""));
+              HasSubstr("this version reads \"meshwright.model/1\""));
 }
 
 TEST(ModelJson, LearnedPositionsNeedTheirNumber) {

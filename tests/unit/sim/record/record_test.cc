@@ -70,7 +70,7 @@ std::string cart_error(const std::string& text) {
   try {
     read_cart(text);
   } catch (const InputError& error) {
-    return error.what();
+    return std::string(error.what()) + " " + error.hint();
   }
   return "";
 }
