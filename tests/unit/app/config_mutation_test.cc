@@ -13,6 +13,7 @@
 #include "app/files.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
+#include "sim/record/without_key.h"
 #include "sim/step/estimate.h"
 
 namespace meshwright {
