@@ -13,7 +13,8 @@ Json report_to_json(const ReportContents& contents) {
   json["plan"] = artefact("meshwright.plan/1", contents.plan_origin);
   json["title"] = title_text(plan);
   json["decision"] = decision_section(contents);
-  json["verdict"] = json["decision"]["verdict"];
+  const Json verdict = json["decision"]["verdict"];  // a new key moves the others
+  json["verdict"] = verdict;
   json["certainty"] = certainty_section(contents);
   json["rests_on"] = rests_on_section(contents);
   json["left_out"] = left_out_section(contents);

@@ -11,6 +11,7 @@
 #include "planner/accuracy/unstated.h"
 #include "sim/json/records.h"
 #include "sim/record/reader.h"
+#include "sim/record/without_key.h"
 
 namespace meshwright::planner {
 namespace {
@@ -32,8 +33,9 @@ StatedKeys keys_of(const Json& json) {
 Json in_our_words(Json layout) {
   if (!layout.is_object()) return layout;
   if (layout.contains("recompute")) {
-    layout["recompute_granularity"] = layout["recompute"];
-    layout.erase("recompute");
+    const Json granularity = layout["recompute"];
+    layout["recompute_granularity"] = granularity;
+    layout = without_key(std::move(layout), "recompute");
   }
   if (layout.contains("schedule") && layout["schedule"].is_string()) {
     auto name = layout["schedule"].get<std::string>();
