@@ -18,6 +18,7 @@
 #include "calibrate/profile/drift.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 
 namespace meshwright::app {
 namespace {
@@ -42,15 +43,16 @@ class Progress {
 
 void print_rates(const Cluster& cluster) {
   const Device& device = only_device(cluster);
-  print("{} x {}, {:.3g} GB/s memory, {:.3g} us a kernel\n", cluster.num_gpus(), device.name,
-        device.memory_bandwidth.value() / 1e9, device.kernel_launch.value() * 1e6);
+  print("{} x {}, {} GB/s memory, {} us a kernel\n", cluster.num_gpus(), device.name,
+        number_text(device.memory_bandwidth.value() / 1e9, 3),
+        number_text(device.kernel_launch.value() * 1e6, 3));
   for (const GemmModel& model : device.gemm) {
-    print("GEMM {}: {:.4g} GFLOP/s at best over {} shapes, model within {:.0f} %\n",
-          name_of(model.precision), model.peak.value() / 1e9, model.points.size(),
+    print("GEMM {}: {} GFLOP/s at best over {} shapes, model within {:.0f} %\n",
+          name_of(model.precision), number_text(model.peak.value() / 1e9), model.points.size(),
           100.0 * model.relative_spread);
   }
   for (const KernelRate& rate : device.kernels) {
-    print("kernel {}: {:.3g} GB/s +- {:.0f} %\n", rate.kernel, rate.rate.value() / 1e9,
+    print("kernel {}: {} GB/s +- {:.0f} %\n", rate.kernel, number_text(rate.rate.value() / 1e9, 3),
           100.0 * rate.relative_spread);
   }
 }
@@ -59,10 +61,10 @@ void print_curves(const Link& link) {
   for (const CollectiveCurve& curve : link.curves) {
     const CollectivePoint& least = curve.points.front();
     const CollectivePoint& most = curve.points.back();
-    print("{} over {} ranks: {:.3g} us at {:.0f} KiB, {:.3g} GB/s at {:.4g} MiB\n",
-          name_of(curve.collective), curve.group_size, least.time.value() * 1e6,
-          least.payload / kibibytes(1), (most.payload / most.time).value() / 1e9,
-          most.payload / mebibytes(1));
+    print("{} over {} ranks: {} us at {:.0f} KiB, {} GB/s at {} MiB\n", name_of(curve.collective),
+          curve.group_size, number_text(least.time.value() * 1e6, 3), least.payload / kibibytes(1),
+          number_text((most.payload / most.time).value() / 1e9, 3),
+          number_text(most.payload / mebibytes(1)));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "reports/fit_page.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/cluster.h"
 #include "sim/json/records.h"
 
@@ -110,9 +111,9 @@ std::string checks_text(const std::vector<calibrate::FitCheck>& checks) {
     text += fmt::format("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis,
                         "measured us", "model us", "residual", "spread");
     for (const calibrate::FittedPoint& p : check.points) {
-      text += fmt::format("{:>24}{:>14.4g}{:>14.4g}{:>+9.0f}%{:>8.0f}%\n", p.label,
-                          1e6 * p.measured.value(), 1e6 * p.modelled.value(), 100.0 * p.residual(),
-                          100.0 * p.relative_spread);
+      text += fmt::format(
+          "{:>24}{:>14}{:>14}{:>+9.0f}%{:>8.0f}%\n", p.label, number_text(1e6 * p.measured.value()),
+          number_text(1e6 * p.modelled.value()), 100.0 * p.residual(), 100.0 * p.relative_spread);
     }
     text += '\n';
   }

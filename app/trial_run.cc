@@ -17,7 +17,7 @@
 #include "calibrate/backends/backend.h"
 #include "calibrate/host_speed.h"
 #include "calibrate/measure/measurement.h"
-#include "reports/table.h"
+#include "reports/table_text.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/json/records.h"

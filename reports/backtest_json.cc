@@ -174,7 +174,7 @@ Table scores_table(const Backtest& backtest) {
   for (const planner::GroupScore& group : backtest.groups) {
     table.rows.push_back(score_row(group.group, group.score));
   }
-  table.rows.push_back(score_row("all", backtest.overall));
+  if (backtest.groups.size() != 1) table.rows.push_back(score_row("all", backtest.overall));
   return table;
 }
 

@@ -44,12 +44,13 @@ std::vector<Cell> narrow_row(const planner::CapacityAnswer& answer, std::size_t 
   const auto& start = answer.question.options.start;
   const std::string time =
       answer.question.train_tokens
-          ? fmt::format("{:.3g} ({})", run.days.p50, span_text(run.days, 1.0))
+          ? fmt::format("{} ({})", number_text(run.days.p50, 3), span_text(run.days, 1.0))
           : fmt::format("{} ({} to {})", si_text(row.tokens_per_second.p50),
                         si_text(row.tokens_per_second.p10), si_text(row.tokens_per_second.p90));
-  const std::string cost = run.cost ? fmt::format("{:.3g} ({})", run.cost->p50 / kMillion,
-                                                  span_or_dash(run.cost, kMillion))
-                                    : "";
+  const std::string cost = run.cost
+                               ? fmt::format("{} ({})", number_text(run.cost->p50 / kMillion, 3),
+                                             span_or_dash(run.cost, kMillion))
+                               : "";
   cells.emplace_back(brief_name(row.main_phase().estimate.layout));
   cells.emplace_back(row.main_phase().estimate.step_time.value());
   cells.emplace_back(100.0 * row.run.time.goodput());
@@ -204,9 +205,8 @@ Table levers_table(const planner::CapacityAnswer& answer) {
   const std::string what = stated ? "days" : "tokens/s";
   Table table{"",
               {{"lever", "lever", ""},
-               {"unit", "unit", ""},
                {"low", "low", "", 3},
-               {"value", "today", "", 3},
+               {"value", "current", "", 3},
                {"high", "high", "", 3},
                {stated ? "days_low" : "tokens_per_second_low", what + " at low", "", 3},
                {stated ? "days_high" : "tokens_per_second_high", what + " at high", "", 3},
@@ -214,7 +214,7 @@ Table levers_table(const planner::CapacityAnswer& answer) {
                {"step_high", stated ? "" : "step at high", "s", 3},
                {"cost_low", "cost at low", "M " + currency, 3},
                {"cost_high", "cost at high", "M " + currency, 3},
-               {"basis", "spread is", ""}},
+               {"basis", "spread is", "", 4, true}},
               {}};
   using End = std::optional<planner::LeverEnd>;
   const auto at = [](const End& end, const auto& number) {
@@ -232,11 +232,11 @@ Table levers_table(const planner::CapacityAnswer& answer) {
                                                        : Cell();
   };
   for (const planner::Lever& lever : answer.levers.levers) {
-    table.rows.push_back({lever.label, lever.unit, lever.low ? Cell(lever.low->value) : Cell(),
-                          lever.value, lever.high ? Cell(lever.high->value) : Cell(),
-                          at(lever.low, time), at(lever.high, time), step(lever.low),
-                          step(lever.high), cost(lever.low), cost(lever.high),
-                          lever.choice ? "a choice" : lever.basis});
+    table.rows.push_back({with_unit(lever.label, lever.unit),
+                          lever.low ? Cell(lever.low->value) : Cell(), lever.value,
+                          lever.high ? Cell(lever.high->value) : Cell(), at(lever.low, time),
+                          at(lever.high, time), step(lever.low), step(lever.high), cost(lever.low),
+                          cost(lever.high), lever.choice ? "a choice" : lever.basis});
   }
   return without_empty_columns(table);
 }
@@ -266,15 +266,14 @@ Table assumptions_table(const std::vector<planner::Assumption>& assumptions) {
                {"value", "value", "", 3},
                {"low", "low", "", 3},
                {"high", "high", "", 3},
-               {"unit", "unit", ""},
-               {"basis", "is", ""},
+               {"basis", "basis", ""},
                {"source", "source", ""}},
               {}};
   for (const planner::Assumption& a : assumptions) {
     const bool range = a.amount.high > a.amount.low;
-    table.rows.push_back({a.label, a.amount.value, range ? Cell(a.amount.low) : Cell(),
-                          range ? Cell(a.amount.high) : Cell(), a.unit, a.amount.basis,
-                          a.amount.source});
+    table.rows.push_back({with_unit(a.label, a.unit), a.amount.value,
+                          range ? Cell(a.amount.low) : Cell(), range ? Cell(a.amount.high) : Cell(),
+                          a.amount.basis, a.amount.source});
   }
   return table;
 }

@@ -27,7 +27,7 @@ std::string amount_text(double amount) {
 }
 
 std::string day_text(double days) {
-  return days < 1000.0 ? fmt::format("{:.3g} days", days)
+  return days < 1000.0 ? fmt::format("{} days", number_text(days, 3))
                        : fmt::format("{} days", count_text(std::llround(days)));
 }
 
@@ -109,7 +109,7 @@ std::string_view device_noun(const planner::CapacityAnswer& answer, std::int64_t
 }
 
 std::string span_text(const planner::Quantiles& q, double unit) {
-  return fmt::format("{:.3g} to {:.3g}", q.p10 / unit, q.p90 / unit);
+  return fmt::format("{} to {}", number_text(q.p10 / unit, 3), number_text(q.p90 / unit, 3));
 }
 
 const std::string& name_of_case(const planner::CapacityAnswer& answer,
@@ -124,12 +124,14 @@ std::string label_of(std::string term) {
 }
 
 std::string money_text(double amount, const std::string& currency) {
-  if (amount >= kMillion) return fmt::format("{:.3g} M {}", amount / kMillion, currency);
+  if (amount >= kMillion)
+    return fmt::format("{} M {}", number_text(amount / kMillion, 3), currency);
   return fmt::format("{} {}", count_text(std::llround(amount)), currency);
 }
 
 std::string days_text(const planner::Quantiles& days) {
-  if (days.p50 < 1000.0) return fmt::format("{:.3g} days ({})", days.p50, span_text(days, 1.0));
+  if (days.p50 < 1000.0)
+    return fmt::format("{} days ({})", number_text(days.p50, 3), span_text(days, 1.0));
   return fmt::format("{} days ({} to {})", count_text(std::llround(days.p50)),
                      count_text(std::llround(days.p10)), count_text(std::llround(days.p90)));
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/table_text.h"
 #include "reports/text.h"
+#include "sim/base/utf8.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device.h"
 
@@ -22,17 +24,20 @@ constexpr std::array kWireKindNames{EnumName{WireKind::island, "island link"},
 
 std::string rate(BytesPerSecond bandwidth) {
   const double gb = bandwidth / gigabytes_per_second(1);
-  return gb >= 10'000.0 ? fmt::format("{:.4g} TB/s", gb / 1000.0) : fmt::format("{:.4g} GB/s", gb);
+  return gb >= 10'000.0 ? fmt::format("{} TB/s", number_text(gb / 1000.0))
+                        : fmt::format("{} GB/s", number_text(gb));
 }
 
 std::string link_text(const Link& link, BytesPerSecond bandwidth) {
-  return fmt::format("{}: {} each way, {} sustained, {:.3g} us a hop", link.name, rate(bandwidth),
-                     rate(bandwidth * link.bandwidth_fraction), link.latency.value() * 1e6);
+  return fmt::format("{}: {} each way, {} sustained, {} us a hop", link.name, rate(bandwidth),
+                     rate(bandwidth * link.bandwidth_fraction),
+                     number_text(link.latency.value() * 1e6, 3));
 }
 
 // "3 to 1" of what comes in below for what goes up.
 std::string over_subscribed(double ratio) {
-  return ratio <= 1.0 ? "not over-subscribed" : fmt::format("over-subscribed {:.3g} : 1", ratio);
+  return ratio <= 1.0 ? "not over-subscribed"
+                      : fmt::format("over-subscribed {} : 1", number_text(ratio, 3));
 }
 
 std::string plural(int count, std::string_view one, std::string_view many) {
@@ -42,20 +47,30 @@ std::string plural(int count, std::string_view one, std::string_view many) {
 // Lines of a tree that is drawn downwards, each level further to the right.
 class Tree {
  public:
+  explicit Tree(std::size_t width) : width_(width) {}
+
   void part(const std::string& text) {
-    text_ += depth_ == 0 ? "" : indent() + "└─ ";
-    text_ += text + "\n";
+    depth_ == 0 ? add("", "", text) : add(indent() + "└─ ", indent() + "   ", text);
     ++depth_;
   }
-  void wire(const std::string& text) { text_ += indent() + "│  " + text + "\n"; }
-  void beside(const std::string& text) { text_ += indent() + "├─ " + text + "\n"; }
+  void wire(const std::string& text) { add(indent() + "│  ", indent() + "│    ", text); }
+  void beside(const std::string& text) { add(indent() + "├─ ", indent() + "│    ", text); }
   [[nodiscard]] std::string text() const { return text_; }
 
  private:
+  void add(const std::string& first, const std::string& next, const std::string& text) {
+    const std::size_t prefix = num_characters(next);
+    bool begins = true;
+    for (const std::string& line : broken_lines(text, width_ > prefix ? width_ - prefix : 0)) {
+      text_ += (begins ? first : next) + line + "\n";
+      begins = false;
+    }
+  }
   [[nodiscard]] std::string indent() const {
     return std::string(std::size_t{3} * static_cast<std::size_t>(depth_ - 1), ' ');
   }
 
+  std::size_t width_;
   std::string text_;
   int depth_ = 0;
 };
@@ -140,8 +155,8 @@ void add_link_rows(Rows& rows, const std::string& where, const Link& link) {
 
 std::string_view name_of(WireKind kind) { return name_in(kWireKindNames, kind); }
 
-std::string cluster_tree(const Cluster& c) {
-  Tree tree;
+std::string cluster_tree(const Cluster& c, std::size_t width) {
+  Tree tree(width);
   if (c.num_nodes > 1) draw_network(c, tree);
   draw_node(c, tree);
   return fmt::format("{}: {}, {}\n\n{}", c.name, plural(c.num_gpus(), "device", "devices"),

@@ -12,8 +12,9 @@
 
 namespace meshwright::reports {
 
-// From the core down to the devices; alike parts are drawn once with their count.
-std::string cluster_tree(const Cluster& cluster);
+// From the core down to the devices; alike parts are drawn once with their count. Lines of at
+// most `width` characters; 0: of any length.
+std::string cluster_tree(const Cluster& cluster, std::size_t width = 0);
 
 // Every number that an estimate takes from the cluster: value, unit, provenance.
 Table cluster_numbers_table(const Cluster& cluster);

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "reports/html/escape.h"
+#include "reports/text.h"
+#include "sim/base/number_text.h"
 
 namespace meshwright::reports {
 namespace {
@@ -71,7 +73,7 @@ std::string times_chart(const FitChart& chart, const LogAxis& x) {
   const LogAxis y = axis_over(seconds, kTop + kHeight, kTop);
   std::string svg = frame(kTop, kHeight), line;
   for (const double t : ticks(y)) {
-    svg += label_at(kLeft - 6, y.at(t) + 4, "end", fmt::format("{:.3g} us", 1e6 * t));
+    svg += label_at(kLeft - 6, y.at(t) + 4, "end", fmt::format("{} us", number_text(1e6 * t, 3)));
   }
   for (const FitPoint& p : chart.points) {
     const double px = x.at(p.x), model = y.at(p.modelled.value());
@@ -81,9 +83,9 @@ std::string times_chart(const FitChart& chart, const LogAxis& x) {
       svg += fmt::format(R"(<path class="model" d="M{:.1f} {:.1f}h6"/>)", px - 3, model);
     }
     svg += fmt::format(
-        R"(<circle class="point" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:.4g} us measured, {:.4g} us modelled</title></circle>)",
-        px, y.at(p.measured.value()), html::escape(p.label), 1e6 * p.measured.value(),
-        1e6 * p.modelled.value());
+        R"(<circle class="point" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {} us measured, {} us modelled</title></circle>)",
+        px, y.at(p.measured.value()), html::escape(p.label), number_text(1e6 * p.measured.value()),
+        number_text(1e6 * p.modelled.value()));
   }
   if (chart.curve) svg += fmt::format(R"(<polyline class="model" points="{}"/>)", line);
   return svg;
@@ -102,7 +104,7 @@ std::string residual_chart(const FitChart& chart, const LogAxis& x) {
                        middle - residual(p) / most * kResiduals / 2.0);
   }
   for (const double t : ticks(x)) {
-    svg += label_at(x.at(t), top + kResiduals + 14, "middle", fmt::format("{:.0e}", t));
+    svg += label_at(x.at(t), top + kResiduals + 14, "middle", si_text(t, 1));
   }
   svg += label_at(kWidth - kRight, top + kResiduals + 28, "end", chart.x_axis);
   return svg;

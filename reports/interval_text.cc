@@ -16,7 +16,7 @@ std::string_view words_of(IntervalRegime regime) {
     case IntervalRegime::unknown_software:
       return "a known chip and unknown software";
     case IntervalRegime::unknown_chip:
-      return "a chip that nobody measured";
+      return "a chip known only from its datasheet";
   }
   return "";
 }
@@ -24,7 +24,7 @@ std::string_view words_of(IntervalRegime regime) {
 std::string interval_text(const Estimate& estimate) {
   const std::string& narrower = estimate.narrowed_by;
   return fmt::format("The interval is that of {}{}.", words_of(estimate.interval_regime),
-                     narrower.empty() ? "" : "; to narrow it: " + narrower);
+                     narrower.empty() ? "" : ". To narrow it: " + narrower);
 }
 
 }  // namespace meshwright::reports

@@ -10,7 +10,7 @@ namespace meshwright::reports {
 
 // "a known chip and known software".
 std::string_view words_of(IntervalRegime regime);
-// "The interval is that of a known chip and known software; to narrow it: ...".
+// "The interval is that of a known chip and known software. To narrow it: ...".
 std::string interval_text(const Estimate& estimate);
 
 }  // namespace meshwright::reports

@@ -21,13 +21,6 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-bool holds_numbers(const Table& table, std::size_t column) {
-  for (const auto& row : table.rows) {
-    if (std::holds_alternative<double>(row[column])) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string table_to_markdown(const Table& table) {

@@ -96,13 +96,13 @@ std::vector<Table> diff_tables(const planner::PlanDiff& diff) {
   }
   Table ranking{"",
                 {{"rank_before", "rank before", ""},
-                 {"rank_after", "after", ""},
+                 {"rank_after", "rank after", ""},
                  {"layout", "layout", ""},
                  {"step_before_seconds", "step before", "s"},
-                 {"step_after_seconds", "after", "s"},
+                 {"step_after_seconds", "step after", "s"},
                  {"step_change_percent", "change", "%", 3},
                  {"memory_before_gib", "memory before", "GiB", 3},
-                 {"memory_after_gib", "after", "GiB", 3}},
+                 {"memory_after_gib", "memory after", "GiB", 3}},
                 {}};
   for (const planner::LayoutChange& change : diff.layouts) {
     ranking.rows.push_back({rank_cell(change.rank_before), rank_cell(change.rank_after),

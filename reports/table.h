@@ -15,6 +15,7 @@ struct Column {
   std::string heading;  // for people
   std::string unit;     // shown with the heading; empty: none
   int digits = 4;       // significant, for people; CSV has them all
+  bool extra = false;   // left out of lines that are too long otherwise
 };
 
 // Text, a number in the column's unit, or nothing.
@@ -22,22 +23,18 @@ using Cell = std::variant<std::monostate, std::string, double>;
 Cell optional_cell(const std::optional<double>& value);
 
 struct Table {
-  std::string title;
+  std::string title;  // lines
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
 };
 // The table without the columns that no row fills; with all of them if it has no rows.
 Table without_empty_columns(Table table);
+// The same for people: a column whose cells are all alike, or those of a column of the same unit
+// before it, is a line of the title. A table of one row keeps all columns that it fills.
+Table without_repetition(Table table);
+bool holds_numbers(const Table& table, std::size_t column);
 
 // A cell for people; nothing is "-".
 std::string cell_text(const Cell& cell, const Column& column);
-
-// Aligned columns, never cut off: numbers to the right, text to the left. Where the lines would be
-// longer than `width` characters, headings are broken into lines, then texts, the longest first; 0:
-// any length.
-std::string table_to_text(const Table& table, std::size_t width = 0);
-// A paragraph's lines of at most `width` characters, broken between words; a word that is longer is
-// broken too, after an underscore if it can be. 0: one line.
-std::vector<std::string> broken_lines(const std::string& text, std::size_t width);
 
 }  // namespace meshwright::reports

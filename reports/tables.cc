@@ -90,11 +90,11 @@ Table scaling_table(const planner::Scaling& scaling, const Job& job, const Clust
               {{"gpus", noun + "s", ""},
                {"layout", "best layout", ""},
                {"step_time_seconds", "step", "s"},
-               {"tokens_per_second_per_gpu", "tokens/" + noun, "1/s"},
+               {"tokens_per_second_per_gpu", "tokens/s per " + noun, "", 4, true},
                {"efficiency_percent", "efficiency", "%", 3},
                {"model_flops_utilization_percent", "MFU", "%", 3},
                {"peak_memory_gib", "peak", "GiB", 3},
-               {"gpu_hours_per_billion_tokens", noun + "-h a 1e9 tokens", ""},
+               {"gpu_hours_per_billion_tokens", noun + "-hours per billion tokens", "", 4, true},
                {"train_days", "days", ""},
                {"cost", "cost", ""},
                {"device_energy_kwh", "energy", "kWh"}},
@@ -122,20 +122,20 @@ Table scaling_table(const planner::Scaling& scaling, const Job& job, const Clust
 }
 
 Table ranked_table(const planner::Plan& plan) {
-  Table table{
-      "",
-      {{"rank", "rank", ""},
-       {"layout", "layout", ""},
-       {"step_time_seconds", "step", "s"},
-       {"step_time_low_seconds", "low", "s"},
-       {"step_time_high_seconds", "high", "s"},
-       {"tokens_per_second_per_gpu", "tokens/" + std::string(device_noun(plan.cluster)), "1/s"},
-       {"model_flops_utilization_percent", "MFU", "%", 3},
-       {"peak_memory_gib", "peak memory", "GiB", 3},
-       {"memory_used_percent", "of memory", "%", 3},
-       {"exposed_communication_percent", "exposed comm.", "%", 3},
-       {"provenance", "weakest input", ""}},
-      {}};
+  Table table{"",
+              {{"rank", "rank", ""},
+               {"layout", "layout", ""},
+               {"step_time_seconds", "step", "s"},
+               {"step_time_low_seconds", "low", "s"},
+               {"step_time_high_seconds", "high", "s"},
+               {"tokens_per_second_per_gpu",
+                "tokens/s per " + std::string(device_noun(plan.cluster)), "", 4, true},
+               {"model_flops_utilization_percent", "MFU", "%", 3},
+               {"peak_memory_gib", "memory", "GiB", 3},
+               {"memory_used_percent", "used", "%", 3, true},
+               {"exposed_communication_percent", "exposed", "%", 3},
+               {"provenance", "weakest input", "", 4, true}},
+              {}};
   double rank = 0;
   for (const Estimate& e : plan.ranked) {
     table.rows.push_back(
@@ -152,7 +152,7 @@ Table rejections_table(const planner::Plan& plan) {
               {{"rule", "rule", ""},
                {"count", "layouts", ""},
                {"nearest_miss", "nearest miss", ""},
-               {"smallest_change", "smallest change that admits it", ""}},
+               {"smallest_change", "smallest change that makes it valid", ""}},
               {}};
   for (const planner::Rejection& r : plan.rejections) {
     table.rows.push_back({text(rule_text(r.rule).name), static_cast<double>(r.count), r.sentence,
@@ -211,13 +211,13 @@ Table volume_table(const StageVolume& volume, const Layout& layout, const Cluste
                {"group", "group", ""},
                {"group_size", "ranks", ""},
                {"tier", "link", ""},
-               {"collective", "collective", ""},
+               {"collective", "collective", "", 4, true},
                {"phase", "phase", ""},
                {"times_per_step", "calls per step", ""},
-               {"payload_bytes", "payload a call", "B"},
+               {"payload_bytes", "payload per call", "B"},
                {"sent_gb_per_step", "sent per step", "GB"},
-               {"inter_node_gb_per_step", "of it between nodes", "GB"},
-               {"formula", "payload is", ""}},
+               {"inter_node_gb_per_step", "between nodes", "GB"},
+               {"formula", "payload", ""}},
               {}};
   for (const Transfer& t : volume.transfers) {
     table.rows.push_back({text(t.name), text(name_of(t.group)), static_cast<double>(t.group_size),
@@ -234,8 +234,8 @@ Table orders_table(const PublishedOrders& orders) {
   return {"",
           {{"axis", "axis", ""},
            {"order", "published order", ""},
-           {"order_elements", "order, elements per batch", "1"},
-           {"exact_gb", "exact, sent per rank and step", "GB"}},
+           {"order_elements", "elements per batch", ""},
+           {"exact_gb", "sent per rank and step", "GB"}},
           {{text("data parallel"), text("O(h^2 l)"), orders.data_parallel,
             gigabytes_of(orders.data_exact)},
            {text("pipeline parallel"), text("O(b s h l / k)"), orders.pipeline_parallel,
@@ -325,7 +325,7 @@ Table validation_screen_table(const planner::Validation& validation) {
   const std::vector<Column> rest{{"predicted_ms", "predicted", "ms"},
                                  {"measured_ms", "measured", "ms"},
                                  {"error_percent", "error", "%", 3},
-                                 {"inside_interval", "inside", ""},
+                                 {"inside_interval", "in the interval", ""},
                                  {"memory_error_percent", "memory error", "%", 3},
                                  {"same_bytes", "bytes as predicted", ""}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());

@@ -28,29 +28,6 @@ std::string scaled(double value, std::span<const TextScale> largest_first, int d
 
 }  // namespace
 
-std::string significant(double value, int digits) {
-  if (!std::isfinite(value)) return "not a number";
-  if (value == 0.0) return "0";
-  const double magnitude = std::abs(value);
-  if (magnitude < 1e-4 || magnitude >= 1e6) return fmt::format("{:.{}e}", value, digits - 1);
-  // The exponent after rounding: 99.999 has three whole digits in four.
-  const std::string rounded = fmt::format("{:.{}e}", magnitude, digits - 1);
-  const int whole_digits = std::stoi(rounded.substr(rounded.find('e') + 1)) + 1;
-  return fmt::format("{:.{}f}", value, std::max(0, digits - whole_digits));
-}
-
-std::string count_text(std::int64_t count) {
-  const std::string digits = std::to_string(count);
-  const std::size_t first_digit = count < 0 ? 1 : 0;
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const std::size_t left = digits.size() - i;
-    if (i > first_digit && left % 3 == 0) text.push_back(',');
-    text.push_back(digits[i]);
-  }
-  return text;
-}
-
 std::string seconds_text(Seconds time) {
   return time.value() == 0.0 ? "0 s" : scaled(time.value(), kSecondsScales, kSecondsDigits);
 }
@@ -80,6 +57,21 @@ std::string si_text(double value, int digits) {
   static constexpr std::array<TextScale, 5> kScales{
       {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1.0, ""}}};
   return trimmed_right(value == 0.0 ? "0" : scaled(value, kScales, digits));
+}
+
+std::string with_unit(std::string_view label, std::string_view unit) {
+  return fmt::format("{}{}{}", label, unit.empty() ? "" : ", ", unit);
+}
+
+std::string large_number_text(double value) {
+  static constexpr std::array<TextScale, 3> kScales{
+      {{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}}};
+  for (const TextScale& scale : kScales) {
+    if (value >= scale.factor) {
+      return fmt::format("{} {}", number_text(value / scale.factor, 2), scale.unit);
+    }
+  }
+  return number_text(value, 3);
 }
 
 std::string verb_for(std::int64_t count, std::string_view plural) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "sim/base/number_text.h"
 #include "sim/base/units.h"
 
 namespace meshwright::reports {
@@ -30,10 +31,8 @@ inline constexpr int kSecondsDigits = 4;
 inline constexpr int kTrafficDigits = 4;
 inline constexpr int kMemoryDigits = 3;
 
-// "12.34", "0.001234", "1234", "1.234e+07"; trailing zeros are kept, so that columns compare.
-std::string significant(double value, int digits = 4);
-// "1,234,567".
-std::string count_text(std::int64_t count);
+using meshwright::count_text;
+using meshwright::significant;
 // "812.3 ms", "1.234 s".
 std::string seconds_text(Seconds time);
 // "3.2 hours", "24.1 days".
@@ -46,6 +45,10 @@ std::string memory_text(Bytes amount);
 std::string percent_text(double share);
 // 300e9 is "300 G", for tokens and parameters.
 std::string si_text(double value, int digits = 3);
+// "bandwidth between nodes, GB/s".
+std::string with_unit(std::string_view label, std::string_view unit);
+// 3.3e6 is "3.3 million": in words from a million on.
+std::string large_number_text(double value);
 
 // "take" for several, "takes" for one.
 std::string verb_for(std::int64_t count, std::string_view plural);

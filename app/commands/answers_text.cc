@@ -8,6 +8,8 @@
 
 #include "app/commands/output.h"
 #include "reports/table.h"
+#include "reports/text.h"
+#include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::app {
@@ -16,47 +18,37 @@ namespace {
 constexpr std::size_t kTornadoRows = 6;
 constexpr std::size_t kFlipPoints = 6;
 
-Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags) {
-  Paragraph paragraph{"red flags, each with its estimated effect", "", Style::warning};
-  for (const planner::RedFlag& flag : flags) {
-    paragraph.body +=
-        wrapped(fmt::format("  {} ({}): {}\n", name_of(flag.id), effect_text(flag), flag.sentence));
-  }
-  if (flags.empty()) return {"red flags: none", "", Style::good};
-  return paragraph;
-}
-
 Paragraph confidence_text(const planner::Confidence& confidence, const planner::Plan& plan) {
   if (confidence.against.empty()) return {};
   std::string text = fmt::format(
-      "  rank 1 is the fastest of the first {} with {:.0f} % probability (+-{:.2g} % on its step, "
-      "of "
-      "which most is shared); expected loss against the fastest layout: {:.2g} % of a step.\n",
+      "  Layout #1 is the fastest of the top {} with {:.0f} % probability.\n"
+      "  Choosing it costs {} % of a step on average.\n"
+      "  Its step time is known to ±{} % (1 sigma), an error mostly common to all layouts.\n",
       confidence.against.size() + 1, 100.0 * confidence.probability_best,
-      100.0 * confidence.relative_deviation, 100.0 * confidence.expected_regret);
+      number_text(100.0 * confidence.expected_regret, 2),
+      number_text(100.0 * confidence.relative_deviation, 2));
   if (confidence.proposed_runs.empty()) {
-    text += "  no real run would change the choice by more than 0.5 % of a step.\n";
+    text += "  No trial would change the choice by more than 0.5 % of a step.\n";
     return {"confidence", wrapped(text)};
   }
-  text += "  these real runs would settle it (meshwright trial runs them):\n";
+  text += "  These trials would decide between them (meshwright trial runs them):\n";
   for (const planner::ProposedRun& run : confidence.proposed_runs) {
-    text += fmt::format("    {} x rank {}, {}: {}\n", run.runs, run.rank + 1,
+    text += fmt::format("    {} x layout #{}, {}: {}\n", run.runs, run.rank + 1,
                         brief_name(plan.ranked[run.rank].layout), run.reason);
   }
   return {"confidence", wrapped(text)};
 }
 
-std::string value_text(double value) { return fmt::format("{:.4g}", value); }
+std::string value_text(double value) { return fmt::format("{}", number_text(value)); }
 
 Paragraph tornado_text(const planner::Answers& answers, const planner::Plan& plan) {
   if (answers.sensitivity.empty()) return {};
   reports::Table table{"",
                        {{"parameter", "input", ""},
-                        {"value", "today", ""},
-                        {"unit", "unit", ""},
+                        {"value", "current", ""},
                         {"spread_percent", "spread", "%", 2},
-                        {"low", "step, down", "s"},
-                        {"high", "step, up", "s"},
+                        {"low", "step at low", "s"},
+                        {"high", "step at high", "s"},
                         {"swing_percent", "swing", "%", 2},
                         {"winner", "winner", ""},
                         {"provenance", "source", ""}},
@@ -65,7 +57,7 @@ Paragraph tornado_text(const planner::Answers& answers, const planner::Plan& pla
   for (const planner::Sensitivity& s : answers.sensitivity) {
     if (table.rows.size() == kTornadoRows) break;
     const planner::WhatIfParameterText& words = planner::text_of(s.parameter);
-    table.rows.push_back({std::string(words.label), value_text(s.value), std::string(words.unit),
+    table.rows.push_back({reports::with_unit(words.label, words.unit), s.value,
                           100.0 * s.relative_spread, s.low.step_time.value(),
                           s.high.step_time.value(),
                           100.0 * (s.swing() / plan.ranked.front().step_time),
@@ -84,16 +76,11 @@ Paragraph flips_text(const planner::Answers& answers) {
   }
   if (!text.empty()) return {"crossover points, nearest first", wrapped(text)};
   if (answers.confidence.against.empty()) return {};
-  return {"crossover points", "  nowhere between a quarter and four times of any input.\n"};
-}
-
-Paragraph what_if_text(const planner::Answers& answers) {
-  std::string text;
-  for (const planner::WhatIf& answer : answers.what_ifs) {
-    text += fmt::format("  {}: {}\n", answer.text, answer.sentence);
-  }
-  if (text.empty()) return {};
-  return {"what if", wrapped(text)};
+  return {
+      "crossover points: none",
+      wrapped(
+          "  With any one input scaled by 0.25x to 4x, no other layout becomes faster by more than "
+          "0.5 %.\n")};
 }
 
 Paragraph placement_text(const planner::Answers& answers, const planner::Plan& plan) {
@@ -107,8 +94,29 @@ Paragraph placement_text(const planner::Answers& answers, const planner::Plan& p
 
 void print_paragraph(const Paragraph& paragraph) {
   print_text("\n");
-  print_styled(paragraph.style, paragraph.heading + "\n");
+  print_styled(paragraph.style, wrapped(paragraph.heading + "\n"));
   print_text(paragraph.body);
+}
+
+Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags, std::size_t most) {
+  if (flags.empty()) return {"red flags: none", "", Style::good};
+  const std::string part = flags.size() > most ? fmt::format(", {} of {}", most, flags.size()) : "";
+  Paragraph paragraph{fmt::format("red flags{}, the largest effect first", part), "", Style::warning};
+  for (std::size_t i = 0; i < std::min(most, flags.size()); ++i) {
+    const planner::RedFlag& flag = flags[i];
+    paragraph.body +=
+        wrapped(fmt::format("  {} ({}): {}\n", name_of(flag.id), effect_text(flag), flag.sentence));
+  }
+  return paragraph;
+}
+
+Paragraph what_if_text(const planner::Answers& answers) {
+  std::string text;
+  for (const planner::WhatIf& answer : answers.what_ifs) {
+    text += fmt::format("  {}: {}\n", answer.text, answer.sentence);
+  }
+  if (text.empty()) return {};
+  return {"what if", wrapped(text)};
 }
 
 std::vector<Paragraph> answers_text(const planner::Answers& answers, const planner::Plan& plan) {
@@ -117,10 +125,10 @@ std::vector<Paragraph> answers_text(const planner::Answers& answers, const plann
     if (!paragraph.heading.empty()) paragraphs.push_back(std::move(paragraph));
   };
   if (!plan.ranked.empty()) {
-    add(red_flags_text(answers.red_flags));
+    add(red_flags_text(answers.red_flags, answers.red_flags.size()));
     if (answers.rule_of_thumb) {
       const auto sentence = planner::sentence_of(*answers.rule_of_thumb, plan.ranked.front());
-      add({"beside NVIDIA's rule of thumb", wrapped("  " + sentence + "\n")});
+      add({"compared with NVIDIA's rule of thumb", wrapped("  " + sentence + "\n")});
     }
   }
   add(confidence_text(answers.confidence, plan));

@@ -11,11 +11,15 @@
 namespace meshwright::app {
 
 struct Paragraph {
-  std::string heading;
-  std::string body;  // lines
+  std::string heading;  // wrapped where it is printed
+  std::string body;     // lines
   Style style = Style::heading;
 };
 void print_paragraph(const Paragraph& paragraph);
+
+// The first `most` of them.
+Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags, std::size_t most);
+Paragraph what_if_text(const planner::Answers& answers);
 
 // Red flags, the rule of thumb, confidence, proposed runs, what the winner hangs on, flip points,
 // what-ifs, placement: the parts that there are.

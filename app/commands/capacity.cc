@@ -58,7 +58,7 @@ int run_capacity(const CapacityOptions& options, const Call& call) {
   show_progress("");
   const double elapsed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  say("{} rows in {:.3g} s.\n", answer.rows.size(), elapsed);
+  say("{} rows in {} s.\n", answer.rows.size(), number_text(elapsed, 3));
   const std::string json =
       reports::capacity_record(answer, origin, capacity_command(call)).dump(2) + "\n";
   write_answer(options, answer, json);

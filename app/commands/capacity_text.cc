@@ -30,20 +30,25 @@ std::string rows_note(const planner::CapacityAnswer& answer) {
 std::string checkpoint_sentence(const planner::TrainingRun& run) {
   const planner::CheckpointPlan& plan = run.checkpoint;
   return fmt::format(
-      "  {} each {}, training stands {:.3g} s for it; a failure each {} on average, {:.3g} in all "
-      "({:.3g} to {:.3g}); {} spare nodes.\n",
-      reports::traffic_text(plan.size), reports::duration_text(plan.interval), plan.pause.value(),
-      reports::duration_text(run.disruption.mean_time_between), run.failures.p50, run.failures.p10,
-      run.failures.p90, run.spare_nodes);
+      "  {} each {}, training stands {} s for it; a failure each {} on average, {} in all "
+      "({} to {}); {} spare nodes.\n",
+      reports::traffic_text(plan.size), reports::duration_text(plan.interval),
+      number_text(plan.pause.value(), 3), reports::duration_text(run.disruption.mean_time_between),
+      number_text(run.failures.p50, 3), number_text(run.failures.p10, 3),
+      number_text(run.failures.p90, 3), run.spare_nodes);
 }
 
 }  // namespace
 
+Paragraph capacity_verdict(const planner::CapacityAnswer& answer) {
+  return {reports::verdict_of(answer), "",
+          answer.recommendation.recommended.has_value() ? Style::good : Style::warning};
+}
+
 void print_capacity(const planner::CapacityAnswer& answer) {
-  const bool good = answer.recommendation.recommended.has_value();
-  std::string verdict = wrapped(reports::verdict_of(answer));
-  verdict.pop_back();  // the heading's own end of line
-  print_paragraph({verdict, wrapped(rows_note(answer)), good ? Style::good : Style::warning});
+  Paragraph verdict = capacity_verdict(answer);
+  verdict.body = wrapped(rows_note(answer));
+  print_paragraph(verdict);
   print_paragraph(
       {"each row with its best layout", table_text(reports::capacity_table(answer, false))});
   const planner::CapacityRow* front = answer.front();

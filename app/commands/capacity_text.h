@@ -2,10 +2,13 @@
 // A capacity answer on the terminal.
 #pragma once
 
+#include "app/commands/answers_text.h"
 #include "planner/capacity/capacity_answer.h"
 
 namespace meshwright::app {
 
+// The verdict alone, as a heading.
+Paragraph capacity_verdict(const planner::CapacityAnswer& answer);
 // The verdict and the grid; where the time goes.
 void print_capacity(const planner::CapacityAnswer& answer);
 // What moves it, and what it rests on.

@@ -16,6 +16,7 @@
 #include "app/terminal.h"
 #include "reports/cluster_text.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/json/records.h"
 #include "sim/record/reader.h"
 
@@ -135,10 +136,11 @@ int show(const ClusterOptions& options, const Call& call) {
   } else if (options.output.format == Format::table) {
     write_file_atomically(
         options.output.out,
-        fmt::format("{}\nBisection: {:.4g} GB/s\n\n{}\nSource: {}\nDevice: {}\n",
-                    reports::cluster_tree(cluster), bisection / gigabytes_per_second(1),
-                    tables_text(tables, Format::table), cluster.source,
-                    only_device(cluster).source));
+        fmt::format(
+            "{}\nBisection: {} GB/s\n\n{}\n{}", reports::cluster_tree(cluster, terminal_width()),
+            number_text(bisection / gigabytes_per_second(1)), tables_text(tables, Format::table),
+            wrapped(fmt::format("Source: {}\nDevice: {}\n", cluster.source,
+                                only_device(cluster).source))));
   } else {
     write_output(options.output, tables, "");
   }
@@ -150,12 +152,12 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
   reports::Table table{"",
                        {{"cluster", "cluster", ""},
                         {"device", "device", ""},
-                        {"gpus_per_node", "devices a node", ""},
+                        {"gpus_per_node", "devices per node", ""},
                         {"num_nodes", "nodes", ""},
                         {"intra_node_gb_per_s", "node link", "GB/s"},
-                        {"inter_node_gb_per_s", "network a device", "GB/s"},
-                        {"intra_node_provenance", "node numbers", ""},
-                        {"inter_node_provenance", "network numbers", ""}},
+                        {"inter_node_gb_per_s", "network per device", "GB/s"},
+                        {"intra_node_provenance", "node numbers", "", 4, true},
+                        {"inter_node_provenance", "network numbers", "", 4, true}},
                        {}};
   Json json{{"schema", "meshwright.cluster_list/1"}, {"command", call.text()}};
   Json& entries = json["clusters"] = Json::array();

@@ -34,6 +34,7 @@ std::string people_text(const planner::PlanDiff& diff, Format format) {
   if (format == Format::csv) return tables;
   std::string text = planner::sentence_of(diff) + ".\n";
   if (diff.inputs.empty()) text += "no input changed.\n";
+  if (format == Format::table) text = wrapped(text);
   return text + "\n" + tables;
 }
 

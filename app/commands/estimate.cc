@@ -19,6 +19,7 @@
 #include "reports/interval_text.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
@@ -94,14 +95,16 @@ Json to_document(const Estimate& estimate, const Verdict& verdict, const Inputs&
 
 std::string in_a_line(const Estimate& found, const Inputs& inputs) {
   return fmt::format(
-      "{} with {} on {} x {}: {:.4g} s a step ({:.4g} to {:.4g}), {:.4g} tokens/s/{}, MFU "
-      "{:.3g} %, "
-      "{:.4g} of {:.4g} GiB; numbers are {}.\n",
+      "{} with {} on {} x {}: {} s a step ({} to {}), {} tokens/s/{}, MFU "
+      "{} %, "
+      "{} of {} GiB; numbers are {}.\n",
       inputs.model.name, short_name(found.layout), world_size(found.layout),
-      only_device(inputs.cluster).name, found.step_time.value(), found.step_time_low.value(),
-      found.step_time_high.value(), found.tokens_per_second_per_gpu, device_noun(inputs.cluster),
-      100.0 * found.model_flops_utilization, in_gibibytes(found.peak_memory()),
-      in_gibibytes(only_device(inputs.cluster).memory), name_of(found.provenance));
+      only_device(inputs.cluster).name, number_text(found.step_time.value()),
+      number_text(found.step_time_low.value()), number_text(found.step_time_high.value()),
+      number_text(found.tokens_per_second_per_gpu), device_noun(inputs.cluster),
+      number_text(100.0 * found.model_flops_utilization, 3),
+      number_text(in_gibibytes(found.peak_memory())),
+      number_text(in_gibibytes(only_device(inputs.cluster).memory)), name_of(found.provenance));
 }
 
 void write_step_trace(const EstimateOptions& options, const Inputs& inputs, const Estimate& found,
@@ -126,10 +129,10 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   const std::vector<reports::Table> tables{
       reports::terms_table(found), reports::memory_table(found, only_device(inputs.cluster))};
   if (options.output.format == Format::table) {
-    write_file_atomically(options.output.out, question_text(inputs) + in_a_line(found, inputs) +
-                                                  wrapped(reports::interval_text(found) + "\n") +
-                                                  verdict_text(verdict) + "\n" +
-                                                  tables_text(tables, Format::table));
+    write_file_atomically(options.output.out,
+                          wrapped(question_text(inputs) + in_a_line(found, inputs) +
+                                  reports::interval_text(found) + "\n" + verdict_text(verdict)) +
+                              "\n" + tables_text(tables, Format::table));
   } else {
     write_output(options.output, tables, to_document(found, verdict, inputs, call).dump(2) + "\n");
   }

@@ -22,6 +22,7 @@
 #include "reports/plan_json.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 #include "sim/record/reader.h"
 
@@ -39,8 +40,8 @@ int explain_rule(const std::string& name) {
   for (const RuleText& text : all_rules()) {
     names.emplace_back(text.name);
     if (text.name != name) continue;
-    print("{}\n  requirement: {}\n  reason:      {}\n  remedy:      {}\n", text.name,
-          text.requirement, text.reason, text.remedy);
+    print("{}", wrapped(fmt::format("{}\n  requirement: {}\n  reason:      {}\n  remedy:      {}\n",
+                                    text.name, text.requirement, text.reason, text.remedy)));
     return kDone;
   }
   throw InputError(fmt::format("\"{}\" is neither a rule nor a plan; rules are:\n  {}", name,
@@ -53,22 +54,26 @@ int explain_rejected(CostTable& table, const reports::PlanFile& plan, const Layo
   const RuleText& text = rule_text(violation.rule);
   std::string change = planner::smallest_change(table, layout, limit);
   if (change.empty()) change = planner::change_on_more_gpus(table, layout, limit);
-  print("{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n", brief_name(layout),
-        describe(violation, plan.model, plan.job, layout, devices_of(plan.cluster)), text.name,
-        text.reason, text.remedy);
-  print("  smallest change that admits it: {}\n",
-        change.empty() ? "none of the single changes that were tried" : change);
+  print("{}", wrapped(fmt::format(
+                  "{} cannot run: {} ({}).\n  why: {}\n  remedy: {}\n  smallest change that makes "
+                  "it valid: {}\n",
+                  brief_name(layout),
+                  describe(violation, plan.model, plan.job, layout, devices_of(plan.cluster)),
+                  text.name, text.reason, text.remedy,
+                  change.empty() ? "none of the single changes that were tried" : change)));
   return kGateFailed;
 }
 
 // Every layout with the sizes that were named fell: under which rules, and what would admit one.
 int explain_none(const NamedLayout& meant) {
-  print("{}None runs:\n", meant.note);
+  std::string text = meant.note + "None runs:\n";
   for (const planner::Rejection& r : meant.rejections) {
-    print("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
-          brief_name(r.nearest.layout), r.sentence,
-          r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
+    text +=
+        fmt::format("  {} fell to {}. Nearest, {}: {}.{}\n", r.count, rule_text(r.rule).name,
+                    brief_name(r.nearest.layout), r.sentence,
+                    r.smallest_change.empty() ? "" : " Would run with " + r.smallest_change + ".");
   }
+  print("{}", wrapped(text));
   if (meant.rejections.empty()) print("  these sizes do not multiply to the GPU count.\n");
   return kGateFailed;
 }
@@ -94,7 +99,7 @@ reports::Table terms_side_by_side(const planner::Explanation& e, const std::stri
 std::variant<Estimate, int> estimate_of(const reports::PlanFile& plan, CostTable& table,
                                         const NamedLayout& meant) {
   if (!meant.layout) return explain_none(meant);
-  print("{}", meant.note);
+  print("{}", wrapped(meant.note));
   const Bytes limit = only_device(plan.cluster).memory * (1.0 - plan.search.memory_headroom);
   const Evaluation evaluation = planner::evaluate_within(table, *meant.layout, limit);
   if (evaluation.violation) {
@@ -117,8 +122,7 @@ int compare_layouts(const reports::PlanFile& plan, const Estimate& layout, const
       planner::explanation(explained_question(plan), plan.search, layout, versus);
   print("{}", wrapped(planner::explanation_text(answer, versus_name)));
   if (layout.layout == versus.layout) return kDone;
-  print("\n{}\n{}",
-        reports::table_to_text(terms_side_by_side(answer, versus_name), terminal_width()),
+  print("\n{}\n{}", table_text(terms_side_by_side(answer, versus_name)),
         wrapped(planner::rank_map_text(planner::rank_map(layout, plan.cluster), layout.layout,
                                        plan.cluster)));
   return kDone;
@@ -127,7 +131,7 @@ int compare_layouts(const reports::PlanFile& plan, const Estimate& layout, const
 std::string rank_name(std::size_t rank) { return fmt::format("rank {}", rank + 1); }
 
 void print_question(const reports::PlanFile& plan) {
-  print("{}\n", question_text({plan, true, plan.defaults}));
+  print("{}\n", wrapped(question_text({plan, true, plan.defaults})));
 }
 
 int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan) {
@@ -142,8 +146,9 @@ int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan)
   if (const int* code = std::get_if<int>(&mine)) return *code;
   const auto& layout = std::get<Estimate>(mine);
   if (plan.layouts.empty() && options.versus == "1") {
-    print("{} runs in {:.4g} s; the plan has no winner.\n", brief_name(layout.layout),
-          layout.step_time.value());
+    print("{}",
+          wrapped(fmt::format("{} runs in {} s; the plan has no winner.\n",
+                              brief_name(layout.layout), number_text(layout.step_time.value()))));
     return kDone;
   }
   const NamedLayout versus = named_layout(plan, options.versus);
@@ -161,9 +166,10 @@ std::string choices_text(CostTable& table, const Estimate& winner) {
       text += fmt::format("  {}: without it the layout cannot run ({})\n", name_of(effect),
                           rule_text(effect.broken->rule).name);
     } else {
-      text += fmt::format("  {}: {:.3g} s {}, {:+.3g} GiB\n", name_of(effect),
-                          std::abs(effect.time.value()),
-                          effect.time.value() > 0.0 ? "more" : "less", in_gibibytes(effect.memory));
+      text += fmt::format("  {}: {} s {}, {} GiB\n", name_of(effect),
+                          number_text(std::abs(effect.time.value()), 3),
+                          effect.time.value() > 0.0 ? "more" : "less",
+                          signed_number_text(in_gibibytes(effect.memory), 3));
     }
   }
   return text.empty() ? "" : "What each of its choices is worth alone:\n" + text;
@@ -179,9 +185,10 @@ int explain_winner(const reports::PlanFile& plan) {
   const auto first = estimate_of(plan, table, named_layout(plan, "1"));
   if (const int* code = std::get_if<int>(&first)) return *code;
   const auto& winner = std::get<Estimate>(first);
-  const std::string text = fmt::format(
-      "Rank 1 is {}: {:.4g} s a step, {:.4g} GiB.\n{}", short_name(winner.layout),
-      winner.step_time.value(), in_gibibytes(winner.peak_memory()), choices_text(table, winner));
+  const std::string text =
+      fmt::format("Rank 1 is {}: {} s a step, {} GiB.\n{}", short_name(winner.layout),
+                  number_text(winner.step_time.value()),
+                  number_text(in_gibibytes(winner.peak_memory())), choices_text(table, winner));
   print("{}\n", wrapped(text));
   if (plan.layouts.size() == 1) return kDone;
   const auto second = estimate_of(plan, table, named_layout(plan, "2"));

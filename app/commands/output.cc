@@ -11,6 +11,7 @@
 #include "app/terminal.h"
 #include "reports/csv.h"
 #include "reports/markdown.h"
+#include "reports/table_text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {

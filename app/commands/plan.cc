@@ -8,14 +8,12 @@
 
 #include "app/command.h"
 #include "app/commands/answer_options.h"
-#include "app/commands/answers_text.h"
 #include "app/commands/capacity_options.h"
-#include "app/commands/capacity_text.h"
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/learnt_cluster.h"
 #include "app/commands/output.h"
-#include "app/commands/question.h"
+#include "app/commands/plan_document.h"
 #include "app/commands/space_options.h"
 #include "app/files.h"
 #include "app/launch_search.h"
@@ -31,7 +29,6 @@
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
 #include "reports/capacity_json.h"
-#include "reports/interval_text.h"
 #include "reports/plan_json.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -55,15 +52,18 @@ struct PlanOptions {
   std::string target, launch_out;
   int top = 10;
   int runs_to_make = 0;
+  bool full = false;
 };
 
 void say_search(const planner::Plan& plan, double elapsed_seconds) {
   const planner::SearchStatistics& s = plan.statistics;
-  say("{} layouts in {:.3g} s ({:.3g} layouts/s): {} obey every rule, {} fit in memory, {} "
-      "are on the Pareto front of time and memory.\n",
-      reports::count_text(s.enumerated), elapsed_seconds,
-      static_cast<double>(s.enumerated) / elapsed_seconds, reports::count_text(s.legal),
-      reports::count_text(s.fitting), plan.pareto.size());
+  const double rate = static_cast<double>(s.enumerated) / elapsed_seconds;
+  say("{}", wrapped(fmt::format(
+                "{} layouts in {} s ({} layouts/s): {} are valid, {} fit in memory, {} are on the "
+                "Pareto front of time and memory.\n",
+                reports::count_text(s.enumerated), number_text(elapsed_seconds, 3),
+                reports::large_number_text(rate), reports::count_text(s.legal),
+                reports::count_text(s.fitting), plan.pareto.size())));
 }
 
 // Whether a trial of its layouts on this machine says something about the cluster: as many ranks,
@@ -127,21 +127,6 @@ planner::Scaling compare_counts(const PlanOptions& options, Inputs& inputs,
   }
   inputs.cluster = scaled_to(inputs.cluster, chosen);
   return scaling;
-}
-
-std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
-  std::string text;
-  if (left_out.near_twins > 0) {
-    text += fmt::format(
-        "{} near-duplicates omitted: same sizes and micro-batch as a faster layout, and no less "
-        "memory (5 %).\n",
-        reports::count_text(left_out.near_twins));
-  }
-  if (left_out.over_limits > 0) {
-    text += fmt::format("{} of the fastest are over a limit: {}.\n",
-                        reports::count_text(left_out.over_limits), left_out.nearest);
-  }
-  return text;
 }
 
 struct Question {
@@ -253,41 +238,16 @@ Json runs_to_make_json(const Answer& answer) {
   return runs;
 }
 
-// Everything that was found, for people.
-void print_document(const PlanOptions& options, const Question& question, const Answer& answer) {
-  print("{}", wrapped(question_text(question.inputs)));
-  if (compared_counts(question)) {
-    print_paragraph(
-        {with_device_noun("GPU counts, each with its best layout", question.inputs.cluster),
-         table_text(reports::scaling_table(question.scaling, question.inputs.job,
-                                           question.inputs.cluster))});
-  }
-  if (!answer.plan.ranked.empty()) {
-    const std::string heading =
-        fmt::format("fastest layouts of {} {}", reports::count_text(answer.plan.cluster.num_gpus()),
-                    device_noun(answer.plan.cluster, answer.plan.cluster.num_gpus()));
-    print_paragraph({heading, table_text(reports::fastest_table(answer.plan, options.top))});
-  }
-  if (!answer.plan.ranked.empty()) {
-    print_text(wrapped(reports::interval_text(answer.plan.ranked.front()) + "\n"));
-  }
-  print_text(wrapped(left_out_text(answer.left_out)));
-  if (answer.capacity) print_capacity(*answer.capacity);
-  if (!answer.runs_to_make.empty()) {
-    print_paragraph(
-        {"runs to make first: their times teach most about the others "
-         "(plan --learn takes them)",
-         wrapped(runs_to_make_text(answer))});
-  }
-  if (answer.answers) {
-    for (const Paragraph& paragraph : answers_text(*answer.answers, answer.plan)) {
-      print_paragraph(paragraph);
-    }
-  }
-  if (!answer.plan.rejections.empty()) {
-    print_paragraph({"rejected", table_text(reports::rejections_table(answer.plan))});
-  }
-  for (const std::string& note : answer.full.notes) print_text(wrapped("note: " + note + "\n"));
+PlanDocument document_of(const PlanOptions& options, const Question& question,
+                         const Answer& answer) {
+  return {.inputs = question.inputs,
+          .scaling = question.scaling,
+          .plan = answer.plan,
+          .left_out = answer.left_out,
+          .answers = answer.answers,
+          .capacity = answer.capacity,
+          .runs_to_make = runs_to_make_text(answer),
+          .top = options.top};
 }
 
 std::vector<reports::Table> tables_of(const PlanOptions& options, const Question& question,
@@ -309,7 +269,8 @@ void write_plan(const PlanOptions& options, const Question& question, const Answ
   const bool to_file = options.output.out != "-";
   if (to_file) write_file_atomically(options.output.out, json);
   if (options.output.format == Format::table) {
-    print_document(options, question, answer);
+    const PlanDocument document = document_of(options, question, answer);
+    options.full ? print_full(document) : print_short(document);
   } else if (!to_file || options.output.format != Format::json) {
     write_output({.format = options.output.format, .out = "-"},
                  tables_of(options, question, answer.plan), json);
@@ -352,6 +313,9 @@ void add_plan(Commands& commands) {
       .add_option("--top", options->top, "Fastest layouts to show and keep")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
+  command.options().add_flag("--full", options->full,
+                             "Print all that was found, not 60 lines: every kept layout and "
+                             "rejection, confidence, sensitivity, crossover points, placement");
   command.reads("--learn", options->learn,
                 "Runs of this machine that the plan is to learn from: what meshwright trial wrote, "
                 "or a set of measured runs");

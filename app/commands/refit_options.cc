@@ -7,6 +7,7 @@
 #include "app/output_file.h"
 #include "app/terminal.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/json/records.h"
 #include "sim/record/reader.h"
 
@@ -55,8 +56,8 @@ void print_refit(const planner::Refit& refit, const std::string& learnt_from) {
   say("fitted on {} runs of {}; residual spread {:.1f} %\n", refit.runs, learnt_from,
       100.0 * refit.residual_spread);
   for (const planner::FittedScalar& scalar : refit.scalars) {
-    say("  {:24} {:.4g} -> {:.4g} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n",
-        name_of(scalar.scalar), scalar.before, scalar.after,
+    say("  {:24} {} -> {} ({:+.1f} %, +- {:.0f} %, {:.0f} % settled)\n", name_of(scalar.scalar),
+        number_text(scalar.before), number_text(scalar.after),
         scalar.before > 0 ? 100.0 * (scalar.after / scalar.before - 1.0) : 100.0,
         100.0 * scalar.relative_standard_error, 100.0 * scalar.learnt);
   }

@@ -72,7 +72,9 @@ std::string fit_text(const ReviewedRun& r) {
   return text;
 }
 
-std::string error_text(double error) { return fmt::format("{:+.3g} %", 100.0 * error); }
+std::string error_text(double error) {
+  return fmt::format("{} %", signed_number_text(100.0 * error, 3));
+}
 
 std::string measured_text(const ReviewedRun& r) {
   const Review& review = r.review;
@@ -95,17 +97,19 @@ std::string measured_text(const ReviewedRun& r) {
   }
   const double tokens = static_cast<double>(r.run.scenario.job.global_batch_size) *
                         r.run.scenario.job.seq_length / r.run.scenario.cluster.num_gpus();
-  text += fmt::format(".\n  tokens a second and device: predicted {:.4g}",
-                      found.tokens_per_second_per_gpu);
+  text += fmt::format(".\n  tokens a second and device: predicted {}",
+                      number_text(found.tokens_per_second_per_gpu));
   if (r.run.measured.step_time) {
-    text += fmt::format(", measured {:.4g}", tokens / r.run.measured.step_time->value());
+    text += fmt::format(", measured {}", number_text(tokens / r.run.measured.step_time->value()));
   }
   text += fmt::format(
-      ".\n  MFU (causal attention counted half, of the device's dense peak): predicted {:.3g} %",
-      100.0 * found.model_flops_utilization);
+      ".\n  MFU (causal attention counted half, of the device's dense peak): predicted {} %",
+      number_text(100.0 * found.model_flops_utilization, 3));
   if (r.run.measured.step_time) {
-    text += fmt::format(", measured {:.3g} %", 100.0 * found.model_flops_utilization *
-                                                   (found.step_time / *r.run.measured.step_time));
+    text += fmt::format(", measured {} %",
+                        number_text(100.0 * found.model_flops_utilization *
+                                        (found.step_time / *r.run.measured.step_time),
+                                    3));
   }
   text += fmt::format(".\n  memory that is {}: predicted {}",
                       r.run.memory_is_reserved ? "reserved" : "allocated",
@@ -171,9 +175,9 @@ std::string better_text(const ReviewedRun& r) {
                         reports::seconds_text(better.estimate.step_time),
                         reports::memory_text(better.estimate.peak_memory()));
     if (!review.violation) {
-      text +=
-          fmt::format("; {:.3g} % less than the launched one, and faster with {:.3g} %",
-                      100.0 * (1.0 - better.predicted_ratio), 100.0 * better.probability_faster);
+      text += fmt::format("; {} % less than the launched one, and faster with {} %",
+                          number_text(100.0 * (1.0 - better.predicted_ratio), 3),
+                          number_text(100.0 * better.probability_faster, 3));
     }
     if (better.expected_step && !review.violation) {
       text += fmt::format("; from what was measured it should take {}",

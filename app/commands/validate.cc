@@ -23,6 +23,7 @@
 #include "reports/tables.h"
 #include "reports/validation_json.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/base/statistics.h"
 #include "sim/layout/short_name.h"
 
@@ -129,20 +130,23 @@ void say_verdict(const planner::Validation& validation) {
   const auto count = [&](const auto& holds) {
     return std::count_if(validation.layouts.begin(), validation.layouts.end(), holds);
   };
-  say("step time  median error {:.3g} %, worst {:.3g} %, {} of {} in the 90 % interval\n",
-      100.0 * validation.median_absolute_error, 100.0 * validation.worst_absolute_error,
+  say("step time  median error {} %, worst {} %, {} of {} in the 90 % interval\n",
+      number_text(100.0 * validation.median_absolute_error, 3),
+      number_text(100.0 * validation.worst_absolute_error, 3),
       count([](const planner::LayoutComparison& c) { return c.inside_interval; }), all);
   if (const auto error = validation.median_absolute_error_at_host_speed) {
-    say("           corrected for host speed: median error {:.3g} %, {} of {} in the interval\n",
-        100.0 * *error, count([](const planner::LayoutComparison& c) {
+    say("           corrected for host speed: median error {} %, {} of {} in the interval\n",
+        number_text(100.0 * *error, 3), count([](const planner::LayoutComparison& c) {
           return c.at_host_speed && c.at_host_speed->inside_interval;
         }),
         count([](const planner::LayoutComparison& c) { return c.at_host_speed.has_value(); }));
   }
-  say("ranking    {}step-time loss from taking the layout predicted fastest: {:.3g} %\n",
-      all >= 3 ? fmt::format("Kendall tau {:.3g}\n           ", validation.kendall_tau) : "",
-      100.0 * validation.regret);
-  say("memory     median error {:.3g} %\n", 100.0 * validation.median_absolute_memory_error);
+  say("ranking    {}step-time loss from taking the layout predicted fastest: {} %\n",
+      all >= 3 ? fmt::format("Kendall tau {}\n           ", number_text(validation.kendall_tau, 3))
+               : "",
+      number_text(100.0 * validation.regret, 3));
+  say("memory     median error {} %\n",
+      number_text(100.0 * validation.median_absolute_memory_error, 3));
   say("bytes      as predicted in {} of {} layouts\n",
       count([](const planner::LayoutComparison& c) { return c.same_bytes; }), all);
 }
@@ -157,8 +161,8 @@ int validation_verdict(const ValidateOptions& options, const planner::Validation
   if (!options.max_error.empty()) {
     const double limit = share_of("--max-error", options.max_error);
     const bool passed = validation.median_absolute_error <= limit;
-    say("gate: median absolute error {} {:.3g} %: {}\n", passed ? "<=" : ">", 100.0 * limit,
-        passed ? "passed" : "failed");
+    say("gate: median absolute error {} {} %: {}\n", passed ? "<=" : ">",
+        number_text(100.0 * limit, 3), passed ? "passed" : "failed");
     exit_code = passed ? kDone : kGateFailed;
   }
   say("next: meshwright report {} --trials {}\n", options.plan, options.trials);
@@ -193,7 +197,7 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   const std::string json = document.dump(2) + "\n";
   const bool for_people =
       options.output.format == Format::table || options.output.format == Format::markdown;
-  if (!caution.empty()) for_people ? print("{}\n\n", caution) : say("{}\n", caution);
+  if (!caution.empty()) for_people ? print("{}\n", wrapped(caution + "\n")) : say("{}\n", caution);
   OutputOptions output = options.output;
   const std::vector<reports::Table> tables{options.output.format == Format::table
                                                ? reports::validation_screen_table(validation)

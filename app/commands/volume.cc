@@ -85,9 +85,9 @@ int run_volume(const VolumeOptions& options, const Call& call) {
         "{} with {}: what one rank of stage {} (of {}) sends in a step of {} x {} tokens.\n\n",
         model.name, short_name(layout), stage.stage, all.stages.size(), job.global_batch_size,
         job.seq_length);
-    write_file_atomically(
-        options.output.out,
-        question_text(inputs) + head + tables_text(tables, Format::table) + "\n" + verdict(orders));
+    write_file_atomically(options.output.out, wrapped(question_text(inputs) + head) +
+                                                  tables_text(tables, Format::table) + "\n" +
+                                                  wrapped(verdict(orders)));
   } else {
     write_output(options.output, tables, "");
   }

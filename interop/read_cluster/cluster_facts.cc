@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -70,8 +71,8 @@ class Overlay {
     const double before = cluster_.inter_node.bandwidth / gigabytes_per_second(1);
     constexpr double kSame = 0.01;
     if (std::abs(before - gb_per_s) <= kSame * before) return;
-    changes_.push_back({"inter_node.bandwidth_gb_per_s", fmt::format("{:.4g}", before),
-                        fmt::format("{:.4g}", gb_per_s)});
+    changes_.push_back({"inter_node.bandwidth_gb_per_s", fmt::format("{}", number_text(before)),
+                        fmt::format("{}", number_text(gb_per_s))});
     cluster_.inter_node.bandwidth = gigabytes_per_second(gb_per_s);
     cluster_.inter_node.provenance = Provenance::datasheet;
     cluster_.inter_node.name += fmt::format(", line rate of {}", tool);

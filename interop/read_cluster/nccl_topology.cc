@@ -12,6 +12,7 @@
 
 #include "interop/read_cluster/read_cluster.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::interop {
@@ -153,9 +154,9 @@ ClusterFacts read_nccl_topology(std::string_view text, const std::string& file) 
   if (seen.nics_differ)
     facts.notes.emplace_back("NICs of several speeds: the cluster's rate is kept");
   if (seen.links > 0 && gb_per_s_of_a_link(seen.sm) > 0.0) {
-    facts.notes.push_back(fmt::format(
-        "{} NVLinks per GPU, which NCCL counts as {:.4g} GB/s; the rate is the cluster's",
-        seen.links, seen.links * gb_per_s_of_a_link(seen.sm)));
+    facts.notes.push_back(
+        fmt::format("{} NVLinks per GPU, which NCCL counts as {} GB/s; the rate is the cluster's",
+                    seen.links, number_text(seen.links * gb_per_s_of_a_link(seen.sm))));
   }
   return facts;
 }

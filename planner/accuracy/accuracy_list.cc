@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/number_text.h"
 #include "sim/record/json.h"
 #include "sim/record/reader.h"
 
@@ -91,7 +92,8 @@ std::vector<std::string> past_limits(const AccuracyLimits& limits, const Score& 
     if (!most) return;
     if (!value) past.push_back(fmt::format("no {}, which has a limit", what));
     if (value && *value > *most)
-      past.push_back(fmt::format("{} {:.3g} % of at most {:.3g} %", what, *value, *most));
+      past.push_back(fmt::format("{} {} % of at most {} %", what, number_text(*value, 3),
+                                 number_text(*most, 3)));
   };
   check("mean error", score.mean_ape_percent, limits.mean_error);
   check("median error", score.median_ape_percent, limits.median_error);
@@ -100,12 +102,13 @@ std::vector<std::string> past_limits(const AccuracyLimits& limits, const Score& 
   check("regret", score.top1_regret_percent_mean, limits.regret);
   const double inside = score.interval_coverage_percent.value_or(0.0);
   if (limits.inside_interval && inside < *limits.inside_interval) {
-    past.push_back(fmt::format("{:.3g} % inside the interval, of at least {:.3g} %", inside,
-                               *limits.inside_interval));
+    past.push_back(fmt::format("{} % inside the interval, of at least {} %", number_text(inside, 3),
+                               number_text(*limits.inside_interval, 3)));
   }
   const double tau = score.kendall_tau.value_or(-1.0);
   if (limits.kendall_tau && tau < *limits.kendall_tau) {
-    past.push_back(fmt::format("tau {:.3g} of at least {:.3g}", tau, *limits.kendall_tau));
+    past.push_back(fmt::format("tau {} of at least {}", number_text(tau, 3),
+                               number_text(*limits.kendall_tau, 3)));
   }
   return past;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/capacity/failures.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/kernel_time/slowest.h"
 
@@ -33,11 +34,12 @@ Assumption slowest_of_row(const CapacityQuestion& question, const CapacityRow& r
   const int nodes = std::max(1, row.gpus / kGpusOfAReportedNode);
   Ranged spread = question.options.step_time_spread;
   spread.source += fmt::format(
-      "{}the step holds the slowest of {} {}, 1 + {:.3g} x {:.3g} %; what is stated here makes "
-      "all wait for the slowest of {} nodes, {:.3g} standard deviations above the mean (order "
+      "{}the step holds the slowest of {} {}, 1 + {} x {} %; what is stated here makes "
+      "all wait for the slowest of {} nodes, {} standard deviations above the mean (order "
       "statistics)",
       spread.source.empty() ? "" : ": ", row.gpus, device_noun(device.kind, row.gpus),
-      expected_maximum(row.gpus), speed_spread(device) * 100.0, nodes, expected_maximum(nodes));
+      number_text(expected_maximum(row.gpus), 3), number_text(speed_spread(device) * 100.0, 3),
+      nodes, number_text(expected_maximum(nodes), 3));
   return {"step_time_spread", "spread of steps between nodes, beyond the step's own",
           "share of the step", spread, false};
 }
@@ -91,8 +93,8 @@ std::vector<std::string> included_in(const CapacityQuestion& question, const Cap
       "when failures come, which averages out over the run"};
   const Ranged& rate = question.options.failures.per_thousand_node_days;
   if (has_range(rate)) {
-    parts.push_back(fmt::format("the rate of failures, {:.3g} to {:.3g} {}", rate.low, rate.high,
-                                "per 1,000 node-days"));
+    parts.push_back(fmt::format("the rate of failures, {} to {} {}", number_text(rate.low, 3),
+                                number_text(rate.high, 3), "per 1,000 node-days"));
   }
   if (row.price && has_range(*row.price)) parts.emplace_back("the price's range, in cost");
   if (row.kilowatts && has_range(*row.kilowatts)) {

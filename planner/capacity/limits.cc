@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::planner {
@@ -25,7 +26,8 @@ std::string late_text(const CapacityRow& row, const CapacityOptions& options, do
                        date_text(last_day(*options.start, days)),
                        date_text(*options.limits.deadline));
   }
-  return fmt::format("done within {:.3g} days in 9 of 10 cases, {:.3g} are allowed", days, allowed);
+  return fmt::format("done within {} days in 9 of 10 cases, {} are allowed", number_text(days, 3),
+                     number_text(allowed, 3));
 }
 
 }  // namespace
@@ -44,13 +46,14 @@ std::vector<std::string> broken_limits(const CapacityRow& row, const CapacityQue
   if (allowed && run.days.p90 > *allowed) broken.push_back(late_text(row, options, *allowed));
   if (limits.budget && run.cost && run.cost->p90 > *limits.budget) {
     constexpr double kMillion = 1e6;
-    broken.push_back(fmt::format("costs up to {:.3g} M {} in 9 of 10 cases, {:.3g} M are allowed",
-                                 run.cost->p90 / kMillion, options.prices.currency,
-                                 *limits.budget / kMillion));
+    broken.push_back(fmt::format("costs up to {} M {} in 9 of 10 cases, {} M are allowed",
+                                 number_text(run.cost->p90 / kMillion, 3), options.prices.currency,
+                                 number_text(*limits.budget / kMillion, 3)));
   }
   if (limits.max_megawatts && run.megawatts_high && *run.megawatts_high > *limits.max_megawatts) {
-    broken.push_back(fmt::format("draws up to {:.3g} MW, {:.3g} are allowed", *run.megawatts_high,
-                                 *limits.max_megawatts));
+    broken.push_back(fmt::format("draws up to {} MW, {} are allowed",
+                                 number_text(*run.megawatts_high, 3),
+                                 number_text(*limits.max_megawatts, 3)));
   }
   return broken;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
@@ -87,11 +88,12 @@ void turn_layout(Walk& walk, const CapacityQuestion& question) {
   const Estimate& other = theirs.main_phase().estimate;
   const Bytes memory = only_device(question.clusters[walk.row.cluster_case].cluster).memory;
   walk.to("layout",
-          fmt::format("their layout, {}, takes {:.4g} s per step by our price, the best found, {}, "
-                      "{:.4g} s ({:+.1f} %); memory predicted for theirs: {:.0f} % of the "
+          fmt::format("their layout, {}, takes {} s per step by our price, the best found, {}, "
+                      "{} s ({:+.1f} %); memory predicted for theirs: {:.0f} % of the "
                       "device's",
-                      brief_name(other.layout), other.step_time.value(), brief_name(mine.layout),
-                      mine.step_time.value(), (mine.step_time / other.step_time - 1.0) * 100.0,
+                      brief_name(other.layout), number_text(other.step_time.value()),
+                      brief_name(mine.layout), number_text(mine.step_time.value()),
+                      (mine.step_time / other.step_time - 1.0) * 100.0,
                       other.peak_memory() / memory * 100.0),
           walk.now * (other.step_time / mine.step_time));
   walk.predicted = other.step_time;
@@ -102,9 +104,9 @@ void turn_step(Walk& walk) {
   const double ratio = *walk.reference.step_seconds / walk.predicted.value();
   walk.to(
       "step",
-      fmt::format("they measured {:.4g} s per step where {:.4g} s are predicted: the prediction "
+      fmt::format("they measured {} s per step where {} s are predicted: the prediction "
                   "is {:.1f} % {}, one error for all steps of the run",
-                  *walk.reference.step_seconds, walk.predicted.value(),
+                  number_text(*walk.reference.step_seconds), number_text(walk.predicted.value()),
                   std::abs(1.0 / ratio - 1.0) * 100.0, ratio >= 1.0 ? "short" : "long"),
       walk.now * ratio);
 }

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -12,21 +13,21 @@ namespace meshwright::planner {
 std::string sentence_of(const Crossover& c) {
   const WhatIfParameterText& words = text_of(c.parameter);
   const auto amount = [&](double value) {
-    return fmt::format("{:.4g}{}{}", value, words.unit.empty() ? "" : " ", words.unit);
+    return fmt::format("{}{}{}", number_text(value), words.unit.empty() ? "" : " ", words.unit);
   };
   const bool batch = c.parameter == WhatIfParameter::global_batch_size;
   const std::string place =
       batch ? fmt::format("At {} of {}", amount(c.at), words.label)
             : fmt::format("{} {} of {}", c.below ? "Below" : "Above", amount(c.at), words.label);
-  std::string text =
-      fmt::format("{} (today {:.4g}) the best is {}", place, c.today, brief_name(c.layout));
+  std::string text = fmt::format("{} (today {}) the best is {}", place, number_text(c.today),
+                                 brief_name(c.layout));
   if (!c.winner_fits) {
     text += fmt::format(": today's winner {} there", batch ? "cannot run" : "no longer fits");
   } else {
     const std::string who =
         c.end_layout == c.layout ? "it" : fmt::format("{}", brief_name(c.end_layout));
-    text += fmt::format("; at {} {} saves {:.2g} % of a step", amount(c.end_value), who,
-                        100.0 * c.gain_at_end);
+    text += fmt::format("; at {} {} saves {} % of a step", amount(c.end_value), who,
+                        number_text(100.0 * c.gain_at_end, 2));
   }
   return text + (c.exact ? "." : " (among the layouts compared).");
 }

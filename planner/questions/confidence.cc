@@ -11,6 +11,7 @@
 
 #include "planner/questions/framework_scalars.h"
 #include "planner/search/normal.h"
+#include "sim/base/number_text.h"
 #include "sim/base/quadrature.h"
 #include "sim/hardware/device.h"
 #include "sim/step/step_interval.h"
@@ -270,9 +271,9 @@ void propose(const std::vector<Linear>& layouts, const ConfidenceOptions& option
     result.proposed_runs.push_back(
         {a.rank, a.runs_to_settle,
          fmt::format("faster than the winner with {:.0f} % probability; keeping the better saves "
-                     "{:.2g} % on average",
+                     "{} % on average",
                      100.0 * (1.0 - a.probability_winner_is_faster),
-                     100.0 * a.expected_gain.value() / step)});
+                     number_text(100.0 * a.expected_gain.value() / step, 2))});
   }
   if (most == 0) return;
   result.proposed_runs.insert(result.proposed_runs.begin(),

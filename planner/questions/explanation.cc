@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "planner/questions/answers.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 #include "sim/step/terms.h"
@@ -42,7 +43,7 @@ std::string causes_of(TermKind kind, const std::vector<SwitchEffect>& effects) {
   std::string text;
   for (const SwitchEffect* effect : causes) {
     append_to_list(text, "; ", name_of(*effect));
-    if (causes.size() > 1) text += fmt::format(" ({:+.2g} s)", moved(*effect));
+    if (causes.size() > 1) text += fmt::format(" ({} s)", signed_number_text(moved(*effect), 2));
   }
   return text;
 }
@@ -50,7 +51,7 @@ std::string causes_of(TermKind kind, const std::vector<SwitchEffect>& effects) {
 std::string chance(double probability) {
   if (probability < 0.001) return "less than 0.1 %";
   if (probability > 0.999) return "more than 99.9 %";
-  return fmt::format("{:.3g} %", 100.0 * probability);
+  return fmt::format("{} %", number_text(100.0 * probability, 3));
 }
 
 void append_terms(std::string& text, const Explanation& e) {
@@ -58,10 +59,10 @@ void append_terms(std::string& text, const Explanation& e) {
   for (const TermDifference& term : e.terms) {
     const double amount = term.difference().value();
     if (std::abs(amount) < kTermWorthALine * slower.value()) continue;
-    text += fmt::format("  {} {:.3g} s in {} ({:.3g} s against {:.3g} s){}{}\n",
-                        amount > 0.0 ? "loses" : "gains", std::abs(amount), spoken(term.kind),
-                        term.layout.value(), term.versus.value(), term.causes.empty() ? "" : ": ",
-                        term.causes);
+    text += fmt::format(
+        "  {} {} s in {} ({} s against {} s){}{}\n", amount > 0.0 ? "loses" : "gains",
+        number_text(std::abs(amount), 3), spoken(term.kind), number_text(term.layout.value(), 3),
+        number_text(term.versus.value(), 3), term.causes.empty() ? "" : ": ", term.causes);
   }
 }
 
@@ -107,9 +108,10 @@ std::string effects_text(const std::vector<SwitchEffect>& effects, Seconds step_
     const double amount = effect.time.value();
     const bool moves_memory = std::abs(in_gibibytes(effect.memory)) >= 0.1;
     if (std::abs(amount) < kEffectWorthALine * step_time.value() && !moves_memory) continue;
-    text += fmt::format("  {}: {:.3g} s {}", name_of(effect), std::abs(amount),
+    text += fmt::format("  {}: {} s {}", name_of(effect), number_text(std::abs(amount), 3),
                         amount > 0.0 ? "more" : "less");
-    if (moves_memory) text += fmt::format(", {:+.3g} GiB", in_gibibytes(effect.memory));
+    if (moves_memory)
+      text += fmt::format(", {} GiB", signed_number_text(in_gibibytes(effect.memory), 3));
     text += "\n";
   }
   return text;
@@ -119,17 +121,20 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
   const std::string mine = brief_name(e.layout.layout);
   const std::string other = fmt::format("{}, {},", versus_name, brief_name(e.versus.layout));
   if (e.layout.layout == e.versus.layout) {
-    return fmt::format("{} is {}: {:.4g} s, {:.4g} GiB.\n", mine, versus_name,
-                       e.layout.step_time.value(), in_gibibytes(e.layout.peak_memory()));
+    return fmt::format("{} is {}: {} s, {} GiB.\n", mine, versus_name,
+                       number_text(e.layout.step_time.value()),
+                       number_text(in_gibibytes(e.layout.peak_memory())));
   }
   const Seconds difference = e.layout.step_time - e.versus.step_time;
   std::string text = fmt::format(
-      "{} takes {:.4g} s per step; {} takes {:.4g} s: {:.3g} s ({:.3g} %) {}.\n"
-      "It needs {:.3g} GiB of memory instead of {:.3g} GiB.\n",
-      mine, e.layout.step_time.value(), other, e.versus.step_time.value(),
-      std::abs(difference.value()), 100.0 * std::abs(difference / e.versus.step_time),
-      difference.value() >= 0.0 ? "more" : "less", in_gibibytes(e.layout.peak_memory()),
-      in_gibibytes(e.versus.peak_memory()));
+      "{} takes {} s per step; {} takes {} s: {} s ({} %) {}.\n"
+      "It needs {} GiB of memory instead of {} GiB.\n",
+      mine, number_text(e.layout.step_time.value()), other, number_text(e.versus.step_time.value()),
+      number_text(std::abs(difference.value()), 3),
+      number_text(100.0 * std::abs(difference / e.versus.step_time), 3),
+      difference.value() >= 0.0 ? "more" : "less",
+      number_text(in_gibibytes(e.layout.peak_memory()), 3),
+      number_text(in_gibibytes(e.versus.peak_memory()), 3));
   if (e.effects.size() > 1) {
     text += "Switch by switch (each the mean over all legal orders of turning them):\n" +
             effects_text(e.effects, e.versus.step_time) + "Term by term:\n";
@@ -140,9 +145,10 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
   for (std::size_t i = 0; i < std::min(kMostOvertakes, e.overtakes.size()); ++i) {
     const Crossover& c = e.overtakes[i];
     const WhatIfParameterText& words = text_of(c.parameter);
-    text += fmt::format("{} {:.4g}{}{} of {} (today {:.4g}) the order of the two turns round.\n",
-                        c.below ? "Below" : "Above", c.at, words.unit.empty() ? "" : " ",
-                        words.unit, words.label, c.today);
+    text +=
+        fmt::format("{} {}{}{} of {} (today {}) the order of the two turns round.\n",
+                    c.below ? "Below" : "Above", number_text(c.at), words.unit.empty() ? "" : " ",
+                    words.unit, words.label, number_text(c.today));
   }
   if (e.overtakes.empty()) {
     text +=

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::planner {
@@ -76,10 +77,12 @@ std::string change_sentence(const PlanDiff& diff) {
                                                brief_name(was.layout), brief_name(is.layout))
                                  : fmt::format("the winner stays {}", brief_name(is.layout));
   return fmt::format(
-      "{}; step time {:.4g} s -> {:.4g} s ({:+.2g} %); peak memory {:.3g} GiB -> {:.3g} GiB "
-      "({:+.2g} %)",
-      winner, was.step_time.value(), is.step_time.value(), 100.0 * *diff.step_time,
-      in_gibibytes(was.peak_memory), in_gibibytes(is.peak_memory), 100.0 * *diff.peak_memory);
+      "{}; step time {} s -> {} s ({} %); peak memory {} GiB -> {} GiB "
+      "({} %)",
+      winner, number_text(was.step_time.value()), number_text(is.step_time.value()),
+      signed_number_text(100.0 * *diff.step_time, 2), number_text(in_gibibytes(was.peak_memory), 3),
+      number_text(in_gibibytes(is.peak_memory), 3),
+      signed_number_text(100.0 * *diff.peak_memory, 2));
 }
 
 [[noreturn]] void refuse_condition(const std::string& text) {
@@ -141,9 +144,9 @@ std::string failure(const Gate& gate, const PlanDiff& diff) {
   if (gate.kind == Gate::Kind::winner) return diff.winner_changes ? "the winner changes" : "";
   const auto& change = gate.kind == Gate::Kind::step_time ? diff.step_time : diff.peak_memory;
   if (!change || *change <= gate.share) return "";
-  return fmt::format("{} is {:+.3g} %, more than {:.3g} %",
+  return fmt::format("{} is {} %, more than {} %",
                      gate.kind == Gate::Kind::step_time ? "step_time" : "peak_memory",
-                     100.0 * *change, 100.0 * gate.share);
+                     signed_number_text(100.0 * *change, 3), number_text(100.0 * gate.share, 3));
 }
 
 }  // namespace meshwright::planner

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/collective/collective_model.h"
 #include "sim/hardware/cluster.h"
@@ -80,10 +81,10 @@ std::string axis_text(const AxisPlace& axis) {
                                 ? fmt::format("{} ranks inside a node", p.group_size)
                                 : fmt::format("{} ranks, {} in each of {} nodes", p.group_size,
                                               p.ranks_per_node, p.num_nodes);
-  return fmt::format(
-      "  {:13} {}, over {}: {:.3g} GB per rank and step, {:.2g} % of the step's time\n",
-      name_of(axis.group), where, axis.link, axis.sent_per_step / gigabytes(1),
-      100.0 * axis.share_of_step);
+  return fmt::format("  {:13} {}, over {}: {} GB per rank and step, {} % of the step's time\n",
+                     name_of(axis.group), where, axis.link,
+                     number_text(axis.sent_per_step / gigabytes(1), 3),
+                     number_text(100.0 * axis.share_of_step, 2));
 }
 
 }  // namespace

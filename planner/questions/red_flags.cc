@@ -8,6 +8,7 @@
 
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/space.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
@@ -43,7 +44,9 @@ Seconds communication(const Evaluation& evaluation, Group group) {
   return evaluation.terms[static_cast<std::size_t>(kind)].cost.time;
 }
 
-std::string percent_text(double share) { return fmt::format("{:.2g} %", 100.0 * share); }
+std::string percent_text(double share) {
+  return fmt::format("{} %", number_text(100.0 * share, 2));
+}
 
 Cluster with_nodes_joined(Cluster cluster, int nodes) {
   cluster.gpus_per_node *= nodes;
@@ -110,13 +113,14 @@ std::optional<RedFlag> group_beyond_domain(const Scenario& s, const Estimate& wi
                                communication(priced(joined, winner.layout), group));
   std::string text = fmt::format(
       "{} ranks of {} group sit on {} nodes of {} {}: in one fast domain its communication "
-      "would take {:.3g} s less",
+      "would take {} s less",
       placement.group_size, group == Group::tensor ? "a tensor" : "an expert", placement.num_nodes,
-      s.cluster.gpus_per_node, device_noun(s.cluster, s.cluster.gpus_per_node), saved.value());
+      s.cluster.gpus_per_node, device_noun(s.cluster, s.cluster.gpus_per_node),
+      number_text(saved.value(), 3));
   if (inside) {
     const double longer = inside->step_time / winner.step_time - 1.0;
-    text += fmt::format("; the best that stays inside, {}, takes {:.4g} s, {} {}",
-                        brief_name(inside->layout), inside->step_time.value(),
+    text += fmt::format("; the best that stays inside, {}, takes {} s, {} {}",
+                        brief_name(inside->layout), number_text(inside->step_time.value()),
                         percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
   } else {
     text += "; no layout that stays inside runs";
@@ -136,10 +140,11 @@ std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winn
   const Seconds lost = winner.step_time - step_in_batch(s, l, times);
   return RedFlag{
       RedFlagId::few_micro_batches,
-      fmt::format("{} micro-batches for {} stages, fewer than {} x {}: with {} times the "
-                  "batch as many sequences would take {:.3g} s less ({}).",
-                  micro_batches, stages, kEnoughMicroBatches, stages, times, lost.value(),
-                  percent_text(lost / winner.step_time)),
+      fmt::format(
+          "{} micro-batches for {} stages; {} per stage ({}) are recommended. With {} times "
+          "the batch, the same number of sequences takes {} s ({}) less.",
+          micro_batches, stages, kEnoughMicroBatches, enough, times, number_text(lost.value(), 3),
+          percent_text(lost / winner.step_time)),
       lost};
 }
 
@@ -149,10 +154,11 @@ std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winn
   if (used > memory * kHalfEmpty) return std::nullopt;
   return RedFlag{
       RedFlagId::memory_half_empty,
-      fmt::format("{:.3g} of {:.3g} GiB are used: nothing that takes more memory is "
-                  "faster on {} {}, so fewer {}, or ones with less memory, may do.",
-                  in_gibibytes(used), in_gibibytes(memory), s.cluster.num_gpus(),
-                  device_noun(s.cluster, s.cluster.num_gpus()), device_noun(s.cluster, 2)),
+      fmt::format("{} of {} GiB are used. No layout that takes more memory is faster on {} {}. "
+                  "Fewer {}, or ones with less memory, may do.",
+                  number_text(in_gibibytes(used), 3), number_text(in_gibibytes(memory), 3),
+                  s.cluster.num_gpus(), device_noun(s.cluster, s.cluster.num_gpus()),
+                  device_noun(s.cluster, 2)),
       memory - used};
 }
 
@@ -161,13 +167,14 @@ std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint&
   const double share = winner.model_flops_utilization / fewer.model_flops_utilization;
   if (share >= kFarBelow) return std::nullopt;
   const Seconds lost = winner.step_time * (1.0 - share);
-  return RedFlag{RedFlagId::low_utilization,
-                 fmt::format("MFU is {}, on {} {} {} with the same batch: at that rate the step "
-                             "would take {:.3g} s less.",
-                             percent_text(winner.model_flops_utilization), fewer.gpus,
-                             device_noun(kind, fewer.gpus),
-                             percent_text(fewer.model_flops_utilization), lost.value()),
-                 lost};
+  return RedFlag{
+      RedFlagId::low_utilization,
+      fmt::format("MFU is {}. On {} {} it is {} with the same batch. At that rate the step would "
+                  "take {} s less.",
+                  percent_text(winner.model_flops_utilization), fewer.gpus,
+                  device_noun(kind, fewer.gpus), percent_text(fewer.model_flops_utilization),
+                  number_text(lost.value(), 3)),
+      lost};
 }
 
 std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
@@ -180,13 +187,13 @@ std::optional<RedFlag> small_batch(const Scenario& s, const Estimate& winner) {
   }
   return RedFlag{
       RedFlagId::small_batch,
-      fmt::format("{} sequences are few for {} {}: fill, drain, reductions and optimizer make "
-                  "the step {:.3g} s ({}) longer than a share of a large batch; from {} sequences "
-                  "on it is less than {}.",
-                  s.job.global_batch_size, world_size(winner.layout),
-                  device_noun(s.cluster, world_size(winner.layout)), lost.value(),
-                  percent_text(lost / large), s.job.global_batch_size * enough,
-                  percent_text(kBatchLoss)),
+      fmt::format(
+          "{} sequences are few for {} {}. Fill, drain, reductions and optimizer make the "
+          "step {} s ({}) longer than the same share of a large batch. From {} sequences on "
+          "the loss is less than {}.",
+          s.job.global_batch_size, world_size(winner.layout),
+          device_noun(s.cluster, world_size(winner.layout)), number_text(lost.value(), 3),
+          percent_text(lost / large), s.job.global_batch_size * enough, percent_text(kBatchLoss)),
       lost};
 }
 
@@ -208,10 +215,11 @@ std::optional<RedFlag> one_layer_chunks(const Scenario& s, const Estimate& winne
     return RedFlag{
         RedFlagId::one_layer_chunks,
         fmt::format(
-            "Each of {} chunks per stage is one layer, and saves {:.3g} s ({}) over {} of {} "
-            "layers: that much rests on messages and launches of single layers.",
-            chunks, saved.value(), percent_text(saved / winner.step_time),
-            fewer == 1 ? "one" : std::to_string(fewer), chunks / fewer),
+            "Each virtual-pipeline chunk holds one layer. This is predicted to save {} s ({}) "
+            "over {} of {} layers. Measure it: the gain depends on per-layer send and launch "
+            "overhead.",
+            number_text(saved.value(), 3), percent_text(saved / winner.step_time),
+            fewer == 1 ? "one chunk" : fmt::format("{} chunks", fewer), chunks / fewer),
         saved};
   }
   return std::nullopt;
@@ -234,14 +242,14 @@ std::optional<RedFlag> assumed_input(const Scenario& s, const Estimate& winner,
     if (worst && std::get<Seconds>(worst->effect) >= effect) continue;
     const bool turns = runner_up != nullptr && (priced(up, runner_up->layout).step_time < high ||
                                                 priced(down, runner_up->layout).step_time < low);
-    worst = RedFlag{RedFlagId::assumed_input,
-                    fmt::format("Nobody measured the {}: {:.3g}{}{} is assumed, give or take {}. "
-                                "Within that the step moves by {:.3g} s{}; meshwright calibrate "
-                                "measures.",
-                                words.label, value_of(input, s), words.unit.empty() ? "" : " ",
-                                words.unit, percent_text(spread), effect.value(),
-                                turns ? ", and rank 2 may be the faster one" : ""),
-                    effect};
+    worst = RedFlag{
+        RedFlagId::assumed_input,
+        fmt::format("The {} is assumed ({}{}{} ± {}), not measured. One standard deviation changes "
+                    "the step by {} s{}. Measure it with meshwright calibrate.",
+                    words.label, number_text(value_of(input, s), 3), words.unit.empty() ? "" : " ",
+                    words.unit, percent_text(spread), number_text(effect.value(), 3),
+                    turns ? ", and layout #2 may then be faster" : ""),
+        effect};
   }
   return worst;
 }
@@ -277,9 +285,9 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
 
 std::string effect_text(const RedFlag& flag) {
   if (const auto* time = std::get_if<Seconds>(&flag.effect)) {
-    return fmt::format("{:.3g} s per step", time->value());
+    return fmt::format("{} s per step", number_text(time->value(), 3));
   }
-  return fmt::format("{:.3g} GiB", in_gibibytes(std::get<Bytes>(flag.effect)));
+  return fmt::format("{} GiB", number_text(in_gibibytes(std::get<Bytes>(flag.effect)), 3));
 }
 
 }  // namespace meshwright::planner

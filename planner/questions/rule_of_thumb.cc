@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 #include "sim/model/parameters.h"
@@ -132,11 +133,11 @@ std::string sentence_of(const RuleOfThumb& rule, const Estimate& winner) {
   const std::string beside =
       e.layout == winner.layout
           ? "it is rank 1"
-          : fmt::format("{:.2g} % {} than rank 1", 100.0 * std::abs(difference),
+          : fmt::format("{} % {} than rank 1", number_text(100.0 * std::abs(difference), 2),
                         difference >= 0.0 ? "longer" : "shorter");
-  return fmt::format("{}: the best with it is {}, {:.4g} s per step ({}) and {:.3g} GiB.", who,
-                     brief_name(e.layout), e.step_time.value(), beside,
-                     in_gibibytes(e.peak_memory()));
+  return fmt::format("{}: the best with it is {}, {} s per step ({}) and {} GiB.", who,
+                     brief_name(e.layout), number_text(e.step_time.value()), beside,
+                     number_text(in_gibibytes(e.peak_memory()), 3));
 }
 
 }  // namespace meshwright::planner

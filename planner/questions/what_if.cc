@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
@@ -48,12 +49,11 @@ void check_physics(const Change& change, const std::string& text) {
   const double after = change.before * change.factor;
   constexpr double kRounding = 1e-5;
   if (!share || after <= 1.0 + kRounding) return;
-  throw InputError(
-      "--what-if", "",
-      fmt::format("\"{}\" would be {:.3g} of the peak, at most 1 is possible: a factor "
-                  "of {:.3g}",
-                  text, after, 1.0 / change.before),
-      "peak_flops asks for another device");
+  throw InputError("--what-if", "",
+                   fmt::format("\"{}\" would be {} of the peak, at most 1 is possible: a factor "
+                               "of {}",
+                               text, number_text(after, 3), number_text(1.0 / change.before, 3)),
+                   "peak_flops asks for another device");
 }
 
 Change change_of(const std::string& text, const Scenario& scenario) {
@@ -72,9 +72,10 @@ std::string conditions(const std::vector<Change>& changes) {
   std::string text;
   for (const Change& change : changes) {
     const WhatIfParameterText& words = text_of(change.parameter);
-    append_to_list(text, ", ",
-                   fmt::format("{} {:.4g} instead of {:.4g}{}{}", words.label, change.after,
-                               change.before, words.unit.empty() ? "" : " ", words.unit));
+    append_to_list(
+        text, ", ",
+        fmt::format("{} {} instead of {}{}{}", words.label, number_text(change.after),
+                    number_text(change.before), words.unit.empty() ? "" : " ", words.unit));
   }
   return text;
 }
@@ -83,25 +84,26 @@ std::string conditions(const std::vector<Change>& changes) {
 std::string cost_text(const WhatIf& answer) {
   if (!answer.needs || !answer.needs->cost) return "";
   if (!answer.needs_today || !answer.needs_today->cost) {
-    return fmt::format(", the training costs {:.4g}", *answer.needs->cost);
+    return fmt::format(", the training costs {}", number_text(*answer.needs->cost));
   }
-  return fmt::format(", the training costs {:.4g} instead of {:.4g}", *answer.needs->cost,
-                     *answer.needs_today->cost);
+  return fmt::format(", the training costs {} instead of {}", number_text(*answer.needs->cost),
+                     number_text(*answer.needs_today->cost));
 }
 
 std::string sentence_of(const WhatIf& answer, const Estimate& today) {
   const std::string with = "With " + conditions(answer.changes);
   if (!answer.winner) return with + " no layout fits.";
-  const std::string time =
-      fmt::format("{:.4g} s instead of {:.4g} s ({:+.3g} %)", answer.winner->step_time.value(),
-                  today.step_time.value(), 100.0 * answer.step_time_change);
+  const std::string time = fmt::format(
+      "{} s instead of {} s ({} %)", number_text(answer.winner->step_time.value()),
+      number_text(today.step_time.value()), signed_number_text(100.0 * answer.step_time_change, 3));
   if (!answer.winner_changes) {
     return fmt::format("{} the best layout stays {}: {}{}.", with, brief_name(today.layout), time,
                        cost_text(answer));
   }
-  const std::string old = answer.base_winner ? fmt::format("today's winner would take {:.4g} s",
-                                                           answer.base_winner->step_time.value())
-                                             : "today's winner could not run";
+  const std::string old = answer.base_winner
+                              ? fmt::format("today's winner would take {} s",
+                                            number_text(answer.base_winner->step_time.value()))
+                              : "today's winner could not run";
   return fmt::format("{} the best layout is {}: {}{}; {}.", with, brief_name(answer.winner->layout),
                      time, cost_text(answer), old);
 }

@@ -9,6 +9,7 @@
 
 #include "planner/search/training_cost.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/record/reader.h"
 
@@ -97,9 +98,9 @@ double memory_headroom(const Limits& limits, const Device& device) {
   double headroom = limits.asked_headroom();
   if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
   if (headroom >= 1.0 || headroom < 0.0) {
-    throw InputError(
-        "--headroom", "",
-        fmt::format("must leave some memory: 0 to below 100 %, is {:.3g} %", headroom * 100.0));
+    throw InputError("--headroom", "",
+                     fmt::format("must leave some memory: 0 to below 100 %, is {} %",
+                                 number_text(headroom * 100.0, 3)));
   }
   return headroom;
 }
@@ -118,13 +119,14 @@ void check_limits(const Limits& limits, const Scenario& scenario) {
 
 std::string exceeded(const Limits& limits, const Scenario& scenario, Seconds step_time) {
   if (limits.max_step && step_time > *limits.max_step) {
-    return fmt::format("takes {:.4g} s of at most {:.4g} s", step_time.value(),
-                       limits.max_step->value());
+    return fmt::format("takes {} s of at most {} s", number_text(step_time.value()),
+                       number_text(limits.max_step->value()));
   }
   if (!limits.max_cost) return "";
   const auto needs = training_cost(scenario.job, scenario.cluster, step_time);
   if (!needs || !needs->cost || *needs->cost <= *limits.max_cost) return "";
-  return fmt::format("costs {:.4g} of at most {:.4g}", *needs->cost, *limits.max_cost);
+  return fmt::format("costs {} of at most {}", number_text(*needs->cost),
+                     number_text(*limits.max_cost));
 }
 
 }  // namespace meshwright::planner

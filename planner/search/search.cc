@@ -7,6 +7,7 @@
 
 #include "planner/search/search_layouts.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 
@@ -132,8 +133,8 @@ Plan search(const Scenario& scenario, const SearchOptions& options) {
   }
   if (!plan.target.empty()) plan.notes.push_back(target_note(plan));
   if (options.memory_headroom > 0.0) {
-    plan.notes.push_back(fmt::format("{:.3g} % of the device's memory is left free.",
-                                     options.memory_headroom * 100.0));
+    plan.notes.push_back(fmt::format("{} % of the device's memory is left free.",
+                                     number_text(options.memory_headroom * 100.0, 3)));
   }
   return plan;
 }

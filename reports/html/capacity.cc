@@ -75,7 +75,7 @@ std::string assumptions_table(const Json& assumptions) {
 }
 
 TableRow reference_row(const std::string& part, double hours, const std::string& why) {
-  return {escape(part), {fmt::format("{:.4g} M", hours / 1e6), hours}, escape(why)};
+  return {escape(part), {fmt::format("{} M", number_text(hours / 1e6)), hours}, escape(why)};
 }
 
 // "30.84 M are stated": what both sides say of the same thing.
@@ -132,9 +132,9 @@ std::string reference_part(const Json& report) {
   if (part_at(reference, "schedule_gpu_hours").is_number()) {
     const double more = number_at(reference, "schedule_gpu_hours");
     text += paragraph(fmt::format(
-        "Batches by phase are in this row and in the run: the schedule takes {:.3g} M {} {} "
+        "Batches by phase are in this row and in the run: the schedule takes {} M {} {} "
         "than the last phase's batch for all tokens.",
-        std::abs(more) / 1e6, hours, more >= 0.0 ? "more" : "less"));
+        number_text(std::abs(more) / 1e6, 3), hours, more >= 0.0 ? "more" : "less"));
   }
   return text;
 }

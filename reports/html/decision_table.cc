@@ -41,7 +41,8 @@ Style style_of(const Json& report) {
   style.tokens_stated = flag_at(capacity, "tokens_stated");
   style.dated = part_at(capacity, "start").is_string();
   if (!style.tokens_stated) {
-    style.of = fmt::format(" per {:.3g} T tokens", number_at(capacity, "train_tokens") / 1e12);
+    style.of =
+        fmt::format(" per {} T tokens", number_text(number_at(capacity, "train_tokens") / 1e12, 3));
   }
   for (const Json& row : part_at(capacity, "rows")) {
     const std::string currency = text_at(part_at(row, "cost"), "currency");

@@ -15,10 +15,12 @@ namespace {
 // "50.0 GB/s"; a parameter without a unit is a share.
 std::string amount(double value, const std::string& unit) {
   if (unit.empty()) return percent_text(value);
-  return fmt::format("{} {}", fmt::format("{:.4g}", value), unit == "us" ? "µs" : unit);
+  return fmt::format("{} {}", fmt::format("{}", number_text(value)), unit == "us" ? "µs" : unit);
 }
 
-std::string factor_text(double factor) { return fmt::format("{:+.3g} %", (factor - 1.0) * 100.0); }
+std::string factor_text(double factor) {
+  return fmt::format("{} %", signed_number_text((factor - 1.0) * 100.0, 3));
+}
 
 std::string turned_text(const Json& turned) {
   return significant(number_at(turned, "step_time_seconds") * 1e3);
@@ -42,11 +44,11 @@ std::string winner_there(const Json& s) {
 // More time in days than the plan takes; a step's difference times its steps.
 TableCell days_cell(const Json& turned, double step, double steps) {
   const double days = (number_at(turned, "step_time_seconds") - step) * steps / 86400.0;
-  return {fmt::format("{:+.3g}", days), days};
+  return {fmt::format("{}", signed_number_text(days, 3)), days};
 }
 
 std::string spread_text(const Json& s) {
-  return fmt::format("{:.3g}{}", number_at(s, "relative_spread") * 100.0,
+  return fmt::format("{}{}", number_text(number_at(s, "relative_spread") * 100.0, 3),
                      flag_at(s, "capped") ? ", up to the physical limit" : "");
 }
 
@@ -79,9 +81,9 @@ std::string tornado_table(const Json& sensitivity, double step, double steps) {
 std::string turned_effect(const Json& turned, double step) {
   const double factor = number_at(turned, "factor") - 1.0;
   const double change = number_at(turned, "step_time_seconds") / step - 1.0;
-  return fmt::format("{:.3g} % {} of it makes the step {:.1f} % {}", std::abs(factor) * 100.0,
-                     factor < 0.0 ? "less" : "more", std::abs(change) * 100.0,
-                     change < 0.0 ? "shorter" : "longer");
+  return fmt::format("{} % {} of it makes the step {:.1f} % {}",
+                     number_text(std::abs(factor) * 100.0, 3), factor < 0.0 ? "less" : "more",
+                     std::abs(change) * 100.0, change < 0.0 ? "shorter" : "longer");
 }
 
 std::string tornado(const Json& sensitivity, double step, double steps) {

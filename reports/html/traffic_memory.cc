@@ -47,7 +47,7 @@ std::string orders(const Json& published, std::string_view noun) {
   TableRows rows;
   for (const Json& axis : published["axes"]) {
     rows.push_back({escape(text_at(axis, "axis")), escape(text_at(axis, "order")),
-                    fmt::format("{:.3e}", number_at(axis, "order_elements")),
+                    significant(number_at(axis, "order_elements")),
                     gigabytes_text(number_at(axis, "exact_bytes"))});
   }
   return table("The three published orders beside this layout's exact bytes",

@@ -61,8 +61,8 @@ Json glossary_section(const Cluster& cluster) {
 Json assumptions_section(const planner::Plan& plan) {
   const Job& job = plan.job;
   Json json = Json::array();
-  json.push_back(fmt::format("Model: {:.4g} B parameters in {} layers, hidden size {}.",
-                             static_cast<double>(total_parameters(plan.model)) / 1e9,
+  json.push_back(fmt::format("Model: {} B parameters in {} layers, hidden size {}.",
+                             number_text(static_cast<double>(total_parameters(plan.model)) / 1e9),
                              plan.model.num_layers, plan.model.hidden_size));
   json.push_back(fmt::format("Batch: {} sequences of {} tokens per step.",
                              count_text(job.global_batch_size), count_text(job.seq_length)));

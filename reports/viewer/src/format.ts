@@ -8,9 +8,10 @@ export function significant(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return "not a number";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size < 1e-4 || size >= 1e6) return value.toExponential(digits - 1).replace(/e([+-])(\d)$/, "e$10$2");
-  const whole = Number(size.toExponential(digits - 1).split("e")[1]) + 1;
-  return value.toFixed(Math.max(0, digits - whole));
+  if (size < 1e-4) return "~0";
+  const exponent = Number(size.toExponential(digits - 1).split("e")[1]);
+  if (exponent >= 15) return `${(value / 10 ** exponent).toFixed(digits - 1)} x 10^${exponent}`;
+  return value.toFixed(Math.max(0, digits - exponent - 1)).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 }
 
 // The largest unit that leaves a number of at least one; the last when all are too large.

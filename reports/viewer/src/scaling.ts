@@ -26,6 +26,7 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
   const tokens_in = (point: ScalePoint, time: number | undefined) =>
     (tokens_per_second(point) * (point.step_time_seconds ?? 0)) / (time ?? point.step_time_seconds ?? 1);
   const largest = Math.max(...points.map(tokens_per_second));
+  const few = largest < 0.01;  // millions
   const fewest = points[0];
   const last = points[points.length - 1].gpus;
   const planned = report.scaling?.planned_gpus;
@@ -37,9 +38,9 @@ export function scaling_chart(report: Report, theme: Theme): Chart | null {
       grid: { left: 60, right: 40, top: 36, bottom: 48 },
       xAxis: { ...value_axis(theme, device_noun(report, 2)), min: 0, max: last },
       yAxis: {
-        ...value_axis(theme, "tokens per second, millions"),
+        ...value_axis(theme, few ? "tokens per second" : "tokens per second, millions"),
         nameGap: 48,
-        axisLabel: { color: theme.soft, formatter: (v: number) => (largest < 0.01 ? v.toExponential(0) : `${v}`) },
+        axisLabel: { color: theme.soft, formatter: (v: number) => `${few ? Math.round(v * 1e6) : v}` },
       },
       tooltip: { ...base_option(theme).tooltip, formatter: (item: Item) => tooltip(item.data.point, report) },
       series: [

@@ -6,6 +6,7 @@
 
 #include "reports/csv.h"
 #include "reports/markdown.h"
+#include "reports/table_text.h"
 #include "reports/tables.h"
 #include "sim/json/layout_line.h"
 
@@ -38,20 +39,20 @@ planner::LayoutComparison run_of(const std::string& layout) {
   return run;
 }
 
-// The quickstart's table: no name takes more than two lines of 80 columns.
+// The quickstart's table: what all runs share is said once, above it.
 TEST(ValidationScreen, FitsEightyColumns) {
   planner::Validation validation;
   validation.layouts = {run_of("dp2 mbs4 zero2 overlap_grad_reduce overlap_param_gather"),
                         run_of("dp2 mbs4 overlap_grad_reduce")};
+  validation.layouts[1].error = 0.05;
   EXPECT_EQ(table_to_text(validation_screen_table(validation), 80),
             "all with overlap_grad_reduce\n"
-            "layout                     predicted  measured  error  inside  memory  bytes as\n"
-            "                                [ms]      [ms]    [%]           error  predicted\n"
-            "                                                                  [%]\n"
-            "-------------------------  ---------  --------  -----  ------  ------  ---------\n"
-            "dp2 mbs4 zero2                 136.0     117.1   16.1  yes      -1.27  yes\n"
-            "overlap_param_gather\n"
-            "dp2 mbs4                       136.0     117.1   16.1  yes      -1.27  yes\n");
+            "all rows: predicted 136.0 ms; measured 117.1 ms; in the interval yes; memory\n"
+            "error -1.27 %; bytes as predicted yes\n"
+            "layout                               error [%]\n"
+            "-----------------------------------  ---------\n"
+            "dp2 mbs4 zero2 overlap_param_gather       16.1\n"
+            "dp2 mbs4                                  5.00\n");
 }
 
 TEST(ValidationScreen, ShowsTheExecutedLayoutWhereItDiffers) {
@@ -80,26 +81,100 @@ TEST(Table, BreaksHeadingsThenTextsToFitALine) {
             "tp2     0.1235      8\n"
             "µ        12.00      -\n");
   Table table{"", {{"a", "a", ""}, {"b", "b", ""}}, {}};
-  table.rows = {{std::string("one two three four five six"), 1.0}};
+  table.rows = {{std::string("one two three four five six"), 1.0},
+                {std::string("seven eight nine ten eleven twelve"), 2.0}};
+  EXPECT_EQ(table_to_text(table, 25),
+            "a                       b\n"
+            "----------------------  -\n"
+            "one two three four      1\n"
+            "five six\n"
+            "seven eight nine ten    2\n"
+            "eleven twelve\n");
+}
+
+// Twenty characters and a gap of two leave three of 25: the numbers need six. The layout's longest
+// word has 28.
+TEST(Table, MovesATextBelowItsRowRatherThanCutItsWords) {
+  Table table{"", {{"rank", "rank", ""}, {"layout", "layout", ""}, {"step", "step", "s"}}, {}};
+  table.rows = {{1.0, std::string("tp2 recompute=selective:mlp+moe"), 3.25},
+                {2.0, std::string("tp4 dp8"), 3.5}};
+  EXPECT_EQ(table_to_text(table, 36),
+            "rank  step [s]\n"
+            "      layout\n"
+            "----  --------\n"
+            "   1     3.250\n"
+            "      tp2\n"
+            "      recompute=selective:mlp+moe\n"
+            "   2     3.500\n"
+            "      tp4 dp8\n");
+}
+
+// A column that is alike in all rows, one that repeats another, and one that nothing fills. Of one
+// row nothing is known to be shared.
+TEST(Table, SaysOnceWhatAllRowsShare) {
+  Table table{"",
+              {{"run", "run", ""},
+               {"group", "group", ""},
+               {"before", "step before", "s"},
+               {"after", "step after", "s"},
+               {"share", "share", "%"},
+               {"note", "note", ""}},
+              {}};
+  table.rows = {{std::string("a"), std::string("dense"), 1.5, 1.5, 50.0, std::string()},
+                {std::string("b"), std::string("dense"), 2.5, 2.5, 50.0, {}}};
+  EXPECT_EQ(table_to_text(table),
+            "all rows: group dense; share 50.00 %\n"
+            "equal columns: step after = step before\n"
+            "run  step before [s]\n"
+            "---  ---------------\n"
+            "a              1.500\n"
+            "b              2.500\n");
+  table.rows.pop_back();
+  EXPECT_EQ(without_repetition(table).columns.size(), 5U);
+}
+
+// "b" is extra: with it the line has 20 + 2 + 8 characters.
+TEST(Table, LeavesExtraColumnsOutBeforeItBreaksTexts) {
+  Table table{"", {{"a", "a", ""}, {"b", "b", "", 4, true}}, {}};
+  table.rows = {{std::string("twenty characters ab"), 12345678.0}, {std::string("two"), 2.0}};
+  EXPECT_EQ(table_to_text(table, 25), "a\n--------------------\ntwenty characters ab\ntwo\n");
+  EXPECT_THAT(table_to_text(table, 32), testing::HasSubstr("12,345,678"));
+}
+
+// Stages below each other would take 5 + 11 + 10 + 4 characters.
+TEST(Table, TurnsATableOfNumbersThatIsTooWide) {
+  Table table{"", {{"s", "stage", ""}, {"a", "activations", ""}, {"g", "gradients", ""}}, {}};
+  table.rows = {{0.0, 1.0, 2.0}, {1.0, 3.0, 4.0}};
   EXPECT_EQ(table_to_text(table, 20),
-            "a                  b\n"
-            "-----------------  -\n"
-            "one two three      1\n"
-            "four five six\n");
+            "stage        0  1\n"
+            "-----------  -  -\n"
+            "activations  1  3\n"
+            "gradients    2  4\n");
+}
+
+// Ten rows of two columns cannot be turned into 20 characters either.
+TEST(Table, CutsATableOfNumbersIntoBlocks) {
+  Table table{"", {{"s", "stage", ""}, {"a", "activations", ""}, {"g", "gradients", ""}}, {}};
+  for (double row = 0; row < 10; ++row) table.rows.push_back({row, row * 2, row * 3});
+  const std::string text = table_to_text(table, 20);
+  EXPECT_THAT(text,
+              testing::StartsWith("stage  activations\n-----  -----------\n    0            0\n"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("\n\nstage  gradients\n-----  ---------\n    0          0\n"));
 }
 
 // "[M USD]" is one piece of a heading, "12 GiB" and "66 M USD" of a text: 8 characters.
 TEST(Table, KeepsUnitsWithTheirNumbers) {
   Table table{"", {{"a", "cost at low", "M USD"}, {"b", "needs", ""}}, {}};
-  table.rows = {{1.5, std::string("memory of 12 GiB for 66 M USD")}};
-  EXPECT_EQ(table_to_text(table, 20),
+  table.rows = {{1.5, std::string("a share of memory, 12 GiB for 66 M USD")}, {2.5, {}}};
+  EXPECT_EQ(table_to_text(table, 30),
             "cost at  needs\n"
             "    low\n"
             "[M USD]\n"
-            "-------  -----------\n"
-            "  1.500  memory of\n"
-            "         12 GiB for\n"
-            "         66 M USD\n");
+            "-------  ---------------------\n"
+            "  1.500  a share of memory,\n"
+            "         12 GiB for 66 M USD\n"
+            "  2.500  -\n");
 }
 
 TEST(Table, BreaksLinesBetweenWordsAndLongWordsAnywhere) {

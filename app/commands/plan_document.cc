@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/plan_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/commands/capacity_text.h"
+#include "app/commands/output.h"
+#include "app/commands/question.h"
+#include "app/terminal.h"
+#include "reports/interval_text.h"
+#include "reports/plan_text.h"
+#include "reports/tables.h"
+#include "reports/text.h"
+#include "sim/hardware/device_noun.h"
+
+namespace meshwright::app {
+namespace {
+
+using Paragraphs = std::vector<Paragraph>;
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// An empty line, the heading and the body.
+std::size_t lines_of(const Paragraphs& paragraphs) {
+  std::size_t lines = 0;
+  for (const Paragraph& p : paragraphs) {
+    lines += 1 + lines_in(wrapped(p.heading + "\n")) + lines_in(p.body);
+  }
+  return lines;
+}
+
+Paragraph counts_paragraph(const PlanDocument& d) {
+  return {with_device_noun("GPU counts, each with its best layout", d.inputs.cluster),
+          table_text(reports::scaling_table(d.scaling, d.inputs.job, d.inputs.cluster))};
+}
+
+Paragraph winner_paragraph(const planner::Plan& plan) {
+  return {reports::winner_text(plan),
+          wrapped(reports::winner_limits_text(plan) + "\n" +
+                  reports::interval_text(plan.ranked.front()) + "\n"),
+          Style::good};
+}
+
+Paragraph fastest_paragraph(const PlanDocument& d, std::size_t rows) {
+  const planner::Plan& plan = d.plan;
+  const std::size_t kept = std::min(plan.ranked.size(), static_cast<std::size_t>(d.top));
+  const std::string part = rows < kept ? fmt::format(", {} of {}", rows, kept) : "";
+  return {fmt::format("fastest layouts of {} {}{}", reports::count_text(plan.cluster.num_gpus()),
+                      device_noun(plan.cluster, plan.cluster.num_gpus()), part),
+          table_text(reports::fastest_table(plan, static_cast<int>(std::min(rows, kept))))};
+}
+
+Paragraph runs_paragraph(const PlanDocument& d) {
+  return {"runs to make first: their times teach most about the others (plan --learn takes them)",
+          wrapped(d.runs_to_make)};
+}
+
+Paragraph brief_rejections(const planner::Plan& plan, std::size_t most) {
+  const std::size_t shown = std::min(most, plan.rejections.size());
+  Paragraph paragraph{"rejected, by the rule that rejects most layouts first", ""};
+  for (std::size_t i = 0; i < shown; ++i) {
+    paragraph.body += wrapped("  " + reports::rejection_text(plan.rejections[i]) + "\n");
+  }
+  return paragraph;
+}
+
+std::string notes_text(const planner::Plan& plan) {
+  std::string text;
+  for (const std::string& note : plan.notes) text += wrapped("note: " + note + "\n");
+  return text;
+}
+
+// How much of each part is shown: as much as kShortLines hold.
+struct Shares {
+  std::size_t layouts = 5;
+  std::size_t flags = 3;
+  std::size_t rejections = 3;
+
+  // False: nothing is left to take away.
+  bool shrink() {
+    std::size_t& most = layouts > 3 ? layouts : rejections >= flags ? rejections : flags;
+    if (most <= 1) return false;
+    --most;
+    return true;
+  }
+};
+
+Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
+  Paragraphs paragraphs;
+  if (d.scaling.points.size() > 1) paragraphs.push_back(counts_paragraph(d));
+  if (!d.plan.ranked.empty()) {
+    paragraphs.push_back(winner_paragraph(d.plan));
+    if (d.capacity) paragraphs.push_back(capacity_verdict(*d.capacity));
+    paragraphs.push_back(fastest_paragraph(d, shares.layouts));
+    if (d.answers) paragraphs.push_back(red_flags_text(d.answers->red_flags, shares.flags));
+  }
+  if (!d.plan.rejections.empty()) {
+    paragraphs.push_back(brief_rejections(d.plan, shares.rejections));
+  }
+  return paragraphs;
+}
+
+}  // namespace
+
+std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
+  std::string text;
+  if (left_out.near_twins > 0) {
+    text += fmt::format(
+        "{} near-duplicates omitted: same sizes and micro-batch as a faster layout, and no less "
+        "memory (5 %).\n",
+        reports::count_text(left_out.near_twins));
+  }
+  if (left_out.over_limits > 0) {
+    text += fmt::format("{} of the fastest are over a limit: {}.\n",
+                        reports::count_text(left_out.over_limits), left_out.nearest);
+  }
+  return text;
+}
+
+void print_short(const PlanDocument& d) {
+  const std::string question = wrapped(question_text(d.inputs));
+  const std::string notes = notes_text(d.plan);
+  Paragraphs asked;  // by options, in full
+  if (d.answers && !d.answers->what_ifs.empty()) asked.push_back(what_if_text(*d.answers));
+  if (!d.runs_to_make.empty()) asked.push_back(runs_paragraph(d));
+  const std::size_t others = lines_in(question) + lines_in(notes) + lines_of(asked);
+  Shares shares;
+  Paragraphs paragraphs = short_paragraphs(d, shares);
+  while (lines_of(paragraphs) + others > kShortLines && shares.shrink()) {
+    paragraphs = short_paragraphs(d, shares);
+  }
+  print_text(question);
+  for (const Paragraph& paragraph : paragraphs) print_paragraph(paragraph);
+  for (const Paragraph& paragraph : asked) print_paragraph(paragraph);
+  print_text(notes);
+  say("{}", wrapped("--full also prints the other layouts and rejections, confidence, sensitivity, "
+                    "crossover points, placement, the rule of thumb and capacity.\n"));
+}
+
+void print_full(const PlanDocument& d) {
+  print_text(wrapped(question_text(d.inputs)));
+  if (d.scaling.points.size() > 1) print_paragraph(counts_paragraph(d));
+  if (!d.plan.ranked.empty()) {
+    print_paragraph(winner_paragraph(d.plan));
+    print_paragraph(fastest_paragraph(d, static_cast<std::size_t>(d.top)));
+  }
+  print_text(wrapped(left_out_text(d.left_out)));
+  if (d.capacity) print_capacity(*d.capacity);
+  if (!d.runs_to_make.empty()) print_paragraph(runs_paragraph(d));
+  if (d.answers) {
+    for (const Paragraph& paragraph : answers_text(*d.answers, d.plan)) print_paragraph(paragraph);
+  }
+  if (!d.plan.rejections.empty()) {
+    print_paragraph({"rejected", table_text(reports::rejections_table(d.plan))});
+  }
+  print_text(notes_text(d.plan));
+}
+
+}  // namespace meshwright::app

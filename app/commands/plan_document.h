@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan on the terminal: the answer in at most 60 lines, or everything that was found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/commands/answers_text.h"
+#include "app/commands/inputs.h"
+#include "planner/capacity/capacity_answer.h"
+#include "planner/questions/answers.h"
+#include "planner/search/choice.h"
+#include "planner/search/plan.h"
+
+namespace meshwright::app {
+
+struct PlanDocument {
+  const Inputs& inputs;
+  const planner::Scaling& scaling;
+  const planner::Plan& plan;
+  const planner::LeftOutOfChoice& left_out;
+  const std::optional<planner::Answers>& answers;
+  const std::optional<planner::CapacityAnswer>& capacity;
+  std::string runs_to_make;  // lines; empty: not asked for
+  int top = 10;
+};
+
+// What near-duplicates and limits left out, in lines.
+std::string left_out_text(const planner::LeftOutOfChoice& left_out);
+
+// Standard error takes up to 6 lines beside these 54. What the user asks for by an option (--gpus,
+// --what-if, --runs-to-make) is printed in full, whatever its length.
+inline constexpr std::size_t kShortLines = 54;
+// The winner, the fastest layouts, three red flags and three rejections.
+void print_short(const PlanDocument& document);
+void print_full(const PlanDocument& document);
+
+}  // namespace meshwright::app
