@@ -155,20 +155,30 @@ Json read_input(const std::string& name, const std::string& file, reports::Origi
 
 namespace {
 
+using Parse = Json (*)(const std::string& text, const std::string& file);
+
 Json read_named(const char* name, const std::string& typed, const std::string& file,
-                reports::Origin* origin) {
+                reports::Origin* origin, Parse parse = parse_json) {
   const std::string text = read_text_file(file);
   if (origin != nullptr) {
     origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
   }
-  return parse_json(text, file);
+  return parse(text, file);
+}
+
+// A Hugging Face config.json may hold Python's Infinity and NaN; a file of ours may not.
+Json parse_model(const std::string& text, const std::string& file) {
+  const std::string numbers = interop::without_non_numbers(text);
+  if (numbers == text) return parse_json(text, file);
+  Json config = parse_json(numbers, file);
+  return interop::looks_like_huggingface(config) ? config : parse_json(text, file);
 }
 
 }  // namespace
 
 Model load_model(const std::string& path, reports::Origin* origin) {
   const std::string file = require_config(path, "models");
-  const Json json = read_named("model", path, file, origin);
+  const Json json = read_named("model", path, file, origin, parse_model);
   const bool foreign = interop::looks_like_huggingface(json);
   Model model = foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file);
   const std::string left_out = foreign ? interop::not_modelled_of_huggingface(json) : "";

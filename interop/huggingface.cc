@@ -2,7 +2,9 @@
 #include "interop/huggingface.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <filesystem>
 
 #include "interop/huggingface_families.h"
@@ -12,11 +14,13 @@
 namespace meshwright::interop {
 namespace {
 
-constexpr const char* kNested = "text_config";  // the language model of a multimodal one
-
-bool has_nested(const Json& config) {
-  return config.contains(kNested) && config[kNested].is_object() &&
-         config[kNested].contains("model_type");
+// The language model of a multimodal one; empty where the file is one alone.
+std::string nested_key(const Json& config) {
+  for (const char* key : {"text_config", "llm_config", "language_config"}) {
+    const bool there = config.contains(key) && config[key].is_object();
+    if (there && config[key].contains("model_type")) return key;
+  }
+  return "";
 }
 
 std::string name_from(ObjectReader& config, const std::string& file) {
@@ -28,44 +32,79 @@ std::string name_from(ObjectReader& config, const std::string& file) {
   return says_nothing ? folder : path.stem().string();
 }
 
+// What a plain block is made from, and how the file at hand differs.
+std::string plain_block_hint(const ObjectReader& config) {
+  constexpr std::array<std::string_view, 6> kPlain{"hidden_size",         "intermediate_size",
+                                                   "num_hidden_layers",   "num_attention_heads",
+                                                   "num_key_value_heads", "vocab_size"};
+  std::vector<std::string_view> missing;
+  for (const std::string_view key : kPlain) {
+    if (!config.has(key)) missing.push_back(key);
+  }
+  return fmt::format(
+      "these keys would make it a plain block: {}{}. If it is one, write \"model_type\": "
+      "\"llama\" (\"mixtral\" with experts), or describe it by hand (meshwright schema model)",
+      fmt::join(kPlain, ", "),
+      missing.empty() ? "" : fmt::format("; not there: {}", fmt::join(missing, ", ")));
+}
+
+// A name that is near is another family, with other layers: none is offered.
 HuggingFaceFamilyReader family_of(ObjectReader& config) {
   const std::string type = config.required_string("model_type");
   if (const HuggingFaceFamilyReader family = huggingface_family(type)) return family;
-  const std::vector<std::string> types = huggingface_model_types();
-  const std::string hint = did_you_mean(type, types, "\"");
-  config.fail(
-      "model_type",
-      fmt::format("\"{}\" is not known; must be one of {}", type, fmt::join(types, ", ")),
-      fmt::format("{}describe the model by hand: schema meshwright.model/1 needs num_layers, "
-                  "hidden_size, ffn_hidden_size, num_attention_heads, num_query_groups, "
-                  "kv_channels, vocab_size",
-                  hint.empty() ? "" : hint + " otherwise "));
+  config.fail("model_type",
+              fmt::format("\"{}\" is not known; must be one of {}", type,
+                          fmt::join(huggingface_model_types(), ", ")),
+              plain_block_hint(config));
 }
 
 }  // namespace
 
+std::string without_non_numbers(const std::string& text) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    if (quoted && text[i] == '\\') {
+      out += rest.substr(0, 2);
+      ++i;
+      continue;
+    }
+    if (text[i] == '"') quoted = !quoted;
+    std::size_t length = 0;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (!quoted && length == 0 && rest.starts_with(word)) length = word.size();
+    }
+    out += length > 0 ? "null" : rest.substr(0, 1);
+    if (length > 0) i += length - 1;
+  }
+  return out;
+}
+
 bool looks_like_huggingface(const Json& config) {
-  return config.is_object() && (config.contains("model_type") || has_nested(config));
+  return config.is_object() && (config.contains("model_type") || !nested_key(config).empty());
 }
 
 std::string not_modelled_of_huggingface(const Json& config) {
-  const Json& inner = has_nested(config) ? config[kNested] : config;
+  const std::string nested = nested_key(config);
+  const Json& inner = nested.empty() ? config : config[nested];
   if (!inner.contains("model_type") || !inner["model_type"].is_string()) return "";
   return std::string(huggingface_not_modelled(inner["model_type"].get<std::string>()));
 }
 
 Model model_from_huggingface(const Json& config, const std::string& file) {
   ObjectReader outer(config, file);
-  const bool nested = has_nested(config);
-  ObjectReader reader = nested ? outer.required_object(kNested) : outer;
+  const std::string nested = nested_key(config);
+  ObjectReader reader = nested.empty() ? outer : outer.required_object(nested);
   Model model;
   model.name = name_from(outer, file);
   family_of(reader)(reader, model);
-  if (nested && !reader.has("tie_word_embeddings")) {
+  if (!nested.empty() && !reader.has("tie_word_embeddings")) {
     model.tied_embeddings = outer.optional_bool("tie_word_embeddings", model.tied_embeddings);
   }
   if (!is_countable(model)) {
-    throw InputError(file, nested ? "/text_config" : "", "describes more than 10^18 parameters",
+    throw InputError(file, nested.empty() ? "" : "/" + nested,
+                     "describes more than 10^18 parameters",
                      "compare the sizes with the published ones");
   }
   return model;

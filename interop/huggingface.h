@@ -14,6 +14,10 @@
 
 namespace meshwright::interop {
 
+// Python writes Infinity, -Infinity and NaN, which JSON does not have. Outside strings they become
+// null: an error where a size is asked for, and nothing where nobody reads them.
+std::string without_non_numbers(const std::string& text);
+
 // An object with "model_type", itself or in its "text_config".
 bool looks_like_huggingface(const Json& config);
 

@@ -15,27 +15,71 @@ struct ModelTypeReader {
   std::string_view not_modelled{};
 };
 
+constexpr std::string_view kSharedExpertGate =
+    "the shared expert's gate is neither counted nor priced: hidden_size numbers a layer";
+constexpr std::string_view kIndexer =
+    "the indexer's weights are counted; its products are not priced, and attention is priced as "
+    "attention to all positions";
+constexpr std::string_view kNoPositions = "layers without rotary positions are priced with them";
+
 constexpr std::array kFamilies{
     ModelTypeReader{"llama", huggingface::read_llama},
     ModelTypeReader{"mistral", huggingface::read_mistral},
+    ModelTypeReader{"ministral", huggingface::read_ministral},
+    ModelTypeReader{"ministral3", huggingface::read_ministral},
     ModelTypeReader{"qwen2", huggingface::read_qwen2},
+    ModelTypeReader{"qwen2_vl", huggingface::read_qwen2},
+    ModelTypeReader{"qwen2_vl_text", huggingface::read_qwen2},
+    ModelTypeReader{"qwen2_5_vl", huggingface::read_qwen2},
+    ModelTypeReader{"qwen2_5_vl_text", huggingface::read_qwen2},
     ModelTypeReader{"qwen3", huggingface::read_qwen3},
+    ModelTypeReader{"qwen3_vl_text", huggingface::read_qwen3},
     ModelTypeReader{"phi3", huggingface::read_phi3},
     ModelTypeReader{"gemma", huggingface::read_gemma},
     ModelTypeReader{"gemma2", huggingface::read_gemma2},
     ModelTypeReader{"gemma3_text", huggingface::read_gemma3},
     ModelTypeReader{"olmo2", huggingface::read_olmo2},
+    ModelTypeReader{"olmo3", huggingface::read_olmo3},
     ModelTypeReader{"apertus", huggingface::read_apertus,
                     "xIELU's few products more than a GELU's are not priced: its bytes are"},
+    ModelTypeReader{"arcee", huggingface::read_arcee},
+    ModelTypeReader{"ernie4_5", huggingface::read_ernie4_5},
+    ModelTypeReader{"exaone4", huggingface::read_exaone4, kNoPositions},
+    ModelTypeReader{"glm", huggingface::read_glm},
+    ModelTypeReader{"glm4", huggingface::read_glm4},
+    ModelTypeReader{"granite", huggingface::read_llama},
+    ModelTypeReader{"hunyuan_v1_dense", huggingface::read_hunyuan},
+    ModelTypeReader{"internlm2", huggingface::read_internlm2},
+    ModelTypeReader{"internlm3", huggingface::read_internlm3},
+    ModelTypeReader{"mimo", huggingface::read_mimo},
+    ModelTypeReader{"minicpm", huggingface::read_minicpm},
+    ModelTypeReader{"seed_oss", huggingface::read_seed_oss},
+    ModelTypeReader{"smollm3", huggingface::read_smollm3, kNoPositions},
+    ModelTypeReader{"stablelm", huggingface::read_stablelm},
     ModelTypeReader{"mixtral", huggingface::read_mixtral},
+    ModelTypeReader{"granitemoe", huggingface::read_mixtral},
+    ModelTypeReader{"qwen2_moe", huggingface::read_qwen2_moe, kSharedExpertGate},
     ModelTypeReader{"qwen3_moe", huggingface::read_qwen3_moe},
+    ModelTypeReader{"qwen3_vl_moe_text", huggingface::read_qwen3_moe},
+    ModelTypeReader{"bailing_moe", huggingface::read_bailing_moe},
+    ModelTypeReader{"bailing_moe_v2", huggingface::read_bailing_moe},
+    ModelTypeReader{"deepseek", huggingface::read_deepseek},
+    ModelTypeReader{"dots1", huggingface::read_dots1},
+    ModelTypeReader{"ernie4_5_moe", huggingface::read_ernie4_5_moe},
+    ModelTypeReader{"hunyuan_v1_moe", huggingface::read_hunyuan_moe},
+    ModelTypeReader{"minimax_m2", huggingface::read_minimax_m2},
+    ModelTypeReader{"olmoe", huggingface::read_olmoe},
     ModelTypeReader{"deepseek_v2", huggingface::read_deepseek_v2},
     ModelTypeReader{"deepseek_v3", huggingface::read_deepseek_v3},
+    ModelTypeReader{"deepseek_v32", huggingface::read_deepseek_v32, kIndexer},
     ModelTypeReader{"kimi_k2", huggingface::read_deepseek_v3},
     ModelTypeReader{"glm4_moe", huggingface::read_glm4_moe},
+    ModelTypeReader{"glm4_moe_lite", huggingface::read_deepseek_v3},
+    ModelTypeReader{"glm_moe_dsa", huggingface::read_deepseek_v32, kIndexer},
     ModelTypeReader{"gpt_oss", huggingface::read_gpt_oss},
     ModelTypeReader{"llama4_text", huggingface::read_llama4,
                     "attention in chunks is priced as attention to all positions"},
+    ModelTypeReader{"granitemoehybrid", huggingface::read_granite_hybrid},
     ModelTypeReader{"nemotron_h", huggingface::read_nemotron_h},
     ModelTypeReader{"gpt2", huggingface::read_gpt2},
     ModelTypeReader{"gpt_neox", huggingface::read_gpt_neox},
@@ -46,6 +90,7 @@ constexpr std::array kFamilies{
     ModelTypeReader{"nemotron", huggingface::read_nemotron},
     ModelTypeReader{"mpt", huggingface::read_mpt},
     ModelTypeReader{"cohere", huggingface::read_cohere},
+    ModelTypeReader{"cohere2", huggingface::read_cohere2, kNoPositions},
 };
 
 // Keeps four times a size, and its product with any number of shared experts, inside an int.
@@ -80,7 +125,7 @@ HuggingFaceFamilyReader huggingface_family(std::string_view model_type) {
   for (const ModelTypeReader& reader : kFamilies) {
     if (reader.model_type == model_type) return reader.read;
   }
-  return nullptr;
+  return huggingface::is_hybrid(model_type) ? huggingface::read_hybrid : nullptr;
 }
 
 std::string_view huggingface_not_modelled(std::string_view model_type) {
@@ -111,8 +156,14 @@ void read_shape(ObjectReader& config, Model& model) {
   model.hidden_size = required_size(config, {"hidden_size", "n_embd", "n_embed", "d_model"});
   model.num_layers = config.required_int(
       present(config, {"num_hidden_layers", "n_layer", "n_layers"}), {1, 100'000});
-  model.num_attention_heads = required_size(config, {"num_attention_heads", "n_head", "n_heads"});
-  model.vocab_size = config.required_int("vocab_size");
+  const int heads = model.num_attention_heads;
+  const std::initializer_list<std::string_view> heads_keys = {"num_attention_heads", "n_head",
+                                                              "n_heads"};
+  model.num_attention_heads =
+      heads > 0 ? optional_size(config, heads_keys, heads) : required_size(config, heads_keys);
+  const int rows = model.vocab_size;
+  model.vocab_size =
+      rows > 0 ? config.optional_int("vocab_size", rows) : config.required_int("vocab_size");
 }
 
 void read_even_heads(ObjectReader& config, Model& model) {
@@ -127,7 +178,9 @@ void read_even_heads(ObjectReader& config, Model& model) {
 
 void read_grouped_heads(ObjectReader& config, Model& model) {
   const int heads = model.num_attention_heads;
-  if (!config.has("head_dim")) read_even_heads(config, model);
+  // Latent attention says the widths of its heads by itself.
+  const bool stated = config.has("head_dim") || config.has("kv_lora_rank");
+  if (!stated) read_even_heads(config, model);
   model.num_query_groups = config.optional_int("num_key_value_heads", heads, {1, heads});
   if (heads % model.num_query_groups != 0) {
     config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads {}, is {}",

@@ -27,7 +27,8 @@ namespace huggingface {
 int required_size(ObjectReader& config, std::initializer_list<std::string_view> names);
 int optional_size(ObjectReader& config, std::initializer_list<std::string_view> names,
                   int default_value);
-// hidden_size, num_hidden_layers, num_attention_heads and vocab_size under any of their names.
+// hidden_size, num_hidden_layers, num_attention_heads and vocab_size under any of their names. What
+// the model holds already is the class's default.
 void read_shape(ObjectReader& config, Model& model);
 // As many key-value heads as heads, hidden / heads wide.
 void read_even_heads(ObjectReader& config, Model& model);
@@ -44,6 +45,13 @@ void read_layer_types(ObjectReader& config, Model& model);
 void refuse_unless(ObjectReader& config, std::string_view key, bool expected, bool default_value,
                    std::string_view why);
 
+// Experts of num_experts_per_tok each; `experts` is the key of their number.
+MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts);
+// n_routed_experts, n_shared_experts, first_k_dense_replace, moe_layer_freq, n_group, topk_group.
+MixtureOfExperts read_grouped_experts(ObjectReader& config);
+// n_group and topk_group: one group, which all tokens choose from, is none.
+void read_groups(ObjectReader& config, MixtureOfExperts& moe);
+
 void read_llama(ObjectReader& config, Model& model);
 void read_mistral(ObjectReader& config, Model& model);
 void read_qwen2(ObjectReader& config, Model& model);
@@ -53,16 +61,47 @@ void read_gemma(ObjectReader& config, Model& model);
 void read_gemma2(ObjectReader& config, Model& model);
 void read_gemma3(ObjectReader& config, Model& model);
 void read_olmo2(ObjectReader& config, Model& model);
+void read_olmo3(ObjectReader& config, Model& model);
 void read_apertus(ObjectReader& config, Model& model);
+void read_arcee(ObjectReader& config, Model& model);
+void read_ernie4_5(ObjectReader& config, Model& model);
+void read_exaone4(ObjectReader& config, Model& model);
+void read_glm(ObjectReader& config, Model& model);
+void read_glm4(ObjectReader& config, Model& model);
+void read_hunyuan(ObjectReader& config, Model& model);
+void read_internlm2(ObjectReader& config, Model& model);
+void read_internlm3(ObjectReader& config, Model& model);
+void read_mimo(ObjectReader& config, Model& model);
+void read_minicpm(ObjectReader& config, Model& model);
+void read_ministral(ObjectReader& config, Model& model);
+void read_seed_oss(ObjectReader& config, Model& model);
+void read_smollm3(ObjectReader& config, Model& model);
+void read_stablelm(ObjectReader& config, Model& model);
 
 void read_mixtral(ObjectReader& config, Model& model);
 void read_qwen3_moe(ObjectReader& config, Model& model);
-void read_deepseek_v2(ObjectReader& config, Model& model);
-void read_deepseek_v3(ObjectReader& config, Model& model);
+void read_bailing_moe(ObjectReader& config, Model& model);
+void read_deepseek(ObjectReader& config, Model& model);
+void read_dots1(ObjectReader& config, Model& model);
+void read_ernie4_5_moe(ObjectReader& config, Model& model);
+void read_hunyuan_moe(ObjectReader& config, Model& model);
+void read_minimax_m2(ObjectReader& config, Model& model);
+void read_olmoe(ObjectReader& config, Model& model);
+void read_qwen2_moe(ObjectReader& config, Model& model);
 void read_glm4_moe(ObjectReader& config, Model& model);
 void read_gpt_oss(ObjectReader& config, Model& model);
 void read_llama4(ObjectReader& config, Model& model);
-// Fails: says which of its parts are not modelled.
+
+void read_deepseek_v2(ObjectReader& config, Model& model);
+void read_deepseek_v3(ObjectReader& config, Model& model);
+void read_deepseek_v32(ObjectReader& config, Model& model);
+
+// Plain where no layer is a state-space one; fails as read_hybrid else.
+void read_granite_hybrid(ObjectReader& config, Model& model);
+// A family with layers of a kind that is not modelled: linear attention, state spaces, ...
+bool is_hybrid(std::string_view model_type);
+// Fails: says how many of its layers are of that kind.
+void read_hybrid(ObjectReader& config, Model& model);
 void read_nemotron_h(ObjectReader& config, Model& model);
 
 void read_gpt2(ObjectReader& config, Model& model);
@@ -74,6 +113,7 @@ void read_starcoder2(ObjectReader& config, Model& model);
 void read_nemotron(ObjectReader& config, Model& model);
 void read_mpt(ObjectReader& config, Model& model);
 void read_cohere(ObjectReader& config, Model& model);
+void read_cohere2(ObjectReader& config, Model& model);
 
 }  // namespace huggingface
 }  // namespace meshwright::interop

@@ -163,4 +163,12 @@ void read_cohere(ObjectReader& config, Model& model) {
   model.parallel_shared_layer_norm = true;
 }
 
+// Command R7B: three layers with a window, then one without.
+void read_cohere2(ObjectReader& config, Model& model) {
+  read_cohere(config, model);
+  model.sliding_window = read_sliding_window(config, 4096);
+  model.sliding_window_interval = optional_size(config, {"sliding_window_pattern"}, 4);
+  read_layer_types(config, model);
+}
+
 }  // namespace meshwright::interop::huggingface

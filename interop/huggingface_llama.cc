@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Llama and what grew out of it: rotary positions, RMS norms, a gated MLP, few key-value heads.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "interop/huggingface_families.h"
 
 namespace meshwright::interop::huggingface {
@@ -103,11 +107,136 @@ void read_apertus(ObjectReader& config, Model& model) {
 }
 
 void read_gemma3(ObjectReader& config, Model& model) {
+  model.num_attention_heads = 8;
+  model.vocab_size = 262208;
   read_gemma2(config, model);
+  if (!config.has("num_key_value_heads")) model.num_query_groups = 4;
   model.qk_layernorm = true;
   if (config.has("layer_types")) return;
   model.sliding_window_interval =
       optional_size(config, {"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+}
+
+void read_olmo3(ObjectReader& config, Model& model) {
+  read_olmo2(config, model);
+  model.sliding_window = read_sliding_window(config, 4096);
+  model.sliding_window_interval = 4;
+  read_layer_types(config, model);
+}
+
+// A plain MLP with a squared ReLU.
+void read_arcee(ObjectReader& config, Model& model) {
+  read_shape(config, model);
+  read_grouped_heads(config, model);
+  const bool biases = config.optional_bool("attention_bias", false);
+  refuse_unless(config, "mlp_bias", biases, false,
+                "biases in attention and MLP are supported only together");
+  model.ffn_hidden_size = config.required_int("intermediate_size");
+  model.max_position_embeddings = optional_size(config, {"max_position_embeddings"}, 4096);
+  model.activation = read_activation(config, {"hidden_act"}, "relu2", false);
+  model.normalization = Normalization::rms_norm;
+  model.position_embedding = PositionEmbedding::rope;
+  model.add_bias_linear = biases;
+  model.tied_embeddings = config.optional_bool("tie_word_embeddings", false);
+}
+
+void read_ernie4_5(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, true, "silu");
+  model.add_bias_linear = config.optional_bool("use_bias", false);
+}
+
+// Its norms stand behind attention and MLP, as OLMo 2's. "LLLG": three layers with the window, then
+// one without.
+void read_exaone4(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  model.qk_layernorm = true;
+  model.sliding_window = read_sliding_window(config, 4096);
+  model.sliding_window_interval = 4;
+  if (config.has("layer_types")) return read_layer_types(config, model);
+  if (model.sliding_window == 0 || !config.has("sliding_window_pattern")) return;
+  if (config.member("sliding_window_pattern").is_number()) {
+    model.sliding_window_interval = config.required_int("sliding_window_pattern");
+    return;
+  }
+  const std::string pattern = config.required_string("sliding_window_pattern");
+  const bool regular = pattern.ends_with('G') && pattern.find('G') == pattern.size() - 1;
+  if (!regular) {
+    config.fail("sliding_window_pattern",
+                fmt::format("must be L once or more and then one G, is \"{}\"", pattern));
+  }
+  model.sliding_window_interval = static_cast<int>(pattern.size());
+}
+
+void read_glm(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  if (!config.has("head_dim")) model.kv_channels = 128;
+  model.add_qkv_bias = config.optional_bool("attention_bias", true);
+}
+
+void read_glm4(ObjectReader& config, Model& model) {
+  read_glm(config, model);
+  model.add_qkv_bias = config.optional_bool("attention_bias", false);
+  model.post_layer_norms = true;
+}
+
+void read_hunyuan(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  refuse_unless(config, "attention_bias", false, false, kOutputBias);
+  refuse_unless(config, "use_cla", false, false,
+                "attention across layers (cross-layer keys and values) is not supported");
+  model.qk_layernorm = config.optional_bool("use_qk_norm", true);
+}
+
+void read_internlm2(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  refuse_unless(config, "bias", false, true, kOutputBias);
+}
+
+void read_internlm3(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  refuse_unless(config, "bias", false, false, kOutputBias);
+  model.add_qkv_bias = config.optional_bool("qkv_bias", false);
+}
+
+void read_mimo(ObjectReader& config, Model& model) {
+  read_qwen2(config, model);
+  model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+}
+
+void read_minicpm(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, true, "silu");
+  refuse_unless(config, "attention_bias", false, false, kOutputBias);
+}
+
+void read_ministral(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  model.sliding_window = read_sliding_window(config, 0);
+  read_layer_types(config, model);
+}
+
+void read_seed_oss(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  model.add_qkv_bias = config.optional_bool("attention_bias", true);
+  refuse_unless(config, "attention_out_bias", false, false, kOutputBias);
+  refuse_unless(config, "mlp_bias", false, false, "biases in the MLP alone are not supported");
+}
+
+void read_smollm3(ObjectReader& config, Model& model) {
+  read_llama(config, model);
+  if (!config.optional_bool("use_sliding_window", false)) return;
+  model.sliding_window = read_sliding_window(config, 0);
+  read_layer_types(config, model);
+}
+
+// Layer norms with biases before a Llama block.
+void read_stablelm(ObjectReader& config, Model& model) {
+  read_llama_common(config, model, false, "silu");
+  refuse_unless(config, "use_parallel_residual", false, false,
+                "attention beside the MLP is not supported here");
+  refuse_unless(config, "qk_layernorm", false, false,
+                "a norm of its own for each head is not supported");
+  model.normalization = Normalization::layer_norm;
+  model.add_qkv_bias = config.optional_bool("use_qkv_bias", false);
 }
 
 }  // namespace meshwright::interop::huggingface

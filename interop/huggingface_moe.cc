@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixtures of experts: Mixtral, Qwen3, DeepSeek, GLM-4.5, gpt-oss, Llama 4; and what is none of
-// ours.
+// Mixtures of experts behind plain attention: Mixtral, Qwen3, GLM-4.5, gpt-oss, Llama 4, ...
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,13 +9,6 @@
 
 namespace meshwright::interop::huggingface {
 namespace {
-
-MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts) {
-  MixtureOfExperts moe;
-  moe.num_moe_experts = config.required_int(experts);
-  moe.moe_router_topk = config.required_int("num_experts_per_tok", {1, moe.num_moe_experts});
-  return moe;
-}
 
 // mlp_only_layers: dense although their turn would come. Only a run from layer 0 on is known.
 int leading_dense_layers(ObjectReader& config) {
@@ -39,17 +30,53 @@ int next_turn(int first, int interval, int turn) {
   return late == 0 ? first : first + interval - late;
 }
 
-LatentAttention read_latent_attention(ObjectReader& config) {
-  LatentAttention mla;
-  mla.q_lora_rank = config.is_null("q_lora_rank") ? 0 : config.optional_int("q_lora_rank", 1536);
-  mla.kv_lora_rank = config.optional_int("kv_lora_rank", 512);
-  mla.qk_head_dim = config.optional_int("qk_nope_head_dim", 128);
-  mla.qk_pos_emb_head_dim = config.optional_int("qk_rope_head_dim", 64);
-  mla.v_head_dim = config.optional_int("v_head_dim", 128);
-  return mla;
+// Qwen: every decoder_sparse_step-th layer has experts, but those of mlp_only_layers.
+MixtureOfExperts read_sparse_step(ObjectReader& config) {
+  MixtureOfExperts moe =
+      read_routing(config, config.has("num_experts") ? "num_experts" : "num_local_experts");
+  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  moe.moe_layer_interval = config.optional_int("decoder_sparse_step", 1, {1, 100'000});
+  moe.num_first_dense_layers =
+      next_turn(leading_dense_layers(config), moe.moe_layer_interval, moe.moe_layer_interval - 1);
+  return moe;
 }
 
-// One group, which all tokens choose from, is none.
+// A size, or a list of the same size for each layer.
+int same_for_all(ObjectReader& config, std::string_view key, int default_value) {
+  if (default_value > 0 && !config.has(key)) return default_value;
+  if (config.member(key).is_number()) return config.required_int(key, {0, 1'000'000});
+  const Json& sizes = config.required_array(key);
+  const bool same =
+      !sizes.empty() && sizes[0].is_number_unsigned() &&
+      std::all_of(sizes.begin(), sizes.end(), [&](const Json& size) { return size == sizes[0]; });
+  if (!same || sizes[0].get<std::uint64_t>() > 1'000'000) {
+    config.fail(key, "must be one size, or the same size up to 1000000 for each layer");
+  }
+  return sizes[0].get<int>();
+}
+
+// What YaRN multiplies rotated queries and keys by (arXiv 2309.00071, 3.4): attention_factor, or
+// 0.1 ln(factor) + 1.
+double yarn_mscale(ObjectReader& config) {
+  // transformers 5 calls it rope_parameters.
+  const char* const key = config.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
+  if (!config.has(key)) return 1.0;
+  ObjectReader scaling = config.required_object(key);
+  const std::string older = scaling.optional_string("type", "");
+  if (scaling.optional_string("rope_type", older) != "yarn") return 1.0;
+  const double factor = scaling.optional_number("factor", 1.0, {1.0, 1e6});
+  return scaling.optional_number("attention_factor", 0.1 * std::log(factor) + 1.0, {0.0, 1e3});
+}
+
+}  // namespace
+
+MixtureOfExperts read_routing(ObjectReader& config, std::string_view experts) {
+  MixtureOfExperts moe;
+  moe.num_moe_experts = config.required_int(experts);
+  moe.moe_router_topk = config.required_int("num_experts_per_tok", {1, moe.num_moe_experts});
+  return moe;
+}
+
 void read_groups(ObjectReader& config, MixtureOfExperts& moe) {
   const int groups =
       config.is_null("n_group") ? 0 : config.optional_int("n_group", 0, {0, 100'000});
@@ -70,38 +97,6 @@ MixtureOfExperts read_grouped_experts(ObjectReader& config) {
   return moe;
 }
 
-// What YaRN multiplies rotated queries and keys by (arXiv 2309.00071, 3.4): attention_factor, or
-// 0.1 ln(factor) + 1.
-double yarn_mscale(ObjectReader& config) {
-  // transformers 5 calls it rope_parameters.
-  const char* const key = config.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
-  if (!config.has(key)) return 1.0;
-  ObjectReader scaling = config.required_object(key);
-  const std::string older = scaling.optional_string("type", "");
-  if (scaling.optional_string("rope_type", older) != "yarn") return 1.0;
-  const double factor = scaling.optional_number("factor", 1.0, {1.0, 1e6});
-  return scaling.optional_number("attention_factor", 0.1 * std::log(factor) + 1.0, {0.0, 1e3});
-}
-
-struct BlockCounts {
-  std::int64_t all = 0, mamba = 0, attention = 0, mlp = 0, experts = 0;
-};
-
-BlockCounts pattern_blocks(const std::string& pattern) {
-  const auto count = [&](char c) { return std::count(pattern.begin(), pattern.end(), c); };
-  BlockCounts blocks{0, count('M'), count('*'), count('-'), count('E')};
-  blocks.all = blocks.mamba + blocks.attention + blocks.mlp + blocks.experts;
-  return blocks;
-}
-
-BlockCounts named_blocks(const Json& names) {
-  const auto count = [&](const char* name) { return std::count(names.begin(), names.end(), name); };
-  return {static_cast<std::int64_t>(names.size()), count("mamba"), count("attention"), count("mlp"),
-          count("moe")};
-}
-
-}  // namespace
-
 void read_mixtral(ObjectReader& config, Model& model) {
   read_phi3(config, model);
   model.moe = read_routing(config, "num_local_experts");
@@ -111,30 +106,107 @@ void read_mixtral(ObjectReader& config, Model& model) {
 void read_qwen3_moe(ObjectReader& config, Model& model) {
   read_qwen3(config, model);
   model.kv_channels = config.required_int("head_dim");
-  MixtureOfExperts moe =
-      read_routing(config, config.has("num_experts") ? "num_experts" : "num_local_experts");
-  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
-  moe.moe_layer_interval = config.optional_int("decoder_sparse_step", 1, {1, 100'000});
-  moe.num_first_dense_layers =
-      next_turn(leading_dense_layers(config), moe.moe_layer_interval, moe.moe_layer_interval - 1);
-  model.moe = moe;
+  model.moe = read_sparse_step(config);
 }
 
-void read_deepseek_v2(ObjectReader& config, Model& model) {
+// Qwen1.5-MoE and Qwen2-MoE: a shared expert with a gate of its own.
+void read_qwen2_moe(ObjectReader& config, Model& model) {
+  read_qwen2(config, model);
+  model.moe = read_sparse_step(config);
+  model.moe->moe_shared_expert_intermediate_size =
+      config.required_int("shared_expert_intermediate_size", {0, 1'000'000});
+}
+
+// Ling: biases of the router balance it where moe_router_enable_expert_bias says so.
+void read_bailing_moe(ObjectReader& config, Model& model) {
   read_phi3(config, model);
-  refuse_unless(config, "attention_bias", false, false,
-                "biases in latent attention are not supported");
-  model.mla = read_latent_attention(config);
-  // One latent vector serves all heads; num_key_value_heads says nothing about it.
-  model.num_query_groups = model.num_attention_heads;
-  model.kv_channels = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
+  refuse_unless(config, "use_bias", false, false, "biases in every linear are not supported");
+  model.add_qkv_bias = config.optional_bool("use_qkv_bias", false);
+  model.qk_layernorm = config.optional_bool("use_qk_norm", false);
+  MixtureOfExperts moe = read_routing(config, "num_experts");
+  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  const int shared = config.optional_int("num_shared_experts", 0, {0, 1000});
+  moe.moe_shared_expert_intermediate_size =
+      shared * config.optional_int("moe_shared_expert_intermediate_size", moe.moe_ffn_hidden_size,
+                                   {0, 1'000'000});
+  moe.num_first_dense_layers = config.optional_int("first_k_dense_replace", 0, {0, 100'000});
+  moe.moe_router_bias = config.optional_bool("moe_router_enable_expert_bias", false);
+  read_groups(config, moe);
+  model.moe = moe;
+  model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+}
+
+// The experts of DeepSeek-V2 behind plain attention.
+void read_deepseek(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
   model.moe = read_grouped_experts(config);
 }
 
-void read_deepseek_v3(ObjectReader& config, Model& model) {
-  read_deepseek_v2(config, model);
-  model.moe->moe_router_bias = true;  // e_score_correction_bias: balances without a loss
-  model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+void read_dots1(ObjectReader& config, Model& model) {
+  read_deepseek(config, model);
+  refuse_unless(config, "attention_bias", false, false,
+                "biases in the attention output are not supported");
+  model.qk_layernorm = true;
+  model.moe->moe_router_bias = true;  // e_score_correction_bias
+}
+
+void read_ernie4_5_moe(ObjectReader& config, Model& model) {
+  read_ernie4_5(config, model);
+  MixtureOfExperts moe;
+  moe.num_moe_experts = config.required_int("moe_num_experts");
+  moe.moe_router_topk = config.required_int("moe_k", {1, moe.num_moe_experts});
+  moe.moe_ffn_hidden_size = config.required_int("moe_intermediate_size", {1, 1'000'000});
+  moe.moe_shared_expert_intermediate_size =
+      config.optional_int("moe_num_shared_experts", 0, {0, 1000}) * moe.moe_ffn_hidden_size;
+  moe.num_first_dense_layers = config.optional_int("moe_layer_start_index", 1, {0, 100'000});
+  moe.moe_layer_interval = config.optional_int("moe_layer_interval", 1, {1, 100'000});
+  const int last = config.optional_int("moe_layer_end_index", -1, {-1, 100'000});
+  if (last != -1 && last != model.num_layers - 1) {
+    config.fail("moe_layer_end_index",
+                fmt::format("must be the last layer, {}, is {}: dense layers after those with "
+                            "experts are not supported",
+                            model.num_layers - 1, last));
+  }
+  moe.moe_router_bias = true;  // moe_statics.e_score_correction_bias
+  model.moe = moe;
+}
+
+// Sizes are one number, or a list with the same number for each layer.
+void read_hunyuan_moe(ObjectReader& config, Model& model) {
+  read_hunyuan(config, model);
+  MixtureOfExperts moe;
+  moe.num_moe_experts = same_for_all(config, "num_experts", 0);
+  moe.moe_router_topk = same_for_all(config, "moe_topk", 1);
+  moe.moe_ffn_hidden_size = same_for_all(config, "moe_intermediate_size", model.ffn_hidden_size);
+  moe.moe_shared_expert_intermediate_size =
+      config.optional_bool("use_mixed_mlp_moe", true)
+          ? same_for_all(config, "num_shared_expert", 1) * model.ffn_hidden_size
+          : 0;
+  moe.num_first_dense_layers = config.optional_int("moe_layer_num_skipped", 0, {0, 100'000});
+  model.moe = moe;
+}
+
+// intermediate_size is an expert's; no layer is dense.
+void read_minimax_m2(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  model.qk_layernorm = config.optional_bool("use_qk_norm", true);
+  model.qk_layernorm_all_heads =
+      model.qk_layernorm && config.optional_string("qk_norm_type", "per_layer") == "per_layer";
+  if (config.optional_int("shared_intermediate_size", 0, {0, 1'000'000}) != 0) {
+    config.fail("shared_intermediate_size", "a shared expert is not supported here; must be 0");
+  }
+  model.moe = read_routing(config, "num_local_experts");
+  model.moe->moe_ffn_hidden_size = model.ffn_hidden_size;
+  model.moe->moe_router_bias = config.optional_bool("use_routing_bias", true);
+  if (!config.optional_bool("use_mtp", false)) return;
+  model.mtp_num_layers = config.optional_int("num_mtp_modules", 1, {0, 1000});
+}
+
+// intermediate_size is an expert's.
+void read_olmoe(ObjectReader& config, Model& model) {
+  read_olmo2(config, model);
+  model.moe = read_routing(config, "num_experts");
+  model.moe->moe_ffn_hidden_size = model.ffn_hidden_size;
 }
 
 void read_glm4_moe(ObjectReader& config, Model& model) {
@@ -159,32 +231,6 @@ void read_llama4(ObjectReader& config, Model& model) {
   moe.num_first_dense_layers = moe.moe_layer_interval - 1;
   model.ffn_hidden_size = config.optional_int("intermediate_size_mlp", 16384);
   model.moe = moe;
-}
-
-// transformers 4: "M-M-M*E", M a Mamba-2 layer, * attention, - an MLP, E experts, each a block of
-// its own; transformers 5 lists their names. A '|' or a '/' parts what is no block.
-void read_nemotron_h(ObjectReader& config, Model& /*model*/) {
-  BlockCounts blocks;
-  std::string_view key = "hybrid_override_pattern";
-  if (config.has("layers_block_type")) {
-    key = "layers_block_type";
-    blocks = named_blocks(config.required_array(key));
-  } else {
-    blocks = pattern_blocks(config.required_string(key));
-  }
-  std::vector<std::string> missing{
-      "the Mamba-2 layers (state-space scan, causal convolution, gated norm, state of each head)",
-      "blocks that are attention or an MLP alone, with one norm (a layer here has both)"};
-  if (blocks.experts > 0) missing.emplace_back("blocks that are experts alone");
-  if (config.has("moe_latent_size")) {
-    missing.emplace_back("experts behind a projection to moe_latent_size");
-  }
-  config.fail(key,
-              fmt::format("of {} blocks {} are Mamba-2 layers, {} attention, {} MLPs, {} experts; "
-                          "not modelled are {}",
-                          blocks.all, blocks.mamba, blocks.attention, blocks.mlp, blocks.experts,
-                          fmt::join(missing, "; ")),
-              "a transformer of the same parameters would be priced otherwise: nothing is guessed");
 }
 
 void read_gpt_oss(ObjectReader& config, Model& model) {

@@ -99,6 +99,12 @@ const Record<LatentAttention>& latent_attention_record() {
     r.required();
     r.row(&A::v_head_dim, "v_head_dim", kind::integer(kSize), "Width of a head's value.");
     r.required();
+    r.row(&A::dsa_indexer_n_heads, "dsa_indexer_n_heads", kind::integer(kSizeOrNone),
+          "Heads of the indexer that chooses positions (DeepSeek-V3.2); 0: none.");
+    r.omitted_at_default();
+    r.row(&A::dsa_indexer_head_dim, "dsa_indexer_head_dim", kind::integer(kSizeOrNone),
+          "Width of an indexer's head.");
+    r.omitted_at_default();
     return r;
   }();
   return record;

@@ -59,6 +59,10 @@ struct LatentAttention {
   int qk_head_dim = 0;
   int qk_pos_emb_head_dim = 0;
   int v_head_dim = 0;
+  // Heads and width of the indexer that chooses positions (DeepSeek-V3.2, arXiv 2512.02556); 0:
+  // none.
+  int dsa_indexer_n_heads = 0;
+  int dsa_indexer_head_dim = 0;
   bool operator==(const LatentAttention&) const = default;
 };
 

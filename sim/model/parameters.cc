@@ -23,6 +23,18 @@ constexpr std::int64_t kXieluParameters = 2;
 
 std::int64_t mlp_inputs(const Model& model) { return is_gated(model.activation) ? 2 : 1; }
 
+// DeepSeek-V3.2 (arXiv 2512.02556), 2.1: queries of the indexer's heads from the latent query, one
+// key with a layer norm, and a weight a head. Each tensor rank holds all of it.
+std::int64_t indexer_parameters(const Model& model) {
+  const LatentAttention& mla = *model.mla;
+  if (mla.dsa_indexer_n_heads == 0) return 0;
+  const std::int64_t h = model.hidden_size;
+  const std::int64_t heads = mla.dsa_indexer_n_heads;
+  const std::int64_t width = mla.dsa_indexer_head_dim;
+  const std::int64_t query_input = mla.q_lora_rank > 0 ? mla.q_lora_rank : h;
+  return query_input * heads * width + h * width + 2 * width + h * heads;
+}
+
 // DeepSeek-V2 (arXiv 2405.04434), 2.1: down projections, a norm on each latent vector, up
 // projections split by heads.
 LayerParameters latent_projections(const Model& model) {
@@ -39,6 +51,7 @@ LayerParameters latent_projections(const Model& model) {
   }
   count.replicated += h * (kv_rank + mla.qk_pos_emb_head_dim) + norm_parameters(model, kv_rank);
   count.sharded += kv_rank * model.num_attention_heads * (mla.qk_head_dim + mla.v_head_dim);
+  count.replicated += indexer_parameters(model);
   return count;
 }
 
@@ -154,6 +167,8 @@ bool is_countable(const Model& model) {
   if (model.mla) {
     const double rank = std::max(d(model.mla->q_lora_rank), d(model.mla->kv_lora_rank));
     layer += 3.0 * rank * (d(query_size(model)) + d(attention_output_size(model)));
+    const double indexer = d(model.mla->dsa_indexer_n_heads) + 1.0;
+    layer += (rank + d(model.hidden_size)) * indexer * (d(model.mla->dsa_indexer_head_dim) + 1.0);
   }
   if (model.moe) {
     const double widths = d(model.moe->num_moe_experts) * (d(model.moe->moe_ffn_hidden_size) + 1.0);

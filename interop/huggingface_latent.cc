@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latent attention (DeepSeek-V2) and its experts; with an indexer since DeepSeek-V3.2.
+#include "interop/huggingface_families.h"
+
+namespace meshwright::interop::huggingface {
+namespace {
+
+LatentAttention read_latent_attention(ObjectReader& config) {
+  LatentAttention mla;
+  mla.q_lora_rank = config.is_null("q_lora_rank") ? 0 : config.optional_int("q_lora_rank", 1536);
+  mla.kv_lora_rank = config.optional_int("kv_lora_rank", 512);
+  mla.qk_head_dim = config.optional_int("qk_nope_head_dim", 128);
+  mla.qk_pos_emb_head_dim = config.optional_int("qk_rope_head_dim", 64);
+  mla.v_head_dim = config.optional_int("v_head_dim", 128);
+  return mla;
+}
+
+}  // namespace
+
+void read_deepseek_v2(ObjectReader& config, Model& model) {
+  read_phi3(config, model);
+  refuse_unless(config, "attention_bias", false, false,
+                "biases in latent attention are not supported");
+  model.mla = read_latent_attention(config);
+  // One latent vector serves all heads; num_key_value_heads says nothing about it.
+  model.num_query_groups = model.num_attention_heads;
+  model.kv_channels = model.mla->qk_head_dim + model.mla->qk_pos_emb_head_dim;
+  model.moe = read_grouped_experts(config);
+}
+
+void read_deepseek_v3(ObjectReader& config, Model& model) {
+  read_deepseek_v2(config, model);
+  model.moe->moe_router_bias = true;  // e_score_correction_bias: balances without a loss
+  model.mtp_num_layers = config.optional_int("num_nextn_predict_layers", 0, {0, 1000});
+}
+
+// DeepSeek-V3.2 and GLM-5: an indexer chooses index_topk positions for each query.
+void read_deepseek_v32(ObjectReader& config, Model& model) {
+  read_deepseek_v3(config, model);
+  model.mla->dsa_indexer_n_heads = config.required_int("index_n_heads", {1, 1'000'000});
+  model.mla->dsa_indexer_head_dim = config.required_int("index_head_dim", {1, 1'000'000});
+}
+
+}  // namespace meshwright::interop::huggingface
