@@ -200,6 +200,21 @@ double leaving_share(Collective collective, int nodes, int blocks) {
   return collective == Collective::all_to_all ? (n - n / b) / (n - 1.0) : b / n;
 }
 
+// A node of 16 devices and more holds two of half its size, whose NICs it has: it is never slower
+// than they are. In-node rates are those of up to 8 devices, whose steps add up in larger groups.
+constexpr int kHoldsSmallerNodes = 16;
+bool holds_smaller_nodes(const Placement& p, const Cluster& cluster) {
+  return cluster.gpus_per_node >= kHoldsSmallerNodes && p.ranks_per_node % 2 == 0 &&
+         cluster.node_fabric == NodeFabric::nvswitch && cluster.inter_node.bandwidth.value() > 0.0;
+}
+Placement on_half_nodes(Placement p) {
+  p.ranks_per_node /= 2;
+  p.fewest_per_node = std::max(1, p.fewest_per_node / 2);
+  p.num_nodes *= 2;
+  p.groups_per_node *= 2;
+  return p;
+}
+
 }  // namespace
 
 BytesPerSecond nic_share(Collective collective, const Placement& p, const Cluster& cluster) {
@@ -225,7 +240,9 @@ Seconds collective_model_time(Collective collective, Bytes payload, const Placem
   for (const Algorithm& algorithm : kAlgorithms) {
     if (algorithm.applies(call)) best = std::min(best, algorithm.time(call));
   }
-  return best;
+  if (!holds_smaller_nodes(placement, cluster)) return best;
+  return std::min(best,
+                  collective_model_time(collective, payload, on_half_nodes(placement), cluster));
 }
 
 }  // namespace meshwright

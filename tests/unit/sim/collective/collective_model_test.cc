@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "sim/hardware/placement.h"
+
 namespace meshwright {
 namespace {
 
@@ -209,6 +213,41 @@ TEST(CollectiveModel, SharingNicsNeverHelps) {
     const double time = us(Collective::reduce_scatter, 1e8, {4, 1, 4, groups}, c);
     EXPECT_GE(time, last);
     last = time;
+  }
+}
+
+// The same GPUs in larger NVLink domains are never slower, whatever the collective, its group and
+// its payload: rings inside a node add up steps that nodes of half its size do not have.
+TEST(CollectiveModel, LargerDomainsAreNeverSlower) {
+  Cluster cluster = even_nodes();
+  cluster.intra_node.ring_end_cost = 1.2;
+  cluster.intra_node.ramp_latency = microseconds(15);
+  cluster.intra_node.ramp_bytes = mebibytes(3);
+  for (const double inside : {200.0, 450.0, 900.0}) {
+    cluster.intra_node.bandwidth = gigabytes_per_second(inside);
+    for (const Collective collective : kAll) {
+      for (int size = 2; size <= 256; size *= 2) {
+        for (int stride = 1; stride * size <= 256; stride *= 2) {
+          for (double payload = 1e3; payload < 1e10; payload *= 10) {
+            double before = std::numeric_limits<double>::infinity();
+            for (int node = 8; node <= 256; node *= 2) {
+              cluster.gpus_per_node = node;
+              cluster.num_nodes = 256 / node;
+              Layout layout;
+              layout.tensor_parallel_size = stride;
+              layout.data_parallel_size = size;
+              layout.pipeline_parallel_size = 256 / stride / size;
+              const double now =
+                  us(collective, payload, place(Group::data, layout, cluster), cluster);
+              EXPECT_LE(now, before * (1 + 1e-12))
+                  << name_of(collective) << " of " << size << " ranks, every " << stride << "th, "
+                  << payload << " B, nodes of " << node << ", " << inside << " GB/s inside";
+              before = now;
+            }
+          }
+        }
+      }
+    }
   }
 }
 
