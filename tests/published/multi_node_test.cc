@@ -69,6 +69,55 @@ TEST(MultiNode, SimAiRingsOf2To128NodesKeepTheirShareOfTheNics) {
   EXPECT_LE(e.worst, 0.5);
 }
 
+// NCCL's own cost model (src/graph/tuning.cc of 2.30.7) for an all-reduce over two nodes of 8 H100:
+// 8 channels of 48 GB/s, latencies of Simple, a ring of 30 steps of which 2 cross, and NVLSTree,
+// which reduces in the switches of both nodes. Microseconds.
+double nccl_ring(Bytes payload) {
+  const double latency = 8.4 + 28 * 3.4 + 2 * 14.0;
+  return 1.4 * latency + 1e6 * (payload.value() * 2 * 15 / 16) / (8 * 48e9);
+}
+double nccl_nvls_tree(Bytes payload) {
+  const double bus = std::min({8 * 48e9 * 2, 8 * 57.7e9, 8 * 40e9 * 0.85 * 7 / 8 * 2});
+  return 25 + 2 * 20.9 + 1e6 * payload.value() / (bus * 16 / 30);
+}
+
+// Tensor groups of 16 over two nodes all-reduce 64 MiB (70B, one sequence of 4,096): 250 to 300
+// GB/s of bus bandwidth are no slip. NCCL's cost model lies on both sides, and SimAI's table for
+// groups of 16 on two nodes has 0.74 of 400 GB/s.
+TEST(MultiNode, TensorGroupsOverTwoNodesAreNcclsPrice) {
+  const Cluster c = cluster("hgx-h100-400g");
+  for (const double size : {32.0, 64.0, 128.0, 256.0}) {
+    const Bytes payload = mebibytes(size);
+    const double us =
+        collective_cost(Collective::all_reduce, payload, {16, 8, 2, 1}, c).time.value() * 1e6;
+    fmt::print("{} MiB: {:.0f} us, NCCL's ring {:.0f}, NVLSTree {:.0f}; {:.0f} GB/s\n", size, us,
+               nccl_ring(payload), nccl_nvls_tree(payload),
+               busbw(Collective::all_reduce, payload, 2, c));
+    EXPECT_LE(us, nccl_ring(payload));
+    EXPECT_GE(us, nccl_nvls_tree(payload));
+  }
+  EXPECT_NEAR(busbw(Collective::all_reduce, mebibytes(64), 2, c) / 400, 0.74, 0.1);
+}
+
+// H800 has 8 of H100's 18 NVLink links. A pair's all-gather of 64 MiB takes between what H100's
+// pair was measured to take (185 GB/s at 32 MiB, 229 at 128; NVIDIA aiconfigurator 095f58a) and
+// 18/8 of it: latencies do not grow with fewer links. DeepSeek counts on 160 GB/s for 8 ranks
+// (DeepEP).
+TEST(MultiNode, H800sNvlinkIsHalved) {
+  const auto rate = [](int ranks, const Cluster& c) {
+    const Bytes payload = mebibytes(64);
+    const Cost cost =
+        collective_cost(Collective::all_gather, payload, {ranks, ranks, 1, 8 / ranks}, c);
+    return payload * bus_factor(Collective::all_gather, ranks) / cost.time /
+           gigabytes_per_second(1);
+  };
+  const Cluster h800 = cluster("h800-2048");
+  fmt::print("H800: {:.0f} GB/s of 2 ranks, {:.0f} of 8\n", rate(2, h800), rate(8, h800));
+  EXPECT_GE(rate(2, h800), 185 * 8.0 / 18.0);
+  EXPECT_LE(rate(2, h800), 229);
+  EXPECT_NEAR(rate(8, h800), 160, 25);
+}
+
 TEST(MultiNode, PlateausOfNvidiasSlides) {
   // GTC24 S62129, all-reduce over 32 devices: 192 GB/s on 8 x 200 Gb/s, 370 to 380 on 8 x 400.
   EXPECT_NEAR(busbw(Collective::all_reduce, gibibytes(16), 4, cluster("dgx-a100-80gb")), 192, 4);
