@@ -94,4 +94,18 @@ const GemmModel& gemm_model_for(const Device& device, Precision precision) {
   return stand_in != nullptr ? *stand_in : device.gemm.front();
 }
 
+FlopsPerSecond fastest_rate(const Device& device, Precision precision) {
+  const GemmModel& model = gemm_model_for(device, precision);
+  FlopsPerSecond fastest = model.peak * model.sustained_fraction;
+  for (const GemmPoint& p : model.points) {
+    fastest = std::max(fastest, gemm_flops({p.batch, p.m, p.n, p.k}) / p.time);
+  }
+  const Precision attention = is_narrow(precision) ? Precision::bf16 : precision;
+  const FlopsPerSecond peak = gemm_model_for(device, attention).peak;
+  for (const AttentionRate& rate : device.attention) {
+    fastest = std::max(fastest, peak * std::max(rate.forward_fraction, rate.backward_fraction));
+  }
+  return fastest;
+}
+
 }  // namespace meshwright

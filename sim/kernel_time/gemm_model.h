@@ -17,6 +17,10 @@ Bytes gemm_traffic(const GemmShape& shape, Precision precision);
 
 // The model for a number format. fp16 and bf16 stand for each other (the same units and rates);
 // otherwise the device's first model. An own copy would allocate, so no rate is scaled.
+// The most FLOPs a second that the device is said to reach in a step of this precision: of a large
+// GEMM or the fastest measured one, or of fused attention in 16 bits.
+FlopsPerSecond fastest_rate(const Device& device, Precision precision);
+
 const GemmModel& gemm_model_for(const Device& device, Precision precision);
 
 }  // namespace meshwright

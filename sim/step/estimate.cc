@@ -22,7 +22,8 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
-void fill_interval(Estimate& estimate, const Model& model, const Cluster& cluster) {
+void fill_interval(Estimate& estimate, const Scenario& scenario) {
+  const Cluster& cluster = scenario.cluster;
   estimate.interval_regime = interval_regime(cluster);
   estimate.narrowed_by = narrowed_by(cluster);
   if (estimate.step_time == seconds(0)) return;
@@ -31,9 +32,10 @@ void fill_interval(Estimate& estimate, const Model& model, const Cluster& cluste
       estimate.provenance = weakest(estimate.provenance, term.cost.provenance);
     }
   }
-  const RegimeSpread spread = step_spread(cluster, model.moe.has_value());
-  const StepInterval found = step_interval(estimate.step_time, spread,
-                                           spread_of_parts(estimate.terms, estimate.step_time));
+  const RegimeSpread spread = step_spread(cluster, scenario.model.moe.has_value());
+  const StepInterval found =
+      step_interval(estimate.step_time, spread, spread_of_parts(estimate.terms, estimate.step_time),
+                    least_step_time(scenario, world_size(estimate.layout)));
   estimate.step_time_low = found.low;
   estimate.step_time_high = found.high;
 }
@@ -62,7 +64,7 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   estimate.terms = evaluation.terms;
   estimate.memory = stage_memories(table, layout);
   estimate.volume = volume(model, job, layout);
-  fill_interval(estimate, model, cluster);
+  fill_interval(estimate, table.scenario());
   const double gpus = world_size(layout);
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;

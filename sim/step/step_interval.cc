@@ -8,6 +8,8 @@
 #include "sim/base/quadrature.h"
 #include "sim/base/shipped_spreads.h"
 #include "sim/base/spread.h"
+#include "sim/kernel_time/gemm_model.h"
+#include "sim/operators/operators.h"
 
 namespace meshwright {
 namespace {
@@ -49,10 +51,22 @@ double spread_of_parts(const Terms& terms, Seconds step) {
   return std::sqrt(variance);
 }
 
-StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts) {
+Seconds least_step_time(const Scenario& scenario, int gpus) {
+  const Device& device = only_device(scenario.cluster);
+  const Precision precision = scenario.job.precision;
+  if (device.gemm.empty()) return {};
+  const KernelFacts& kernels = scenario.cluster.framework.kernels;
+  const double narrow = is_narrow(precision) ? kernels.narrow_gemm_time_factor : 1.0;
+  const double factor = std::min(1.0, scenario.cluster.gemm_time_factor() * narrow);
+  const double rate = fastest_rate(device, precision).value() / factor;
+  return seconds(model_flops(scenario.model, scenario.job, true).value() / (rate * gpus));
+}
+
+StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts,
+                           Seconds least) {
   const double half =
       kIntervalDeviations * std::max(in_quadrature(spread.shared, spread.own), of_parts);
-  return {step * std::min(1.0, std::exp(spread.bias - half)),
+  return {std::max(step * std::min(1.0, std::exp(spread.bias - half)), std::min(least, step)),
           step * std::max(1.0, std::exp(spread.bias + half))};
 }
 

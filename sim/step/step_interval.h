@@ -9,6 +9,7 @@
 
 #include "sim/base/units.h"
 #include "sim/hardware/interval_regime.h"
+#include "sim/step/scenario.h"
 #include "sim/step/terms.h"
 
 namespace meshwright {
@@ -31,11 +32,17 @@ RegimeSpread step_spread(const Cluster& cluster, bool experts);
 // What the terms' own spreads add up to, relative to the step: terms err independently.
 double spread_of_parts(const Terms& terms, Seconds step);
 
+// The least time of a step: the model's FLOPs (causal attention half) on so many devices at the
+// fastest rate that the device's file or profile has for GEMMs or fused attention, and that fitted
+// factors below 1 say it passes. 0 where no rate is known.
+Seconds least_step_time(const Scenario& scenario, int gpus);
+
 struct StepInterval {
   Seconds low, high;
 };
 // step x exp(bias -+ 1.645 x the larger of hypot(shared, own) and of_parts), the step itself always
-// inside. of_parts: what the spreads of the step's terms add up to.
-StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts = 0.0);
+// inside, and no end below `least`. of_parts: what the spreads of the step's terms add up to.
+StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts = 0.0,
+                           Seconds least = {});
 
 }  // namespace meshwright

@@ -5,6 +5,9 @@
 
 #include <cmath>
 
+#include "sim/operators/operators.h"
+#include "sim/step/utilization.h"
+
 namespace meshwright {
 namespace {
 
@@ -28,6 +31,48 @@ TEST(StepInterval, HoldsTheStepItself) {
   const StepInterval found = step_interval(seconds(1), {.bias = 0.5, .own = 0.1});
   EXPECT_EQ(found.low, seconds(1));
   EXPECT_NEAR(found.high.value(), std::exp(0.6645), 1e-9);
+}
+
+// No end lies below what the device can do, and none is moved past the step.
+TEST(StepInterval, EndsAtWhatTheDeviceCanDo) {
+  EXPECT_EQ(step_interval(seconds(1), {.own = 0.2}, 0.0, seconds(0.9)).low, seconds(0.9));
+  EXPECT_EQ(step_interval(seconds(1), {.own = 0.2}, 0.0, seconds(1.2)).low, seconds(1));
+  EXPECT_EQ(step_interval(seconds(1), {.own = 0.2}, 0.0, seconds(1.2)).high,
+            step_interval(seconds(1), {.own = 0.2}).high);
+}
+
+Scenario one_linear_layer() {
+  Scenario scenario;
+  Model& model = scenario.model;
+  model.num_layers = 1;
+  model.hidden_size = model.ffn_hidden_size = 1024;
+  model.num_attention_heads = model.num_query_groups = 8;
+  model.kv_channels = 128;
+  scenario.job.seq_length = 1024;
+  scenario.job.global_batch_size = 4;
+  scenario.cluster.device.gemm = {
+      {.precision = Precision::bf16, .peak = teraflops_per_second(100), .sustained_fraction = 0.8}};
+  return scenario;
+}
+
+// 80 of 100 TFLOP/s for large GEMMs: a step at that rate has 80 % of the peak, on 2 devices as on
+// one. A faster measured GEMM or attention kernel, or a factor fitted below 1, raises it.
+TEST(LeastStepTime, IsTheModelsFlopsAtTheFastestRate) {
+  Scenario scenario = one_linear_layer();
+  const auto utilization = [&] {
+    return model_flops_utilization(model_flops(scenario.model, scenario.job, true),
+                                   least_step_time(scenario, 2), teraflops_per_second(100), 2);
+  };
+  EXPECT_NEAR(utilization(), 0.8, 1e-12);
+  scenario.cluster.device.attention.emplace_back().forward_fraction = 0.85;
+  EXPECT_NEAR(utilization(), 0.85, 1e-12);
+  // 2 x 1,000^3 FLOPs in 2e9 / 90e12 s.
+  scenario.cluster.device.gemm.front().points = {{1, 1000, 1000, 1000, seconds(2e9 / 90e12)}};
+  EXPECT_NEAR(utilization(), 0.9, 1e-12);
+  scenario.cluster.framework.gemm_time_factor = 0.96;
+  EXPECT_NEAR(utilization(), 0.9 / 0.96, 1e-12);
+  scenario.cluster.framework.gemm_time_factor = 1.2;
+  EXPECT_NEAR(utilization(), 0.9, 1e-12);
 }
 
 // Terms of 3 and 2 s in 5, with 10 and 20 %: hypot(0.06, 0.08) = 0.1.
