@@ -97,6 +97,17 @@ StageProgram dual_program(const DualStage& stage) {
   return emit.take();
 }
 
+int dual_sends(const DualStage& stage, int micro_batches_of_chunk, const DualEnds& leaves) {
+  const auto count = [](bool first, bool second = false) {
+    return (first ? 1 : 0) + (second ? 1 : 0);
+  };
+  const int passes = count(leaves.near_forward, leaves.near_backward) +
+                     count(leaves.far_forward, leaves.far_backward);
+  const int near_pairs = leaves.near_forward && leaves.far_backward ? stage.rounds : 0;
+  const int far_pairs = leaves.far_forward && leaves.near_backward ? stage.rounds + stage.inner : 0;
+  return passes * micro_batches_of_chunk - near_pairs - far_pairs;
+}
+
 Seconds dual_bubble(int inner_stages, const PassTimes& times) {
   const Seconds f = times.forward, b = times.backward_input, w = times.backward_weight;
   return static_cast<double>(inner_stages) * (f + std::max(f, b) + std::max(b - w, Seconds{}));

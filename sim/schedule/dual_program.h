@@ -25,6 +25,14 @@ struct DualStage {
 };
 StageProgram dual_program(const DualStage& stage);
 
+// Which of a stage's passes end in a message to another stage.
+struct DualEnds {
+  bool near_forward = true, near_backward = true, far_forward = true, far_backward = true;
+};
+// Messages of a stage's program, where each chunk sees so many micro-batches: a pair sends for both
+// of its passes at once.
+int dual_sends(const DualStage& stage, int micro_batches_of_chunk, const DualEnds& leaves);
+
 // (F + max(F,B) + max(B-W, 0)) for each stage between an end and the middle; published for
 // F, W <= B: F&B + B+W - 3W with F&B = F+B+W, B without W (DeepSeek-V3, arXiv 2412.19437, table 2).
 Seconds dual_bubble(int inner_stages, const PassTimes& times);

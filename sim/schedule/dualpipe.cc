@@ -9,14 +9,26 @@
 namespace meshwright {
 namespace {
 
-StageProgram dualpipe_program(const PipelineSizes& sizes, int stage) {
+DualStage dual_stage(const PipelineSizes& sizes, int stage) {
   const int half = sizes.micro_batches / 2;
   const int depth = std::min(stage, sizes.stages - 1 - stage);
-  return dual_program({.depth = depth,
-                       .inner = sizes.stages / 2 - 1 - depth,
-                       .rounds = half - sizes.stages + depth + 1,
-                       .near_chunk = stage < sizes.stages / 2 ? 0 : 1,
-                       .first_micro_batch = {0, half}});
+  return {.depth = depth,
+          .inner = sizes.stages / 2 - 1 - depth,
+          .rounds = half - sizes.stages + depth + 1,
+          .near_chunk = stage < sizes.stages / 2 ? 0 : 1,
+          .first_micro_batch = {0, half}};
+}
+
+StageProgram dualpipe_program(const PipelineSizes& sizes, int stage) {
+  return dual_program(dual_stage(sizes, stage));
+}
+
+// At an end of the pipeline the near chunk is the model's first and the far one its last.
+int dualpipe_sends_of_step(const PipelineSizes& sizes, int stage) {
+  const DualStage dual = dual_stage(sizes, stage);
+  const bool inside = dual.depth > 0;
+  return dual_sends(dual, sizes.micro_batches / 2,
+                    {.near_backward = inside, .far_forward = inside});
 }
 
 Seconds dualpipe_bubble(int stages, const PassTimes& times) {
@@ -46,6 +58,7 @@ extern constinit const ScheduleTraits dualpipe_traits{
     .bubble = dualpipe_bubble,
     .total = busiest_and_bubble,
     .sends = dualpipe_sends,
+    .paired_sends = dualpipe_sends_of_step,
     .peak = dualpipe_peak,
     // Of two chunks: dual_program's forwards alone on the first stage.
     .unpaired = [](int stages) { return (1.5 * stages - 1.0) / 2.0; }};

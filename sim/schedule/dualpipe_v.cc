@@ -10,10 +10,25 @@
 namespace meshwright {
 namespace {
 
+DualStage v_stage(const PipelineSizes& sizes, int stage) {
+  return {.depth = stage,
+          .inner = sizes.stages - 1 - stage,
+          .rounds = sizes.micro_batches - 2 * sizes.stages + stage + 1};
+}
+
 StageProgram dualpipe_v_program(const PipelineSizes& sizes, int stage) {
-  return dual_program({.depth = stage,
-                       .inner = sizes.stages - 1 - stage,
-                       .rounds = sizes.micro_batches - 2 * sizes.stages + stage + 1});
+  return dual_program(v_stage(sizes, stage));
+}
+
+// The first stage holds the model's ends; at the last one the V turns.
+int dualpipe_v_sends_of_step(const PipelineSizes& sizes, int stage) {
+  const bool below_first = stage > 0;
+  const bool above_last = stage + 1 < sizes.stages;
+  return dual_sends(v_stage(sizes, stage), sizes.micro_batches,
+                    {.near_forward = above_last,
+                     .near_backward = below_first,
+                     .far_forward = below_first,
+                     .far_backward = above_last});
 }
 
 Seconds dualpipe_v_bubble(int stages, const PassTimes& times) {
@@ -53,6 +68,7 @@ extern constinit const ScheduleTraits dualpipe_v_traits{
     .bubble = dualpipe_v_bubble,
     .total = dualpipe_v_total,
     .sends = dualpipe_v_sends,
+    .paired_sends = dualpipe_v_sends_of_step,
     .peak = dualpipe_v_peak,
     .unpaired = [](int stages) { return (3.0 * stages - 1.0) / 2.0; }};
 

@@ -57,12 +57,22 @@ struct ScheduleTraits {
   // Transfers that a stage waits for, for one micro-batch through each of its chunks. Asked for two
   // stages or more.
   int (*sends)(int stage, int stages, int chunks) = nullptr;
+  // Transfers of a step during which a stage computes nothing, where they are not `sends` for each
+  // micro-batch: a program that runs a forward and a backward together sends for both at once.
+  int (*paired_sends)(const PipelineSizes&, int stage) = nullptr;
   // Most micro-batch chunks whose activations a stage holds.
   int (*peak)(const PipelineSizes&, int stage) = nullptr;
   // Micro-batches whose forward, and as many whose backward, find no partner on the longest way
   // through the stages: while it fills and drains, chunk by chunk.
   double (*unpaired)(int stages) = [](int stages) { return static_cast<double>(stages); };
 
+  // Transfers of a step during which a stage computes nothing, as simulate() counts them where no
+  // chunk sends more than one hidden state.
+  [[nodiscard]] double sends_of_step(const PipelineSizes& sizes, int stage) const {
+    if (sizes.stages == 1) return 0.0;
+    if (paired_sends != nullptr) return paired_sends(sizes, stage);
+    return static_cast<double>(sends(stage, sizes.stages, sizes.chunks)) * sizes.micro_batches;
+  }
   [[nodiscard]] constexpr bool folded() const { return placement == ChunkPlacement::folded; }
   [[nodiscard]] constexpr bool mirrored() const { return placement == ChunkPlacement::mirrored; }
   [[nodiscard]] constexpr bool any_number_of_chunks() const { return most_chunks == kAnyNumber; }

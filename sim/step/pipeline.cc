@@ -83,6 +83,22 @@ PassTimes average_chunk(const PipelinePart& part, const PipelineShape& shape) {
   return {sum.forward / all, sum.backward_input / all, sum.backward_weight / all};
 }
 
+// Messages of a step during which the slowest stage computes nothing. Where it stands for several
+// alike, the one that sends most.
+double messages_of_slowest(const PipelinePart& part, const PipelineInput& input,
+                           const PipelineShape& shape) {
+  const auto slowest = static_cast<std::size_t>(part.slowest);
+  const StageRun& run = shape.runs[slowest];
+  const PipelineSizes sizes{shape.num_stages, input.all_micro_batches, shape.chunks_per_stage};
+  const ScheduleTraits& schedule = traits(input.schedule);
+  double most = 0.0;
+  for (const int stage : {run.first, std::min(run.first + 1, run.last()), run.last()}) {
+    most = std::max(most, schedule.sends_of_step(sizes, stage));
+  }
+  const StageLoad& load = part.loads[slowest];
+  return most + input.micro_batches * (load.more_forward_sends + load.more_backward_sends);
+}
+
 }  // namespace
 
 PipelineInput pipeline_input(const Job& job, const Layout& layout, const SendCost& send,
@@ -133,12 +149,10 @@ void fill_times(PipelinePart& part, const PipelineInput& input, const PipelineSh
                                            part.average, send, part.uneven_chunks},
                                           input.all_micro_batches);
   const double m = input.micro_batches;
-  // Each micro-batch and chunk waits for one message forward and one backward.
-  const Seconds messages =
-      shape.num_stages > 1 ? send * (2.0 * m * shape.chunks_per_stage) : seconds(0);
+  // The slowest stage computes, sends, or waits for others: as a timeline shows it.
   const Seconds waiting = std::max(seconds(0), total - stage.work() * m);
   const double alone = std::min(m, traits(input.schedule).unpaired(shape.num_stages));
-  const Seconds sending = std::min(messages, waiting);
+  const Seconds sending = std::min(send * messages_of_slowest(part, input, shape), waiting);
   part.terms = {times(stage.forward, m), times(stage.backward, m), times(stage.recompute, m),
                 times(stage.tensor, m), times(stage.context, m),
                 with_time(stage.expert, stage.expert.time * m + stage.hidden_exchange * alone),
