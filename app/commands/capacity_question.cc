@@ -153,9 +153,8 @@ std::vector<Layout> layouts_of(const std::vector<std::string>& texts,
                                const planner::ClusterCase& first) {
   std::vector<Layout> layouts;
   for (const std::string& text : texts) {
-    const Framework& framework = first.cluster.framework;
-    auto [layout, said] = load_stated_layout(text, framework.defaults.layout);
-    planner::set_unsaid_overlaps(layout, said, framework.limits);
+    auto [layout, said] = load_stated_layout(text, default_layout(first.cluster));
+    planner::set_unsaid_overlaps(layout, said, first.cluster.framework.limits);
     layouts.push_back(layout);
   }
   return layouts;

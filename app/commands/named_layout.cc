@@ -74,8 +74,8 @@ NamedLayout best_with(const reports::PlanFile& plan, const planner::SearchSpace&
 
 NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text) {
   if (is_number(text)) return of_rank(plan, text);
-  const Layout defaults = plan.cluster.framework.defaults.layout;
-  const FrameworkLimits& limits = plan.cluster.framework.limits;
+  const Layout defaults = default_layout(plan.cluster);
+  const FeatureLimits& limits = plan.cluster.framework.limits;
   NamedLayout meant;
   std::error_code none;  // a name too long for a file is no file
   if (std::filesystem::exists(text, none)) {

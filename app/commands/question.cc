@@ -35,7 +35,7 @@ std::string question_text(const Inputs& inputs) {
 }
 
 Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string& path_or_text) {
-  auto [layout, said] = load_stated_layout(path_or_text, inputs.cluster.framework.defaults.layout);
+  auto [layout, said] = load_stated_layout(path_or_text, default_layout(inputs.cluster));
   const bool stated = std::find(said.begin(), said.end(), "data_parallel_size") != said.end();
   const int gpus = inputs.cluster.num_gpus();
   const int others = world_size(layout) / layout.data_parallel_size;

@@ -73,7 +73,7 @@ std::vector<Layout> size_candidates(const Scenario& s, const SearchSpace& space)
 std::vector<OutsideAxis> outside_space(const Scenario& s, const SearchSpace& space,
                                        const Layout& layout) {
   std::vector<OutsideAxis> outside;
-  const Layout& defaults = s.cluster.framework.defaults.layout;
+  const Layout defaults = default_layout(s.cluster);
   narrow(size_candidates(s, space), SearchLevel::parallel_sizes, layout, outside);
   const ParallelSizes own{layout.tensor_parallel_size,
                           layout.pipeline_parallel_size,

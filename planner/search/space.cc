@@ -137,8 +137,9 @@ void add_parallel_sizes(std::vector<ParallelSizes>& all_sizes, ParallelSizes siz
 
 }  // namespace
 
-void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits) {
+void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits& limits) {
   layout.overlap_grad_reduce = overlap_grad_reduce && gradient_group_size(layout) > 1 &&
+                               !reduces_after_backward(layout) &&
                                !limits.lacks(Lack::overlap_grad_reduce);
   layout.overlap_param_gather = layout.overlap_grad_reduce && layout.zero_stage > 0 &&
                                 !limits.lacks(Lack::overlap_param_gather);
@@ -147,7 +148,7 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimit
 }
 
 bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
-                         const FrameworkLimits& limits, const SearchSpace& space) {
+                         const FeatureLimits& limits, const SearchSpace& space) {
   constexpr std::array<std::string_view, 3> kOverlaps{"overlap_grad_reduce", "overlap_param_gather",
                                                       "overlap_p2p_comm"};
   const bool named = std::any_of(said.begin(), said.end(), [&](const std::string& field) {
@@ -176,7 +177,7 @@ std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const Sea
                      : std::vector{1});
   const std::vector<RankOrder> orders =
       values_or(space[&Layout::rank_order], {Layout{}.rank_order});
-  const Layout& defaults = scenario.cluster.framework.defaults.layout;
+  const Layout defaults = default_layout(scenario.cluster);
   DefaultLists default_lists(scenario, space);
   std::vector<std::vector<PipelineLayout>> lists;
   for (const int p : pipeline) lists.push_back(default_lists.of(p));

@@ -62,11 +62,11 @@ std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline)
 // Sets overlap_grad_reduce, overlap_param_gather and overlap_p2p_comm as Megatron-LM would run the
 // layout: gradients overlap where there are data ranks, parameters where the optimizer is sharded,
 // stage-to-stage messages with the interleaved schedule (arguments.py). What the framework lacks
-// stays off.
-void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FrameworkLimits& limits);
+// stays off, and what it reduces after the last backward.
+void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits& limits);
 // Those of a layout that somebody named, by a search of `space`, unless one of them is among
 // `said`. Every command begins here, so that all price the same layout. Whether it set any.
 bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
-                         const FrameworkLimits& limits, const SearchSpace& space = {});
+                         const FeatureLimits& limits, const SearchSpace& space = {});
 
 }  // namespace meshwright::planner

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/schedule/traits.h"
+
 namespace meshwright::planner {
 namespace {
 
@@ -17,9 +19,14 @@ bool has_dense_layers(const Model& model) {
 
 }  // namespace
 
-SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job) {
+SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
+                                   LackBits lacks) {
   std::vector<RecomputeModules>& sets = space[&Layout::recompute_modules];
   if (!sets.empty()) return space;
+  if ((lacks & lack_bit(Lack::recompute_modules)) != 0) {
+    sets = {{kRecomputeCoreAttention}};
+    return space;
+  }
   const bool unfused = job.attention_kernel == AttentionKernel::unfused;
   const unsigned attention = unfused ? unsigned{kRecomputeCoreAttention} : 0U;
   const bool delayed = job.precision == Precision::fp8 && job.fp8_recipe == Fp8Recipe::delayed;
@@ -41,26 +48,52 @@ SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Fram
   const auto& taken = framework.experts.dispatch_multiprocessors;
   const bool known = std::any_of(taken.begin(), taken.end(), [](int count) { return count > 0; });
   std::vector<bool>& asked = space[&Layout::overlap_moe_expert_parallel_comm];
-  if (model.moe && known && asked.empty()) asked = {false, true};
+  const bool can = !framework.limits.lacks(Lack::token_overlap);
+  if (model.moe && known && can && asked.empty()) asked = {false, true};
   return space;
 }
 
-SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits) {
+SearchSpace with_schedules(SearchSpace space, const Framework& framework) {
+  std::vector<PipelineSchedule>& asked = space[&Layout::schedule];
+  if (!asked.empty() || !framework.pipeline.states_schedules()) return space;
+  for (const ScheduleTraits* t : pipeline_schedules) {
+    if (framework.pipeline.has(t->schedule) && !t->holds_all_micro_batches) {
+      asked.push_back(t->schedule);
+    }
+  }
+  return space;
+}
+
+SearchSpace without_lacks(SearchSpace space, const Cluster& cluster) {
+  const LackBits bits = cluster.lacks();
+  const auto lacks = [bits](Lack what) { return (bits & lack_bit(what)) != 0; };
   constexpr std::array kOnUnasked{
       std::pair{Lack::overlap_grad_reduce, &Layout::overlap_grad_reduce},
       std::pair{Lack::overlap_param_gather, &Layout::overlap_param_gather},
       std::pair{Lack::overlap_p2p_comm, &Layout::overlap_p2p_comm}};
   for (const auto& [what, field] : kOnUnasked) {
-    if (limits.lacks(what) && space[field].empty()) space[field] = {false};
+    if (lacks(what) && space[field].empty()) space[field] = {false};
+  }
+  using enum ContextParallelAlgorithm;
+  std::vector<ContextParallelAlgorithm>& exchange = space[&Layout::cp_comm_type];
+  if (lacks(Lack::ring_context_parallel) && exchange.empty()) {
+    exchange = {lacks(Lack::all_gather_context_parallel) ? a2a : all_gather};
+  }
+  std::vector<MoeTokenDispatcherType>& dispatcher = space[&Layout::moe_token_dispatcher_type];
+  const MoeTokenDispatcherType usual = default_layout(cluster).moe_token_dispatcher_type;
+  if (lacks(Lack::flex_dispatcher_across_nodes) && dispatcher.empty() &&
+      usual == MoeTokenDispatcherType::flex) {
+    dispatcher = {usual, MoeTokenDispatcherType::alltoall};
   }
   return space;
 }
 
 SearchSpace with_defaults(SearchSpace space, const Model& model, const Job& job,
-                          const Framework& framework) {
-  space = with_recompute_modules(std::move(space), model, job);
-  space = with_token_overlap(std::move(space), model, framework);
-  return without_lacks(std::move(space), framework.limits);
+                          const Cluster& cluster) {
+  space = with_recompute_modules(std::move(space), model, job, cluster.lacks());
+  space = with_token_overlap(std::move(space), model, cluster.framework);
+  space = with_schedules(std::move(space), cluster.framework);
+  return without_lacks(std::move(space), cluster);
 }
 
 }  // namespace meshwright::planner

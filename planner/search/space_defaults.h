@@ -4,7 +4,7 @@
 #pragma once
 
 #include "planner/search/search.h"
-#include "sim/hardware/framework.h"
+#include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"
 
 namespace meshwright::planner {
@@ -12,19 +12,27 @@ namespace meshwright::planner {
 // What selective recompute runs again where the space names no modules: the sets that recipes of
 // such models use (Megatron-Bridge, perf_recipes: mla_up_proj, mla_up_proj mlp, moe_act, layernorm
 // moe_act; DeepSeek-V3, arXiv 2412.19437: layernorm mla_up_proj moe_act), an MLP or a layer of
-// experts whole, core_attn wherever attention is unfused.
-SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job);
+// experts whole, core_attn wherever attention is unfused; core_attn alone where the software has no
+// other module.
+SearchSpace with_recompute_modules(SearchSpace space, const Model& model, const Job& job,
+                                   LackBits lacks = 0);
 
 // Experts' tokens travel beside another micro-batch's compute or not, both, where the space does
 // not say and the framework's library is known to take multiprocessors meanwhile.
 SearchSpace with_token_overlap(SearchSpace space, const Model& model, const Framework& framework);
 
-// An overlap that would be on unasked is off where the framework lacks it. What a search looks at
-// both ways stays open, so that its rejections say what the framework cannot do.
-SearchSpace without_lacks(SearchSpace space, const FrameworkLimits& limits);
+// The schedules that the framework's file states, where the space names none: all but those that
+// hold every micro-batch (gpipe), which are no faster than 1f1b and need more memory.
+SearchSpace with_schedules(SearchSpace space, const Framework& framework);
+
+// Where the space does not say: an overlap that would be on unasked is off where the framework, the
+// devices or their links lack it; context ranks exchange in a way that there is; tokens go by
+// alltoall, too, where the flex dispatcher does not cross nodes. What a search looks at both ways
+// stays open, so that its rejections say what cannot be done.
+SearchSpace without_lacks(SearchSpace space, const Cluster& cluster);
 
 // All of these.
 SearchSpace with_defaults(SearchSpace space, const Model& model, const Job& job,
-                          const Framework& framework);
+                          const Cluster& cluster);
 
 }  // namespace meshwright::planner

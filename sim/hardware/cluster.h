@@ -129,6 +129,7 @@ struct Cluster {
   // Nobody said that this framework runs here: the file takes it as the likeliest.
   bool framework_assumed = false;
   MachineFit fit;
+  FeatureLimits limits;  // what does not run over its links
 
   [[nodiscard]] bool fit_holds() const {
     return !fit.framework.empty() && fit.framework == framework.name;
@@ -151,6 +152,15 @@ struct Cluster {
   }
 
   [[nodiscard]] int num_gpus() const { return gpus_per_node * num_nodes; }
+  // Neighbours that NVLink, or what a node has of its kind, joins: an island, a node, or one device
+  // alone where only PCIe joins those of a node.
+  [[nodiscard]] int fast_domain() const {
+    if (gpus_per_island > 0) return gpus_per_island;
+    return node_fabric == NodeFabric::pcie ? 1 : gpus_per_node;
+  }
+  [[nodiscard]] LackBits lacks() const {
+    return framework.limits.bits() | device.limits.bits() | limits.bits();
+  }
   // NICs that devices share, or sets of NICs that one device has to itself: each is one rail.
   [[nodiscard]] int num_rails() const {
     return nics_per_node == 0 ? gpus_per_node : std::min(nics_per_node, gpus_per_node);
@@ -175,6 +185,11 @@ struct Cluster {
 inline const Device& only_device(const Cluster& cluster) { return cluster.device; }
 // To be filled by what reads files, calibrates or asks what would be if.
 inline Device& only_device(Cluster& cluster) { return cluster.device; }
+
+// What a layout is on this cluster unless it says otherwise: as under the framework, but tokens go
+// to experts by alltoall where the framework's library does not run (Megatron Bridge,
+// training/flex_dispatcher_backend.py, does the same).
+Layout default_layout(const Cluster& cluster);
 
 // The same node type with `gpus` devices: a part of one node, or as many whole nodes as are needed.
 // Throws InputError when gpus > gpus_per_node and is no multiple of it.

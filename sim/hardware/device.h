@@ -12,6 +12,7 @@
 #include "sim/base/job.h"
 #include "sim/base/spread.h"
 #include "sim/base/units.h"
+#include "sim/hardware/limits.h"
 
 namespace meshwright {
 
@@ -125,6 +126,7 @@ struct Device {
   // from it (sim/kernel_time/slowest.h). 0: not measured; a GPU is its job's alone.
   double time_jitter = 0.0;
   std::optional<double> power_watts;
+  FeatureLimits limits;  // what does not run on it, whatever the software
   bool operator==(const Device&) const = default;
 };
 

@@ -13,6 +13,7 @@
 #include "sim/base/enum_names.h"
 #include "sim/base/job.h"
 #include "sim/base/units.h"
+#include "sim/hardware/limits.h"
 #include "sim/layout/layout.h"
 
 namespace meshwright {
@@ -74,6 +75,13 @@ struct PipelineFacts {
   // runtime/pipe/schedule.py, Nanotron's engine): what comes in and what goes out take turns,
   // instead of passing each other.
   bool blocking_sends = false;
+  // Schedules that the software has; all false: not stated, and any may be asked for. A search
+  // that names none goes through those stated, or 1f1b and interleaved.
+  std::array<bool, kPipelineScheduleNames.size()> schedules{};
+  [[nodiscard]] bool states_schedules() const { return schedules != decltype(schedules){}; }
+  [[nodiscard]] bool has(PipelineSchedule schedule) const {
+    return !states_schedules() || schedules[static_cast<std::size_t>(schedule)];
+  }
   bool operator==(const PipelineFacts&) const = default;
 };
 
@@ -90,56 +98,6 @@ struct DataParallelFacts {
   // kernel over gradients, weights and moments.
   double optimizer_bytes = 0.0;
   bool operator==(const DataParallelFacts&) const = default;
-};
-
-// What software may be unable to do: each is a rule of sim/rules/framework_rules.h.
-enum class Lack : std::uint8_t {
-  tensor_parallel,
-  pipeline_parallel,
-  context_parallel,
-  fp8,
-  interleaving,
-  split_backward,  // schedules that part input and weight gradients
-  sequence_parallel,
-  tensor_without_sequence_parallel,
-  overlap_p2p_comm,
-  distributed_optimizer,  // zero_stage 1, but FSDP's
-  sharded_gradients,      // zero_stage 2 and 3, but FSDP's
-  fsdp,
-  fsdp_below_pipeline,
-  replicas_beside_other_axes,  // zero_stage 0 with tensor, pipeline or context ranks
-  overlap_grad_reduce,
-  overlap_param_gather,
-  tp_comm_overlap,
-};
-inline constexpr std::array kLackNames{
-    EnumName{Lack::tensor_parallel, "tensor_parallel"},
-    EnumName{Lack::pipeline_parallel, "pipeline_parallel"},
-    EnumName{Lack::context_parallel, "context_parallel"},
-    EnumName{Lack::fp8, "fp8"},
-    EnumName{Lack::interleaving, "interleaving"},
-    EnumName{Lack::split_backward, "split_backward"},
-    EnumName{Lack::sequence_parallel, "sequence_parallel"},
-    EnumName{Lack::tensor_without_sequence_parallel, "tensor_without_sequence_parallel"},
-    EnumName{Lack::overlap_p2p_comm, "overlap_p2p_comm"},
-    EnumName{Lack::distributed_optimizer, "distributed_optimizer"},
-    EnumName{Lack::sharded_gradients, "sharded_gradients"},
-    EnumName{Lack::fsdp, "fsdp"},
-    EnumName{Lack::fsdp_below_pipeline, "fsdp_below_pipeline"},
-    EnumName{Lack::replicas_beside_other_axes, "replicas_beside_other_axes"},
-    EnumName{Lack::overlap_grad_reduce, "overlap_grad_reduce"},
-    EnumName{Lack::overlap_param_gather, "overlap_param_gather"},
-    EnumName{Lack::tp_comm_overlap, "tp_comm_overlap"}};
-constexpr std::string_view name_of(Lack v) { return name_in(kLackNames, v); }
-
-// Why the software lacks something, with the source; empty: it has it.
-struct FrameworkLimits {
-  std::array<std::string, kLackNames.size()> reasons;
-  [[nodiscard]] const std::string& reason(Lack what) const {
-    return reasons[static_cast<std::size_t>(what)];
-  }
-  [[nodiscard]] bool lacks(Lack what) const { return !reason(what).empty(); }
-  bool operator==(const FrameworkLimits&) const = default;
 };
 
 // How layers with experts run.
@@ -182,7 +140,7 @@ struct Framework {
   ExpertFacts experts;
   double relative_spread = 0.0;  // what remains after the fit, as one standard deviation of a step
   FrameworkDefaults defaults;
-  FrameworkLimits limits;
+  FeatureLimits limits;
   FrameworkFit fit;
   bool operator==(const Framework&) const = default;
 };

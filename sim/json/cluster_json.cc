@@ -204,6 +204,8 @@ Record<Cluster> make_cluster_record() {
   r.only_if([](const C& c) { return !(c.framework == Framework{}); }).omitted_at_default();
   r.row(&C::fit, "fit", kind::object(machine_fit_record), "");
   r.omitted_at_default();
+  r.row(&C::limits, "cannot", limits_kind(), "What does not run over the links, and why.");
+  r.omitted_at_default();
   return r;
 }
 

@@ -42,38 +42,6 @@ const Record<FrameworkDefaults>& defaults_record() {
   return record;
 }
 
-// By name, why the software lacks something.
-const Kind<FrameworkLimits>& limits_kind() {
-  static const Kind<FrameworkLimits> limits{
-      .read =
-          [](ObjectReader& reader, const std::string& key, FrameworkLimits& value) {
-            ObjectReader inside = reader.required_object(key);
-            for (const auto& [what, name] : kLackNames) {
-              std::string& reason = value.reasons[static_cast<std::size_t>(what)];
-              reason = inside.optional_string(name, reason);
-            }
-            inside.finish();
-          },
-      .write =
-          [](Json& json, const std::string& key, const FrameworkLimits& value) {
-            Json& reasons = json[key] = Json::object();
-            for (const auto& [what, name] : kLackNames) {
-              if (value.lacks(what)) reasons[std::string(name)] = value.reason(what);
-            }
-          },
-      .schema =
-          [] {
-            std::vector<RowSchema> rows;
-            for (const auto& entry : kLackNames) {
-              rows.push_back({.key = std::string(entry.name),
-                              .value = kind::text().schema(),
-                              .about = "Why, with the source."});
-            }
-            return object_schema(rows, "");
-          }};
-  return limits;
-}
-
 const Record<DataParallelFacts>& data_parallel_record() {
   static const Record<DataParallelFacts> record = [] {
     using D = DataParallelFacts;
@@ -106,6 +74,9 @@ const Record<PipelineFacts>& pipeline_record() {
     Record<PipelineFacts> r("How pipeline stages send.");
     r.row(&PipelineFacts::blocking_sends, "blocking_sends", kind::flag(),
           "A stage sends and receives in program order, one message after the other.");
+    r.row(&PipelineFacts::schedules, "schedules", kind::set_of_names(kPipelineScheduleNames),
+          "Schedules that the software has; none: not stated. A search goes through them.");
+    r.omitted_at_default();
     return r;
   }();
   return record;

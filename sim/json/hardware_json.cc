@@ -194,6 +194,8 @@ Record<Device> make_device_record() {
   r.omitted_at_default();
   r.row(&D::kernels, "kernels", kind::list(kernel_record), "Rates of memory-bound kernels.");
   r.omitted_at_default();
+  r.row(&D::limits, "cannot", limits_kind(), "What does not run on the device, and why.");
+  r.omitted_at_default();
   return r;
 }
 

@@ -18,5 +18,7 @@ const Record<Device>& device_record();
 const Record<Link>& link_record();
 const Record<Cluster>& cluster_record();
 const Record<Framework>& framework_record();
+// By name, why something is missing.
+const Kind<FeatureLimits>& limits_kind();
 
 }  // namespace meshwright

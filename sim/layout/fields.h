@@ -358,7 +358,8 @@ inline constexpr std::tuple kRows{
         .read(data)
         .axis(SearchLevel::data, "--overlap-grad-reduce", "true, false; default: true")
         .searched_as([](const L& l) {
-          return Unasked<bool>{{reduces_gradients(l)}, 1, reduces_gradients(l)};
+          return Unasked<bool>{
+              {reduces_gradients(l) && !reduces_after_backward(l)}, 1, reduces_gradients(l)};
         })
         .shared_by_most(),
     field(&L::overlap_param_gather, "overlap_param_gather")

@@ -271,6 +271,11 @@ constexpr int expert_data_parallel_size(const Layout& l) {
 constexpr int gradient_group_size(const Layout& l) {
   return l.data_parallel_size * l.context_parallel_size;
 }
+// With zero_stage 1 under software that sums whole gradients after the last backward, nothing of
+// the data-parallel side runs beside a pass (all_reduce_gradients).
+constexpr bool reduces_after_backward(const Layout& l) {
+  return l.zero_stage == 1 && l.all_reduce_gradients;
+}
 // PyTorch FSDP keeps all states sharded. zero_stage 3 frees a unit's parameters after its forward
 // (reshard_after_forward, FULL_SHARD), 1 and 2 keep them to its backward (SHARD_GRAD_OP).
 constexpr bool uses_fsdp(const Layout& l) {

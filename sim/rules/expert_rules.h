@@ -189,6 +189,23 @@ inline constexpr RuleRow kExpertRules[]{
          [](const RuleInput&, const Missed&) {
            return std::string("delay_wgrad_compute is on without overlap_moe_expert_parallel_comm");
          }},
+    {.name = "flex_dispatcher_needs_fast_links",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Layout& l = in.layout;
+       const bool flex = l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex;
+       if (!in.model.moe || !flex || l.expert_parallel_size == 1) return std::nullopt;
+       return in.devices.fast_domain == 1 ? CheckResult{missed(2, 1)} : std::nullopt;
+     },
+     .requirement = "The flex dispatcher needs devices that NVLink joins.",
+     .reason = "DeepEP and HybridEP hand tokens on inside a node through other devices' memory, "
+               "mapped over NVLink (deepseek-ai/DeepEP README; its branch hybrid-ep).",
+     .remedy = "Use the alltoall dispatcher.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("moe_flex_dispatcher_backend is {}, and PCIe alone joins the devices",
+                              name_of(in.layout.moe_flex_dispatcher_backend));
+         }},
     {.name = "deepep_needs_domains_of_eight",
      .part = RulePart::stage_switches,
      .check = [](const RuleInput& in) -> CheckResult {

@@ -2,6 +2,7 @@
 // What a pipeline schedule asks for. Its numbers are the schedule's traits.
 #pragma once
 
+#include "sim/base/text.h"
 #include "sim/rules/rule_row.h"
 #include "sim/schedule/traits.h"
 
@@ -19,7 +20,33 @@ inline int fewest_micro_batches(const Layout& l) {
   return traits(l.schedule).fewest_micro_batches.of(pp);
 }
 
+// The names of the schedules that a framework states.
+inline std::string stated_schedules(const Framework& framework) {
+  std::string names;
+  for (const auto& [schedule, name] : kPipelineScheduleNames) {
+    if (framework.pipeline.has(schedule)) append_to_list(names, ", ", name);
+  }
+  return names;
+}
+
 inline constexpr RuleRow kScheduleRules[]{
+    {.name = "framework_has_schedule",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Framework* framework = in.devices.framework;
+       const bool has = framework == nullptr || in.layout.pipeline_parallel_size == 1 ||
+                        framework->pipeline.has(in.layout.schedule);
+       return has ? CheckResult{} : missed(1, 0);
+     },
+     .requirement = "The schedule must be one that the framework has.",
+     .reason = "The framework's file lists its schedules (pipeline.schedules), with their source.",
+     .remedy = "Use one of its schedules, or name another framework.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           const Framework& framework = *in.devices.framework;
+           return fmt::format("schedule is {}; {} has {}", name_of(in.layout.schedule),
+                              framework.name, stated_schedules(framework));
+         }},
     {.name = "interleaving_needs_pipeline",
      .part = RulePart::sizes,
      .check = [](const RuleInput& in) -> CheckResult {

@@ -97,7 +97,7 @@ DataOverlap data_overlap(const Model& model, const Layout& layout, const Cluster
     return {!fsdp_below_pipeline(layout),          true, true, true,
             only_device(cluster).overlap_slowdown, {}};
   }
-  const bool able = !(layout.zero_stage == 1 && layout.all_reduce_gradients);
+  const bool able = !reduces_after_backward(layout);
   const bool prefetch = layout.zero_stage == 3;
   DataOverlap overlap{able && layout.overlap_grad_reduce, able && layout.overlap_param_gather,
                       prefetch, prefetch || (able && layout.overlap_grad_reduce),

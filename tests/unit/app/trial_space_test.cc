@@ -47,7 +47,7 @@ LeftOut left_out_of(const std::string& model_name, const std::string& framework)
   job.seq_length = 256;
   job.precision = Precision::fp32;
   job.attention_kernel = AttentionKernel::unfused;
-  const planner::SearchSpace space = planner::with_defaults({}, model, job, cluster.framework);
+  const planner::SearchSpace space = planner::with_defaults({}, model, job, cluster);
   LeftOut left_out;
   for (const auto& sizes : planner::parallel_sizes_of({model, cluster, job}, space)) {
     for (const Layout& setting : planner::pipeline_settings(model, job, space, sizes)) {

@@ -61,28 +61,80 @@ TEST(SpaceDefaults, TokensTravelBesideComputeOrNotWhereSoftwareHasIt) {
 // Overlaps that would be on unasked are off where the framework lacks them; asked for they stay,
 // and its rule refuses them. Sequence parallelism is looked at both ways all the same.
 TEST(SpaceDefaults, OverlapsThatTheFrameworkLacksAreOff) {
-  FrameworkLimits limits;
+  Cluster cluster;
   for (const Lack what :
        {Lack::overlap_grad_reduce, Lack::overlap_p2p_comm, Lack::sequence_parallel}) {
-    limits.reasons[static_cast<std::size_t>(what)] = "it came later";
+    cluster.framework.limits.reasons[static_cast<std::size_t>(what)] = "it came later";
   }
-  SearchSpace space = without_lacks({}, limits);
+  SearchSpace space = without_lacks({}, cluster);
   EXPECT_EQ(space[&Layout::overlap_grad_reduce], std::vector{false});
   EXPECT_EQ(space[&Layout::overlap_p2p_comm], std::vector{false});
   EXPECT_TRUE(space[&Layout::overlap_param_gather].empty());
   EXPECT_TRUE(space[&Layout::sequence_parallel].empty());
   space[&Layout::overlap_grad_reduce] = {true};
-  EXPECT_EQ(without_lacks(space, limits)[&Layout::overlap_grad_reduce], std::vector{true});
+  EXPECT_EQ(without_lacks(space, cluster)[&Layout::overlap_grad_reduce], std::vector{true});
+}
+
+// A framework's own schedules are searched unasked; GPipe holds every micro-batch and gains
+// nothing.
+TEST(SpaceDefaults, TheFrameworksSchedulesAreSearched) {
+  Framework framework;
+  EXPECT_TRUE(with_schedules({}, framework)[&Layout::schedule].empty());
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::dualpipe}) {
+    framework.pipeline.schedules[static_cast<std::size_t>(schedule)] = true;
+  }
+  EXPECT_EQ(with_schedules({}, framework)[&Layout::schedule],
+            (std::vector{PipelineSchedule::one_f_one_b, PipelineSchedule::dualpipe}));
+  SearchSpace asked;
+  asked[&Layout::schedule] = {PipelineSchedule::zb_v};
+  EXPECT_EQ(with_schedules(asked, framework)[&Layout::schedule],
+            std::vector{PipelineSchedule::zb_v});
+}
+
+// Where the library of a framework's flex dispatcher does not run, tokens go by alltoall; where it
+// does not cross nodes, a search goes through both.
+TEST(SpaceDefaults, TokensGoByWhatRuns) {
+  Cluster cluster;
+  Layout& defaults = cluster.framework.defaults.layout;
+  defaults.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+  defaults.moe_flex_dispatcher_backend = MoeFlexDispatcherBackend::hybridep;
+  EXPECT_EQ(default_layout(cluster), defaults);
+  cluster.limits.reasons[static_cast<std::size_t>(Lack::flex_dispatcher_across_nodes)] = "EFA";
+  EXPECT_EQ(without_lacks({}, cluster)[&Layout::moe_token_dispatcher_type],
+            (std::vector{MoeTokenDispatcherType::flex, MoeTokenDispatcherType::alltoall}));
+  for (const Lack what : {Lack::flex_dispatcher, Lack::hybridep}) {
+    Cluster other = cluster;
+    other.device.limits.reasons[static_cast<std::size_t>(what)] = "another maker's";
+    EXPECT_EQ(default_layout(other).moe_token_dispatcher_type, MoeTokenDispatcherType::alltoall);
+    EXPECT_TRUE(without_lacks({}, other)[&Layout::moe_token_dispatcher_type].empty());
+  }
+  cluster.node_fabric = NodeFabric::pcie;
+  EXPECT_EQ(default_layout(cluster).moe_token_dispatcher_type, MoeTokenDispatcherType::alltoall);
+}
+
+// Context ranks exchange keys and values in a way that the framework has.
+TEST(SpaceDefaults, ContextRanksExchangeAsTheFrameworkCan) {
+  Cluster cluster;
+  EXPECT_TRUE(without_lacks({}, cluster)[&Layout::cp_comm_type].empty());
+  auto& reasons = cluster.framework.limits.reasons;
+  reasons[static_cast<std::size_t>(Lack::ring_context_parallel)] = "Ulysses";
+  EXPECT_EQ(without_lacks({}, cluster)[&Layout::cp_comm_type],
+            std::vector{ContextParallelAlgorithm::all_gather});
+  reasons[static_cast<std::size_t>(Lack::all_gather_context_parallel)] = "Ulysses";
+  EXPECT_EQ(without_lacks({}, cluster)[&Layout::cp_comm_type],
+            std::vector{ContextParallelAlgorithm::a2a});
 }
 
 // All three at once.
 TEST(SpaceDefaults, AreTheModelsAndTheFrameworks) {
   Model model = small_model();
   model.moe = MixtureOfExperts{};
-  Framework framework;
-  framework.experts.dispatch_multiprocessors = {20, 32, 0};
-  framework.limits.reasons[static_cast<std::size_t>(Lack::overlap_p2p_comm)] = "it came later";
-  const SearchSpace space = with_defaults({}, model, small_job(), framework);
+  Cluster cluster;
+  cluster.framework.experts.dispatch_multiprocessors = {20, 32, 0};
+  cluster.framework.limits.reasons[static_cast<std::size_t>(Lack::overlap_p2p_comm)] =
+      "it came later";
+  const SearchSpace space = with_defaults({}, model, small_job(), cluster);
   EXPECT_FALSE(space[&Layout::recompute_modules].empty());
   EXPECT_EQ(space[&Layout::overlap_moe_expert_parallel_comm], (std::vector<bool>{false, true}));
   EXPECT_EQ(space[&Layout::overlap_p2p_comm], std::vector{false});

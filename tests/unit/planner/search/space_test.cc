@@ -91,7 +91,7 @@ TEST(Space, LayersThatDoNotDivideLeaveShorterEnds) {
 
 // Overlaps that the framework lacks stay off.
 TEST(Space, OverlapsAreThoseThatTheFrameworkHas) {
-  FrameworkLimits limits;
+  FeatureLimits limits;
   for (const Lack what : {Lack::overlap_grad_reduce, Lack::overlap_p2p_comm}) {
     limits.reasons[static_cast<std::size_t>(what)] = "it came later";
   }

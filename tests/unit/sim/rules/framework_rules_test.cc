@@ -37,7 +37,16 @@ Model gpt_of_48_layers() {
 }
 
 Devices under(const Framework& framework) {
-  return {.framework = &framework, .lacks = lacks_of(framework.limits)};
+  return {.framework = &framework, .lacks = framework.limits.bits()};
+}
+
+Model gpt_with_experts() {
+  Model model = gpt_of_48_layers();
+  model.moe = MixtureOfExperts{};
+  model.moe->num_moe_experts = 8;
+  model.moe->moe_router_topk = 2;
+  model.moe->moe_ffn_hidden_size = 6144;
+  return model;
 }
 
 // Asks for one thing beside what the framework does unasked.
@@ -46,12 +55,29 @@ struct Asked {
   Lack what;
   std::string_view rule;
   Ask ask;
+  bool of_experts = false;  // of a model that has them
+  [[nodiscard]] Model model() const { return of_experts ? gpt_with_experts() : gpt_of_48_layers(); }
 };
 void split_tensors(Layout& l, Job& /*job*/) { l.tensor_parallel_size = 2; }
 void shard(Layout& l, FsdpUnit unit, int zero_stage) {
   l.data_parallel_size = 8;
   l.fsdp_unit = unit;
   l.zero_stage = zero_stage;
+}
+void split_context(Layout& l, ContextParallelAlgorithm kind) {
+  l.context_parallel_size = 8;
+  l.cp_comm_type = kind;
+  if (kind == ContextParallelAlgorithm::a2a_p2p) l.hierarchical_context_parallel_size = 2;
+}
+void in_fp8(Job& job, Fp8Recipe recipe) {
+  job.precision = Precision::fp8;
+  job.fp8_recipe = recipe;
+}
+void split_experts(Layout& l, MoeTokenDispatcherType type,
+                   MoeFlexDispatcherBackend backend = MoeFlexDispatcherBackend::deepep) {
+  l.data_parallel_size = l.expert_parallel_size = 8;
+  l.moe_token_dispatcher_type = type;
+  l.moe_flex_dispatcher_backend = backend;
 }
 const Asked kAsked[]{
     {Lack::tensor_parallel, "framework_splits_tensors", split_tensors},
@@ -102,6 +128,99 @@ const Asked kAsked[]{
      [](Layout& l, Job&) {
        l.tensor_parallel_size = 2, l.sequence_parallel = l.tp_comm_overlap = true;
      }},
+    {Lack::experts, "framework_has_experts", [](Layout&, Job&) {}, true},
+    {Lack::expert_parallel, "framework_splits_experts",
+     [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::alltoall); }, true},
+    {Lack::expert_tensor_parallel, "framework_folds_experts",
+     [](Layout& l, Job&) {
+       l.tensor_parallel_size = 2, l.expert_tensor_parallel_size = 1, l.sequence_parallel = true;
+     },
+     true},
+    {Lack::pipeline_layout, "framework_has_pipeline_layouts",
+     [](Layout& l, Job&) {
+       l.pipeline_parallel_size = 2;
+       l.pipeline_layout = std::get<PipelineLayout>(read_pipeline_layout("Et*23|t*25L"));
+     }},
+    {Lack::uneven_stages, "framework_has_uneven_stages",
+     [](Layout& l, Job&) {
+       l.pipeline_parallel_size = 3, l.num_layers_in_first_pipeline_stage = 14;
+     }},
+    {Lack::embedding_in_pipeline_split, "framework_counts_embedding",
+     [](Layout& l, Job&) {
+       l.pipeline_parallel_size = 2;
+       l.account_for_embedding_in_pipeline_split = l.account_for_loss_in_pipeline_split = true;
+     }},
+    {Lack::scatter_gather_p2p, "framework_scatters_sends",
+     [](Layout& l, Job&) {
+       l.tensor_parallel_size = l.pipeline_parallel_size = 2, l.scatter_gather_p2p = true;
+     }},
+    {Lack::ring_context_parallel, "framework_has_ring_attention",
+     [](Layout& l, Job&) { split_context(l, ContextParallelAlgorithm::p2p); }},
+    {Lack::all_gather_context_parallel, "framework_gathers_keys",
+     [](Layout& l, Job&) { split_context(l, ContextParallelAlgorithm::all_gather); }},
+    {Lack::a2a_context_parallel, "framework_exchanges_heads",
+     [](Layout& l, Job&) { split_context(l, ContextParallelAlgorithm::a2a); }},
+    {Lack::fp8_tensorwise, "framework_has_tensorwise",
+     [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::tensorwise); }},
+    {Lack::fp8_blockwise, "framework_has_blockwise",
+     [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::blockwise); }},
+    {Lack::mxfp8, "framework_has_mxfp8", [](Layout&, Job& job) { in_fp8(job, Fp8Recipe::mxfp8); }},
+    {Lack::fp4, "framework_has_fp4", [](Layout&, Job& job) { job.precision = Precision::fp4; }},
+    {Lack::selective_recompute, "framework_recomputes_modules",
+     [](Layout& l, Job&) { l.recompute_granularity = RecomputeGranularity::selective; }},
+    {Lack::recompute_modules, "framework_recomputes_named_modules",
+     [](Layout& l, Job&) {
+       l.recompute_granularity = RecomputeGranularity::selective;
+       l.recompute_modules = {kRecomputeMlp};
+     }},
+    {Lack::partial_recompute, "framework_recomputes_some_layers",
+     [](Layout& l, Job&) {
+       l.recompute_granularity = RecomputeGranularity::full;
+       l.recompute_method = RecomputeMethod::block, l.recompute_num_layers = 2;
+     }},
+    {Lack::allgather_dispatcher, "framework_gathers_tokens",
+     [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::allgather); }, true},
+    {Lack::flex_dispatcher, "flex_dispatcher_runs",
+     [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::flex); }, true},
+    {Lack::deepep, "deepep_runs",
+     [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::flex); }, true},
+    {Lack::hybridep, "hybridep_runs",
+     [](Layout& l, Job&) {
+       split_experts(l, MoeTokenDispatcherType::flex, MoeFlexDispatcherBackend::hybridep);
+     },
+     true},
+    {Lack::ncclep, "ncclep_runs",
+     [](Layout& l, Job&) {
+       split_experts(l, MoeTokenDispatcherType::flex, MoeFlexDispatcherBackend::ncclep);
+     },
+     true},
+    {Lack::flex_dispatcher_across_nodes, "flex_dispatcher_crosses_nodes",
+     [](Layout& l, Job&) { split_experts(l, MoeTokenDispatcherType::flex); }, true},
+    {Lack::token_overlap, "framework_overlaps_tokens",
+     [](Layout& l, Job&) {
+       split_experts(l, MoeTokenDispatcherType::alltoall);
+       l.overlap_moe_expert_parallel_comm = true;
+     },
+     true},
+    {Lack::shared_expert_overlap, "framework_overlaps_shared_experts",
+     [](Layout& l, Job&) {
+       split_experts(l, MoeTokenDispatcherType::alltoall);
+       l.moe_shared_expert_overlap = true;
+     },
+     true},
+    {Lack::hybrid_sharding, "framework_shards_in_groups",
+     [](Layout& l, Job&) {
+       shard(l, FsdpUnit::none, 1);
+       l.zero_shard_size = 4;
+     }},
+    {Lack::optimizer_offload, "framework_offloads_optimizer",
+     [](Layout& l, Job&) { l.optimizer_offload = true; }},
+    {Lack::layer_offload, "framework_offloads_layers",
+     [](Layout& l, Job&) { l.cpu_offloading_num_layers = 2; }},
+    {Lack::offload_modules, "framework_offloads_modules",
+     [](Layout& l, Job&) { l.offload_modules = {kOffloadQkvLinear}; }},
+    {Lack::cuda_graphs, "framework_has_cuda_graphs",
+     [](Layout& l, Job&) { l.cuda_graph_impl = CudaGraphImpl::local; }},
 };
 
 TEST(FrameworkRules, EachLackHasItsRule) {
@@ -115,12 +234,16 @@ TEST(FrameworkRules, EachLackHasItsRule) {
     Job job;
     job.global_batch_size = 64;
     asked.ask(layout, job);
-    EXPECT_FALSE(check_layout(gpt_of_48_layers(), job, layout, {}))
+    // Two NVLink domains of 4.
+    const Devices anything{.fast_domain = 4};
+    EXPECT_FALSE(check_layout(asked.model(), job, layout, anything))
         << "unknown software can do all";
-    const auto violation = check_layout(gpt_of_48_layers(), job, layout, under(framework));
+    Devices devices = under(framework);
+    devices.fast_domain = anything.fast_domain;
+    const auto violation = check_layout(asked.model(), job, layout, devices);
     ASSERT_TRUE(violation);
     EXPECT_EQ(rule_text(violation->rule).name, asked.rule);
-    EXPECT_TRUE(describe(*violation, gpt_of_48_layers(), job, layout, under(framework))
+    EXPECT_TRUE(describe(*violation, asked.model(), job, layout, devices)
                     .ends_with(", but under software-2030 there is none: it came in 2031"));
     rules.insert(asked.rule);
   }
@@ -139,7 +262,7 @@ TEST(FrameworkRules, ShippedFrameworksRefuseWhatTheyLack) {
     unasked.data_parallel_size = 8;
     EXPECT_FALSE(check_layout(gpt_of_48_layers(), job, unasked, under(framework)));
     for (const Asked& asked : kAsked) {
-      if (!framework.limits.lacks(asked.what)) continue;
+      if (!framework.limits.lacks(asked.what) || asked.of_experts) continue;
       Layout layout = framework.defaults.layout;
       Job other = job;
       asked.ask(layout, other);
@@ -150,6 +273,71 @@ TEST(FrameworkRules, ShippedFrameworksRefuseWhatTheyLack) {
                 std::string::npos);
     }
   }
+}
+
+// A device or its links may lack something whatever the software; the sentence names whose file
+// says so.
+TEST(FrameworkRules, DevicesAndLinksHaveLimitsOfTheirOwn) {
+  Cluster cluster;
+  cluster.framework.name = "software-2030";
+  cluster.name = "two nodes";
+  cluster.gpus_per_node = 4;
+  cluster.num_nodes = 2;
+  cluster.device.name = "chip";
+  Job job;
+  Layout layout;
+  split_experts(layout, MoeTokenDispatcherType::flex, MoeFlexDispatcherBackend::hybridep);
+  const auto refusal = [&] {
+    const auto violation = check_layout(gpt_with_experts(), job, layout, devices_of(cluster));
+    return violation ? describe(*violation, gpt_with_experts(), job, layout, devices_of(cluster))
+                     : "";
+  };
+  EXPECT_EQ(refusal(), "");
+  cluster.limits.reasons[static_cast<std::size_t>(Lack::flex_dispatcher_across_nodes)] =
+      "other NICs";
+  EXPECT_EQ(
+      refusal(),
+      "moe_token_dispatcher_type is flex with 8 expert ranks, 4 of which share fast links, but "
+      "on two nodes there is none: other NICs");
+  cluster.device.limits.reasons[static_cast<std::size_t>(Lack::hybridep)] = "of another maker";
+  EXPECT_EQ(refusal(),
+            "moe_flex_dispatcher_backend is hybridep, but on chip there is none: of another maker");
+  cluster = {};
+  cluster.node_fabric = NodeFabric::pcie;
+  EXPECT_EQ(refusal(), "moe_flex_dispatcher_backend is hybridep, and PCIe alone joins the devices");
+}
+
+// Userbuffers map other devices' memory over NVLink: PCIe alone joins no two devices.
+TEST(FrameworkRules, PcieAloneHasNoFastDomain) {
+  Cluster cluster;
+  EXPECT_EQ(cluster.fast_domain(), 8);
+  cluster.node_fabric = NodeFabric::pcie;
+  EXPECT_EQ(cluster.fast_domain(), 1);
+  cluster.gpus_per_island = 2;
+  EXPECT_EQ(cluster.fast_domain(), 2);
+  Layout layout;
+  layout.tensor_parallel_size = 4;
+  layout.data_parallel_size = 2;
+  layout.sequence_parallel = layout.tp_comm_overlap = true;
+  const auto violation = check_layout(gpt_of_48_layers(), {}, layout, devices_of(cluster));
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(rule_text(violation->rule).name, "tp_comm_overlap_within_fast_domain");
+}
+
+// A framework that states its schedules has no other.
+TEST(FrameworkRules, StatedSchedulesAreAllThatThereAre) {
+  Framework framework;
+  framework.name = "software-2030";
+  Layout layout;
+  layout.pipeline_parallel_size = 2;
+  layout.schedule = PipelineSchedule::zb_h1;
+  EXPECT_FALSE(check_layout(gpt_of_48_layers(), {}, layout, under(framework)));
+  framework.pipeline.schedules[static_cast<std::size_t>(PipelineSchedule::gpipe)] = true;
+  framework.pipeline.schedules[static_cast<std::size_t>(PipelineSchedule::one_f_one_b)] = true;
+  const auto violation = check_layout(gpt_of_48_layers(), {}, layout, under(framework));
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(describe(*violation, gpt_of_48_layers(), {}, layout, under(framework)),
+            "schedule is zb_h1; software-2030 has gpipe, 1f1b");
 }
 
 bool lacks(const std::string& framework, Lack what) {

@@ -114,6 +114,12 @@ std::vector<Broken> library_and_format_cases() {
     b.layout.moe_flex_dispatcher_backend = backend;
   };
   return {
+      with({"flex_dispatcher_needs_fast_links",
+            "moe_flex_dispatcher_backend is hybridep, and PCIe alone joins the devices"},
+           [&](Broken& b) {
+             flex(b, MoeFlexDispatcherBackend::hybridep);
+             b.devices.fast_domain = 1;
+           }),
       with({"deepep_needs_domains_of_eight", "deepep is asked for, and NVLink joins 72 devices"},
            [&](Broken& b) {
              flex(b, MoeFlexDispatcherBackend::deepep);
