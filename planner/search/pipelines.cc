@@ -94,9 +94,11 @@ void add_listed(std::vector<Piped>& found, const SearchSpace& space, int stages,
   for (const PipelineSchedule schedule :
        values_or(space[&Layout::schedule], {implied_schedule(v)})) {
     const ScheduleTraits& t = traits(schedule);
-    const bool holds =
-        t.placement == ChunkPlacement::in_turn && t.fewest_chunks <= v && v <= t.most_chunks;
-    if (holds) found.push_back({schedule, v, {}, layout});
+    // Two stages hold each chunk of a mirrored pipeline.
+    const int held = t.mirrored() ? 2 * v : v;
+    if (t.fewest_chunks <= held && held <= t.most_chunks) {
+      found.push_back({schedule, held, {}, layout});
+    }
   }
 }
 
@@ -104,17 +106,22 @@ void add_listed(std::vector<Piped>& found, const SearchSpace& space, int stages,
 
 DefaultLists::DefaultLists(const Scenario& scenario, const SearchSpace& space)
     : scenario_(scenario) {
+  for (const PipelineSchedule schedule : space[&Layout::schedule]) {
+    folds_ = folds_ || traits(schedule).folded();
+  }
   named_ = !space[&Layout::pipeline_layout].empty() || !space.stage_splits.empty() ||
-           scenario.cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron;
+           scenario.cluster.framework.defaults.layout.pipeline_engine != PipelineEngine::megatron ||
+           scenario.cluster.framework.limits.lacks(Lack::pipeline_layout);
 }
 
 std::vector<PipelineLayout> DefaultLists::of(int stages) {
   // With 1.5 layers a stage or fewer no list is balanced.
   if (named_ || stages == 1 || 2 * scenario_.model.num_layers <= 3 * stages) return {};
-  if (has_usual_chunks(scenario_.model, stages)) return {};
+  const int even = layers_of_stage(scenario_.model, {}, stages);
+  const bool halves = even % 2 == 0 || !folds_;
+  if (halves && has_usual_chunks(scenario_.model, stages)) return {};
   if (!weights_) weights_ = time_weights(scenario_);
-  const bool divides = layers_of_stage(scenario_.model, {}, stages) > 0;
-  return balanced_layouts(scenario_.model, *weights_, stages, divides ? 2 : 1);
+  return balanced_layouts(scenario_.model, *weights_, stages, even > 0 ? 2 : 1);
 }
 
 std::vector<Piped> pipelines(const Model& model, const SearchSpace& space,

@@ -34,6 +34,7 @@ class DefaultLists {
  private:
   const Scenario& scenario_;
   bool named_ = false;
+  bool folds_ = false;  // a schedule that halves each stage is asked for
   std::optional<PartWeights> weights_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/layout/stages.h"
 
-#include "sim/schedule/traits.h"
+#include "sim/schedule/schedule.h"
 
 namespace meshwright {
 namespace {
@@ -57,28 +57,15 @@ std::vector<Stage> stages_by_cost(const Model& model, const Layout& layout) {
   return result;
 }
 
-std::vector<Stage> listed_stages(const Layout& layout) {
-  const auto stages = static_cast<std::size_t>(layout.pipeline_parallel_size);
-  std::vector<Stage> result(stages);
-  int next_layer = 0;
-  int hidden_states = 1;
-  std::size_t next_chunk = 0;
-  for (const ChunkItems& items : layout.pipeline_layout.chunks()) {
-    Chunk chunk{.first_layer = next_layer,
-                .num_layers = items.num_layers,
-                .embedding = items.embedding,
-                .head = items.loss,
-                .mtp = items.mtp_num_layers > 0,
-                .hidden_states_in = hidden_states};
-    hidden_states = items.loss ? 1 : hidden_states + items.mtp_num_layers;
-    chunk.hidden_states_out = hidden_states;
-    next_layer += items.num_layers;
-    result[next_chunk++ % stages].chunks.push_back(chunk);
+// p chunks, each held by two stages, because micro-batches enter from both ends.
+std::vector<Stage> mirrored(const std::vector<Chunk>& chunks) {
+  std::vector<Stage> result(chunks.size());
+  for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
+    result[stage].chunks = {chunks[stage], chunks[chunks.size() - 1 - stage]};
   }
   return result;
 }
 
-// p chunks, each held by two stages, because micro-batches enter from both ends.
 std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
   const int stages = layout.pipeline_parallel_size;
   ChunkCutter cutter(stages, layout);
@@ -86,14 +73,35 @@ std::vector<Stage> mirrored_stages(int num_layers, const Layout& layout) {
   for (int stage = 0; stage < stages; ++stage) {
     chunks.push_back(cutter.cut(layers_of_stage(num_layers, layout, stage)));
   }
-  std::vector<Stage> result(static_cast<std::size_t>(stages));
-  for (std::size_t stage = 0; stage < chunks.size(); ++stage) {
-    result[stage].chunks = {chunks[stage], chunks[chunks.size() - 1 - stage]};
-  }
-  return result;
+  return mirrored(chunks);
 }
 
 }  // namespace
+
+std::vector<Stage> listed_stages(const Layout& layout) {
+  std::vector<Chunk> chunks;
+  int next_layer = 0;
+  int hidden_states = 1;
+  for (const ChunkItems& items : layout.pipeline_layout.chunks()) {
+    Chunk& chunk = chunks.emplace_back(Chunk{.first_layer = next_layer,
+                                             .num_layers = items.num_layers,
+                                             .embedding = items.embedding,
+                                             .head = items.loss,
+                                             .mtp = items.mtp_num_layers > 0,
+                                             .hidden_states_in = hidden_states});
+    hidden_states = items.loss ? 1 : hidden_states + items.mtp_num_layers;
+    chunk.hidden_states_out = hidden_states;
+    next_layer += items.num_layers;
+  }
+  if (traits(layout.schedule).mirrored()) return mirrored(chunks);
+  const int stages = layout.pipeline_parallel_size;
+  std::vector<Stage> result(static_cast<std::size_t>(stages));
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const int stage = stage_chunk(layout.schedule, stages, static_cast<int>(c)).stage;
+    result[static_cast<std::size_t>(stage)].chunks.push_back(chunks[c]);
+  }
+  return result;
+}
 
 std::vector<int> layers_by_cost(const Model& model, int stages) {
   const double h = model.hidden_size;

@@ -74,6 +74,9 @@ struct Stage {
 // micro-batches. A pipeline_layout says all of it.
 std::vector<Stage> pipeline_stages(const Model& model, const Layout& layout);
 
+// The stages of a layout with a pipeline_layout that obeys its rules.
+std::vector<Stage> listed_stages(const Layout& layout);
+
 // Nanotron's layers of each stage (models/base.py): blocks go to a stage until the sum of costs
 // passes its share of the total; the block that passes it still belongs there, and at most one
 // stage ends at a block. A layer costs 4h^2 + 3hf, the output linear Vh; final norm, cast and loss

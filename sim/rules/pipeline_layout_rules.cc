@@ -4,12 +4,9 @@
 namespace meshwright {
 
 int layers_of_smallest_listed_stage(const Layout& l) {
-  const auto chunks = l.pipeline_layout.chunks();
-  const auto stages = static_cast<std::size_t>(l.pipeline_parallel_size);
   int smallest = 0;
-  for (std::size_t stage = 0; stage < stages; ++stage) {
-    int layers = 0;
-    for (std::size_t c = stage; c < chunks.size(); c += stages) layers += chunks[c].num_layers;
+  for (const Stage& stage : listed_stages(l)) {
+    const int layers = stage.num_layers();
     if (layers > 0 && (smallest == 0 || layers < smallest)) smallest = layers;
   }
   return smallest;
@@ -26,11 +23,10 @@ LayersListed layers_listed(PipelineLayout layout) {
 
 CheckResult stands_alone(const RuleInput& in) {
   const Layout& l = in.layout;
-  const bool in_turn = traits(l.schedule).placement == ChunkPlacement::in_turn;
   const bool other_split = counts_embedding_or_loss(l) ||
                            l.num_layers_in_first_pipeline_stage > 0 ||
                            l.num_layers_in_last_pipeline_stage > 0;
-  if (l.pipeline_engine == PipelineEngine::megatron && in_turn && !other_split) {
+  if (l.pipeline_engine == PipelineEngine::megatron && !other_split) {
     return std::nullopt;
   }
   return missed(0, 1);
@@ -38,8 +34,8 @@ CheckResult stands_alone(const RuleInput& in) {
 
 CheckResult fills_the_stages(const RuleInput& in) {
   const Layout& l = in.layout;
-  const std::int64_t needed =
-      std::int64_t{l.pipeline_parallel_size} * l.virtual_pipeline_parallel_size;
+  const int chunks = traits(l.schedule).mirrored() ? 1 : l.virtual_pipeline_parallel_size;
+  const std::int64_t needed = std::int64_t{l.pipeline_parallel_size} * chunks;
   const int listed = l.pipeline_layout.num_chunks();
   return listed == needed ? CheckResult{} : missed(needed, listed);
 }
@@ -62,7 +58,10 @@ CheckResult places_mtp(const RuleInput& in) {
     if (chunks[c].mtp_num_layers == 0) continue;
     ++with_mtp;
     const auto stages = static_cast<std::size_t>(l.pipeline_parallel_size);
-    misplaced = misplaced || c + stages < chunks.size() || (stages > 1 && c % stages == 0);
+    // A stage of a V or of DualPipe holds the model's first and last chunk.
+    const bool in_turn = traits(l.schedule).placement == ChunkPlacement::in_turn;
+    misplaced =
+        misplaced || c + stages < chunks.size() || (in_turn && stages > 1 && c % stages == 0);
   }
   return with_mtp > 1 || misplaced ? CheckResult{missed(1, with_mtp)} : std::nullopt;
 }

@@ -31,29 +31,27 @@ inline constexpr RuleRow kPipelineLayoutRules[]{
      .requirement =
          "pipeline_layout excludes num_layers_in_first_pipeline_stage, "
          "num_layers_in_last_pipeline_stage, account_for_embedding_in_pipeline_split and "
-         "account_for_loss_in_pipeline_split, and needs pipeline_engine megatron and a schedule "
-         "whose stages hold the model's chunks in turn.",
+         "account_for_loss_in_pipeline_split, and needs pipeline_engine megatron.",
      .reason = "It says where every layer is (Megatron-LM transformer_config.py: a custom layout "
                "excludes the other ways of uneven stages).",
-     .remedy = "Keep one of them; with pipeline_layout use schedule 1f1b or interleaved.",
+     .remedy = "Keep one of them.",
      .sentence =
          [](const RuleInput& in, const Missed&) {
            const Layout& l = in.layout;
            return fmt::format(
                "pipeline_layout is {} with num_layers_in_first_pipeline_stage {}, "
                "num_layers_in_last_pipeline_stage {}, account_for_embedding_in_pipeline_split {}, "
-               "account_for_loss_in_pipeline_split {}, pipeline_engine {} and schedule {}",
+               "account_for_loss_in_pipeline_split {} and pipeline_engine {}",
                l.pipeline_layout.text(), l.num_layers_in_first_pipeline_stage,
                l.num_layers_in_last_pipeline_stage,
                on_or_off(l.account_for_embedding_in_pipeline_split),
-               on_or_off(l.account_for_loss_in_pipeline_split), name_of(l.pipeline_engine),
-               name_of(l.schedule));
+               on_or_off(l.account_for_loss_in_pipeline_split), name_of(l.pipeline_engine));
          }},
     {.name = "pipeline_layout_fills_the_stages",
      .part = RulePart::sizes,
      .check = of_a_list<fills_the_stages>,
      .requirement = "pipeline_layout must list pipeline_parallel_size x "
-                    "virtual_pipeline_parallel_size chunks.",
+                    "virtual_pipeline_parallel_size chunks, or half as many for dualpipe.",
      .reason = "Its length is a multiple of pipeline_parallel_size, and the virtual size what it "
                "is a multiple by (layout.py).",
      .remedy = "List as many chunks, or change pipeline_parallel_size or "
@@ -61,11 +59,11 @@ inline constexpr RuleRow kPipelineLayoutRules[]{
      .sentence =
          [](const RuleInput& in, const Missed& m) {
            return fmt::format(
-               "pipeline_layout {} lists {} chunks, pipeline_parallel_size {} x "
-               "virtual_pipeline_parallel_size {} are {}",
+               "pipeline_layout {} lists {} chunks; pipeline_parallel_size {} with "
+               "virtual_pipeline_parallel_size {} and schedule {} needs {}",
                in.layout.pipeline_layout.text(), whole(m.available),
                in.layout.pipeline_parallel_size, in.layout.virtual_pipeline_parallel_size,
-               whole(m.needed));
+               name_of(in.layout.schedule), whole(m.needed));
          }},
     {.name = "pipeline_layout_holds_the_model",
      .part = RulePart::sizes,
@@ -86,7 +84,7 @@ inline constexpr RuleRow kPipelineLayoutRules[]{
      .part = RulePart::sizes,
      .check = of_a_list<places_mtp>,
      .requirement = "All m of a pipeline_layout must stand in one chunk, the last of its stage, "
-                    "and not on the first stage.",
+                    "and not on the first stage, but where that holds the model's last chunk.",
      .reason = "One stage runs multi-token prediction, after its other chunks and with an "
                "embedding of its own (layout.py; multi_token_prediction.md).",
      .remedy = "Put all m into one of the last pipeline_parallel_size - 1 chunks.",

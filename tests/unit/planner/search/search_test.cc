@@ -14,6 +14,8 @@
 #include "sim/base/error.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
+#include "sim/layout/stages.h"
+#include "sim/schedule/traits.h"
 #include "tests/unit/planner/planner_fixture.h"
 
 namespace meshwright::planner {
@@ -257,6 +259,52 @@ INSTANTIATE_TEST_SUITE_P(Schedules, WideSpace,
                                            PipelineSchedule::interleaved, PipelineSchedule::zb_h1,
                                            PipelineSchedule::zb_v, PipelineSchedule::dualpipe,
                                            PipelineSchedule::dualpipe_v));
+
+// 13 layers on 4 stages, and 12, whose 3 a stage have no halves: every schedule of the registry
+// finds a division, by lists of layers or, where the framework takes none, by shorter ends.
+TEST(Search, UnevenStagesRunUnderEverySchedule) {
+  for (const int layers : {12, 13}) {
+    for (const ScheduleTraits* t : pipeline_schedules) {
+      Scenario scenario{small_model(), small_cluster(1, 80), small_job()};
+      scenario.model.num_layers = layers;
+      SearchOptions options = options_of(1);
+      options.space[&Layout::schedule] = {t->schedule};
+      options.space[&Layout::pipeline_parallel_size] = {4};
+      const Plan plan = search(scenario, options);
+      ASSERT_FALSE(plan.ranked.empty()) << name_of(t->schedule) << " " << layers;
+      int held = 0;
+      for (const Stage& stage : pipeline_stages(scenario.model, plan.ranked.front().layout)) {
+        held += stage.num_layers();
+      }
+      EXPECT_EQ(held, t->mirrored() ? 2 * layers : layers) << name_of(t->schedule);
+      auto& reasons = scenario.cluster.framework.limits.reasons;
+      reasons[static_cast<std::size_t>(Lack::pipeline_layout)] = "it takes no lists";
+      const Plan without = search(scenario, options);
+      if (t->fewest_chunks > 1 && !t->mirrored()) continue;
+      ASSERT_FALSE(without.ranked.empty()) << name_of(t->schedule) << " " << layers;
+      EXPECT_FALSE(without.ranked.front().layout.pipeline_layout);
+    }
+  }
+}
+
+// A framework's own schedules are searched unasked: the fastest is that of the two searches.
+TEST(Search, GoesThroughTheFrameworksSchedules) {
+  Scenario scenario{small_model(), small_cluster(1, 80), small_job()};
+  SearchOptions options = options_of(1);
+  options.space[&Layout::pipeline_parallel_size] = {4};
+  const auto fastest = [&](std::vector<PipelineSchedule> asked) {
+    options.space[&Layout::schedule] = std::move(asked);
+    return search(scenario, options).ranked.front().step_time;
+  };
+  constexpr auto kOwn = PipelineSchedule::zb_h2;
+  const Seconds plain = fastest({PipelineSchedule::one_f_one_b});
+  const Seconds own = fastest({kOwn});
+  ASSERT_LT(own, plain);
+  auto& has = scenario.cluster.framework.pipeline.schedules;
+  has[static_cast<std::size_t>(PipelineSchedule::one_f_one_b)] = true;
+  has[static_cast<std::size_t>(kOwn)] = true;
+  EXPECT_EQ(fastest({}), own);
+}
 
 TEST(Search, HeadroomIsLeftFree) {
   SearchOptions options = options_of(5);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/schedule/traits.h"
+#include "tests/unit/sim/layout/listed.h"
 
 namespace meshwright {
 namespace {
@@ -120,6 +121,24 @@ TEST(Stages, DualPipeHoldsEachLayerTwice) {
   EXPECT_EQ(stages[1].chunks[1].first_layer, 8);
   EXPECT_TRUE(stages[3].has_embedding());
   EXPECT_TRUE(stages[3].has_head());
+}
+
+// A list is in the model's order: a V folds it at its last stage, DualPipe mirrors it.
+TEST(Stages, ListsAreFoldedAndMirrored) {
+  Layout v = pipeline(2, 2, PipelineSchedule::zb_v);
+  v.pipeline_layout = listed("Et|tt|ttt|ttttL");
+  const auto folded = pipeline_stages(with_layers(10), v);
+  EXPECT_EQ(folded[0].chunks[1].first_layer, 6);
+  EXPECT_EQ(folded[0].num_layers(), 1 + 4);
+  EXPECT_EQ(folded[1].num_layers(), 2 + 3);
+  EXPECT_TRUE(folded[0].has_head());
+  Layout dual = pipeline(4, 2, PipelineSchedule::dualpipe);
+  dual.pipeline_layout = listed("Et|tt|ttt|ttttL");
+  const auto mirrored = pipeline_stages(with_layers(10), dual);
+  EXPECT_EQ(mirrored[0].num_layers(), 1 + 4);
+  EXPECT_EQ(mirrored[3].num_layers(), 4 + 1);
+  EXPECT_EQ(mirrored[1].chunks[1].first_layer, 3);
+  EXPECT_TRUE(mirrored[3].has_embedding());
 }
 
 TEST(Stages, EveryScheduleCoversEachLayerEquallyOften) {

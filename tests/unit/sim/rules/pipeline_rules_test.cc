@@ -97,7 +97,7 @@ std::vector<Broken> pipeline_layout_cases() {
       with({"pipeline_layout_stands_alone",
             "pipeline_layout is Et*20|t*28L with num_layers_in_first_pipeline_stage 20, "
             "num_layers_in_last_pipeline_stage 0, account_for_embedding_in_pipeline_split off, "
-            "account_for_loss_in_pipeline_split off, pipeline_engine megatron and schedule 1f1b"},
+            "account_for_loss_in_pipeline_split off and pipeline_engine megatron"},
            [](Broken& b) {
              b.layout = piped(2);
              b.layout.pipeline_layout = listed("Et*20|t*28L");
@@ -106,14 +106,22 @@ std::vector<Broken> pipeline_layout_cases() {
       with({"pipeline_layout_stands_alone",
             "pipeline_layout is Et*12|(t*12|)*2t*12L with num_layers_in_first_pipeline_stage 0, "
             "num_layers_in_last_pipeline_stage 0, account_for_embedding_in_pipeline_split off, "
-            "account_for_loss_in_pipeline_split off, pipeline_engine megatron and schedule zb_v"},
+            "account_for_loss_in_pipeline_split off and pipeline_engine nanotron"},
            [](Broken& b) {
-             b.layout = piped(2, PipelineSchedule::zb_v, 2);
+             b.layout = piped(4);
+             b.layout.pipeline_engine = PipelineEngine::nanotron;
              b.layout.pipeline_layout = listed("Et*12|t*12|t*12|t*12L");
            }),
       with({"pipeline_layout_fills_the_stages",
-            "pipeline_layout Et*20|t*28L lists 2 chunks, pipeline_parallel_size 4 x "
-            "virtual_pipeline_parallel_size 1 are 4"},
+            "pipeline_layout Et*12|(t*12|)*2t*12L lists 4 chunks; pipeline_parallel_size 2 with "
+            "virtual_pipeline_parallel_size 2 and schedule dualpipe needs 2"},
+           [](Broken& b) {
+             b.layout = piped(2, PipelineSchedule::dualpipe, 2);
+             b.layout.pipeline_layout = listed("Et*12|t*12|t*12|t*12L");
+           }),
+      with({"pipeline_layout_fills_the_stages",
+            "pipeline_layout Et*20|t*28L lists 2 chunks; pipeline_parallel_size 4 with "
+            "virtual_pipeline_parallel_size 1 and schedule 1f1b needs 4"},
            [](Broken& b) {
              b.layout = piped(4);
              b.layout.pipeline_layout = listed("Et*20|t*28L");
