@@ -298,7 +298,8 @@ std::vector<std::string> broken_lines(const std::string& text, std::size_t width
   constexpr std::string_view kBreakAfter = "_|+/,=";
   if (width == 0 || num_characters(text) <= width) return {text};
   std::vector<std::string> lines{""};
-  for (std::string& word : split(text, ' ')) {
+  for (std::string& word : split(glued(text), ' ')) {
+    if (num_characters(word) > width) word = unglued(word);
     const std::size_t room = lines.back().empty() ? 0 : num_characters(lines.back()) + 1;
     if (room + num_characters(word) <= width) {
       lines.back() += (room > 0 ? " " : "") + word;
@@ -314,6 +315,7 @@ std::vector<std::string> broken_lines(const std::string& text, std::size_t width
     }
     lines.back() = word;
   }
+  for (std::string& line : lines) line = unglued(line);
   return lines;
 }
 

@@ -15,7 +15,8 @@ namespace meshwright::reports {
 // not below 20 characters; one row becomes a line per column; texts move to lines below their row;
 // a table of numbers is turned, or becomes several tables.
 std::string table_to_text(const Table& table, std::size_t width = 0);
-// A paragraph's lines of at most `width` characters, broken between words; a word that is longer is
+// A paragraph's lines of at most `width` characters, broken between words, but not between a number
+// and its unit; a word that is longer is
 // broken too, after an underscore or another mark if it can be. 0: one line.
 std::vector<std::string> broken_lines(const std::string& text, std::size_t width);
 

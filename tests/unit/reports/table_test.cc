@@ -183,6 +183,7 @@ TEST(Table, BreaksLinesBetweenWordsAndLongWordsAnywhere) {
   EXPECT_THAT(broken_lines("abcdefgh ij", 3), ElementsAre("abc", "def", "gh", "ij"));
   EXPECT_THAT(broken_lines("memory_capacity", 9), ElementsAre("memory_", "capacity"));
   EXPECT_THAT(broken_lines("a bb ccc", 0), ElementsAre("a bb ccc"));
+  EXPECT_THAT(broken_lines("takes 3.2 s more", 10), ElementsAre("takes", "3.2 s more"));
 }
 
 TEST(Csv, KeepsAllDigitsAndTheUnitInTheHeading) {
