@@ -68,6 +68,12 @@ Paragraph brief_rejections(const planner::Plan& plan, std::size_t most) {
   return paragraph;
 }
 
+std::string over_limits_text(const planner::LeftOutOfChoice& left_out) {
+  if (left_out.over_limits == 0) return "";
+  return fmt::format("{} of the fastest are over a limit: {}.\n",
+                     reports::count_text(left_out.over_limits), left_out.nearest);
+}
+
 std::string notes_text(const planner::Plan& plan) {
   std::string text;
   for (const std::string& note : plan.notes) text += wrapped("note: " + note + "\n");
@@ -107,23 +113,17 @@ Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
 }  // namespace
 
 std::string left_out_text(const planner::LeftOutOfChoice& left_out) {
-  std::string text;
-  if (left_out.near_twins > 0) {
-    text += fmt::format(
-        "{} near-duplicates omitted: same sizes and micro-batch as a faster layout, and no less "
-        "memory (5 %).\n",
-        reports::count_text(left_out.near_twins));
-  }
-  if (left_out.over_limits > 0) {
-    text += fmt::format("{} of the fastest are over a limit: {}.\n",
-                        reports::count_text(left_out.over_limits), left_out.nearest);
-  }
-  return text;
+  if (left_out.near_twins == 0) return over_limits_text(left_out);
+  return fmt::format(
+             "{} near-duplicates omitted: same sizes and micro-batch as a faster layout, and no "
+             "less memory (5 %).\n",
+             reports::count_text(left_out.near_twins)) +
+         over_limits_text(left_out);
 }
 
 void print_short(const PlanDocument& d) {
   const std::string question = wrapped(question_text(d.inputs));
-  const std::string notes = notes_text(d.plan);
+  const std::string notes = wrapped(over_limits_text(d.left_out)) + notes_text(d.plan);
   Paragraphs asked;  // by options, in full
   if (d.answers && !d.answers->what_ifs.empty()) asked.push_back(what_if_text(*d.answers));
   if (!d.runs_to_make.empty()) asked.push_back(runs_paragraph(d));

@@ -61,7 +61,7 @@ OTHERS = [
 ]
 
 RULE = re.compile(r"-+(  -+)*$")
-EXPONENT = re.compile(r"\b\d(\.\d+)?e[+-]\d+\b")
+EXPONENT = re.compile(r"\b\d(\.\d+)?e[+-]\d\d+\b")
 
 
 def run(program, configs, folder, command, columns):
@@ -139,6 +139,16 @@ def faults_of(program, configs, folder, command):
                 yield f"one word on each line at {columns}: {cell}"
 
 
+def faults_of_page(program, configs, folder, command):
+    """The text of the HTML report; what a chart reads stands in attributes and scripts."""
+    subprocess.run([program, *command, "--out", "page.json"], cwd=folder, capture_output=True, check=True)
+    subprocess.run([program, "report", "page.json", "--out", "page.html"], cwd=folder, capture_output=True, check=True)
+    page = (pathlib.Path(folder) / "page.html").read_text(encoding="utf-8")
+    text = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", page, flags=re.S)
+    for match in EXPONENT.finditer(text):
+        yield f"a number with an exponent in the page: {match.group()}"
+
+
 def faults_of_plan(program, configs, folder, command):
     for columns in WIDTHS:
         out, err = run(program, configs, folder, command, columns)
@@ -161,6 +171,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         checks = [(faults_of, command) for command in OTHERS + PLANS + [c + ["--full"] for c in PLANS]]
         checks += [(faults_of_plan, command) for command in PLANS]
+        checks.append((faults_of_page, PLANS[2]))
         for check, command in checks:
             for fault in check(program, configs, folder, command):
                 found += 1
