@@ -234,6 +234,13 @@ Json to_json(const planner::RuleOfThumb& rule, const Estimate& winner) {
           {"sentence", planner::sentence_of(rule, winner)}};
 }
 
+Json to_json(const planner::RobustPick& robust) {
+  return {{"pick", timed_or_null(robust.pick)},
+          {"is_best", robust.is_best},
+          {"loss", robust.loss},
+          {"sentence", robust.sentence}};
+}
+
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan) {
   Json json;
   json["objective"] = objective_to_json(answers.options.objective, plan);
@@ -249,6 +256,7 @@ Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan)
   json["what_ifs"] = Json::array();
   for (const planner::WhatIf& w : answers.what_ifs) json["what_ifs"].push_back(to_json(w));
   json["placement"] = plan.ranked.empty() ? Json() : to_json(answers.placement);
+  json["robust_pick"] = answers.robust_pick ? to_json(*answers.robust_pick) : Json();
   json["red_flags"] = Json::array();
   for (const planner::RedFlag& flag : answers.red_flags) json["red_flags"].push_back(to_json(flag));
   json["rule_of_thumb"] =

@@ -17,6 +17,7 @@ Json to_json(const planner::WhatIf& what_if);
 Json to_json(const planner::RankMap& map);
 Json to_json(const planner::RedFlag& flag);
 Json to_json(const planner::RuleOfThumb& rule, const Estimate& winner);
+Json to_json(const planner::RobustPick& robust);
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan);
 
 }  // namespace meshwright::reports

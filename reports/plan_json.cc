@@ -12,9 +12,23 @@
 namespace meshwright::reports {
 namespace {
 
-// A ledger is most of an estimate's text; ten thousand layouts with theirs make a file that nothing
-// reads. `meshwright volume` prints any.
-constexpr std::size_t kMostLedgers = 100;
+// Volume, memory per stage and terms are most of an estimate's text, and readers compute them again
+// from the layout; `meshwright volume` and `explain` print any.
+constexpr std::size_t kWithVolume = 3;
+constexpr std::size_t kWithParts = 10;
+
+Json ranked_to_json(const Estimate& estimate, std::size_t place) {
+  Estimate kept = estimate;
+  if (place >= kWithVolume) kept.volume = {};
+  if (place >= kWithParts) kept.memory = {};
+  Json json = to_json(kept);
+  json["peak_memory_bytes"] = estimate.peak_memory().value();
+  if (place >= kWithVolume) json = without_key(std::move(json), "volume");
+  if (place >= kWithParts) {
+    json = without_key(without_key(std::move(json), "memory"), "terms");
+  }
+  return json;
+}
 
 Json rejection_to_json(const planner::Rejection& rejection) {
   return {{"rule", rule_text(rejection.rule).name},
@@ -143,10 +157,8 @@ Json plan_to_json(const planner::Plan& plan, const Origin& origin,
   json["cluster"] = to_json(plan.cluster);
   json["job"] = to_json(plan.job);
   json["ranked"] = Json::array();
-  for (const Estimate& estimate : plan.ranked) {
-    Json entry = to_json(estimate);
-    if (json["ranked"].size() >= kMostLedgers) entry = without_key(std::move(entry), "volume");
-    json["ranked"].push_back(std::move(entry));
+  for (std::size_t i = 0; i < plan.ranked.size(); ++i) {
+    json["ranked"].push_back(ranked_to_json(plan.ranked[i], i));
   }
   json["pareto"] = plan.pareto;
   json["rejections"] = Json::array();

@@ -21,7 +21,7 @@ constexpr std::size_t kFlipPoints = 6;
 Paragraph confidence_text(const planner::Confidence& confidence, const planner::Plan& plan) {
   if (confidence.against.empty()) return {};
   std::string text = fmt::format(
-      "  Layout #1 is the fastest of the top {} with {:.0f} % probability.\n"
+      "  Layout #1 is the fastest of {} contenders with {:.0f} % probability.\n"
       "  Choosing it costs {} % of a step on average.\n"
       "  Its step time is known to ±{} % (1 sigma), an error mostly common to all layouts.\n",
       confidence.against.size() + 1, 100.0 * confidence.probability_best,
@@ -101,7 +101,8 @@ void print_paragraph(const Paragraph& paragraph) {
 Paragraph red_flags_text(const std::vector<planner::RedFlag>& flags, std::size_t most) {
   if (flags.empty()) return {"red flags: none", "", Style::good};
   const std::string part = flags.size() > most ? fmt::format(", {} of {}", most, flags.size()) : "";
-  Paragraph paragraph{fmt::format("red flags{}, the largest effect first", part), "", Style::warning};
+  Paragraph paragraph{fmt::format("red flags{}, the largest effect first", part), "",
+                      Style::warning};
   for (std::size_t i = 0; i < std::min(most, flags.size()); ++i) {
     const planner::RedFlag& flag = flags[i];
     paragraph.body +=

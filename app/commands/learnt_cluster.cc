@@ -11,6 +11,8 @@
 namespace meshwright::app {
 namespace {
 
+constexpr int kKnownBetter = 10;  // of the fastest layouts, however many are shown
+
 // The plan's own layouts, whose steps are to be known better.
 planner::MeasuredSet candidates_of(const planner::Plan& plan) {
   planner::MeasuredSet set;
@@ -42,7 +44,9 @@ planner::MeasuredSet runs_in(const std::string& path, const Inputs& inputs,
 Cluster learnt_cluster(const std::string& path, const Inputs& inputs,
                        const planner::SearchOptions& search, reports::Origin& origin) {
   const planner::MeasuredSet runs = runs_in(path, inputs, origin);
-  const planner::Plan before = planner::search(inputs, search);
+  planner::SearchOptions fastest = search;
+  fastest.top = kKnownBetter;
+  const planner::Plan before = planner::search(inputs, fastest);
   const planner::MeasuredSet candidates = before.ranked.empty() ? runs : candidates_of(before);
   const planner::Learning found =
       planner::learn(runs, planner::all_framework_scalars(), candidates);

@@ -19,6 +19,7 @@
 #include "app/launch_search.h"
 #include "app/output_file.h"
 #include "app/program.h"
+#include "app/progress.h"
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
@@ -33,6 +34,7 @@
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/hardware/links.h"
@@ -55,15 +57,14 @@ struct PlanOptions {
   bool full = false;
 };
 
-void say_search(const planner::Plan& plan, double elapsed_seconds) {
+// `elapsed`: from the first input read to the whole answer.
+void say_search(const planner::Plan& plan, std::chrono::duration<double> elapsed) {
   const planner::SearchStatistics& s = plan.statistics;
-  const double rate = static_cast<double>(s.enumerated) / elapsed_seconds;
   say("{}", wrapped(fmt::format(
-                "{} layouts in {} s ({} layouts/s): {} are valid, {} fit in memory, {} are on the "
-                "Pareto front of time and memory.\n",
-                reports::count_text(s.enumerated), number_text(elapsed_seconds, 3),
-                reports::large_number_text(rate), reports::count_text(s.legal),
-                reports::count_text(s.fitting), plan.pareto.size())));
+                "{} layouts evaluated, answered in {} s: {} are valid, {} fit in memory, {} are on "
+                "the Pareto front of time and memory.\n",
+                reports::count_text(s.enumerated), number_text(elapsed.count(), 3),
+                reports::count_text(s.legal), reports::count_text(s.fitting), plan.pareto.size())));
 }
 
 // Whether a trial of its layouts on this machine says something about the cluster: as many ranks,
@@ -98,9 +99,6 @@ int say_next(const PlanOptions& options, const planner::Plan& plan) {
   return kGateFailed;
 }
 
-// Near twins fall out of the ranking, so the search keeps more than are shown.
-constexpr int kTwinsOfEach = 8;
-
 planner::SearchOptions search_options(const PlanOptions& options,
                                       const planner::AnswerOptions& answers, const Device& device) {
   planner::SearchOptions search;
@@ -122,6 +120,7 @@ planner::Scaling compare_counts(const PlanOptions& options, Inputs& inputs,
   if (counts.empty()) return scaling;
   int chosen = counts.front();
   if (counts.size() > 1) {
+    const Progress progress("searching each GPU count");
     scaling = planner::scaling(inputs, search, {counts, asked.objective, asked.limits});
     if (scaling.best) chosen = scaling.points[*scaling.best].gpus;
   }
@@ -192,24 +191,28 @@ struct Answer {
   std::optional<planner::Answers> answers;
   std::optional<planner::CapacityAnswer> capacity;
   std::vector<std::size_t> runs_to_make;  // indices into full.ranked
-  double search_seconds = 0.0;
 };
 
 Answer answer_to(const Question& q, const PlanOptions& options) {
+  Progress progress("searching layouts");
   Answer a;
-  planner::SearchOptions wide = q.search;
-  wide.top = options.top * kTwinsOfEach;
-  const auto begin = std::chrono::steady_clock::now();
-  a.full = planner::search(q.inputs, wide);
-  if (!q.inputs.note.empty()) a.full.notes.push_back(q.inputs.note);
-  a.search_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  a.plan = a.full;
-  a.left_out = planner::choose(a.plan, q.asked.objective, q.asked.limits, options.top);
+  planner::SearchOptions search = q.search;
+  search.tables = planner::shared_tables(q.inputs);
+  planner::ChosenPlan chosen =
+      planner::chosen_plan(q.inputs, search, q.asked.objective, q.asked.limits);
+  a.full = std::move(chosen.pool);
+  a.plan = std::move(chosen.plan);
+  a.left_out = std::move(chosen.left_out);
+  if (!q.inputs.note.empty()) {
+    a.full.notes.push_back(q.inputs.note);
+    a.plan.notes.push_back(q.inputs.note);
+  }
   a.runs_to_make = planner::runs_to_make(a.full, options.runs_to_make);
   if (options.answers.no_answers) return a;
-  a.answers = planner::answers_of(a.plan, a.full, q.search, q.asked, q.scaling);
+  progress.now_at("sensitivity, crossovers and red flags");
+  a.answers = planner::answers_of(a.plan, a.full, search, q.asked, q.scaling);
   if (q.capacity) {
+    progress.now_at("capacity");
     planner::CapacityQuestion capacity = *q.capacity;
     if (!a.plan.ranked.empty()) capacity.planned = a.plan.ranked.front();
     a.capacity = planner::capacity_answer(capacity, true);
@@ -288,6 +291,7 @@ void write_launch(const PlanOptions& options, const planner::Plan& plan) {
 }
 
 int run_plan(const PlanOptions& options, const Call& call) {
+  const auto begin = std::chrono::steady_clock::now();
   const Question question = question_of(options, call);
   const Answer answer = answer_to(question, options);
   Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
@@ -296,8 +300,9 @@ int run_plan(const PlanOptions& options, const Call& call) {
   if (answer.capacity) {
     json["capacity"] = reports::capacity_to_json(*answer.capacity, capacity_command(call));
   }
-  say_search(answer.full, answer.search_seconds);
-  write_plan(options, question, answer, json.dump(2) + "\n");
+  const std::string text = json.dump(2) + "\n";
+  say_search(answer.full, std::chrono::steady_clock::now() - begin);
+  write_plan(options, question, answer, text);
   write_launch(options, answer.plan);
   return say_next(options, answer.plan);
 }
@@ -310,7 +315,7 @@ void add_plan(Commands& commands) {
       commands.add("plan", "Every layout of a search space, ranked, and why the others fell");
   add_input_options(command, options->inputs, true, GpuCounts::several);
   command.options()
-      .add_option("--top", options->top, "Fastest layouts to show and keep")
+      .add_option("--top", options->top, "Fastest layouts to show; a plan keeps at least 20")
       ->check(CLI::Range(1, 10'000).description(""))
       ->capture_default_str();
   command.options().add_flag("--full", options->full,

@@ -38,11 +38,11 @@ Paragraph counts_paragraph(const PlanDocument& d) {
           table_text(reports::scaling_table(d.scaling, d.inputs.job, d.inputs.cluster))};
 }
 
-Paragraph winner_paragraph(const planner::Plan& plan) {
-  return {reports::winner_text(plan),
-          wrapped(reports::winner_limits_text(plan) + "\n" +
-                  reports::interval_text(plan.ranked.front()) + "\n"),
-          Style::good};
+Paragraph winner_paragraph(const PlanDocument& d) {
+  std::string text = reports::winner_limits_text(d.plan) + "\n" +
+                     reports::interval_text(d.plan.ranked.front()) + "\n";
+  if (d.answers && d.answers->robust_pick) text += d.answers->robust_pick->sentence + "\n";
+  return {reports::winner_text(d.plan), wrapped(text), Style::good};
 }
 
 Paragraph fastest_paragraph(const PlanDocument& d, std::size_t rows) {
@@ -99,7 +99,7 @@ Paragraphs short_paragraphs(const PlanDocument& d, const Shares& shares) {
   Paragraphs paragraphs;
   if (d.scaling.points.size() > 1) paragraphs.push_back(counts_paragraph(d));
   if (!d.plan.ranked.empty()) {
-    paragraphs.push_back(winner_paragraph(d.plan));
+    paragraphs.push_back(winner_paragraph(d));
     if (d.capacity) paragraphs.push_back(capacity_verdict(*d.capacity));
     paragraphs.push_back(fastest_paragraph(d, shares.layouts));
     if (d.answers) paragraphs.push_back(red_flags_text(d.answers->red_flags, shares.flags));
@@ -145,7 +145,7 @@ void print_full(const PlanDocument& d) {
   print_text(wrapped(question_text(d.inputs)));
   if (d.scaling.points.size() > 1) print_paragraph(counts_paragraph(d));
   if (!d.plan.ranked.empty()) {
-    print_paragraph(winner_paragraph(d.plan));
+    print_paragraph(winner_paragraph(d));
     print_paragraph(fastest_paragraph(d, static_cast<std::size_t>(d.top)));
   }
   print_text(wrapped(left_out_text(d.left_out)));

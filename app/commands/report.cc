@@ -15,6 +15,7 @@
 #include "app/observations.h"
 #include "app/output_file.h"
 #include "app/program.h"
+#include "app/progress.h"
 #include "app/terminal.h"
 #include "interop/write_launch/launch.h"
 #include "planner/capacity/capacity_answer.h"
@@ -133,8 +134,11 @@ planner::Scaling scaling_of(const planner::Plan& plan, const planner::SearchOpti
 void add_searches(reports::ReportContents& contents, const reports::PlanFile& plan,
                   const std::string& file) {
   try {
-    contents.sizes = planner::size_map(contents.plan, plan.search);
-    contents.scaling = plan.scaling ? *plan.scaling : scaling_of(contents.plan, plan.search);
+    const Progress progress("searching each tensor and pipeline size, and other GPU counts");
+    planner::SearchOptions search = plan.search;
+    search.tables = planner::shared_tables(contents.plan);
+    contents.sizes = planner::size_map(contents.plan, search);
+    contents.scaling = plan.scaling ? *plan.scaling : scaling_of(contents.plan, search);
   } catch (const InputError& error) {
     throw InputError(file, "/search", error.what(), error.hint());
   }

@@ -15,6 +15,7 @@
 #include "app/launched_run.h"
 #include "app/output_file.h"
 #include "app/program.h"
+#include "app/progress.h"
 #include "app/terminal.h"
 #include "interop/write_launch/launch_target.h"
 #include "planner/search/objective.h"
@@ -80,8 +81,11 @@ int run_review(const ReviewOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
   ReviewedRun reviewed;
   reviewed.run = load_launched_run(options.run, origin);
-  reviewed.review = planner::review(reviewed.run.scenario, reviewed.run.layout,
-                                    reviewed.run.measured, review_options(options, reviewed.run));
+  {
+    const Progress progress("searching better layouts");
+    reviewed.review = planner::review(reviewed.run.scenario, reviewed.run.layout,
+                                      reviewed.run.measured, review_options(options, reviewed.run));
+  }
   add_changes(reviewed);
   if (options.json || options.output.format == Format::json) {
     write_file_atomically(options.output.out, review_json(reviewed, origin).dump(2) + "\n");

@@ -211,7 +211,7 @@ std::vector<std::size_t> runs_to_make(const MeasuredSet& set,
 }
 
 std::vector<std::size_t> runs_to_make(const Plan& plan, int count) {
-  if (plan.ranked.empty()) return {};
+  if (plan.ranked.empty() || count == 0) return {};
   std::vector<PlacedLayout> layouts;
   for (const Estimate& estimate : plan.ranked) {
     layouts.push_back({plan, estimate.layout});

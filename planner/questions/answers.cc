@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "planner/search/choice.h"
 #include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 
@@ -32,6 +34,23 @@ std::string sentence_of(const Crossover& c) {
   return text + (c.exact ? "." : " (among the layouts compared).");
 }
 
+namespace {
+
+// Runner-ups of the plan that were chosen from the fastest of the pool, whatever the plan shows.
+ConfidenceOptions contending(const Plan& plan, const Plan& pool, ConfidenceOptions options) {
+  const std::size_t last = std::min<std::size_t>(kLayoutsPooled, pool.ranked.size()) - 1;
+  const Seconds slowest = pool.ranked[last].step_time;
+  const std::size_t most = std::min<std::size_t>(kLayoutsKept, plan.ranked.size());
+  options.runner_ups = -1;
+  for (std::size_t i = 0; i < most && plan.ranked[i].step_time <= slowest; ++i) {
+    ++options.runner_ups;
+  }
+  options.could_win = kCouldWin;
+  return options;
+}
+
+}  // namespace
+
 Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
                    const AnswerOptions& options, Scaling scaling) {
   Answers answers;
@@ -42,13 +61,14 @@ Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& sear
   }
   if (plan.ranked.empty()) return answers;
   answers.placement = rank_map(plan.ranked.front(), plan.cluster);
-  answers.red_flags = red_flags(plan, search, answers.scaling);
   if (only_device(plan.cluster).kind == DeviceKind::gpu) {
     answers.rule_of_thumb = rule_of_thumb(plan, search);
   }
+  answers.red_flags = red_flags(plan, search, answers.scaling, answers.rule_of_thumb);
   if (options.objective == Objective::memory_headroom) return answers;
+  answers.robust_pick = robust_pick(plan, search);
   const std::vector<Layout> contenders = contenders_of(full, search);
-  answers.confidence = confidence(plan, options.confidence);
+  answers.confidence = confidence(plan, contending(plan, full, options.confidence));
   answers.sensitivity = sensitivity(full, contenders, search.memory_headroom);
   answers.crossovers = crossovers(full, search, contenders, options.crossovers);
   return answers;

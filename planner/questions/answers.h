@@ -11,6 +11,7 @@
 #include "planner/questions/crossover.h"
 #include "planner/questions/rank_map.h"
 #include "planner/questions/red_flags.h"
+#include "planner/questions/robust_pick.h"
 #include "planner/questions/rule_of_thumb.h"
 #include "planner/questions/scaling.h"
 #include "planner/questions/sensitivity.h"
@@ -37,13 +38,17 @@ struct Answers {
   RankMap placement;                         // of the winner
   std::vector<RedFlag> red_flags;            // likewise, the largest effect first
   std::optional<RuleOfThumb> rule_of_thumb;  // of GPUs, where any layout runs
+  std::optional<RobustPick> robust_pick;     // where the fastest layout is what is wanted
 };
 
-// `plan` as choose() left it, `full` as the search gave it: its layouts are those that may win
-// under other inputs. Where memory is what is wanted, questions of time are left out.
-// `scaling`: of the GPU counts that were asked for. Deterministic: the same plans and options give
-// the same answers. Throws InputError for a what-if that cannot be read and an objective that the
-// records say too little for.
+// Probability of beating the winner from which on a layout is a contender.
+inline constexpr double kCouldWin = 0.01;
+
+// `plan` and `full`: chosen_plan()'s plan and pool. The pool's layouts are those that may win under
+// other inputs. Confidence compares the contenders among the first kLayoutsKept of the plan. Where
+// memory is what is wanted, questions of time are left out. `scaling`: of the GPU counts that were
+// asked for. Deterministic: the same plans and options give the same answers. Throws InputError for
+// a what-if that cannot be read and an objective that the records say too little for.
 Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& search,
                    const AnswerOptions& options, Scaling scaling = {});
 

@@ -288,6 +288,18 @@ double shared_variance(Provenance provenance) {
   return provenance <= Provenance::fitted ? kOfPoints : kOfNobody;
 }
 
+namespace {
+
+// Layouts up to the last that could win. Each is asked alone, so that their number does not matter.
+void keep_contenders(std::vector<Linear>& layouts, double could_win) {
+  const auto chance = [&](std::size_t rank) {
+    return 1.0 - compare_pair(layouts, rank).probability_winner_is_faster;
+  };
+  while (layouts.size() > 1 && chance(layouts.size() - 1) < could_win) layouts.pop_back();
+}
+
+}  // namespace
+
 Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   Confidence result;
   if (plan.ranked.empty()) return result;
@@ -295,6 +307,8 @@ Confidence confidence(const Plan& plan, const ConfidenceOptions& options) {
   const RegimeSpread regime = step_spread(plan.cluster, plan.model.moe.has_value());
   const std::vector<double> spreads =
       likely_spreads(regime.between_layouts, regime.between_degrees, kLikelySpreads);
+  set_own_step(layouts, spreads[spreads.size() / 2]);
+  keep_contenders(layouts, options.could_win);
   std::vector<std::vector<AgainstRunnerUp>> compared(layouts.size());
   if (layouts.size() > 1) result.probability_best = 0.0;
   for (const double spread : spreads) {

@@ -39,7 +39,7 @@ struct ProposedRun {
 };
 
 struct Confidence {
-  double probability_best = 1.0;    // that the winner is the fastest of those compared
+  double probability_best = 1.0;    // that the winner is the fastest of the contenders
   double expected_regret = 0.0;     // share of a step that choosing it loses on average
   double relative_deviation = 0.0;  // of the winner's step time
   std::vector<AgainstRunnerUp> against;
@@ -48,6 +48,8 @@ struct Confidence {
 
 struct ConfidenceOptions {
   int runner_ups = 9;
+  // Runner-ups after the last that beats the winner with this probability are not compared.
+  double could_win = 0.0;
   // Two runs of the same layout differ by this (one standard deviation).
   double run_spread = 0.01;
   double settled = 0.95;             // probability at which a question counts as answered

@@ -56,8 +56,48 @@ int search_steps(const Question& q, const Direction& direction) {
   return direction.parameter == WhatIfParameter::global_batch_size ? 2 : q.options.steps;
 }
 
+// The rival where what fits changes: the place is known from the memory of the layouts. Below, the
+// fastest of those that need less than the winner; above, of those that save something the one that
+// needs least.
+std::optional<Rival> first_by_memory(const Question& q, const Direction& direction,
+                                     const std::vector<Layout>& contenders) {
+  CostTable table(q.plan);
+  std::vector<Timed> all;
+  for (const Layout& layout : contenders) {
+    const Evaluation e = evaluate(table, layout, MemoryLimit::reported);
+    if (e.violation && e.violation->rule != Rule::memory_capacity) continue;
+    all.push_back({layout, e.step_time, e.peak_memory});
+  }
+  const auto winner =
+      std::find_if(all.begin(), all.end(), [&](const Timed& t) { return t.layout == q.winner(); });
+  if (winner == all.end()) return std::nullopt;
+  const bool below = direction.end < 1.0;
+  const Bytes usable = usable_memory(q.plan, q.search);
+  const Seconds worth = winner->step_time * (1.0 - q.options.gain_that_matters);
+  const Timed* rival = nullptr;
+  for (const Timed& t : all) {
+    const bool asked = below ? t.peak_memory < winner->peak_memory
+                             : t.peak_memory > usable && t.step_time <= worth;
+    if (!asked) continue;
+    const bool nearer = rival == nullptr || (below ? t.step_time < rival->step_time
+                                                   : t.peak_memory < rival->peak_memory);
+    if (nearer) rival = &t;
+  }
+  if (rival == nullptr) return std::nullopt;
+  constexpr double kBeside = 1e-6;  // of the memory: there the rival fits, and the winner does not
+  const Bytes between = (rival->peak_memory + winner->peak_memory) * 0.5;
+  const Bytes needed = below ? std::max(between, winner->peak_memory * (1.0 - kBeside))
+                             : rival->peak_memory * (1.0 + kBeside);
+  const double factor = needed / usable;
+  if (below ? factor < direction.end : factor > direction.end) return std::nullopt;
+  return Rival{factor, rival->layout};
+}
+
 std::optional<Rival> first_rival(const Question& q, const Direction& direction,
                                  const std::vector<Layout>& contenders) {
+  if (direction.parameter == WhatIfParameter::memory_capacity) {
+    return first_by_memory(q, direction, contenders);
+  }
   const int steps = search_steps(q, direction);
   const auto rival_at = [&](int step) -> std::optional<Rival> {
     const double factor = grid_factor(direction, step, steps);
@@ -66,10 +106,11 @@ std::optional<Rival> first_rival(const Question& q, const Direction& direction,
     if (gain_over_winner(all, q.winner()) < q.options.gain_that_matters) return std::nullopt;
     return Rival{factor, fastest(all).layout};
   };
-  // Most inputs flip nothing at the end and in the middle, and then nowhere.
+  // Among many layouts most inputs flip nothing at the end and in the middle, and then nowhere; of
+  // two either may fit, or be the faster one, in a part of the range alone.
   const auto last = rival_at(steps);
   const auto middle = rival_at(steps / 2);
-  if (!last && !middle) return std::nullopt;
+  if (!last && !middle && contenders.size() > 2) return std::nullopt;
   for (int step = 1; step < steps; ++step) {
     if (const auto rival = step == steps / 2 ? middle : rival_at(step)) return rival;
   }
@@ -98,10 +139,21 @@ void fill_end(const Question& q, const Direction& direction, const std::vector<L
   const Scenario scenario = scaled(q.plan, direction.parameter, direction.end);
   crossover.end_value = value_of(direction.parameter, scenario);
   const auto all = timed(scenario, contenders, q.headroom());
-  if (all.empty()) return;
+  if (all.empty()) {
+    crossover.end_layout = crossover.layout;
+    crossover.winner_fits = false;
+    return;
+  }
   crossover.end_layout = fastest(all).layout;
   crossover.gain_at_end = gain_over_winner(all, q.winner());
   crossover.winner_fits = all.front().layout == q.winner();
+}
+
+void add_found(const SearchResult& found, std::vector<Layout>& contenders) {
+  for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
+  for (const Candidate& best : front_without_near_twins(found.pareto.items())) {
+    add_layout(contenders, best.layout);
+  }
 }
 
 // The fastest layout of the whole space there, and the others of its Pareto set.
@@ -110,12 +162,20 @@ void add_best_of_space(const Question& q, WhatIfParameter parameter, double fact
   const Scenario scenario = scaled(q.plan, parameter, factor);
   SearchOptions options = q.search;
   options.top = 1;
-  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - q.headroom());
-  const SearchResult found = search_layouts(scenario, options, limit);
-  for (const Candidate& best : found.top.items()) add_layout(contenders, best.layout);
-  for (const Candidate& best : front_without_near_twins(found.pareto.items())) {
-    add_layout(contenders, best.layout);
+  add_found(search_layouts(scenario, options, usable_memory(scenario, options)), contenders);
+}
+
+// Those that are too large today and faster than the winner. What a layout costs does not depend on
+// the memory there is, so that today's tables and front serve.
+void add_larger(const Question& q, double factor, std::vector<Layout>& contenders) {
+  SearchOptions options = q.search;
+  options.top = 1;
+  KnownLayouts known{usable_memory(q.plan, options)};
+  for (const std::size_t place : q.plan.pareto) {
+    const Estimate& e = q.plan.ranked[place];
+    known.front.push_back({e.layout, e.step_time, e.peak_memory()});
   }
+  add_found(search_layouts(q.plan, options, known.limit * factor, known), contenders);
 }
 
 std::optional<Crossover> along(const Question& q, const Direction& direction,
@@ -156,7 +216,7 @@ std::vector<Layout> by_size(const Question& q, const std::vector<Layout>& conten
   std::vector<Layout> all = contenders;
   if (q.options.affordable_layouts == 0) return all;
   add_layouts(all, q.plan);
-  add_best_of_space(q, WhatIfParameter::memory_capacity, q.options.highest_factor, all);
+  add_larger(q, q.options.highest_factor, all);
   return all;
 }
 

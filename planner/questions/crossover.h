@@ -3,7 +3,8 @@
 //
 // The winner among the contenders is followed on a grid of factors from 1/4 to 4 of today's value
 // (shares of a peak up to 1), away from 1 on both sides; where it changes first, bisection in the
-// logarithm finds the place. Where that is affordable a new search looks at every layout on both
+// logarithm finds the place. Memory alone needs no grid: the layouts' own memory says where each
+// begins to fit. Where that is affordable a new search looks at every layout on both
 // sides of the place, and what it finds joins the contenders until both agree: such a crossover is
 // `exact`.
 #pragma once

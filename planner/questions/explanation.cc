@@ -18,7 +18,6 @@ namespace {
 constexpr double kTermWorthALine = 0.005;    // of the slower step
 constexpr double kEffectWorthALine = 0.001;  // likewise
 constexpr double kCauseWorthNaming = 0.1;    // of all that moves a term
-constexpr std::size_t kMostOvertakes = 3;
 
 std::string spoken(TermKind kind) {
   std::string text(name_of(kind));
@@ -142,13 +141,12 @@ std::string explanation_text(const Explanation& e, const std::string& versus_nam
   append_terms(text, e);
   text += fmt::format("What is uncertain leaves it a chance of {} to be the faster one.\n",
                       chance(e.probability_faster));
-  for (std::size_t i = 0; i < std::min(kMostOvertakes, e.overtakes.size()); ++i) {
-    const Crossover& c = e.overtakes[i];
+  for (const Crossover& c : e.overtakes) {
     const WhatIfParameterText& words = text_of(c.parameter);
-    text +=
-        fmt::format("{} {}{}{} of {} (today {}) the order of the two turns round.\n",
-                    c.below ? "Below" : "Above", number_text(c.at), words.unit.empty() ? "" : " ",
-                    words.unit, words.label, number_text(c.today));
+    text += fmt::format(
+        "{} {}{}{} of {} (today {}) the order of the two turns round{}.\n",
+        c.below ? "Below" : "Above", number_text(c.at), words.unit.empty() ? "" : " ", words.unit,
+        words.label, number_text(c.today), c.winner_fits ? "" : ": the faster one no longer runs");
   }
   if (e.overtakes.empty()) {
     text +=

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "planner/questions/what_if_parameter.h"
+#include "planner/search/search_layouts.h"
 #include "planner/search/space.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
@@ -21,6 +22,9 @@ constexpr double kFarBelow = 0.8;
 constexpr int kLargeBatch = 64;             // times the batch
 constexpr double kBatchLoss = 0.1;          // of a step
 constexpr double kInputThatMatters = 0.01;  // of a step
+constexpr double kNearlyFull = 0.9;         // of the memory
+constexpr double kSlowLink = 0.3e-3;        // bytes per FLOP
+constexpr double kLinkOfH100 = 0.455e-3;    // likewise
 
 Evaluation priced(const Scenario& scenario, const Layout& layout) {
   CostTable table(scenario);
@@ -74,6 +78,34 @@ std::optional<Timed> best_inside(const Plan& plan, const SearchOptions& options,
   return std::nullopt;
 }
 
+// Where nothing fits on the devices alone.
+std::optional<ScalePoint> on_host(const Plan& plan, const SearchOptions& options, int gpus) {
+  const Scaling one =
+      scaling(plan, options, {.gpus = {gpus}, .objective = Objective::step_time, .limits = {}});
+  if (!one.points.front().layout) return std::nullopt;
+  return one.points.front();
+}
+
+// The best of the winner's sizes with something on the host.
+std::optional<Timed> best_with_offload(const Plan& plan, const SearchOptions& options,
+                                       const Layout& winner) {
+  SearchOptions same = options;
+  same.space = with_offload(options.space, plan.model);
+  same.space[&Layout::tensor_parallel_size] = {winner.tensor_parallel_size};
+  same.space[&Layout::pipeline_parallel_size] = {winner.pipeline_parallel_size};
+  same.space[&Layout::context_parallel_size] = {winner.context_parallel_size};
+  same.space[&Layout::expert_parallel_size] = {winner.expert_parallel_size};
+  same.space[&Layout::micro_batch_size] = {winner.micro_batch_size};
+  const auto refusal = options.target.refusal;
+  same.target.refusal = [&refusal](const Layout& l) -> std::string {
+    if (!l.optimizer_offload && !offloads_activations(l)) return "nothing on the host";
+    return refusal ? refusal(l) : "";
+  };
+  const auto found = fastest_layout(plan, same, usable_memory(plan, options));
+  if (!found) return std::nullopt;
+  return Timed{found->layout, found->step_time, found->peak_memory};
+}
+
 // A quarter of the GPUs, or the fewest that the user asked for.
 std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& options,
                                    const Scaling& known) {
@@ -86,10 +118,22 @@ std::optional<ScalePoint> on_fewer(const Plan& plan, const SearchOptions& option
       quarter > 0 && gpus % 4 == 0 &&
       (quarter <= plan.cluster.gpus_per_node || quarter % plan.cluster.gpus_per_node == 0);
   if (!whole) return std::nullopt;
-  const Scaling one =
-      scaling(plan, options, {.gpus = {quarter}, .objective = Objective::step_time, .limits = {}});
-  if (!one.points.front().layout) return std::nullopt;
-  return one.points.front();
+  Scenario fewer = plan;
+  fewer.cluster = scaled_to(plan.cluster, quarter);
+  const Bytes usable = usable_memory(fewer, options);
+  Layout smaller = plan.ranked.front().layout;
+  smaller.data_parallel_size = std::max(1, smaller.data_parallel_size / 4);
+  const auto same = best_of(fewer, {smaller}, options.memory_headroom);
+  auto found = fastest_layout(fewer, options, usable, same ? same->step_time : kAnyTime);
+  if (!found && same) found = fastest_layout(fewer, options, usable);  // the user's sizes
+  if (!found) return on_host(plan, options, quarter);
+  const Estimate estimate = std::get<Estimate>(meshwright::estimate(fewer, found->layout));
+  ScalePoint point;
+  point.gpus = quarter;
+  point.layout = found->layout;
+  point.step_time = estimate.step_time;
+  point.model_flops_utilization = estimate.model_flops_utilization;
+  return point;
 }
 
 // Seconds by size, then memory.
@@ -254,13 +298,120 @@ std::optional<RedFlag> assumed_input(const Scenario& s, const Estimate& winner,
   return worst;
 }
 
+double link_bytes_per_flop(const Scenario& s) {
+  const Device& device = only_device(s.cluster);
+  FlopsPerSecond peak;
+  for (const GemmModel& gemm : device.gemm) {
+    if (gemm.precision == Precision::bf16) peak = gemm.peak;
+  }
+  return peak.value() > 0.0 ? s.cluster.intra_node.bandwidth.value() / peak.value() : 0.0;
+}
+
+std::optional<RedFlag> tensor_on_slow_link(const Scenario& s, const Estimate& winner) {
+  const Placement placement = place(Group::tensor, winner.layout, s.cluster);
+  const double rate = link_bytes_per_flop(s);
+  const bool gpus = only_device(s.cluster).kind == DeviceKind::gpu;
+  if (!gpus || placement.group_size == 1 || placement.tier() != Tier::intra_node) return {};
+  if (rate <= 0.0 || rate >= kSlowLink) return std::nullopt;
+  const Scenario faster = scaled(s, WhatIfParameter::intra_node_bandwidth, kLinkOfH100 / rate);
+  const Seconds saved =
+      std::max(seconds(0), communication(priced(s, winner.layout), Group::tensor) -
+                               communication(priced(faster, winner.layout), Group::tensor));
+  return RedFlag{
+      RedFlagId::tensor_on_slow_link,
+      fmt::format("{} tensor ranks exchange every layer over a link of {:.3g} GB/s, {:.2g} bytes "
+                  "per 1,000 FLOPs of the device; an H100's NVLink has {:.3g}. With as many their "
+                  "communication would take {:.3g} s less.",
+                  placement.group_size, s.cluster.intra_node.bandwidth / gigabytes_per_second(1),
+                  1e3 * rate, 1e3 * kLinkOfH100, saved.value()),
+      saved};
+}
+
+std::optional<RedFlag> tensor_beyond_rule(const Estimate& winner, const RuleOfThumb& rule) {
+  const int most = rule.row->tensor.high;
+  if (winner.layout.tensor_parallel_size <= most || !rule.estimate) return std::nullopt;
+  const Seconds longer = rule.estimate->step_time - winner.step_time;
+  return RedFlag{
+      RedFlagId::tensor_beyond_rule,
+      fmt::format("{} tensor ranks are more than NVIDIA's rule of thumb has (row \"{}\": at most "
+                  "{}). The best layout of the rule's sizes, {}, takes {:.3g} s ({}) longer by the "
+                  "same model. Measure both.",
+                  winner.layout.tensor_parallel_size, rule.row->name, most,
+                  brief_name(rule.estimate->layout), longer.value(),
+                  percent_text(longer / winner.step_time)),
+      longer};
+}
+
+std::optional<RedFlag> context_for_memory(const Scenario& s, const Estimate& winner) {
+  const int ranks = winner.layout.context_parallel_size;
+  if (ranks <= rule_of_thumb_context(s.job.seq_length).high) return std::nullopt;
+  Layout whole = winner.layout;
+  whole.context_parallel_size = 1;
+  whole.data_parallel_size *= ranks;
+  const Evaluation without = priced(s, whole);
+  if (!runs(without)) return std::nullopt;
+  const Bytes memory = only_device(s.cluster).memory;
+  const std::string what = fmt::format(
+      "{} context ranks split sequences of {} tokens, which NVIDIA's rule of thumb "
+      "does not split",
+      ranks, s.job.seq_length);
+  if (without.peak_memory > memory) {
+    return RedFlag{RedFlagId::context_for_memory,
+                   fmt::format("{}: without them the layout is predicted to need {:.3g} of {:.3g} "
+                               "GiB. If a run shows that it fits, they are not needed.",
+                               what, in_gibibytes(without.peak_memory), in_gibibytes(memory)),
+                   without.peak_memory - memory};
+  }
+  const Seconds longer = without.step_time - winner.step_time;
+  return RedFlag{
+      RedFlagId::context_for_memory,
+      fmt::format("{}: without them the layout takes {:.3g} s ({}) {} and {:.3g} GiB.", what,
+                  std::abs(longer.value()), percent_text(std::abs(longer / winner.step_time)),
+                  longer >= seconds(0) ? "more" : "less", in_gibibytes(without.peak_memory)),
+      longer};
+}
+
+std::optional<RedFlag> memory_nearly_full(const Scenario& s, const Estimate& winner) {
+  const Bytes memory = only_device(s.cluster).memory;
+  const Bytes used = winner.peak_memory();
+  if (used <= memory * kNearlyFull) return std::nullopt;
+  return RedFlag{
+      RedFlagId::memory_nearly_full,
+      fmt::format("{:.3g} of {:.3g} GiB are used ({:.3g} %): fragmentation, uneven routing or an "
+                  "error of the prediction can end the run. {:.0f} % leaves room.",
+                  in_gibibytes(used), in_gibibytes(memory), 100.0 * (used / memory),
+                  100.0 * kNearlyFull),
+      used - memory * kNearlyFull};
+}
+
+std::optional<RedFlag> recompute_without_offload(const Scenario& s, const Estimate& winner,
+                                                 const std::optional<Timed>& offloaded) {
+  const Layout& l = winner.layout;
+  const bool linked = only_device(s.cluster).host_link > bytes_per_second(0);
+  const bool whole = l.recompute_granularity == RecomputeGranularity::full;
+  if (!whole || !linked || l.optimizer_offload || offloads_activations(l)) return std::nullopt;
+  const Seconds spent = winner.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time;
+  std::string text = fmt::format(
+      "Whole layers run again, {:.3g} s ({}) of the step, and offload to the host was not searched",
+      spent.value(), percent_text(spent / winner.step_time));
+  if (offloaded) {
+    const double longer = offloaded->step_time / winner.step_time - 1.0;
+    text += fmt::format("; with it the best of the same sizes, {}, takes {:.4g} s, {} {}",
+                        brief_name(offloaded->layout), offloaded->step_time.value(),
+                        percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
+  } else {
+    text += "; no layout of the same sizes runs with it";
+  }
+  return RedFlag{RedFlagId::recompute_without_offload, text + ".", spent};
+}
+
 std::optional<RedFlag> batch_flag(const Scenario& s, const Estimate& winner) {
   if (auto few = few_micro_batches(s, winner)) return few;
   return small_batch(s, winner);
 }
 
 std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
-                               const Scaling& scaling) {
+                               const Scaling& scaling, const std::optional<RuleOfThumb>& rule) {
   std::vector<RedFlag> flags;
   if (plan.ranked.empty()) return flags;
   const Scenario& s = plan;
@@ -272,8 +423,16 @@ std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
     if (place(group, winner.layout, s.cluster).tier() != Tier::inter_node) continue;
     add(group_beyond_domain(s, winner, group, best_inside(plan, search, group)));
   }
+  add(tensor_on_slow_link(s, winner));
+  if (rule) add(tensor_beyond_rule(winner, *rule));
+  add(context_for_memory(s, winner));
   add(batch_flag(s, winner));
   add(memory_half_empty(s, winner));
+  add(memory_nearly_full(s, winner));
+  if (winner.layout.recompute_granularity == RecomputeGranularity::full &&
+      !names_offload(search.space)) {
+    add(recompute_without_offload(s, winner, best_with_offload(plan, search, winner.layout)));
+  }
   if (const auto fewer = on_fewer(plan, search, scaling))
     add(low_utilization(winner, *fewer, only_device(plan.cluster).kind));
   add(one_layer_chunks(s, winner));

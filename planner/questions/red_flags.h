@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "planner/questions/rule_of_thumb.h"
 #include "planner/questions/scaling.h"
 #include "planner/search/contenders.h"
 #include "planner/search/plan.h"
@@ -26,6 +27,11 @@ enum class RedFlagId {
   small_batch,
   one_layer_chunks,
   assumed_input,
+  tensor_on_slow_link,
+  tensor_beyond_rule,
+  context_for_memory,
+  memory_nearly_full,
+  recompute_without_offload,
 };
 inline constexpr std::array kRedFlagNames{
     EnumName{RedFlagId::tensor_beyond_domain, "tensor_beyond_domain"},
@@ -35,7 +41,12 @@ inline constexpr std::array kRedFlagNames{
     EnumName{RedFlagId::low_utilization, "low_utilization"},
     EnumName{RedFlagId::small_batch, "small_batch"},
     EnumName{RedFlagId::one_layer_chunks, "one_layer_chunks"},
-    EnumName{RedFlagId::assumed_input, "assumed_input"}};
+    EnumName{RedFlagId::assumed_input, "assumed_input"},
+    EnumName{RedFlagId::tensor_on_slow_link, "tensor_on_slow_link"},
+    EnumName{RedFlagId::tensor_beyond_rule, "tensor_beyond_rule"},
+    EnumName{RedFlagId::context_for_memory, "context_for_memory"},
+    EnumName{RedFlagId::memory_nearly_full, "memory_nearly_full"},
+    EnumName{RedFlagId::recompute_without_offload, "recompute_without_offload"}};
 constexpr std::string_view name_of(RedFlagId v) { return name_in(kRedFlagNames, v); }
 
 struct RedFlag {
@@ -73,9 +84,32 @@ std::optional<RedFlag> one_layer_chunks(const Scenario& scenario, const Estimate
 std::optional<RedFlag> assumed_input(const Scenario& scenario, const Estimate& winner,
                                      const Estimate* runner_up);
 
+// Bytes that a GPU's link inside a node carries for each FLOP of its dense bf16 peak. A100 has
+// 300e9 / 312e12 = 0.96e-3, H100 450e9 / 989e12 = 0.455e-3, MI300X 448e9 / 1307e12 = 0.34e-3, H800
+// 200e9 / 989e12 = 0.20e-3 (datasheets).
+double link_bytes_per_flop(const Scenario& scenario);
+// Tensor ranks in a node of GPUs whose link has less than 0.3e-3 bytes per FLOP. Effect: seconds
+// that tensor communication would save on a link with an H100's 0.455e-3.
+std::optional<RedFlag> tensor_on_slow_link(const Scenario& scenario, const Estimate& winner);
+// More tensor ranks than NVIDIA's rule of thumb has for the model. Effect: what the best layout of
+// the rule's sizes takes more; nothing where none of them runs.
+std::optional<RedFlag> tensor_beyond_rule(const Estimate& winner, const RuleOfThumb& rule);
+// Context ranks for sequences that the rule of thumb does not split. Effect: what the layout
+// without them takes more, or the bytes that it lacks.
+std::optional<RedFlag> context_for_memory(const Scenario& scenario, const Estimate& winner);
+// More than 90 % of the memory is used. Effect: the bytes above.
+std::optional<RedFlag> memory_nearly_full(const Scenario& scenario, const Estimate& winner);
+// Layers run again whole, and the space has no offload, on a device with a link to its host.
+// Effect: the seconds that recompute takes. `offloaded`: the best layout of the same sizes that
+// keeps something on the host.
+std::optional<RedFlag> recompute_without_offload(const Scenario& scenario, const Estimate& winner,
+                                                 const std::optional<Timed>& offloaded);
+
 // All of the winner's, the largest effect first. `scaling`: counts that were compared anyway.
+// `rule`: of GPUs.
 std::vector<RedFlag> red_flags(const Plan& plan, const SearchOptions& search,
-                               const Scaling& scaling);
+                               const Scaling& scaling,
+                               const std::optional<RuleOfThumb>& rule = std::nullopt);
 
 // "0.41 s per step" or "48.2 GiB".
 std::string effect_text(const RedFlag& flag);

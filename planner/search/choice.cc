@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "planner/search/contenders.h"
 #include "sim/layout/short_name.h"
@@ -13,29 +15,25 @@ namespace {
 
 constexpr double kMemoryThatMatters = 0.05;
 
-struct Kept {
-  Estimate estimate;
-  bool on_front = false;
-};
-
-std::vector<Kept> with_front(Plan& plan) {
-  std::vector<Kept> all;
-  for (Estimate& estimate : plan.ranked) all.push_back({std::move(estimate)});
-  for (const std::size_t place : plan.pareto) all[place].on_front = true;
-  return all;
+using SizesKey = std::array<int, 5>;
+SizesKey sizes_of(const Layout& l) {
+  return {l.tensor_parallel_size, l.pipeline_parallel_size, l.context_parallel_size,
+          l.expert_parallel_size, l.micro_batch_size};
 }
 
-void drop_over_limits(std::vector<Kept>& all, const Scenario& scenario, const Limits& limits,
+bool saves_memory(Bytes peak, Bytes least) { return peak <= least * (1.0 - kMemoryThatMatters); }
+
+void drop_over_limits(std::vector<FoundLayout>& all, const Scenario& scenario, const Limits& limits,
                       LeftOutOfChoice& left_out) {
-  std::vector<Kept> kept;
-  for (Kept& mine : all) {
-    const std::string why = exceeded(limits, scenario, mine.estimate.step_time);
+  std::vector<FoundLayout> kept;
+  for (FoundLayout& mine : all) {
+    const std::string why = exceeded(limits, scenario, mine.candidate.step_time);
     if (why.empty()) {
       kept.push_back(std::move(mine));
       continue;
     }
     ++left_out.over_limits;
-    if (left_out.nearest.empty()) left_out.nearest = brief_name(mine.estimate.layout) + " " + why;
+    if (left_out.nearest.empty()) left_out.nearest = brief_name(mine.candidate.layout) + " " + why;
   }
   all = std::move(kept);
 }
@@ -43,41 +41,56 @@ void drop_over_limits(std::vector<Kept>& all, const Scenario& scenario, const Li
 }  // namespace
 
 bool near_twin(const Estimate& estimate, const Estimate& better) {
-  const Layout& a = estimate.layout;
-  const Layout& b = better.layout;
-  const bool same = a.tensor_parallel_size == b.tensor_parallel_size &&
-                    a.pipeline_parallel_size == b.pipeline_parallel_size &&
-                    a.context_parallel_size == b.context_parallel_size &&
-                    a.expert_parallel_size == b.expert_parallel_size &&
-                    a.micro_batch_size == b.micro_batch_size;
-  return same && estimate.peak_memory() > better.peak_memory() * (1.0 - kMemoryThatMatters);
+  return sizes_of(estimate.layout) == sizes_of(better.layout) &&
+         !saves_memory(estimate.peak_memory(), better.peak_memory());
 }
 
-LeftOutOfChoice choose(Plan& plan, Objective objective, const Limits& limits, int top) {
+LeftOutOfChoice choose(std::vector<FoundLayout>& layouts, const Scenario& scenario,
+                       Objective objective, const Limits& limits, int top) {
   LeftOutOfChoice left_out;
-  const Scenario& scenario = plan;
-  std::vector<Kept> all = with_front(plan);
-  drop_over_limits(all, scenario, limits, left_out);
-  const auto value = [&](const Kept& kept) {
-    return objective_value(objective, scenario, kept.estimate.step_time,
-                           kept.estimate.peak_memory());
+  drop_over_limits(layouts, scenario, limits, left_out);
+  const auto value = [&](const FoundLayout& found) {
+    return objective_value(objective, scenario, found.candidate.step_time,
+                           found.candidate.peak_memory);
   };
-  std::stable_sort(all.begin(), all.end(), [&](const Kept& a, const Kept& b) {
+  std::stable_sort(layouts.begin(), layouts.end(), [&](const FoundLayout& a, const FoundLayout& b) {
     return better_value(objective, value(a), value(b));
   });
-  plan.ranked.clear();
-  plan.pareto.clear();
-  for (Kept& mine : all) {
-    const bool twin =
-        std::any_of(plan.ranked.begin(), plan.ranked.end(),
-                    [&](const Estimate& better) { return near_twin(mine.estimate, better); });
+  std::map<SizesKey, Bytes> least;  // memory of those kept
+  std::vector<FoundLayout> kept;
+  for (const FoundLayout& mine : layouts) {
+    const Candidate& candidate = mine.candidate;
+    const auto [other, is_new] =
+        least.try_emplace(sizes_of(candidate.layout), candidate.peak_memory);
+    const bool twin = !is_new && !saves_memory(candidate.peak_memory, other->second);
     if (twin) ++left_out.near_twins;
-    const bool wanted = plan.ranked.size() < static_cast<std::size_t>(top) || mine.on_front;
+    const bool wanted = kept.size() < static_cast<std::size_t>(top) || mine.on_front;
+    if (is_new && !wanted) least.erase(other);
     if (twin || !wanted) continue;
-    if (mine.on_front) plan.pareto.push_back(plan.ranked.size());
-    plan.ranked.push_back(std::move(mine.estimate));
+    other->second = std::min(other->second, candidate.peak_memory);
+    kept.push_back(mine);
   }
+  layouts = std::move(kept);
   return left_out;
+}
+
+ChosenPlan chosen_plan(const Scenario& scenario, const SearchOptions& options, Objective objective,
+                       const Limits& limits) {
+  constexpr int kTwinsOfEach = kLayoutsPooled / kLayoutsKept;
+  const int kept = std::max(options.top, kLayoutsKept);
+  SearchOptions wide = options;
+  wide.top = kept * kTwinsOfEach;
+  FoundLayouts found = find_layouts(scenario, wide);
+  std::vector<FoundLayout> pool;
+  for (const FoundLayout& mine : found.layouts) {
+    if (pool.size() < kLayoutsPooled || mine.on_front) pool.push_back(mine);
+  }
+  ChosenPlan chosen;
+  chosen.pool = with_estimates(found.plan, pool, options);
+  chosen.left_out = choose(pool, scenario, objective, limits, kLayoutsPooled);
+  choose(found.layouts, scenario, objective, limits, kept);
+  chosen.plan = with_estimates(std::move(found.plan), found.layouts, options);
+  return chosen;
 }
 
 }  // namespace meshwright::planner

@@ -5,6 +5,7 @@
 
 #include "planner/search/objective.h"
 #include "planner/search/plan.h"
+#include "planner/search/search.h"
 
 namespace meshwright::planner {
 
@@ -19,8 +20,24 @@ struct LeftOutOfChoice {
   std::string nearest;  // the fastest layout that a limit left out, in words; empty: none
 };
 
-// Keeps of plan.ranked what is within the limits, and of that the first `top` that are no near
-// twins of a better one, with what is on the Pareto front and no near twin either.
-LeftOutOfChoice choose(Plan& plan, Objective objective, const Limits& limits, int top);
+// Keeps of `layouts` what is within the limits, and of that the first `top` that are no near twins
+// of a better one, with what is on the Pareto front and no near twin either.
+LeftOutOfChoice choose(std::vector<FoundLayout>& layouts, const Scenario& scenario,
+                       Objective objective, const Limits& limits, int top);
+
+// At least so many layouts are kept, however few are shown: the contenders of confidence.h are
+// among them.
+inline constexpr int kLayoutsKept = 20;
+// From so many of the fastest, near twins included, they are chosen.
+inline constexpr int kLayoutsPooled = 8 * kLayoutsKept;
+
+struct ChosenPlan {
+  Plan plan;  // the `top` best, at least kLayoutsKept, then the rest of the Pareto set
+  Plan pool;  // the kLayoutsPooled fastest and the Pareto set, with near twins
+  LeftOutOfChoice left_out;  // of the pool
+};
+// Searches and chooses. The pool, and with it every answer, does not depend on options.top.
+ChosenPlan chosen_plan(const Scenario& scenario, const SearchOptions& options, Objective objective,
+                       const Limits& limits);
 
 }  // namespace meshwright::planner

@@ -29,10 +29,9 @@ bool near_twins(const Candidate& a, const Candidate& b) {
 }
 
 void TopList::add(const Candidate& candidate) {
-  const auto place = std::upper_bound(items_.begin(), items_.end(), candidate, better);
-  if (place == items_.end() && items_.size() >= limit_) return;
-  items_.insert(place, candidate);
-  if (items_.size() > limit_) items_.pop_back();
+  if (!admits(candidate)) return;
+  items_.insert(candidate);
+  if (items_.size() > limit_) items_.erase(std::prev(items_.end()));
 }
 
 void ParetoFront::add(const Candidate& candidate) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/search/search_layouts.h"
+#include "planner/search/shared_tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
@@ -21,23 +22,29 @@ Estimate estimate_of(CostTable& table, const Layout& layout) {
 }
 
 // The fastest, then what else of the Pareto front is slower than those; both are sorted by time.
-void fill_ranked(Plan& plan, const SearchResult& result, CostTable& table) {
+std::vector<FoundLayout> kept_of(const SearchResult& result) {
   const std::vector<Candidate> front = front_without_near_twins(result.pareto.items());
-  std::vector<Candidate> kept = result.top.items();
+  const std::vector<Candidate> top = result.top.items();
+  std::vector<FoundLayout> kept;
+  kept.reserve(top.size() + front.size());
+  for (const Candidate& candidate : top) kept.push_back({candidate});
   for (const Candidate& candidate : front) {
-    const bool there = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-      return other.layout == candidate.layout;
-    });
-    if (!there) kept.push_back(candidate);
+    // A layout of both lists has the same time in both; the fastest are sorted by it.
+    const auto [first, last] = std::equal_range(
+        top.begin(), top.end(), candidate,
+        [](const Candidate& a, const Candidate& b) { return a.step_time < b.step_time; });
+    const auto same = std::find_if(
+        first, last, [&](const Candidate& other) { return other.layout == candidate.layout; });
+    if (same == last) {
+      kept.push_back({candidate, true});
+    } else {
+      kept[static_cast<std::size_t>(same - top.begin())].on_front = true;
+    }
   }
-  std::stable_sort(kept.begin(), kept.end(), better);
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    plan.ranked.push_back(estimate_of(table, kept[i].layout));
-    const bool on_front = std::any_of(front.begin(), front.end(), [&](const Candidate& candidate) {
-      return candidate.layout == kept[i].layout;
-    });
-    if (on_front) plan.pareto.push_back(i);
-  }
+  std::stable_sort(kept.begin(), kept.end(), [](const FoundLayout& a, const FoundLayout& b) {
+    return better(a.candidate, b.candidate);
+  });
+  return kept;
 }
 
 void fill_closest(Plan& plan, const SearchResult& result, CostTable& table, Bytes limit) {
@@ -60,21 +67,6 @@ void fill_closest(Plan& plan, const SearchResult& result, CostTable& table, Byte
   }
 }
 
-bool names_offload(const SearchSpace& space) {
-  return !space[&Layout::optimizer_offload].empty() || !space[&Layout::offload_modules].empty() ||
-         !space[&Layout::cpu_offloading_num_layers].empty();
-}
-
-// The host as the last resort: optimizer states, and the inputs of attention and experts.
-SearchSpace with_offload(SearchSpace space, const Model& model) {
-  const unsigned attention =
-      kOffloadQkvLinear | kOffloadCoreAttention | kOffloadAttentionProjection;
-  const unsigned experts = model.moe ? kOffloadExpertFc1 | kOffloadMoeActivation : 0U;
-  space[&Layout::optimizer_offload] = {false, true};
-  space[&Layout::offload_modules] = {{}, {static_cast<std::uint8_t>(attention | experts)}};
-  return space;
-}
-
 std::string target_note(const Plan& plan) {
   std::int64_t count = 0;
   std::string reasons;
@@ -95,12 +87,12 @@ constexpr std::int64_t kHostChoices = 4;
 SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes limit) {
   SearchResult result = search_layouts(plan, options, limit);
   const bool linked = only_device(plan.cluster).host_link > bytes_per_second(0);
-  if (!result.top.items().empty() || names_offload(options.space) || !linked) return result;
+  if (!result.top.empty() || names_offload(options.space) || !linked) return result;
   SearchOptions wider = options;
   wider.space = with_offload(options.space, plan.model);
   wider.most_work *= kHostChoices;
   SearchResult found = search_layouts(plan, wider, limit);
-  if (found.top.items().empty()) return result;
+  if (found.top.empty()) return result;
   plan.notes.emplace_back(
       "Nothing fits on the devices alone: layouts that keep optimizer states or activations on the "
       "host were searched, too.");
@@ -109,23 +101,43 @@ SearchResult search_with_host(Plan& plan, const SearchOptions& options, Bytes li
 
 }  // namespace
 
-Plan search(const Scenario& scenario, const SearchOptions& options) {
+Bytes usable_memory(const Scenario& scenario, const SearchOptions& options) {
+  return only_device(scenario.cluster).memory * (1.0 - options.memory_headroom);
+}
+
+bool names_offload(const SearchSpace& space) {
+  return !space[&Layout::optimizer_offload].empty() || !space[&Layout::offload_modules].empty() ||
+         !space[&Layout::cpu_offloading_num_layers].empty();
+}
+
+SearchSpace with_offload(SearchSpace space, const Model& model) {
+  const unsigned attention =
+      kOffloadQkvLinear | kOffloadCoreAttention | kOffloadAttentionProjection;
+  const unsigned experts = model.moe ? kOffloadExpertFc1 | kOffloadMoeActivation : 0U;
+  space[&Layout::optimizer_offload] = {false, true};
+  space[&Layout::offload_modules] = {{}, {static_cast<std::uint8_t>(attention | experts)}};
+  return space;
+}
+
+FoundLayouts find_layouts(const Scenario& scenario, const SearchOptions& options) {
   if (options.memory_headroom < 0.0 || options.memory_headroom >= 1.0) {
     throw InputError(
         "memory_headroom", "",
         fmt::format("must be a share from 0 to below 1, is {}", options.memory_headroom));
   }
-  Plan plan;
+  FoundLayouts found;
+  Plan& plan = found.plan;
   static_cast<Scenario&>(plan) = scenario;
-  const Bytes limit = only_device(scenario.cluster).memory * (1.0 - options.memory_headroom);
+  const Bytes limit = usable_memory(scenario, options);
   const SearchResult result = search_with_host(plan, options, limit);
   plan.statistics = result.statistics;
   plan.target = options.target.name;
   plan.not_expressible = result.not_expressible;
-  CostTable table(scenario);
+  const auto tables = tables_of(options, scenario);
+  CostTable& table = tables->local();
   plan.rejections = rejections_of(result.rejections, table, limit);
-  fill_ranked(plan, result, table);
-  if (plan.ranked.empty()) fill_closest(plan, result, table, limit);
+  found.layouts = kept_of(result);
+  if (found.layouts.empty()) fill_closest(plan, result, table, limit);
   if (plan.statistics.enumerated == 0) {
     const int num_gpus = scenario.cluster.num_gpus();
     plan.notes.push_back(fmt::format("No sizes of this space multiply to {} {}.", num_gpus,
@@ -136,7 +148,22 @@ Plan search(const Scenario& scenario, const SearchOptions& options) {
     plan.notes.push_back(fmt::format("{} % of the device's memory is left free.",
                                      number_text(options.memory_headroom * 100.0, 3)));
   }
+  return found;
+}
+
+Plan with_estimates(Plan plan, const std::vector<FoundLayout>& layouts,
+                    const SearchOptions& options) {
+  const auto tables = tables_of(options, plan);
+  for (const FoundLayout& found : layouts) {
+    if (found.on_front) plan.pareto.push_back(plan.ranked.size());
+    plan.ranked.push_back(estimate_of(tables->local(), found.candidate.layout));
+  }
   return plan;
+}
+
+Plan search(const Scenario& scenario, const SearchOptions& options) {
+  FoundLayouts found = find_layouts(scenario, options);
+  return with_estimates(std::move(found.plan), found.layouts, options);
 }
 
 }  // namespace meshwright::planner

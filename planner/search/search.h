@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "planner/search/pareto.h"
 #include "planner/search/plan.h"
 #include "sim/layout/fields.h"
 #include "sim/step/scenario.h"
@@ -79,6 +81,10 @@ struct SearchTarget {
   std::function<std::string(const Layout&)> refusal{};
 };
 
+// Cost tables of one scenario, one a thread, that several searches of it share. Changes no answer.
+class SharedTables;
+std::shared_ptr<SharedTables> shared_tables(const Scenario& scenario);
+
 struct SearchOptions {
   SearchSpace space;
   int top = 10;                  // fastest layouts to keep; the Pareto set is kept besides
@@ -87,10 +93,33 @@ struct SearchOptions {
   bool branch_and_bound = true;
   std::int64_t most_work = kMostSearchWork;  // a space that takes more is refused
   SearchTarget target{};
+  std::shared_ptr<SharedTables> tables{};  // not used where the scenario is another one
+};
+
+// Of a device, by a layout of this search.
+Bytes usable_memory(const Scenario& scenario, const SearchOptions& options);
+
+// Whether the space says what goes to the host. Where it does not, offload is the last resort.
+bool names_offload(const SearchSpace& space);
+// With and without the host: optimizer states, and the inputs of attention and experts.
+SearchSpace with_offload(SearchSpace space, const Model& model);
+
+// A layout that a search kept, without its estimate.
+struct FoundLayout {
+  Candidate candidate;
+  bool on_front = false;  // of the Pareto set over time and memory
+};
+struct FoundLayouts {
+  Plan plan;                         // all but `ranked` and `pareto`
+  std::vector<FoundLayout> layouts;  // fastest first
 };
 
 // Deterministic: the same arguments give the same plan, ties broken by the order of enumeration.
 // Throws InputError when the space is too large.
 Plan search(const Scenario& scenario, const SearchOptions& options);
+// The same in two steps: of many thousands of layouts few need an estimate.
+FoundLayouts find_layouts(const Scenario& scenario, const SearchOptions& options);
+Plan with_estimates(Plan plan, const std::vector<FoundLayout>& layouts,
+                    const SearchOptions& options);
 
 }  // namespace meshwright::planner

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/search/search_layouts.h"
 
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "planner/search/settings_cost.h"
+#include "planner/search/shared_tables.h"
 #include "planner/search/space_defaults.h"
 #include "planner/search/space_limit.h"
 #include "sim/step/evaluate.h"
@@ -25,6 +25,7 @@ struct SharedSearch {
   const SearchOptions& options;
   Bytes limit;        // of memory a device
   bool front = true;  // whether the Pareto front is wanted
+  Bytes known;        // up to here no layout is priced
   // No layout that is slower can be among the fastest: the worst step time of the
   // first list that is full. Which one set it changes the work, not the answer.
   std::atomic<double> slowest_of_top{std::numeric_limits<double>::infinity()};
@@ -185,6 +186,7 @@ void SizesSearch::price_pairs(StageSetting& stage, const std::vector<DataSetting
       continue;
     }
     ++result_.statistics.fitting;
+    if (peak <= search_.known) continue;
     const bool bounds = search_.options.branch_and_bound;
     // The times of uneven chunks are dear.
     const bool dear = stage.pipeline == nullptr && !stage.shape->uneven_chunks.empty();
@@ -228,14 +230,23 @@ void SizesSearch::keep_top() {
   const auto limit = result_.top.limit();
   for (const Candidate& candidate : without_near_twins(candidates_, limit))
     result_.top.add(candidate);
-  if (result_.top.items().size() < limit) return;
-  const double mine = result_.top.items().back().step_time.value();
+  if (!result_.top.full()) return;
+  const double mine = result_.top.slowest().value();
   double shared = search_.slowest_of_top.load(std::memory_order_relaxed);
   while (mine < shared && !search_.slowest_of_top.compare_exchange_weak(shared, mine)) {
   }
 }
 
 }  // namespace
+
+std::shared_ptr<SharedTables> shared_tables(const Scenario& scenario) {
+  return std::make_shared<SharedTables>(scenario);
+}
+
+std::shared_ptr<SharedTables> tables_of(const SearchOptions& options, const Scenario& scenario) {
+  if (options.tables && options.tables->are_of(scenario)) return options.tables;
+  return shared_tables(scenario);
+}
 
 SearchResult::SearchResult(std::size_t limit) : top(limit), closest(kClosest) {}
 
@@ -255,42 +266,45 @@ namespace {
 // Parallel sizes are looked at in parallel and merged in their order, so that the number of threads
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes limit, bool front,
-                        double known) {
+                        Seconds fastest, const KnownLayouts& known = {}) {
   options.space = with_defaults(std::move(options.space), scenario.model, scenario.job,
                                 scenario.cluster);
   check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes = parallel_sizes_of(scenario, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));
-  std::vector<SearchResult> parts(all_sizes.size(), SearchResult(top));
-  SharedSearch search{options, limit, front};
-  search.slowest_of_top.store(known, std::memory_order_relaxed);
-  tbb::enumerable_thread_specific<CostTable> tables([&] { return CostTable(scenario); });
+  SearchResult start(top);
+  for (const Candidate& candidate : known.front) start.pareto.add(candidate);
+  std::vector<SearchResult> parts(all_sizes.size(), start);
+  SharedSearch search{options, limit, front, known.limit};
+  search.slowest_of_top.store(fastest.value(), std::memory_order_relaxed);
+  const std::shared_ptr<SharedTables> tables = tables_of(options, scenario);
   tbb::parallel_for(
       tbb::blocked_range<std::size_t>(0, all_sizes.size(), 1),
       [&](const tbb::blocked_range<std::size_t>& range) {
         for (std::size_t i = range.begin(); i < range.end(); ++i) {
-          SizesSearch(parts[i], search, tables.local(), all_sizes[i]).run();
+          SizesSearch(parts[i], search, tables->local(), all_sizes[i]).run();
         }
       },
       tbb::simple_partitioner());
-  SearchResult all(top);
+  SearchResult all = start;
   for (const SearchResult& part : parts) all.merge(part);
   return all;
 }
 
 }  // namespace
 
-SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit) {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  return search_all(scenario, options, limit, true, kUnknown);
+SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit,
+                            const KnownLayouts& known) {
+  const Seconds fastest = known.front.empty() ? kAnyTime : known.front.front().step_time;
+  return search_all(scenario, options, limit, true, fastest, known);
 }
 
 std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOptions& asked,
                                         Bytes limit, Seconds known) {
   SearchOptions options = asked;
   options.top = 1;
-  const SearchResult result = search_all(scenario, options, limit, false, known.value());
-  if (result.top.items().empty()) return std::nullopt;
+  const SearchResult result = search_all(scenario, options, limit, false, known);
+  if (result.top.empty()) return std::nullopt;
   return result.top.items().front();
 }
 

@@ -4,6 +4,7 @@
 // those of evaluate().
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "planner/search/pareto.h"
@@ -29,13 +30,22 @@ struct SearchResult {
   TopList closest;  // legal, but too large, least memory first; only when nothing fits
 };
 
+// Layouts up to a memory that a search has looked at, and its front: they are not priced again.
+struct KnownLayouts {
+  Bytes limit;
+  std::vector<Candidate> front{};
+};
+
 // `limit` bytes of memory a device.
-SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit);
+SearchResult search_layouts(const Scenario& scenario, const SearchOptions& options, Bytes limit,
+                            const KnownLayouts& known = {});
+
+inline constexpr Seconds kAnyTime = seconds(std::numeric_limits<double>::infinity());
 
 // The fastest layout alone: no Pareto front, so that whatever is slower than the best so far is not
 // priced. `known`: the time of a layout of the space that fits, or infinity; a shorter one changes
 // the work, not the answer. Nothing: no layout of the space fits.
 std::optional<Candidate> fastest_layout(const Scenario& scenario, const SearchOptions& options,
-                                        Bytes limit, Seconds known);
+                                        Bytes limit, Seconds known = kAnyTime);
 
 }  // namespace meshwright::planner

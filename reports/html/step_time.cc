@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and the viewer shows them
 
-// The layouts that were asked for; the rest of the Pareto set follows them.
+// The layouts that were asked for; what else the plan keeps follows them.
 Json top_of(const Json& report) {
   const Json& ranked = report["ranked"];
   Json top = Json::array();
@@ -155,10 +155,16 @@ std::string ranking(const Json& report) {
   body +=
       "<p class=\"mix\">Overlap switches, and whether embedding and loss count as layers of the "
       "split, are left out of the names here; the record and the launch files have them.</p>\n";
+  const Json& robust = part_at(part_at(report, "answers"), "robust_pick");
+  if (robust.is_object()) {
+    body += fmt::format("<p id=\"robust-pick\">{}</p>\n", escape(text_at(robust, "sentence")));
+  }
   if (top < ranked.size()) {
     const std::size_t end = std::min(ranked.size(), top + kMostRows);
-    body += details(fmt::format("{} slower layouts that need less memory", ranked.size() - top),
-                    ranked_rows_table("The rest of the Pareto set", report, top, end));
+    body += details(fmt::format("{} more layouts: the next fastest, and slower ones that need less "
+                                "memory",
+                                ranked.size() - top),
+                    ranked_rows_table("Layouts that the plan keeps besides", report, top, end));
   }
   return section("ranking", "Ranking",
                  body + figure("pareto",

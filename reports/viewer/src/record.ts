@@ -223,8 +223,20 @@ export interface ReportRecord {
         device_energy_kwh: number | null;
       };
     }[];
+    robust_pick?: null | {
+      pick: null | {
+        short_name: string;
+        brief_name: string;
+        layout: Layout;
+        step_time_seconds: number;
+        peak_memory_bytes: number;
+      };
+      is_best: boolean;
+      loss: number;
+      sentence: string;
+    };
     red_flags: {
-      id: "tensor_beyond_domain" | "expert_beyond_domain" | "few_micro_batches" | "memory_half_empty" | "low_utilization" | "small_batch" | "one_layer_chunks" | "assumed_input";
+      id: "tensor_beyond_domain" | "expert_beyond_domain" | "few_micro_batches" | "memory_half_empty" | "low_utilization" | "small_batch" | "one_layer_chunks" | "assumed_input" | "tensor_on_slow_link" | "tensor_beyond_rule" | "context_for_memory" | "memory_nearly_full" | "recompute_without_offload";
       sentence: string;
       effect_seconds: number | null;
       effect_bytes: number | null;

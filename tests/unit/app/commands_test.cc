@@ -354,5 +354,26 @@ TEST(Commands, DiffOfAPlanWithItselfPassesAndASlowerOneFailsTheGate) {
   EXPECT_GT(json["step_time_change"].get<double>(), 0.03);
 }
 
+// What was 7.7 MB: the largest of the shipped models on 2,048 GPUs. Its readers compute again what
+// the file leaves out, also of a layout without its parts.
+TEST(Commands, ALargePlanIsAFileBelowAMegabyteThatReadersTake) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.path("p.json");
+  const ProgramResult made = run_program({"plan", "--model", "deepseek-v3", "--cluster",
+                                          "h800-2048", "--framework", "hai-llm-2024", "--precision",
+                                          "fp8", "--global-batch-size", "15360", "--out", plan});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string text = file_text(plan);
+  EXPECT_LT(text.size(), 1'000'000U);
+  const Json json = Json::parse(text);
+  ASSERT_GT(json["ranked"].size(), 12U);
+  EXPECT_FALSE(json["ranked"][11].contains("volume"));
+  const ProgramResult explained = run_program({"explain", plan, "--layout", "12"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("rank 1"));
+  const ProgramResult same = run_program({"diff", plan, plan});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+}
+
 }  // namespace
 }  // namespace meshwright::test

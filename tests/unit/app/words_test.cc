@@ -57,7 +57,7 @@ TEST(Words, APlanIsOneDocumentThatFitsALineAndSaysProgressAside) {
                            "rule of thumb", "confidence", "rejected"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
-  EXPECT_THAT(result.err, HasSubstr("layouts/s"));
+  EXPECT_THAT(result.err, HasSubstr("layouts evaluated, answered in "));
   EXPECT_THAT(result.err, HasSubstr("next: "));
   EXPECT_THAT(result.err, Not(HasSubstr("rejected")));
 }

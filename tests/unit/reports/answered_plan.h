@@ -18,14 +18,12 @@ struct AnsweredPlan {
 inline AnsweredPlan answered_plan(const Model& model = sample_model()) {
   AnsweredPlan result;
   result.search.top = 5;
-  planner::SearchOptions wide = result.search;
-  wide.top = 40;
-  const planner::Plan full = planner::search({model, sample_cluster(), sample_job()}, wide);
-  result.plan = full;
   planner::AnswerOptions options;
   options.what_ifs = {"inter_node_bandwidth=0.5x", "memory_capacity=0.001x"};
-  planner::choose(result.plan, options.objective, options.limits, result.search.top);
-  result.answers = planner::answers_of(result.plan, full, result.search, options);
+  planner::ChosenPlan chosen = planner::chosen_plan(
+      {model, sample_cluster(), sample_job()}, result.search, options.objective, options.limits);
+  result.plan = std::move(chosen.plan);
+  result.answers = planner::answers_of(result.plan, chosen.pool, result.search, options);
   result.answers.scaling = planner::scaling({model, sample_cluster(), sample_job()}, result.search,
                                             {{8, 16}, planner::Objective::step_time, {}});
   return result;

@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "planner/questions/explanation.h"
+#include "planner/search/choice.h"
 #include "planner/search/contenders.h"
 #include "planner/search/rejection.h"
 #include "sim/base/error.h"
@@ -177,6 +179,59 @@ TEST(Crossovers, TheWinnerStopsFittingWhereItsMemoryEnds) {
   EXPECT_FALSE(fits(memory->factor * 0.999));
 }
 
+// Between rank 1 and each other layout of the ranking, explain finds what plan reports, at the same
+// value; among them the memory below which rank 1 no longer fits.
+TEST(Crossovers, ExplainFindsWhatThePlanReports) {
+  int found_memory = 0;
+  int found_all = 0;
+  for (const double memory_gib : {4.0, 6.0, 8.0, 20.0}) {
+    for (const int nodes : {2, 8}) {
+      const Plan plan =
+          search({small_model(), small_cluster(nodes, memory_gib), small_job()}, search_options());
+      ASSERT_FALSE(plan.ranked.empty());
+      const Estimate& winner = plan.ranked.front();
+      for (const Crossover& c :
+           crossovers(plan, search_options(), contenders_of(plan, search_options()))) {
+        const auto rival = std::find_if(plan.ranked.begin(), plan.ranked.end(),
+                                        [&](const Estimate& e) { return e.layout == c.layout; });
+        if (rival == plan.ranked.end()) continue;
+        const Explanation e = explanation(plan, search_options(), *rival, winner);
+        const auto same =
+            std::find_if(e.overtakes.begin(), e.overtakes.end(), [&](const Crossover& other) {
+              return other.parameter == c.parameter && other.below == c.below;
+            });
+        ASSERT_NE(same, e.overtakes.end()) << sentence_of(c);
+        EXPECT_NEAR(same->at / c.at, 1.0, 1e-4) << sentence_of(c);
+        ++found_all;
+        if (c.parameter == WhatIfParameter::memory_capacity) ++found_memory;
+      }
+    }
+  }
+  EXPECT_GT(found_all, 4);
+  EXPECT_GT(found_memory, 2);
+}
+
+// Two layouts of which the rival needs 3 % less: a device with 1 % less than the winner needs is
+// enough for the rival alone, and neither fits at half of it.
+TEST(Crossovers, OfTwoThatNearlyNeedTheSameMemoryIsFound) {
+  Plan plan = small_plan();
+  const Estimate winner = plan.ranked.front();
+  Layout layout = winner.layout;
+  layout.recompute_granularity = RecomputeGranularity::full;
+  layout.recompute_num_layers = 1;
+  const Estimate rival = std::get<Estimate>(estimate(plan, layout));
+  ASSERT_LT(rival.peak_memory(), winner.peak_memory());
+  plan.cluster.device.memory = winner.peak_memory() * 1.02;
+  const Explanation e = explanation(plan, {}, rival, winner);
+  const auto memory = std::find_if(e.overtakes.begin(), e.overtakes.end(), [](const Crossover& c) {
+    return c.parameter == WhatIfParameter::memory_capacity;
+  });
+  ASSERT_NE(memory, e.overtakes.end());
+  EXPECT_NEAR(memory->at, in_gibibytes(winner.peak_memory()), 1e-4);
+  EXPECT_THAT(explanation_text(e, "rank 1"), HasSubstr("of memory of a device"));
+  EXPECT_THAT(sentence_of(*memory), HasSubstr("no longer fits"));
+}
+
 TEST(WhatIf, ReadsFactorsPercentagesAndValues) {
   const Scenario base{small_model(), small_cluster(2, 80), small_job()};  // 25 GB/s between nodes
   const auto factor = [&](const std::string& value) {
@@ -252,6 +307,58 @@ TEST(Scaling, NoChoiceIsBeatenInAllFour) {
                    a.gpu_seconds < b.gpu_seconds);
     }
   }
+}
+
+// What is shown is no input of any answer.
+TEST(Answers, DoNotDependOnHowManyLayoutsAreShown) {
+  const Scenario scenario{small_model(), small_cluster(8, 8), small_job()};
+  const auto answered = [&](int top) {
+    SearchOptions options = search_options();
+    options.top = top;
+    const ChosenPlan chosen = chosen_plan(scenario, options, Objective::step_time, {});
+    return answers_of(chosen.plan, chosen.pool, options, {});
+  };
+  const Answers all = answered(10);
+  EXPECT_LT(all.confidence.probability_best, 1.0);
+  for (const int top : {1, 3, 100}) {
+    const Answers other = answered(top);
+    EXPECT_EQ(other.confidence.probability_best, all.confidence.probability_best) << top;
+    EXPECT_EQ(other.confidence.expected_regret, all.confidence.expected_regret);
+    EXPECT_EQ(other.confidence.against.size(), all.confidence.against.size());
+    ASSERT_EQ(other.confidence.proposed_runs.size(), all.confidence.proposed_runs.size());
+    for (std::size_t i = 0; i < all.confidence.proposed_runs.size(); ++i) {
+      EXPECT_EQ(other.confidence.proposed_runs[i].rank, all.confidence.proposed_runs[i].rank);
+      EXPECT_EQ(other.confidence.proposed_runs[i].runs, all.confidence.proposed_runs[i].runs);
+    }
+    ASSERT_EQ(other.sensitivity.size(), all.sensitivity.size());
+    for (std::size_t i = 0; i < all.sensitivity.size(); ++i) {
+      EXPECT_EQ(other.sensitivity[i].low.best, all.sensitivity[i].low.best);
+      EXPECT_EQ(other.sensitivity[i].high.best, all.sensitivity[i].high.best);
+    }
+    ASSERT_EQ(other.crossovers.size(), all.crossovers.size());
+    for (std::size_t i = 0; i < all.crossovers.size(); ++i) {
+      EXPECT_EQ(sentence_of(other.crossovers[i]), sentence_of(all.crossovers[i]));
+    }
+    ASSERT_EQ(other.red_flags.size(), all.red_flags.size());
+    for (std::size_t i = 0; i < all.red_flags.size(); ++i) {
+      EXPECT_EQ(other.red_flags[i].sentence, all.red_flags[i].sentence);
+    }
+  }
+}
+
+// Each contender is as likely to be the faster one as the header says, up to the last one.
+TEST(Confidence, ComparesThoseThatCouldWin) {
+  const Plan plan = small_plan();
+  ConfidenceOptions options;
+  options.runner_ups = 19;
+  const std::size_t all = confidence(plan, options).against.size();
+  options.could_win = 0.2;
+  const Confidence some = confidence(plan, options);
+  ASSERT_FALSE(some.against.empty());
+  EXPECT_LE(some.against.size(), all);
+  EXPECT_GE(1.0 - some.against.back().probability_winner_is_faster, 0.15);
+  options.could_win = 0.51;  // the winner's chance is a half or more beside each
+  EXPECT_TRUE(confidence(plan, options).against.empty());
 }
 
 TEST(Answers, OfTheSamePlanAreTheSame) {

@@ -156,6 +156,118 @@ TEST(RedFlags, AnAssumedInputMovesTheStepByItsSpread) {
   EXPECT_FALSE(assumed_input(s, estimate_of(s, layout), nullptr));
 }
 
+// 20 GB/s for 1e14 FLOP/s are 0.2e-3 bytes per FLOP, 200 GB/s are 2e-3. An H100's 0.455e-3 would be
+// 45.5 GB/s.
+TEST(RedFlags, TensorRanksOnASlowLinkCostWhatAnH100sLinkWouldSave) {
+  Scenario slow = scenario();
+  slow.cluster.intra_node.bandwidth = gigabytes_per_second(20);
+  const Layout layout = sizes(4, 1, 4);
+  EXPECT_NEAR(link_bytes_per_flop(slow), 0.2e-3, 1e-12);
+  const auto flag = tensor_on_slow_link(slow, estimate_of(slow, layout));
+  ASSERT_TRUE(flag);
+  Scenario faster = slow;
+  faster.cluster.intra_node.bandwidth = gigabytes_per_second(45.5);
+  const double saved =
+      tensor_seconds(estimate_of(slow, layout)) - tensor_seconds(estimate_of(faster, layout));
+  EXPECT_GT(saved, 0.0);
+  EXPECT_NEAR(seconds_of(*flag), saved, 1e-9);
+  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks exchange every layer over a link of 20"));
+  EXPECT_FALSE(tensor_on_slow_link(slow, estimate_of(slow, sizes(1, 1, 16))));
+  EXPECT_FALSE(tensor_on_slow_link(scenario(), estimate_of(scenario(), layout)));
+}
+
+// The rule has one tensor rank for models below 1B. 10 s with 4, 12 s with one: 2 s rest on it.
+TEST(RedFlags, MoreTensorRanksThanTheRuleOfThumbCostWhatTheRuleTakesMore) {
+  RuleOfThumb rule;
+  rule.row = &rule_of_thumb_row(small_model());
+  rule.estimate = Estimate{};
+  rule.estimate->step_time = seconds(12);
+  Estimate winner;
+  winner.layout = sizes(4, 1, 4);
+  winner.step_time = seconds(10);
+  const auto flag = tensor_beyond_rule(winner, rule);
+  ASSERT_TRUE(flag);
+  EXPECT_DOUBLE_EQ(seconds_of(*flag), 2.0);
+  EXPECT_THAT(flag->sentence, HasSubstr("4 tensor ranks are more"));
+  winner.layout = sizes(1, 1, 16);
+  EXPECT_FALSE(tensor_beyond_rule(winner, rule));
+  rule.estimate.reset();
+  winner.layout = sizes(4, 1, 4);
+  EXPECT_FALSE(tensor_beyond_rule(winner, rule));
+}
+
+// 1,024 tokens need no context ranks by the rule. Without them the layout takes its own time; on a
+// device with less memory than that layout needs, the difference is what it lacks.
+TEST(RedFlags, ContextRanksForShortSequencesCostWhatTheLayoutWithoutThemDoes) {
+  Layout layout = sizes(1, 1, 8);
+  layout.context_parallel_size = 2;
+  const Layout whole = sizes(1, 1, 16);
+  const Scenario s = scenario();
+  const auto flag = context_for_memory(s, estimate_of(s, layout));
+  ASSERT_TRUE(flag);
+  EXPECT_NEAR(seconds_of(*flag),
+              (estimate_of(s, whole).step_time - estimate_of(s, layout).step_time).value(), 1e-12);
+  const Bytes needed = estimate_of(s, whole).peak_memory();
+  const Scenario small = scenario(2, in_gibibytes(needed) - 1.0);
+  const auto lacking = context_for_memory(small, estimate_of(small, layout));
+  ASSERT_TRUE(lacking);
+  EXPECT_NEAR(in_gibibytes(std::get<Bytes>(lacking->effect)), 1.0, 1e-9);
+  EXPECT_FALSE(context_for_memory(s, estimate_of(s, whole)));
+  Scenario longer = s;
+  longer.job.seq_length = 32768;  // the rule has 2
+  EXPECT_FALSE(context_for_memory(longer, estimate_of(longer, layout)));
+}
+
+// 76 of 80 GiB are 95 %: 4 GiB above 72.
+TEST(RedFlags, MemoryAboveNinetyPercentIsWhatLiesAbove) {
+  Estimate e;
+  StageMemory stage;
+  stage.reserve = gibibytes(76);
+  e.memory = {stage};
+  const auto flag = memory_nearly_full(scenario(), e);
+  ASSERT_TRUE(flag);
+  EXPECT_NEAR(in_gibibytes(std::get<Bytes>(flag->effect)), 4.0, 1e-9);
+  EXPECT_THAT(flag->sentence, HasSubstr("76 of 80 GiB are used (95 %)"));
+  e.memory[0].reserve = gibibytes(72);
+  EXPECT_FALSE(memory_nearly_full(scenario(), e));
+}
+
+// The recompute term is what offload could save at most.
+TEST(RedFlags, FullRecomputeWithoutOffloadCostsItsOwnTerm) {
+  const Scenario s = scenario();
+  Layout layout = sizes(1, 4, 4);
+  layout.recompute_granularity = RecomputeGranularity::full;
+  layout.recompute_num_layers = 1;
+  const Estimate e = estimate_of(s, layout);
+  const double spent = e.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time.value();
+  const auto flag = recompute_without_offload(s, e, std::nullopt);
+  ASSERT_TRUE(flag);
+  EXPECT_GT(spent, 0.0);
+  EXPECT_DOUBLE_EQ(seconds_of(*flag), spent);
+  const Timed faster{layout, e.step_time * 0.9, gibibytes(70)};
+  EXPECT_THAT(recompute_without_offload(s, e, faster)->sentence, HasSubstr("10 % shorter"));
+  Scenario unlinked = s;
+  unlinked.cluster.device.host_link = bytes_per_second(0);
+  EXPECT_FALSE(recompute_without_offload(unlinked, e, std::nullopt));
+  EXPECT_FALSE(recompute_without_offload(s, estimate_of(s, sizes(1, 4, 4)), std::nullopt));
+}
+
+// A space that names offload has looked at it.
+TEST(RedFlags, AFullRecomputeWinnerIsAskedAboutTheHost) {
+  SearchOptions options;
+  options.space[&Layout::recompute_granularity] = {RecomputeGranularity::full};
+  const Plan plan = search({small_model(), small_cluster(2, 8), small_job()}, options);
+  const auto raised = [&](const SearchOptions& asked) {
+    const std::vector<RedFlag> flags = red_flags(plan, asked, {});
+    return std::any_of(flags.begin(), flags.end(), [](const RedFlag& flag) {
+      return flag.id == RedFlagId::recompute_without_offload;
+    });
+  };
+  EXPECT_TRUE(raised(options));
+  options.space[&Layout::optimizer_offload] = {false, true};
+  EXPECT_FALSE(raised(options));
+}
+
 TEST(RedFlags, OfAPlanComeLargestFirst) {
   SearchOptions options;
   const Plan plan = search({small_model(), small_cluster(8, 80), small_job()}, options);

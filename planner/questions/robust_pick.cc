@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/questions/robust_pick.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/search/search_layouts.h"
+#include "sim/base/text.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::planner {
+namespace {
+
+Bytes robust_memory(const Scenario& s) {
+  return only_device(s.cluster).memory * (1.0 - kRobustFree);
+}
+
+// The conditions that a layout does not meet, in words; empty: it is robust.
+std::string failures(const Scenario& s, const Timed& timed) {
+  std::string text;
+  if (timed.peak_memory > robust_memory(s)) {
+    append_to_list(text, " and ",
+                   fmt::format("uses {:.3g} % of the memory",
+                               100.0 * (timed.peak_memory / only_device(s.cluster).memory)));
+  }
+  if (has_one_layer_chunks(s.model, timed.layout)) {
+    append_to_list(text, " and ", "has chunks of one layer");
+  }
+  return text;
+}
+
+std::string cost_text(double loss, const Timed& timed, const Scenario& s) {
+  return fmt::format("{:.4g} s ({:.2g} % longer) and {:.3g} % of the memory",
+                     timed.step_time.value(), 100.0 * loss,
+                     100.0 * (timed.peak_memory / only_device(s.cluster).memory));
+}
+
+// The fastest with enough free memory, and among those without chunks of one layer where wanted.
+std::optional<Timed> fastest_with_room(const Scenario& s, const SearchOptions& asked,
+                                       bool whole_chunks) {
+  SearchOptions options = asked;
+  const auto refusal = asked.target.refusal;
+  if (whole_chunks) {
+    options.target.refusal = [&s, &refusal](const Layout& layout) -> std::string {
+      if (has_one_layer_chunks(s.model, layout)) return "chunks of one layer";
+      return refusal ? refusal(layout) : "";
+    };
+  }
+  const Bytes limit = std::min(usable_memory(s, options), robust_memory(s));
+  const auto found = fastest_layout(s, options, limit);
+  if (!found) return std::nullopt;
+  return Timed{found->layout, found->step_time, found->peak_memory};
+}
+
+}  // namespace
+
+bool has_one_layer_chunks(const Model& model, const Layout& layout) {
+  const int chunks = layout.virtual_pipeline_parallel_size;
+  return chunks > 1 && model.num_layers < 2 * layout.pipeline_parallel_size * chunks;
+}
+
+RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layouts) {
+  RobustPick result;
+  if (layouts.empty()) return result;
+  const Timed& best = layouts.front();
+  const std::string why = failures(scenario, best);
+  const auto robust = std::find_if(layouts.begin(), layouts.end(), [&](const Timed& timed) {
+    return failures(scenario, timed).empty();
+  });
+  if (robust == layouts.begin()) {
+    result.pick = best;
+    result.is_best = true;
+    result.sentence = fmt::format(
+        "Rank 1 is robust: it keeps {:.0f} % of the memory free and has no chunk of one layer.",
+        100.0 * kRobustFree);
+    return result;
+  }
+  if (robust == layouts.end()) {
+    const Timed& last = layouts.back();
+    result.sentence = fmt::format("No layout is robust: rank 1 {}, and the best other choice {}.",
+                                  why, failures(scenario, last));
+    if (layouts.size() == 1) {
+      result.sentence = fmt::format("No layout keeps {:.0f} % of the memory free: rank 1 {}.",
+                                    100.0 * kRobustFree, why);
+    }
+    return result;
+  }
+  const double loss = robust->step_time / best.step_time - 1.0;
+  if (loss > kRobustLoss) {
+    result.sentence = fmt::format(
+        "No robust layout is within {:.0f} %: rank 1 {}; the fastest that does not, {}, takes {}.",
+        100.0 * kRobustLoss, why, brief_name(robust->layout), cost_text(loss, *robust, scenario));
+    return result;
+  }
+  result.pick = *robust;
+  result.loss = loss;
+  result.sentence = fmt::format("Robust pick: {} takes {}; rank 1 {}.", brief_name(robust->layout),
+                                cost_text(loss, *robust, scenario), why);
+  return result;
+}
+
+RobustPick robust_pick(const Plan& plan, const SearchOptions& search) {
+  if (plan.ranked.empty()) return {};
+  const Estimate& winner = plan.ranked.front();
+  std::vector<Timed> layouts{{winner.layout, winner.step_time, winner.peak_memory()}};
+  if (!failures(plan, layouts.front()).empty()) {
+    std::optional<Timed> other = fastest_with_room(plan, search, true);
+    if (!other) other = fastest_with_room(plan, search, false);
+    if (other) layouts.push_back(*std::move(other));
+  }
+  return robust_pick(static_cast<const Scenario&>(plan), layouts);
+}
+
+}  // namespace meshwright::planner

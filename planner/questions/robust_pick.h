@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The robust pick: the fastest layout that is at most 2 % slower than rank 1, keeps 10 % of the
+// device's memory free and has no chunk of a single layer. What is predicted least well, memory
+// peaks and the messages and launches of single layers, decides less about it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/search/contenders.h"
+#include "planner/search/plan.h"
+#include "planner/search/search.h"
+
+namespace meshwright::planner {
+
+inline constexpr double kRobustLoss = 0.02;  // of rank 1's step
+inline constexpr double kRobustFree = 0.10;  // of the device's memory
+
+// Several chunks a stage, of which at least one holds fewer than two layers:
+// num_layers < 2 x pipeline size x virtual size.
+bool has_one_layer_chunks(const Model& model, const Layout& layout);
+
+struct RobustPick {
+  std::optional<Timed> pick;  // nothing: no layout meets the conditions
+  bool is_best = false;       // rank 1 is robust itself
+  double loss = 0.0;          // of the pick: step / rank 1's step - 1
+  std::string sentence;       // which it is, or which condition fails
+};
+
+// Of `layouts`, rank 1 first and the others fastest first. Pure; empty when there are none.
+RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layouts);
+
+// Of the plan's whole space. Nothing is searched where rank 1 is robust.
+RobustPick robust_pick(const Plan& plan, const SearchOptions& search);
+
+}  // namespace meshwright::planner
