@@ -39,6 +39,14 @@ TEST(Text, SharesAndLargeNumbers) {
   EXPECT_EQ(si_text(12), "12.0");
 }
 
+TEST(Text, LargeNumbersAreWords) {
+  EXPECT_EQ(large_number_text(3.31e6), "3.3 million");
+  EXPECT_EQ(large_number_text(2e9), "2 billion");
+  EXPECT_EQ(large_number_text(391405.2), "391,405");
+  EXPECT_EQ(with_unit("network", "GB/s"), "network, GB/s");
+  EXPECT_EQ(with_unit("GEMM efficiency", ""), "GEMM efficiency");
+}
+
 // The viewer's formats are held to the same texts (tests/browser).
 TEST(Text, NumbersReadAsTheViewerWritesThem) {
   const std::map<std::string, std::function<std::string(double)>> texts{
