@@ -31,6 +31,11 @@ inline constexpr int kSecondsDigits = 4;
 inline constexpr int kTrafficDigits = 4;
 inline constexpr int kMemoryDigits = 3;
 
+// Stands once beside every MFU that people read.
+inline constexpr std::string_view kMfuConvention =
+    "MFU is the FLOPs that the model needs over the devices' dense peak for the job's number "
+    "format: causal attention counts half, recomputed work does not count.";
+
 using meshwright::count_text;
 using meshwright::significant;
 // "812.3 ms", "1.234 s".

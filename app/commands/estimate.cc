@@ -19,6 +19,7 @@
 #include "reports/interval_text.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
+#include "reports/text.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/json/records.h"
@@ -131,7 +132,9 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   if (options.output.format == Format::table) {
     write_file_atomically(options.output.out,
                           wrapped(question_text(inputs) + in_a_line(found, inputs) +
-                                  reports::interval_text(found) + "\n" + verdict_text(verdict)) +
+                                  fmt::format("{}\n{}\n", reports::kMfuConvention,
+                                              reports::interval_text(found)) +
+                                  verdict_text(verdict)) +
                               "\n" + tables_text(tables, Format::table));
   } else {
     write_output(options.output, tables, to_document(found, verdict, inputs, call).dump(2) + "\n");

@@ -102,16 +102,15 @@ std::string measured_text(const ReviewedRun& r) {
   if (r.run.measured.step_time) {
     text += fmt::format(", measured {}", number_text(tokens / r.run.measured.step_time->value()));
   }
-  text += fmt::format(
-      ".\n  MFU (causal attention counted half, of the device's dense peak): predicted {} %",
-      number_text(100.0 * found.model_flops_utilization, 3));
+  text += fmt::format(".\n  MFU: predicted {} %",
+                      number_text(100.0 * found.model_flops_utilization, 3));
   if (r.run.measured.step_time) {
     text += fmt::format(", measured {} %",
                         number_text(100.0 * found.model_flops_utilization *
                                         (found.step_time / *r.run.measured.step_time),
                                     3));
   }
-  text += fmt::format(".\n  memory that is {}: predicted {}",
+  text += fmt::format(".\n  {}\n  memory that is {}: predicted {}", reports::kMfuConvention,
                       r.run.memory_is_reserved ? "reserved" : "allocated",
                       reports::memory_text(review.printed_peak));
   if (r.run.measured.peak_memory) {

@@ -26,9 +26,7 @@ constexpr std::array kGlossary{
     Entry{"zero", "ZeRO stage: 1 shards the optimizer, 2 also gradients, 3 also weights."},
     Entry{"recompute", "Activations that are computed again in backward instead of being kept."},
     Entry{"pipeline bubble", "Time in which a stage waits for the others."},
-    Entry{"MFU",
-          "Model FLOPs utilization: FLOPs the model needs, over the devices' peak for that time. "
-          "Recomputed work does not count."},
+    Entry{"MFU", kMfuConvention},
     Entry{"1σ", "One standard deviation: two of three values lie within it."},
     Entry{"rank", "One process with one GPU; also a layout's place in the ranking."},
     Entry{"Pareto", "Layouts beside which no other is both faster and smaller in memory."},

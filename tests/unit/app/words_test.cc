@@ -7,12 +7,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 
+#include "reports/text.h"
 #include "sim/record/json.h"
+#include "tests/paths.h"
 #include "tests/unit/app/run_program.h"
 
 namespace meshwright::test {
@@ -60,6 +64,20 @@ TEST(Words, APlanIsOneDocumentThatFitsALineAndSaysProgressAside) {
   EXPECT_THAT(result.err, HasSubstr("layouts evaluated, answered in "));
   EXPECT_THAT(result.err, HasSubstr("next: "));
   EXPECT_THAT(result.err, Not(HasSubstr("rejected")));
+}
+
+TEST(Words, AnMfuStandsBesideItsConventionOnce) {
+  const auto once = [](std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    text = std::regex_replace(text, std::regex(" +"), " ");
+    const std::size_t at = text.find(reports::kMfuConvention);
+    return at != std::string::npos &&
+           text.find(reports::kMfuConvention, at + 1) == std::string::npos;
+  };
+  const std::vector<std::string> on_eight{"--model", "llama-3-8b", "--cluster", "h100-8"};
+  EXPECT_TRUE(once(run_program(with({"plan"}, on_eight)).out));
+  EXPECT_TRUE(once(run_program(with(with({"estimate"}, on_eight), {"--layout", "tp=8"})).out));
+  EXPECT_TRUE(once(content_of(std::string(MESHWRIGHT_SOURCE_DIR) + "/docs/terms.md")));
 }
 
 TEST(Words, SeveralGpuCountsAreATableInEveryFormat) {
