@@ -17,10 +17,17 @@ Json to_json(const std::optional<planner::Quantiles>& q) { return q ? to_json(*q
 
 Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-Json cost_to_json(const std::optional<planner::Quantiles>& cost, const std::string& currency) {
-  if (!cost) return {};
-  Json json = to_json(*cost);
+Json cost_to_json(const planner::TrainingRun& run, const std::string& currency) {
+  if (!run.cost) return {};
+  Json json = to_json(*run.cost);
   json["currency"] = currency;
+  const planner::CostParts& parts = *run.cost_parts;
+  json["parts"] = {{"gpus", parts.gpus},
+                   {"spare_nodes", parts.spare_nodes},
+                   {"spare_gpus", parts.spare_gpus()},
+                   {"hours", parts.hours},
+                   {"price_per_gpu_hour", parts.price},
+                   {"range_factor", parts.range_factor}};
   return json;
 }
 
@@ -113,7 +120,7 @@ Json run_to_json(const planner::CapacityRow& row, const planner::CapacityOptions
   json["days"] = to_json(row.run.days);
   json["done"] = done_to_json(options, row.run.days);
   json["gpu_hours"] = to_json(row.run.gpu_hours);
-  json["cost"] = cost_to_json(row.run.cost, options.prices.currency);
+  json["cost"] = cost_to_json(row.run, options.prices.currency);
   json["energy_mwh"] = row.run.energy_mwh ? Json(row.run.energy_mwh->p50) : Json();
   return json;
 }
@@ -137,6 +144,7 @@ Json row_to_json(const planner::CapacityAnswer& answer, std::size_t place) {
   json["memory_gib"] = in_gibibytes(estimate.peak_memory());
   json["provenance"] = name_of(estimate.provenance);
   json["terms_s"] = terms_to_json(estimate);
+  json["cost_explanation"] = cost_explanation(answer, row);
   json["energy_mwh_range"] = to_json(row.run.energy_mwh);
   json["power_mw"] = to_json(row.run.megawatts);
   json["power_mw_high"] = to_json(row.run.megawatts_high);

@@ -129,6 +129,27 @@ std::string money_text(double amount, const std::string& currency) {
   return fmt::format("{} {}", count_text(std::llround(amount)), currency);
 }
 
+std::string cost_explanation(const planner::CapacityAnswer& answer,
+                             const planner::CapacityRow& row) {
+  if (!row.run.cost_parts) return "";
+  const planner::CostParts& parts = *row.run.cost_parts;
+  const std::string& currency = answer.question.options.prices.currency;
+  std::string gpus = gpus_phrase(answer, row);
+  if (parts.spare_nodes > 0) {
+    gpus = fmt::format("({} + {} in {} spare node{})", gpus, count_text(parts.spare_gpus()),
+                       count_text(parts.spare_nodes), parts.spare_nodes == 1 ? "" : "s");
+  }
+  std::string text = fmt::format("{} {} = {} x {:.6g} h x {:.6g} {} per {}-hour",
+                                 count_text(std::llround(row.run.cost->p50)), currency, gpus,
+                                 parts.hours, parts.price, currency, device_noun(answer));
+  constexpr double kShown = 5e-5;
+  if (std::abs(parts.range_factor - 1.0) > kShown) {
+    text +=
+        fmt::format(" x {:.4f} (the ranges of days and price move the median)", parts.range_factor);
+  }
+  return text;
+}
+
 std::string days_text(const planner::Quantiles& days) {
   if (days.p50 < 1000.0)
     return fmt::format("{} days ({})", number_text(days.p50, 3), span_text(days, 1.0));

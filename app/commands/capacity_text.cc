@@ -20,6 +20,13 @@ std::string rows_note(const planner::CapacityAnswer& answer) {
     note += fmt::format("Prices: {} of {}{}.\n", prices.name, prices.date,
                         prices.example ? ", an example and no offer" : "");
   }
+  const planner::CapacityRow* front = answer.front();
+  const auto recommended = answer.recommendation.recommended;
+  for (const planner::CapacityRow& row : answer.rows) {
+    const bool in_verdict = &row == front || (recommended && &row == &answer.rows[*recommended]);
+    const std::string cost = in_verdict ? reports::cost_explanation(answer, row) : "";
+    if (!cost.empty()) note += fmt::format("Median cost: {}.\n", cost);
+  }
   for (const planner::ScalingSeries& series : answer.scaling) {
     const std::string bend = reports::bend_of(answer, series);
     if (!bend.empty()) note += bend + "\n";

@@ -34,12 +34,17 @@ std::size_t lines_of(const Paragraphs& paragraphs) {
 }
 
 Paragraph counts_paragraph(const PlanDocument& d) {
+  const auto& points = d.scaling.points;
+  const bool priced =
+      std::any_of(points.begin(), points.end(), [](const auto& p) { return p.cost.has_value(); });
   return {with_device_noun("GPU counts, each with its best layout", d.inputs.cluster),
-          table_text(reports::scaling_table(d.scaling, d.inputs.job, d.inputs.cluster))};
+          table_text(reports::scaling_table(d.scaling, d.inputs.job, d.inputs.cluster)) +
+              (priced ? wrapped(fmt::format("{}.\n", planner::kCostOfSteps)) : "")};
 }
 
 Paragraph winner_paragraph(const PlanDocument& d) {
   std::string text = reports::winner_limits_text(d.plan) + "\n" +
+                     std::string(reports::kMfuConvention) + "\n" +
                      reports::interval_text(d.plan.ranked.front()) + "\n";
   if (d.answers && d.answers->robust_pick) text += d.answers->robust_pick->sentence + "\n";
   return {reports::winner_text(d.plan), wrapped(text), Style::good};

@@ -121,6 +121,8 @@ void fill_energy(TrainingRun& run, const std::vector<double>& gpu_hours, const R
 
 }  // namespace
 
+int CostParts::spare_gpus() const { return spare_nodes * kGpusOfAReportedNode; }
+
 Ranged stated(double value) { return {value, value, value, "stated", ""}; }
 
 Ranged times(Ranged ranged, double factor) {
@@ -225,10 +227,16 @@ TrainingRun training_run(const Scenario& scenario, const std::vector<RunPhase>& 
   const double spread = std::exp(1.2815515655446004 * log_deviation(range));
   run.failures = {per_rate * rate / spread, run.time.failures, per_rate * rate * spread};
   if (price) {
-    const double spares = 1.0 + static_cast<double>(run.spare_nodes) * kGpusOfAReportedNode / gpus;
+    CostParts parts{.gpus = gpus,
+                    .spare_nodes = run.spare_nodes,
+                    .hours = run.days.p50 * kHoursPerDay,
+                    .price = price->value};
+    const double spares = 1.0 + static_cast<double>(parts.spare_gpus()) / gpus;
     run.cost = quantiles_of(over_lattice([&](int i) {
       return gpu_hours[static_cast<std::size_t>(i)] * turned_value(*price, i, kPrice) * spares;
     }));
+    parts.range_factor = run.cost->p50 / parts.without_ranges();
+    run.cost_parts = parts;
   }
   if (const auto kilowatts = kilowatts_per_gpu(options.power, scenario.cluster)) {
     fill_energy(run, gpu_hours, *kilowatts, in);

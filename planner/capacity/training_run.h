@@ -40,15 +40,29 @@ struct CheckpointPlan {
   Seconds interval, young_interval;
 };
 
+// Median cost = (gpus + spare_gpus()) x hours x price x range_factor.
+struct CostParts {
+  int gpus = 0, spare_nodes = 0;
+  double hours = 0.0;  // median elapsed time
+  double price = 0.0;  // of a GPU-hour
+  // The median of a product is not the product of the medians where ranges are wider above than
+  // below; 1 where the price has no range.
+  double range_factor = 1.0;
+
+  [[nodiscard]] int spare_gpus() const;
+  [[nodiscard]] double without_ranges() const { return (gpus + spare_gpus()) * hours * price; }
+};
+
 struct TrainingRun {
   CheckpointPlan checkpoint;
-  Disruption disruption;            // at the expected rate of failures
-  TimeParts time;                   // likewise, with the step as predicted
-  std::optional<double> meta_ettr;  // where Meta's form holds
-  int spare_nodes = 0;              // of eight GPUs
-  Quantiles days, gpu_hours;        // hours of the GPUs that train, spares not counted
-  Quantiles failures;               // expected number, over what the rate may be
-  std::optional<Quantiles> cost;    // spares counted
+  Disruption disruption;                // at the expected rate of failures
+  TimeParts time;                       // likewise, with the step as predicted
+  std::optional<double> meta_ettr;      // where Meta's form holds
+  int spare_nodes = 0;                  // of eight GPUs
+  Quantiles days, gpu_hours;            // hours of the GPUs that train, spares not counted
+  Quantiles failures;                   // expected number, over what the rate may be
+  std::optional<Quantiles> cost;        // spares counted
+  std::optional<CostParts> cost_parts;  // there with `cost`
   std::optional<Quantiles> energy_mwh, co2_tonnes;
   // While it trains, at the highest share of the rating, and while it waits for a restart.
   std::optional<double> megawatts, megawatts_high, megawatts_waiting;

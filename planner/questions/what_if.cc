@@ -84,10 +84,11 @@ std::string conditions(const std::vector<Change>& changes) {
 std::string cost_text(const WhatIf& answer) {
   if (!answer.needs || !answer.needs->cost) return "";
   if (!answer.needs_today || !answer.needs_today->cost) {
-    return fmt::format(", the training costs {}", number_text(*answer.needs->cost));
+    return fmt::format(", the training costs {} ({})", number_text(*answer.needs->cost),
+                       kCostOfSteps);
   }
-  return fmt::format(", the training costs {} instead of {}", number_text(*answer.needs->cost),
-                     number_text(*answer.needs_today->cost));
+  return fmt::format(", the training costs {} instead of {} ({})", number_text(*answer.needs->cost),
+                     number_text(*answer.needs_today->cost), kCostOfSteps);
 }
 
 std::string sentence_of(const WhatIf& answer, const Estimate& today) {

@@ -4,12 +4,17 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "sim/base/job.h"
 #include "sim/base/units.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::planner {
+
+// What `cost` of a TrainingCost holds, as a sentence beside each of its sums.
+inline constexpr std::string_view kCostOfSteps =
+    "cost = steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it";
 
 struct TrainingCost {
   double steps = 0;

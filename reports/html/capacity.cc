@@ -155,6 +155,16 @@ std::string as_sentence(std::string text) {
   return text + ".";
 }
 
+// Each row's median cost as a product.
+std::string costs_list(const Json& rows) {
+  Json sentences = Json::array();
+  for (const Json& row : rows) {
+    const std::string cost = text_at(row, "cost_explanation");
+    if (!cost.empty()) sentences.push_back(cost);
+  }
+  return sentences.empty() ? "" : "<h3>Median cost of each row</h3>\n" + list(sentences);
+}
+
 // Steps of one batch and sequence length each, where there are several.
 std::string phases_table(const Json& phases) {
   if (phases.size() < 2) return "";
@@ -186,7 +196,7 @@ std::string capacity(const Json& report) {
   if (!row.is_object() || !flag_at(row, "fits")) return "";
   std::string body = paragraph(as_sentence(text_at(capacity, "reason"))) + disruption_text(row) +
                      power_text(row) + time_table(part_at(row, "time")) +
-                     phases_table(part_at(row, "phases"));
+                     phases_table(part_at(row, "phases")) + costs_list(part_at(capacity, "rows"));
   if (!flag_at(capacity, "tokens_stated")) {
     body = fmt::format("<p>Nobody stated a training length: times here are of {} tokens.</p>\n",
                        si_text(number_at(capacity, "train_tokens"))) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "planner/search/training_cost.h"
 #include "reports/html/elements_json.h"
 #include "reports/html/escape.h"
 #include "reports/html/page_json.h"
@@ -45,7 +46,11 @@ std::string scaling(const Json& report) {
   const std::string noun(device_noun(report));
   const std::string nouns(device_noun(report, 2));
   TableRows rows;
-  for (const Json& point : scaling["points"]) rows.push_back(row_of(point));
+  bool priced = false;
+  for (const Json& point : scaling["points"]) {
+    rows.push_back(row_of(point));
+    priced = priced || part_at(point, "cost").is_number();
+  }
   return section(
       "scaling", "More or fewer " + nouns,
       fmt::format("<p>{}</p>\n", escape(text_at(scaling, "sentence"))) +
@@ -65,7 +70,8 @@ std::string scaling(const Json& report) {
                  {"cost", true},
                  {"energy", true},
                  {"layout"}},
-                rows));
+                rows) +
+          (priced ? paragraph(fmt::format("{}.", planner::kCostOfSteps)) : ""));
 }
 
 }  // namespace meshwright::reports::html

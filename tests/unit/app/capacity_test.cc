@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 
 #include "sim/record/json.h"
@@ -85,6 +86,72 @@ TEST(CapacityCommand, FitsALineAndSaysWhatItRestsOn) {
   for (const char* part : {"finish 100 G tokens in", "an example and no offer", "rests on",
                            "not counted", "per 1,000 node-days"}) {
     EXPECT_THAT(result.out, HasSubstr(part));
+  }
+}
+
+// "655,697 USD = (512 GPUs + 16 in 2 spare nodes) x 475.161 h x 2.5 USD per GPU-hour [x 1.045
+// ...]", worked again from the numbers that are printed; how many sentences there were.
+int check_costs(std::string text) {
+  text = std::regex_replace(text, std::regex("\\s+"), " ");
+  const std::regex sentence(
+      R"(Median cost: ([\d,]+) USD = \(?([\d,]+) GPUs?(?: \+ ([\d,]+) in ([\d,]+) spare nodes?\))?)"
+      R"( x ([\d.e+]+) h x ([\d.]+) USD per GPU-hour(?: x ([\d.]+) \(the ranges)?)");
+  const auto number = [](std::string digits) {
+    std::erase(digits, ',');
+    return digits.empty() ? 0.0 : std::stod(digits);
+  };
+  int found = 0;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), sentence);
+       at != std::sregex_iterator(); ++at, ++found) {
+    const std::smatch& part = *at;
+    const double factor = part[7].matched ? number(part[7]) : 1.0;
+    const double product =
+        (number(part[2]) + number(part[3])) * number(part[5]) * number(part[6]) * factor;
+    EXPECT_NEAR(product / number(part[1]), 1.0, 2e-4) << part[0];
+    EXPECT_EQ(number(part[3]), 8 * number(part[4])) << part[0];
+  }
+  return found;
+}
+
+TEST(CapacityCommand, EverySumIsAProductOfWhatIsPrinted) {
+  const std::vector<std::string> large{"capacity", "--model",        "llama-3-8b", "--cluster",
+                                       "h100-512", "--train-tokens", "1e12",       "--gpus",
+                                       "512",      "--rows-only"};
+  const ProgramResult stated = run_program(with(large, {"--price", "2.5"}));
+  EXPECT_THAT(stated.out, HasSubstr("spare nodes)"));
+  EXPECT_EQ(check_costs(stated.out), 1) << stated.out;
+  const ProgramResult ranged = run_program(with(large, {"--prices", "example-2026"}));
+  EXPECT_THAT(ranged.out, HasSubstr("the ranges of days and price"));
+  EXPECT_EQ(check_costs(ranged.out), 1) << ranged.out;
+  const ProgramResult plan =
+      run_program({"plan", "--model", "llama-3-8b", "--cluster", "h100-8", "--train-tokens", "1e11",
+                   "--price", "2.5", "--gpus", "4,8"});
+  EXPECT_GE(check_costs(plan.out), 1) << plan.out;
+  EXPECT_THAT(plan.out, HasSubstr("cost = steps x step time x GPUs x price"));
+}
+
+int check_cost_parts(const Json& json) {
+  int found = 0;
+  if (json.is_object() && json.contains("parts") && json.contains("currency")) {
+    const Json& parts = json["parts"];
+    EXPECT_EQ(parts["spare_gpus"].get<int>(), 8 * parts["spare_nodes"].get<int>());
+    const double product =
+        (parts["gpus"].get<int>() + parts["spare_gpus"].get<int>()) * parts["hours"].get<double>() *
+        parts["price_per_gpu_hour"].get<double>() * parts["range_factor"].get<double>();
+    EXPECT_NEAR(product / json["p50"].get<double>(), 1.0, 1e-9) << json;
+    ++found;
+  }
+  if (json.is_structured()) {
+    for (const Json& inner : json) found += check_cost_parts(inner);
+  }
+  return found;
+}
+
+TEST(CapacityCommand, EverySumOfTheRecordIsAProductOfItsParts) {
+  const Json answer = answer_to(kSmall);
+  EXPECT_GT(check_cost_parts(answer), 80);  // rows, levers and cells
+  for (const Json& row : answer["rows"]) {
+    EXPECT_EQ(check_costs("Median cost: " + row["cost_explanation"].get<std::string>()), 1);
   }
 }
 

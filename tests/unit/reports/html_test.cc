@@ -13,6 +13,7 @@
 #include "reports/html/escape.h"
 #include "reports/report_json.h"
 #include "reports/section_registry.h"
+#include "reports/text.h"
 
 namespace meshwright::reports {
 namespace {
@@ -64,6 +65,18 @@ Json answered_report() {
   contents.scaling = a.answers.scaling;
   contents.answers = answers_to_json(a.answers, a.plan);
   return report_to_json(contents);
+}
+
+TEST(Html, SaysWhatAnMfuCountsAndWhatACostIsMadeOf) {
+  planner::Plan plan = sample_plan();
+  plan.job.train_tokens = 1e12;
+  plan.cluster.price_per_gpu_hour = 2.0;
+  const Json report = report_to_json(contents_of(plan));
+  const std::string page = without_scripts(report_html(report));
+  EXPECT_THAT(page, HasSubstr(html::escape(std::string(kMfuConvention))));
+  const std::string cost = report["capacity"]["rows"][0]["cost_explanation"].get<std::string>();
+  EXPECT_THAT(cost, HasSubstr(" h x 2 USD per GPU-hour"));
+  EXPECT_THAT(page, HasSubstr("Median cost: " + html::escape(cost)));
 }
 
 // What published fleets of GPUs measured keeps their words.

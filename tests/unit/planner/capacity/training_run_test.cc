@@ -105,6 +105,20 @@ TEST(TrainingRun, AnUncertainRateWidensTheRange) {
   EXPECT_NEAR(wide.days.p50 / (wide.time.elapsed.value() / 86400.0), 1.0, 0.002);
 }
 
+// (512 + 2 x 8) GPUs x 100 h x 2.5 = 132,000.
+TEST(TrainingRun, CostIsAProductOfItsParts) {
+  const CostParts parts{.gpus = 512, .spare_nodes = 2, .hours = 100.0, .price = 2.5};
+  EXPECT_EQ(parts.spare_gpus(), 16);
+  EXPECT_DOUBLE_EQ(parts.without_ranges(), 132'000.0);
+  EXPECT_FALSE(run_of({phase(1e6, 6.0)}, {}).cost_parts);
+  const TrainingRun stated_price = run_of({phase(1e6, 6.0, 0.1)}, {}, exactly(2.5));
+  EXPECT_NEAR(stated_price.cost_parts->range_factor, 1.0, 1e-12);
+  const TrainingRun ranged = run_of({phase(1e6, 6.0, 0.1)}, {}, Ranged{2.5, 2.0, 3.5, "", ""});
+  EXPECT_NEAR(ranged.cost_parts->without_ranges() * ranged.cost_parts->range_factor,
+              ranged.cost->p50, 1e-6 * ranged.cost->p50);
+  EXPECT_DOUBLE_EQ(ranged.cost_parts->price, 2.5);
+}
+
 TEST(TrainingRun, SparesAreBought) {
   const TrainingRun run = run_of({phase(1e6, 6.0)}, {}, exactly(1.0));
   EXPECT_EQ(run.spare_nodes, 16);
