@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kFewestForRamp = 4;
 constexpr double kFirstFraction = 0.5, kFirstRampKeys = 300.0;
 constexpr double kLeastAttentionSpread = 0.02;
-constexpr double kLeastAttentionFraction = 1e-6, kLargestAttentionFraction = 2.0;
+constexpr double kLeastAttentionFraction = 1e-6, kLargestAttentionFraction = 1.0;
 
 Operator as_operator(const AttentionShape& s) {
   Operator op;

@@ -20,7 +20,6 @@ constexpr std::size_t kFewestPoints = 4;
 // Where a fit starts that nothing else says.
 constexpr double kFirstRamp = 16.0, kFirstLatency = 1e-6;
 constexpr BytesPerSecond kFirstBandwidth = gigabytes_per_second(1);
-constexpr double kLargestFraction = 2.0;  // that a cluster file may state
 
 double best_rate(const std::vector<GemmPoint>& points) {
   double best = 0.0;
@@ -120,13 +119,15 @@ Fit fit_link(Cluster& cluster, Tier tier) {
       },
       observed);
   link.latency = seconds(result.parameters[0]);
-  // More than a link states, where nothing else is a share of that: it was no datasheet's.
-  const bool outgrown = result.parameters[1] > 1.0 && link.sharp_bandwidth_fraction == 0.0;
+  // More than a link states was no datasheet's: it is the new whole, of which the switch reaches
+  // a smaller share.
+  const bool outgrown = result.parameters[1] > 1.0;
   if (has_bandwidth && !outgrown) {
-    link.bandwidth_fraction = std::min(kLargestFraction, result.parameters[1]);
+    link.bandwidth_fraction = result.parameters[1];
   } else {
     link.bandwidth = whole * result.parameters[1];
     link.bandwidth_fraction = 1.0;
+    if (has_bandwidth) link.sharp_bandwidth_fraction /= result.parameters[1];
   }
   link.relative_spread = result.relative_spread;
   link.provenance = Provenance::fitted;

@@ -62,6 +62,25 @@ Kind<Ranged> ranged() {
               }};
 }
 
+// The same for a part of a whole: its ends are 0 to 1.
+Kind<Ranged> ranged_fraction() {
+  Kind<Ranged> kind = ranged();
+  kind.read = [read = kind.read](ObjectReader& reader, const std::string& key, Ranged& value) {
+    read(reader, key, value);
+    if (value.high <= 1.0) return;
+    reader.fail(key, fmt::format("must be a share from 0 to 1, is {}", value.high));
+  };
+  kind.schema = [schema = kind.schema] {
+    Json json = schema();
+    json["anyOf"][0]["maximum"] = 1.0;
+    for (const char* end : {"value", "low", "high"}) {
+      json["anyOf"][1]["properties"][end]["maximum"] = 1.0;
+    }
+    return json;
+  };
+  return kind;
+}
+
 // The member of T that `key` names is above 0.
 template <typename T>
 void check_positive(Record<T>& record, Ranged T::*member, const char* key) {
@@ -80,7 +99,7 @@ const Record<FailureOptions>& failures_record() {
     r.row(&F::detection_seconds, "detection_seconds", ranged(), "Time until a failure is seen.");
     r.row(&F::restart_seconds, "restart_seconds", ranged(), "Time from there to the first step.");
     r.row(&F::repair_days, "repair_days", ranged(), "Time until a node is back.");
-    r.row(&F::spares_target, "spares_target", ranged(),
+    r.row(&F::spares_target, "spares_target", ranged_fraction(),
           "Share of the time in which spare nodes are enough.");
     r.row(&F::independent_replicas, "independent_replicas", kind::integer(),
           "Groups that fail alone and are filled again while others train.");
@@ -123,8 +142,10 @@ const Record<PowerOptions>& power_record() {
           "Measured power a GPU, with its share of the node.");
     r.row(&P::node_over_devices, "node_over_devices", ranged(),
           "A node's rating over its devices'.");
-    r.row(&P::share_of_rating, "share_of_rating", ranged(), "Share of it that training draws.");
-    r.row(&P::waiting_share, "waiting_share", ranged(), "Share that a waiting node draws.");
+    r.row(&P::share_of_rating, "share_of_rating", ranged_fraction(),
+          "Share of it that training draws.");
+    r.row(&P::waiting_share, "waiting_share", ranged_fraction(),
+          "Share that a waiting node draws.");
     r.row(&P::pue, "pue", ranged(), "Power of the site over that of its machines.");
     r.row(&P::kg_co2_per_kwh, "kg_co2_per_kwh", kind::optional(ranged()),
           "Emissions of the site's electricity.");
@@ -269,15 +290,10 @@ Record<CapacitySection> make_capacity_record() {
   option(r, &O::schedule, "schedule", kind::list(phase_record),
          "Phases of batch and sequence, in order.");
   r.check([](const S& section, ObjectReader& reader) { check_schedule(section.options, reader); });
-  option(r, &O::evaluation_share, "evaluation_share", kind::number({0.0, 1.0}),
+  option(r, &O::evaluation_share, "evaluation_share", kind::fraction(true),
          "Time of evaluation over that of training.");
-  option(r, &O::step_time_spread, "step_time_spread", ranged(),
+  option(r, &O::step_time_spread, "step_time_spread", ranged_fraction(),
          "Relative standard deviation of step times between nodes, beyond the step's own.");
-  r.check([](const S& section, ObjectReader& reader) {
-    const double spread = section.options.step_time_spread.value;
-    if (spread >= 0.0 && spread <= 1.0) return;
-    reader.fail("step_time_spread", "is a share of the step, from 0 to 1");
-  });
   option(r, &O::start, "start", optional_date(), "First day of the training.");
   option(r, &O::reference, "reference", kind::optional(kind::object(reference_record)), "");
   return r;

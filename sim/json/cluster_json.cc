@@ -65,12 +65,13 @@ Record<Link> make_link_record() {
   r.row(&L::bandwidth, "bandwidth", kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero),
         "Bandwidth of a device, one direction.");
   r.required();
-  r.row(&L::bandwidth_fraction, "bandwidth_fraction", kind::number({0.0, 2.0, true}),
+  r.row(&L::bandwidth_fraction, "bandwidth_fraction", kind::fraction(),
         "Share of it that large collectives reach in large groups.");
   r.row(&L::ring_end_cost, "ring_end_cost", kind::number(),
         "Bytes take 1 + this / group as long; an all-reduce pays half of it.");
   r.row(&L::sharp_bandwidth_fraction, "sharp_bandwidth_fraction", kind::number({0.0, 2.0}),
-        "Bus bandwidth of all-reduce with in-switch reduction over the link's; 0: none.");
+        "Bus bandwidth of all-reduce with in-switch reduction over the link's; 0: none. Up to 2, "
+        "as bus bandwidth counts each byte twice and the switch adds it up on one way.");
   r.row(&L::sharp_min_group, "sharp_min_group", kind::integer(kCount),
         "Smallest group that reduces in the switch.");
   r.row(&L::base_latency, "base_latency", kind::amount<Seconds>(kMicroseconds),

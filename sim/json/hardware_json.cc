@@ -51,14 +51,14 @@ const Record<GemmModel>& gemm_record() {
     r.row(&G::peak, "peak", kind::amount<FlopsPerSecond>(kTeraflops, kAboveZero),
           "Dense peak of the datasheet.");
     r.required();
-    r.row(&G::sustained_fraction, "sustained_fraction", kind::number({0.0, 1.0, true}),
+    r.row(&G::sustained_fraction, "sustained_fraction", kind::fraction(),
           "Share of the peak that large GEMMs reach.");
     r.row(&G::tile_m, "tile_m", kind::integer({1, 4096}), "Rows of the largest output tile.");
     r.row(&G::tile_n, "tile_n", kind::integer({1, 4096}), "Columns of the largest output tile.");
     r.row(&G::ramp_k, "ramp_k", kind::number(), "Prologue and epilogue of a tile, in units of k.");
     r.row(&G::k_latency, "k_latency", kind::amount<Seconds>(kNanoseconds),
           "Time of one step along k, whatever the tile's size.");
-    r.row(&G::wave_quantization, "wave_quantization", kind::number({0.0, 1.0}),
+    r.row(&G::wave_quantization, "wave_quantization", kind::fraction(true),
           "1: a wave that has begun costs a whole one; 0: only its share.");
     r.row(&G::split_latency, "split_latency", kind::amount<Seconds>(kMicroseconds),
           "Time of the pass that adds the parts of a split k.");
@@ -80,17 +80,15 @@ const Record<GemmModel>& gemm_record() {
 const Record<AttentionRate>& attention_record() {
   static const Record<AttentionRate> record = [] {
     using A = AttentionRate;
-    constexpr NumberRange kFraction{0.0, 2.0, true};
     Record<A> r("How fast fused attention runs for one width of a head.");
     r.row(&A::head_dim, "head_dim", kind::integer({1, 65536}), "Width of a head.");
     r.required();
     r.row(&A::version, "version", kind::integer({0, 9}),
           "Version of FlashAttention; 0: the fastest kernel of the day.");
-    r.row(&A::forward_fraction, "forward_fraction", kind::number(kFraction),
+    r.row(&A::forward_fraction, "forward_fraction", kind::fraction(),
           "Share of the GEMM peak forward, for long sequences and many heads.");
     r.required();
-    r.row(&A::backward_fraction, "backward_fraction", kind::number(kFraction),
-          "The same backward.");
+    r.row(&A::backward_fraction, "backward_fraction", kind::fraction(), "The same backward.");
     r.required();
     r.row(&A::ramp_keys, "ramp_keys", kind::number(),
           "Keys at which half of the share is reached.");
@@ -164,7 +162,7 @@ Record<Device> make_device_record() {
   r.row(&D::memory_bandwidth, "memory_bandwidth",
         kind::amount<BytesPerSecond>(kGigabytesPerSecond, kAboveZero), "Peak memory bandwidth.");
   r.required();
-  r.row(&D::memory_bandwidth_fraction, "memory_bandwidth_fraction", kind::number({0.0, 1.5, true}),
+  r.row(&D::memory_bandwidth_fraction, "memory_bandwidth_fraction", kind::fraction(),
         "Share of it that streaming kernels reach.");
   r.row(&D::memory_provenance, "memory_provenance", kind::choice(kProvenanceNames),
         "Where the memory bandwidth comes from.");
@@ -172,11 +170,11 @@ Record<Device> make_device_record() {
         "Device time between kernels.");
   r.row(&D::host_launch, "host_launch", kind::amount<Seconds>(kMicroseconds),
         "Host time to submit one kernel.");
-  r.row(&D::overlap_slowdown, "overlap_slowdown", kind::number({0.0, 1.0}),
+  r.row(&D::overlap_slowdown, "overlap_slowdown", kind::fraction(true),
         "Share of a collective's time by which it slows compute that runs beside it.");
   r.row(&D::host_link, "host_link", kind::amount<BytesPerSecond>(kGigabytesPerSecond),
         "Bandwidth to the host's memory, one direction.");
-  r.row(&D::sustained_clock_fraction, "sustained_clock_fraction", kind::number({0.0, 1.0, true}),
+  r.row(&D::sustained_clock_fraction, "sustained_clock_fraction", kind::fraction(),
         "Clock in a long step over the clock of single GEMMs.");
   r.row(&D::time_jitter, "time_jitter", kind::number({0.0, 10.0}),
         "For cores: relative standard deviation of a kernel's time from call to call.");

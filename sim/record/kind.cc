@@ -92,6 +92,10 @@ Kind<double> number(NumberRange range) {
       .schema = [range] { return number_schema(range); }};
 }
 
+Kind<double> fraction(bool may_be_none) {
+  return number({.low = 0.0, .high = 1.0, .low_excluded = !may_be_none});
+}
+
 Kind<std::optional<double>> stated_number() {
   return {.read = [](ObjectReader& reader, const std::string& key,
                      std::optional<double>& value) { value = reader.stated_number(key); },

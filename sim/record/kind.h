@@ -63,6 +63,8 @@ namespace kind {
 Kind<int> integer(IntRange range = {});
 Kind<std::int64_t> wide_integer(IntRange range = {});
 Kind<double> number(NumberRange range = {});
+// A part of a whole: above 0 (or 0 with `may_be_none`) and at most 1.
+Kind<double> fraction(bool may_be_none = false);
 // 0 in a file says that the number is not stated.
 Kind<std::optional<double>> stated_number();
 Kind<std::optional<double>> optional_number(NumberRange range = {});

@@ -67,6 +67,49 @@ TEST(Schema, AProfileObeysItsOwn) {
   EXPECT_FALSE(obeys(schema, profile));
 }
 
+// Every number whose description calls it a share, or whose key does, ends at the whole.
+int check_fractions(const Json& schema, const std::string& place) {
+  int found = 0;
+  if (schema.is_object() && schema.contains("properties")) {
+    for (const auto& [key, value] : schema["properties"].items()) {
+      const Json& number = value.contains("anyOf") ? value["anyOf"][0] : value;
+      const bool is_number = number.value("type", Json()) == "number";
+      const std::string about = value.value("description", std::string());
+      const bool names_share = key.ends_with("_fraction") || key.ends_with("_share") ||
+                               key.ends_with("efficiency") || key.ends_with("quantization") ||
+                               key.ends_with("goodput") || key.ends_with("utilization");
+      const bool is_share = names_share || about.starts_with("Share ");
+      if (!is_number || !is_share) continue;
+      ++found;
+      // Reduction in the switch: bus bandwidth counts what the link carries once as two.
+      const double most = key == "sharp_bandwidth_fraction" ? 2.0 : 1.0;
+      EXPECT_LE(number.value("maximum", 1e300), most) << place << "/" << key;
+    }
+  }
+  if (schema.is_structured()) {
+    for (const auto& [key, value] : schema.items())
+      found += check_fractions(value, place + "/" + key);
+  }
+  return found;
+}
+
+TEST(Schema, EveryFractionEndsAtTheWhole) {
+  for (const Kind& kind : kKinds) check_fractions(printed(kind.schema), kind.schema);
+  EXPECT_GE(check_fractions(printed("cluster"), "cluster"), 12);
+  EXPECT_GE(check_fractions(printed("job"), "job"), 6);
+}
+
+TEST(Schema, AFractionAboveTheWholeIsNamedWithItsPlace) {
+  const TemporaryFolder folder;
+  Json cluster = document_of(config("clusters/h100-8.json"));
+  cluster["inter_node"]["bandwidth_fraction"] = 2.0;
+  const std::string file = folder.write("c.json", cluster.dump());
+  const ProgramResult result = run_program({"cluster", "show", file});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err,
+              HasSubstr("/inter_node/bandwidth_fraction: must be a number from 0 to 1"));
+}
+
 // Every key that the reader of "capacity" knows, once; one more is none.
 TEST(Schema, CapacityIsDescribedInFull) {
   const Json schema = printed("job");

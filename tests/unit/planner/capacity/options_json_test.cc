@@ -19,6 +19,16 @@ TEST(CapacityOptionsJson, WhatAJobDoesNotSayHasItsDefault) {
   EXPECT_EQ(capacity_section(Json(), "").options, CapacityOptions{});
 }
 
+TEST(CapacityOptionsJson, AShareIsAtMostTheWhole) {
+  for (const char* share : {R"({"failures": {"spares_target": 1.5}})",
+                            R"({"power": {"share_of_rating": {"value": 0.9, "high": 1.5}}})",
+                            R"({"power": {"waiting_share": 1.5}})", R"({"step_time_spread": 1.5})",
+                            R"({"evaluation_share": 1.5})"}) {
+    EXPECT_THAT(section_error(Json{{"capacity", Json::parse(share)}}), testing::HasSubstr("1.5"))
+        << share;
+  }
+}
+
 TEST(CapacityOptionsJson, ANumberIsStatedAndAnObjectHasItsInterval) {
   const Json job = Json::parse(R"({"capacity": {
     "clusters": ["a", "b"], "gpus": [8, 16], "prices": "mine",
