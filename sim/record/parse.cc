@@ -104,8 +104,9 @@ class Checker : public nlohmann::json_sax<Json> {
 
 Json parse_json(const std::string& text, const std::string& file) {
   Checker checker(file);
-  Json::sax_parse(text, &checker);
-  return Json::parse(text);
+  constexpr bool kStrict = true, kIgnoreComments = true;
+  Json::sax_parse(text, &checker, Json::input_format_t::json, kStrict, kIgnoreComments);
+  return Json::parse(text, nullptr, true, kIgnoreComments);
 }
 
 bool looks_like_json(std::string_view text) {

@@ -16,7 +16,8 @@ inline constexpr std::size_t kMostJsonValues = 2'000'000;
 
 // Throws InputError naming `file`: not JSON (line and column), nested deeper than kDeepestJson,
 // more than kMostJsonValues values, a number that no double holds, a key twice in one object (the
-// last three with their JSON pointer).
+// last three with their JSON pointer). Comments, `// ...` to the end of a line and `/* ... */`, are
+// skipped.
 Json parse_json(const std::string& text, const std::string& file);
 
 // Whether an object begins behind a byte order mark and white space.

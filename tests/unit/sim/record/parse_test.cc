@@ -25,6 +25,13 @@ TEST(ParseJson, TakesWhatIsJson) {
   EXPECT_TRUE(parse_json("null", "f.json").is_null());
 }
 
+TEST(ParseJson, CommentsAreSkippedAndStringsAreNot) {
+  const Json json =
+      parse_json("// first\n{\n  // a\n  \"a\": 1, /* b */ \"b\": \"// 2\"}", "f.json");
+  EXPECT_EQ(json, (Json{{"a", 1}, {"b", "// 2"}}));
+  EXPECT_THAT(parse_error("{\"a\": 1 / 2}"), HasSubstr("line 1"));
+}
+
 TEST(ParseJson, AKeyThatStandsTwiceIsNamedByItsPointer) {
   EXPECT_EQ(parse_error(R"({"x": [0, {"a/b": 1, "c": {}, "a/b": 2}]})"),
             "f.json: /x/1/a~1b: is a duplicate key of its object");
