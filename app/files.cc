@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -187,24 +188,50 @@ Model load_model(const std::string& path, reports::Origin* origin) {
   return model;
 }
 
+namespace {
+
+// "h100" of "../hardware/h100.json".
+std::string shipped_name(const std::string& name) {
+  const fs::path path(name);
+  return path.extension() == ".json" ? path.stem().string() : path.filename().string();
+}
+
+}  // namespace
+
 std::string file_of_part(const std::string& name, const ClusterPart& part,
                          const std::string& cluster_file) {
   const fs::path beside = fs::path(cluster_file).parent_path() / name;
   std::error_code none;
-  const bool is_file = fs::is_regular_file(beside, none) || name.ends_with(".json");
-  return is_file ? beside.string() : find_config(name, part.folder);
+  if (fs::is_regular_file(beside, none)) return beside.string();
+  return find_config(shipped_name(name), part.folder);
 }
 
 namespace {
+
+// The part is neither beside the cluster's file nor shipped.
+[[noreturn]] void fail_part(const std::string& name, const ClusterPart& part,
+                            const std::string& cluster_file) {
+  const std::string stem = shipped_name(name);
+  const std::vector<std::string> names = config_names(part.folder);
+  const fs::path beside = fs::path(cluster_file).parent_path() / name;
+  const std::string near = did_you_mean(stem, names);
+  throw InputError(cluster_file, fmt::format("/{}", part.key),
+                   fmt::format("\"{}\" is not found: there is no file {}, and configs/{} has no {}",
+                               name, beside.lexically_normal().string(), part.folder, stem),
+                   fmt::format("{}write a path relative to this file, or a shipped name: {}",
+                               near.empty() ? "" : near + " Or ", fmt::join(names, ", ")));
+}
 
 template <typename Check>
 void read_part(Json& cluster, const ClusterPart& part, const std::string& file,
                const Check& check) {
   if (!cluster.is_object() || !cluster.contains(part.key) || !cluster[part.key].is_string()) return;
   const auto name = cluster[part.key].get<std::string>();
+  const std::string from = file_of_part(name, part, file);
+  std::error_code none;
+  if (!fs::exists(from, none)) fail_part(name, part, file);
   try {
-    const std::string from = file_of_part(name, part, file);
-    cluster[part.key] = read_json_file(require_config(from, part.folder));
+    cluster[part.key] = read_json_file(from);
     check(cluster[part.key], from);
   } catch (const InputError& error) {
     throw InputError(file, fmt::format("/{}", part.key), error.what(), error.hint());

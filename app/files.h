@@ -35,7 +35,8 @@ struct ClusterPart {
 };
 inline constexpr ClusterPart kDevicePart{"device", "hardware"};
 inline constexpr ClusterPart kFrameworkPart{"framework", "frameworks"};
-// The file that a cluster file means by this name of a part.
+// The file that a cluster file means by this name of a part: beside it, else the shipped file of
+// that name, so that a copied cluster still finds its device.
 std::string file_of_part(const std::string& name, const ClusterPart& part,
                          const std::string& cluster_file);
 
