@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 
 #include "app/command.h"
+#include "app/commands/cluster_template.h"
 #include "app/commands/commands.h"
 #include "app/commands/inputs.h"
 #include "app/commands/output.h"
@@ -176,11 +178,53 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
   return kDone;
 }
 
+struct NewOptions {
+  ClusterStart start;
+  std::string out;
+};
+
+int write_template(const NewOptions& options) {
+  std::error_code error;
+  if (!options.out.empty() && std::filesystem::exists(options.out, error)) {
+    throw InputError(options.out, "", "exists already; it would be overwritten",
+                     "name another file with --out");
+  }
+  write_file_atomically(options.out, cluster_template(options.start));
+  say("next: meshwright plan --model MODEL --cluster {}\n",
+      options.out.empty() ? "FILE" : options.out);
+  return kDone;
+}
+
+void add_cluster_new(Commands& commands, Command& cluster) {
+  auto options = std::make_shared<NewOptions>();
+  Command& command = commands.add_below(
+      cluster, "new", "A commented cluster file to start from: every field explained");
+  command
+      .reads("--device", options->start.device,
+             "Device: a file, or a name from configs/hardware such as h100-sxm-80gb", "hardware")
+      ->required();
+  const auto count = [&](const char* name, std::optional<int>& value, const char* about) {
+    command.options().add_option(name, value, about)->check(CLI::Range(1, 100'000).description(""));
+  };
+  count("--gpus-per-node", options->start.gpus_per_node,
+        "Devices of a node; default: as the shipped cluster of this device, else 8");
+  count("--num-nodes", options->start.num_nodes, "Nodes; default: 1");
+  count("--nics", options->start.nics, "NICs of a node; default: one a device");
+  command.options()
+      .add_option("--nic-gbit", options->start.nic_gbit,
+                  "Line rate of one NIC in Gbit/s; default: 400")
+      ->check(CLI::Range(0.001, 1e6).description(""));
+  command.options().add_option("--out", options->out,
+                               "File to write; never overwrites; default: standard output");
+  command.runs([options](const Call&) { return write_template(*options); });
+}
+
 }  // namespace
 
 void add_cluster(Commands& commands) {
   auto options = std::make_shared<ClusterOptions>();
-  Command& command = commands.add("cluster", "The shipped clusters: list them, draw one");
+  Command& command =
+      commands.add("cluster", "The shipped clusters: list them, draw one; a file for your own");
   command.options().require_subcommand(1);
   Command& list_command = commands.add_below(command, "list", "Every cluster of configs/clusters");
   add_output_options(list_command, options->output);
@@ -202,6 +246,7 @@ void add_cluster(Commands& commands) {
       ->delimiter(',');
   add_output_options(show_command, options->output);
   show_command.runs([options](const Call& call) { return show(*options, call); });
+  add_cluster_new(commands, command);
 }
 
 }  // namespace meshwright::app
