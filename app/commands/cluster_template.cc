@@ -130,13 +130,14 @@ std::string commented(const Json& json, const Json& schema, const std::string& p
   return text + indent.substr(2) + "}";
 }
 
-// The shipped cluster of this device: with as many devices a node if there is one, and the
-// plainest, which is the one with the shortest name.
-std::optional<Cluster> shipped_cluster(const Device& device, std::optional<int> gpus_per_node,
-                                       std::string& name) {
+// The shipped cluster of this device: with as many devices a node if there is one, named after the
+// chip before a provider's, and with the shortest name.
+std::optional<Cluster> shipped_cluster(const Device& device, const std::string& chip,
+                                       std::optional<int> gpus_per_node, std::string& name) {
   std::optional<Cluster> best;
   const auto rank = [&](const Cluster& cluster, const std::string& of) {
-    return std::tuple(gpus_per_node && cluster.gpus_per_node != *gpus_per_node, of.size(), of);
+    return std::tuple(gpus_per_node && cluster.gpus_per_node != *gpus_per_node,
+                      !of.starts_with(chip), of.size(), of);
   };
   for (const std::string& tried : config_names("clusters")) {
     Cluster cluster = load_cluster(tried);
@@ -148,20 +149,24 @@ std::optional<Cluster> shipped_cluster(const Device& device, std::optional<int> 
   return best;
 }
 
-Link assumed_link(std::string name, BytesPerSecond bandwidth) {
-  Link link;
-  link.name = std::move(name);
-  link.bandwidth = bandwidth;
-  link.provenance = Provenance::assumed;
-  return link;
-}
-
+// Shares and latencies of the shipped PCIe boxes and networks.
 Cluster without_shipped(const Device& device) {
   Cluster cluster;
   cluster.gpus_per_node = 8;
   cluster.node_fabric = NodeFabric::pcie;
-  cluster.intra_node = assumed_link("PCIe", device.host_link);
-  cluster.inter_node = assumed_link("", {});
+  cluster.intra_node.name = "PCIe";
+  cluster.intra_node.bandwidth = device.host_link;
+  cluster.intra_node.bandwidth_fraction = 0.42;
+  cluster.intra_node.base_latency = seconds(9e-6);
+  cluster.intra_node.latency = seconds(5e-6);
+  cluster.intra_node.relative_spread = 0.5;
+  cluster.inter_node.bandwidth_fraction = 0.96;
+  cluster.inter_node.base_latency = seconds(20e-6);
+  cluster.inter_node.latency = seconds(14e-6);
+  cluster.inter_node.ramp_latency = seconds(70e-6);
+  cluster.inter_node.ramp_bytes = mebibytes(4);
+  cluster.inter_node.relative_spread = 0.5;
+  cluster.intra_node.provenance = cluster.inter_node.provenance = Provenance::assumed;
   return cluster;
 }
 
@@ -170,8 +175,10 @@ Cluster without_shipped(const Device& device) {
 std::string cluster_template(const ClusterStart& start) {
   const std::string file = require_config(start.device, "hardware");
   const Device device = device_from_json(read_json_file(file), file);
+  const std::string stem = std::filesystem::path(file).stem().string();
   std::string base;
-  const std::optional<Cluster> shipped = shipped_cluster(device, start.gpus_per_node, base);
+  const std::optional<Cluster> shipped =
+      shipped_cluster(device, stem.substr(0, stem.find('-')), start.gpus_per_node, base);
   Cluster cluster = shipped ? *shipped : without_shipped(device);
   cluster.device = device;
   cluster.framework = {};

