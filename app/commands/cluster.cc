@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 
 #include "app/command.h"
@@ -180,18 +179,13 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
 
 struct NewOptions {
   ClusterStart start;
-  std::string out;
+  std::string out = "-";
 };
 
 int write_template(const NewOptions& options) {
-  std::error_code error;
-  if (!options.out.empty() && std::filesystem::exists(options.out, error)) {
-    throw InputError(options.out, "", "exists already; it would be overwritten",
-                     "name another file with --out");
-  }
   write_file_atomically(options.out, cluster_template(options.start));
   say("next: meshwright plan --model MODEL --cluster {}\n",
-      options.out.empty() ? "FILE" : options.out);
+      options.out == "-" ? "FILE" : options.out);
   return kDone;
 }
 
@@ -214,8 +208,8 @@ void add_cluster_new(Commands& commands, Command& cluster) {
       .add_option("--nic-gbit", options->start.nic_gbit,
                   "Line rate of one NIC in Gbit/s; default: 400")
       ->check(CLI::Range(0.001, 1e6).description(""));
-  command.options().add_option("--out", options->out,
-                               "File to write; never overwrites; default: standard output");
+  command.writes_new("--out", options->out,
+                     "File to write; an existing file is kept; default: standard output");
   command.runs([options](const Call&) { return write_template(*options); });
 }
 

@@ -121,7 +121,7 @@ TEST_P(NewClusters, AreReadAsWrittenAndExplainEveryField) {
   const test::ProgramResult again =
       test::run_program({"cluster", "new", "--device", GetParam(), "--out", file});
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_THAT(again.err, testing::HasSubstr("exists already"));
+  EXPECT_THAT(again.err, testing::HasSubstr("exists; name a new file"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, NewClusters, testing::ValuesIn(app::config_names("hardware")),
