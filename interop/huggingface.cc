@@ -58,6 +58,16 @@ HuggingFaceFamilyReader family_of(ObjectReader& config) {
               plain_block_hint(config));
 }
 
+// "gptq" of a checkpoint whose weights are stored in fewer bits than they are trained in; empty:
+// there is no quantization_config.
+std::string quantization_of(const Json& config) {
+  const auto found = config.find("quantization_config");
+  if (found == config.end() || !found->is_object() || found->empty()) return "";
+  const auto method = found->find("quant_method");
+  const bool named = method != found->end() && method->is_string();
+  return named ? method->get<std::string>() : "unnamed";
+}
+
 }  // namespace
 
 std::string without_non_numbers(const std::string& text) {
@@ -89,7 +99,14 @@ std::string not_modelled_of_huggingface(const Json& config) {
   const std::string nested = nested_key(config);
   const Json& inner = nested.empty() ? config : config[nested];
   if (!inner.contains("model_type") || !inner["model_type"].is_string()) return "";
-  return std::string(huggingface_not_modelled(inner["model_type"].get<std::string>()));
+  std::string said(huggingface_not_modelled(inner["model_type"].get<std::string>()));
+  std::string method = quantization_of(config);
+  if (method.empty()) method = quantization_of(inner);
+  if (method.empty()) return said;
+  return fmt::format(
+      "{}{}quantization_config ({}) describes the stored checkpoint and is not "
+      "modelled. Every weight is trained in the job's precision.",
+      said, said.empty() ? "" : " ", method);
 }
 
 Model model_from_huggingface(const Json& config, const std::string& file) {

@@ -54,9 +54,11 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   const Layout layout = layout_on(inputs, options.inputs, options.layout);
   const Model& model = inputs.model;
   const Job& job = inputs.job;
-  if (const auto violation = check_layout(model, job, layout, {})) {
+  Devices devices;
+  if (inputs.has_cluster) devices.formats = formats_of(only_device(inputs.cluster));
+  if (const auto violation = check_layout(model, job, layout, devices)) {
     throw InputError(layout_source(options.layout), "",
-                     describe(*violation, model, job, layout, {}),
+                     describe(*violation, model, job, layout, devices),
                      std::string(rule_text(violation->rule).remedy));
   }
   const Volume all = volume(model, job, layout);

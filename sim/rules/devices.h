@@ -13,6 +13,7 @@ struct Devices {
   const Framework* framework = nullptr;  // none: software that can do all
   LackBits lacks = 0;                    // of the software, the devices and their fabric
   bool block_scaling = true;             // Device::block_scaling; unknown devices can do all
+  unsigned formats = ~0U;                // bit of each Precision (formats_of); unknown: all
   const Cluster* cluster = nullptr;      // whose limits say why
   [[nodiscard]] constexpr bool lack(Lack what) const { return (lacks & lack_bit(what)) != 0; }
 };
@@ -24,6 +25,7 @@ inline Devices devices_of(const Cluster& cluster) {
           &cluster.framework,
           cluster.lacks(),
           only_device(cluster).block_scaling,
+          formats_of(only_device(cluster)),
           &cluster};
 }
 

@@ -1,12 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which recipes of fp8 and fp4 a device and a model can have (Transformer Engine
-// docs/features/low_precision_training).
+// Which number formats a device has, and which recipes of fp8 and fp4 a device and a model can have
+// (Transformer Engine docs/features/low_precision_training).
 #pragma once
 
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "sim/base/narrow_format.h"
+#include "sim/hardware/device.h"
 #include "sim/rules/rule_row.h"
 
 namespace meshwright {
+
+// Formats of the job's products, and fp8 where tokens travel to experts in it.
+constexpr unsigned formats_asked(const Job& job) {
+  unsigned formats = format_bit(job.precision);
+  for (const Precision sent : {job.moe_dispatch_fwd_dtype, job.moe_combine_bwd_dtype}) {
+    if (is_narrow(sent)) formats |= format_bit(sent);
+  }
+  return formats;
+}
+
+// "fp16, tf32 and fp32"
+inline std::string format_names(unsigned formats) {
+  std::vector<std::string_view> names;
+  for (const auto& [format, name] : kPrecisionNames) {
+    if ((formats & format_bit(format)) != 0) names.push_back(name);
+  }
+  if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+inline constexpr RuleRow kFormatRules[]{
+    {.name = "devices_have_the_number_format",
+     .part = RulePart::sizes,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const unsigned lacking = formats_asked(in.job) & ~in.devices.formats;
+       return lacking != 0 ? CheckResult{missed(1, 0)} : std::nullopt;
+     },
+     .requirement = "The devices must multiply in the job's precision.",
+     .reason = "Matrix units have the formats of the device's `gemm` list: V100 has no bf16 and no "
+               "tf32, A100 no fp8, H100 no fp4.",
+     .remedy = "Use --precision with a format of the device. Add the format to the device's `gemm` "
+               "list if it is missing there.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           return fmt::format("the devices have no {}; they have {}",
+                              format_names(formats_asked(in.job) & ~in.devices.formats),
+                              format_names(in.devices.formats));
+         }},
+};
 
 inline constexpr RuleRow kNarrowRules[]{
     {.name = "block_scaling_needs_devices_that_have_it",

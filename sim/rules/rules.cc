@@ -31,9 +31,9 @@ constexpr auto joined_rules(const RuleRow (&... groups)[N]) {
 
 // In the order in which they are checked.
 constexpr std::array kRows =
-    joined_rules(kMemoryRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules, kPipelineRules,
-                 kScheduleRules, kUnevenRules, kBatchRules, kExpertRules, kSwitchRules,
-                 kRecomputeRules, kNarrowRules);
+    joined_rules(kMemoryRules, kFormatRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules,
+                 kPipelineRules, kScheduleRules, kUnevenRules, kBatchRules, kExpertRules,
+                 kSwitchRules, kRecomputeRules, kNarrowRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {

@@ -147,6 +147,15 @@ std::vector<Broken> library_and_format_cases() {
              b.layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
              b.job.moe_combine_bwd_dtype = Precision::fp8;
            }),
+      with({"devices_have_the_number_format", "the devices have no bf16; they have fp32 and fp16"},
+           [](Broken& b) {
+             b.devices.formats = format_bit(Precision::fp16) | format_bit(Precision::fp32);
+           }),
+      with({"devices_have_the_number_format", "the devices have no fp8; they have fp16 and bf16"},
+           [](Broken& b) {
+             b.job.moe_dispatch_fwd_dtype = Precision::fp8;
+             b.devices.formats = format_bit(Precision::fp16) | format_bit(Precision::bf16);
+           }),
       with({"block_scaling_needs_devices_that_have_it",
             "the devices have no scaled blocks, which mxfp8 needs"},
            [](Broken& b) {

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A number format that the device lacks is refused by every command, with the formats that it has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "app/files.h"
+#include "sim/record/json.h"
+#include "tests/unit/app/run_program.h"
+
+namespace meshwright::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Case {
+  std::string device, precision, said;
+};
+const std::vector<Case> kLacking{
+    {"v100-sxm-32gb", "bf16", "the devices have no bf16; they have fp32 and fp16"},
+    {"v100-sxm-32gb", "tf32", "the devices have no tf32; they have fp32 and fp16"},
+    {"a100-sxm-80gb", "fp8", "the devices have no fp8; they have fp32, tf32, fp16 and bf16"},
+    {"h100-sxm-80gb", "fp4", "the devices have no fp4; they have fp32, tf32, fp16, bf16 and fp8"},
+};
+
+// A node of eight, as h100-8, with another device.
+std::string eight_of(const TemporaryFolder& folder, const std::string& device) {
+  std::ifstream shipped(config("clusters/h100-8.json"));
+  Json cluster = Json::parse(shipped);
+  cluster["device"] = config("hardware/" + device + ".json");
+  std::string file = folder.path(device + ".json");
+  std::ofstream(file) << cluster;
+  return file;
+}
+
+std::vector<std::vector<std::string>> questions(const std::string& cluster,
+                                                const std::string& precision) {
+  const std::vector<std::string> shared{
+      "--model",     config("models/gpt2-xl.json"), "--cluster", cluster, "--precision", precision,
+      "--framework", "megatron-core-2025"};
+  return {with({"plan"}, shared), with({"estimate", "--layout", "tp=1"}, shared),
+          with({"volume", "--layout", "tp=1"}, shared),
+          with({"capacity", "--train-tokens", "1e12"}, shared)};
+}
+
+TEST(NumberFormats, WhatTheDeviceLacksIsRefusedByEveryCommand) {
+  for (const Case& lacking : kLacking) {
+    const TemporaryFolder folder;
+    const std::string cluster = eight_of(folder, lacking.device);
+    for (const auto& question : questions(cluster, lacking.precision)) {
+      const ProgramResult answer = run_program(question);
+      EXPECT_NE(answer.exit_code, 0) << question.front() << " " << lacking.said;
+      std::string said = answer.out + answer.err;
+      std::replace(said.begin(), said.end(), '\n', ' ');
+      EXPECT_THAT(said, HasSubstr(lacking.said)) << question.front();
+    }
+  }
+}
+
+TEST(NumberFormats, AV100TrainsInItsOwnFormats) {
+  const TemporaryFolder folder;
+  const std::string cluster = eight_of(folder, "v100-sxm-32gb");
+  for (const char* precision : {"fp16", "fp32"}) {
+    for (const auto& question : questions(cluster, precision)) {
+      const ProgramResult answer = run_program(question);
+      EXPECT_EQ(answer.exit_code, 0) << question.front() << answer.err;
+      EXPECT_THAT(answer.out, Not(HasSubstr("the devices have no")));
+    }
+  }
+}
+
+TEST(NumberFormats, AReviewedLaunchIsRefusedLikewise) {
+  const TemporaryFolder folder;
+  const std::string script = folder.path("launch.sh");
+  std::ofstream(script) << "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 48 "
+                           "--hidden-size 1600 --num-attention-heads 25 --seq-length 1024 "
+                           "--max-position-embeddings 1024 --micro-batch-size 1 "
+                           "--global-batch-size 64 --bf16 --fp8-format hybrid\n";
+  const ProgramResult answer =
+      run_program({"review", "--from", script, "--cluster", eight_of(folder, "a100-sxm-80gb"),
+                   "--model", config("models/gpt2-xl.json")});
+  std::string said = answer.out + answer.err;
+  std::replace(said.begin(), said.end(), '\n', ' ');
+  EXPECT_THAT(said, HasSubstr("the devices have no fp8"));
+}
+
+// tf32 and fp16 came with bf16 (Ampere; CDNA3), fp8 with Ada and Hopper, fp4 with Blackwell.
+TEST(NumberFormats, ShippedDevicesListAllThatTheyHave) {
+  const auto has = [](const Device& device, Precision format) {
+    return (formats_of(device) & format_bit(format)) != 0;
+  };
+  for (const auto& entry :
+       std::filesystem::directory_iterator(app::configs_directory() + "/clusters")) {
+    const Device device = only_device(app::load_cluster(entry.path().stem().string()));
+    const std::string& chip = device.architecture;
+    for (const Precision p : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
+      EXPECT_TRUE(has(device, p)) << device.name << " " << name_of(p);
+    }
+    EXPECT_EQ(has(device, Precision::fp8), chip != "ampere") << device.name;
+    EXPECT_EQ(has(device, Precision::fp4), chip == "blackwell") << device.name;
+  }
+}
+
+TEST(NumberFormats, AQuantizedCheckpointIsSaid) {
+  const TemporaryFolder folder;
+  const std::string model = folder.path("model.json");
+  for (const char* method : {"gptq", "awq", "bitsandbytes", "fp8"}) {
+    Json config{{"model_type", "llama"},      {"hidden_size", 4096},
+                {"intermediate_size", 11008}, {"num_hidden_layers", 32},
+                {"num_attention_heads", 32},  {"num_key_value_heads", 32},
+                {"vocab_size", 32000}};
+    config["quantization_config"] = Json{{"quant_method", method}, {"bits", 4}};
+    std::ofstream(model) << config;
+    const ProgramResult answer = run_program(
+        {"estimate", "--model", model, "--cluster", "h100-8", "--layout", "tp=8,sp,zero=1"});
+    EXPECT_THAT(answer.err, HasSubstr("quantization_config (" + std::string(method) + ")"));
+    EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  }
+}
+
+}  // namespace
+}  // namespace meshwright::test
