@@ -249,7 +249,8 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
   if (!texts.headroom.empty()) {
     limits.headroom = amount_of("--headroom", texts.headroom, {{"%", 0.01}, {"", 0.01}});
   }
-  question.search.memory_headroom = planner::memory_headroom(limits, only_device(first.cluster));
+  question.search.memory_headroom =
+      planner::memory_headroom(limits, only_device(first.cluster), first.cluster.framework.memory);
   return question;
 }
 

@@ -100,11 +100,13 @@ int say_next(const PlanOptions& options, const planner::Plan& plan) {
 }
 
 planner::SearchOptions search_options(const PlanOptions& options,
-                                      const planner::AnswerOptions& answers, const Device& device) {
+                                      const planner::AnswerOptions& answers,
+                                      const Cluster& cluster) {
   planner::SearchOptions search;
   search.space = space_of(options.space);
   search.top = options.top;
-  search.memory_headroom = planner::memory_headroom(answers.limits, device);
+  search.memory_headroom =
+      planner::memory_headroom(answers.limits, only_device(cluster), cluster.framework.memory);
   // Each question and each GPU count is a search of its own.
   const std::size_t searches = answers.what_ifs.size() + options.inputs.gpu_counts.size();
   search.most_work /= static_cast<std::int64_t>(std::max<std::size_t>(1, searches));
@@ -171,7 +173,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
   q.asked = answer_options_of(options.answers);
   planner::check_objective(q.asked.objective, q.inputs.cluster);
   planner::check_limits(q.asked.limits, {q.inputs});
-  q.search = search_options(options, q.asked, only_device(q.inputs.cluster));
+  q.search = search_options(options, q.asked, q.inputs.cluster);
   aim_search(q, options);
   if (!options.learn.empty()) {
     q.inputs.cluster = learnt_cluster(options.learn, q.inputs, q.search, q.origin);

@@ -36,7 +36,7 @@ interop::Training training_of(const Scenario& s, const Layout& layout) { return 
 planner::ReviewOptions review_options(const ReviewOptions& options, const LaunchedRun& run) {
   planner::ReviewOptions review;
   review.most = static_cast<std::size_t>(options.top);
-  review.search.memory_headroom = planner::kDefaultHeadroom;
+  review.search.memory_headroom = planner::default_headroom(run.scenario.cluster.framework.memory);
   review.search.target = search_target(run.launch.target, run.scenario);
   return review;
 }

@@ -75,6 +75,7 @@ class Cutter {
       l.delay_wgrad_compute = l.delay_wgrad_compute && l.overlap_moe_expert_parallel_comm;
     }
     take_away_gpu_features();
+    take_away_op_recompute();
     take_away_overlapped_sends();
     if (l.pipeline_engine == PipelineEngine::deepspeed) {
       l.pipeline_engine = PipelineEngine::megatron;  // the same stages
@@ -117,6 +118,15 @@ class Cutter {
     say(fmt::format("the {} dispatcher (GPUs only): alltoall was run",
                     name_of(l.moe_flex_dispatcher_backend)));
     l.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
+  }
+
+  // The trial's modules run again whole or not at all.
+  void take_away_op_recompute() {
+    Layout& l = run_.layout;
+    if (!recomputes_module(l, kRecomputeOp)) return;
+    say("recompute by operator (op): nothing was run again");
+    l.recompute_granularity = RecomputeGranularity::none;
+    l.recompute_modules = Layout{}.recompute_modules;
   }
 
   // The ranks of a stage that are run carry expert ranks, pieces of experts first. With each expert

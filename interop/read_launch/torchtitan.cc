@@ -54,26 +54,13 @@ class Reader {
           "validation.", "comm.", "fault_tolerance.", "memory_estimation.", "debug."}) {
       r_.values().pass_over_below(section);
     }
-    for (const char* key : {"model.hf_assets_path",
-                            "model.tokenizer_path",
-                            "model.norm_type",
-                            "model.print_after_conversion",
-                            "training.max_norm",
-                            "training.steps",
-                            "training.dataset",
-                            "training.dataset_path",
-                            "training.seed",
-                            "training.deterministic",
-                            "training.gc_freq",
-                            "training.warmup_steps",
-                            "training.data_parallel_degree",
-                            "compile.components",
-                            "training.enable_cpu_offload",
-                            "activation_checkpoint.selective_ac_option",
-                            "parallelism.disable_loss_parallel",
-                            "training.mixed_precision_param",
-                            "training.mixed_precision_reduce",
-                            "training.dtype"}) {
+    for (const char* key :
+         {"model.hf_assets_path", "model.tokenizer_path", "model.norm_type",
+          "model.print_after_conversion", "training.max_norm", "training.steps", "training.dataset",
+          "training.dataset_path", "training.seed", "training.deterministic", "training.gc_freq",
+          "training.warmup_steps", "training.data_parallel_degree", "training.enable_cpu_offload",
+          "parallelism.disable_loss_parallel", "training.mixed_precision_param",
+          "training.mixed_precision_reduce", "training.dtype"}) {
       r_.values().pass_over(key);
     }
   }
@@ -287,10 +274,7 @@ class Reader {
         r_.not_understood(*value, "the compiler's choice; priced as selective");
     }
     if (mode == "full" || mode == "none") l.recompute_granularity = mode == "full" ? full : none;
-    if (l.recompute_granularity == selective) {
-      r_.assume("recompute_modules", "core_attn",
-                "its selective mode keeps other tensors than Megatron-LM's");
-    }
+    read_selective_option();
     l.tp_comm_overlap = r_.is_on("parallelism.enable_async_tensor_parallel") ||
                         r_.is_on("experimental.enable_async_tensor_parallel");
     settle({"recompute_granularity", "tp_comm_overlap"});
@@ -304,7 +288,44 @@ class Reader {
     job.kernel_fusion = compiled ? KernelFusion::compiled : KernelFusion::eager;
     r_.settle_job("kernel_fusion");
     if (!compiled) r_.assume("kernel_fusion", "eager", "compile is off unless switched on");
+    read_loss(compiled);
     read_precision();
+  }
+
+  // Compiled with the blocks since 2025 (compile.components); batch_size is a name of 2024.
+  void read_loss(bool compiled) {
+    const Value* parts = r_.find("compile.components");
+    const bool named = parts == nullptr || std::find(parts->words.begin(), parts->words.end(),
+                                                     "loss") != parts->words.end();
+    bool& fused = record_.job.cross_entropy_loss_fusion;
+    fused = compiled && named && r_.find("training.batch_size") == nullptr;
+    if (fused) {
+      r_.assume("cross_entropy_loss_fusion", "true", "compile covers the loss since 2025");
+    }
+    r_.settle_job("cross_entropy_loss_fusion");
+  }
+
+  // "op", or a number n: every n-th block runs again whole (parallelize_llama.py).
+  void read_selective_option() {
+    Layout& l = record_.layout;
+    const Value* option = r_.find("activation_checkpoint.selective_ac_option");
+    if (l.recompute_granularity != RecomputeGranularity::selective) return;
+    l.recompute_modules = {kRecomputeOp};
+    settle({"recompute_modules"});
+    if (option == nullptr) {
+      return r_.assume("recompute_modules", "op", "as its shipped configurations ask");
+    }
+    const std::string word = r_.word("activation_checkpoint.selective_ac_option", "op");
+    if (word == "op") return r_.note("recompute_modules", "op", *option);
+    const int each = integer_of(*option, kParallelSizes);
+    l.recompute_modules = Layout{}.recompute_modules;
+    l.recompute_granularity = RecomputeGranularity::full;
+    if (num_layers_ == 0) r_.not_understood(*option, "the model's layers are not known");
+    if (each == 1 || num_layers_ == 0) return;
+    l.recompute_method = RecomputeMethod::block;
+    l.recompute_num_layers = std::max(1, num_layers_ / l.pipeline_parallel_size / each);
+    r_.note("recompute_num_layers", std::to_string(l.recompute_num_layers), *option);
+    settle({"recompute_method", "recompute_num_layers"});
   }
 
   void read_precision() {

@@ -28,6 +28,7 @@ const Vocabulary& torchtitan_vocabulary() {
                                  "zero_shard_size",
                                  "fsdp_unit",
                                  "recompute_granularity",
+                                 "recompute_modules",
                                  "cp_comm_type",
                                  "tp_comm_overlap",
                                  "overlap_p2p_comm"};
@@ -127,8 +128,8 @@ std::string torchtitan_layout_refusal(const Training& t) {
   }
   if (l.optimizer_offload || offloads_activations(l)) return "it offloads all state or none";
   if (l.recompute_granularity == RecomputeGranularity::selective &&
-      l.recompute_modules != Layout{}.recompute_modules) {
-    return "its selective recompute chooses by itself";
+      l.recompute_modules.bits != kRecomputeOp) {
+    return "its selective recompute chooses by operator (recompute_modules op)";
   }
   if (l.recompute_granularity == RecomputeGranularity::full && l.recompute_num_layers > 0 &&
       l.recompute_method == RecomputeMethod::block) {
@@ -154,6 +155,8 @@ std::vector<LaunchSetting> torchtitan_layout_settings(const Training& t) {
   s.set("compile.enable",
         t.scenario.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap);
   s.set("activation_checkpoint.mode", name_of(l.recompute_granularity));
+  s.set_if(l.recompute_granularity == RecomputeGranularity::selective,
+           "activation_checkpoint.selective_ac_option", "op");
   return s.take();
 }
 
@@ -173,10 +176,6 @@ LaunchFile torchtitan(const Training& t) {
   launch.notes.emplace_back(
       "Since commit 9810191 of 2026-02-23 a run is a Python function; the names of the sizes "
       "stayed.");
-  if (t.layout.recompute_granularity == RecomputeGranularity::selective) {
-    launch.notes.emplace_back(
-        "Its selective mode chooses other tensors than Megatron-LM's core attention.");
-  }
   if (t.layout.tp_comm_overlap) {
     launch.notes.emplace_back(
         "Async tensor parallelism needs the compiler; where its pass finds no product to overlap "

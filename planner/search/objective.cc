@@ -94,8 +94,14 @@ bool better_value(Objective objective, double a, double b) {
   return text_of(objective).lower_is_better ? a < b : a > b;
 }
 
-double memory_headroom(const Limits& limits, const Device& device) {
-  double headroom = limits.asked_headroom();
+double default_headroom(const MemoryFacts& facts) {
+  if (!facts.reports_reserved) return kDefaultHeadroom;
+  return std::max(kDefaultHeadroom, 1.0 - 1.0 / facts.reserved_ratio);
+}
+
+double memory_headroom(const Limits& limits, const Device& device, const MemoryFacts& facts) {
+  const double unasked = limits.max_memory ? 0.0 : default_headroom(facts);
+  double headroom = limits.headroom.value_or(unasked);
   if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
   if (headroom >= 1.0 || headroom < 0.0) {
     throw InputError("--headroom", "",

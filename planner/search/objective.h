@@ -48,20 +48,19 @@ bool better_value(Objective objective, double a, double b);
 // 1.063 bytes reserved, median 1.060, for each byte allocated at the peak (docs/b200, release 1.2),
 // which is 5 % of a device whose other memory is outside the allocator.
 inline constexpr double kDefaultHeadroom = 0.05;
+// The share that is left free unasked: where a framework prints what its allocator reserves, as
+// much as that is more than what is allocated, so that nothing has to be handed back.
+double default_headroom(const MemoryFacts& facts);
 
 struct Limits {
   std::optional<Bytes> max_memory;  // of a device, whatever it has
   std::optional<double> headroom;   // share of the device's memory to leave free
   std::optional<Seconds> max_step;
   std::optional<double> max_cost;  // of the whole training, in the price's currency
-  [[nodiscard]] double asked_headroom() const {
-    return headroom.value_or(max_memory ? 0.0 : kDefaultHeadroom);
-  }
 };
-// The share of the device's memory that both memory limits leave free, kDefaultHeadroom where there
-// is none. Throws InputError when
-// nothing would be left.
-double memory_headroom(const Limits& limits, const Device& device);
+// The share of the device's memory that both memory limits leave free, default_headroom() where
+// there is none. Throws InputError when nothing would be left.
+double memory_headroom(const Limits& limits, const Device& device, const MemoryFacts& facts);
 // Throws InputError when a cost limit is set and price or train_tokens are not.
 void check_limits(const Limits& limits, const Scenario& scenario);
 

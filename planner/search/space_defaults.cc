@@ -90,6 +90,9 @@ SearchSpace without_lacks(SearchSpace space, const Cluster& cluster) {
 
 SearchSpace with_defaults(SearchSpace space, const Model& model, const Job& job,
                           const Cluster& cluster) {
+  const RecomputeModules own = cluster.framework.defaults.layout.recompute_modules;
+  std::vector<RecomputeModules>& modules = space[&Layout::recompute_modules];
+  if (own.has(kRecomputeOp) && modules.empty()) modules = {own};
   space = with_recompute_modules(std::move(space), model, job, cluster.lacks());
   space = with_token_overlap(std::move(space), model, cluster.framework);
   space = with_schedules(std::move(space), cluster.framework);

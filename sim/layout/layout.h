@@ -64,6 +64,7 @@ enum RecomputeModule : std::uint8_t {
   kRecomputeMlaUpProjection = 16,
   kRecomputeMoe = 32,  // all of a layer of experts, its transfers and the shared expert too
   kRecomputeSharedExperts = 64,
+  kRecomputeOp = 128,  // torchtitan's choice by operator, alone: sim/operators/op_recompute.cc
 };
 inline constexpr std::array kRecomputeModuleNames{
     EnumName{kRecomputeCoreAttention, "core_attn"},
@@ -72,7 +73,8 @@ inline constexpr std::array kRecomputeModuleNames{
     EnumName{kRecomputeMlaUpProjection, "mla_up_proj"},
     EnumName{kRecomputeMlp, "mlp"},
     EnumName{kRecomputeMoe, "moe"},
-    EnumName{kRecomputeSharedExperts, "shared_experts"}};
+    EnumName{kRecomputeSharedExperts, "shared_experts"},
+    EnumName{kRecomputeOp, "op"}};
 using RecomputeModules = ModuleSet<RecomputeModule>;
 
 // Those whose inputs go to the host until their backward (Megatron --offload-modules).

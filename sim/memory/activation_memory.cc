@@ -37,6 +37,17 @@ Bytes weight_gradient_inputs(const Operator& op, const Numerics& numerics, const
   return bytes(rows * (input + output) * (narrow ? shape.operand : shape.width));
 }
 
+// Bytes an entry of the logits that torch's cross-entropy has at its peak beside what it keeps.
+// Eager: an fp32 gradient beside the fp32 log-softmax, and its cast: 4 + width. Over tensor ranks
+// (loss parallel): the one-hot gradient, its sum with the softmax, and the scaled sum, all in fp32
+// (torch/distributed/tensor/parallel/loss.py, _nll_loss_and_log_softmax_backward). Compiled with
+// the loss: the logits' gradient alone.
+double torch_loss_bytes(const Numerics& numerics, const Layout& layout) {
+  const double width = activation_bytes(numerics.precision);
+  if (numerics.cross_entropy_loss_fusion) return width;
+  return layout.tensor_parallel_size > 1 ? 3 * 4.0 : 4.0 + width;
+}
+
 // Layers that share one checkpoint (Megatron-LM --recompute-method uniform
 // --recompute-num-layers n keeps the input of every n-th layer).
 int layers_per_checkpoint(const Layout& layout) {
@@ -60,7 +71,7 @@ Bytes layer_activation_bytes(const Model& model, LayerKind kind, const Numerics&
   if (fully_recomputed) return layer_input_bytes(model, numerics, tokens, layout);
   Bytes sum;
   for (const Operator& op : layer_operators(model, kind, numerics, tokens, layout)) {
-    if (!is_recomputed(op, layout, false)) sum += op.saved;
+    sum += kept_bytes(op, layout);
   }
   return sum;
 }
@@ -122,10 +133,9 @@ LogitsBytes logits_bytes(const Model& model, const Numerics& numerics, const Tok
     if (numerics.kernel_fusion == KernelFusion::eager) {
       sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * 8.0);
     }
-    // Compiled blocks: torch's cross-entropy has an fp32 gradient of its own beside the fp32
-    // log-softmax, and casts it: 4 + 4 + 2 bytes an entry at the peak.
-    if (numerics.kernel_fusion == KernelFusion::compiled && !numerics.cross_entropy_loss_fusion) {
-      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) * (4.0 + width));
+    if (numerics.kernel_fusion == KernelFusion::compiled) {
+      sizes.beside = bytes(static_cast<double>(op.m) * static_cast<double>(op.n) *
+                           torch_loss_bytes(numerics, layout));
     }
   }
   return sizes;

@@ -30,13 +30,11 @@ LayerSizes sizes_of(const Operators& operators, const Layout& layout, double wid
                     bool fully_recomputed) {
   LayerSizes sizes;
   for (const Operator& op : operators) {
-    const bool again = is_recomputed(op, layout, fully_recomputed);
+    const Bytes kept = fully_recomputed ? Bytes{} : kept_bytes(op, layout);
+    const Bytes again = std::max(Bytes{}, op.saved - kept);
     const bool mlp = in_mlp(op);
-    if (again) {
-      (mlp ? sizes.again_mlp : sizes.again_other) += op.saved;
-    } else {
-      (mlp ? sizes.kept_mlp : sizes.kept_other) += op.saved;
-    }
+    (mlp ? sizes.again_mlp : sizes.again_other) += again;
+    (mlp ? sizes.kept_mlp : sizes.kept_other) += kept;
     add_mlp_sizes(sizes, op, width);
     if (op.name == "attention.core") sizes.heads = op.forward_bytes;
     if (op.name == "attention.split_heads") sizes.heads = op.forward_bytes * 0.5;
@@ -54,7 +52,7 @@ Bytes offloaded_bytes(const Operators& operators, const Model& model, LayerKind 
   if (layout.offload_modules.bits == 0) return sum;
   for (const Operator& op : operators) {
     const bool named = layout.offload_modules.has(offload_module(op, model, kind));
-    if (named && !is_recomputed(op, layout, false)) sum += op.saved;
+    if (named) sum += kept_bytes(op, layout);
   }
   return sum;
 }

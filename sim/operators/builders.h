@@ -52,6 +52,10 @@ void append_dense_mlp(Operators& ops, const Model& model, std::int64_t ffn_hidde
 void append_experts(Operators& ops, const Model& model, const Layout& layout,
                     const RankShape& shape);
 
+// Sets saved_by_op and again_by_op of one layer's operators, in their order (op_recompute.cc).
+void mark_op_recompute(Operators& ops, const Model& model, const Layout& layout,
+                       const RankShape& shape);
+
 // Query-key pairs that one head computes for one sequence on one context rank. New tokens are the
 // last of their sequence: q of them see q * (k - q / 2) keys when causal and fused, fewer under a
 // sliding window, q * k otherwise. Context ranks share the pairs evenly.

@@ -159,6 +159,7 @@ std::vector<Operator> layer_operators(const Model& model, LayerKind kind, const 
                                 model.hidden_size, shape));
   }
   if (attends) ops.push_back(residual_operator("mlp.residual", model, shape));
+  if (recomputes_module(layout, kRecomputeOp)) mark_op_recompute(ops, model, layout, shape);
   return ops;
 }
 
@@ -273,8 +274,9 @@ unsigned offload_module(const Operator& op, const Model& model, LayerKind kind) 
   return feeds_attention && op.kind == OperatorKind::gemm ? unsigned{kOffloadCoreAttention} : kNone;
 }
 
-bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed) {
-  if (layer_fully_recomputed) return true;
+namespace {
+
+bool module_is_recomputed(const Operator& op, const Layout& layout) {
   const auto asked = [&](unsigned modules) { return recomputes_module(layout, modules); };
   switch (op.module) {
     case Module::core_attention:
@@ -295,6 +297,19 @@ bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_re
     default:
       return false;
   }
+}
+
+}  // namespace
+
+double recomputed_share(const Operator& op, const Layout& layout, bool layer_fully_recomputed) {
+  if (layer_fully_recomputed) return 1.0;
+  if (recomputes_module(layout, kRecomputeOp)) return op.again_by_op;
+  return module_is_recomputed(op, layout) ? 1.0 : 0.0;
+}
+
+Bytes kept_bytes(const Operator& op, const Layout& layout) {
+  if (recomputes_module(layout, kRecomputeOp)) return op.saved_by_op;
+  return module_is_recomputed(op, layout) ? Bytes{} : op.saved;
 }
 
 bool mtp_is_recomputed(const Layout& layout) {

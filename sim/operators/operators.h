@@ -85,6 +85,10 @@ struct Operator {
   // input; a layer's input, as large as its output, counts with the residual that ends it; the
   // head's norm counts its input too.
   Bytes saved;
+  // Under op-level recompute (recompute_modules op): what waits for backward instead of `saved`,
+  // and the share of the forward that runs again.
+  Bytes saved_by_op;
+  double again_by_op = 1.0;
 };
 
 // One layer on one rank, forward order.
@@ -141,8 +145,11 @@ constexpr bool rows_are_aligned(const Operator& op) {
 // takes.
 unsigned offload_module(const Operator& op, const Model& model, LayerKind kind);
 
-// Whether full or selective recompute runs this operator again in backward.
-bool is_recomputed(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
+// Share of this operator's forward that full or selective recompute runs again in backward: 0 or 1,
+// and between them where op-level recompute keeps some of a joint GEMM's products.
+double recomputed_share(const Operator& op, const Layout& layout, bool layer_fully_recomputed);
+// What of `saved` waits for backward in a layer that is not recomputed whole.
+Bytes kept_bytes(const Operator& op, const Layout& layout);
 // Multi-token prediction is run again whole, but for its look-ups, under full recompute by the
 // uniform method; the block method leaves it out (Megatron-LM multi_token_prediction.py,
 // _checkpointed_forward).

@@ -56,6 +56,41 @@ inline constexpr RuleRow kRecomputeRules[]{
          [](const RuleInput&, const Missed&) {
            return std::string("recompute_modules has layernorm or moe_act with fp8_recipe delayed");
          }},
+    {.name = "recompute_op_stands_alone",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const bool broken = recomputes_module(in.layout, kRecomputeOp) &&
+                           in.layout.recompute_modules.bits != kRecomputeOp;
+       return broken ? CheckResult{missed(1, 0)} : std::nullopt;
+     },
+     .requirement = "recompute_modules op excludes other modules.",
+     .reason = "The policy decides for every operator of a block (torchtitan parallelize_llama.py, "
+               "_custom_policy).",
+     .remedy = "Use op alone, or modules without op.",
+     .sentence =
+         [](const RuleInput&, const Missed&) {
+           return std::string("recompute_modules has op beside other modules");
+         }},
+    {.name = "selective_recompute_is_the_frameworks",
+     .part = RulePart::stage_switches,
+     .check = [](const RuleInput& in) -> CheckResult {
+       const Framework* framework = in.devices.framework;
+       const bool known = framework != nullptr && !framework->name.empty();
+       const bool selective = in.layout.recompute_granularity == RecomputeGranularity::selective;
+       if (!known || !selective) return std::nullopt;
+       const bool by_op = framework->defaults.layout.recompute_modules.has(kRecomputeOp);
+       const bool differs = by_op != in.layout.recompute_modules.has(kRecomputeOp);
+       return differs ? CheckResult{missed(1, 0)} : std::nullopt;
+     },
+     .requirement = "recompute_modules op needs torchtitan, and torchtitan has no other module.",
+     .reason = "Selective recompute is Megatron-LM's by module, and torchtitan's by operator.",
+     .remedy = "Use the framework's own recompute_modules, or recompute full or none.",
+     .sentence =
+         [](const RuleInput& in, const Missed&) {
+           const bool asked = in.layout.recompute_modules.has(kRecomputeOp);
+           return fmt::format("{} recomputes by {}", in.devices.framework->name,
+                              asked ? "module, not by op" : "op, not by module");
+         }},
 };
 
 }  // namespace meshwright

@@ -108,7 +108,7 @@ OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
   return {times(cost.forward, factor), times(cost.input, factor), times(cost.weight, factor)};
 }
 
-void add_operator(UnitCost& sum, const Operator& op, bool recomputed, const UnitScope& unit,
+void add_operator(UnitCost& sum, const Operator& op, double recomputed, const UnitScope& unit,
                   double count) {
   const OperatorCost cost = operator_cost(op, unit);
   const Cost forward = times(cost.forward, count);
@@ -120,8 +120,8 @@ void add_operator(UnitCost& sum, const Operator& op, bool recomputed, const Unit
   sum.backward_launches += count * (op.kind == OperatorKind::gemm ? 2.0 : 1.0);
   const bool sums = op.has_weight && unit.scenario.cluster.framework.kernels.adds_gradients;
   if (sums) sum.backward_launches += count;
-  if (recomputed) {
-    sum.recompute = sum.recompute + forward;
+  if (recomputed > 0.0) {
+    sum.recompute = sum.recompute + times(forward, recomputed);
     sum.backward_launches += count;
   }
 }
@@ -150,7 +150,7 @@ void count_expert_launches(UnitCost& cost, const std::vector<Operator>& ops, boo
 void add_operators(UnitCost& sum, const std::vector<Operator>& ops, double count, bool whole,
                    const UnitScope& unit) {
   for (const Operator& op : ops) {
-    add_operator(sum, op, is_recomputed(op, unit.layout, whole), unit, count);
+    add_operator(sum, op, recomputed_share(op, unit.layout, whole), unit, count);
   }
 }
 

@@ -56,7 +56,7 @@ LayerLaunches expert_layer_launches(const std::vector<Operator>& ops, const Expe
     sum.forward += one.forward;
     sum.backward += one.backward;
     sum.forward_waited += one.waited;
-    if (!is_recomputed(op, layout, whole)) continue;
+    if (recomputed_share(op, layout, whole) == 0.0) continue;
     again += one.forward;
     waited_again += one.waited;
   }

@@ -207,7 +207,7 @@ class ExpertLedger {
 
 void add_expert_transfers(Ledger& ledger, const VolumeScope& scope, const UnitCounts& calls) {
   if (!scope.model.moe) return;
-  const bool again = recomputes_module(scope.layout, kRecomputeMoe);
+  const bool again = recomputes_module(scope.layout, kRecomputeMoe | kRecomputeOp);
   const double layers = calls.layers.expert;
   ExpertLedger experts(ledger, scope, layers, again ? layers : calls.recomputed.expert);
   experts.exchange();

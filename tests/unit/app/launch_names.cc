@@ -114,6 +114,7 @@ constexpr LaunchName kTorchtitan[] = {
     {"parallelism.enable_async_tensor_parallel", kTitan, kTitanCode},
     {"compile.enable", kTitan, kTitanCode},
     {"activation_checkpoint.mode", kTitan, kTitanCode},
+    {"activation_checkpoint.selective_ac_option", kTitan, kTitanCode},
 };
 
 constexpr std::string_view kSpeed = "edaa722 (2026-08-22)", kSpeedDocs = "docs/_pages/config-json.md",

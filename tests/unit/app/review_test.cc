@@ -107,6 +107,7 @@ TEST(Review, TorchtitansLlama3) {
   EXPECT_EQ(layout["fsdp_unit"], "block");
   EXPECT_EQ(layout["zero_stage"], 3);
   EXPECT_EQ(layout["recompute_granularity"], "selective");
+  EXPECT_EQ(layout["recompute_modules"], Json::array({"op"}));
   EXPECT_EQ(json["job"]["global_batch_size"], 8);
   EXPECT_EQ(json["job"]["kernel_fusion"], "compiled");
   const double median_rate = 6155.0;  // of 6,155 6,170 6,150 6,165 6,145 6,160 6,140 6,155 6,170

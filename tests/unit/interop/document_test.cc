@@ -97,6 +97,38 @@ TEST(Torchtitan, EmbeddingAndHeadCountAsLayersUnlessTold) {
   EXPECT_FALSE(even.account_for_embedding_in_pipeline_split);
 }
 
+LaunchRecord titan_with(const std::string& more) {
+  return read_torchtitan("[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + more, "f.toml", {});
+}
+
+TEST(Torchtitan, SelectiveRecomputeIsByOperatorOrByBlock) {
+  using enum RecomputeGranularity;
+  const auto option = [](const std::string& value) {
+    return titan_with("[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"" +
+                      value + "\"\n")
+        .layout;
+  };
+  EXPECT_EQ(option("op").recompute_granularity, selective);
+  EXPECT_EQ(option("op").recompute_modules, RecomputeModules{kRecomputeOp});
+  const Layout every_fourth = option("4");  // 8 of 32 blocks
+  EXPECT_EQ(every_fourth.recompute_granularity, full);
+  EXPECT_EQ(every_fourth.recompute_method, RecomputeMethod::block);
+  EXPECT_EQ(every_fourth.recompute_num_layers, 8);
+  EXPECT_EQ(option("1").recompute_granularity, full);
+  EXPECT_EQ(option("1").recompute_num_layers, 0);
+  EXPECT_EQ(titan_with("").layout.recompute_modules, RecomputeModules{kRecomputeOp});
+}
+
+// batch_size is the name of 2024, when the loss was not compiled.
+TEST(Torchtitan, TheLossIsCompiledSince2025) {
+  const std::string compiled = "[compile]\nenable = true\n";
+  EXPECT_TRUE(titan_with(compiled).job.cross_entropy_loss_fusion);
+  EXPECT_FALSE(titan_with("").job.cross_entropy_loss_fusion);
+  EXPECT_FALSE(titan_with(compiled + "components = [\"model\"]\n").job.cross_entropy_loss_fusion);
+  EXPECT_FALSE(
+      titan_with("[training]\nbatch_size = 2\ncompile = true\n").job.cross_entropy_loss_fusion);
+}
+
 TEST(DeepSpeed, TheScriptsJsonIsReadByName) {
   const auto read = [](const std::string& name) -> std::optional<std::string> {
     if (name != "ds.json") return std::nullopt;

@@ -235,7 +235,9 @@ TEST(LaunchRoundTrip, Torchtitan) {
         l.zero_shard_size = shard * l.context_parallel_size;
         // With one context rank the file says nothing of it.
         if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
-        l.recompute_granularity = RecomputeGranularity::full;
+        l.recompute_granularity =
+            shard == 0 ? RecomputeGranularity::full : RecomputeGranularity::selective;
+        l.recompute_modules = {kRecomputeOp};
         const LaunchFile file = torchtitan(llama_on_64().training(l));
         ASSERT_EQ(file.refusal, "");
         const LaunchRecord record = read_torchtitan(file.text, "torchtitan.toml", hints);

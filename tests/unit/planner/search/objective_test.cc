@@ -58,18 +58,29 @@ TEST(Objective, WithoutAPriceThereAreNoTokensPerDollar) {
 TEST(Limits, TheTighterMemoryLimitCounts) {
   const Device device = priced_scenario().cluster.device;  // 80 GiB
   Limits limits;
-  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), kDefaultHeadroom);
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device, {}), kDefaultHeadroom);
   limits.max_memory = gibibytes(60);
-  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.25);
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device, {}), 0.25);
   limits.headroom = 0.05;
   limits.max_memory = std::nullopt;
-  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.05);
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device, {}), 0.05);
   limits.max_memory = gibibytes(60);
-  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.25);
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device, {}), 0.25);
   limits.max_memory = gibibytes(100);
-  EXPECT_DOUBLE_EQ(memory_headroom(limits, device), 0.05);
+  EXPECT_DOUBLE_EQ(memory_headroom(limits, device, {}), 0.05);
   limits.max_memory = gibibytes(0);
-  EXPECT_THROW(memory_headroom(limits, device), InputError);
+  EXPECT_THROW(memory_headroom(limits, device, {}), InputError);
+}
+
+// An allocator that holds 1.25 times what is in use needs a fifth of the device free.
+TEST(Limits, UnaskedHeadroomIsWhatTheAllocatorReservesMore) {
+  const Device device = priced_scenario().cluster.device;
+  const MemoryFacts reserves{.reserved_ratio = 1.25, .reports_reserved = true};
+  EXPECT_DOUBLE_EQ(memory_headroom({}, device, reserves), 0.2);
+  EXPECT_DOUBLE_EQ(memory_headroom({}, device, {.reserved_ratio = 1.25}), kDefaultHeadroom);
+  Limits asked;
+  asked.headroom = 0.0;
+  EXPECT_DOUBLE_EQ(memory_headroom(asked, device, reserves), 0.0);
 }
 
 TEST(Limits, StepAndCostAreExceededInWords) {

@@ -147,6 +147,33 @@ std::vector<Broken> library_and_format_cases() {
              b.layout.moe_token_dispatcher_type = MoeTokenDispatcherType::alltoall;
              b.job.moe_combine_bwd_dtype = Precision::fp8;
            }),
+      with({"recompute_op_stands_alone", "recompute_modules has op beside other modules"},
+           [](Broken& b) {
+             b.layout.recompute_granularity = RecomputeGranularity::selective;
+             b.layout.recompute_modules = {kRecomputeOp | kRecomputeMlp};
+           }),
+      with({"selective_recompute_is_the_frameworks", "some recomputes by module, not by op"},
+           [](Broken& b) {
+             static const Framework software = [] {
+               Framework f;
+               f.name = "some";
+               return f;
+             }();
+             b.layout.recompute_granularity = RecomputeGranularity::selective;
+             b.layout.recompute_modules = {kRecomputeOp};
+             b.devices.framework = &software;
+           }),
+      with({"selective_recompute_is_the_frameworks", "some recomputes by op, not by module"},
+           [](Broken& b) {
+             static const Framework software = [] {
+               Framework f;
+               f.name = "some";
+               f.defaults.layout.recompute_modules = {kRecomputeOp};
+               return f;
+             }();
+             b.layout.recompute_granularity = RecomputeGranularity::selective;
+             b.devices.framework = &software;
+           }),
       with({"devices_have_the_number_format", "the devices have no bf16; they have fp32 and fp16"},
            [](Broken& b) {
              b.devices.formats = format_bit(Precision::fp16) | format_bit(Precision::fp32);
