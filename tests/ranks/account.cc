@@ -103,7 +103,7 @@ void add(Products& sum, const std::vector<Operator>& operators, const Layout& la
     if (op.kind != OperatorKind::gemm) continue;
     sum.forward += op.forward_flops.value();
     sum.backward += op.backward_flops.value();
-    if (is_recomputed(op, layout, fully_recomputed)) sum.recompute += op.forward_flops.value();
+    sum.recompute += op.forward_flops.value() * recomputed_share(op, layout, fully_recomputed);
   }
 }
 

@@ -152,8 +152,9 @@ TEST(Operators, SelectiveRecomputeRunsOnlyTheModulesAskedFor) {
   layout.recompute_modules = {kRecomputeCoreAttention};
   for (const Operator& op :
        layer_operators(gpt3(), {}, job_2048(AttentionKernel::unfused), layout)) {
-    EXPECT_EQ(is_recomputed(op, layout, false), op.module == Module::core_attention) << op.name;
-    EXPECT_TRUE(is_recomputed(op, layout, true));
+    const double share = op.module == Module::core_attention ? 1.0 : 0.0;
+    EXPECT_EQ(recomputed_share(op, layout, false), share) << op.name;
+    EXPECT_EQ(recomputed_share(op, layout, true), 1.0);
   }
 }
 
@@ -165,7 +166,7 @@ std::string run_again(const Model& model, LayerKind kind, unsigned modules) {
   std::string names;
   for (const Operator& op :
        layer_operators(model, kind, job_2048(AttentionKernel::flash), layout)) {
-    if (!is_recomputed(op, layout, false)) continue;
+    if (recomputed_share(op, layout, false) == 0.0) continue;
     names.append(names.empty() ? "" : " ").append(op.name);
   }
   return names;
