@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include "app/generated/paths.h"
+#include "app/synonyms.h"
+#include "app/terminal.h"
 #include "sim/base/error.h"
 #include "sim/record/reader.h"
 
@@ -44,7 +46,12 @@ std::string find_config(const std::string& path, const std::string& folder) {
 
 std::string require_config(const std::string& path, const std::string& folder) {
   std::string found = find_config(path, folder);
-  if (!is_bare(path) || path.ends_with(".json") || is_file(found)) return found;
+  if (is_file(found)) return found;
+  if (const std::string meant = config_synonym(path, folder); !meant.empty()) {
+    say("{} is read as {}\n", path, meant);
+    return find_config(meant, folder);
+  }
+  if (!is_bare(path) || path.ends_with(".json")) return found;
   const std::vector<std::string> names = config_names(folder);
   throw InputError(path, "",
                    fmt::format("is no file and no name in configs/{}; there are {}", folder,

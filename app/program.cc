@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -13,9 +15,11 @@
 #include "app/commands/commands.h"
 #include "app/generated/paths.h"
 #include "app/process.h"
+#include "app/synonyms.h"
 #include "app/terminal.h"
 #include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/utf8.h"
 #include "sim/record/reader.h"
 
@@ -49,17 +53,67 @@ std::string usage_hint(const CLI::App& app, const std::string& message) {
   return near.empty() ? help : fmt::format("{} ({})", near, help);
 }
 
-// CLI11 asks for a sub-command when it gets one that it does not know.
-void check_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> known;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (sub->get_name() == argv[1]) return;
-    known.push_back(sub->get_name());
+// The commands that `app` has under it.
+std::vector<const CLI::App*> commands_under(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// The words as CLI11 reads them: own names of options, and help where nothing was asked. CLI11 asks
+// for a sub-command when it gets one that it does not know.
+std::vector<std::string> understood(const CLI::App& app, std::vector<std::string> words) {
+  constexpr std::array<std::string_view, 4> kVersionWords{"-v", "-V", "version", "--version"};
+  if (!words.empty() && words.front() == "help") words.front() = "--help";
+  if (words.size() > 1 && words.front() == "--help") std::swap(words[0], words[1]);
+  if (words.empty()) return {"--help"};
+  if (std::find(kVersionWords.begin(), kVersionWords.end(), words.front()) != kVersionWords.end()) {
+    return {"--version"};
   }
-  throw InputError(
-      fmt::format("there is no command \"{}\"; there are {}", argv[1], fmt::join(known, ", ")),
-      did_you_mean(argv[1], known));
+  const CLI::App* command = &app;
+  std::size_t depth = 0;
+  while (depth < words.size() && !commands_under(*command).empty()) {
+    if (words[depth] == "--help" || words[depth] == "-h") return words;
+    std::vector<std::string> known;
+    const CLI::App* found = nullptr;
+    for (const CLI::App* sub : commands_under(*command)) {
+      known.push_back(sub->get_name());
+      if (sub->get_name() == words[depth]) found = sub;
+    }
+    if (found == nullptr && command->get_require_subcommand_min() == 0) break;
+    if (found == nullptr) {
+      const std::string prefix = command == &app ? "" : command->get_name() + " ";
+      throw InputError(fmt::format("there is no command \"{}{}\"; there are {}", prefix,
+                                   words[depth], fmt::join(known, ", ")),
+                       words[depth].starts_with('-') ? "a command comes before its options"
+                                                     : did_you_mean(words[depth], known));
+    }
+    command = found;
+    ++depth;
+  }
+  const auto begin = words.begin() + static_cast<std::ptrdiff_t>(depth);
+  const std::vector<std::string> rest{begin, words.end()};
+  const std::vector<std::string> own = with_own_options(*command, rest);
+  words.erase(begin, words.end());
+  words.insert(words.end(), own.begin(), own.end());
+  if (own.empty() && command->get_require_subcommand_min() > 0) words.emplace_back("--help");
+  return words;
+}
+
+// CLI11's message, where it speaks of its own matters.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
+                          const std::vector<std::string>& words) {
+  const std::string text = error.what();
+  if (error.get_name() == "ArgumentMismatch" && contains(text, " required ")) {
+    return text.substr(0, text.find(':')) + ": needs a value";
+  }
+  if (error.get_name() != "ExtrasError") return text;
+  const CLI::App* command = &app;
+  for (const CLI::App* sub : app.get_subcommands()) command = sub;
+  for (const std::string& word : words) {
+    const std::string option = word.substr(0, word.find('='));
+    if (!word.starts_with('-') || command->get_option_no_throw(option) != nullptr) continue;
+    return fmt::format("no option of meshwright {}: {}", command->get_name(), option);
+  }
+  return text;
 }
 
 // What is typed stands in what is written, and that is UTF-8.
@@ -72,9 +126,9 @@ void check_arguments(int argc, char** argv) {
 }
 
 // Nothing: go on with the command; else the exit code.
-std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+std::optional<int> parse(CLI::App& app, const std::vector<std::string>& words) {
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return std::nullopt;
   } catch (const CLI::CallForHelp& e) {
     return app.exit(e);
@@ -84,7 +138,8 @@ std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     print("{}", version_text());
     return kDone;
   } catch (const CLI::ParseError& e) {
-    print_error(e.what(), usage_hint(app, e.what()));
+    const std::string message = usage_message(app, e, words);
+    print_error(message, usage_hint(app, message));
     return kWrongInput;
   }
 }
@@ -123,9 +178,9 @@ int answer(int argc, char** argv) {
   for (const auto add : kAddEach) add(commands);
   try {
     check_arguments(argc, argv);
-    check_command(app, argc, argv);
-    if (const auto ended = parse(app, argc, argv)) return *ended;
-    return commands.run({{argv + 1, argv + argc}});
+    const std::vector<std::string> words = understood(app, {argv + 1, argv + argc});
+    if (const auto ended = parse(app, words)) return *ended;
+    return commands.run({words});
   } catch (const InputError& e) {
     print_error(e.what(), e.hint());
     return kWrongInput;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/output.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "app/command.h"
 #include "app/output_file.h"
@@ -49,10 +50,21 @@ constexpr std::array kTableFormats{
 }  // namespace
 
 void add_format_option(CLI::App& command, Format& format) {
-  std::map<std::string, Format> formats{{"json", Format::json}};
-  for (const TableFormat& entry : kTableFormats) formats.emplace(entry.name, entry.format);
-  command.add_option("--format", format, "table, json, csv or markdown (default table)")
-      ->transform(CLI::CheckedTransformer(formats).description(""));
+  const auto read = [&format](const std::string& name) {
+    if (name == "json") {
+      format = Format::json;
+      return;
+    }
+    for (const TableFormat& entry : kTableFormats) {
+      if (name != entry.name) continue;
+      format = entry.format;
+      return;
+    }
+    throw CLI::ValidationError(
+        "--format", fmt::format("must be table, json, csv or markdown, is \"{}\"", name));
+  };
+  command.add_option_function<std::string>("--format", read,
+                                           "table, json, csv or markdown (default table)");
 }
 
 void add_output_options(Command& command, OutputOptions& options) {
