@@ -16,7 +16,7 @@ struct CalibrationRun {
   std::string out;
   std::string backend;                 // "cpu" with mpi, "cuda" with nccl
   Seconds rank_timeout = seconds(30);  // without progress
-  std::string next;                    // the command to name in the last line
+  std::string next;                    // the command to name in the last line, quoted
   reports::Origin origin{};
   calibrate::CalibrationOptions options;
   std::string check{};      // the profile to check, instead of making one

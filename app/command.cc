@@ -13,8 +13,11 @@
 #include "app/generated/paths.h"
 #include "app/inner_files.h"
 #include "app/output_file.h"
+#include "app/terminal.h"
 #include "calibrate/launch/rank_place.h"
+#include "reports/text.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace meshwright::app {
 namespace {
@@ -55,12 +58,7 @@ void refuse_if_same(const NamedFile& output, const NamedFile& other, const std::
 
 std::string Call::text() const {
   std::string text = "meshwright";
-  for (const std::string& word : arguments) {
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\"'\\$&|;<>()*?") == std::string::npos;
-    text += ' ';
-    text += plain ? word : "'" + word + "'";
-  }
+  for (const std::string& word : arguments) text += ' ' + reports::shell_word(word);
   return text;
 }
 
@@ -74,20 +72,41 @@ Call Call::of_text(const std::string& text) {
     word.clear();
     any = false;
   };
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     if (c == ' ' && !quoted) {
       end_word();
-    } else if (c == '\'') {
+      continue;
+    }
+    any = true;
+    if (c == '\'') {
       quoted = !quoted;
-      any = true;
+    } else if (c == '\\' && !quoted && i + 1 < text.size()) {
+      word += text[++i];
     } else {
       word += c;
-      any = true;
     }
   }
   end_word();
   if (!call.arguments.empty()) call.arguments.erase(call.arguments.begin());  // meshwright
   return call;
+}
+
+Call Call::as(const std::string& command,
+              const std::function<bool(const std::string&)>& keeps) const {
+  Call made{{command}};
+  bool kept = false;
+  for (const std::string& word : arguments) {
+    if (word.starts_with("--")) kept = keeps(word.substr(0, word.find('=')));
+    if (kept) made.arguments.push_back(word);
+  }
+  return made;
+}
+
+Call Call::with(const std::vector<std::string>& words) const {
+  Call made = *this;
+  made.arguments.insert(made.arguments.end(), words.begin(), words.end());
+  return made;
 }
 
 reports::Origin Call::origin() const {
@@ -148,6 +167,8 @@ void Command::never_with(const std::string& name, const std::vector<std::string>
     options_->get_option(name)->excludes(options_->get_option(other));
   }
 }
+
+void say_next(const Call& call) { say("next: {}\n", call.text()); }
 
 CLI::Option* must_be_positive(CLI::Option* option) {
   return option->check(CLI::Validator(

@@ -25,6 +25,12 @@ struct Call {
   [[nodiscard]] std::string text() const;
   // text() read back, as a file has it.
   static Call of_text(const std::string& text);
+  // `command` with those options of this call, and their values, that `keeps` takes by name
+  // ("--model"). Positional words of this call are left out.
+  [[nodiscard]] Call as(const std::string& command,
+                        const std::function<bool(const std::string& option)>& keeps) const;
+  // With more words behind.
+  [[nodiscard]] Call with(const std::vector<std::string>& words) const;
   // Of what this call makes; inputs are added as they are read.
   [[nodiscard]] reports::Origin origin() const;
 };
@@ -69,6 +75,9 @@ class Command {
   std::vector<Files> reads_, writes_;
   std::function<int(const Call&)> run_;
 };
+
+// "next: " and the call, which can be pasted into a shell.
+void say_next(const Call& call);
 
 // The option's number is finite and more than 0.
 CLI::Option* must_be_positive(CLI::Option* option);

@@ -162,7 +162,12 @@ Json read_named(const char* name, const std::string& typed, const std::string& f
                 reports::Origin* origin, Parse parse = parse_json) {
   const std::string text = read_text_file(file);
   if (origin != nullptr) {
-    origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
+    const auto is_known = [&](const reports::InputFile& known) {
+      return known.name == name && known.file == typed;
+    };
+    if (std::none_of(origin->inputs.begin(), origin->inputs.end(), is_known)) {
+      origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
+    }
   }
   return parse(text, file);
 }
@@ -304,13 +309,13 @@ std::string layout_source(const std::string& path_or_text) {
   return is_layout_file(path_or_text) ? path_or_text : "--layout";
 }
 
-StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults) {
+planner::StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults) {
   if (!is_layout_file(path_or_text)) {
     LayoutLine line = layout_line_from_text(path_or_text, defaults);
     return {line.layout, std::move(line.fields)};
   }
   const Json json = read_json_file(path_or_text);
-  StatedLayout stated{layout_from_json(json, path_or_text, "", defaults), {}};
+  planner::StatedLayout stated{layout_from_json(json, path_or_text, "", defaults), {}};
   for (const auto& [key, value] : json.items()) stated.fields.push_back(key);
   return stated;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/config_names.h"
+#include "planner/search/space.h"
 #include "reports/origin_json.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
@@ -56,11 +57,7 @@ Json read_job(const std::string& path, reports::Origin* origin = nullptr);
 Job load_job(const std::string& path, const Job& defaults = {});
 
 // A layout file, or text such as "tp=8,pp=4".
-struct StatedLayout {
-  Layout layout;
-  std::vector<std::string> fields;  // that it says, by their long names
-};
-StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults);
+planner::StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults);
 // What a message about such a layout names: its file, or the option.
 std::string layout_source(const std::string& path_or_text);
 

@@ -10,7 +10,9 @@
 #include <map>
 #include <utility>
 
+#include "app/commands/inputs.h"
 #include "app/files.h"
+#include "app/synonyms.h"
 #include "interop/read_launch/read_launch.h"
 #include "planner/search/space.h"
 #include "reports/sha256.h"
@@ -177,26 +179,12 @@ interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const st
   return interop::read_launch(log_text, options.log, hints);
 }
 
-// A launch's name of a model: "meta-llama/Llama-2-7b-hf" is configs/models/llama-2-7b.json.
-std::string shipped_model(const std::string& name) {
-  const std::string plain = lower_case(name.substr(name.find_last_of('/') + 1));
-  for (const std::string& known : config_names("models")) {
-    for (const char* prefix : {"", "meta-"}) {
-      for (const char* suffix : {"", "-hf", "-base", "-v0.1"}) {
-        if (plain == std::string(prefix) + known + suffix) return known;
-      }
-    }
-  }
-  return name;
-}
-
 Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& launch,
                const std::string& from, reports::Origin& origin) {
   if (!options.model.empty()) return load_model(options.model, &origin);
   if (!launch.model_name.empty()) {
-    const std::string shipped = shipped_model(launch.model_name);
-    const std::vector<std::string> names = config_names("models");
-    if (std::find(names.begin(), names.end(), shipped) == names.end()) {
+    const std::string shipped = config_synonym(launch.model_name, "models");
+    if (shipped.empty()) {
       throw InputError(from, "", fmt::format("no shipped model is {}", launch.model_name),
                        "name its config.json with --model");
     }
@@ -213,8 +201,12 @@ Layout launched_layout(const interop::LaunchRecord& launch, const Framework& fra
   Layout layout = layout_of(launch, framework);
   set_data_parallel_size(layout, launch, gpus, file);
   set_shards(layout, launch, file);
-  planner::set_unsaid_overlaps(layout, launch.layout_fields, framework.limits);
-  return layout;
+  planner::StatedLayout stated{layout, launch.layout_fields};
+  // A launch that names one of these switches leaves the other one off.
+  if (stated.says("overlap_grad_reduce") || stated.says("overlap_param_gather")) {
+    stated.fields.insert(stated.fields.end(), {"overlap_grad_reduce", "overlap_param_gather"});
+  }
+  return planner::with_unsaid_overlaps(stated, framework.limits);
 }
 
 LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
@@ -232,15 +224,16 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   run.launch = read_launch_of(options, log_text, run.log, origin);
   const std::string& from = options.from.empty() ? options.log : options.from;
   run.scenario.model = model_of(options, run.launch, from, origin);
-  Cluster cluster = load_cluster(options.cluster, nullptr, &origin);
-  const std::string framework =
-      options.framework.empty() ? run.launch.framework : options.framework;
-  if (!framework.empty()) cluster.framework = load_framework(framework, &origin);
+  const AskedCluster asked = load_asked_cluster(
+      options.cluster, options.framework.empty() ? run.launch.framework : options.framework,
+      &origin);
+  const Cluster& cluster = asked.cluster;
   run.scenario.job = job_of(run.launch, cluster.framework);
   const int gpus = gpus_of(options, run.launch, run.log, cluster);
   run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
   run.scenario.cluster = scaled_to(cluster, gpus);
   set_global_batch(run);
+  run.note = note_of(asked, run.scenario.job);
   if (run.log) measure(run, cluster.framework);
   return run;
 }

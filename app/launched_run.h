@@ -30,6 +30,7 @@ struct LaunchedRun {
   std::optional<interop::MeasuredSteps> steps;
   planner::MeasuredStep measured;
   bool memory_is_reserved = false;  // what the framework prints
+  std::string note{};               // what the cluster's profile has no measurement of, or empty
 };
 
 // The layout of a launch on so many devices: what the launch says, the framework's where it says

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/command.h"
 #include "app/files.h"
 #include "app/output_file.h"
 #include "app/terminal.h"
@@ -17,8 +18,10 @@
 #include "calibrate/profile/profile_json.h"
 #include "reports/fit_page.h"
 #include "reports/sha256.h"
+#include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
+#include "sim/base/text.h"
 #include "sim/hardware/cluster.h"
 #include "sim/json/records.h"
 
@@ -31,7 +34,7 @@ void write(calibrate::Profile& profile, const std::string& out, const reports::O
   write_file_atomically(out, calibrate::to_json(profile).dump() + "\n");
   if (out == "-") return;
   print("{} points, {} notes, in {}\nnext: meshwright calibrate --plot {}\n", profile.points.size(),
-        profile.notes.size(), out, out);
+        profile.notes.size(), out, reports::shell_word(out));
 }
 
 // The newest measurement of a thing stands: what is imported replaces an older import of it, and is
@@ -102,7 +105,7 @@ void import_onto_cluster(const std::vector<std::string>& files, const std::strin
   Json json = to_json(cluster);
   write_file_atomically(out, json.dump(2) + "\n");
   for (const std::string& note : measured.notes) say("{}\n", note);
-  if (out != "-") say("next: meshwright cluster show {}\n", out);
+  if (out != "-") say_next({{"cluster", "show", out}});
 }
 
 std::string checks_text(const std::vector<calibrate::FitCheck>& checks) {

@@ -17,7 +17,9 @@
 #include "calibrate/backends/backend.h"
 #include "calibrate/host_speed.h"
 #include "calibrate/measure/measurement.h"
+#include "reports/table.h"
 #include "reports/table_text.h"
+#include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/json/records.h"
@@ -163,7 +165,8 @@ void run_layouts(const TrialRun& run, calibrate::Compute& compute, calibrate::Co
   if (run.out == "-") return;
   print("{}\n", reports::table_to_text(trials_table(observations), terminal_width()));
   if (run.options.mode == TrialMode::training) {
-    print("next: meshwright validate {} {}\n", run.plan, run.out);
+    print("next: meshwright validate {} {}\n", reports::shell_word(run.plan),
+          reports::shell_word(run.out));
   }
 }
 

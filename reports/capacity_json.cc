@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "reports/capacity_text.h"
+#include "reports/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
@@ -209,7 +210,9 @@ Json end_to_json(const std::optional<planner::LeverEnd>& end,
 // Cluster and batch of a row, as options.
 std::string place_of(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
   const planner::CapacityQuestion& question = answer.question;
-  std::string text = fmt::format("--cluster {} ", question.clusters[row.cluster_case].name);
+  const planner::ClusterCase& asked = question.clusters[row.cluster_case];
+  std::string text =
+      fmt::format("--cluster {} ", shell_word(asked.file.empty() ? asked.name : asked.file));
   return text + fmt::format("--global-batch-size {} ",
                             row.scheduled ? "schedule" : std::to_string(row.asked_batch_size));
 }
@@ -351,6 +354,11 @@ Json capacity_record(const planner::CapacityAnswer& answer, const Origin& origin
   json["model"] = meshwright::to_json(answer.question.model);
   json["job"] = meshwright::to_json(answer.question.clusters.front().job);
   json["what_ifs"] = answer.question.what_ifs;
+  std::vector<std::string> notes;
+  for (const planner::ClusterCase& asked : answer.question.clusters) {
+    if (!asked.note.empty()) notes.push_back(asked.note);
+  }
+  if (!notes.empty()) json["notes"] = notes;
   json["capacity"] = capacity_to_json(answer, command);
   return json;
 }

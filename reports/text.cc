@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -78,6 +79,15 @@ std::string verb_for(std::int64_t count, std::string_view plural) {
   std::string verb(plural);
   if (count == 1) verb += plural.ends_with("sh") ? "es" : "s";
   return verb;
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlainSigns = "-_./=,:+%@^";
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kPlainSigns.find(c) != std::string_view::npos;
+  });
+  return plain ? std::string(text) : "'" + replaced(text, "'", "'\\''") + "'";
 }
 
 }  // namespace meshwright::reports

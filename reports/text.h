@@ -58,4 +58,7 @@ std::string large_number_text(double value);
 // "take" for several, "takes" for one.
 std::string verb_for(std::int64_t count, std::string_view plural);
 
+// The text as one word of a POSIX shell, in single quotes where it needs any.
+std::string shell_word(std::string_view text);
+
 }  // namespace meshwright::reports

@@ -82,19 +82,31 @@ void add_answer_options(CLI::App& command, AnswerTexts& texts) {
       ->group(kGroup);
 }
 
+namespace {
+
+// A limit of zero is met by nothing.
+double limit_of(const std::string& flag, const std::string& text,
+                const std::vector<UnitFactor>& units) {
+  const double limit = amount_of(flag, text, units);
+  if (limit > 0.0) return limit;
+  throw InputError(flag, "", fmt::format("must be above 0, is \"{}\"", text));
+}
+
+}  // namespace
+
 planner::AnswerOptions answer_options_of(const AnswerTexts& texts) {
   planner::AnswerOptions options;
   options.objective = planner::objective_named(texts.objective);
   if (!texts.max_memory.empty()) {
     options.limits.max_memory =
-        bytes(amount_of("--max-memory", texts.max_memory, {{"GiB", kGibi}, {"GB", 1e9}}));
+        bytes(limit_of("--max-memory", texts.max_memory, {{"GiB", kGibi}, {"GB", 1e9}}));
   }
   if (!texts.headroom.empty()) {
     options.limits.headroom = amount_of("--headroom", texts.headroom, {{"%", 0.01}, {"", 0.01}});
   }
   if (!texts.max_step.empty()) {
     options.limits.max_step =
-        seconds(amount_of("--max-step", texts.max_step, {{"s", 1.0}, {"ms", 1e-3}}));
+        seconds(limit_of("--max-step", texts.max_step, {{"s", 1.0}, {"ms", 1e-3}}));
   }
   if (texts.max_cost > 0.0) options.limits.max_cost = texts.max_cost;
   options.what_ifs = texts.what_ifs;

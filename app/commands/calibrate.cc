@@ -87,12 +87,13 @@ CalibrationRun describe_calibration(const CalibrateOptions& options, int ranks, 
   const std::size_t comma = options.model_and_job.find(',');
   const std::string model = options.model_and_job.substr(0, comma);
   if (!options.onto.empty()) run.options.onto = known_cluster(options);
-  run.next = fmt::format("meshwright plan --model {} --cluster {}",
-                         model.empty() ? "MODEL.json" : model, options.out);
+  run.next = Call{{"cluster", "show", options.out}}.text();
   if (model.empty()) return run;
   const bool has_job = comma != std::string::npos;
   const Job job = has_job ? load_job(options.model_and_job.substr(comma + 1)) : Job{};
-  if (has_job) run.next += " --job " + options.model_and_job.substr(comma + 1);
+  Call next{{"plan", "--model", model, "--cluster", options.out}};
+  if (has_job) next = next.with({"--job", options.model_and_job.substr(comma + 1)});
+  run.next = next.text();
   run.options.workload = workload(load_model(model), job, ranks);
   return run;
 }

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
+#include <string_view>
 
 #include "app/command.h"
 #include "app/commands/capacity_options.h"
@@ -17,6 +20,7 @@
 #include "reports/capacity_json.h"
 #include "reports/capacity_tables.h"
 #include "reports/text.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
@@ -41,10 +45,37 @@ void write_answer(const CapacityOptions& options, const planner::CapacityAnswer&
                               name_of(question.clusters.front().job.precision))));
     print_capacity(answer);
     print_capacity_basis(answer);
+    for (const planner::ClusterCase& asked : question.clusters) {
+      if (!asked.note.empty()) print_text(wrapped("note: " + asked.note + "\n"));
+    }
   } else if (!to_file || options.output.format != Format::json) {
     write_output({.format = options.output.format, .out = "-"},
                  {reports::capacity_table(answer, true)}, json);
   }
+}
+
+// The plan of a row, or the estimate of the layout that was named for it: its own GPUs, batch and
+// sequence length, and all else as it was asked.
+Call next_of(const CapacityOptions& options, const planner::CapacityQuestion& question,
+             const planner::CapacityRow& row, const Call& call) {
+  constexpr std::array<std::string_view, 5> kOfTheGrid{"--cluster", "--gpus", "--global-batch-size",
+                                                       "--layout", "--seq-length"};
+  constexpr std::array<std::string_view, 4> kOfCapacity{"--max-gpus", "--rows-only", "--out",
+                                                        "--format"};
+  const bool named = !question.layouts.empty();
+  const auto is_in = [](const auto& names, const std::string& option) {
+    return std::find(names.begin(), names.end(), option) != names.end();
+  };
+  Call next = call.as(named ? "estimate" : "plan", [&](const std::string& option) {
+    if (is_in(kOfTheGrid, option) || is_in(kOfCapacity, option)) return false;
+    return !named || is_input_option(option);
+  });
+  if (options.texts.inputs.model.empty()) next = next.with({"--model", question.model_file});
+  const int batch = row.scheduled ? row.global_batch_size : row.asked_batch_size;
+  next = next.with({"--cluster", question.clusters[row.cluster_case].file, "--gpus",
+                    std::to_string(row.gpus), "--global-batch-size", std::to_string(batch),
+                    "--seq-length", std::to_string(row.seq_length)});
+  return named ? next.with({"--layout", short_name(row.main_phase().estimate.layout)}) : next;
 }
 
 int run_capacity(const CapacityOptions& options, const Call& call) {
@@ -64,9 +95,7 @@ int run_capacity(const CapacityOptions& options, const Call& call) {
   write_answer(options, answer, json);
   if (!answer.recommendation.recommended) return kGateFailed;
   const planner::CapacityRow& row = *answer.front();
-  say("next: meshwright plan --model {} --cluster {} --gpus {} --global-batch-size {}\n",
-      question.model.name, question.clusters[row.cluster_case].name, row.gpus,
-      row.global_batch_size);
+  say_next(next_of(options, question, row, call));
   return kDone;
 }
 

@@ -121,22 +121,16 @@ void add_capacity_options(Command& command, CapacityTexts& texts) {
 
 std::string capacity_command(const Call& call) {
   // Stated with each entry, or no option of `capacity`; each takes the words up to the next option.
-  constexpr std::array<std::string_view, 13> kLeftOut{
-      "--cluster",  "--gpus",       "--global-batch-size", "--layout", "--what-if",
-      "--out",      "--format",     "--objective",         "--top",    "--ranking-only",
-      "--max-step", "--max-memory", "--max-cost"};
-  Call kept;
-  kept.arguments.emplace_back("capacity");
-  bool leaves_out = false;
-  for (std::size_t i = 1; i < call.arguments.size(); ++i) {
-    const std::string& word = call.arguments[i];
-    if (word.starts_with("--")) {
-      const std::string name = word.substr(0, word.find('='));
-      leaves_out = std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end();
-    }
-    if (!leaves_out && word != "--rows-only") kept.arguments.push_back(word);
-  }
-  return kept.text();
+  constexpr std::array<std::string_view, 14> kLeftOut{
+      "--cluster",  "--gpus",       "--global-batch-size", "--layout",   "--what-if",
+      "--out",      "--format",     "--objective",         "--top",      "--ranking-only",
+      "--max-step", "--max-memory", "--max-cost",          "--rows-only"};
+  return call
+      .as("capacity",
+          [&](const std::string& option) {
+            return std::find(kLeftOut.begin(), kLeftOut.end(), option) == kLeftOut.end();
+          })
+      .text();
 }
 
 }  // namespace meshwright::app

@@ -138,24 +138,20 @@ void check_budget(const planner::CapacityQuestion& question) {
   }
 }
 
-planner::ClusterCase case_of(const std::string& name, const CapacityTexts& texts, const Json& job,
-                             reports::Origin& origin) {
-  planner::ClusterCase made{short_name_of(name), load_cluster(name, nullptr, &origin), {}};
-  if (!texts.inputs.framework.empty()) {
-    made.cluster.framework = load_framework(texts.inputs.framework, &origin);
-  }
-  made.job = job_with_overrides(texts.inputs, job, made.cluster.framework);
-  check_links(made.cluster);
-  return made;
+planner::ClusterCase case_of(const std::string& name, const Inputs& inputs) {
+  check_links(inputs.cluster);
+  return {.name = short_name_of(name),
+          .cluster = inputs.cluster,
+          .job = inputs.job,
+          .note = inputs.note,
+          .file = name};
 }
 
-std::vector<Layout> layouts_of(const std::vector<std::string>& texts,
-                               const planner::ClusterCase& first) {
-  std::vector<Layout> layouts;
+std::vector<planner::StatedLayout> layouts_of(const std::vector<std::string>& texts,
+                                              const planner::ClusterCase& first) {
+  std::vector<planner::StatedLayout> layouts;
   for (const std::string& text : texts) {
-    auto [layout, said] = load_stated_layout(text, default_layout(first.cluster));
-    planner::set_unsaid_overlaps(layout, said, first.cluster.framework.limits);
-    layouts.push_back(layout);
+    layouts.push_back(load_stated_layout(text, default_layout(first.cluster)));
   }
   return layouts;
 }
@@ -192,7 +188,8 @@ std::vector<int> batches_of(const CapacityTexts& texts, const planner::CapacityS
   return batches;
 }
 
-std::optional<Layout> reference_layout_of(const planner::CapacityQuestion& question) {
+std::optional<planner::StatedLayout> reference_layout_of(
+    const planner::CapacityQuestion& question) {
   const auto& reference = question.options.reference;
   if (!reference || reference->layout.empty()) return std::nullopt;
   return layouts_of({reference->layout}, question.clusters.front()).front();
@@ -221,8 +218,11 @@ planner::CapacityQuestion capacity_question_of(const CapacityTexts& texts,
   if (clusters.empty()) refuse_missing("--cluster", "on which clusters?", "clusters");
   planner::CapacityQuestion question;
   question.model = load_model(model, &origin);
+  question.model_file = model;
   for (const std::string& name : clusters) {
-    question.clusters.push_back(case_of(name, texts, job, origin));
+    InputOptions asked = texts.inputs;
+    asked.cluster = name;
+    question.clusters.push_back(case_of(name, load_inputs(asked, question.model, job, &origin)));
     planner::ClusterCase& made = question.clusters.back();
     // Variants of one cluster may share its name; their files tell them apart.
     if (clusters.size() == 1) made.label = cluster_label(name, made.cluster);
@@ -263,8 +263,8 @@ std::optional<planner::CapacityQuestion> capacity_question_of(const Inputs& inpu
   planner::CapacitySection section = inputs.capacity;
   planner::CapacityQuestion question;
   question.model = inputs.model;
-  question.clusters = {{short_name_of(asked.cluster), inputs.cluster, inputs.job,
-                        cluster_label(asked.cluster, inputs.cluster)}};
+  question.clusters = {case_of(asked.cluster, inputs)};
+  question.clusters.front().label = cluster_label(asked.cluster, inputs.cluster);
   question.train_tokens = inputs.job.train_tokens;
   question.gpus = asked.gpu_counts.size() > 1 ? sorted(asked.gpu_counts)
                                               : counts_around(inputs.cluster, {0.5, 1, 2});

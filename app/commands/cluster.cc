@@ -16,8 +16,10 @@
 #include "app/program.h"
 #include "app/terminal.h"
 #include "reports/cluster_text.h"
+#include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
+#include "sim/base/text.h"
 #include "sim/json/records.h"
 #include "sim/record/reader.h"
 
@@ -145,7 +147,9 @@ int show(const ClusterOptions& options, const Call& call) {
   } else {
     write_output(options.output, tables, "");
   }
-  say("next: meshwright plan --model MODEL --cluster {}\n", options.name);
+  say("With --cluster {}, meshwright plan ranks the layouts of a model.\n",
+      reports::shell_word(options.name));
+  say_next({{"model", "list"}});
   return kDone;
 }
 
@@ -173,7 +177,7 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
     entries.push_back({{"file", name}, {"name", c.name}, {"source", c.source}});
   }
   write_output(options.output, {table}, json.dump(2) + "\n");
-  say("next: meshwright cluster show NAME\n");
+  say_next({{"cluster", "show", "h100-8"}});
   return kDone;
 }
 

@@ -145,7 +145,7 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
     if (options.output.format != Format::table) say("{}", verdict_text(verdict));
     return kGateFailed;
   }
-  say("next: meshwright volume --model {} --layout {}\n", options.inputs.model, options.layout);
+  say_next(call.as("volume", is_input_option));
   return kDone;
 }
 

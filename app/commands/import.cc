@@ -35,7 +35,7 @@ int run_import(const ImportOptions& options) {
       measurements_from_json(Json(set), fmt::format("{} as {} says", options.table, options.map));
   write_file_atomically(options.out, set.dump(1) + "\n");
   say("{} runs of {}\n", read.runs.size(), read.name);
-  if (options.out != "-") say("next: meshwright backtest {}\n", options.out);
+  if (options.out != "-") say_next({{"backtest", options.out}});
   return kDone;
 }
 
@@ -67,7 +67,7 @@ int import_cluster(const ImportedClusterOptions& options, const Call& call) {
   }
   if (made.changes.empty()) say("{} is as the files say\n", base.name);
   for (const std::string& note : facts.notes) say("{}\n", note);
-  if (options.out != "-") say("next: meshwright cluster show {}\n", options.out);
+  if (options.out != "-") say_next({{"cluster", "show", options.out}});
   return kDone;
 }
 

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "app/command.h"
@@ -81,6 +83,9 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
   }
 }
 
+namespace {
+
+// The job file `stated` (or null) under a framework, with what the options say instead.
 Job job_with_overrides(const InputOptions& options, const Json& stated,
                        const Framework& framework) {
   const Job defaults = framework.defaults.job;
@@ -104,8 +109,6 @@ Job job_with_overrides(const InputOptions& options, const Json& stated,
                    nearest(options.precision, allowed));
 }
 
-namespace {
-
 std::vector<std::string> defaults_in(const InputOptions& options, const Json& job) {
   std::vector<std::string> defaults;
   const auto add = [&](const char* name, bool asked) {
@@ -119,43 +122,60 @@ std::vector<std::string> defaults_in(const InputOptions& options, const Json& jo
   return defaults;
 }
 
-// What a profile has no measurement of; products in the job's number format among it.
-std::string note_of(const std::string& machine, std::vector<std::string> not_measured,
-                    const Device& device, Precision precision) {
+}  // namespace
+
+bool is_input_option(const std::string& option) {
+  constexpr std::array<std::string_view, 10> kInputOptions{
+      "--model",      "--cluster",   "--framework",    "--job",    "--gpus",
+      "--seq-length", "--precision", "--train-tokens", "--layout", "--global-batch-size"};
+  return std::find(kInputOptions.begin(), kInputOptions.end(), option) != kInputOptions.end();
+}
+
+AskedCluster load_asked_cluster(const std::string& cluster, const std::string& framework,
+                                reports::Origin* origin) {
+  AskedCluster asked;
+  asked.cluster = load_cluster(cluster, &asked.not_measured, origin);
+  if (framework.empty()) return asked;
+  asked.cluster.framework = load_framework(framework, origin);
+  asked.cluster.framework_assumed = false;
+  return asked;
+}
+
+std::string note_of(const AskedCluster& asked, const Job& job) {
+  const Device& device = only_device(asked.cluster);
+  std::vector<std::string> not_measured = asked.not_measured;
   const bool has_products =
       std::any_of(device.gemm.begin(), device.gemm.end(),
-                  [&](const GemmModel& model) { return model.precision == precision; });
-  const std::string products = fmt::format("products in {}", name_of(precision));
+                  [&](const GemmModel& model) { return model.precision == job.precision; });
+  const std::string products = fmt::format("products in {}", name_of(job.precision));
   const bool named =
       std::find(not_measured.begin(), not_measured.end(), products) != not_measured.end();
   if (is_timed_here(device) && !has_products && !named) not_measured.push_back(products);
   if (not_measured.empty()) return "";
-  return fmt::format("Not measured on {}, and modelled from what was: {}.", machine,
+  return fmt::format("Not measured on {}, and modelled from what was: {}.", asked.cluster.name,
                      fmt::join(not_measured, ", "));
 }
 
-}  // namespace
-
-Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
+Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
+                   reports::Origin* origin) {
   Inputs inputs;
-  inputs.model = load_model(options.model, origin);
+  inputs.model = std::move(model);
   inputs.has_cluster = !options.cluster.empty();
-  std::vector<std::string> not_measured;
-  if (inputs.has_cluster) inputs.cluster = load_cluster(options.cluster, &not_measured, origin);
-  if (!options.framework.empty()) {
-    inputs.cluster.framework = load_framework(options.framework, origin);
-    inputs.cluster.framework_assumed = false;
-  }
-  const Json job = options.job.empty() ? Json() : read_job(options.job, origin);
+  AskedCluster asked;
+  if (inputs.has_cluster) asked = load_asked_cluster(options.cluster, options.framework, origin);
+  inputs.cluster = asked.cluster;
   inputs.job = job_with_overrides(options, job, inputs.cluster.framework);
   inputs.capacity = planner::capacity_section(job, find_config(options.job, "jobs"));
-  if (inputs.has_cluster) {
-    inputs.note = note_of(inputs.cluster.name, std::move(not_measured), only_device(inputs.cluster),
-                          inputs.job.precision);
-  }
+  if (inputs.has_cluster) inputs.note = note_of(asked, inputs.job);
   if (options.gpus > 0) inputs.cluster = scaled_to(inputs.cluster, options.gpus);
   inputs.defaults = defaults_in(options, job);
   return inputs;
+}
+
+Inputs load_inputs(const InputOptions& options, reports::Origin* origin) {
+  Model model = load_model(options.model, origin);
+  const Json job = options.job.empty() ? Json() : read_job(options.job, origin);
+  return load_inputs(options, std::move(model), job, origin);
 }
 
 }  // namespace meshwright::app

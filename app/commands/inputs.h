@@ -35,6 +35,19 @@ struct Inputs : Scenario {
   std::string note{};  // what the cluster's profile has no measurement of; empty: nothing missing
 };
 
+// The cluster that an answer is about, under the software that was asked for.
+struct AskedCluster {
+  Cluster cluster{};
+  std::vector<std::string> not_measured{};  // what its profile has no measurement of
+};
+// Without `framework` the software is the cluster's, which its file may only assume; a named one is
+// stated. Every command that reads a cluster for predictions reads it here.
+AskedCluster load_asked_cluster(const std::string& cluster, const std::string& framework,
+                                reports::Origin* origin = nullptr);
+// What the profile has no measurement of, in a sentence; GEMMs in the job's number format among it.
+// Empty: nothing is missing.
+std::string note_of(const AskedCluster& asked, const Job& job);
+
 enum class GpuCounts { one, several };
 void add_input_options(Command& command, InputOptions& options, bool cluster_required,
                        GpuCounts counts = GpuCounts::one);
@@ -42,10 +55,14 @@ void add_input_options(Command& command, InputOptions& options, bool cluster_req
 // cluster, one node without speeds holds every rank. Fingerprints go into `origin`, if there is
 // one.
 Inputs load_inputs(const InputOptions& options, reports::Origin* origin = nullptr);
+// The same with a model and a job file (or null) that were read already.
+Inputs load_inputs(const InputOptions& options, Model model, const Json& job,
+                   reports::Origin* origin = nullptr);
 // --job, --seq-length, --precision and --train-tokens.
 void add_job_options(Command& command, InputOptions& options);
-// The job file `stated` (or null) under a framework, with what the options say instead.
-Job job_with_overrides(const InputOptions& options, const Json& stated, const Framework& framework);
+// Whether `option` is one that add_input_options adds, or --layout: what `estimate` and `volume` of
+// one question share.
+bool is_input_option(const std::string& option);
 // --framework, for commands that read a cluster in another way.
 void add_framework_option(Command& command, std::string& framework);
 

@@ -35,7 +35,7 @@ int list_models(const OutputOptions& output, const Call& call) {
     entries.push_back({{"file", file}, {"name", m.name}, {"parameters", parameters}});
   }
   write_output(output, {table}, json.dump(2) + "\n");
-  say("next: meshwright plan --model MODEL --cluster CLUSTER\n");
+  say_next({{"plan", "--model", "llama-3-8b", "--cluster", "h100-8"}});
   return kDone;
 }
 

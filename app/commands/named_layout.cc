@@ -12,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/json/layout_line.h"
 #include "sim/layout/fields.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
@@ -39,6 +40,14 @@ std::optional<planner::SearchSpace> open_space(const planner::SearchSpace& plan,
   });
   if (held != line.fields.size()) return std::nullopt;
   return space;
+}
+
+// The row that the tables print so.
+std::optional<std::size_t> rank_printed_as(const reports::PlanFile& plan, const std::string& text) {
+  for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
+    if (text == short_name(plan.layouts[i]) || text == brief_name(plan.layouts[i])) return i;
+  }
+  return std::nullopt;
 }
 
 NamedLayout of_rank(const reports::PlanFile& plan, const std::string& text) {
@@ -77,17 +86,22 @@ NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text)
   const Layout defaults = default_layout(plan.cluster);
   const FeatureLimits& limits = plan.cluster.framework.limits;
   NamedLayout meant;
+  if (const auto rank = rank_printed_as(plan, text)) {
+    meant.layout = plan.layouts[*rank];
+    meant.rank = rank;
+    return meant;
+  }
   std::error_code none;  // a name too long for a file is no file
   if (std::filesystem::exists(text, none)) {
-    const StatedLayout stated = load_stated_layout(text, defaults);
-    meant.layout = stated.layout;
-    planner::set_unsaid_overlaps(*meant.layout, stated.fields, limits, plan.search.space);
+    meant.layout = planner::with_unsaid_overlaps(load_stated_layout(text, defaults), limits,
+                                                 plan.search.space);
     return meant;
   }
   const LayoutLine line = layout_line_from_text(text, defaults);
-  meant.layout = line.layout;
   if (const auto space = open_space(plan.search.space, line)) return best_with(plan, *space, text);
-  if (planner::set_unsaid_overlaps(*meant.layout, line.fields, limits, plan.search.space)) {
+  meant.layout =
+      planner::with_unsaid_overlaps({line.layout, line.fields}, limits, plan.search.space);
+  if (*meant.layout != line.layout) {
     meant.note = "Overlap switches are those that the plan's search sets.\n";
   }
   return meant;

@@ -27,6 +27,7 @@
 #include "planner/accuracy/learning.h"
 #include "planner/capacity/capacity_answer.h"
 #include "planner/questions/answers.h"
+#include "planner/questions/no_layout.h"
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
 #include "reports/capacity_json.h"
@@ -76,28 +77,8 @@ bool runs_here(const Cluster& cluster) {
          std::find(built.begin(), built.end(), "cuda") != built.end();
 }
 
-// What to do next is no part of the result.
-int say_next(const PlanOptions& options, const planner::Plan& plan) {
-  if (!plan.ranked.empty()) {
-    const std::string next = runs_here(plan.cluster) ? "trial" : "report";
-    if (options.output.out == "-") {
-      say("next: add --out plan.json, then meshwright {} plan.json\n", next);
-    } else {
-      say("next: meshwright {} {}\n", next, options.output.out);
-    }
-    return kDone;
-  }
-  say("No layout of {} fits {} x {}.\n", plan.model.name, plan.cluster.num_gpus(),
-      only_device(plan.cluster).name);
-  if (plan.statistics.enumerated == 0) {
-    say("No layout was tried: no sizes of the search space multiply to {} {}.\n"
-        "next: give other sizes, or leave --tp, --pp, --cp and --ep out\n",
-        plan.cluster.num_gpus(), device_noun(plan.cluster, plan.cluster.num_gpus()));
-  } else if (!plan.rejections.empty()) {
-    say("next: meshwright explain {}\n", rule_text(plan.rejections.front().rule).name);
-  }
-  return kGateFailed;
-}
+// Near twins fall out of the ranking, so the search keeps more than are shown.
+constexpr int kTwinsOfEach = 8;
 
 planner::SearchOptions search_options(const PlanOptions& options,
                                       const planner::AnswerOptions& answers,
@@ -292,6 +273,55 @@ void write_launch(const PlanOptions& options, const planner::Plan& plan) {
   for (const std::string& note : file.notes) say("{}: {}\n", options.launch_out, note);
 }
 
+// This call with other values of some options.
+Call again(const Call& call, const std::vector<std::string>& without,
+           const std::vector<std::string>& with = {}) {
+  return call
+      .as("plan",
+          [&](const std::string& option) {
+            return std::find(without.begin(), without.end(), option) == without.end();
+          })
+      .with(with);
+}
+
+// Why nothing is ranked, and the nearest question that has an answer.
+void say_why_none(const Question& question, const Answer& answer, const Call& call) {
+  const planner::Plan& plan = answer.plan;
+  if (answer.left_out.over_limits > 0) {
+    say("Layouts fit, but none is within the limits: {}.\n", answer.left_out.nearest);
+    say_next(again(call, {"--max-step", "--max-memory", "--max-cost"}));
+    return;
+  }
+  const int gpus = plan.cluster.num_gpus();
+  const planner::NoLayout why = planner::why_no_layout(plan, question.search);
+  say("{}", wrapped(fmt::format("No layout of {} runs on {} x {}: {}\n", plan.model.name,
+                                reports::count_text(gpus), only_device(plan.cluster).name,
+                                planner::sentence_of(why, plan))));
+  if (!why.global_batch_sizes.empty()) {
+    say_next(again(call, {"--global-batch-size"},
+                   {"--global-batch-size", std::to_string(why.global_batch_sizes.front())}));
+  } else if (!why.gpus.empty()) {
+    say_next(again(call, {"--gpus"}, {"--gpus", std::to_string(why.gpus.front())}));
+  } else if (why.rule) {
+    say_next({{"explain", std::string(rule_text(*why.rule).name)}});
+  }
+}
+
+// What to do next is no part of the result.
+int say_what_next(const PlanOptions& options, const Question& question, const Answer& answer,
+                  const Call& call) {
+  if (answer.plan.ranked.empty()) {
+    say_why_none(question, answer, call);
+    return kGateFailed;
+  }
+  if (options.output.out == "-") {
+    say_next(again(call, {"--out"}, {"--out", "plan.json"}));
+  } else {
+    say_next({{runs_here(answer.plan.cluster) ? "trial" : "report", options.output.out}});
+  }
+  return kDone;
+}
+
 int run_plan(const PlanOptions& options, const Call& call) {
   const auto begin = std::chrono::steady_clock::now();
   const Question question = question_of(options, call);
@@ -306,7 +336,7 @@ int run_plan(const PlanOptions& options, const Call& call) {
   say_search(answer.full, std::chrono::steady_clock::now() - begin);
   write_plan(options, question, answer, text);
   write_launch(options, answer.plan);
-  return say_next(options, answer.plan);
+  return say_what_next(options, question, answer, call);
 }
 
 }  // namespace

@@ -35,11 +35,11 @@ std::string question_text(const Inputs& inputs) {
 }
 
 Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string& path_or_text) {
-  auto [layout, said] = load_stated_layout(path_or_text, default_layout(inputs.cluster));
-  const bool stated = std::find(said.begin(), said.end(), "data_parallel_size") != said.end();
+  planner::StatedLayout stated = load_stated_layout(path_or_text, default_layout(inputs.cluster));
+  Layout& layout = stated.layout;
   const int gpus = inputs.cluster.num_gpus();
   const int others = world_size(layout) / layout.data_parallel_size;
-  if (!stated && inputs.has_cluster && gpus >= others) {
+  if (!stated.says("data_parallel_size") && inputs.has_cluster && gpus >= others) {
     if (gpus % others != 0) {
       throw InputError(layout_source(path_or_text), "",
                        fmt::format("{} ranks do not divide {} {} into data-parallel groups", others,
@@ -48,7 +48,7 @@ Layout layout_on(Inputs& inputs, const InputOptions& options, const std::string&
     }
     layout.data_parallel_size = gpus / others;
   }
-  planner::set_unsaid_overlaps(layout, said, inputs.cluster.framework.limits);
+  layout = planner::with_unsaid_overlaps(stated, inputs.cluster.framework.limits);
   const int needed = world_size(layout);
   if (!inputs.has_cluster) {
     inputs.cluster.gpus_per_node = needed;

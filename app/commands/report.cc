@@ -192,7 +192,7 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
         planner::capacity_question_of(contents.plan, plan.search, counts);
     const std::string cluster = cluster_of(made);
     planner::ClusterCase& asked = question.clusters.front();
-    if (!cluster.empty()) asked.name = cluster;
+    if (!cluster.empty()) asked.name = asked.file = cluster;
     asked.label = cluster_label(asked.name, asked.cluster);
     const planner::CapacityAnswer answer = planner::capacity_answer(question, fits);
     contents.capacity = reports::capacity_to_json(answer, capacity_command(made));

@@ -73,7 +73,7 @@ void write_files(const ReviewOptions& options, const ReviewedRun& reviewed) {
     const std::string& from = options.run.from.empty() ? options.run.log : options.run.from;
     write_file_atomically(options.measurements_out,
                           measurements_of(reviewed.run, options.run.cluster, from).dump(1) + "\n");
-    say("next: meshwright backtest {}\n", options.measurements_out);
+    say_next({{"backtest", options.measurements_out}});
   }
 }
 

@@ -274,6 +274,7 @@ std::string review_text(const ReviewedRun& r) {
     text += heading("the fastest, launched (variables are put in; the rest of the script stays)") +
             r.changed_launch;
   }
+  if (!r.run.note.empty()) text += wrapped("\nnote: " + r.run.note + "\n");
   return text;
 }
 
@@ -284,6 +285,7 @@ Json review_json(const ReviewedRun& r, const reports::Origin& origin) {
   json["cluster"] = to_json(r.run.scenario.cluster);
   json["job"] = to_json(r.run.scenario.job);
   json["layout"] = to_json(r.run.layout);
+  if (!r.run.note.empty()) json["notes"] = {r.run.note};
   const Review& review = r.review;
   json["fits"] = !review.violation;
   if (review.violation) {

@@ -165,20 +165,39 @@ int validation_verdict(const ValidateOptions& options, const planner::Validation
         number_text(100.0 * limit, 3), passed ? "passed" : "failed");
     exit_code = passed ? kDone : kGateFailed;
   }
-  say("next: meshwright report {} --trials {}\n", options.plan, options.trials);
+  Call next{{"report", options.plan, "--trials", options.trials}};
+  say_next(options.force ? next.with({"--force"}) : next);
   return exit_code;
 }
 
 // A Bayesian update of the framework's scalars: the profile that predicted is the prior.
+// `command` made the plan.
 void learn_from_trials(const ValidateOptions& options, const Scenario& scenario,
-                       const std::vector<Observation>& observations, const std::string& caution) {
+                       const std::vector<Observation>& observations, const std::string& caution,
+                       const std::string& command) {
   const planner::MeasuredSet observed = planner::observed_runs(scenario, observations);
   const planner::Learning found =
       planner::learn(observed, framework_scalars_named(options.fit), observed);
   print_refit(found.refit, options.trials);
   const std::string from = caution.empty() ? options.trials : options.trials + " (" + caution + ")";
   write_refitted(scenario.cluster, found.refit, found.relative_spread, from, options.refit_out);
-  say("next: meshwright plan --cluster {} ...\n", options.refit_out);
+  // The new file holds cluster and software.
+  const Call again = Call::of_text(command).as("plan", [](const std::string& option) {
+    return option != "--cluster" && option != "--framework" && option != "--learn" &&
+           option != "--out";
+  });
+  say_next(again.with({"--cluster", options.refit_out}));
+}
+
+// The software that the plan states runs on the named cluster, too, if that only assumes one.
+Cluster cluster_for(const reports::PlanFile& plan, const std::string& name) {
+  if (name.empty()) return plan.cluster;
+  Cluster cluster = load_asked_cluster(name, "").cluster;
+  if (cluster.framework_assumed && !plan.cluster.framework_assumed) {
+    cluster.framework = plan.cluster.framework;
+    cluster.framework_assumed = false;
+  }
+  return cluster;
 }
 
 int run_validate(const ValidateOptions& options, const Call& call) {
@@ -189,7 +208,7 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   const Json trials = read_input("trials", options.trials, origin);
   const std::string caution = caution_about(trials, options.trials, origin, options.force);
   const std::vector<Observation> observations = observations_from_json(trials, options.trials);
-  const Cluster cluster = options.cluster.empty() ? plan.cluster : load_cluster(options.cluster);
+  const Cluster cluster = cluster_for(plan, options.cluster);
   const planner::Validation validation =
       planner::validate({plan.model, cluster, plan.job}, observations);
   Json document = reports::validation_to_json(validation, origin);
@@ -212,7 +231,8 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   }
   print_what_was_run(validation);
   if (!options.refit_out.empty() && !validation.layouts.empty())
-    learn_from_trials(options, {plan.model, cluster, plan.job}, observations, caution);
+    learn_from_trials(options, {plan.model, cluster, plan.job}, observations, caution,
+                      plan.origin.command);
   return validation_verdict(options, validation);
 }
 

@@ -93,8 +93,14 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   } else {
     write_output(options.output, tables, "");
   }
-  say("next: meshwright estimate --model {} --layout {} --cluster CLUSTER\n", options.inputs.model,
-      options.layout);
+  if (!inputs.has_cluster) {
+    say("With --cluster NAME, meshwright estimate predicts the time of this layout.\n");
+    say_next({{"cluster", "list"}});
+  } else {
+    CostTable table(inputs);
+    const Evaluation evaluation = evaluate(table, layout, MemoryLimit::reported);
+    if (!evaluation.violation) say_next(call.as("estimate", is_input_option));
+  }
   return kDone;
 }
 

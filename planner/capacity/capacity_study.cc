@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "planner/capacity/limits.h"
+#include "planner/questions/no_layout.h"
 #include "planner/questions/what_if.h"
 #include "planner/search/rejection.h"
 #include "planner/search/search_layouts.h"
@@ -18,6 +19,13 @@
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::planner {
+
+std::optional<Layout> filled(StatedLayout stated, int gpus, const FrameworkLimits& limits) {
+  const int others = world_size(stated.layout) / stated.layout.data_parallel_size;
+  if (gpus % others != 0) return std::nullopt;
+  stated.layout.data_parallel_size = gpus / others;
+  return with_unsaid_overlaps(stated, limits);
+}
 
 namespace {
 
@@ -36,21 +44,15 @@ std::string uneven_count(int gpus, const Cluster& cluster) {
                      below + gpus_per_node, nouns);
 }
 
-std::string why_none(const Plan& plan) {
-  if (!plan.closest.empty()) return plan.closest.front().sentence;
-  return plan.rejections.empty() ? "no sizes of the space multiply to this count"
-                                 : plan.rejections.front().sentence;
-}
-
-// A layout that was named, on all of the scenario's GPUs.
-Found found_for(const Scenario& scenario, Layout layout, double memory_headroom) {
-  const int others = world_size(layout) / layout.data_parallel_size;
+Found found_for(const Scenario& scenario, const StatedLayout& stated, double memory_headroom) {
   const int gpus = scenario.cluster.num_gpus();
-  if (gpus % others != 0) {
+  const auto named = filled(stated, gpus, scenario.cluster.framework.limits);
+  if (!named) {
+    const int others = world_size(stated.layout) / stated.layout.data_parallel_size;
     return {std::nullopt, fmt::format("{} ranks do not divide {} {} into data-parallel groups",
                                       others, gpus, device_noun(scenario.cluster, gpus))};
   }
-  layout.data_parallel_size = gpus / others;
+  const Layout& layout = *named;
   CostTable table(scenario);
   const Bytes limit = only_device(scenario.cluster).memory * (1.0 - memory_headroom);
   const Evaluation evaluation = evaluate_within(table, layout, limit);
@@ -89,7 +91,9 @@ Found found_for(const Scenario& scenario, const SearchOptions& options,
   if (!best && known < unknown) best = find(unknown);
   if (best) return {std::get<Estimate>(estimate(table, best->layout)), ""};
   const Plan plan = search(scenario, options);
-  if (plan.ranked.empty()) return {std::nullopt, why_none(plan)};
+  if (plan.ranked.empty()) {
+    return {std::nullopt, sentence_of(why_no_layout(plan, options), plan)};
+  }
   return {plan.ranked.front(), ""};
 }
 

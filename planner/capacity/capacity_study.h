@@ -12,6 +12,7 @@
 #include "planner/capacity/options.h"
 #include "planner/capacity/training_run.h"
 #include "planner/search/search.h"
+#include "planner/search/space.h"
 #include "sim/step/estimate.h"
 #include "sim/step/scenario.h"
 
@@ -22,10 +23,13 @@ struct ClusterCase {
   Cluster cluster;
   Job job;              // under the cluster's framework; the rows say its batch
   std::string label{};  // for people; empty: the name
+  std::string note{};   // what its profile has no measurement of; empty: nothing missing
+  std::string file{};   // as it was typed; empty: the name
 };
 
 struct CapacityQuestion {
   Model model{};
+  std::string model_file{};  // as it was typed or as the job names it
   std::vector<ClusterCase> clusters{};
   std::vector<int> gpus{};
   std::vector<int> global_batch_sizes{};  // beside the options' schedule, where there is one
@@ -35,8 +39,8 @@ struct CapacityQuestion {
   std::vector<std::string> what_ifs{};  // as typed, of every row
   // Nothing is searched where there are any: one for all phases or one a phase. Data-parallel ranks
   // fill the GPUs.
-  std::vector<Layout> layouts{};
-  std::optional<Layout> reference_layout{};  // of the options' reference run
+  std::vector<StatedLayout> layouts{};
+  std::optional<StatedLayout> reference_layout{};  // of the options' reference run
   // The layout of a plan that this belongs to: it stands in the row of its GPU count.
   std::optional<Estimate> planned{};
   SearchOptions search{};
@@ -77,6 +81,10 @@ struct CapacityRow {
   [[nodiscard]] bool keeps_limits() const { return fits() && broken_limits.empty(); }
   [[nodiscard]] const CapacityPhase& main_phase() const;
 };
+
+// A layout that was named, on so many GPUs: data-parallel ranks fill them. Nothing where its other
+// sizes do not divide them.
+std::optional<Layout> filled(StatedLayout stated, int gpus, const FrameworkLimits& limits);
 
 // One search: what a row's phase needs to be known for.
 struct SearchKey {

@@ -35,8 +35,9 @@ std::string factor_text(const char* parameter, double factor) {
 std::string options_text(const CapacityQuestion& question, int gpus, const std::string& what_if,
                          const std::string& more = "") {
   std::string text = fmt::format("--gpus {}", gpus);
-  for (const Layout& layout : question.layouts) {
-    text += fmt::format(" --layout '{}'", short_name(layout));
+  for (const StatedLayout& stated : question.layouts) {
+    const auto layout = filled(stated, gpus, question.clusters.front().cluster.framework.limits);
+    text += fmt::format(" --layout '{}'", short_name(layout.value_or(stated.layout)));
   }
   const std::string what_ifs = with_what_if(question, what_if);
   if (!what_ifs.empty()) text += " --what-if " + what_ifs;
@@ -213,7 +214,9 @@ void add_input_levers(std::vector<Lever>& levers, const CapacityQuestion& questi
                       const CapacityRow& row) {
   CapacityQuestion fixed = question;
   fixed.layouts.clear();
-  for (const CapacityPhase& phase : row.phases) fixed.layouts.push_back(phase.estimate.layout);
+  for (const CapacityPhase& phase : row.phases) {
+    fixed.layouts.push_back({phase.estimate.layout, {}, true});
+  }
   LayoutFinder finder(fixed);
   const Scenario today =
       finder.scenario(searches_of(fixed, key_of(fixed, row, row.gpus, "")).front());

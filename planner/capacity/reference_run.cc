@@ -20,7 +20,7 @@ RowKey asked_key(const CapacityQuestion& question, const CapacityRow& row) {
 // The row with the reference's layout and the batch of most tokens; smaller batches of a schedule
 // had other layouts. It ran, so it fitted, whatever its memory is predicted to be.
 CapacityRow in_layout(const CapacityQuestion& question, const CapacityRow& row,
-                      const Layout& layout) {
+                      const StatedLayout& layout) {
   CapacityQuestion fixed = question;
   fixed.layouts = {layout};
   constexpr double kAnyMemory = 100.0;  // times what there is
@@ -78,7 +78,7 @@ void turn_batches(Walk& walk, const CapacityQuestion& question, CapacityRow sche
 void turn_layout(Walk& walk, const CapacityQuestion& question) {
   if (!question.reference_layout) return;
   const CapacityRow theirs = in_layout(question, walk.from(), *question.reference_layout);
-  const std::string name = brief_name(*question.reference_layout);
+  const std::string name = brief_name(question.reference_layout->layout);
   if (!theirs.fits()) {
     walk.to("layout", fmt::format("their layout {} does not run here: {}", name, theirs.reason),
             walk.now);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "sim/base/error.h"
@@ -109,6 +110,24 @@ std::string sentence_of(const WhatIf& answer, const Estimate& today) {
                      time, cost_text(answer), old);
 }
 
+// Where the network is faster than a device's way to it, the collective model takes the way.
+std::string network_cap_text(const WhatIf& answer, const Cluster& cluster) {
+  const bool moved =
+      std::any_of(answer.changes.begin(), answer.changes.end(), [](const Change& change) {
+        return change.parameter == WhatIfParameter::inter_node_bandwidth;
+      });
+  const Device& device = only_device(cluster);
+  const BytesPerSecond sustained =
+      cluster.inter_node.bandwidth * cluster.inter_node.bandwidth_fraction;
+  const bool capped = cluster.node_fabric == NodeFabric::nvswitch && cluster.num_nodes > 1 &&
+                      device.host_link.value() > 0.0 && sustained > device.host_link;
+  if (!moved || !capped) return "";
+  return fmt::format(
+      " A device sends at most {:.4g} GB/s to the network, over its PCIe link (host_link_gb_per_s "
+      "of {}); the network could take {:.4g} GB/s.",
+      device.host_link / gigabytes_per_second(1), device.name, sustained / gigabytes_per_second(1));
+}
+
 }  // namespace
 
 std::vector<Change> changes_from_text(const std::string& text, const Scenario& scenario) {
@@ -147,7 +166,7 @@ WhatIf what_if(const Plan& plan, const SearchOptions& search_options, const std:
     answer.step_time_change = answer.winner->step_time / today.step_time - 1.0;
     answer.needs = training_cost(scenario.job, scenario.cluster, answer.winner->step_time);
   }
-  answer.sentence = sentence_of(answer, today);
+  answer.sentence = sentence_of(answer, today) + network_cap_text(answer, scenario.cluster);
   return answer;
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -147,17 +146,28 @@ void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits&
       traits(layout.schedule).overlaps_sends && !limits.lacks(Lack::overlap_p2p_comm);
 }
 
-bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
-                         const FeatureLimits& limits, const SearchSpace& space) {
-  constexpr std::array<std::string_view, 3> kOverlaps{"overlap_grad_reduce", "overlap_param_gather",
-                                                      "overlap_p2p_comm"};
-  const bool named = std::any_of(said.begin(), said.end(), [&](const std::string& field) {
-    return std::find(kOverlaps.begin(), kOverlaps.end(), field) != kOverlaps.end();
-  });
-  if (named) return false;
-  const std::vector<bool>& asked = space[&Layout::overlap_grad_reduce];
-  set_overlaps(layout, asked.empty() || asked.front(), limits);
-  return true;
+bool StatedLayout::says(std::string_view field) const {
+  return whole || std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
+Layout with_unsaid_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
+                            const SearchSpace& space) {
+  const auto asked = [&](bool Layout::*field) {
+    return space[field].empty() || space[field].front();
+  };
+  Layout layout = stated.layout;
+  Layout usual = stated.layout;
+  set_overlaps(usual,
+               stated.says("overlap_grad_reduce") ? layout.overlap_grad_reduce
+                                                  : asked(&Layout::overlap_grad_reduce),
+               limits);
+  const auto complete = [&](bool Layout::*field, std::string_view name) {
+    if (!stated.says(name)) layout.*field = usual.*field && asked(field);
+  };
+  complete(&Layout::overlap_grad_reduce, "overlap_grad_reduce");
+  complete(&Layout::overlap_param_gather, "overlap_param_gather");
+  complete(&Layout::overlap_p2p_comm, "overlap_p2p_comm");
+  return layout;
 }
 
 std::vector<ParallelSizes> parallel_sizes_of(const Scenario& scenario, const SearchSpace& space) {

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/search/search.h"
@@ -64,9 +65,18 @@ std::vector<Layout> layouts_of(const SearchSpace& space, const Layout& pipeline)
 // stage-to-stage messages with the interleaved schedule (arguments.py). What the framework lacks
 // stays off, and what it reduces after the last backward.
 void set_overlaps(Layout& layout, bool overlap_grad_reduce, const FeatureLimits& limits);
-// Those of a layout that somebody named, by a search of `space`, unless one of them is among
-// `said`. Every command begins here, so that all price the same layout. Whether it set any.
-bool set_unsaid_overlaps(Layout& layout, const std::vector<std::string>& said,
-                         const FeatureLimits& limits, const SearchSpace& space = {});
+
+// A layout that somebody named, with the long names of the fields that were said.
+struct StatedLayout {
+  Layout layout{};
+  std::vector<std::string> fields{};
+  bool whole = false;  // every field was said
+  [[nodiscard]] bool says(std::string_view field) const;
+};
+// The layout that was meant: each overlap switch that was not said is as a search of `space` sets
+// it (set_overlaps). The data-parallel size must be final. Every command begins here, so that all
+// price the same layout.
+Layout with_unsaid_overlaps(const StatedLayout& stated, const FeatureLimits& limits,
+                            const SearchSpace& space = {});
 
 }  // namespace meshwright::planner

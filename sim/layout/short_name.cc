@@ -40,14 +40,28 @@ std::string recompute_word(const Field<RecomputeGranularity>& field, Layout& lay
   return word;
 }
 
-}  // namespace
+// Where some software or search sets this field, a line must say that the layout does not have it.
+bool says_default(std::string_view field, const Layout& l) {
+  const bool sends_tokens = l.expert_parallel_size > 1;
+  if (field == "overlap_grad_reduce") return gradient_group_size(l) > 1;
+  if (field == "overlap_param_gather") return l.overlap_grad_reduce && l.zero_stage > 0;
+  if (field == "overlap_p2p_comm") return traits(l.schedule).overlaps_sends;
+  if (field == "zero_stage") return l.fsdp_unit != FsdpUnit::none || l.all_reduce_gradients;
+  if (field == "moe_token_dispatcher_type") return sends_tokens;
+  if (field == "moe_flex_dispatcher_backend") {
+    return sends_tokens && l.moe_token_dispatcher_type == MoeTokenDispatcherType::flex;
+  }
+  return false;
+}
 
-std::vector<LayoutWord> words_of(const Layout& layout) {
+template <typename IsSaid>
+std::vector<LayoutWord> words_where(const Layout& layout, const IsSaid& is_said) {
   Layout rest = layout;
   std::vector<LayoutWord> words;
   for_each_field([&](const auto& field) {
     const auto value = rest.*field.member;
-    if (value == field.unsaid(rest)) return;
+    if (!is_said(field)) return;
+    if (value == field.unsaid(rest) && !says_default(field.name, layout)) return;
     if constexpr (std::is_same_v<decltype(value), const RecomputeGranularity>) {
       words.push_back({field.level, recompute_word(field, rest)});
     } else {
@@ -57,20 +71,22 @@ std::vector<LayoutWord> words_of(const Layout& layout) {
   return words;
 }
 
-std::string short_name(const Layout& layout) {
+std::string joined(const std::vector<LayoutWord>& words) {
   std::string text;
-  for (const LayoutWord& word : words_of(layout)) {
-    append_to_list(text, " ", word.text);
-  }
+  for (const LayoutWord& word : words) append_to_list(text, " ", word.text);
   return text.empty() ? "one rank" : text;
 }
 
+}  // namespace
+
+std::vector<LayoutWord> words_of(const Layout& layout) {
+  return words_where(layout, [](const auto& /*field*/) { return true; });
+}
+
+std::string short_name(const Layout& layout) { return joined(words_of(layout)); }
+
 std::string brief_name(const Layout& layout) {
-  Layout plain = layout;
-  for_each_field([&](const auto& field) {
-    if (!field.in_brief_name) plain.*field.member = Layout{}.*field.member;
-  });
-  return short_name(plain);
+  return joined(words_where(layout, [](const auto& field) { return field.in_brief_name; }));
 }
 
 }  // namespace meshwright

@@ -36,7 +36,7 @@ TEST(Words, ATrialIsProposedOnlyWhereItCouldRun) {
   const ProgramResult large = ranking_of(
       {"--model", "llama-3-405b", "--cluster", "h100-512", "--gpus", "16384", "--format", "json"});
   EXPECT_EQ(large.exit_code, 0) << large.err;
-  EXPECT_THAT(large.err, HasSubstr("next: add --out plan.json, then meshwright report"));
+  EXPECT_THAT(large.err, HasSubstr("--format json --out plan.json\n"));
 }
 
 std::size_t longest_line(const std::string& text) {
