@@ -20,7 +20,7 @@
 
 namespace meshwright::planner {
 
-std::optional<Layout> filled(StatedLayout stated, int gpus, const FrameworkLimits& limits) {
+std::optional<Layout> filled(StatedLayout stated, int gpus, const FeatureLimits& limits) {
   const int others = world_size(stated.layout) / stated.layout.data_parallel_size;
   if (gpus % others != 0) return std::nullopt;
   stated.layout.data_parallel_size = gpus / others;

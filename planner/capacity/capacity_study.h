@@ -84,7 +84,7 @@ struct CapacityRow {
 
 // A layout that was named, on so many GPUs: data-parallel ranks fill them. Nothing where its other
 // sizes do not divide them.
-std::optional<Layout> filled(StatedLayout stated, int gpus, const FrameworkLimits& limits);
+std::optional<Layout> filled(StatedLayout stated, int gpus, const FeatureLimits& limits);
 
 // One search: what a row's phase needs to be known for.
 struct SearchKey {
