@@ -60,7 +60,8 @@ const std::map<std::string, std::string>& software() {
       {"deepspeed-2025", deepspeed_2022 +
                              "sequence selective full_some overlap_grad context_a2a experts "
                              "expert_parallel folded_experts optimizer_offload"},
-      {"nanotron-2024", "tensor pipeline 1f1b sequence zero1 full overlap_grad"},
+      {"nanotron-2024",
+       "tensor pipeline 1f1b sequence zero1 full overlap_grad tp_overlap context_ring"},
       {"pytorch-fsdp-2023", "fsdp full overlap_grad overlap_param"},
       {"accelerate-2026",
        "fsdp full tensor context_ring experts folded_experts overlap_grad overlap_param "
