@@ -66,7 +66,7 @@ Answers answers_of(const Plan& plan, const Plan& full, const SearchOptions& sear
   }
   answers.red_flags = red_flags(plan, search, answers.scaling, answers.rule_of_thumb);
   if (options.objective == Objective::memory_headroom) return answers;
-  answers.robust_pick = robust_pick(plan, search);
+  answers.robust_pick = robust_pick(full, search);
   const std::vector<Layout> contenders = contenders_of(full, search);
   answers.confidence = confidence(plan, contending(plan, full, options.confidence));
   answers.sensitivity = sensitivity(full, contenders, search.memory_headroom);

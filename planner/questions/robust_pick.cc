@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/search/choice.h"
 #include "planner/search/search_layouts.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
@@ -78,12 +79,12 @@ RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layou
   }
   if (robust == layouts.end()) {
     const Timed& last = layouts.back();
-    result.sentence = fmt::format("No layout is robust: rank 1 {}, and the best other choice {}.",
-                                  why, failures(scenario, last));
-    if (layouts.size() == 1) {
-      result.sentence = fmt::format("No layout keeps {:.0f} % of the memory free: rank 1 {}.",
-                                    100.0 * kRobustFree, why);
-    }
+    result.sentence =
+        layouts.size() == 1
+            ? fmt::format("No layout keeps {:.0f} % of the memory free: rank 1 {}.",
+                          100.0 * kRobustFree, why)
+            : fmt::format("No layout is robust: rank 1 {}, and the best other choice {}.", why,
+                          failures(scenario, last));
     return result;
   }
   const double loss = robust->step_time / best.step_time - 1.0;
@@ -100,16 +101,22 @@ RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layou
   return result;
 }
 
-RobustPick robust_pick(const Plan& plan, const SearchOptions& search) {
-  if (plan.ranked.empty()) return {};
-  const Estimate& winner = plan.ranked.front();
-  std::vector<Timed> layouts{{winner.layout, winner.step_time, winner.peak_memory()}};
-  if (!failures(plan, layouts.front()).empty()) {
-    std::optional<Timed> other = fastest_with_room(plan, search, true);
-    if (!other) other = fastest_with_room(plan, search, false);
+RobustPick robust_pick(const Plan& pool, const SearchOptions& search) {
+  std::vector<Timed> layouts;
+  const std::size_t fastest = std::min<std::size_t>(pool.ranked.size(), kLayoutsPooled);
+  bool found = false;
+  for (std::size_t i = 0; i < fastest && !found; ++i) {
+    const Estimate& e = pool.ranked[i];
+    const Timed timed{e.layout, e.step_time, e.peak_memory()};
+    found = failures(pool, timed).empty();
+    if (found || i == 0) layouts.push_back(timed);
+  }
+  if (!found && !layouts.empty()) {
+    std::optional<Timed> other = fastest_with_room(pool, search, true);
+    if (!other) other = fastest_with_room(pool, search, false);
     if (other) layouts.push_back(*std::move(other));
   }
-  return robust_pick(static_cast<const Scenario&>(plan), layouts);
+  return robust_pick(static_cast<const Scenario&>(pool), layouts);
 }
 
 }  // namespace meshwright::planner

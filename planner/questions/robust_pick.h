@@ -31,7 +31,8 @@ struct RobustPick {
 // Of `layouts`, rank 1 first and the others fastest first. Pure; empty when there are none.
 RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layouts);
 
-// Of the plan's whole space. Nothing is searched where rank 1 is robust.
-RobustPick robust_pick(const Plan& plan, const SearchOptions& search);
+// Of the whole space, rank 1 being the pool's first. The space is searched again where none of the
+// fastest is robust (chosen_plan()'s pool: but for near twins, nothing as fast is left out).
+RobustPick robust_pick(const Plan& pool, const SearchOptions& search);
 
 }  // namespace meshwright::planner

@@ -117,7 +117,7 @@ void SizesSearch::price_pipeline_setting(const Layout& setting) {
                              static_cast<std::int64_t>(legal_.size()));
       continue;
     }
-    price_stage_setting(costs_.memory_of(layout));
+    price_stage_setting(costs_.stage_of(layout));
   }
   keep_top();
 }
@@ -160,6 +160,13 @@ void SizesSearch::price_stage_setting(StageSetting& stage) {
   const auto expressible = static_cast<std::int64_t>(mark_expressible(stage.layout));
   result_.statistics.legal += expressible;
   if (expressible == 0) return;
+  // Where nothing slower is wanted, whatever it holds: no step is shorter than its busiest stage.
+  const bool only_faster = !search_.front || search_.known > bytes(0);
+  if (search_.options.branch_and_bound && only_faster &&
+      costs_.busiest_work(stage).value() > bound_) {
+    return;
+  }
+  costs_.weigh(stage);
   const DataSettings& data = costs_.data_of(stage);
   if (search_.options.branch_and_bound) {
     // Every pair holds at least the least and at most the most of each stage.

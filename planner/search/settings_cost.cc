@@ -193,7 +193,7 @@ void SettingsCost::begin_pipeline_setting() {
   impl_->shape = nullptr;
 }
 
-StageSetting& SettingsCost::memory_of(const Layout& layout) {
+StageSetting& SettingsCost::stage_of(const Layout& layout) {
   Impl& in = *impl_;
   if (in.shape == nullptr) {
     const auto [shape, is_new] = in.shapes.try_emplace(ShapeKey(layout));
@@ -205,15 +205,16 @@ StageSetting& SettingsCost::memory_of(const Layout& layout) {
     }
     in.shape = &shape->second;
   }
-  const auto [moving, is_new] = in.moving.try_emplace(MovingKey(layout));
-  if (is_new) moving->second = in.moving_of(layout);
-  in.stage.layout = layout;
-  in.stage.shape = &in.shape->shape;
-  in.stage.shape_class = in.shape->shape_class;
-  in.stage.memory = &moving->second.memory;
-  in.stage.pipeline = nullptr;
-  in.offload_time = moving->second.offload;
+  in.stage = {layout, &in.shape->shape, in.shape->shape_class, nullptr, nullptr};
   return in.stage;
+}
+
+void SettingsCost::weigh(StageSetting& stage) {
+  Impl& in = *impl_;
+  const auto [moving, is_new] = in.moving.try_emplace(MovingKey(stage.layout));
+  if (is_new) moving->second = in.moving_of(stage.layout);
+  stage.memory = &moving->second.memory;
+  in.offload_time = moving->second.offload;
 }
 
 SettingsCost::Impl::Stages SettingsCost::Impl::stages_of(const StageSetting& setting) {

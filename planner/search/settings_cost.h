@@ -42,8 +42,10 @@ class SettingsCost {
   // `legal` are indices into `layouts`, which must live on.
   void set_data_settings(const std::vector<Layout>& layouts, const std::vector<int>& legal);
   void begin_pipeline_setting();
-  // A legal layout's memory; its time is not known until it is priced.
-  StageSetting& memory_of(const Layout& layout);
+  // Of a legal layout; neither memory nor time is known until it is weighed and priced.
+  StageSetting& stage_of(const Layout& layout);
+  void weigh(StageSetting& stage);
+  // After weigh().
   void price(StageSetting& stage);
   // The busiest stage's work of all micro-batches, which no step is shorter than.
   Seconds busiest_work(const StageSetting& stage);

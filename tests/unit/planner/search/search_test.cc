@@ -9,6 +9,7 @@
 
 #include "planner/search/pareto.h"
 #include "planner/search/rejection.h"
+#include "planner/search/search_layouts.h"
 #include "planner/search/space.h"
 #include "planner/search/space_defaults.h"
 #include "sim/base/error.h"
@@ -331,6 +332,34 @@ TEST(Search, ASpaceThatDoesNotMultiplyToTheGpusIsEmptyAndSaysSo) {
   const Plan plan = search({small_model(), small_cluster(1, 80), small_job()}, options);
   EXPECT_EQ(plan.statistics.enumerated, 0);
   ASSERT_EQ(plan.notes.size(), 1U);
+}
+
+// What a search of the smaller memory has found need not be priced again: the same front.
+TEST(Search, KnownLayoutsChangeTheWorkAndNotTheFront) {
+  const Scenario s{small_model(), small_cluster(8, 6), small_job()};
+  const SearchOptions options = options_of(1);
+  const Bytes today = usable_memory(s, options);
+  const std::vector<Candidate> known = search_layouts(s, options, today).pareto.items();
+  ASSERT_FALSE(known.empty());
+  const auto all = search_layouts(s, options, today * 4.0).pareto.items();
+  const auto seeded = search_layouts(s, options, today * 4.0, {today, known}).pareto.items();
+  ASSERT_EQ(seeded.size(), all.size());
+  EXPECT_LT(all.front().step_time, known.front().step_time);  // some is larger and faster
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(seeded[i].step_time, all[i].step_time);
+    EXPECT_EQ(seeded[i].peak_memory, all[i].peak_memory);
+  }
+}
+
+// Its bounds look at no memory.
+TEST(Search, TheFastestAloneIsTheFirstOfAll) {
+  for (const double memory_gib : {4.0, 8.0, 80.0}) {
+    const Scenario s{small_model(), small_cluster(8, memory_gib), small_job()};
+    const SearchOptions options = options_of(1);
+    const auto found = fastest_layout(s, options, usable_memory(s, options));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->step_time, search(s, options).ranked.front().step_time);
+  }
 }
 
 }  // namespace
