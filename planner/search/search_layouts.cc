@@ -160,9 +160,9 @@ void SizesSearch::price_stage_setting(StageSetting& stage) {
   const auto expressible = static_cast<std::int64_t>(mark_expressible(stage.layout));
   result_.statistics.legal += expressible;
   if (expressible == 0) return;
-  // Where nothing slower is wanted, whatever it holds: no step is shorter than its busiest stage.
-  const bool only_faster = !search_.front || search_.known > bytes(0);
-  if (search_.options.branch_and_bound && only_faster &&
+  // Where the fastest alone is wanted, whatever it holds: no step is shorter than its busiest
+  // stage.
+  if (search_.options.branch_and_bound && !search_.front &&
       costs_.busiest_work(stage).value() > bound_) {
     return;
   }
