@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kProgressEvery = 2.0;  // seconds
 
-class Progress {
+class SweepProgress {
  public:
   void show(std::size_t done, std::size_t total, double used, double budget,
             const std::string& next) {
@@ -134,7 +134,7 @@ class Chronicle {
   JournalContent content_;
   std::unique_ptr<PointJournal> journal_;
   bool warned_ = false;
-  Progress progress_;
+  SweepProgress progress_;
 };
 
 void calibrate_machine(const CalibrationRun& run, RankMachine& machine) {
@@ -169,7 +169,7 @@ bool check_machine(const CalibrationRun& run, calibrate::Compute& compute,
   const calibrate::Profile before = load_profile(run.check);
   calibrate::CalibrationOptions options = run.options;
   options.only = calibrate::drift_sample(before.points);
-  Progress progress;
+  SweepProgress progress;
   calibrate::CalibrationEvents events;
   if (world.rank() == 0) {
     events.progress = [&](std::size_t done, std::size_t total, double used,

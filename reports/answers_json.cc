@@ -62,9 +62,9 @@ Json objective_to_json(planner::Objective objective, const planner::Plan& plan) 
   return json;
 }
 
-Json plan_limits_to_json(const planner::Limits& limits) {
+Json plan_limits_to_json(const planner::Limits& limits, const MemoryFacts& facts) {
   return {{"max_memory_bytes", limits.max_memory ? Json(limits.max_memory->value()) : Json()},
-          {"headroom", limits.asked_headroom()},
+          {"headroom", planner::asked_headroom(limits, facts)},
           {"max_step_seconds", limits.max_step ? Json(limits.max_step->value()) : Json()},
           {"max_cost", number_or_null(limits.max_cost)}};
 }
@@ -244,7 +244,7 @@ Json to_json(const planner::RobustPick& robust) {
 Json answers_to_json(const planner::Answers& answers, const planner::Plan& plan) {
   Json json;
   json["objective"] = objective_to_json(answers.options.objective, plan);
-  json["limits"] = plan_limits_to_json(answers.options.limits);
+  json["limits"] = plan_limits_to_json(answers.options.limits, plan.cluster.framework.memory);
   json["confidence"] = plan.ranked.empty() ? Json() : to_json(answers.confidence, plan);
   json["sensitivity"] = Json::array();
   for (const planner::Sensitivity& s : answers.sensitivity) {

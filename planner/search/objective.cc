@@ -99,9 +99,12 @@ double default_headroom(const MemoryFacts& facts) {
   return std::max(kDefaultHeadroom, 1.0 - 1.0 / facts.reserved_ratio);
 }
 
+double asked_headroom(const Limits& limits, const MemoryFacts& facts) {
+  return limits.headroom.value_or(limits.max_memory ? 0.0 : default_headroom(facts));
+}
+
 double memory_headroom(const Limits& limits, const Device& device, const MemoryFacts& facts) {
-  const double unasked = limits.max_memory ? 0.0 : default_headroom(facts);
-  double headroom = limits.headroom.value_or(unasked);
+  double headroom = asked_headroom(limits, facts);
   if (limits.max_memory) headroom = std::max(headroom, 1.0 - *limits.max_memory / device.memory);
   if (headroom >= 1.0 || headroom < 0.0) {
     throw InputError("--headroom", "",

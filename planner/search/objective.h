@@ -58,8 +58,10 @@ struct Limits {
   std::optional<Seconds> max_step;
   std::optional<double> max_cost;  // of the whole training, in the price's currency
 };
-// The share of the device's memory that both memory limits leave free, default_headroom() where
-// there is none. Throws InputError when nothing would be left.
+// The share that is to be left free: the one that is named, none beside max_memory, or the default.
+double asked_headroom(const Limits& limits, const MemoryFacts& facts);
+// The share of the device's memory that both memory limits leave free. Throws InputError when
+// nothing would be left.
 double memory_headroom(const Limits& limits, const Device& device, const MemoryFacts& facts);
 // Throws InputError when a cost limit is set and price or train_tokens are not.
 void check_limits(const Limits& limits, const Scenario& scenario);

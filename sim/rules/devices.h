@@ -9,7 +9,7 @@ namespace meshwright {
 // 0: any number.
 struct Devices {
   int gpus = 0;
-  int fast_domain = 0;  // Cluster::fast_domain()
+  int fast_domain = 0;                   // Cluster::fast_domain()
   const Framework* framework = nullptr;  // none: software that can do all
   LackBits lacks = 0;                    // of the software, the devices and their fabric
   bool block_scaling = true;             // Device::block_scaling; unknown devices can do all

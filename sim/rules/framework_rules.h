@@ -11,7 +11,8 @@ namespace meshwright {
 
 // Whose file says that it is missing, and why: the first of software, devices and links.
 inline std::string missing_text(Lack what, const Devices& devices) {
-  const auto text = [&](std::string_view where, const std::string& name, const FeatureLimits& limits) {
+  const auto text = [&](std::string_view where, const std::string& name,
+                        const FeatureLimits& limits) {
     return fmt::format(", but {} {} there is none: {}", where, name, limits.reason(what));
   };
   const Framework* framework = devices.framework;
@@ -191,6 +192,10 @@ inline constexpr RuleRow kFrameworkRules[]{
         "framework_overlaps_tensor_parallel", RulePart::stage_switches,
         "tp_comm_overlap needs software and devices that overlap tensor-parallel transfers.",
         "Turn tp_comm_overlap off, or name another framework."),
+};
+
+// What fewer lack, and a search skips together.
+inline constexpr RuleRow kFeatureRules[]{
     framework_row<Lack::experts, [](const RuleInput& in) { return in.model.moe.has_value(); },
                   [](const RuleInput& in) {
                     return fmt::format("{} has experts",

@@ -31,9 +31,9 @@ constexpr auto joined_rules(const RuleRow (&... groups)[N]) {
 
 // In the order in which they are checked.
 constexpr std::array kRows =
-    joined_rules(kMemoryRules, kFormatRules, kFrameworkRules, kTensorRules, kPipelineLayoutRules,
-                 kPipelineRules, kScheduleRules, kUnevenRules, kBatchRules, kExpertRules,
-                 kSwitchRules, kRecomputeRules, kNarrowRules);
+    joined_rules(kMemoryRules, kFormatRules, kFrameworkRules, kFeatureRules, kTensorRules,
+                 kPipelineLayoutRules, kPipelineRules, kScheduleRules, kUnevenRules, kBatchRules,
+                 kExpertRules, kSwitchRules, kRecomputeRules, kNarrowRules);
 static_assert(kRows[static_cast<std::size_t>(Rule::memory_capacity)].part == RulePart::memory);
 
 constexpr auto texts() {
@@ -59,15 +59,37 @@ bool is_broken(const RuleInput& in, std::optional<Violation>& violation) {
 
 // Written out at compile time, so that each check is inlined: a search calls this for every stage
 // setting.
-template <RulePart part, std::size_t... i>
-std::optional<Violation> first_broken(const RuleInput& in, std::index_sequence<i...>) {
-  std::optional<Violation> violation;
-  static_cast<void>((is_broken<part, i>(in, violation) || ...));
-  return violation;
+template <RulePart part, std::size_t first, std::size_t... i>
+bool any_broken(const RuleInput& in, std::optional<Violation>& violation,
+                std::index_sequence<i...>) {
+  return (is_broken<part, first + i>(in, violation) || ...);
+}
+// Rules on what may be lacking: none is looked at where nothing of the group is.
+constexpr std::size_t kFirstFeature =
+    std::size(kMemoryRules) + std::size(kFormatRules) + std::size(kFrameworkRules);
+constexpr std::size_t kBehindFeatures = kFirstFeature + std::size(kFeatureRules);
+constexpr LackBits feature_bits(RulePart part) {
+  LackBits bits = 0;
+  for (const RuleRow& row : kFeatureRules) {
+    if (row.part == part) bits |= row.lack;
+  }
+  return bits;
 }
 template <RulePart part>
 std::optional<Violation> first_broken(const RuleInput& in) {
-  return first_broken<part>(in, std::make_index_sequence<kRows.size()>{});
+  std::optional<Violation> violation;
+  if (any_broken<part, 0>(in, violation, std::make_index_sequence<kFirstFeature>{})) {
+    return violation;
+  }
+  constexpr LackBits kBits = feature_bits(part);
+  if ((in.devices.lacks & kBits) != 0 &&
+      any_broken<part, kFirstFeature>(in, violation,
+                                      std::make_index_sequence<std::size(kFeatureRules)>{})) {
+    return violation;
+  }
+  static_cast<void>(any_broken<part, kBehindFeatures>(
+      in, violation, std::make_index_sequence<kRows.size() - kBehindFeatures>{}));
+  return violation;
 }
 
 // For the part that reads no model and no job.

@@ -22,7 +22,7 @@ FlopsPerSecond peak_rate(const Device& device, Precision precision) {
   return device.gemm.empty() ? flops_per_second(0) : device.gemm.front().peak;
 }
 
-void fill_interval(Estimate& estimate, const Scenario& scenario) {
+void fill_interval(Estimate& estimate, const Scenario& scenario, Flops step_flops) {
   const Cluster& cluster = scenario.cluster;
   estimate.interval_regime = interval_regime(cluster);
   estimate.narrowed_by = narrowed_by(cluster);
@@ -33,9 +33,9 @@ void fill_interval(Estimate& estimate, const Scenario& scenario) {
     }
   }
   const RegimeSpread spread = step_spread(cluster, scenario.model.moe.has_value());
-  const StepInterval found =
-      step_interval(estimate.step_time, spread, spread_of_parts(estimate.terms, estimate.step_time),
-                    least_step_time(scenario, world_size(estimate.layout)));
+  const StepInterval found = step_interval(
+      estimate.step_time, spread, spread_of_parts(estimate.terms, estimate.step_time),
+      least_step_time(step_flops, cluster, scenario.job.precision, world_size(estimate.layout)));
   estimate.step_time_low = found.low;
   estimate.step_time_high = found.high;
 }
@@ -64,12 +64,13 @@ Estimate described(const Evaluation& evaluation, CostTable& table, const Layout&
   estimate.terms = evaluation.terms;
   estimate.memory = stage_memories(table, layout);
   estimate.volume = volume(model, job, layout);
-  fill_interval(estimate, table.scenario());
+  const Flops step_flops = model_flops(model, job, true);
+  fill_interval(estimate, table.scenario(), step_flops);
   const double gpus = world_size(layout);
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   estimate.tokens_per_second_per_gpu = tokens / estimate.step_time.value() / gpus;
   estimate.model_flops_utilization =
-      model_flops_utilization(model_flops(model, job, true), estimate.step_time,
+      model_flops_utilization(step_flops, estimate.step_time,
                               peak_rate(only_device(cluster), job.precision), world_size(layout));
   return estimate;
 }

@@ -9,7 +9,6 @@
 #include "sim/base/shipped_spreads.h"
 #include "sim/base/spread.h"
 #include "sim/kernel_time/gemm_model.h"
-#include "sim/operators/operators.h"
 
 namespace meshwright {
 namespace {
@@ -51,15 +50,14 @@ double spread_of_parts(const Terms& terms, Seconds step) {
   return std::sqrt(variance);
 }
 
-Seconds least_step_time(const Scenario& scenario, int gpus) {
-  const Device& device = only_device(scenario.cluster);
-  const Precision precision = scenario.job.precision;
+Seconds least_step_time(Flops step, const Cluster& cluster, Precision precision, int gpus) {
+  const Device& device = only_device(cluster);
   if (device.gemm.empty()) return {};
-  const KernelFacts& kernels = scenario.cluster.framework.kernels;
+  const KernelFacts& kernels = cluster.framework.kernels;
   const double narrow = is_narrow(precision) ? kernels.narrow_gemm_time_factor : 1.0;
-  const double factor = std::min(1.0, scenario.cluster.gemm_time_factor() * narrow);
+  const double factor = std::min(1.0, cluster.gemm_time_factor() * narrow);
   const double rate = fastest_rate(device, precision).value() / factor;
-  return seconds(model_flops(scenario.model, scenario.job, true).value() / (rate * gpus));
+  return seconds(step.value() / (rate * gpus));
 }
 
 StepInterval step_interval(Seconds step, const RegimeSpread& spread, double of_parts,

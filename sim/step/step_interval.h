@@ -9,7 +9,6 @@
 
 #include "sim/base/units.h"
 #include "sim/hardware/interval_regime.h"
-#include "sim/step/scenario.h"
 #include "sim/step/terms.h"
 
 namespace meshwright {
@@ -32,10 +31,10 @@ RegimeSpread step_spread(const Cluster& cluster, bool experts);
 // What the terms' own spreads add up to, relative to the step: terms err independently.
 double spread_of_parts(const Terms& terms, Seconds step);
 
-// The least time of a step: the model's FLOPs (causal attention half) on so many devices at the
-// fastest rate that the device's file or profile has for GEMMs or fused attention, and that fitted
-// factors below 1 say it passes. 0 where no rate is known.
-Seconds least_step_time(const Scenario& scenario, int gpus);
+// The least time of a step of so many FLOPs (the model's, causal attention half) on so many
+// devices, at the fastest rate that the device's file or profile has for GEMMs or fused attention,
+// and that fitted factors below 1 say it passes. 0 where no rate is known.
+Seconds least_step_time(Flops step, const Cluster& cluster, Precision precision, int gpus);
 
 struct StepInterval {
   Seconds low, high;

@@ -62,9 +62,10 @@ TEST(Rules, EverySentenceNamesItsOwnFieldsAndNumbers) {
   std::set<std::string_view> seen{"memory_capacity"};
   // tests/unit/sim/rules/framework_rules_test.cc has the others.
   const auto of_framework = [](std::string_view name) {
+    const auto named = [&](const RuleRow& row) { return row.name == name; };
     return name == "framework_has_schedule" ||
-           std::any_of(std::begin(kFrameworkRules), std::end(kFrameworkRules),
-                       [&](const RuleRow& row) { return row.name == name; });
+           std::any_of(std::begin(kFrameworkRules), std::end(kFrameworkRules), named) ||
+           std::any_of(std::begin(kFeatureRules), std::end(kFeatureRules), named);
   };
   for (const auto& cases : {tensor_cases(), pipeline_layout_cases(), pipeline_cases(),
                             batch_and_expert_cases(), library_and_format_cases(), switch_cases()}) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/operators/operators.h"
+#include "sim/step/scenario.h"
 #include "sim/step/utilization.h"
 
 namespace meshwright {
@@ -50,8 +51,9 @@ Scenario one_linear_layer() {
   model.kv_channels = 128;
   scenario.job.seq_length = 1024;
   scenario.job.global_batch_size = 4;
-  scenario.cluster.device.gemm = {
-      {.precision = Precision::bf16, .peak = teraflops_per_second(100), .sustained_fraction = 0.8}};
+  GemmModel& gemm = scenario.cluster.device.gemm.emplace_back();
+  gemm.peak = teraflops_per_second(100);
+  gemm.sustained_fraction = 0.8;
   return scenario;
 }
 
@@ -60,8 +62,10 @@ Scenario one_linear_layer() {
 TEST(LeastStepTime, IsTheModelsFlopsAtTheFastestRate) {
   Scenario scenario = one_linear_layer();
   const auto utilization = [&] {
-    return model_flops_utilization(model_flops(scenario.model, scenario.job, true),
-                                   least_step_time(scenario, 2), teraflops_per_second(100), 2);
+    const Flops step = model_flops(scenario.model, scenario.job, true);
+    return model_flops_utilization(step,
+                                   least_step_time(step, scenario.cluster, Precision::bf16, 2),
+                                   teraflops_per_second(100), 2);
   };
   EXPECT_NEAR(utilization(), 0.8, 1e-12);
   scenario.cluster.device.attention.emplace_back().forward_fraction = 0.85;
