@@ -180,7 +180,7 @@ std::string cluster_template(const ClusterStart& start) {
   const std::optional<Cluster> shipped =
       shipped_cluster(device, stem.substr(0, stem.find('-')), start.gpus_per_node, base);
   Cluster cluster = shipped ? *shipped : without_shipped(device);
-  cluster.device = device;
+  only_device(cluster) = device;
   cluster.framework = {};
   cluster.framework_assumed = false;
   cluster.gpus_per_node = start.gpus_per_node.value_or(cluster.gpus_per_node);
