@@ -63,8 +63,10 @@ void add_format_option(CLI::App& command, Format& format) {
     throw CLI::ValidationError(
         "--format", fmt::format("must be table, json, csv or markdown, is \"{}\"", name));
   };
-  command.add_option_function<std::string>("--format", read,
-                                           "table, json, csv or markdown (default table)");
+  command
+      .add_option_function<std::string>("--format", read,
+                                        "table, json, csv or markdown (default table)")
+      ->type_name("ENUM");
 }
 
 void add_output_options(Command& command, OutputOptions& options) {

@@ -125,7 +125,7 @@ TEST(LayoutText, AListOfStagesSaysTheVirtualSize) {
   EXPECT_EQ(layout.pipeline_layout.num_chunks(), 16);
   EXPECT_EQ(layout.virtual_pipeline_parallel_size, 4);
   EXPECT_EQ(layout.schedule, PipelineSchedule::interleaved);
-  EXPECT_EQ(short_name(layout), "pp4 stages=Et*4|(t*4|)*14tmL");
+  EXPECT_EQ(short_name(layout), "pp4 stages=Et*4|(t*4|)*14tmL overlap_p2p_comm=false");
   EXPECT_EQ(layout_from_text(short_name(layout)), layout);
   EXPECT_EQ(layout_from_text("pp4,vpp4,stages=Et*4|(t*4|)*14tmL"), layout);
   EXPECT_EQ(layout_from_text("stages=Et*4|(t*4|)*14,t,mL,pp4"), layout);
@@ -193,11 +193,32 @@ TEST(LayoutText, MistakesNameTheWordAndTheNearestField) {
   EXPECT_THAT(mistake_in("speed=2"), HasSubstr("fields are tp, pp"));
 }
 
+// Software overlaps gradients and interleaved sends by default, shards under FSDP, and may have
+// another dispatcher: a line says where a layout differs from that.
+TEST(ShortName, SaysWhatSoftwareSetsAndTheLayoutLacks) {
+  EXPECT_EQ(short_name(layout_from_text("dp2")), "dp2 overlap_grad_reduce=false");
+  EXPECT_EQ(short_name(layout_from_text("dp2,zero1,overlap_grad_reduce")),
+            "dp2 zero1 overlap_grad_reduce overlap_param_gather=false");
+  EXPECT_EQ(short_name(layout_from_text("fsdp=block")), "zero0 fsdp=block");
+  EXPECT_EQ(short_name(layout_from_text("dp2,ep2,overlap_grad_reduce")),
+            "dp2 ep2 overlap_grad_reduce dispatcher=alltoall");
+  Layout software;
+  software.zero_stage = 3;
+  software.fsdp_unit = FsdpUnit::block;
+  software.moe_token_dispatcher_type = MoeTokenDispatcherType::flex;
+  software.moe_flex_dispatcher_backend = MoeFlexDispatcherBackend::hybridep;
+  for (const char* text : {"dp2,zero0,fsdp=block", "dp2,ep2,fsdp=block,dispatcher=alltoall",
+                           "dp2,ep2,fsdp=block,zero2,dispatcher=flex,backend=deepep"}) {
+    const Layout layout = layout_from_text(text);
+    EXPECT_EQ(layout_from_text(short_name(layout), software), layout) << short_name(layout);
+  }
+}
+
 TEST(ShortName, SaysWhatIsNotOneAndWhatIsOn) {
   EXPECT_EQ(short_name(layout_from_text("tp=8,pp=4,dp=16,mbs=2,sp,zero=1,recompute=selective")),
-            "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective");
+            "tp8 pp4 dp16 mbs2 sp zero1 recompute=selective overlap_grad_reduce=false");
   EXPECT_EQ(short_name(Layout{}), "one rank");
-  EXPECT_EQ(short_name(layout_from_text("pp=4,vpp=2")), "pp4 vpp2");
+  EXPECT_EQ(short_name(layout_from_text("pp=4,vpp=2")), "pp4 vpp2 overlap_p2p_comm=false");
   EXPECT_EQ(short_name(layout_from_text("pp=4,vpp=2,schedule=zb_v")), "pp4 vpp2 schedule=zb_v");
 }
 
