@@ -20,7 +20,7 @@ namespace meshwright::planner {
 namespace {
 
 constexpr int kTriesOnASide = 4;
-constexpr std::int64_t kMostAskedGpus = 10'000'000;
+constexpr std::int64_t kMostGpusTried = 10'000'000;
 
 bool finds_a_layout(const Scenario& scenario, const SearchOptions& search) {
   const Bytes limit = only_device(scenario.cluster).memory * (1.0 - search.memory_headroom);
@@ -80,7 +80,7 @@ std::set<int> gpu_candidates(const Scenario& scenario) {
       for (const int d : data) {
         const std::int64_t gpus = std::int64_t{t} * p * d;
         const bool is_whole = gpus <= node || (gpus % node == 0 && linked);
-        if (is_whole && gpus <= kMostAskedGpus) candidates.insert(static_cast<int>(gpus));
+        if (is_whole && gpus <= kMostGpusTried) candidates.insert(static_cast<int>(gpus));
       }
     }
   }
