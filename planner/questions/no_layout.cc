@@ -19,7 +19,7 @@
 namespace meshwright::planner {
 namespace {
 
-constexpr int kTriesOnASide = 4;
+constexpr int kTriesOnASide = 8;
 constexpr std::int64_t kMostGpusTried = 10'000'000;
 
 bool finds_a_layout(const Scenario& scenario, const SearchOptions& search) {
