@@ -32,10 +32,6 @@ Vocabulary::Vocabulary(std::initializer_list<std::string_view> said) {
 std::string Vocabulary::refusal(const Layout& layout, const Model& model,
                                 const Layout& as_it_runs) const {
   const Layout l = without_idle_fields(layout, model, as_it_runs);
-  const bool by_op = recomputes_module(l, kRecomputeOp);
-  if (by_op && !as_it_runs.recompute_modules.has(kRecomputeOp)) {
-    return "recompute by operator (recompute_modules op) is torchtitan's";
-  }
   std::string why;
   std::size_t i = 0;
   for_each_field([&](const auto& field) {

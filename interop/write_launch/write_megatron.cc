@@ -236,6 +236,7 @@ const Vocabulary& megatron_vocabulary() {
 }
 
 std::string megatron_layout_refusal(const Layout& l) {
+  if (recomputes_module(l, kRecomputeOp)) return "it recomputes by module, not by operator";
   if (l.recompute_granularity == RecomputeGranularity::full &&
       l.recompute_num_layers % l.virtual_pipeline_parallel_size != 0) {
     return "it counts recomputed layers a chunk, and these do not divide";

@@ -237,7 +237,8 @@ TEST(LaunchRoundTrip, Torchtitan) {
         if (l.context_parallel_size > 1) l.cp_comm_type = ContextParallelAlgorithm::all_gather;
         l.recompute_granularity =
             shard == 0 ? RecomputeGranularity::full : RecomputeGranularity::selective;
-        l.recompute_modules = {kRecomputeOp};
+        l.recompute_modules =
+            shard == 0 ? Layout{}.recompute_modules : RecomputeModules{kRecomputeOp};
         const LaunchFile file = torchtitan(llama_on_64().training(l));
         ASSERT_EQ(file.refusal, "");
         const LaunchRecord record = read_torchtitan(file.text, "torchtitan.toml", hints);
