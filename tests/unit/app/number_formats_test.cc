@@ -40,9 +40,10 @@ std::vector<std::vector<std::string>> questions(const std::string& cluster,
   const std::vector<std::string> shared{
       "--model",     config("models/gpt2-xl.json"), "--cluster", cluster, "--precision", precision,
       "--framework", "megatron-core-2025"};
-  return {with({"plan"}, shared), with({"estimate", "--layout", "tp=1"}, shared),
+  return {with({"plan", "--format", "json"}, shared),
+          with({"estimate", "--layout", "tp=1"}, shared),
           with({"volume", "--layout", "tp=1"}, shared),
-          with({"capacity", "--train-tokens", "1e12"}, shared)};
+          with({"capacity", "--format", "json", "--train-tokens", "1e12"}, shared)};
 }
 
 TEST(NumberFormats, WhatTheDeviceLacksIsRefusedByEveryCommand) {
