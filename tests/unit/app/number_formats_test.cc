@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "app/files.h"
 #include "sim/record/json.h"
@@ -35,6 +37,14 @@ std::string eight_of(const TemporaryFolder& folder, const std::string& device) {
   return file;
 }
 
+// What was printed, words alone: lines are wrapped.
+std::string said_in(const ProgramResult& answer) {
+  std::istringstream words(answer.out + answer.err);
+  std::string said, word;
+  while (words >> word) said += (said.empty() ? "" : " ") + word;
+  return said;
+}
+
 std::vector<std::vector<std::string>> questions(const std::string& cluster,
                                                 const std::string& precision) {
   const std::vector<std::string> shared{
@@ -53,9 +63,7 @@ TEST(NumberFormats, WhatTheDeviceLacksIsRefusedByEveryCommand) {
     for (const auto& question : questions(cluster, lacking.precision)) {
       const ProgramResult answer = run_program(question);
       EXPECT_NE(answer.exit_code, 0) << question.front() << " " << lacking.said;
-      std::string said = answer.out + answer.err;
-      std::replace(said.begin(), said.end(), '\n', ' ');
-      EXPECT_THAT(said, HasSubstr(lacking.said)) << question.front();
+      EXPECT_THAT(said_in(answer), HasSubstr(lacking.said)) << question.front();
     }
   }
 }
@@ -82,9 +90,7 @@ TEST(NumberFormats, AReviewedLaunchIsRefusedLikewise) {
   const ProgramResult answer =
       run_program({"review", "--from", script, "--cluster", eight_of(folder, "a100-sxm-80gb"),
                    "--model", config("models/gpt2-xl.json")});
-  std::string said = answer.out + answer.err;
-  std::replace(said.begin(), said.end(), '\n', ' ');
-  EXPECT_THAT(said, HasSubstr("the devices have no fp8"));
+  EXPECT_THAT(said_in(answer), HasSubstr("the devices have no fp8"));
 }
 
 // tf32 and fp16 came with bf16 (Ampere; CDNA3), fp8 with Ada and Hopper, fp4 with Blackwell.
