@@ -39,8 +39,6 @@ Paragraph confidence_text(const planner::Confidence& confidence, const planner::
   return {"confidence", wrapped(text)};
 }
 
-std::string value_text(double value) { return fmt::format("{}", number_text(value)); }
-
 Paragraph tornado_text(const planner::Answers& answers, const planner::Plan& plan) {
   if (answers.sensitivity.empty()) return {};
   reports::Table table{"",

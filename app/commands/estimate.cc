@@ -130,12 +130,12 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   const std::vector<reports::Table> tables{
       reports::terms_table(found), reports::memory_table(found, only_device(inputs.cluster))};
   if (options.output.format == Format::table) {
-    write_file_atomically(options.output.out,
-                          wrapped(question_text(inputs) + in_a_line(found, inputs) +
-                                  fmt::format("{}\n{}\n", reports::kMfuConvention,
-                                              reports::interval_text(found)) +
-                                  verdict_text(verdict)) +
-                              "\n" + tables_text(tables, Format::table));
+    write_file_atomically(
+        options.output.out,
+        wrapped(question_text(inputs) + in_a_line(found, inputs) +
+                fmt::format("{}\n{}\n", reports::kMfuConvention, reports::interval_text(found)) +
+                verdict_text(verdict)) +
+            "\n" + tables_text(tables, Format::table));
   } else {
     write_output(options.output, tables, to_document(found, verdict, inputs, call).dump(2) + "\n");
   }

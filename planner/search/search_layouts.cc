@@ -274,8 +274,8 @@ namespace {
 // changes nothing. A thread's table serves all sizes that it looks at.
 SearchResult search_all(const Scenario& scenario, SearchOptions options, Bytes limit, bool front,
                         Seconds fastest, const KnownLayouts& known = {}) {
-  options.space = with_defaults(std::move(options.space), scenario.model, scenario.job,
-                                scenario.cluster);
+  options.space =
+      with_defaults(std::move(options.space), scenario.model, scenario.job, scenario.cluster);
   check_lists(options.space);
   const std::vector<ParallelSizes> all_sizes = parallel_sizes_of(scenario, options.space);
   const auto top = static_cast<std::size_t>(std::max(1, options.top));

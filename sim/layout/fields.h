@@ -238,7 +238,8 @@ inline constexpr std::tuple kRows{
         .about("Pipeline schedule; default: 1f1b, or interleaved with several chunks a stage.")
         .among({kPipelineScheduleNames})
         .read(shape, memory, data)
-        .axis(SearchLevel::pipeline, "--schedule", "default: 1f1b and interleaved")
+        .axis(SearchLevel::pipeline, "--schedule",
+              "default: the framework's, or 1f1b and interleaved")
         .implied_by(
             [](const Layout& l) { return implied_schedule(l.virtual_pipeline_parallel_size); }),
     field(&L::pipeline_engine, "pipeline_engine")

@@ -74,7 +74,8 @@ TEST(RedFlags, FewMicroBatchesCostThreeQuartersOfTheBubbleAndOfWhatComesOnceASte
   const double once = term(TermKind::pipeline_bubble) + term(TermKind::optimizer) +
                       term(TermKind::data_parallel_communication);
   EXPECT_NEAR(seconds_of(*flag), 0.75 * once, 0.02 * once);
-  EXPECT_THAT(flag->sentence, HasSubstr("4 micro-batches for 4 stages; 4 per stage (16) are recommended"));
+  EXPECT_THAT(flag->sentence,
+              HasSubstr("4 micro-batches for 4 stages; 4 per stage (16) are recommended"));
   EXPECT_FALSE(few_micro_batches(s, estimate_of(s, sizes(1, 1, 64))));
 }
 
