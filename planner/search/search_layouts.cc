@@ -246,15 +246,6 @@ void SizesSearch::keep_top() {
 
 }  // namespace
 
-std::shared_ptr<SharedTables> shared_tables(const Scenario& scenario) {
-  return std::make_shared<SharedTables>(scenario);
-}
-
-std::shared_ptr<SharedTables> tables_of(const SearchOptions& options, const Scenario& scenario) {
-  if (options.tables && options.tables->are_of(scenario)) return options.tables;
-  return shared_tables(scenario);
-}
-
 SearchResult::SearchResult(std::size_t limit) : top(limit), closest(kClosest) {}
 
 void SearchResult::merge(const SearchResult& later) {

@@ -3,8 +3,6 @@
 // looked at yet.
 #pragma once
 
-#include <tbb/enumerable_thread_specific.h>
-
 #include <memory>
 
 #include "planner/search/search.h"
@@ -14,18 +12,18 @@ namespace meshwright::planner {
 
 class SharedTables {
  public:
-  explicit SharedTables(Scenario scenario)
-      : scenario_(std::move(scenario)), tables_([this] { return CostTable(scenario_); }) {}
-  [[nodiscard]] bool are_of(const Scenario& other) const {
-    return scenario_.model == other.model && scenario_.cluster == other.cluster &&
-           scenario_.job == other.job;
-  }
+  explicit SharedTables(Scenario scenario);
+  SharedTables(const SharedTables&) = delete;
+  SharedTables& operator=(const SharedTables&) = delete;
+  ~SharedTables();
+  [[nodiscard]] bool are_of(const Scenario& other) const;
   // This thread's.
-  CostTable& local() { return tables_.local(); }
+  CostTable& local();
 
  private:
+  struct OfThreads;
   Scenario scenario_;
-  tbb::enumerable_thread_specific<CostTable> tables_;
+  std::unique_ptr<OfThreads> tables_;
 };
 
 // Those of the options where they are this scenario's, else new ones.
