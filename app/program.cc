@@ -105,7 +105,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
   if (error.get_name() == "ArgumentMismatch" && contains(text, " required ")) {
     return text.substr(0, text.find(':')) + ": needs a value";
   }
-  if (error.get_name() != "ExtrasError") return text;
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return text;
   const CLI::App* command = &app;
   for (const CLI::App* sub : app.get_subcommands()) command = sub;
   for (const std::string& word : words) {

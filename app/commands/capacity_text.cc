@@ -13,13 +13,9 @@
 namespace meshwright::app {
 namespace {
 
-std::string rows_note(const planner::CapacityAnswer& answer) {
-  const planner::PriceList& prices = answer.question.options.prices;
-  std::string note = fmt::format("{}\n", answer.recommendation.reason);
-  if (!prices.prices.empty()) {
-    note += fmt::format("Prices: {} of {}{}.\n", prices.name, prices.date,
-                        prices.example ? ", an example and no offer" : "");
-  }
+// What each sum of the verdict is the product of.
+std::string costs_note(const planner::CapacityAnswer& answer) {
+  std::string note;
   const planner::CapacityRow* front = answer.front();
   const auto recommended = answer.recommendation.recommended;
   for (const planner::CapacityRow& row : answer.rows) {
@@ -27,6 +23,17 @@ std::string rows_note(const planner::CapacityAnswer& answer) {
     const std::string cost = in_verdict ? reports::cost_explanation(answer, row) : "";
     if (!cost.empty()) note += fmt::format("Median cost: {}.\n", cost);
   }
+  return note;
+}
+
+std::string rows_note(const planner::CapacityAnswer& answer) {
+  const planner::PriceList& prices = answer.question.options.prices;
+  std::string note = fmt::format("{}\n", answer.recommendation.reason);
+  if (!prices.prices.empty()) {
+    note += fmt::format("Prices: {} of {}{}.\n", prices.name, prices.date,
+                        prices.example ? ", an example and no offer" : "");
+  }
+  note += costs_note(answer);
   for (const planner::ScalingSeries& series : answer.scaling) {
     const std::string bend = reports::bend_of(answer, series);
     if (!bend.empty()) note += bend + "\n";
@@ -48,7 +55,7 @@ std::string checkpoint_sentence(const planner::TrainingRun& run) {
 }  // namespace
 
 Paragraph capacity_verdict(const planner::CapacityAnswer& answer) {
-  return {reports::verdict_of(answer), "",
+  return {reports::verdict_of(answer), wrapped(costs_note(answer)),
           answer.recommendation.recommended.has_value() ? Style::good : Style::warning};
 }
 

@@ -134,9 +134,9 @@ constexpr unsigned format_bit(Precision p) { return 1U << static_cast<unsigned>(
 
 // Number formats that a device multiplies in, a bit each: those of its `gemm` list, and fp16 beside
 // bf16 (Ampere's and CDNA3's matrix units do both at one rate; Volta's have fp16 alone). A CPU
-// computes every format.
+// computes every format; of a device without a list nothing is known.
 inline unsigned formats_of(const Device& device) {
-  if (device.kind == DeviceKind::cpu) return ~0U;
+  if (device.kind == DeviceKind::cpu || device.gemm.empty()) return ~0U;
   unsigned formats = 0;
   for (const GemmModel& model : device.gemm) formats |= format_bit(model.precision);
   if ((formats & format_bit(Precision::bf16)) != 0) formats |= format_bit(Precision::fp16);

@@ -41,7 +41,8 @@ constexpr RuleRow framework_row(std::string_view name, RulePart part, std::strin
               "another one may do it.",
           .remedy = remedy,
           .sentence = [](const RuleInput& in,
-                         const Missed&) { return asked(in) + missing_text(what, in.devices); }};
+                         const Missed&) { return asked(in) + missing_text(what, in.devices); },
+          .lack = lack_bit(what)};
 }
 
 inline std::string size_text(std::string_view field, int size) {

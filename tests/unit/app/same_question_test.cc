@@ -218,7 +218,7 @@ TEST(NoLayout, TheCauseIsNamedWithTheNearestSizesThatWork) {
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.err, HasSubstr("(batch_divides_by_micro_batch_times_data)"));
   EXPECT_THAT(none.err, Not(HasSubstr("fits")));
-  const std::string text = replaced(replaced(none.err, "\n", " "), "  ", " ");
+  const std::string text = std::regex_replace(none.err, std::regex(R"(\s+)"), " ");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(
       text, found,

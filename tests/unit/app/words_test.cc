@@ -94,7 +94,7 @@ TEST(Words, WhereNoLayoutWasTriedNoRuleIsBlamed) {
   const ProgramResult none =
       ranking_of({"--model", "llama-3-8b", "--cluster", "h100-8", "--tp", "3", "--pp", "5"});
   EXPECT_EQ(none.exit_code, 1);
-  EXPECT_THAT(none.err, HasSubstr("No layout was tried"));
+  EXPECT_THAT(none.err, HasSubstr("no sizes of the search space multiply to 8 GPUs"));
   EXPECT_THAT(none.err, Not(HasSubstr("memory_capacity")));
 }
 

@@ -174,7 +174,7 @@ TEST(StepTrace, SaysOfWhatItIs) {
   const Json facts = trace_of(piped())["otherData"];
   EXPECT_EQ(facts["schema"], "meshwright.trace/1");
   EXPECT_EQ(facts["model"], "gpt-small");
-  EXPECT_EQ(facts["layout"], "tp2 pp2 dp4");
+  EXPECT_EQ(facts["layout"], "tp2 pp2 dp4 overlap_grad_reduce=false");
 }
 
 // 16384 sequences over 1 replica, forward and backward on each of 16 stages: 524,288 instructions.

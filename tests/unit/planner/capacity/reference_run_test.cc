@@ -52,7 +52,7 @@ TEST(ReferenceRun, PartsAddUpToWhatIsStated) {
   CapacityQuestion q = question();
   Layout slower;
   slower.tensor_parallel_size = 8;
-  q.reference_layout = slower;
+  q.reference_layout = StatedLayout{.layout = slower};
   q.options.reference->step_seconds = 2.0;
   q.options.reference->goodput = 0.5;
   const CapacityAnswer answer = capacity_answer(q, false);
