@@ -188,8 +188,7 @@ struct NewOptions {
 
 int write_template(const NewOptions& options) {
   write_file_atomically(options.out, cluster_template(options.start));
-  say("next: meshwright plan --model MODEL --cluster {}\n",
-      options.out == "-" ? "FILE" : options.out);
+  if (options.out != "-") say_next({{"cluster", "show", options.out}});
   return kDone;
 }
 
