@@ -41,8 +41,9 @@ const std::map<std::string, std::string>& software() {
       "tp_overlap context_ring experts expert_parallel folded_experts uneven_stages "
       "selective_modules "
       "embedding_split optimizer_offload fsdp zero23 deepep ";
+  // Overlaps with ZeRO-3, where overlap_comm is true unasked (DeepSpeed, runtime/zero/config.py).
   static const std::string deepspeed_2022 =
-      "tensor pipeline 1f1b full zero1 zero23 embedding_split ";
+      "tensor pipeline 1f1b full zero1 zero23 embedding_split overlap_grad overlap_param ";
   static const std::map<std::string, std::string> table{
       {"megatron-lm-2021", megatron_2021},
       {"megatron-lm-2023", megatron_2023 + "tp_overlap"},
