@@ -14,7 +14,7 @@ namespace {
 
 // Volume, memory per stage and terms are most of an estimate's text, and readers compute them again
 // from the layout; `meshwright volume` and `explain` print any.
-constexpr std::size_t kWithVolume = 3;
+constexpr std::size_t kWithVolume = 1;
 constexpr std::size_t kWithParts = 10;
 
 Json ranked_to_json(const Estimate& estimate, std::size_t place) {

@@ -96,6 +96,7 @@ READERS = [
     ("framework", "backtest MEASUREMENTS --framework FILE --format json"),
     ("accuracy", "accuracy FILE --format json"),
     ("device", "cluster show WITH_DEVICE --out FOLDER/cluster.txt"),
+    ("device", "cluster new --device FILE"),
     ("device", "estimate --model quickstart-gpt --cluster WITH_DEVICE --layout dp=8 --format json"),
     ("framework", "estimate --model quickstart-gpt --cluster WITH_FRAMEWORK --layout dp=8 --format json"),
     ("job", "plan --model quickstart-gpt --cluster h100-8 --job FILE --ranking-only --format json"),

@@ -113,8 +113,8 @@ TEST(PlanJson, OnlyTheFirstLayoutsKeepTheirParts) {
   planner::Plan plan = sample_plan();
   plan.ranked.resize(12, plan.ranked.front());
   const Json json = plan_to_json(plan, sample_origin());
-  EXPECT_TRUE(json["ranked"][2].contains("volume"));
-  EXPECT_FALSE(json["ranked"][3].contains("volume"));
+  EXPECT_TRUE(json["ranked"][0].contains("volume"));
+  EXPECT_FALSE(json["ranked"][1].contains("volume"));
   EXPECT_TRUE(json["ranked"][9].contains("memory") && json["ranked"][9].contains("terms"));
   EXPECT_FALSE(json["ranked"][10].contains("memory") || json["ranked"][10].contains("terms"));
   EXPECT_EQ(json["ranked"][11]["peak_memory_bytes"], plan.ranked[11].peak_memory().value());
