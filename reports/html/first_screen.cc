@@ -174,9 +174,7 @@ std::string first_screen(const Json& report) {
                   escape(text_at(decision, "subject")), escape(text_at(report, "verdict")));
   const std::string how = text_at(decision, "recommendation");
   if (!how.empty()) out += fmt::format("<p class=\"how\">{}</p>\n", escape(how));
-  const std::string decisions = decision_table(report);
-  out += decisions;
-  if (!decisions.empty()) out += paragraph(std::string(kMfuConvention));
+  out += decision_table(report);
   const std::string cost = text_at(front_row(part_at(report, "capacity")), "cost_explanation");
   if (!cost.empty()) out += paragraph("Median cost: " + cost + ".");
   if (part_at(report, "summary").is_object()) {
