@@ -57,7 +57,7 @@ std::string data_block(std::string_view id, const Json& data) {
 
 // Ten thousand layouts in full are 30 MB that no reader opens: beyond the first, the page holds of
 // each layout what its ranking and its scatter chart show, as rows. The record beside it has all.
-constexpr std::size_t kLayoutsInFull = 100;
+constexpr std::size_t kLayoutsInFull = 20;
 constexpr std::array kShortNumbers{"step_time_seconds",         "step_time_low_seconds",
                                    "step_time_high_seconds",    "relative_to_best",
                                    "tokens_per_second_per_gpu", "model_flops_utilization",
