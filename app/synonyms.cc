@@ -114,7 +114,7 @@ bool may_be_name(const std::string& typed) {
 struct OptionSynonym {
   std::string_view typed;  // without dashes; words are joined by dashes
   std::string_view option;
-  std::string_view value{};  // of a flag that stands without one
+  std::string_view value{};  // of a flag without one
 };
 constexpr std::array kOptions{OptionSynonym{"tensor-parallel", "--tp"},
                               OptionSynonym{"tensor-parallel-size", "--tp"},
@@ -232,7 +232,7 @@ bool has(const CLI::App& command, std::string_view option) {
   return command.get_option_no_throw(std::string(option)) != nullptr;
 }
 
-// The word of a layout that an option of the search space stands for; empty: none.
+// The layout field that an option of the search space sets; empty: none.
 std::string layout_word(std::string_view option) {
   std::string word;
   for_each_field([&](const auto& field) {

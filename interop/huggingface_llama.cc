@@ -145,7 +145,7 @@ void read_ernie4_5(ObjectReader& config, Model& model) {
   model.add_bias_linear = config.optional_bool("use_bias", false);
 }
 
-// Its norms stand behind attention and MLP, as OLMo 2's. "LLLG": three layers with the window, then
+// Its norms follow attention and MLP, as OLMo 2's do. "LLLG": three layers with the window, then
 // one without.
 void read_exaone4(ObjectReader& config, Model& model) {
   read_llama_common(config, model, false, "silu");

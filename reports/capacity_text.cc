@@ -139,9 +139,10 @@ std::string cost_explanation(const planner::CapacityAnswer& answer,
     gpus = fmt::format("({} + {} in {} spare node{})", gpus, count_text(parts.spare_gpus()),
                        count_text(parts.spare_nodes), parts.spare_nodes == 1 ? "" : "s");
   }
-  std::string text = fmt::format("{} {} = {} x {:.6g} h x {:.6g} {} per {}-hour",
+  std::string text = fmt::format("{} {} = {} x {} h x {} {} per {}-hour",
                                  count_text(std::llround(row.run.cost->p50)), currency, gpus,
-                                 parts.hours, parts.price, currency, device_noun(answer));
+                                 number_text(parts.hours, 6), number_text(parts.price, 6), currency,
+                                 device_noun(answer));
   constexpr double kShown = 5e-5;
   if (std::abs(parts.range_factor - 1.0) > kShown) {
     text +=

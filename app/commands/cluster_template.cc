@@ -26,7 +26,7 @@ constexpr std::size_t kWidth = 96;
 constexpr double kBitsPerByte = 8.0;
 constexpr double kCommonNicGbit = 400.0;
 
-// The meaning of a key stands in the record; here stands where people find its value.
+// Where people find the value of a key. What the key means is in the record.
 const std::map<std::string_view, std::string_view>& places() {
   static const std::map<std::string_view, std::string_view> all{
       {"schema", "Kind and version of this file; leave it as it is."},

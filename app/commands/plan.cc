@@ -77,9 +77,6 @@ bool runs_here(const Cluster& cluster) {
          std::find(built.begin(), built.end(), "cuda") != built.end();
 }
 
-// Near twins fall out of the ranking, so the search keeps more than are shown.
-constexpr int kTwinsOfEach = 8;
-
 planner::SearchOptions search_options(const PlanOptions& options,
                                       const planner::AnswerOptions& answers,
                                       const Cluster& cluster) {
@@ -168,7 +165,7 @@ Question question_of(const PlanOptions& options, const Call& call) {
 }
 
 struct Answer {
-  planner::Plan full;  // with the near twins
+  planner::Plan full;  // with the near-duplicates
   planner::Plan plan;  // what is shown and kept
   planner::LeftOutOfChoice left_out;
   std::optional<planner::Answers> answers;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/questions/red_flag_parts.h"
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/search_layouts.h"
 #include "planner/search/space.h"
@@ -17,23 +18,12 @@ namespace meshwright::planner {
 namespace {
 
 constexpr int kEnoughMicroBatches = 4;  // a stage
-constexpr double kHalfEmpty = 0.5;
 constexpr double kFarBelow = 0.8;
 constexpr int kLargeBatch = 64;             // times the batch
 constexpr double kBatchLoss = 0.1;          // of a step
 constexpr double kInputThatMatters = 0.01;  // of a step
-constexpr double kNearlyFull = 0.9;         // of the memory
 constexpr double kSlowLink = 0.3e-3;        // bytes per FLOP
 constexpr double kLinkOfH100 = 0.455e-3;    // likewise
-
-Evaluation priced(const Scenario& scenario, const Layout& layout) {
-  CostTable table(scenario);
-  return evaluate(table, layout, MemoryLimit::reported);
-}
-
-bool runs(const Evaluation& evaluation) {
-  return !evaluation.violation || evaluation.violation->rule == Rule::memory_capacity;
-}
 
 // A step of `times` the batch, a share of it: what today's batch would take there.
 Seconds step_in_batch(const Scenario& scenario, const Layout& layout, int times) {
@@ -46,10 +36,6 @@ Seconds communication(const Evaluation& evaluation, Group group) {
   const auto kind = group == Group::tensor ? TermKind::tensor_parallel_communication
                                            : TermKind::expert_parallel_communication;
   return evaluation.terms[static_cast<std::size_t>(kind)].cost.time;
-}
-
-std::string percent_text(double share) {
-  return fmt::format("{} %", number_text(100.0 * share, 2));
 }
 
 Cluster with_nodes_joined(Cluster cluster, int nodes) {
@@ -192,20 +178,6 @@ std::optional<RedFlag> few_micro_batches(const Scenario& s, const Estimate& winn
       lost};
 }
 
-std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winner) {
-  const Bytes memory = only_device(s.cluster).memory;
-  const Bytes used = winner.peak_memory();
-  if (used > memory * kHalfEmpty) return std::nullopt;
-  return RedFlag{
-      RedFlagId::memory_half_empty,
-      fmt::format("{} of {} GiB are used. No layout that takes more memory is faster on {} {}. "
-                  "Fewer {}, or ones with less memory, may do.",
-                  number_text(in_gibibytes(used), 3), number_text(in_gibibytes(memory), 3),
-                  s.cluster.num_gpus(), device_noun(s.cluster, s.cluster.num_gpus()),
-                  device_noun(s.cluster, 2)),
-      memory - used};
-}
-
 std::optional<RedFlag> low_utilization(const Estimate& winner, const ScalePoint& fewer,
                                        DeviceKind kind) {
   const double share = winner.model_flops_utilization / fewer.model_flops_utilization;
@@ -319,11 +291,13 @@ std::optional<RedFlag> tensor_on_slow_link(const Scenario& s, const Estimate& wi
                                communication(priced(faster, winner.layout), Group::tensor));
   return RedFlag{
       RedFlagId::tensor_on_slow_link,
-      fmt::format("{} tensor ranks exchange every layer over a link of {:.3g} GB/s, {:.2g} bytes "
-                  "per 1,000 FLOPs of the device; an H100's NVLink has {:.3g}. With as many their "
-                  "communication would take {:.3g} s less.",
-                  placement.group_size, s.cluster.intra_node.bandwidth / gigabytes_per_second(1),
-                  1e3 * rate, 1e3 * kLinkOfH100, saved.value()),
+      fmt::format("{} tensor ranks exchange every layer over a link of {} GB/s, {} bytes "
+                  "per 1,000 FLOPs of the device; an H100's NVLink has {}. With as many their "
+                  "communication would take {} s less.",
+                  placement.group_size,
+                  number_text(s.cluster.intra_node.bandwidth / gigabytes_per_second(1), 3),
+                  number_text(1e3 * rate, 2), number_text(1e3 * kLinkOfH100, 3),
+                  number_text(saved.value(), 3)),
       saved};
 }
 
@@ -334,75 +308,12 @@ std::optional<RedFlag> tensor_beyond_rule(const Estimate& winner, const RuleOfTh
   return RedFlag{
       RedFlagId::tensor_beyond_rule,
       fmt::format("{} tensor ranks are more than NVIDIA's rule of thumb has (row \"{}\": at most "
-                  "{}). The best layout of the rule's sizes, {}, takes {:.3g} s ({}) longer by the "
+                  "{}). The best layout of the rule's sizes, {}, takes {} s ({}) longer by the "
                   "same model. Measure both.",
                   winner.layout.tensor_parallel_size, rule.row->name, most,
-                  brief_name(rule.estimate->layout), longer.value(),
+                  brief_name(rule.estimate->layout), number_text(longer.value(), 3),
                   percent_text(longer / winner.step_time)),
       longer};
-}
-
-std::optional<RedFlag> context_for_memory(const Scenario& s, const Estimate& winner) {
-  const int ranks = winner.layout.context_parallel_size;
-  if (ranks <= rule_of_thumb_context(s.job.seq_length).high) return std::nullopt;
-  Layout whole = winner.layout;
-  whole.context_parallel_size = 1;
-  whole.data_parallel_size *= ranks;
-  const Evaluation without = priced(s, whole);
-  if (!runs(without)) return std::nullopt;
-  const Bytes memory = only_device(s.cluster).memory;
-  const std::string what = fmt::format(
-      "{} context ranks split sequences of {} tokens, which NVIDIA's rule of thumb "
-      "does not split",
-      ranks, s.job.seq_length);
-  if (without.peak_memory > memory) {
-    return RedFlag{RedFlagId::context_for_memory,
-                   fmt::format("{}: without them the layout is predicted to need {:.3g} of {:.3g} "
-                               "GiB. If a run shows that it fits, they are not needed.",
-                               what, in_gibibytes(without.peak_memory), in_gibibytes(memory)),
-                   without.peak_memory - memory};
-  }
-  const Seconds longer = without.step_time - winner.step_time;
-  return RedFlag{
-      RedFlagId::context_for_memory,
-      fmt::format("{}: without them the layout takes {:.3g} s ({}) {} and {:.3g} GiB.", what,
-                  std::abs(longer.value()), percent_text(std::abs(longer / winner.step_time)),
-                  longer >= seconds(0) ? "more" : "less", in_gibibytes(without.peak_memory)),
-      longer};
-}
-
-std::optional<RedFlag> memory_nearly_full(const Scenario& s, const Estimate& winner) {
-  const Bytes memory = only_device(s.cluster).memory;
-  const Bytes used = winner.peak_memory();
-  if (used <= memory * kNearlyFull) return std::nullopt;
-  return RedFlag{
-      RedFlagId::memory_nearly_full,
-      fmt::format("{:.3g} of {:.3g} GiB are used ({:.3g} %): fragmentation, uneven routing or an "
-                  "error of the prediction can end the run. {:.0f} % leaves room.",
-                  in_gibibytes(used), in_gibibytes(memory), 100.0 * (used / memory),
-                  100.0 * kNearlyFull),
-      used - memory * kNearlyFull};
-}
-
-std::optional<RedFlag> recompute_without_offload(const Scenario& s, const Estimate& winner,
-                                                 const std::optional<Timed>& offloaded) {
-  const Layout& l = winner.layout;
-  const bool linked = only_device(s.cluster).host_link > bytes_per_second(0);
-  const bool whole = l.recompute_granularity == RecomputeGranularity::full;
-  if (!whole || !linked || l.optimizer_offload || offloads_activations(l)) return std::nullopt;
-  const Seconds spent = winner.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time;
-  std::string text = fmt::format(
-      "Whole layers run again, {:.3g} s ({}) of the step, and offload to the host was not searched",
-      spent.value(), percent_text(spent / winner.step_time));
-  if (offloaded) {
-    const double longer = offloaded->step_time / winner.step_time - 1.0;
-    text += fmt::format("; with it the best of the same sizes, {}, takes {:.4g} s, {} {}",
-                        brief_name(offloaded->layout), offloaded->step_time.value(),
-                        percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
-  } else {
-    text += "; no layout of the same sizes runs with it";
-  }
-  return RedFlag{RedFlagId::recompute_without_offload, text + ".", spent};
 }
 
 std::optional<RedFlag> batch_flag(const Scenario& s, const Estimate& winner) {

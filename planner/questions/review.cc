@@ -15,7 +15,7 @@
 namespace meshwright::planner {
 namespace {
 
-// So many of the fastest are looked through: near twins fall out.
+// So many of the fastest are looked at, as near-duplicates are dropped.
 constexpr int kLookedThrough = 300;
 constexpr double kGainWorthSaying = 0.005;
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "planner/questions/red_flag_parts.h"
 #include "planner/search/choice.h"
 #include "planner/search/search_layouts.h"
+#include "sim/base/number_text.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
@@ -17,13 +19,16 @@ Bytes robust_memory(const Scenario& s) {
   return only_device(s.cluster).memory * (1.0 - kRobustFree);
 }
 
+std::string memory_share(const Scenario& s, const Timed& timed) {
+  return fmt::format("{} %",
+                     number_text(100.0 * (timed.peak_memory / only_device(s.cluster).memory), 3));
+}
+
 // The conditions that a layout does not meet, in words; empty: it is robust.
 std::string failures(const Scenario& s, const Timed& timed) {
   std::string text;
   if (timed.peak_memory > robust_memory(s)) {
-    append_to_list(text, " and ",
-                   fmt::format("uses {:.3g} % of the memory",
-                               100.0 * (timed.peak_memory / only_device(s.cluster).memory)));
+    append_to_list(text, " and ", fmt::format("uses {} of the memory", memory_share(s, timed)));
   }
   if (has_one_layer_chunks(s.model, timed.layout)) {
     append_to_list(text, " and ", "has chunks of one layer");
@@ -32,9 +37,8 @@ std::string failures(const Scenario& s, const Timed& timed) {
 }
 
 std::string cost_text(double loss, const Timed& timed, const Scenario& s) {
-  return fmt::format("{:.4g} s ({:.2g} % longer) and {:.3g} % of the memory",
-                     timed.step_time.value(), 100.0 * loss,
-                     100.0 * (timed.peak_memory / only_device(s.cluster).memory));
+  return fmt::format("{} s ({} longer) and {} of the memory", number_text(timed.step_time.value()),
+                     percent_text(loss), memory_share(s, timed));
 }
 
 // The fastest with enough free memory, and among those without chunks of one layer where wanted.

@@ -32,7 +32,7 @@ struct RobustPick {
 RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layouts);
 
 // Of the whole space, rank 1 being the pool's first. The space is searched again where none of the
-// fastest is robust (chosen_plan()'s pool: but for near twins, nothing as fast is left out).
+// fastest is robust (the pool of chosen_plan(), which has every faster layout but near-duplicates).
 RobustPick robust_pick(const Plan& pool, const SearchOptions& search);
 
 }  // namespace meshwright::planner

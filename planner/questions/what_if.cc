@@ -123,9 +123,10 @@ std::string network_cap_text(const WhatIf& answer, const Cluster& cluster) {
                       device.host_link.value() > 0.0 && sustained > device.host_link;
   if (!moved || !capped) return "";
   return fmt::format(
-      " A device sends at most {:.4g} GB/s to the network, over its PCIe link (host_link_gb_per_s "
-      "of {}); the network could take {:.4g} GB/s.",
-      device.host_link / gigabytes_per_second(1), device.name, sustained / gigabytes_per_second(1));
+      " A device sends at most {} GB/s to the network, over its PCIe link (host_link_gb_per_s "
+      "of {}); the network could take {} GB/s.",
+      number_text(device.host_link / gigabytes_per_second(1)), device.name,
+      number_text(sustained / gigabytes_per_second(1)));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of a search's layouts a reader should see: those within the limits, best by the objective
-// first, without near twins.
+// first, without near-duplicates.
 #pragma once
 
 #include "planner/search/objective.h"
@@ -20,20 +20,20 @@ struct LeftOutOfChoice {
   std::string nearest;  // the fastest layout that a limit left out, in words; empty: none
 };
 
-// Keeps of `layouts` what is within the limits, and of that the first `top` that are no near twins
-// of a better one, with what is on the Pareto front and no near twin either.
+// Drops layouts beyond the limits and near-duplicates of a better one. Then keeps the first `top`
+// and those on the Pareto front.
 LeftOutOfChoice choose(std::vector<FoundLayout>& layouts, const Scenario& scenario,
                        Objective objective, const Limits& limits, int top);
 
 // At least so many layouts are kept, however few are shown: the contenders of confidence.h are
 // among them.
 inline constexpr int kLayoutsKept = 20;
-// From so many of the fastest, near twins included, they are chosen.
+// They are chosen from so many of the fastest, with near-duplicates.
 inline constexpr int kLayoutsPooled = 8 * kLayoutsKept;
 
 struct ChosenPlan {
   Plan plan;  // the `top` best, at least kLayoutsKept, then the rest of the Pareto set
-  Plan pool;  // the kLayoutsPooled fastest and the Pareto set, with near twins
+  Plan pool;  // the kLayoutsPooled fastest and the Pareto set, with near-duplicates
   LeftOutOfChoice left_out;  // of the pool
 };
 // Searches and chooses. The pool, and with it every answer, does not depend on options.top.

@@ -73,11 +73,11 @@ class ParetoFront {
 // micro-batch.
 bool same_family(const Layout& a, const Layout& b);
 
-// Of a pipeline setting's layouts those that are no near twins of a better one: the `limit` best.
-// The very best always stays. Sorts its argument.
+// Of a pipeline setting's layouts those that are no near-duplicates of a better one: the `limit`
+// best. The very best always stays. Sorts its argument.
 std::vector<Candidate> without_near_twins(std::vector<Candidate>& layouts,
                                           std::size_t limit = SIZE_MAX);
-// Of a front's near twins in one pipeline setting the fastest stays.
+// Of a front's near-duplicates in one pipeline setting the fastest stays.
 std::vector<Candidate> front_without_near_twins(const std::vector<Candidate>& front);
 
 }  // namespace meshwright::planner

@@ -25,7 +25,7 @@ struct SearchResult {
   SearchStatistics statistics;
   RejectionTally rejections;
   NotExpressible not_expressible;
-  TopList top;  // of each pipeline setting without near twins
+  TopList top;  // of each pipeline setting without near-duplicates
   ParetoFront pareto;
   TopList closest;  // legal, but too large, least memory first; only when nothing fits
 };

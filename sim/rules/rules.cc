@@ -6,6 +6,7 @@
 
 #include "sim/rules/batch_rules.h"
 #include "sim/rules/expert_rules.h"
+#include "sim/rules/feature_rules.h"
 #include "sim/rules/framework_rules.h"
 #include "sim/rules/narrow_rules.h"
 #include "sim/rules/pipeline_layout_rules.h"

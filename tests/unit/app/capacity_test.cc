@@ -95,7 +95,7 @@ int check_costs(std::string text) {
   text = std::regex_replace(text, std::regex("\\s+"), " ");
   const std::regex sentence(
       R"(Median cost: ([\d,]+) USD = \(?([\d,]+) GPUs?(?: \+ ([\d,]+) in ([\d,]+) spare nodes?\))?)"
-      R"( x ([\d.e+]+) h x ([\d.]+) USD per GPU-hour(?: x ([\d.]+) \(the ranges)?)");
+      R"( x ([\d.,]+) h x ([\d.,]+) USD per GPU-hour(?: x ([\d.]+) \(the ranges)?)");
   const auto number = [](std::string digits) {
     std::erase(digits, ',');
     return digits.empty() ? 0.0 : std::stod(digits);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sim/json/records.h"
+#include "sim/rules/feature_rules.h"
 #include "sim/rules/rules.h"
 #include "tests/paths.h"
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/base/units.h"
+#include "sim/rules/feature_rules.h"
 #include "sim/rules/framework_rules.h"
 #include "tests/unit/sim/rules/rules_fixture.h"
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Red flags about memory: half empty, nearly full, context ranks and recompute that are there for
+// it.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "planner/questions/red_flag_parts.h"
+#include "planner/questions/red_flags.h"
+#include "planner/questions/rule_of_thumb.h"
+#include "sim/base/number_text.h"
+#include "sim/hardware/device_noun.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::planner {
+namespace {
+
+constexpr double kHalfEmpty = 0.5;
+constexpr double kNearlyFull = 0.9;  // of the memory
+
+std::string gib_text(Bytes bytes) { return number_text(in_gibibytes(bytes), 3); }
+
+}  // namespace
+
+std::optional<RedFlag> memory_half_empty(const Scenario& s, const Estimate& winner) {
+  const Bytes memory = only_device(s.cluster).memory;
+  const Bytes used = winner.peak_memory();
+  if (used > memory * kHalfEmpty) return std::nullopt;
+  return RedFlag{
+      RedFlagId::memory_half_empty,
+      fmt::format("{} of {} GiB are used. No layout that takes more memory is faster on {} {}. "
+                  "Fewer {}, or ones with less memory, may do.",
+                  gib_text(used), gib_text(memory), s.cluster.num_gpus(),
+                  device_noun(s.cluster, s.cluster.num_gpus()), device_noun(s.cluster, 2)),
+      memory - used};
+}
+
+std::optional<RedFlag> context_for_memory(const Scenario& s, const Estimate& winner) {
+  const int ranks = winner.layout.context_parallel_size;
+  if (ranks <= rule_of_thumb_context(s.job.seq_length).high) return std::nullopt;
+  Layout whole = winner.layout;
+  whole.context_parallel_size = 1;
+  whole.data_parallel_size *= ranks;
+  const Evaluation without = priced(s, whole);
+  if (!runs(without)) return std::nullopt;
+  const Bytes memory = only_device(s.cluster).memory;
+  const std::string what = fmt::format(
+      "{} context ranks split sequences of {} tokens, which NVIDIA's rule of thumb "
+      "does not split",
+      ranks, s.job.seq_length);
+  if (without.peak_memory > memory) {
+    return RedFlag{RedFlagId::context_for_memory,
+                   fmt::format("{}: without them the layout is predicted to need {} of {} "
+                               "GiB. If a run shows that it fits, they are not needed.",
+                               what, gib_text(without.peak_memory), gib_text(memory)),
+                   without.peak_memory - memory};
+  }
+  const Seconds longer = without.step_time - winner.step_time;
+  return RedFlag{RedFlagId::context_for_memory,
+                 fmt::format("{}: without them the layout takes {} s ({}) {} and {} GiB.", what,
+                             number_text(std::abs(longer.value()), 3),
+                             percent_text(std::abs(longer / winner.step_time)),
+                             longer >= seconds(0) ? "more" : "less", gib_text(without.peak_memory)),
+                 longer};
+}
+
+std::optional<RedFlag> memory_nearly_full(const Scenario& s, const Estimate& winner) {
+  const Bytes memory = only_device(s.cluster).memory;
+  const Bytes used = winner.peak_memory();
+  if (used <= memory * kNearlyFull) return std::nullopt;
+  return RedFlag{RedFlagId::memory_nearly_full,
+                 fmt::format("{} of {} GiB are used ({} %): fragmentation, uneven routing or an "
+                             "error of the prediction can end the run. {:.0f} % leaves room.",
+                             gib_text(used), gib_text(memory),
+                             number_text(100.0 * (used / memory), 3), 100.0 * kNearlyFull),
+                 used - memory * kNearlyFull};
+}
+
+std::optional<RedFlag> recompute_without_offload(const Scenario& s, const Estimate& winner,
+                                                 const std::optional<Timed>& offloaded) {
+  const Layout& l = winner.layout;
+  const bool linked = only_device(s.cluster).host_link > bytes_per_second(0);
+  const bool whole = l.recompute_granularity == RecomputeGranularity::full;
+  if (!whole || !linked || l.optimizer_offload || offloads_activations(l)) return std::nullopt;
+  const Seconds spent = winner.terms[static_cast<std::size_t>(TermKind::recompute)].cost.time;
+  std::string text = fmt::format(
+      "Whole layers run again, {} s ({}) of the step, and offload to the host was not searched",
+      number_text(spent.value(), 3), percent_text(spent / winner.step_time));
+  if (offloaded) {
+    const double longer = offloaded->step_time / winner.step_time - 1.0;
+    text += fmt::format("; with it the best of the same sizes, {}, takes {} s, {} {}",
+                        brief_name(offloaded->layout), number_text(offloaded->step_time.value()),
+                        percent_text(std::abs(longer)), longer >= 0.0 ? "longer" : "shorter");
+  } else {
+    text += "; no layout of the same sizes runs with it";
+  }
+  return RedFlag{RedFlagId::recompute_without_offload, text + ".", spent};
+}
+
+}  // namespace meshwright::planner

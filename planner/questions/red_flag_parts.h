@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What red flags share: a layout that is changed in one thing, priced, and shares in words.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "sim/base/number_text.h"
+#include "sim/step/evaluate.h"
+
+namespace meshwright::planner {
+
+inline Evaluation priced(const Scenario& scenario, const Layout& layout) {
+  CostTable table(scenario);
+  return evaluate(table, layout, MemoryLimit::reported);
+}
+
+inline bool runs(const Evaluation& evaluation) {
+  return !evaluation.violation || evaluation.violation->rule == Rule::memory_capacity;
+}
+
+// "3.2 %".
+inline std::string percent_text(double share) {
+  return fmt::format("{} %", number_text(100.0 * share, 2));
+}
+
+}  // namespace meshwright::planner
