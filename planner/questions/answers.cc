@@ -24,11 +24,11 @@ std::string sentence_of(const Crossover& c) {
   std::string text = fmt::format("{} (today {}) the best is {}", place, number_text(c.today),
                                  brief_name(c.layout));
   if (!c.winner_fits) {
-    text += fmt::format(": today's winner {} there", batch ? "cannot run" : "no longer fits");
+    text += fmt::format(". Today's winner {} there", batch ? "cannot run" : "no longer fits");
   } else {
     const std::string who =
         c.end_layout == c.layout ? "it" : fmt::format("{}", brief_name(c.end_layout));
-    text += fmt::format("; at {} {} saves {} % of a step", amount(c.end_value), who,
+    text += fmt::format(". At {} {} saves {} % of a step", amount(c.end_value), who,
                         number_text(100.0 * c.gain_at_end, 2));
   }
   return text + (c.exact ? "." : " (among the layouts compared).");

@@ -94,7 +94,8 @@ RobustPick robust_pick(const Scenario& scenario, const std::vector<Timed>& layou
   const double loss = robust->step_time / best.step_time - 1.0;
   if (loss > kRobustLoss) {
     result.sentence = fmt::format(
-        "No robust layout is within {:.0f} %: rank 1 {}; the fastest that does not, {}, takes {}.",
+        "No robust layout is within {:.0f} %: rank 1 {}. The fastest robust layout is {}. It takes "
+        "{}.",
         100.0 * kRobustLoss, why, brief_name(robust->layout), cost_text(loss, *robust, scenario));
     return result;
   }
