@@ -9,7 +9,7 @@
 #include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
 #include "sim/layout/short_name.h"
-#include "tests/unit/interop/llama_model.h"
+#include "tests/unit/llama_model.h"
 
 namespace meshwright::interop {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/record/json.h"
-#include "tests/unit/interop/llama_model.h"
+#include "tests/unit/llama_model.h"
 
 namespace meshwright::interop {
 namespace {

@@ -6,28 +6,12 @@
 
 #include "sim/memory/activation_memory.h"
 #include "sim/operators/operators.h"
+#include "tests/unit/llama_model.h"
 
 namespace meshwright {
 namespace {
 
 constexpr double kTokens = 8192, kHidden = 4096, kKeys = 1024, kWidth = 14336, kHeads = 32;
-
-Model llama() {
-  Model model;
-  model.num_layers = 32;
-  model.hidden_size = 4096;
-  model.ffn_hidden_size = 14336;
-  model.num_attention_heads = 32;
-  model.num_query_groups = 8;
-  model.kv_channels = 128;
-  model.vocab_size = 128256;
-  model.activation = Activation::swiglu;
-  model.normalization = Normalization::rms_norm;
-  model.position_embedding = PositionEmbedding::rope;
-  model.add_bias_linear = false;
-  model.tied_embeddings = false;
-  return model;
-}
 
 Job job_of(KernelFusion fusion) {
   Job job;
@@ -46,13 +30,14 @@ Layout by_op(int tensor = 1) {
 }
 
 double kept(const Job& job, const Layout& layout) {
-  return layer_activation_bytes(llama(), {}, job, micro_batch_tokens(job, layout), layout, false)
+  return layer_activation_bytes(llama_model(), {}, job, micro_batch_tokens(job, layout), layout,
+                                false)
       .value();
 }
 
 double gemm_flops_again(const Job& job, const Layout& layout) {
   double sum = 0.0;
-  for (const Operator& op : layer_operators(llama(), {}, job, layout)) {
+  for (const Operator& op : layer_operators(llama_model(), {}, job, layout)) {
     if (op.kind != OperatorKind::gemm) continue;
     sum += op.forward_flops.value() * recomputed_share(op, layout, false);
   }
@@ -97,14 +82,14 @@ TEST(OpRecompute, NarrowOperandsAreNotKept) {
 TEST(OpRecompute, KeepsLessThanNoneAndMoreThanFull) {
   const Job job = job_of(KernelFusion::compiled);
   Layout full;
-  const Bytes whole = layer_input_bytes(llama(), job, micro_batch_tokens(job, full), full);
+  const Bytes whole = layer_input_bytes(llama_model(), job, micro_batch_tokens(job, full), full);
   EXPECT_GT(kept(job, by_op()), whole.value());
   EXPECT_LT(kept(job, by_op()), kept(job, Layout{}));
 }
 
 // Experts are grouped products, which the list does not have: nothing of theirs waits.
 TEST(OpRecompute, ExpertsRunAgain) {
-  Model model = llama();
+  Model model = llama_model();
   model.moe = MixtureOfExperts{};
   model.moe->num_moe_experts = 8;
   model.moe->moe_router_topk = 2;

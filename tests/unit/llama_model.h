@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of Llama 3 8B, as launch files say it.
+// The shape of Llama 3 8B.
 #pragma once
 
 #include "sim/model/model.h"
 
-namespace meshwright::interop {
+namespace meshwright {
 
 inline Model llama_model() {
   Model model;
@@ -24,4 +24,4 @@ inline Model llama_model() {
   return model;
 }
 
-}  // namespace meshwright::interop
+}  // namespace meshwright
