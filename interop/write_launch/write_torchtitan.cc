@@ -152,8 +152,11 @@ std::vector<LaunchSetting> torchtitan_layout_settings(const Training& t) {
         piped ? t.scenario.job.global_batch_size / l.data_parallel_size : l.micro_batch_size);
   s.set("training.global_batch_size", t.scenario.job.global_batch_size);
   add_sizes(s, t);
-  s.set("compile.enable",
-        t.scenario.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap);
+  const bool compiled = t.scenario.job.kernel_fusion == KernelFusion::compiled || l.tp_comm_overlap;
+  s.set("compile.enable", compiled);
+  // Unsaid, the loss is compiled, too.
+  s.set_if(compiled && !t.scenario.job.cross_entropy_loss_fusion, "compile.components",
+           R"(["model"])");
   s.set("activation_checkpoint.mode", name_of(l.recompute_granularity));
   s.set_if(l.recompute_granularity == RecomputeGranularity::selective,
            "activation_checkpoint.selective_ac_option", "op");

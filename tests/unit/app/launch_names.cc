@@ -113,6 +113,7 @@ constexpr LaunchName kTorchtitan[] = {
     {"parallelism.fsdp_reshard_after_forward", kTitan, kTitanCode},
     {"parallelism.enable_async_tensor_parallel", kTitan, kTitanCode},
     {"compile.enable", kTitan, kTitanCode},
+    {"compile.components", kTitan, kTitanCode},
     {"activation_checkpoint.mode", kTitan, kTitanCode},
     {"activation_checkpoint.selective_ac_option", kTitan, kTitanCode},
 };
