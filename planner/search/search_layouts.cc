@@ -231,8 +231,8 @@ void SizesSearch::add_fitting(const StageSetting& stage, const DataSetting& data
   if (on_front) result_.pareto.add(candidate);
 }
 
-// Of the pipeline setting's layouts that are fast enough, those that are no near-duplicate of a better
-// one. Slower ones cannot change which of these are.
+// Of the pipeline setting's layouts that are fast enough, those that are no near-duplicate of a
+// better one. Slower ones cannot change which of these are.
 void SizesSearch::keep_top() {
   const auto limit = result_.top.limit();
   for (const Candidate& candidate : without_near_twins(candidates_, limit))
