@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/read_launch/shell_script.h"
+#include "interop/shell/shell_script.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "interop/read_launch/shell_arithmetic.h"
+#include "interop/shell/shell_arithmetic.h"
 #include "sim/base/error.h"
 #include "tests/unit/error_of.h"
 
@@ -76,7 +76,8 @@ TEST(ShellScript, AVariableUnderAConditionIsNotKnown) {
   const ShellScript script =
       read_shell_script("A=1\nif [ -n \"$B\" ]; then\n  A=2\nfi\nrun $A\n", "t");
   EXPECT_TRUE(script.commands.back().words[1].unknown());
-  EXPECT_THAT(script.why_unknown.at("A"), HasSubstr("under a condition, line 3"));
+  EXPECT_THAT(script.why_unknown.at("A"),
+              HasSubstr("under a condition on B, line 3 (B: the file does not set it)"));
 }
 
 TEST(ShellScript, DescriptorsAreNoWords) {

@@ -15,6 +15,8 @@ class MarkedText {
   MarkedText() = default;
   // Lines are counted from `first_line`. A byte-order mark and carriage returns are left out.
   explicit MarkedText(std::string_view text, int first_line = 1);
+  // All of it has one line, as a file has that is read in place of a command.
+  static MarkedText on_line(std::string_view text, int line);
 
   void add(char c, int line, bool unknown = false) {
     text_.push_back(c);

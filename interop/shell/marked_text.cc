@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/read_launch/marked_text.h"
+#include "interop/shell/marked_text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,15 +7,32 @@
 
 namespace meshwright::interop {
 
+namespace {
+
+// Text without a byte-order mark.
+std::string_view unmarked(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
+}  // namespace
+
 MarkedText::MarkedText(std::string_view text, int first_line) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   int line = first_line;
-  for (const char c : text) {
+  for (const char c : unmarked(text)) {
     if (c == '\r') continue;
     add(c, line);
     if (c == '\n') ++line;
   }
+}
+
+MarkedText MarkedText::on_line(std::string_view text, int line) {
+  MarkedText marked;
+  for (const char c : unmarked(text)) {
+    if (c != '\r') marked.add(c, line);
+  }
+  return marked;
 }
 
 void MarkedText::add(const MarkedText& other) {

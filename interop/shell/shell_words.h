@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "interop/read_launch/shell_cursor.h"
-#include "interop/read_launch/shell_state.h"
+#include "interop/shell/shell_cursor.h"
+#include "interop/shell/shell_state.h"
 
 namespace meshwright::interop {
 
@@ -13,6 +13,13 @@ namespace meshwright::interop {
 // `splits`, as behind an assignment, it stays one.
 std::vector<MarkedText> read_shell_word(ShellCursor& cursor, ShellState& state, int depth,
                                         bool splits = true);
+// One word as a pattern: what quotes make plain has a backslash before it, if it is special.
+MarkedText read_shell_pattern(ShellCursor& cursor, ShellState& state, int depth);
+// The text of a pattern without these backslashes.
+MarkedText without_escapes(const MarkedText& pattern);
+// The word in ${NAME:-word}, which may hold blanks; `quoted`: the braces stand in double quotes.
+MarkedText read_operand(const MarkedText& typed, ShellState& state, int depth, bool pattern,
+                        bool quoted);
 // The words of (a b "c d"), at its bracket, lines and comments between.
 std::vector<MarkedText> read_shell_array(ShellCursor& cursor, ShellState& state, int depth);
 

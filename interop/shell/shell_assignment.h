@@ -2,10 +2,15 @@
 // NAME=value, NAME+=value, NAME=(a b), NAME[1]=x: what of a variable is known afterwards.
 #pragma once
 
-#include "interop/read_launch/shell_cursor.h"
-#include "interop/read_launch/shell_state.h"
+#include <string_view>
+
+#include "interop/shell/shell_cursor.h"
+#include "interop/shell/shell_state.h"
 
 namespace meshwright::interop {
+
+// export, declare, local, readonly, typeset: assignments follow.
+bool is_declaration(std::string_view word);
 
 // Whether an assignment stands at the cursor, which is then behind it. `exported`: by the command
 // that it follows.

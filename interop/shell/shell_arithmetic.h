@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole-number arithmetic of a shell's $((...)): + - * / % and brackets.
+// Whole-number arithmetic of a shell's $((...)) and ((...)): + - * / %, comparisons, && || ! and
+// brackets. True is 1, false 0.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace meshwright::interop {
 
-// Nothing where a name has no value (`value_of` returns ""), something else is written, a divisor
-// is 0, or a number has more than 15 digits.
+// Returns nothing if the expression is not understood, or if its value depends on a name without a
+// value (`value_of` returns ""), a division by 0, or a number of more than 15 digits.
 std::optional<std::int64_t> shell_arithmetic(
     std::string_view expression, const std::function<std::string(const std::string&)>& value_of);
 

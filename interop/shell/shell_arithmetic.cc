@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/read_launch/shell_arithmetic.h"
+#include "interop/shell/shell_arithmetic.h"
 
 #include <cctype>
 #include <cstdlib>
@@ -20,10 +20,11 @@ class Parser {
   Parser(std::string_view text, const std::function<std::string(const std::string&)>& value_of)
       : text_(text), value_of_(value_of) {}
 
+  // A value that is unknown does not end the reading: `0 && N` is 0.
   Number whole() {
-    const Number value = sum();
+    const Number value = either();
     skip();
-    return at_ == text_.size() ? value : std::nullopt;
+    return at_ == text_.size() && !failed_ ? value : std::nullopt;
   }
 
  private:
@@ -34,24 +35,71 @@ class Parser {
     skip();
     return at_ < text_.size() ? text_[at_] : '\0';
   }
+  bool take(std::string_view sign) {
+    skip();
+    if (failed_ || !text_.substr(at_).starts_with(sign)) return false;
+    at_ += sign.size();
+    return true;
+  }
+  Number fail() {
+    failed_ = true;
+    return std::nullopt;
+  }
+
+  Number either() {
+    Number value = both();
+    while (take("||")) {
+      const Number right = both();
+      const bool holds = (value && *value != 0) || (right && *right != 0);
+      value = holds ? Number(1) : value && right ? Number(0) : std::nullopt;
+    }
+    return value;
+  }
+
+  Number both() {
+    Number value = comparison();
+    while (take("&&")) {
+      const Number right = comparison();
+      const bool fails = (value && *value == 0) || (right && *right == 0);
+      value = fails ? Number(0) : value && right ? Number(1) : std::nullopt;
+    }
+    return value;
+  }
+
+  Number comparison() {
+    const Number left = sum();
+    for (const std::string_view sign : {"==", "!=", "<=", ">=", "<", ">"}) {
+      if (!take(sign)) continue;
+      const Number right = sum();
+      if (!left || !right) return std::nullopt;
+      const bool equal = *left == *right;
+      if (sign == "==" || sign == "!=") return equal == (sign == "==") ? 1 : 0;
+      if (sign.size() == 2 && equal) return 1;
+      return (sign[0] == '<' ? *left < *right : *left > *right) ? 1 : 0;
+    }
+    return left;
+  }
 
   Number sum() {
     Number value = product();
-    while (value && (next() == '+' || next() == '-')) {
+    while (next() == '+' || next() == '-') {
       const bool plus = text_[at_++] == '+';
       const Number right = product();
-      value = right ? in_range(plus ? *value + *right : *value - *right) : std::nullopt;
+      const bool known = value && right;
+      value = known ? in_range(plus ? *value + *right : *value - *right) : std::nullopt;
     }
     return value;
   }
 
   Number product() {
     Number value = factor();
-    while (value && (next() == '*' || next() == '/' || next() == '%')) {
+    while (next() == '*' || next() == '/' || next() == '%') {
       const char operation = text_[at_++];
       const Number right = factor();
-      if (!right || (operation != '*' && *right == 0)) return std::nullopt;
-      if (operation == '*') {
+      const bool known = value && right && (operation == '*' || *right != 0);
+      if (!known) {
+        value = std::nullopt;
+      } else if (operation == '*') {
         const bool fits = *right == 0 || std::abs(*value) <= kLargest / std::abs(*right);
         value = fits ? Number(*value * *right) : std::nullopt;
       } else {
@@ -62,7 +110,7 @@ class Parser {
   }
 
   Number factor() {
-    if (++depth_ > kDeepest) return std::nullopt;
+    if (++depth_ > kDeepest) return fail();
     const Number value = bracket_or_number();
     --depth_;
     return value;
@@ -70,31 +118,35 @@ class Parser {
 
   Number bracket_or_number() {
     const char c = next();
+    if (failed_) return std::nullopt;
     if (c == '(') {
       ++at_;
-      const Number value = sum();
-      if (next() != ')') return std::nullopt;
+      const Number value = either();
+      if (next() != ')') return fail();
       ++at_;
       return value;
     }
-    if (c == '-') {
+    if (c == '-' || c == '!') {
       ++at_;
       const Number value = factor();
-      return value ? Number(-*value) : std::nullopt;
+      if (!value) return value;
+      return c == '-' ? -*value : *value == 0 ? 1 : 0;
     }
     std::string word;
+    const bool dollar = c == '$';
     while (at_ < text_.size() &&
            (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_' ||
             text_[at_] == '$' || text_[at_] == '{' || text_[at_] == '}')) {
       if (text_[at_] != '$' && text_[at_] != '{' && text_[at_] != '}') word += text_[at_];
       ++at_;
     }
-    return number(word);
+    if (word.empty()) return fail();
+    return number(word, dollar);
   }
 
-  Number number(std::string word) {
-    if (word.empty()) return std::nullopt;
-    if (std::isdigit(static_cast<unsigned char>(word.front())) == 0) word = value_of_(word);
+  Number number(std::string word, bool dollar) {
+    const bool name = std::isdigit(static_cast<unsigned char>(word.front())) == 0;
+    if (name || dollar) word = value_of_(word);
     constexpr std::size_t kMostDigits = 15;
     if (word.empty() || word.size() > kMostDigits) return std::nullopt;
     std::int64_t value = 0;
@@ -109,6 +161,7 @@ class Parser {
   const std::function<std::string(const std::string&)>& value_of_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  bool failed_ = false;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstddef>
 
-#include "interop/read_launch/marked_text.h"
+#include "interop/shell/marked_text.h"
 
 namespace meshwright::interop {
 

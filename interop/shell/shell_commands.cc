@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that the reader itself understands: tests, true, shift, set, eval, source, `bash -c`.
+// The others are kept as they are.
+#include <utility>
+
+#include "interop/shell/shell_arguments.h"
+#include "interop/shell/shell_assignment.h"
+#include "interop/shell/shell_cause.h"
+#include "interop/shell/shell_condition.h"
+#include "interop/shell/shell_reader.h"
+#include "interop/shell/shell_source.h"
+
+namespace meshwright::interop {
+namespace {
+
+using Words = std::vector<MarkedText>;
+
+// The place of the text that a shell is given to run: bash -c "..."; 0: there is none.
+std::size_t place_of_script(const Words& words) {
+  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+    const std::string& shell = words[i - 1].text();
+    const std::string& option = words[i].text();
+    const bool is_shell = shell.ends_with("bash") || shell == "sh" || shell.ends_with("/sh");
+    if (is_shell && (option == "-c" || option == "-lc" || option == "-xc")) return i + 1;
+  }
+  return 0;
+}
+
+// What follows the text are its arguments, from $0 on.
+void read_inner_script(const Words& words, std::size_t at, ShellState& s, int depth) {
+  std::optional<Words> given;
+  const auto first = words.begin() + static_cast<std::ptrdiff_t>(at) + 2;
+  if (at + 2 < words.size()) given.emplace(first, words.end());
+  const OtherArguments arguments(s, std::move(given), "it is an argument of the inner shell");
+  read_shell_commands(words[at], s, depth + 1);
+}
+
+void read_evaluated(const Words& words, ShellState& s, int depth) {
+  MarkedText rest;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    rest.add(words[i]);
+    rest.add(' ', rest.line());
+  }
+  read_shell_commands(rest, s, depth + 1);
+}
+
+}  // namespace
+
+ShellResult take_shell_command(ShellCommand command, const MarkedText& typed, ShellState& state,
+                               int depth) {
+  if (state.dead()) return {};
+  const ShellResult ran{ShellStatus::assumed, nullptr};
+  Words& words = command.words;
+  const std::string name = words.front().text();
+  if (name == "[" || name == "test") return simple_test(words, typed, state);
+  if (words.size() == 1 && is_declaration(name)) return ran;
+  if (name == "shift") shift_arguments(state, words);
+  if (name == "set") set_arguments(state, words);
+  if ((name == "source" || name == ".") && words.size() > 1) {
+    read_sourced_file(words, state, depth);
+    return ran;
+  }
+  if (name == "eval") {
+    read_evaluated(words, state, depth);
+    return ran;
+  }
+  if (const std::size_t at = place_of_script(words); at > 0) {
+    read_inner_script(words, at, state, depth);
+    words.resize(at);
+  }
+  state.script.commands.push_back(std::move(command));
+  if (name == "true" || name == ":") return {ShellStatus::yes, nullptr};
+  if (name == "false") return {ShellStatus::no, nullptr};
+  return ran;
+}
+
+}  // namespace meshwright::interop
