@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
+#include "interop/logs/log_numbers.h"
+#include "interop/logs/run_facts.h"
 #include "sim/base/statistics.h"
 #include "sim/base/text.h"
 
@@ -16,58 +17,6 @@ namespace {
 constexpr double kMebibyte = 1'048'576.0;
 constexpr double kGibibyte = 1024.0 * kMebibyte;
 constexpr std::size_t kLongestLine = 1U << 16U;
-
-// The text behind a label, blanks left out; nothing where the label is not there.
-std::optional<std::string_view> behind(std::string_view line, std::string_view label) {
-  const std::size_t at = line.find(label);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::string_view rest = line.substr(at + label.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-  return rest;
-}
-
-// "1234.5", "1,234", "2.05K", "1.2M" at the beginning of a text.
-std::optional<double> number_at(std::string_view text) {
-  std::string digits;
-  std::size_t end = 0;
-  while (end < text.size() && digits.size() < 40) {
-    const char c = text[end];
-    const bool part =
-        std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == 'e' || c == 'E' ||
-        ((c == '+' || c == '-') && (end == 0 || text[end - 1] == 'e' || text[end - 1] == 'E'));
-    if (!part && c != ',') break;
-    if (c != ',') digits += c;
-    ++end;
-  }
-  while (!digits.empty() && std::isdigit(static_cast<unsigned char>(digits.back())) == 0) {
-    digits.pop_back();
-  }
-  double value = 0;
-  const char* const last = digits.data() + digits.size();
-  const auto [stopped, error] = std::from_chars(digits.data(), last, value);
-  if (error != std::errc() || stopped != last || !std::isfinite(value)) return std::nullopt;
-  const char unit = end < text.size() ? text[end] : ' ';
-  if (unit == 'K') return value * 1e3;
-  if (unit == 'M' && text.substr(end, 2) != "Mi") return value * 1e6;
-  if (unit == 'B') return value * 1e9;
-  return value;
-}
-
-std::optional<double> number_behind(std::string_view line, std::string_view label) {
-  const auto rest = behind(line, label);
-  return rest ? number_at(*rest) : std::nullopt;
-}
-
-std::optional<int> count_behind(std::string_view line, std::string_view label) {
-  const auto value = number_behind(line, label);
-  if (!value || *value < 0 || *value > 1e9) return std::nullopt;
-  return static_cast<int>(std::lround(*value));
-}
-
-std::optional<double> positive_behind(std::string_view line, std::string_view label) {
-  const auto value = number_behind(line, label);
-  return value && *value > 0.0 ? value : std::nullopt;
-}
 
 void raise(std::optional<Bytes>& peak, std::optional<double> amount, double unit) {
   if (amount && *amount > 0.0) peak = std::max(peak.value_or(bytes(0)), bytes(*amount * unit));
@@ -169,6 +118,7 @@ class LogReader {
     }
     read_memory(line);
     read_sizes(line);
+    read_run_facts(line, log_);
     if (read_step(line)) {
       timers_follow_ = false;
       return;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.h"
@@ -34,6 +35,13 @@ struct TrainingLog {
   // Megatron-LM's timers: most seconds of any rank an iteration, one value a report.
   std::map<std::string, std::vector<Seconds>> timers;
   std::optional<int> world_size, padded_vocab_size, vocab_size;
+  // They tell whether the log is of the model and the device that the user names.
+  std::optional<double> parameters;  // of the whole model; some software prints two digits only
+  std::optional<int> seq_length;
+  std::optional<std::string> device;  // "NVIDIA H100 80GB HBM3"
+  // By tensor and pipeline rank (Megatron-LM). Their sum counts what ranks have in common as often
+  // as there are ranks.
+  std::map<std::pair<int, int>, double> parameters_on_rank;
 };
 
 TrainingLog read_training_log(std::string_view text);

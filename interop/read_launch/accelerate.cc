@@ -90,7 +90,7 @@ void read_strategy_1(LaunchReading& r, bool& hybrid) {
   r.note("zero_stage", std::to_string(known->zero_stage), *strategy);
 }
 
-void read_fsdp(LaunchReading& r) {
+void read_fsdp(LaunchReading& r, const Value& type) {
   LaunchRecord& record = r.record();
   Layout& l = record.layout;
   int version = 1;
@@ -100,6 +100,7 @@ void read_fsdp(LaunchReading& r) {
       "framework", record.framework,
       version == 2 ? kNoRuns : "no runs of accelerate are known; priced as FSDP1 of PyTorch 2.0");
   l.fsdp_unit = FsdpUnit::block;
+  r.note("fsdp_unit", "block", type);
   l.zero_stage = 3;
   bool hybrid = false;
   if (version == 1) read_strategy_1(r, hybrid);
@@ -109,9 +110,8 @@ void read_fsdp(LaunchReading& r) {
     r.note("zero_stage", std::to_string(l.zero_stage), *reshards);
   }
   if (l.zero_stage == 0) l.fsdp_unit = FsdpUnit::none;
-  if (hybrid && record.gpus > 0 && record.gpus_per_node > 0) {
-    record.replicas = record.gpus / record.gpus_per_node;
-  }
+  record.shards_in_node = hybrid;
+  r.not_modelled_unless("fsdp_config.fsdp_auto_wrap_policy", {"TRANSFORMER_BASED_WRAP"});
   r.recompute_switch("fsdp_config.fsdp_activation_checkpointing");
   if (l.recompute_granularity == RecomputeGranularity::none) {
     r.assume("recompute_granularity", "none", "the model may switch it on, which no file shows");
@@ -123,11 +123,12 @@ void read_fsdp(LaunchReading& r) {
   settle(r, {"fsdp_unit", "zero_stage", "recompute_granularity"});
 }
 
-void read_replicas(LaunchReading& r) {
+void read_replicas(LaunchReading& r, const Value& type) {
   LaunchRecord& record = r.record();
   record.framework = "accelerate-2026";
   r.assume("framework", record.framework, kNoRuns);
   record.layout.zero_stage = 0;
+  r.note("zero_stage", "0", type);
   record.layout.fsdp_unit = FsdpUnit::none;
   settle(r, {"fsdp_unit", "zero_stage"});
 }
@@ -138,6 +139,9 @@ void read_deepspeed_keys(LaunchReading& r) {
   Layout& l = record.layout;
   record.framework = "deepspeed-2025";
   r.assume("framework", record.framework, "the file does not say which release runs");
+  if (const Value* named = r.find("deepspeed_config.deepspeed_config_file")) {
+    fail_at(*named, "this file says the sharding", "give it with --from");
+  }
   l.zero_stage = 2;  // accelerate's default
   r.integer(l.zero_stage, "zero_stage", "deepspeed_config.zero_stage", {0, 3});
   l.overlap_grad_reduce = l.zero_stage == 3;
@@ -183,8 +187,28 @@ void read_compiler(LaunchReading& r) {
 }
 
 void pass_over_accelerate(Values& values) {
-  for (const char* section : {"fsdp_config.", "parallelism_config.", "deepspeed_config.",
-                              "dynamo_config.", "fp8_config.", "tpu_", "main_process_"}) {
+  for (const char* section : {"fsdp_config.fsdp_auto_wrap_policy",
+                              "fsdp_config.fsdp_transformer_layer_cls_to_wrap",
+                              "fsdp_config.fsdp_backward_prefetch",
+                              "fsdp_config.fsdp_forward_prefetch",
+                              "fsdp_config.fsdp_state_dict_type",
+                              "fsdp_config.fsdp_sync_module_states",
+                              "fsdp_config.fsdp_use_orig_params",
+                              "fsdp_config.fsdp_cpu_ram_efficient_loading",
+                              "fsdp_config.fsdp_min_num_params",
+                              "fsdp_config.fsdp_sharding_strategy",
+                              "fsdp_config.fsdp_reshard_after_forward",
+                              "fsdp_config.fsdp_limit_all_gathers",
+                              "parallelism_config.parallelism_config_cp_",
+                              "parallelism_config.parallelism_config_sp_",
+                              "deepspeed_config.gradient_clipping",
+                              "deepspeed_config.zero3_",
+                              "deepspeed_config.deepspeed_",
+                              "deepspeed_config.zero_force_ds",
+                              "dynamo_config.",
+                              "fp8_config.",
+                              "tpu_",
+                              "main_process_"}) {
     values.pass_over_below(section);
   }
   for (const char* key : {"compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity",
@@ -209,9 +233,9 @@ void read_accelerate_yaml(LaunchReading& r) {
   const Value* type = r.find("distributed_type");
   const std::string word = type == nullptr ? "" : word_of(*type);
   if (word == "FSDP") {
-    read_fsdp(r);
+    read_fsdp(r, *type);
   } else if (word == "MULTI_GPU" || word == "NO") {
-    read_replicas(r);
+    read_replicas(r, *type);
   } else if (word == "DEEPSPEED") {
     read_deepspeed_keys(r);
   } else if (type != nullptr) {
@@ -229,10 +253,7 @@ LaunchRecord read_accelerate(std::string_view text, const std::string& file,
   LaunchReading reading(values, record);
   read_accelerate_yaml(reading);
   set_sequence_beside(record, hints, file);
-  reading.assume("micro_batch_size", "1",
-                 "the command says it (--per_device_train_batch_size), not this file");
-  if (record.micro_batches_a_rank == 0) record.micro_batches_a_rank = 1;
-  reading.settle_layout("micro_batch_size");
+  assume_batch(record, "the command says it (--per_device_train_batch_size), not this file");
   reading.list_unused("no key of accelerate that is known here");
   return record;
 }

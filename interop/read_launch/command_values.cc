@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/base/text.h"
+
 namespace meshwright::interop {
 namespace {
 
@@ -98,6 +100,28 @@ void add_header(Launcher& launcher, const std::map<std::string, std::string>& he
   }
 }
 
+// The most that any of the options changes; a variable may hold any.
+OptionEffect effect_of_words(const std::string& words) {
+  OptionEffect most = OptionEffect::none;
+  bool is_value = false;
+  for (const std::string& word : split_words(words)) {
+    if (word.starts_with('$') && !is_value) most = OptionEffect::cost;
+    is_value = word.starts_with("--");
+    if (is_value) most = std::max(most, effect_of(name_of_option(word)));
+  }
+  return most;
+}
+
+// The first option that says a size.
+std::string size_among(const std::string& words) {
+  for (const std::string& word : split_words(words)) {
+    if (word.starts_with("--") && size_spelled(name_of_option(word)) != nullptr) {
+      return name_of_option(word);
+    }
+  }
+  return "";
+}
+
 // "$EXTRA_ARGS", "$@": nothing is known of it.
 bool is_unknown_variable(const MarkedText& word) {
   return word.text().starts_with('$') && !word.text().starts_with("$(") && word.unknown();
@@ -121,6 +145,10 @@ bool starts_one_node(const ShellCommand& command) {
 
 }  // namespace
 
+ShellInputs shell_inputs(const LaunchHints& hints, const ReadNamedFile& read) {
+  return {hints.variables, hints.arguments, read};
+}
+
 std::string why_unknown(const MarkedText& word, const ShellScript& script) {
   if (!word.unknown()) return "";
   std::size_t at = 0;
@@ -133,6 +161,10 @@ std::string why_unknown(const MarkedText& word, const ShellScript& script) {
     if (!is_name && !name.empty()) break;
   }
   const auto why = script.why_unknown.find(name);
+  if (text.starts_with("$((")) return text + " is not known";
+  if (text.starts_with("$@") || text.starts_with("$*")) {
+    return "it is the script's arguments: --args \"...\" states them";
+  }
   if (text.starts_with("$(") || text.starts_with("`")) return "commands are not run: " + text;
   return why == script.why_unknown.end() ? text + " is not known" : name + ": " + why->second;
 }
@@ -151,10 +183,23 @@ const ShellCommand* launch_command(const ShellScript& script,
       most = options;
     }
   }
+  for (const NotSourced& missing : script.not_sourced) {
+    record.not_understood.push_back({"source " + missing.name.substr(missing.name.rfind('/') + 1),
+                                     "the file is not there to be read",
+                                     {file, missing.line},
+                                     OptionEffect::unknown});
+  }
   for (const LeftOutOptions& options : script.left_out) {
-    record.not_understood.push_back({options.words,
-                                     "added under a condition, which nothing decides: left out",
-                                     {file, options.line}});
+    const std::string why =
+        options.why.empty()
+            ? "added under a condition, which nothing decides: left out"
+            : fmt::format("added under a condition that is not known ({}): left out", options.why);
+    record.not_understood.push_back({.said = options.words,
+                                     .why = why,
+                                     .place = {file, options.line},
+                                     .effect = effect_of_words(options.words),
+                                     .key = size_among(options.words),
+                                     .undecided = true});
   }
   for (const ShellCommand& command : script.commands) {
     const std::string& name = command.words.front().text();
@@ -163,7 +208,8 @@ const ShellCommand* launch_command(const ShellScript& script,
           {name + (command.words.size() > 1 ? " " + command.words[1].text() + " ..." : ""),
            "these options belong to no command: a comment or an empty line between continued lines "
            "ends it",
-           {file, command.words.front().line()}});
+           {file, command.words.front().line()},
+           OptionEffect::cost});
       continue;
     }
     const bool another = &command != best && name != "echo" && name != "printf";
@@ -171,7 +217,8 @@ const ShellCommand* launch_command(const ShellScript& script,
     record.not_understood.push_back(
         {fmt::format("the command {} ...", command.words.front().text()),
          fmt::format("a second launch; the one of line {} is read", best->words.front().line()),
-         {file, command.words.front().line()}});
+         {file, command.words.front().line()},
+         OptionEffect::none});
   }
   return best;
 }
@@ -220,6 +267,43 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
   return options;
 }
 
+void list_options_of_command(const ShellCommand& command, const ShellScript& script,
+                             const std::string& file, LaunchRecord& record) {
+  const std::size_t first = first_program_word(command);
+  const auto list = [&](Value value) {
+    const OptionEffect effect = effect_of(value.key);
+    if (effect == OptionEffect::none) {
+      record.harmless.push_back(value.said);
+      return;
+    }
+    record.not_understood.push_back({.said = value.said,
+                                     .why = "an option of the command, which is not read",
+                                     .place = value.place,
+                                     .effect = effect,
+                                     .key = value.key});
+  };
+  for (Value& option : options_of(command, first, script, file)) {
+    const bool names_file = option.words.size() == 1 && names_configuration(option.words.front());
+    if (!names_file) list(std::move(option));
+  }
+  for (std::size_t i = first; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i].text();
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || word.starts_with('-') || names_configuration(word)) continue;
+    Value value;
+    value.key = word.substr(0, equals);
+    value.words = {word.substr(equals + 1)};
+    value.said = word;
+    value.place = {file, command.words[i].line()};
+    list(std::move(value));
+  }
+}
+
+bool names_configuration(std::string_view word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".toml") ||
+         word.ends_with(".json");
+}
+
 void read_launcher(const ShellCommand& command, const ShellScript& script, const std::string& file,
                    LaunchRecord& record) {
   Launcher launcher;
@@ -243,7 +327,9 @@ void read_launcher(const ShellCommand& command, const ShellScript& script, const
                                                        : "gpus",
                              std::to_string(*count), option.said, option.place});
     } else {
-      record.not_understood.push_back({option.said, option.unknown, option.place});
+      record.not_understood.push_back(
+          {option.said, option.unknown.empty() ? "how many is no number" : option.unknown,
+           option.place, OptionEffect::unknown});
     }
   }
   add_header(launcher, script.slurm);

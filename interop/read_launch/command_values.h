@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "interop/read_launch/launch_record.h"
-#include "interop/read_launch/shell_script.h"
 #include "interop/read_launch/values.h"
+#include "interop/shell/shell_script.h"
 
 namespace meshwright::interop {
+
+// What a script is read with.
+ShellInputs shell_inputs(const LaunchHints& hints, const ReadNamedFile& read);
 
 // The command with the most options of a program; nullptr: none has any. `is_option`: whether a
 // word such as "--num-layers" is one. What other commands have options of it is listed in the
@@ -34,6 +37,12 @@ using MostWords = std::function<std::size_t(std::string_view name)>;
 std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
                               const ShellScript& script, const std::string& file,
                               const MostWords& most_words = {});
+
+// Whether a word is the name of a YAML, TOML or JSON file.
+bool names_configuration(std::string_view word);
+// Lists the options and NAME=VALUE words behind the program as not read, but for names of files.
+void list_options_of_command(const ShellCommand& command, const ShellScript& script,
+                             const std::string& file, LaunchRecord& record);
 
 // Sets gpus and gpus_per_node from --nproc_per_node, --nnodes, --ntasks-per-node, --num_gpus and
 // Slurm's header, where they are known.

@@ -7,6 +7,7 @@
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/read_launch/trainer.h"
+#include "sim/base/text.h"
 
 namespace meshwright::interop {
 namespace {
@@ -67,6 +68,10 @@ void read_zero(LaunchReading& r) {
     l.optimizer_offload = true;
     r.note("optimizer_offload", word_of(*optimizer), *optimizer);
   }
+  if (r.is_on(at + "cpu_offload")) {  // of 2020
+    l.optimizer_offload = true;
+    r.note("optimizer_offload", "true", *r.find(at + "cpu_offload"));
+  }
   for (const char* key : {"zero_hpz_partition_size", "zero_quantized_weights",
                           "zero_quantized_gradients", "offload_param.device"}) {
     const Value* value = r.find(at + key);
@@ -76,11 +81,43 @@ void read_zero(LaunchReading& r) {
                                      value->words.front() == "1" || value->words.front() == "none");
     if (!off) r.not_understood(*value, "it changes cost or memory in a way that is not modelled");
   }
-  r.values().pass_over_below(at);
+  for (const char* name :
+       {"stage3_", "offload_optimizer.", "offload_param.", "allgather_", "reduce_",
+        "contiguous_gradients", "sub_group_size", "load_from_fp32_weights", "elastic_checkpoint",
+        "ignore_unused_parameters", "legacy_stage1", "log_trace_cache_warnings", "leaf_module",
+        "override_module_apply", "pipeline_loading_checkpoint", "grad_hooks", "use_all_reduce"}) {
+    r.values().pass_over_below(at + name);
+  }
   for (const char* field :
        {"zero_stage", "overlap_grad_reduce", "zero_shard_size", "optimizer_offload"}) {
     r.settle_layout(field);
   }
+}
+
+// Adam of any kind is priced as Adam.
+void read_deepspeed_optimizer(LaunchReading& r) {
+  const Value* type = r.find("optimizer.type");
+  if (type == nullptr || is_auto(type)) return;
+  const std::string word = lower_case(word_of(*type));
+  r.note("optimizer", word, *type);
+  if (word == "sgd") {
+    r.record().job.optimizer = Optimizer::sgd;
+    r.settle_job("optimizer");
+  } else if (word != "adam" && word != "adamw" && word != "fusedadam" && word != "cpuadam") {
+    r.not_understood(*type, "priced as Adam", OptionEffect::optimizer);
+  }
+}
+
+void list_deepspeed_unmodelled(LaunchReading& r) {
+  for (const char* key :
+       {"activation_checkpointing.partition_activations",
+        "activation_checkpointing.cpu_checkpointing", "zero_optimization.round_robin_gradients",
+        "zero_optimization.cpu_offload_params", "zero_optimization.offload_optimizer.ratio",
+        "bf16.bf16_master_weights_and_grads", "bf16.bf16_optimizer_states"}) {
+    r.not_modelled_unless(key);
+  }
+  r.not_modelled_unless("data_types.grad_accum_dtype", {"fp32"});
+  r.not_modelled_unless("communication_data_type", {"fp32"});
 }
 
 void read_deepspeed_precision(LaunchReading& r) {
@@ -99,6 +136,7 @@ void read_deepspeed_precision(LaunchReading& r) {
 void read_deepspeed_sizes(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* tensor = r.find("tensor_parallel.autotp_size");
+  if (tensor == nullptr) tensor = r.find("tensor_parallel.tp.tp_size");
   if (tensor != nullptr) {
     l.tensor_parallel_size = std::max(1, integer_of(*tensor, {0, 1'000'000}));
     r.note("tensor_parallel_size", std::to_string(l.tensor_parallel_size), *tensor);
@@ -129,8 +167,10 @@ void read_deepspeed_json(LaunchReading& r) {
   record.job.name = "the launched job";
   r.assume("framework", record.framework, "the file does not say which release runs");
   read_deepspeed_batch(r);
+  list_deepspeed_unmodelled(r);
   read_zero(r);
   read_deepspeed_precision(r);
+  read_deepspeed_optimizer(r);
   read_deepspeed_sizes(r);
   for (const char* section :
        {"optimizer.", "scheduler.", "activation_checkpointing.", "flops_profiler.", "tensorboard.",
@@ -142,7 +182,7 @@ void read_deepspeed_json(LaunchReading& r) {
   for (const char* key :
        {"gradient_clipping", "steps_per_print", "wall_clock_breakdown", "dump_state",
         "prescale_gradients", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer",
-        "memory_breakdown", "communication_data_type", "gradient_predivide_factor"}) {
+        "memory_breakdown", "gradient_predivide_factor"}) {
     r.values().pass_over(key);
   }
 }
@@ -153,6 +193,8 @@ LaunchRecord read_deepspeed(std::string_view text, const std::string& file,
   LaunchRecord record;
   LaunchReading reading(values, record);
   read_deepspeed_json(reading);
+  const Value* micro = reading.find("train_micro_batch_size_per_gpu");
+  assume_batch(record, is_auto(micro) ? "the file says auto" : "the file does not say it");
   set_sequence_beside(record, hints, file);
   assume_recompute(reading, false, "the model switches it on, not this file");
   reading.list_unused("no key of DeepSpeed that is known here");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/read_launch/launch_reading.h"
 
+#include <algorithm>
+
 #include "sim/layout/fields.h"
 
 namespace meshwright::interop {
@@ -59,6 +61,7 @@ std::string LaunchReading::word(std::string_view key, const std::string& otherwi
 }
 
 void LaunchReading::note(std::string_view field, const std::string& value, const Value& from) {
+  if (from.place.file.empty()) return;  // a default, which is among the assumptions
   record_.read.push_back({std::string(field), value, from.said, from.place});
 }
 
@@ -68,7 +71,24 @@ void LaunchReading::assume(std::string_view field, const std::string& value,
 }
 
 void LaunchReading::not_understood(const Value& value, const std::string& why) {
-  record_.not_understood.push_back({value.said, why, value.place});
+  const OptionEffect effect = effect_of(value.key);
+  not_understood(value, why, changes_answer(effect) ? effect : OptionEffect::cost);
+}
+
+void LaunchReading::not_understood(const Value& value, const std::string& why,
+                                   OptionEffect effect) {
+  record_.not_understood.push_back(
+      {value.said, why, value.place, effect, value.key, is_off(value)});
+}
+
+void LaunchReading::not_modelled_unless(std::string_view key,
+                                        std::initializer_list<std::string_view> usual) {
+  const Value* value = find(key);
+  if (value == nullptr || is_off(*value)) return;
+  const std::string word = value->words.size() == 1 ? value->words.front() : "";
+  const bool is_usual = std::any_of(
+      usual.begin(), usual.end(), [&](std::string_view each) { return same_letters(each, word); });
+  if (!is_usual) not_understood(*value, "it changes cost or memory in a way that is not modelled");
 }
 
 void LaunchReading::settle_whole_layout() {
@@ -77,7 +97,13 @@ void LaunchReading::settle_whole_layout() {
 
 void LaunchReading::list_unused(const std::string& why) {
   for (const Value& value : values_.all()) {
-    if (!value.used) not_understood(value, why);
+    if (value.used) continue;
+    const OptionEffect effect = effect_of(value.key);
+    if (effect == OptionEffect::none) {
+      record_.harmless.push_back(value.said);
+    } else {
+      not_understood(value, why, effect);
+    }
   }
 }
 

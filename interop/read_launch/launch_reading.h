@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,14 +77,20 @@ class LaunchReading {
   // Something was read that other fields follow from.
   void note(std::string_view field, const std::string& value, const Value& from);
   void assume(std::string_view field, const std::string& value, const std::string& why);
+  // Known, and no record here can say it.
   void not_understood(const Value& value, const std::string& why);
+  void not_understood(const Value& value, const std::string& why, OptionEffect effect);
+
+  // The same of a key whose value is neither off nor a usual one.
+  void not_modelled_unless(std::string_view key,
+                           std::initializer_list<std::string_view> usual = {});
 
   // That the record's job or layout says these fields, whatever the framework has.
   void settle_job(std::string_view field) { record_.job_fields.emplace_back(field); }
   void settle_layout(std::string_view field) { record_.layout_fields.emplace_back(field); }
   void settle_whole_layout();
 
-  // Lists what nobody asked for.
+  // Lists what nobody asked for, with what it may change.
   void list_unused(const std::string& why);
 
  private:

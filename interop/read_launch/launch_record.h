@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "interop/read_launch/option_effect.h"
 #include "interop/read_launch/place.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
@@ -25,6 +26,18 @@ struct Fact {
 struct NotUnderstood {
   std::string said, why;
   Place place;
+  OptionEffect effect = OptionEffect::cost;
+  std::string key{};       // empty: it is no option
+  bool off = false;        // its value leaves things as they are without it
+  bool undecided = false;  // it hangs on a condition that is not known
+};
+
+// A variable of the environment that changes how fast a run is, or what it holds in memory.
+struct EnvironmentNote {
+  std::string name, value;
+  std::string effect;  // "every launch waits for the one before: nothing overlaps"
+  Place place;
+  bool slows = false;  // a first suspect of a slow run
 };
 
 struct LaunchRecord {
@@ -39,24 +52,28 @@ struct LaunchRecord {
   int gpus = 0, gpus_per_node = 0;  // 0: not said
   // Data-parallel ranks are what the devices leave; 0 until the device count is known.
   bool data_parallel_size_follows = true;
-  int replicas = 1;  // copies of sharded state over the data-parallel ranks
+  int replicas = 1;             // copies of sharded state over the data-parallel ranks
+  bool shards_in_node = false;  // copies are the nodes
   // A global batch that was not said is so many micro-batches of each data-parallel rank.
   int micro_batches_a_rank = 0;  // 0: the global batch was said
   // The micro-batch is the global batch over so many of them and the data-parallel ranks.
   int accumulation_of_global = 0;  // 0: the micro-batch was said
   std::vector<Fact> read, assumed;
   std::vector<NotUnderstood> not_understood;
+  std::vector<std::string> harmless;  // options that were not read and change no cost
+  std::vector<EnvironmentNote> environment;
   std::vector<std::string> command;              // the words of the launch line, variables put in
   std::map<std::string, std::string> variables;  // of few names that change how a run works
 };
 
 // What the user names beside the launch.
 struct LaunchHints {
-  std::map<std::string, std::string> variables;  // of a script
-  std::optional<int> vocab_size;                 // or out of the run's log
+  std::map<std::string, std::string> variables;       // of a script
+  std::optional<std::vector<std::string>> arguments;  // of a script
+  std::optional<int> vocab_size;                      // or out of the run's log
   std::optional<int> seq_length;
-  std::optional<int> num_layers;  // of the model that the user names
-  bool needs_model = true;        // false: the user names the model
+  std::optional<Model> model;  // that the user names
+  [[nodiscard]] bool needs_model() const { return !model; }
 };
 
 }  // namespace meshwright::interop

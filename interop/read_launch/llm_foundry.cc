@@ -8,6 +8,7 @@
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/read_launch.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::interop {
@@ -24,6 +25,9 @@ void read_llm_foundry_model(LaunchReading& r, const std::string& file) {
     throw InputError(file, "", fmt::format("model.name {}: mpt_causal_lm alone is read", name),
                      "name the model with --model");
   }
+  if (const Value* ffn = r.find("model.ffn_config.ffn_type")) {
+    if (!contains(word_of(*ffn), "mpt")) fail_at(*ffn, "its MLPs are not modelled");
+  }
   Model& m = r.record().model;
   m.name = "the launched model";
   require_llm_foundry(r, m.hidden_size, "hidden_size", "model.d_model", file);
@@ -33,11 +37,24 @@ void read_llm_foundry_model(LaunchReading& r, const std::string& file) {
   double ratio = 4.0;
   r.number(ratio, "ffn_hidden_size", "model.expansion_ratio", {0.1, 64.0});
   m.ffn_hidden_size = static_cast<int>(ratio * m.hidden_size);
+  m.activation = Activation::gelu;
+  r.integer(m.ffn_hidden_size, "ffn_hidden_size", "model.ffn_config.ffn_hidden_size", kModelSizes);
+  r.integer(m.sliding_window, "sliding_window", "model.attn_config.sliding_window_size",
+            {-1, kModelSizes.high});
+  m.sliding_window = std::max(0, m.sliding_window);
   m.num_query_groups = m.num_attention_heads;
   r.integer(m.num_query_groups, "num_query_groups", "model.attn_config.kv_n_heads",
             {1, m.num_attention_heads});
+  constexpr std::array kKinds{EnumName{0, "multihead_attention"},
+                              EnumName{1, "multiquery_attention"},
+                              EnumName{2, "grouped_query_attention"}};
+  int kind = 0;
+  r.choice(kind, "attn_type", "model.attn_config.attn_type", kKinds);
+  if (kind == 1) m.num_query_groups = 1;
+  if (const Value* glu = r.find("model.ffn_config.ffn_type"); glu && word_of(*glu) == "mptglu") {
+    m.activation = Activation::geglu;
+  }
   m.kv_channels = m.hidden_size / m.num_attention_heads;
-  m.activation = Activation::gelu;
   m.normalization = Normalization::rms_norm;
   m.add_bias_linear = false;
   r.assume("add_bias_linear", "false", "MPT's layers have no biases (model.no_bias)");
@@ -82,6 +99,12 @@ void read_llm_foundry_job(LaunchReading& r, const std::string& file) {
   }
 }
 
+void read_llm_foundry_optimizer(LaunchReading& r) {
+  const Value* name = r.find("optimizer.name");
+  if (name == nullptr || contains(word_of(*name), "adam")) return;
+  r.not_understood(*name, "priced as Adam", OptionEffect::optimizer);
+}
+
 void read_llm_foundry_layout(LaunchReading& r) {
   Layout& l = r.record().layout;
   const Value* micro = r.find("device_train_microbatch_size");
@@ -119,14 +142,65 @@ LaunchRecord read_llm_foundry(std::string_view text, const std::string& file,
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework, "the file does not say which release runs");
   read_llm_foundry_job(reading, file);
-  if (hints.needs_model) read_llm_foundry_model(reading, file);
+  if (hints.needs_model()) read_llm_foundry_model(reading, file);
   read_llm_foundry_layout(reading);
-  for (const char* section :
-       {"tokenizer.", "train_loader.", "eval_loader.", "optimizer.", "scheduler.", "callbacks.",
-        "loggers.",   "algorithms.",   "variables.",   "model.",     "max_",       "eval_",
-        "save_",      "fsdp_config.",  "dist_timeout", "run_name",   "data_",      "icl_",
-        "load_",      "train_loader",  "eval_loader"}) {
+  read_llm_foundry_optimizer(reading);
+  for (const char* section : {"tokenizer.",
+                              "train_loader.",
+                              "eval_loader.",
+                              "optimizer.",
+                              "scheduler.",
+                              "callbacks.",
+                              "loggers.",
+                              "algorithms.",
+                              "variables.",
+                              "max_",
+                              "eval_",
+                              "save_",
+                              "dist_timeout",
+                              "run_name",
+                              "data_",
+                              "icl_",
+                              "load_",
+                              "train_loader",
+                              "eval_loader",
+                              "model.init",
+                              "model.emb_",
+                              "model.resid_",
+                              "model.attn_config.attn_pdrop",
+                              "model.attn_config.clip_qkv",
+                              "model.attn_config.rope",
+                              "model.attn_config.softmax_scale",
+                              "model.attn_config.alibi",
+                              "model.loss_fn",
+                              "model.logit_scale",
+                              "model.verbose",
+                              "model.embedding_fraction",
+                              "model.norm_eps",
+                              "model.no_bias",
+                              "model.max_seq_len",
+                              "model.config_overrides.max",
+                              "fsdp_config.verbose",
+                              "fsdp_config.limit_all_gathers",
+                              "fsdp_config.backward_prefetch",
+                              "fsdp_config.forward_prefetch",
+                              "fsdp_config.sync_module_states",
+                              "fsdp_config.state_dict_type",
+                              "fsdp_config.use_orig_params",
+                              "fsdp_config.load_",
+                              "fsdp_config.activation_checkpointing_reentrant",
+                              "fsdp_config.keep_low_precision_grads",
+                              "fsdp_config.activation_cpu_offload"}) {
     values.pass_over_below(section);
+  }
+  if (!hints.needs_model()) {
+    for (const char* key :
+         {"model.name", "model.d_model", "model.n_heads", "model.n_layers", "model.vocab_size",
+          "model.expansion_ratio", "model.pretrained", "model.tie_word_embeddings",
+          "model.attn_config.kv_n_heads", "model.attn_config.attn_type",
+          "model.pretrained_model_name_or_path", "model.use_auth_token"}) {
+      values.pass_over(key);
+    }
   }
   for (const char* key : {"seed", "global_seed", "progress_bar", "log_to_console", "autoresume",
                           "console_log_interval", "device_eval_batch_size", "python_log_level"}) {

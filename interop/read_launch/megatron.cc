@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "interop/read_launch/command_values.h"
+#include "interop/read_launch/environment.h"
 #include "interop/read_launch/launch_reading.h"
 #include "interop/read_launch/megatron_arguments.h"
+#include "interop/read_launch/megatron_deepspeed.h"
 #include "interop/read_launch/megatron_fields.h"
-#include "interop/read_launch/shell_script.h"
+#include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -36,6 +38,8 @@ std::size_t most_words(std::string_view name) {
   return many ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
+}  // namespace
+
 void list_unmodelled(LaunchReading& reading) {
   for (const Value& value : reading.values().all()) {
     const MegatronArgument* argument = megatron_argument_of_key(value.key);
@@ -44,6 +48,8 @@ void list_unmodelled(LaunchReading& reading) {
     reading.values().pass_over(value.key);
   }
 }
+
+namespace {
 
 // "  num_layers ..................... 96", wherever in the line it begins.
 std::optional<std::pair<std::string, std::string>> block_line(const std::string& line) {
@@ -142,8 +148,8 @@ bool has_megatron_argument_block(std::string_view text) {
 }
 
 LaunchRecord read_megatron_script(std::string_view text, const std::string& file,
-                                  const LaunchHints& hints) {
-  const ShellScript script = read_shell_script(text, file, hints.variables);
+                                  const LaunchHints& hints, const ReadNamedFile& read) {
+  const ShellScript script = read_shell_script(text, file, shell_inputs(hints, read));
   LaunchRecord record;
   record.target = "Megatron-LM";
   const ShellCommand* command = launch_command(
@@ -155,16 +161,22 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
   }
   for (const MarkedText& word : command->words) record.command.push_back(word.text());
   read_launcher(*command, script, file, record);
-  for (const char* name : {"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING"}) {
-    const auto found = script.exported.find(name);
-    if (found != script.exported.end()) record.variables[name] = found->second.text();
+  read_environment(script, *command, file, record);
+  const auto connections = script.exported.find("CUDA_DEVICE_MAX_CONNECTIONS");
+  if (connections != script.exported.end()) {
+    record.variables["CUDA_DEVICE_MAX_CONNECTIONS"] = connections->second.text();
   }
   Values values;
   for (Value& option :
        options_of(*command, first_program_word(*command), script, file, most_words)) {
     if (option.key.starts_with('$')) {
-      record.not_understood.push_back(
-          {option.said, "it may hold options: " + option.unknown, option.place});
+      if (contains(option.unknown, "condition")) {
+        throw InputError(option.place.exact_text(), "",
+                         option.said + ": it holds options, and " + option.unknown,
+                         "--set NAME=VALUE or --args \"...\" decides the condition");
+      }
+      record.not_understood.push_back({option.said, "it may hold options: " + option.unknown,
+                                       option.place, OptionEffect::cost});
       continue;
     }
     const MegatronArgument* argument = megatron_argument(option.key);
@@ -174,6 +186,7 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
       values.add(std::move(option));
     }
   }
+  read_deepspeed_file(values, script, read, record);
   LaunchReading reading(values, record);
   for (const TakenDefault& taken : script.taken_defaults) {
     reading.assume(taken.name, taken.value,
@@ -181,7 +194,7 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
   }
   list_unmodelled(reading);
   read_megatron_fields(reading, hints, file);
-  reading.list_unused("no option of Megatron-LM that is known here");
+  reading.list_unused("it is not among the options of Megatron-LM that are known here");
   return record;
 }
 

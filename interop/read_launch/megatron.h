@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "interop/read_launch/launch_record.h"
+#include "interop/shell/named_file.h"
 
 namespace meshwright::interop {
 
@@ -17,7 +18,7 @@ bool has_megatron_argument_block(std::string_view text);
 // Throws InputError with file and line: a value that cannot be, one that is not known and is
 // needed, options that Megatron-LM refuses together.
 LaunchRecord read_megatron_script(std::string_view text, const std::string& file,
-                                  const LaunchHints& hints);
+                                  const LaunchHints& hints, const ReadNamedFile& read = {});
 LaunchRecord read_megatron_argument_block(std::string_view text, const std::string& file,
                                           const LaunchHints& hints);
 

@@ -62,7 +62,9 @@ constexpr Group kGroups[] = {
     {kRead, kOn, kLater,
      "fine-grained-activation-offloading"},
     {kRead, kOne, kLater,
-     "moe-flex-dispatcher-backend"},
+     "activation-func-clamp-value experimental-attention-variant hybrid-layer-pattern "
+     "linear-attention-freq linear-attention-type mamba-num-layers moe-flex-dispatcher-backend "
+     "softmax-type window-attn-skip-freq"},
     {kRead, kMany, kLater,
      "cuda-graph-modules offload-modules"},
     {kRead, kOn, kEarlier,
@@ -74,7 +76,7 @@ constexpr Group kGroups[] = {
      "apply-residual-connection-post-layernorm ddp-reduce-scatter-with-fp32-accumulation "
      "defer-embedding-wgrad-compute deterministic-mode distribute-saved-activations "
      "enable-full-sharding-in-hsdp first-last-layers-bf16 fp16-lm-cross-entropy fp32-residual-connection "
-     "fp4-param-gather fsdp-double-buffer is-hybrid-model keep-fp8-transpose-cache "
+     "fp4-param-gather fsdp-double-buffer keep-fp8-transpose-cache "
      "moe-pad-expert-input-to-capacity overlap-cpu-optimizer-d2h-h2d "
      "overlap-p2p-communication-warmup-flush overlap-param-gather-with-optimizer-step perform-rl-step "
      "retro-add-retriever reuse-grad-buf-for-mxfp8-param-ag sft tp-comm-overlap-rs-dgrad "
@@ -86,13 +88,26 @@ constexpr Group kGroups[] = {
      "no-masked-softmax-fusion no-rope-fusion"},
     {kUnmodelled, kOne, kNow,
      "ddp-bucket-size ddp-num-buckets empty-unused-memory-level fp4-format "
-     "heterogeneous-layers-config-path hybrid-attention-ratio hybrid-mlp-ratio hybrid-override-pattern "
      "main-params-dtype microbatch-group-size-per-virtual-pipeline-stage num-layers-at-end-in-bf16 "
      "num-layers-at-start-in-bf16 optimizer-offload-fraction retriever-seq-length sharp-enabled-group "
      "suggested-communication-unit-size symmetric-ar-type tp-comm-overlap-cfg wgrad-deferral-limit "
-     "window-size yaml-cfg"},
+     "yaml-cfg"},
+    {kUnmodelled, kOn, kLater,
+     "attention-output-gate"},
+    {kUnmodelled, kOne, kLater,
+     "linear-conv-kernel-dim linear-key-head-dim linear-num-key-heads linear-num-value-heads "
+     "linear-value-head-dim"},
     {kUnmodelled, kMany, kNow,
      "spec"},
+    {kRead, kOn, kNow,
+     "is-hybrid-model"},
+    {kRead, kOne, kNow,
+     "heterogeneous-layers-config-encoded-json heterogeneous-layers-config-path "
+     "hybrid-attention-ratio hybrid-mlp-ratio hybrid-override-pattern window-size"},
+    {kHarmless, kOn, kLater,
+     "moe-router-fusion moe-router-padding-for-quantization moe-shared-expert-gate"},
+    {kHarmless, kOne, kLater,
+     "glu-linear-offset"},
     {kHarmless, kOn, kNow,
      "apply-layernorm-1p apply-query-key-layer-scaling async-save attention-softmax-in-fp32 "
      "auto-detect-ckpt-format calculate-per-token-loss check-for-large-grads check-for-spiky-loss "

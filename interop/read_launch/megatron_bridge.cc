@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/environment.h"
 #include "interop/read_launch/launch_reading.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
@@ -181,13 +182,14 @@ void read_megatron_bridge_values(Values values, const LaunchHints& hints, Launch
                      "model.moe_flex_dispatcher_backend", kMoeFlexDispatcherBackendNames)) {
     reading.settle_layout("moe_flex_dispatcher_backend");
   }
+  read_environment(values, "env_vars.", record);
   read_megatron_bridge_sharding(reading);
   read_overlaps(reading);
   read_megatron_bridge_recompute(reading);
   read_megatron_bridge_job(reading, hints);
   for (const char* section :
        {"scheduler.", "logger.", "checkpoint.", "dataset.", "tokenizer.", "rng.", "profiling.",
-        "dist.", "train.train_iters", "train.eval_", "train.manual_gc", "env_vars."}) {
+        "dist.", "train.train_iters", "train.eval_", "train.manual_gc"}) {
     values.pass_over_below(section);
   }
   reading.list_unused("no override of Megatron-Bridge that is known here");

@@ -45,6 +45,9 @@ void read_megatron_precision(LaunchReading& r, Job& job) {
     job.precision = precision;
     r.note("precision", key, *r.find(key));
   }
+  if (job.precision == Precision::fp32 && !r.values().has("fp8")) {
+    r.assume("precision", "fp32", "Megatron-LM's default without --bf16 and --fp16");
+  }
   const bool half = job.precision == Precision::fp16;
   job.gradient_precision =
       half && !r.is_on("accumulate_allreduce_grads_in_fp32") ? Precision::fp16 : Precision::fp32;
@@ -104,7 +107,8 @@ void read_megatron_batch(LaunchReading& r, Job& job) {
              "Megatron-LM's default without --global-batch-size");
   }
   if (const Value* ramp = r.find("rampup_batch_size"); ramp != nullptr) {
-    r.not_understood(*ramp, "the full global batch is judged, not the ramp before it");
+    r.not_understood(*ramp, "the full global batch is judged, not the ramp before it",
+                     OptionEffect::none);
   }
   for (const auto& [key, sequences] :
        {std::pair{"train_iters", job.global_batch_size}, {"train_samples", 1}}) {
@@ -142,6 +146,66 @@ void read_megatron_job(LaunchReading& r) {
   }
 }
 
+// What a model that is named says itself.
+void pass_over_model(Values& values) {
+  for (const char* key : {"max_position_embeddings",
+                          "position_embedding_type",
+                          "use_rotary_position_embeddings",
+                          "hidden_size",
+                          "ffn_hidden_size",
+                          "num_attention_heads",
+                          "num_query_groups",
+                          "group_query_attention",
+                          "kv_channels",
+                          "qk_layernorm",
+                          "normalization",
+                          "swiglu",
+                          "quick_geglu",
+                          "squared_relu",
+                          "add_bias_linear",
+                          "add_qkv_bias",
+                          "embed_layernorm",
+                          "untie_embeddings_and_output_weights",
+                          "vocab_size",
+                          "padded_vocab_size",
+                          "pad_vocab_size_to",
+                          "tokenizer_type",
+                          "multi_latent_attention",
+                          "q_lora_rank",
+                          "kv_lora_rank",
+                          "qk_head_dim",
+                          "qk_pos_emb_head_dim",
+                          "v_head_dim",
+                          "num_experts",
+                          "moe_router_topk",
+                          "moe_ffn_hidden_size",
+                          "moe_shared_expert_intermediate_size",
+                          "moe_layer_freq",
+                          "moe_router_num_groups",
+                          "moe_router_group_topk",
+                          "moe_expert_capacity_factor",
+                          "moe_router_enable_expert_bias",
+                          "mtp_num_layers",
+                          "window_size",
+                          "window_attn_skip_freq",
+                          "softmax_type",
+                          "activation_func_clamp_value",
+                          "add_position_embedding"}) {
+    values.pass_over(key);
+  }
+}
+
+// The one that is named beside the launch, the launch's own, or one of which nothing is known but
+// that Megatron-LM does not refuse it.
+Model model_of_launch(const LaunchRecord& record, const LaunchHints& hints) {
+  if (hints.model) return *hints.model;
+  if (record.model.num_layers > 0) return record.model;
+  Model named;
+  named.tied_embeddings = false;
+  named.position_embedding = PositionEmbedding::rope;
+  return named;
+}
+
 // DeepSpeed's bf16 optimizer shards its state whatever the stage says (runtime/bf16_optimizer.py);
 // pipeline and reduction are as the framework has them.
 void leave_to_deepspeed(LaunchReading& r) {
@@ -149,7 +213,7 @@ void leave_to_deepspeed(LaunchReading& r) {
   const Value* stage = r.find("zero_stage");
   const bool bf16 = record.job.precision == Precision::bf16;
   if (stage != nullptr) r.integer(record.layout.zero_stage, "zero_stage", "zero_stage", {0, 3});
-  if (bf16) {
+  if (bf16 && record.layout.zero_stage == 0) {
     record.layout.zero_stage = 1;
     r.assume("zero_stage", "1", "DeepSpeed's bf16 optimizer shards its state at every stage");
   }
@@ -162,15 +226,22 @@ void leave_to_deepspeed(LaunchReading& r) {
 
 void read_megatron_fields(LaunchReading& r, const LaunchHints& hints, const std::string& file) {
   name_framework(r);
-  if (hints.needs_model || r.values().has("num_layers")) read_megatron_model(r, hints, file);
+  refuse_unmodelled_layers(r);
+  const bool named = hints.model || !r.record().model_name.empty();
+  if (!named || r.values().has("num_layers")) {
+    read_megatron_model(r, hints, file);
+  } else {
+    pass_over_model(r.values());
+  }
+  const Model model = model_of_launch(r.record(), hints);
   read_megatron_job(r);
-  read_megatron_layout(r);
+  read_megatron_layout(r, model);
   r.settle_whole_layout();
   if (r.record().target == "Megatron-DeepSpeed") leave_to_deepspeed(r);
   bool scatters = true;
   r.flag(scatters, "scatter_gather_p2p", "scatter_gather_tensors_in_pipeline");
   Layout& l = r.record().layout;
-  if (r.record().target == "Megatron-LM") check_megatron_asserts(r);
+  if (r.record().target == "Megatron-LM") check_megatron_asserts(r, model);
   l.scatter_gather_p2p = scatters && r.record().framework == "megatron-lm-2021" &&
                          l.tensor_parallel_size > 1 && l.pipeline_parallel_size > 1;
 }

@@ -13,9 +13,14 @@ namespace meshwright::interop {
 void read_megatron_fields(LaunchReading& reading, const LaunchHints& hints,
                           const std::string& file);
 
+// Lists the arguments that change cost or memory in a way that no record can say.
+void list_unmodelled(LaunchReading& reading);
 void read_megatron_model(LaunchReading& reading, const LaunchHints& hints, const std::string& file);
-void read_megatron_layout(LaunchReading& reading);
+// `model`: read from the launch, or named beside it.
+void read_megatron_layout(LaunchReading& reading, const Model& model);
 // Throws InputError at an option that Megatron-LM would refuse beside the others.
-void check_megatron_asserts(LaunchReading& reading);
+void check_megatron_asserts(LaunchReading& reading, const Model& model);
+// Throws InputError at an option that asks for layers which no record here can say.
+void refuse_unmodelled_layers(LaunchReading& reading);
 
 }  // namespace meshwright::interop

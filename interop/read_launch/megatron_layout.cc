@@ -166,7 +166,8 @@ void read_megatron_recompute(LaunchReading& r, Layout& l) {
     l.recompute_num_layers = count * l.virtual_pipeline_parallel_size;
     r.note("recompute_num_layers", std::to_string(l.recompute_num_layers), *layers);
   } else if (count > 1) {
-    r.not_understood(*layers, "units of several layers keep fewer inputs; priced as units of one");
+    r.not_understood(*layers, "units of several layers keep fewer inputs; priced as units of one",
+                     OptionEffect::memory);
   }
 }
 
@@ -195,13 +196,21 @@ void read_graphs(LaunchReading& r, Layout& l) {
   }
 }
 
-void read_experts(LaunchReading& r, Layout& l) {
+// Scripts for many models say the sizes of experts for dense ones, too: 1.
+void read_experts(LaunchReading& r, Layout& l, bool has_experts) {
   r.integer(l.expert_parallel_size, "expert_parallel_size", "expert_model_parallel_size",
             kParallelSizes);
   r.integer(l.expert_tensor_parallel_size, "expert_tensor_parallel_size",
             "expert_tensor_parallel_size", kParallelSizes);
-  if (l.expert_tensor_parallel_size == l.tensor_parallel_size) l.expert_tensor_parallel_size = 0;
-  l.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
+  const bool no_experts = !has_experts && l.expert_parallel_size == 1;
+  if (no_experts || l.expert_tensor_parallel_size == l.tensor_parallel_size) {
+    l.expert_tensor_parallel_size = 0;
+  }
+  for (const char* key : {"moe_router_topk", "moe_ffn_hidden_size", "moe_layer_freq",
+                          "moe_shared_expert_intermediate_size", "num_experts"}) {
+    if (!has_experts) r.values().pass_over(key);
+  }
+  if (has_experts) l.moe_token_dispatcher_type = MoeTokenDispatcherType::allgather;
   r.choice(l.moe_token_dispatcher_type, "moe_token_dispatcher_type", "moe_token_dispatcher_type",
            kMoeTokenDispatcherTypeNames);
   r.values().pass_over("moe_enable_deepep");
@@ -224,7 +233,7 @@ void read_offload(LaunchReading& r, Layout& l) {
 
 }  // namespace
 
-void read_megatron_layout(LaunchReading& r) {
+void read_megatron_layout(LaunchReading& r, const Model& model) {
   LaunchRecord& record = r.record();
   Layout& l = record.layout;
   r.integer(l.tensor_parallel_size, "tensor_parallel_size", "tensor_model_parallel_size",
@@ -232,10 +241,10 @@ void read_megatron_layout(LaunchReading& r) {
   r.flag(l.sequence_parallel, "sequence_parallel", "sequence_parallel");
   if (l.tensor_parallel_size == 1) l.sequence_parallel = false;  // arguments.py
   r.flag(l.tp_comm_overlap, "tp_comm_overlap", "tp_comm_overlap");
-  read_pipeline(r, l, record.model.num_layers);
+  read_pipeline(r, l, model.num_layers);
   read_megatron_context(r, l);
   r.integer(l.micro_batch_size, "micro_batch_size", "micro_batch_size", kParallelSizes);
-  if (record.model.moe) read_experts(r, l);
+  read_experts(r, l, model.moe.has_value());
   read_megatron_sharding(r, l);
   read_megatron_recompute(r, l);
   read_graphs(r, l);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cctype>
-#include <optional>
 
+#include "interop/read_launch/layer_pattern.h"
 #include "interop/read_launch/megatron_fields.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::interop {
 namespace {
-
-constexpr std::size_t kMostLayers = 100'000;
 
 void require_megatron(LaunchReading& r, int& target, const char* field, const char* key,
                       const std::string& file, IntRange range = kModelSizes) {
@@ -57,6 +55,24 @@ void read_positions(LaunchReading& r, Model& m) {
             kModelSizes);
 }
 
+// "127,0": so many positions before a token, and the token itself. Of n layers one attends to all.
+void read_window(LaunchReading& r, Model& m) {
+  const Value* window = r.find("window_size");
+  const Value* skip = r.find("window_attn_skip_freq");
+  if (window == nullptr) return;
+  Value before = *window;
+  const std::string text = replaced(replaced(word_of(*window), "(", ""), ")", "");
+  before.words = {split(text, ',').front()};
+  m.sliding_window = integer_of(before, {-1, kModelSizes.high}) + 1;
+  r.note("sliding_window", std::to_string(m.sliding_window), *window);
+  if (skip == nullptr || m.sliding_window == 0) return;
+  if (word_of(*skip).find('[') != std::string::npos) {
+    return r.not_understood(*skip, "a list of layers is not modelled: all have the window");
+  }
+  r.integer(m.sliding_window_interval, "sliding_window_interval", "window_attn_skip_freq",
+            {1, kModelSizes.high});
+}
+
 void read_attention(LaunchReading& r, Model& m) {
   m.num_query_groups = m.num_attention_heads;
   if (r.is_on("group_query_attention")) {
@@ -69,6 +85,7 @@ void read_attention(LaunchReading& r, Model& m) {
   m.kv_channels = m.hidden_size / m.num_attention_heads;
   r.integer(m.kv_channels, "kv_channels", "kv_channels", kModelSizes);
   r.flag(m.qk_layernorm, "qk_layernorm", "qk_layernorm");
+  read_window(r, m);
   if (!r.is_on("multi_latent_attention")) return;
   LatentAttention mla{.q_lora_rank = 0,
                       .kv_lora_rank = 32,
@@ -85,77 +102,6 @@ void read_attention(LaunchReading& r, Model& m) {
   m.kv_channels = mla.qk_head_dim + mla.qk_pos_emb_head_dim;
 }
 
-// A Python list of 0 and 1 with +, * and brackets: "[0]*3+[1]*58", "([1]*3+[0])*2".
-class Pattern {
- public:
-  explicit Pattern(const std::string& text) : text_(text) {}
-  std::optional<std::vector<int>> read() {
-    auto list = sum();
-    return ok_ && at_ == text_.size() ? std::optional(list) : std::nullopt;
-  }
-
- private:
-  std::vector<int> sum() {
-    std::vector<int> list = product();
-    while (ok_ && next('+')) {
-      const std::vector<int> more = product();
-      list.insert(list.end(), more.begin(), more.end());
-      check(list.size());
-    }
-    return list;
-  }
-  std::vector<int> product() {
-    std::vector<int> list = atom();
-    while (ok_ && next('*')) {
-      const std::size_t times = number();
-      check(list.size() * times);
-      std::vector<int> all;
-      for (std::size_t i = 0; ok_ && i < times; ++i)
-        all.insert(all.end(), list.begin(), list.end());
-      list = all;
-    }
-    return list;
-  }
-  std::vector<int> atom() {
-    check(static_cast<std::size_t>(++depth_) * 1000);
-    std::vector<int> list;
-    if (next('(')) {
-      list = sum();
-      ok_ = next(')') && ok_;
-    } else if (next('[')) {
-      do list.push_back(static_cast<int>(number()));
-      while (ok_ && next(','));
-      ok_ = next(']') && ok_;
-    } else {
-      ok_ = false;
-    }
-    --depth_;
-    return list;
-  }
-  std::size_t number() {
-    std::size_t value = 0;
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0) {
-      value = 10 * value + static_cast<std::size_t>(text_[at_++] - '0');
-      check(value);
-    }
-    ok_ = ok_ && at_ > begin;
-    return ok_ ? value : 0;
-  }
-  bool next(char c) {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void check(std::size_t size) { ok_ = ok_ && size <= kMostLayers; }
-
-  const std::string& text_;
-  std::size_t at_ = 0;
-  int depth_ = 0;
-  bool ok_ = true;
-};
-
 // The first layer with experts, and how many layers on the next one is.
 void read_expert_layers(LaunchReading& r, const Model& m, MixtureOfExperts& moe) {
   const Value* value = r.find("moe_layer_freq");
@@ -166,7 +112,7 @@ void read_expert_layers(LaunchReading& r, const Model& m, MixtureOfExperts& moe)
     moe.moe_layer_interval = integer_of(*value, {1, 100'000});
     return;
   }
-  const auto pattern = Pattern(text).read();
+  const auto pattern = layer_pattern(text);
   if (!pattern || pattern->size() != static_cast<std::size_t>(m.num_layers)) {
     fail_at(*value, fmt::format("must be a list of 0 and 1 for {} layers", m.num_layers),
             "such as [0]*3+[1]*58");
@@ -265,6 +211,12 @@ void read_megatron_model(LaunchReading& r, const LaunchHints& hints, const std::
     r.note("tied_embeddings", m.tied_embeddings ? "true" : "false", *untie);
   }
   r.flag(m.embedding_layer_norm, "embedding_layer_norm", "embed_layernorm");
+  if (const Value* softmax = r.find("softmax_type"); softmax != nullptr) {
+    m.attention_sinks = word_of(*softmax) == "learnable";
+    r.note("attention_sinks", m.attention_sinks ? "true" : "false", *softmax);
+  }
+  r.number(m.activation_func_clamp_value, "activation_func_clamp_value",
+           "activation_func_clamp_value", {0.0, 1e6});
   read_expert_model(r, m);
   r.integer(m.mtp_num_layers, "mtp_num_layers", "mtp_num_layers", {0, 1000});
   read_vocabulary(r, m, hints, file);

@@ -119,9 +119,12 @@ LaunchRecord read_nanotron(std::string_view text, const std::string& file,
   record.framework = "nanotron-2024";
   LaunchReading reading(values, record);
   reading.assume("framework", record.framework, "the file does not say which release runs");
-  if (hints.needs_model) read_nanotron_model(reading, file);
+  if (hints.needs_model()) read_nanotron_model(reading, file);
   read_nanotron_job(reading);
   read_nanotron_layout(reading);
+  reading.not_modelled_unless("optimizer.optimizer_factory.name", {"adamW", "adam"});
+  reading.not_modelled_unless("model.model_config.sliding_window_size");
+  reading.not_modelled_unless("model.model_config._attn_implementation", {"flash_attention_2"});
   for (const char* section : {"checkpoints.", "data_stages.", "general.", "logging.", "lighteval.",
                               "profiler.", "tokenizer.", "optimizer.", "model.", "tokens.",
                               "s3_upload.", "metrics_logging.", "data."}) {

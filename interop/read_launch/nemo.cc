@@ -179,9 +179,43 @@ void assume_overlaps(LaunchReading& r, Values& nemo) {
   }
 }
 
+void list_nemo_unmodelled(LaunchReading& r) {
+  r.not_modelled_unless("model.optim.name", {"distributed_fused_adam", "mcore_distributed_optim",
+                                             "megatron_fused_adam", "fused_adam", "adam", "adamw"});
+  r.not_modelled_unless("model.optim.grad_sync_dtype", {"fp32", "32"});
+  r.not_modelled_unless("model.optim.cpu_offload");
+  r.not_modelled_unless("trainer.accumulate_grad_batches");
+  r.not_modelled_unless("trainer.strategy", {"ddp"});
+  r.not_modelled_unless("trainer.strategy.name", {"ddp"});
+  r.not_modelled_unless("model.strategy.name", {"ddp"});
+  if (const Value* master = r.find("model.megatron_amp_O2"); master && !flag_of(*master)) {
+    r.not_understood(*master, "weights stay in fp32, which is not modelled",
+                     OptionEffect::precision);
+  }
+}
+
 // No cost hangs on these: data, learning rate, checkpoints, kernels that are the release's.
 void pass_over_nemo(Values& nemo) {
-  for (const char* section : {"trainer.",
+  for (const char* section : {"trainer.max_",
+                              "trainer.log",
+                              "trainer.val_",
+                              "trainer.check_val",
+                              "trainer.limit_",
+                              "trainer.enable_",
+                              "trainer.accelerator",
+                              "trainer.use_distributed_sampler",
+                              "trainer.replace_sampler",
+                              "trainer.benchmark",
+                              "trainer.gradient_clip",
+                              "trainer.num_sanity",
+                              "trainer.callbacks",
+                              "trainer.profiler",
+                              "trainer.detect_anomaly",
+                              "trainer.reload_",
+                              "trainer.fast_dev_run",
+                              "trainer.devices",
+                              "trainer.num_nodes",
+                              "trainer.precision",
                               "exp_manager.",
                               "run.",
                               "model.data.",
@@ -260,6 +294,7 @@ void read_nemo_values(Values nemo, const std::string& file, const LaunchHints& h
   if (const Value* fsdp = nemo.find("model.fsdp"); fsdp != nullptr && flag_of(*fsdp)) {
     trainer.not_understood(*fsdp, "its FSDP is not modelled");
   }
+  list_nemo_unmodelled(trainer);
   pass_over_nemo(nemo);
   trainer.list_unused("no key of NeMo that is known here");
 }

@@ -8,9 +8,10 @@
 
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/environment.h"
 #include "interop/read_launch/megatron_bridge.h"
 #include "interop/read_launch/read_launch.h"
-#include "interop/read_launch/shell_script.h"
+#include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 
@@ -33,6 +34,35 @@ bool is_override_word(std::string_view key) {
                      [&](std::string_view section) { return plain.starts_with(section); });
 }
 
+// Any dotted name behind the program, so that what is not known is listed.
+bool is_override_key(std::string_view key) {
+  const std::string_view plain = plain_key(key);
+  if (is_override_word(key)) return true;
+  const bool named = !plain.empty() && plain.front() >= 'a' && plain.front() <= 'z';
+  return named && std::all_of(plain.begin(), plain.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_' || c == '.';
+         });
+}
+
+// Options beside the overrides; a configuration that they name is not read.
+void add_options(const ShellCommand& command, const ShellScript& script, const std::string& file,
+                 Values& values) {
+  for (Value& option : options_of(command, first_program_word(command), script, file)) {
+    const bool file_of_sizes = option.key == "--config-name" || option.key == "--config-file" ||
+                               option.key == "--config_file";
+    if (option.words.size() > 1) option.words.resize(1);
+    option.said = option.key + (option.words.empty() ? "" : " " + option.words.front());
+    if (file_of_sizes) {
+      throw InputError(option.place.exact_text(), "",
+                       option.said + ": what this configuration says is not read",
+                       "give the YAML itself with --from");
+    } else if (option.key != "--config-path" && option.key != "--config-dir" &&
+               option.key != "--recipe") {
+      values.add(std::move(option));
+    }
+  }
+}
+
 // "[core_attn,mlp]" is two words, 'bf16' one without its marks.
 std::vector<std::string> override_words(std::string text) {
   std::vector<std::string> words;
@@ -53,7 +83,7 @@ Values values_of(const ShellCommand& command, const ShellScript& script, const s
   Values values;
   for (const MarkedText& word : command.words) {
     const std::size_t equals = word.text().find('=');
-    if (equals == std::string::npos || !is_override_word(word.text().substr(0, equals))) continue;
+    if (equals == std::string::npos || !is_override_key(word.text().substr(0, equals))) continue;
     Value value;
     value.key = plain_key(word.text().substr(0, equals));
     value.words = override_words(word.text().substr(equals + 1));
@@ -85,14 +115,17 @@ int count_overrides(std::string_view text) {
 }
 
 LaunchRecord read_override_script(std::string_view text, const std::string& file,
-                                  const LaunchHints& hints) {
-  const ShellScript script = read_shell_script(text, file, hints.variables);
+                                  const LaunchHints& hints, const ReadNamedFile& read) {
+  const ShellScript script = read_shell_script(text, file, shell_inputs(hints, read));
   LaunchRecord record;
   const ShellCommand* command = launch_command(script, is_override_word, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with overrides of a recipe");
   for (const MarkedText& word : command->words) record.command.push_back(word.text());
   read_launcher(*command, script, file, record);
-  Values values = with_references(values_of(*command, script, file));
+  read_environment(script, *command, file, record);
+  Values all = values_of(*command, script, file);
+  add_options(*command, script, file, all);
+  Values values = with_references(std::move(all));
   if (is_nemos(values)) {
     read_nemo_values(std::move(values), file, hints, record);
   } else {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "interop/read_launch/launch_record.h"
+#include "interop/shell/named_file.h"
 
 namespace meshwright::interop {
 
@@ -15,6 +16,6 @@ int count_overrides(std::string_view text);
 // A command of Megatron-Bridge or, with a trainer, of NeMo.
 // Throws InputError as their readers do.
 LaunchRecord read_override_script(std::string_view text, const std::string& file,
-                                  const LaunchHints& hints);
+                                  const LaunchHints& hints, const ReadNamedFile& read = {});
 
 }  // namespace meshwright::interop

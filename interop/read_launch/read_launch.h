@@ -3,18 +3,14 @@
 // follows from the text, not from its file's name.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "interop/read_launch/launch_record.h"
 #include "interop/read_launch/values.h"
+#include "interop/shell/named_file.h"
 
 namespace meshwright::interop {
-
-// The text of a file that a launch names, or nothing.
-using ReadNamedFile = std::function<std::optional<std::string>(const std::string& name)>;
 
 // Throws InputError: a text that is none of them, or as the format's own reader says.
 LaunchRecord read_launch(std::string_view text, const std::string& file, const LaunchHints& hints,

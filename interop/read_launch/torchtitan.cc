@@ -33,12 +33,15 @@ constexpr std::array kSchedules{EnumName{PipelineSchedule::one_f_one_b, "1F1B"},
 class Reader {
  public:
   Reader(LaunchReading& reading, const LaunchHints& hints)
-      : r_(reading), record_(reading.record()), num_layers_(hints.num_layers.value_or(0)) {}
+      : r_(reading),
+        record_(reading.record()),
+        num_layers_(hints.model ? hints.model->num_layers : 0) {}
 
   void read() {
     record_.framework = "torchtitan-2025";
     r_.assume("framework", record_.framework,
               "its TOML files ended in 2026-02; --framework overrules it");
+    list_unmodelled();
     pass_over();
     name_model();
     read_sizes();
@@ -54,15 +57,24 @@ class Reader {
           "validation.", "comm.", "fault_tolerance.", "memory_estimation.", "debug."}) {
       r_.values().pass_over_below(section);
     }
-    for (const char* key :
-         {"model.hf_assets_path", "model.tokenizer_path", "model.norm_type",
-          "model.print_after_conversion", "training.max_norm", "training.steps", "training.dataset",
-          "training.dataset_path", "training.seed", "training.deterministic", "training.gc_freq",
-          "training.warmup_steps", "training.data_parallel_degree", "training.enable_cpu_offload",
-          "parallelism.disable_loss_parallel", "training.mixed_precision_param",
-          "training.mixed_precision_reduce", "training.dtype"}) {
+    for (const char* key : {"model.hf_assets_path", "model.tokenizer_path", "model.norm_type",
+                            "model.print_after_conversion", "training.max_norm", "training.steps",
+                            "training.dataset", "training.dataset_path", "training.seed",
+                            "training.deterministic", "training.gc_freq", "training.warmup_steps",
+                            "training.data_parallel_degree", "parallelism.disable_loss_parallel"}) {
       r_.values().pass_over(key);
     }
+  }
+
+  void list_unmodelled() {
+    r_.not_modelled_unless("training.enable_cpu_offload");
+    r_.not_modelled_unless("training.mixed_precision_param", {"bfloat16"});
+    r_.not_modelled_unless("training.mixed_precision_reduce", {"float32"});
+    r_.not_modelled_unless("training.dtype", {"float32"});
+    r_.not_modelled_unless("optimizer.name", {"Adam", "AdamW"});
+    r_.not_modelled_unless("optimizer.early_step_in_backward");
+    r_.not_modelled_unless("fault_tolerance.enable");
+    r_.not_modelled_unless("parallelism.disable_loss_parallel");
   }
 
   const Value* either(const char* first, const char* second) {
@@ -339,6 +351,10 @@ class Reader {
             std::find(value->words.begin(), value->words.end(), "float8") != value->words.end();
       fp8 = fp8 || std::find(value->words.begin(), value->words.end(), "quantize.linear.float8") !=
                        value->words.end();
+      for (const std::string& word : value->words) {
+        if (word == "float8" || word == "quantize.linear.float8" || word.empty()) continue;
+        r_.not_understood(*value, word + " is not modelled", OptionEffect::precision);
+      }
     }
     if (fp8) {
       job.precision = Precision::fp8;

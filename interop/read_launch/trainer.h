@@ -16,6 +16,8 @@ void read_accelerate_yaml(LaunchReading& reading);
 // The sequence length that the user names beside the launch. Throws InputError where nobody says
 // one.
 void set_sequence_beside(LaunchRecord& record, const LaunchHints& hints, const std::string& file);
+// One sequence a rank, where neither file nor command says the batch. `why`: "the file says auto".
+void assume_batch(LaunchRecord& record, const std::string& why);
 void assume_recompute(LaunchReading& reading, bool on, const std::string& why);
 
 }  // namespace meshwright::interop

@@ -6,9 +6,10 @@
 
 #include "interop/read_launch/command_values.h"
 #include "interop/read_launch/document.h"
+#include "interop/read_launch/environment.h"
 #include "interop/read_launch/read_launch.h"
-#include "interop/read_launch/shell_script.h"
 #include "interop/read_launch/trainer.h"
+#include "interop/shell/shell_script.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/record/parse.h"
@@ -47,6 +48,20 @@ constexpr std::array kHarmlessTrainer{"--output_dir",
                                       "--ddp_timeout",
                                       "--save_on_each_node"};
 
+// Of transformers: eager stores the scores, sdpa and FlashAttention do not.
+void read_attention_implementation(LaunchReading& r) {
+  for (const char* key : {"--attn_implementation", "--attn_impl", "--flash_attn",
+                          "--use_flash_attn", "--use_flash_attention_2"}) {
+    const Value* value = r.find(key);
+    if (value == nullptr) continue;
+    const std::string word = value->words.empty() ? "true" : lower_case(word_of(*value));
+    const bool eager = word == "eager" || word == "false" || word == "disabled";
+    r.record().job.attention_kernel = eager ? AttentionKernel::unfused : AttentionKernel::flash;
+    r.note("attention_kernel", eager ? "unfused" : "flash", *value);
+    r.settle_job("attention_kernel");
+  }
+}
+
 // What the command says where the JSON says "auto".
 void read_trainer(LaunchReading& r) {
   LaunchRecord& record = r.record();
@@ -81,6 +96,7 @@ void read_trainer(LaunchReading& r) {
     record.model_name = word_of(*model);
     r.note("model", record.model_name, *model);
   }
+  read_attention_implementation(r);
   for (const char* key : kHarmlessTrainer) r.values().pass_over(key);
 }
 
@@ -106,7 +122,9 @@ NamedFile named_file(const std::string& name, const ShellScript& script, const s
   if (beside) found.text = *beside;
   for (const HereDocument& document : script.here_documents) {
     if (beside || !says_sharding(document.text.text())) continue;
-    found = {file, document.text.text(), false};
+    const bool named = document.file.text() == name;
+    if (named || found.text.empty()) found = {file, document.text.text(), false};
+    if (named) break;
   }
   if (found.text.empty()) {
     throw InputError(file, "",
@@ -137,6 +155,12 @@ Values options_of_command(const ShellCommand& command, const ShellScript& script
   Values options;
   const std::size_t program = first_program_word(command);
   for (Value& option : options_of(command, 0, script, file)) {
+    const bool of_accelerate =
+        option.key.starts_with("--fsdp_") || option.key.starts_with("--parallelism_config_") ||
+        option.key.starts_with("--offload_") || option.key.starts_with("--use_") ||
+        option.key == "--mixed_precision" || option.key == "--zero_stage" ||
+        option.key == "--dynamo_backend";
+    if (of_accelerate && option.place.line > 0) options.add(option);
     const bool names_it = option.key == "--deepspeed" || option.key == "--deepspeed_config" ||
                           option.key == "--config_file";
     if (names_it && !option.words.empty() && option.unknown.empty()) named = option.words.front();
@@ -164,6 +188,23 @@ void set_sequence_beside(LaunchRecord& record, const LaunchHints& hints, const s
   record.job_fields.emplace_back("seq_length");
 }
 
+void assume_batch(LaunchRecord& record, const std::string& why) {
+  const auto says = [](const std::vector<std::string>& fields, const char* field) {
+    return std::find(fields.begin(), fields.end(), field) != fields.end();
+  };
+  if (!says(record.layout_fields, "micro_batch_size") && record.accumulation_of_global == 0) {
+    record.layout.micro_batch_size = 1;
+    record.layout_fields.emplace_back("micro_batch_size");
+    record.assumed.push_back({"micro_batch_size", "1", why, {}});
+  }
+  if (says(record.job_fields, "global_batch_size") || record.micro_batches_a_rank > 0) return;
+  record.micro_batches_a_rank = 1;
+  record.assumed.push_back({"global_batch_size",
+                            "micro-batch x data-parallel ranks",
+                            why + "; one micro-batch a rank",
+                            {}});
+}
+
 void assume_recompute(LaunchReading& r, bool on, const std::string& why) {
   r.record().layout.recompute_granularity =
       on ? RecomputeGranularity::full : RecomputeGranularity::none;
@@ -173,7 +214,7 @@ void assume_recompute(LaunchReading& r, bool on, const std::string& why) {
 
 LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
                                  const LaunchHints& hints, const ReadNamedFile& read) {
-  const ShellScript script = read_shell_script(text, file, hints.variables);
+  const ShellScript script = read_shell_script(text, file, shell_inputs(hints, read));
   LaunchRecord record;
   const ShellCommand* command = launch_command(script, is_trainer_option, file, record);
   if (command == nullptr) {
@@ -184,11 +225,10 @@ LaunchRecord read_trainer_script(std::string_view text, const std::string& file,
   Values options = options_of_command(*command, script, file, name);
   read_named_file(named_file(name, script, file, read), record);
   read_launcher(*command, script, file, record);  // overrules the file
+  read_environment(script, *command, file, record);
   LaunchReading of_command(options, record);
   read_trainer(of_command);
-  if (record.micro_batches_a_rank == 0 && record.target == "accelerate") {
-    record.micro_batches_a_rank = 1;
-  }
+  assume_batch(record, "neither the command nor its file says it");
   set_sequence_beside(record, hints, file);
   of_command.list_unused("no option that is known here");
   return record;

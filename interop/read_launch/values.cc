@@ -13,7 +13,7 @@ namespace {
 void check_known(const Value& value) {
   if (value.unknown.empty()) return;
   fail_at(value, "its value is not known: " + value.unknown,
-          "state it with --set NAME=VALUE, or in a copy of the file");
+          "state it with --set NAME=VALUE; --args \"...\" states the arguments of a script");
 }
 
 // Python and shells write 9_765_625.
@@ -42,6 +42,10 @@ void Values::pass_over(std::string_view key) { find(key); }
 
 void Values::pass_over_below(std::string_view prefix) {
   for (Value& value : all_) value.used = value.used || value.key.starts_with(prefix);
+}
+
+void Values::pass_over_ending(std::string_view suffix) {
+  for (Value& value : all_) value.used = value.used || value.key.ends_with(suffix);
 }
 
 void fail_at(const Value& value, const std::string& what, const std::string& hint) {

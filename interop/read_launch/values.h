@@ -17,7 +17,7 @@ struct Value {
   std::vector<std::string> words;  // none: a switch that is on
   std::string said;                // "--num-layers 96"
   Place place;
-  std::string unknown;  // why the words are not known; empty: they are
+  std::string unknown{};  // why the words are not known; empty: they are
   bool used = false;
 };
 
@@ -32,6 +32,7 @@ class Values {
   // Marks what is known to change no cost.
   void pass_over(std::string_view key);
   void pass_over_below(std::string_view prefix);
+  void pass_over_ending(std::string_view suffix);
 
  private:
   std::vector<Value> all_;

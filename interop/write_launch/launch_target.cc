@@ -40,6 +40,8 @@ constexpr std::array kTargets{
 std::span<const LaunchTarget> launch_targets() { return kTargets; }
 
 const LaunchTarget* launch_target(std::string_view name) {
+  // Their keys are Megatron-LM's.
+  if (name == "Primus" || name == "ms-swift") name = "Megatron-LM";
   const auto* const found = std::find_if(kTargets.begin(), kTargets.end(), [&](const auto& target) {
     return same_letters(target.name, name);
   });

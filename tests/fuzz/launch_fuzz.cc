@@ -8,7 +8,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text = fuzz::text_of(data, size);
   fuzz::attempt([&] { interop::read_launch(text, "input", {}); });
   interop::LaunchHints hints;
-  hints.needs_model = false;
-  fuzz::attempt([&] { interop::read_launch(text, "input", hints); });
+  hints.model = Model{};
+  // A script that sources itself, with arguments.
+  hints.arguments = {"A", "4", "--x"};
+  fuzz::attempt([&] {
+    interop::read_launch(text, "input", hints, [&](const std::string&) { return text; });
+  });
   return 0;
 }

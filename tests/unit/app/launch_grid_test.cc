@@ -141,8 +141,7 @@ Tally round_trips(const interop::LaunchTarget& target, bool experts) {
   job.seq_length = 8192;
   job.global_batch_size = 1024;
   interop::LaunchHints hints;
-  hints.needs_model = false;
-  hints.num_layers = model.num_layers;
+  hints.model = model;
   hints.seq_length = job.seq_length;
   const Scenario scenario{model, cluster, job};
   for (const Layout& layout : grid(cluster.framework)) {

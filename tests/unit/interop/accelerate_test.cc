@@ -50,7 +50,7 @@ TEST(Accelerate, ReadsFsdp1) {
       "num_processes: 16\n",
       "fsdp.yaml", with_sequence());
   EXPECT_EQ(record.framework, "pytorch-fsdp-2023");
-  EXPECT_EQ(record.replicas, 2);
+  EXPECT_TRUE(record.shards_in_node);
   EXPECT_EQ(record.layout.zero_stage, 3);
   EXPECT_EQ(record.job.precision, Precision::fp32);
 }

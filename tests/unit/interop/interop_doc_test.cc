@@ -56,9 +56,13 @@ TEST(InteropPage, EveryExampleIsRead) {
   EXPECT_EQ(targets, (std::map<std::string, int>{{"DeepSpeed", 1},
                                                  {"Megatron-Bridge", 1},
                                                  {"Megatron-LM", 2},
+                                                 {"GPT-NeoX", 1},
                                                  {"NeMo", 1},
+                                                 {"OLMo", 1},
+                                                 {"Primus", 1},
                                                  {"accelerate", 1},
                                                  {"llm-foundry", 1},
+                                                 {"ms-swift", 1},
                                                  {"nanotron", 1},
                                                  {"torchtitan", 1}}));
   EXPECT_EQ(logs.size(), 5U);

@@ -223,7 +223,7 @@ TEST(LaunchRoundTrip, MegatronBridge) {
 TEST(LaunchRoundTrip, Torchtitan) {
   int trips = 0;
   LaunchHints hints;
-  hints.num_layers = 32;
+  hints.model.emplace().num_layers = 32;
   for (Layout l : sizes()) {
     l.schedule = implied_schedule(l.virtual_pipeline_parallel_size);
     l.overlap_p2p_comm = l.virtual_pipeline_parallel_size > 1;

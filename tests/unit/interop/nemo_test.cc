@@ -122,7 +122,7 @@ TEST(Overrides, AreReadFromACommand) {
   EXPECT_EQ(bridge.job.seq_length, 4096);
   EXPECT_TRUE(bridge.not_understood.empty());
   LaunchHints hints;
-  hints.needs_model = false;
+  hints.model = Model{};
   const LaunchRecord nemo = read_launch(
       "python megatron_gpt_pretraining.py trainer.devices=8 trainer.num_nodes=2 "
       "trainer.precision=bf16 model.micro_batch_size=1 model.global_batch_size=64 "

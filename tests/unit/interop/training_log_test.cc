@@ -132,6 +132,70 @@ TEST(TrainingLog, MemoryVocabularyAndRanks) {
   EXPECT_FALSE(measured_steps(log, {}));
 }
 
+TEST(TrainingLog, TorchtitanNamesModelAndDevice) {
+  const TrainingLog log = read_training_log(
+      "[rank0]:2025-03-06 20:59:00,000 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with "
+      "95.00GiB memory\n"
+      "[rank0]:CUDA capacity: another one with 1GiB memory\n"
+      "[rank0]:\x1b[34mModel llama3 8B \x1b[31msize: 8,030,261,248 total parameters\x1b[39m\n"
+      "[rank0]:Trainer is initialized with local batch size 2, global batch size 16, gradient "
+      "accumulation steps 1, sequence length 8192, total steps 100 (warmup 20).\n");
+  EXPECT_EQ(log.device, "NVIDIA H100 80GB HBM3");
+  EXPECT_DOUBLE_EQ(log.parameters.value(), 8030261248.0);
+  EXPECT_EQ(log.seq_length, 8192);
+}
+
+TEST(TrainingLog, MegatronsParametersAreOfTheModelAndOfRanks) {
+  const TrainingLog log = read_training_log(
+      " > number of parameters on (tensor, pipeline) model parallel rank (1, 0): 210753280\n"
+      "3:  > number of parameters on (tensor, pipeline) model parallel rank (1, 2): 209445120\n"
+      "Number of parameters in embedding layers in billions: 1.05\n"
+      "Total number of parameters in billions: 8.03\n"
+      "Total number of active parameters in billions: 2.00\n");
+  EXPECT_DOUBLE_EQ(log.parameters.value(), 8.03e9);
+  EXPECT_EQ(log.parameters_on_rank.size(), 2U);
+  EXPECT_DOUBLE_EQ(log.parameters_on_rank.at({1, 2}), 209445120.0);
+}
+
+TEST(TrainingLog, OtherSoftwaresParameters) {
+  EXPECT_DOUBLE_EQ(
+      read_training_log("Total number of parameters: 1.34G (2564.21MiB)\n").parameters.value(),
+      1.34e9);
+  EXPECT_DOUBLE_EQ(
+      read_training_log("Total number of parameters: 134M (256MiB)\n").parameters.value(), 134e6);
+  EXPECT_DOUBLE_EQ(read_training_log("RANK=0 STAGE=0 LAYERS=12 [0, 12) STAGE_PARAMS=100 (0.000M) "
+                                     "TOTAL_PARAMS=420 (0.000M) UNIQUE_PARAMS=400 (0.000M)\n")
+                       .parameters.value(),
+                   400.0);
+  EXPECT_FALSE(read_training_log("Number of trainable parameters = 8,030\n").parameters);
+}
+
+// 8,388,608,000 tokens of 2,048,000 samples are 4,096 each.
+TEST(TrainingLog, TheSequenceIsSaidInFourWays) {
+  EXPECT_EQ(read_training_log("iteration 2000/ 744320 | consumed samples: 2048000 | consumed "
+                              "tokens: 8388608000 | elapsed time per iteration (ms): 4862.0 |\n")
+                .seq_length,
+            4096);
+  EXPECT_EQ(read_training_log("x | actual seq length: 2048 |\n").seq_length, 2048);
+  EXPECT_EQ(read_training_log("x | actual seqlen:  1024 |\n").seq_length, 1024);
+  EXPECT_EQ(
+      read_training_log("0:   seq_length ...................................... 512\n").seq_length,
+      512);
+  EXPECT_FALSE(read_training_log("  encoder_seq_length .............................. 512\n"
+                                 "  seq_length ...................................... None\n"
+                                 " consumed samples: 3 | consumed tokens: 10 |\n")
+                   .seq_length);
+}
+
+TEST(TrainingLog, DevicesOfOtherTools) {
+  EXPECT_EQ(read_training_log("GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n").device,
+            "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(read_training_log("You are using a CUDA device ('NVIDIA A40') that has Tensor Cores.\n")
+                .device,
+            "NVIDIA A40");
+  EXPECT_FALSE(read_training_log("CUDA capacity: unknown\n").device);
+}
+
 TEST(TrainingLog, OtherTextHasNoSteps) {
   EXPECT_TRUE(read_training_log("iteration of something\nstep: none tps: \n").steps.empty());
 }

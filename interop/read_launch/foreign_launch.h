@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches that are known by name and not read, and those that are not known at all. Both are
+// refused: a verdict on defaults would be false.
+#pragma once
+
+#include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/launch_text.h"
+
+namespace meshwright::interop {
+
+// Throws InputError where the text is a launch of software that is not read: with the sizes that it
+// names, and how to ask about them by hand.
+void refuse_foreign_launch(const LaunchText& text, const LaunchHints& hints);
+[[noreturn]] void refuse_unknown_launch(const LaunchText& text, const LaunchHints& hints);
+
+}  // namespace meshwright::interop

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A text that somebody gave as a launch: a document with keys, or a script.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "interop/read_launch/values.h"
+
+namespace meshwright::interop {
+
+enum class LaunchTextKind : std::uint8_t { script, json, yaml, toml };
+
+struct LaunchText {
+  std::string_view text;
+  std::string file;
+  LaunchTextKind kind = LaunchTextKind::script;
+  Values document;  // empty for a script
+};
+
+// Throws InputError where the text is JSON, YAML or TOML by its first line and is broken.
+LaunchText launch_text(std::string_view text, const std::string& file);
+
+// Whether the document has a key, or a key below a section ("trainer.").
+bool has_key(const LaunchText& text, std::string_view key);
+bool has_section(const LaunchText& text, std::string_view prefix);
+
+}  // namespace meshwright::interop

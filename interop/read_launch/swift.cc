@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/read_launch/swift.h"
+
+#include <algorithm>
+
+#include "interop/read_launch/command_values.h"
+#include "interop/read_launch/environment.h"
+#include "interop/read_launch/megatron_fields.h"
+#include "interop/read_launch/megatron_yaml.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+
+namespace meshwright::interop {
+namespace {
+
+std::string python_key(std::string_view option) {
+  std::string key(option.substr(std::min(option.find_first_not_of('-'), option.size())));
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+bool is_swift_option(std::string_view word) {
+  return word.starts_with("--") && megatron_argument_of_key(python_key(word)) != nullptr;
+}
+
+// docs/source_en/Megatron-SWIFT/Command-line-parameters.md of ms-swift 3.12.
+constexpr ArgumentDefault kSwiftDefaults[] = {
+    {"micro_batch_size", "1", "micro_batch_size"},
+    {"global_batch_size", "16", "global_batch_size"},
+    {"bf16", "true", "precision"},
+    {"use_distributed_optimizer", "true", "zero_stage"},
+    {"recompute_granularity", "selective", "recompute_granularity"},
+    {"attention_backend", "flash", "attention_kernel"},
+    {"moe_token_dispatcher_type", "alltoall", "moe_token_dispatcher_type"},
+    {"hidden_dropout", "0.0", "dropout"},
+    {"attention_dropout", "0.0", "dropout"}};
+
+// It hands NPROC_PER_NODE and NNODES to torchrun, which starts on one node unless told.
+void read_nodes(const ShellScript& script, LaunchRecord& record) {
+  const auto number = [&](const char* name) {
+    const auto found = script.exported.find(name);
+    if (found == script.exported.end() || found->second.unknown()) return 0;
+    return integer_of({.key = name, .words = {found->second.text()}, .said = name, .place = {}},
+                      {1, 1'000'000});
+  };
+  const int per_node = number("NPROC_PER_NODE");
+  const int nodes = number("NNODES");
+  if (per_node == 0 || record.gpus > 0) return;
+  record.gpus_per_node = per_node;
+  record.gpus = per_node * std::max(1, nodes);
+  if (nodes == 0) record.assumed.push_back({"num_nodes", "1", "torchrun's default", {}});
+}
+
+// "--torch_dtype bfloat16".
+void add_type(Values& arguments, Value value) {
+  const std::string word = word_of(value);
+  const bool half = word == "float16" || word == "fp16";
+  const bool whole = word == "float32" || word == "fp32";
+  if (whole) return;
+  value.key = half ? "fp16" : "bf16";
+  value.words.clear();
+  arguments.add(std::move(value));
+}
+
+void set_sequence(LaunchRecord& record, Values& arguments, const LaunchHints& hints) {
+  const Value* length = arguments.find("seq_length");
+  if (length == nullptr && hints.seq_length) {
+    arguments.add({.key = "seq_length",
+                   .words = {std::to_string(*hints.seq_length)},
+                   .said = "--seq-length",
+                   .place = {}});
+    return;
+  }
+  const Value* packing = arguments.find("packing");
+  if (length == nullptr || (packing != nullptr && flag_of(*packing))) return;
+  record.assumed.push_back({"seq_length",
+                            word_of(*length),
+                            "every sample is as long as max_length; shorter ones cost less",
+                            {}});
+}
+
+}  // namespace
+
+bool is_swift_command(std::string_view text) {
+  return contains(text, "megatron sft") || contains(text, "megatron pt ") ||
+         contains(text, "megatron pt\\") || contains(text, "megatron pt\n");
+}
+
+LaunchRecord read_swift(std::string_view text, const std::string& file, const LaunchHints& hints,
+                        const ReadNamedFile& read) {
+  const ShellScript script = read_shell_script(text, file, shell_inputs(hints, read));
+  LaunchRecord record;
+  const ShellCommand* command = launch_command(script, is_swift_option, file, record);
+  if (command == nullptr) throw InputError(file, "", "has no command with options of ms-swift");
+  for (const MarkedText& word : command->words) record.command.push_back(word.text());
+  read_launcher(*command, script, file, record);
+  read_environment(script, *command, file, record);
+  read_nodes(script, record);
+  Values arguments;
+  Values others;
+  std::vector<std::string> said;
+  for (Value& option : options_of(*command, 0, script, file)) {
+    std::string key = python_key(option.key);
+    if (key == "max_length") key = "seq_length";
+    said.push_back(key);
+    option.key = key;
+    const MegatronArgument* argument = megatron_argument_of_key(key);
+    if (key == "torch_dtype") {
+      add_type(arguments, std::move(option));
+    } else if (key == "packing") {
+      arguments.add(std::move(option));
+    } else if (argument != nullptr && key != "load") {
+      add_megatron_argument(arguments, std::move(option), *argument);
+    } else if (key == "model" && option.words.size() == 1 && hints.needs_model()) {
+      record.model_name = word_of(option);
+      record.read.push_back({"model", record.model_name, option.said, option.place});
+    } else if (key != "load" && key != "model") {
+      option.key = "--" + key;
+      others.add(std::move(option));
+    }
+  }
+  add_defaults(arguments, kSwiftDefaults, said, "ms-swift's default", record);
+  set_sequence(record, arguments, hints);
+  record.target = "Megatron-LM";
+  LaunchReading reading(arguments, record);
+  list_unmodelled(reading);
+  read_megatron_fields(reading, hints, file);
+  record.target = "ms-swift";
+  reading.list_unused("no argument of Megatron-LM that is known here");
+  LaunchReading beside(others, record);
+  beside.list_unused("no option of ms-swift that is known here");
+  return record;
+}
+
+}  // namespace meshwright::interop
