@@ -13,6 +13,7 @@
 #include "calibrate/fit/fit_check.h"
 #include "calibrate/fit/holdout.h"
 #include "calibrate/imported/imported.h"
+#include "calibrate/imported/named_device.h"
 #include "calibrate/profile/device_spread.h"
 #include "calibrate/profile/merge.h"
 #include "calibrate/profile/profile_json.h"
@@ -62,9 +63,26 @@ void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
   cluster.gpus_per_node = std::max(cluster.gpus_per_node, in_node * std::max(1, p.groups_per_node));
 }
 
-void import_one(calibrate::Profile& profile, const std::string& file) {
+// Links and kernels of another device say nothing about the cluster's own.
+void check_device(calibrate::Profile& profile, const calibrate::Imported& imported,
+                  const std::string& file, bool force) {
+  const Device& device = only_device(profile.cluster);
+  const std::string other = calibrate::other_device(imported.devices, device);
+  if (other.empty()) return;
+  if (!force) {
+    throw InputError(
+        file, "",
+        fmt::format("was measured on {}, and the cluster's device is {}", other, device.name),
+        "--onto a cluster of the same device, or --force to import it all the same");
+  }
+  profile.notes.push_back(fmt::format("imported with --force: {} was measured on {}, not on {}",
+                                      file.substr(file.find_last_of('/') + 1), other, device.name));
+}
+
+void import_one(calibrate::Profile& profile, const std::string& file, bool force) {
   const std::string text = read_text_file(file);
   calibrate::Imported imported = calibrate::imported(text, file);
+  check_device(profile, imported, file, force);
   const std::string name = file.substr(file.find_last_of('/') + 1);
   const std::string source =
       fmt::format("{}, {}, sha256 {}", imported.tool, name, reports::sha256(text));
@@ -87,11 +105,11 @@ bool is_profile(const std::string& onto) {
 // Curves of the cluster's own machine: its links are fitted to them, and everything else of it
 // stays. Whoever names a shipped cluster has no profile of its devices.
 void import_onto_cluster(const std::vector<std::string>& files, const std::string& onto,
-                         const std::string& out) {
+                         const std::string& out, bool force) {
   calibrate::Profile measured;
   measured.cluster = load_cluster(onto);
   const int nics = measured.cluster.nics_per_node;
-  for (const std::string& file : files) import_one(measured, file);
+  for (const std::string& file : files) import_one(measured, file, force);
   std::erase_if(measured.points, [](const calibrate::MeasuredPoint& point) {
     return point.kind != calibrate::PointKind::collective;
   });
@@ -154,14 +172,14 @@ void merge_profiles(const std::vector<std::string>& files, const std::string& ou
 }
 
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
-                         const std::string& out, const reports::Origin& origin) {
+                         const std::string& out, bool force, const reports::Origin& origin) {
   if (onto.empty()) {
     throw InputError("--import", "", "needs a profile or a cluster to add to",
                      "--import FILE --onto profile.json, or --onto hgx-h100-400g, --out NEW.json");
   }
-  if (!is_profile(onto)) return import_onto_cluster(files, onto, out);
+  if (!is_profile(onto)) return import_onto_cluster(files, onto, out, force);
   calibrate::Profile profile = load_profile(onto);
-  for (const std::string& file : files) import_one(profile, file);
+  for (const std::string& file : files) import_one(profile, file, force);
   calibrate::refit(profile);
   write(profile, out, origin);
 }

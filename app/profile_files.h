@@ -17,9 +17,9 @@ void merge_profiles(const std::vector<std::string>& files, const std::string& ou
                     const reports::Origin& origin);
 
 // Adds what other tools measured to the profile `onto`; each point keeps the tool, the file's name
-// and its SHA-256.
+// and its SHA-256. Throws InputError where a file names another device, unless `force`d.
 void import_measurements(const std::vector<std::string>& files, const std::string& onto,
-                         const std::string& out, const reports::Origin& origin);
+                         const std::string& out, bool force, const reports::Origin& origin);
 
 // A page of charts where `out` ends in .html, else a table. Returns whether all
 // models describe their points.

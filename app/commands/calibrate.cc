@@ -39,6 +39,7 @@ struct CalibrateOptions {
   double max_drift_percent = 15.0;
   std::vector<std::string> imports;
   std::string onto;
+  bool force = false;
   std::string plot;
 };
 
@@ -143,7 +144,7 @@ int run_calibrate(const CalibrateOptions& options, const Call& call) {
     return kDone;
   }
   if (!options.imports.empty()) {
-    import_measurements(options.imports, options.onto, options.out, call.origin());
+    import_measurements(options.imports, options.onto, options.out, options.force, call.origin());
     return kDone;
   }
   return measure_machine(options, call);
@@ -198,6 +199,9 @@ void add_files(Command& command, const std::shared_ptr<CalibrateOptions>& option
                 "A cluster, such as hgx-h100-400g: what is measured or imported overwrites its "
                 "numbers, all others stay; with --import also a profile to add to",
                 "clusters");
+  command.options().add_flag("--force", options->force,
+                             "Import measurements of another device; a note says so");
+  command.only_with("--force", "--import");
   command.reads(
       "--plot", options->plot,
       "PROFILE: its points beside the fitted models, as text; --out FILE.html draws them");

@@ -15,7 +15,8 @@ namespace meshwright::calibrate {
 struct Imported {
   std::string tool;  // "nccl-tests", "ib_write_bw", "BabelStream", "flash-attention"
   std::vector<MeasuredPoint> points;
-  std::vector<std::string> notes;  // rows that were left out, and why
+  std::vector<std::string> devices;  // that nccl-tests names, each once
+  std::vector<std::string> notes;    // rows that were left out, and why
 };
 
 // Recognises the tool by its output. `file` names the source in messages. Throws InputError when no

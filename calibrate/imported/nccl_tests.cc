@@ -103,16 +103,35 @@ std::optional<Columns> columns_in(const std::vector<std::string>& words) {
 struct Seat {
   std::string host;
   int group = 0;
+  std::string device;
 };
 
-// "# Rank 0 Group 0 Pid 101 on alpha device 0 ..." names alpha.
+// Behind the word that ends the device's number on its bus, "[0x31]" or "[0000:0f:00]".
+std::string device_after_bus(std::vector<std::string>::const_iterator from,
+                             std::vector<std::string>::const_iterator end) {
+  const auto bus =
+      std::find_if(from, end, [](const std::string& word) { return word.ends_with(']'); });
+  std::string name;
+  for (auto word = bus; word != end; ++word) {
+    if (word != bus) append_to_list(name, " ", *word);
+  }
+  return name;
+}
+
+// "# Rank 0 Group 0 Pid 101 on alpha device 0 [0x31] NVIDIA A40" names alpha and NVIDIA A40.
 std::optional<Seat> seat_in(const std::vector<std::string>& words) {
   if (words.size() < 3 || words[0] != "#" || words[1] != "Rank") return std::nullopt;
   const auto on = std::find(words.begin(), words.end(), "on");
   if (words.end() - on < 3 || on[2] != "device") return std::nullopt;
   const auto group = std::find(words.begin(), on, "Group");
   const auto number = on - group < 2 ? std::nullopt : number_in(group[1]);
-  return Seat{on[1], static_cast<int>(std::clamp(number.value_or(0.0), 0.0, 1e6))};
+  return Seat{on[1], static_cast<int>(std::clamp(number.value_or(0.0), 0.0, 1e6)),
+              device_after_bus(on + 2, words.end())};
+}
+
+void add_device(std::vector<std::string>& devices, const std::string& name) {
+  if (name.empty() || std::find(devices.begin(), devices.end(), name) != devices.end()) return;
+  devices.push_back(name);
 }
 
 class TextReader {
@@ -132,6 +151,7 @@ class TextReader {
       ReportedSeats& seats = seats_[seat->group];
       ++seats.ranks;
       ++seats.on_host[seat->host];
+      add_device(result_.devices, seat->device);
       return;
     }
     if (words.front().front() == '#') {
@@ -184,6 +204,15 @@ double member_number(const Json& object, std::initializer_list<const char*> name
   return 0.0;
 }
 
+std::vector<std::string> devices_in(const Json& document) {
+  std::vector<std::string> devices;
+  for (const Json& device : member(member(document, "config"), "devices")) {
+    const Json& name = member(device, "device_info");
+    if (name.is_string()) add_device(devices, name.get<std::string>());
+  }
+  return devices;
+}
+
 GroupSeats seats_in(const Json& document) {
   GroupSeats groups;
   for (const Json& device : member(member(document, "config"), "devices")) {
@@ -208,6 +237,7 @@ Imported from_nccl_tests_json(const std::string& text, const std::string& file) 
   const std::string command = member(document, "args").dump();
   const Collective collective = collective_in(command, file);
   const Placement place = placement_of(seats_in(document), file);
+  result.devices = devices_in(document);
   for (const Json& row : document["results"]) {
     const Json& outside = member(row, "out_of_place");
     const double size = member_number(row, {"size"});

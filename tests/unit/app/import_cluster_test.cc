@@ -50,13 +50,13 @@ TEST(ImportCluster, SlurmsWordsMakeACluster) {
 }
 
 // busbw of 8 ranks: 1 GiB in 4.5 ms is 238.6 GB/s algorithm bandwidth.
-TEST(ImportCluster, NcclTestsTeachAShippedCluster) {
+std::string all_reduce_log(const std::string& device) {
   std::string log =
       "# nccl-tests version 2.19.6 nccl-headers=23007 nccl-library=23007\n"
       "# Collective test starting: all_reduce_perf\n";
   for (int rank = 0; rank < 8; ++rank) {
     log += "# Rank " + std::to_string(rank) + " Group 0 Pid 1 on host device " +
-           std::to_string(rank) + " [0000:0f:00] NVIDIA H100\n";
+           std::to_string(rank) + " [0000:0f:00] " + device + "\n";
   }
   log += "#       size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
   for (int power = 20; power <= 30; ++power) {
@@ -64,7 +64,11 @@ TEST(ImportCluster, NcclTestsTeachAShippedCluster) {
     log += std::to_string(1 << power) + " 1 float sum -1 " +
            std::to_string(30.0 + size / 238609.0) + " 1 1 0 1 1 1 0\n";
   }
-  const std::string file = written("all_reduce.txt", log);
+  return log;
+}
+
+TEST(ImportCluster, NcclTestsTeachAShippedCluster) {
+  const std::string file = written("all_reduce.txt", all_reduce_log("NVIDIA H100"));
   const std::string out = testing::TempDir() + "taught.json";
   const ProgramResult result =
       run_program({"calibrate", "--import", file, "--onto", "hgx-h100-400g", "--out", out});
@@ -79,6 +83,23 @@ TEST(ImportCluster, NcclTestsTeachAShippedCluster) {
       run_program({"estimate", "--model", "llama-3-8b", "--cluster", out, "--gpus", "8", "--layout",
                    "tp=8,mbs=1,sp", "--global-batch-size", "8"});
   EXPECT_EQ(estimate.exit_code, 0) << estimate.err;
+}
+
+TEST(ImportCluster, AnotherDevicesTimesAreRefusedUnlessForced) {
+  const std::string file = written("a40.txt", all_reduce_log("NVIDIA A40"));
+  const std::string out = testing::TempDir() + "forced.json";
+  const std::vector<std::string> command{"calibrate",     "--import", file, "--onto",
+                                         "hgx-h100-400g", "--out",    out};
+  const ProgramResult refused = run_program(command);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("a40.txt"));
+  EXPECT_THAT(refused.err, HasSubstr("was measured on NVIDIA A40"));
+  EXPECT_THAT(refused.err, HasSubstr("NVIDIA H100 SXM5 80 GB"));
+  std::vector<std::string> forced = command;
+  forced.emplace_back("--force");
+  const ProgramResult result = run_program(forced);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("imported with --force"));
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ TEST(Words, WhatWouldBeIgnoredIsRefused) {
   const std::vector<std::vector<std::string>> commands{
       {"calibrate", "--check", "a.json", "--onto", "b.json"},
       {"calibrate", "--max-drift", "5"},
+      {"calibrate", "--force"},
       {"calibrate", "--plot", "a.json", "--budget", "5s"},
       {"calibrate", "--import", "a.txt", "--onto", "b.json", "--ranks", "2"},
       {"calibrate", "--check", "a.json", "--out", "b.json"},

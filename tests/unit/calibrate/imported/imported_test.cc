@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibrate/imported/named_device.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/error.h"
 
@@ -46,6 +47,40 @@ TEST(ImportedNcclTests, RowsOfALogArePoints) {
   EXPECT_NEAR(result.points[1].time().value(), 1.2e-3, 1e-15);
 }
 
+TEST(ImportedNcclTests, EveryNamedDeviceIsKeptOnce) {
+  EXPECT_THAT(imported(kNcclText, "job.log").devices, testing::ElementsAre("Some GPU"));
+  EXPECT_THAT(from_nccl_tests("#  Rank  0 Group  0 Pid 1 on hostA device  0 [0x31] NVIDIA A40\n"
+                              "#  Rank  1 Group  0 Pid 1 on hostB device  0 [0x31] NVIDIA L4\n",
+                              "a.log")
+                  .devices,
+              testing::ElementsAre("NVIDIA A40", "NVIDIA L4"));
+  EXPECT_THAT(from_nccl_tests("# Rank 0 Group 0 Pid 1 on hostA device 0\n", "a.log").devices,
+              testing::IsEmpty());
+}
+
+Device device_named(const std::string& name) {
+  Device device;
+  device.name = name;
+  return device;
+}
+
+TEST(NamedDevice, TheChipDecidesWhateverStandsAroundIt) {
+  EXPECT_TRUE(may_be_device("NVIDIA A100-SXM4-80GB", device_named("NVIDIA A100 SXM4 40 GB")));
+  EXPECT_TRUE(
+      may_be_device("NVIDIA H100 80GB HBM3", device_named("NVIDIA H100 SXM5 96 GB, 500 W")));
+  EXPECT_TRUE(may_be_device("NVIDIA GH200 480GB", device_named("NVIDIA GH200 96 GB")));
+  EXPECT_TRUE(
+      may_be_device("NVIDIA GeForce RTX 4090", device_named("NVIDIA GeForce RTX 4090 24 GB")));
+  EXPECT_TRUE(may_be_device("AMD Instinct MI300X", device_named("AMD Instinct MI300X")));
+  EXPECT_TRUE(may_be_device("whatever", device_named("of no number")));
+  EXPECT_FALSE(may_be_device("NVIDIA A40", device_named("NVIDIA H100 SXM5 80 GB")));
+  EXPECT_FALSE(may_be_device("NVIDIA GB200", device_named("NVIDIA B200 SXM 180 GB")));
+  EXPECT_FALSE(may_be_device("NVIDIA A100-SXM4-80GB", device_named("NVIDIA A800 SXM4 80 GB")));
+  EXPECT_FALSE(may_be_device("Some GPU", device_named("NVIDIA H100 SXM5 80 GB")));
+  EXPECT_EQ(other_device({"NVIDIA H100", "NVIDIA A40"}, device_named("NVIDIA H100 SXM5 80 GB")),
+            "NVIDIA A40");
+}
+
 TEST(ImportedNcclTests, WrongResultsAreLeftOutAloud) {
   const Imported result = imported(kNcclText, "job.log");
   ASSERT_EQ(result.notes.size(), 1U);
@@ -73,7 +108,7 @@ TEST(ImportedNcclTests, SendAndReceiveArePairsAtOnce) {
 // Numbers as strings, and an environment that must not be kept.
 constexpr char kNcclJson[] = R"({"version": 3, "args": ["./reduce_scatter_perf", "-J", "out.json"],
 "env": ["HF_TOKEN=secret"], "nccl_version": 22809,
-"config": {"devices": [{"rank": 0, "hostname": "alpha"}, {"rank": 1, "hostname": "alpha"}]},
+"config": {"devices": [{"rank": 0, "hostname": "alpha", "device_info": "NVIDIA H100"}, {"rank": 1, "hostname": "alpha"}]},
 "results": [
  {"size": 1024, "out_of_place": {"time": "12.5", "alg_bw": 0.08, "bus_bw": 0.04, "nwrong": "0"}},
  {"size": 2048, "out_of_place": {"cpu_time": 13.5, "nwrong": 0}},
@@ -83,6 +118,7 @@ TEST(ImportedNcclTests, JsonIsReadAndItsEnvironmentIsNot) {
   const Imported result = imported(kNcclJson, "out.json");
   ASSERT_EQ(result.points.size(), 2U);
   EXPECT_EQ(result.points[0].collective, Collective::reduce_scatter);
+  EXPECT_THAT(result.devices, testing::ElementsAre("NVIDIA H100"));
   EXPECT_EQ(result.points[0].tier, Tier::intra_node);
   EXPECT_NEAR(result.points[0].time().value(), 12.5e-6, 1e-15);
   EXPECT_NEAR(result.points[1].time().value(), 13.5e-6, 1e-15);
