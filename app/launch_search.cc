@@ -24,6 +24,7 @@ const interop::LaunchTarget& require_launch_target(const std::string& name) {
 }
 
 planner::SearchTarget search_target(const std::string& name, const Scenario& scenario) {
+  if (interop::launch_target(name) == nullptr) return {};  // nothing is written for it: no bounds
   // Kept as long as the search is.
   const auto asked = std::make_shared<const Scenario>(scenario);
   return {name, [name, asked](const Layout& layout) {

@@ -12,6 +12,7 @@
 
 #include "app/commands/inputs.h"
 #include "app/files.h"
+#include "app/log_check.h"
 #include "app/synonyms.h"
 #include "interop/read_launch/read_launch.h"
 #include "planner/search/space.h"
@@ -71,6 +72,7 @@ int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
   if (options.gpus > 0) return options.gpus;
   if (log && log->world_size) return *log->world_size;
   if (launch.gpus > 0) return launch.gpus;
+  if (!launch.data_parallel_size_follows) return world_size(launch.layout);
   assume(launch, "gpus", std::to_string(cluster.num_gpus()),
          "all of the cluster; neither launch nor log says how many, --gpus does");
   return cluster.num_gpus();
@@ -100,6 +102,10 @@ void set_data_parallel_size(Layout& layout, const interop::LaunchRecord& launch,
 
 // Shards that a launch says by how many copies there are.
 void set_shards(Layout& layout, const interop::LaunchRecord& launch, const std::string& file) {
+  if (launch.shards_in_node && launch.gpus_per_node > 0 && layout.zero_stage > 0 &&
+      layout.data_parallel_size > launch.gpus_per_node) {
+    layout.zero_shard_size = launch.gpus_per_node;
+  }
   if (launch.replicas <= 1 || layout.zero_stage == 0) return;
   const int ranks = gradient_group_size(layout);
   if (ranks % launch.replicas != 0) {
@@ -118,8 +124,31 @@ void set_global_batch(LaunchedRun& run) {
   }
   const int micro_batches = run.launch.micro_batches_a_rank;
   if (micro_batches == 0) return;
-  run.scenario.job.global_batch_size =
-      micro_batches * run.layout.micro_batch_size * run.layout.data_parallel_size;
+  const int global = micro_batches * run.layout.micro_batch_size * run.layout.data_parallel_size;
+  run.scenario.job.global_batch_size = global;
+  for (interop::Fact& fact : run.launch.assumed) {
+    if (fact.field == "global_batch_size") fact.value = std::to_string(global);
+  }
+}
+
+// Sizes that neither launch nor user says: what the program takes then is an assumption.
+void assume_unsaid_sizes(LaunchedRun& run) {
+  const auto says = [](const std::vector<std::string>& fields, const char* field) {
+    return std::find(fields.begin(), fields.end(), field) != fields.end();
+  };
+  const interop::LaunchRecord& launch = run.launch;
+  const auto default_of = [&](const char* field, int value) {
+    assume(run.launch, field, std::to_string(value), "the default; the launch does not say it");
+  };
+  const bool has_batch =
+      launch.micro_batches_a_rank > 0 || says(launch.job_fields, "global_batch_size");
+  if (!has_batch) default_of("global_batch_size", run.scenario.job.global_batch_size);
+  if (!says(launch.job_fields, "seq_length")) {
+    default_of("seq_length", run.scenario.job.seq_length);
+  }
+  if (!says(launch.layout_fields, "micro_batch_size") && launch.accumulation_of_global == 0) {
+    default_of("micro_batch_size", run.layout.micro_batch_size);
+  }
 }
 
 Seconds upper_median_of(const std::vector<Seconds>& times) {
@@ -160,8 +189,8 @@ interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const st
   if (log) hints.vocab_size = log->vocab_size;
   if (options.vocab_size > 0) hints.vocab_size = options.vocab_size;
   if (options.seq_length > 0) hints.seq_length = options.seq_length;
-  hints.needs_model = options.model.empty();
-  if (!options.model.empty()) hints.num_layers = load_model(options.model).num_layers;
+  if (!options.arguments.empty()) hints.arguments = split_words(options.arguments);
+  if (!options.model.empty()) hints.model = load_model(options.model);
   if (!options.from.empty()) {
     const auto read = [&](const std::string& name) -> std::optional<std::string> {
       const fs::path beside = fs::path(options.from).parent_path() / name;
@@ -233,8 +262,10 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
   run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
   run.scenario.cluster = scaled_to(cluster, gpus);
   set_global_batch(run);
+  assume_unsaid_sizes(run);
   run.note = note_of(asked, run.scenario.job);
-  if (run.log) measure(run, cluster.framework);
+  if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
+  if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
   return run;
 }
 

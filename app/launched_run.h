@@ -19,6 +19,7 @@ namespace meshwright::app {
 struct LaunchedRunOptions {
   std::string from, log, model, cluster, framework;  // empty: not given
   std::vector<std::string> variables;                // "TP=8"
+  std::string arguments;                             // of the script: "A3B 1 8"; empty: not given
   int gpus = 0, vocab_size = 0, seq_length = 0;      // 0: as read
 };
 
@@ -30,7 +31,9 @@ struct LaunchedRun {
   std::optional<interop::MeasuredSteps> steps;
   planner::MeasuredStep measured;
   bool memory_is_reserved = false;  // what the framework prints
-  std::string note{};               // what the cluster's profile has no measurement of, or empty
+  // Why the log was not used; empty: it was, or there is none.
+  std::string log_refused{};
+  std::string note{};  // what the cluster's profile has no measurement of, or empty
 };
 
 // The layout of a launch on so many devices: what the launch says, the framework's where it says

@@ -13,6 +13,7 @@
 #include "app/commands/review_document.h"
 #include "app/launch_search.h"
 #include "app/launched_run.h"
+#include "app/log_check.h"
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/progress.h"
@@ -38,6 +39,12 @@ planner::ReviewOptions review_options(const ReviewOptions& options, const Launch
   review.most = static_cast<std::size_t>(options.top);
   review.search.memory_headroom = planner::default_headroom(run.scenario.cluster.framework.memory);
   review.search.target = search_target(run.launch.target, run.scenario);
+  // Models of transformers choose their attention themselves.
+  const auto& said = run.launch.job_fields;
+  const bool of_transformers =
+      run.launch.target == "DeepSpeed" || run.launch.target == "accelerate";
+  review.attention_is_assumed =
+      of_transformers && std::find(said.begin(), said.end(), "attention_kernel") == said.end();
   return review;
 }
 
@@ -54,9 +61,26 @@ void add_changes(ReviewedRun& reviewed) {
   const bool in_command = std::any_of(
       reviewed.changes.front().begin(), reviewed.changes.front().end(),
       [](const interop::LaunchChange& change) { return change.name.starts_with("--"); });
-  if (!in_command) return;
+  // ms-swift's options are Megatron-LM's by other names.
+  if (!in_command || target == "ms-swift") return;
   reviewed.changed_launch =
       interop::command_text(interop::changed_command(run.launch.command, reviewed.changes.front()));
+}
+
+void review_run(const ReviewOptions& options, ReviewedRun& reviewed) {
+  reviewed.review = planner::review(reviewed.run.scenario, reviewed.run.layout,
+                                    reviewed.run.measured, review_options(options, reviewed.run));
+}
+
+// A step that the devices cannot have made is another run's.
+bool refuse_impossible_log(ReviewedRun& reviewed) {
+  LaunchedRun& run = reviewed.run;
+  if (!reviewed.review.estimate || !run.measured.step_time) return false;
+  run.log_refused = why_step_is_impossible(*reviewed.review.estimate, *run.measured.step_time);
+  if (run.log_refused.empty()) return false;
+  run.measured = {};
+  run.steps.reset();
+  return true;
 }
 
 void write_files(const ReviewOptions& options, const ReviewedRun& reviewed) {
@@ -83,8 +107,8 @@ int run_review(const ReviewOptions& options, const Call& call) {
   reviewed.run = load_launched_run(options.run, origin);
   {
     const Progress progress("searching better layouts");
-    reviewed.review = planner::review(reviewed.run.scenario, reviewed.run.layout,
-                                      reviewed.run.measured, review_options(options, reviewed.run));
+    review_run(options, reviewed);
+    if (refuse_impossible_log(reviewed)) review_run(options, reviewed);
   }
   add_changes(reviewed);
   if (options.json || options.output.format == Format::json) {
@@ -118,6 +142,8 @@ void add_run_options(Command& command, LaunchedRunOptions& run) {
       ->check(CLI::Range(1, 100'000'000).description(""));
   command.options().add_option("--set", run.variables,
                                "Variable of the script that comes from elsewhere: NAME=VALUE");
+  command.options().add_option("--args", run.arguments,
+                               "Arguments that the script is started with: \"A3B 1 8\"");
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/commands/output.h"
 #include "planner/questions/explanation.h"
 #include "reports/tables.h"
 #include "reports/text.h"
+#include "sim/base/text.h"
 #include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 #include "sim/model/parameters.h"
@@ -34,6 +36,46 @@ std::string question(const ReviewedRun& r) {
       framework.empty() ? "software that nothing is known of" : framework);
 }
 
+// What may change the answer and is not in it.
+std::string without_text(const interop::LaunchRecord& launch) {
+  std::string list;
+  for (const interop::NotUnderstood& item : launch.not_understood) {
+    if (interop::changes_answer(item.effect) && !item.off) append_to_list(list, ", ", item.said);
+  }
+  return list;
+}
+
+std::size_t count_unknown(const interop::LaunchRecord& launch) {
+  return static_cast<std::size_t>(
+      std::count_if(launch.not_understood.begin(), launch.not_understood.end(),
+                    [](const interop::NotUnderstood& item) {
+                      return item.effect == interop::OptionEffect::unknown && !item.off;
+                    }));
+}
+
+std::string effect_text(const interop::NotUnderstood& item) {
+  using enum interop::OptionEffect;
+  if (item.off) return " Its value changes nothing.";
+  if (item.effect == unknown) return " Whether it changes the answer is not known.";
+  if (item.effect == none) return "";
+  if (item.effect == cost) return " The answer is without it.";
+  return fmt::format(" It may change {}: the answer is without it.", name_of(item.effect));
+}
+
+std::string environment_text(const ReviewedRun& r) {
+  const auto& notes = r.run.launch.environment;
+  if (notes.empty()) return "";
+  const Review& review = r.review;
+  const bool slower = review.step_error && *review.step_error < 0.0 && !review.inside_interval;
+  std::string text = heading("environment");
+  for (const interop::EnvironmentNote& note : notes) {
+    const bool first = slower && note.slows && &note == &notes.front();
+    text += fmt::format("  {}{}={} ({}): {}. Not priced.\n", first ? "First suspect: " : "",
+                        note.name, note.value, note.place.text(), note.effect);
+  }
+  return text;
+}
+
 std::string facts_text(const interop::LaunchRecord& launch) {
   std::string text = heading("read");
   for (const interop::Fact& fact : launch.read) {
@@ -45,25 +87,67 @@ std::string facts_text(const interop::LaunchRecord& launch) {
   }
   if (!launch.not_understood.empty()) text += heading("not understood, or not modelled");
   for (const interop::NotUnderstood& item : launch.not_understood) {
-    text += fmt::format("  {} ({}): {}\n", item.said, item.place.text(), item.why);
+    text += fmt::format("  {} ({}): {}.{}\n", item.said, item.place.text(), item.why,
+                        effect_text(item));
+  }
+  if (!launch.harmless.empty()) {
+    text += fmt::format("  {} more change neither time nor memory.\n", launch.harmless.size());
   }
   return text;
+}
+
+// The prediction of memory is no sharper than this.
+constexpr double kMemoryMargin = 0.03;
+
+bool needs_fused_attention(const ReviewedRun& r) {
+  return r.review.eager_peak && !r.review.violation &&
+         *r.review.eager_peak > only_device(r.run.scenario.cluster).memory * (1.0 - kMemoryMargin);
+}
+
+bool is_close(const ReviewedRun& r) {
+  if (!r.review.estimate) return false;
+  const Bytes memory = only_device(r.run.scenario.cluster).memory;
+  return std::abs(r.review.estimate->peak_memory() / memory - 1.0) <= kMemoryMargin;
 }
 
 std::string fit_text(const ReviewedRun& r) {
   const Review& review = r.review;
   const Bytes memory = only_device(r.run.scenario.cluster).memory;
+  const std::string without = without_text(r.run.launch);
+  const std::string label = without.empty() ? "" : fmt::format(", without {}", without);
   std::string text = heading("does it fit?");
-  if (review.violation) {
-    text +=
-        fmt::format("  No ({}): {}.\n", rule_text(review.violation->rule).name, review.sentence);
+  if (review.violation && is_close(r)) {
+    text += fmt::format("  Uncertain{}: {}.\n", label, review.sentence);
+    if (!review.smallest_change.empty()) {
+      text += fmt::format("  It is surer with {}.\n", review.smallest_change);
+    }
+  } else if (review.violation) {
+    text += fmt::format("  No{} ({}): {}.\n", label, rule_text(review.violation->rule).name,
+                        review.sentence);
     if (!review.smallest_change.empty()) {
       text += fmt::format("  Would with {}.\n", review.smallest_change);
     }
   } else {
-    text += fmt::format("  Yes: {} of {} on the fullest stage.\n",
-                        reports::memory_text(review.estimate->peak_memory()),
-                        reports::memory_text(memory));
+    text += fmt::format(
+        "  {}{}: {} of {} on the fullest stage.\n", is_close(r) ? "Uncertain" : "Yes", label,
+        reports::memory_text(review.estimate->peak_memory()), reports::memory_text(memory));
+  }
+  if (is_close(r)) {
+    text +=
+        "  This is within 3 % of the limit, and uncertain in both directions: it may run or run "
+        "out of memory.\n";
+  }
+  if (const std::size_t unknown = count_unknown(r.run.launch); unknown > 0) {
+    text += fmt::format(
+        "  Options that are not known: {}. The answer holds if they change no cost.\n", unknown);
+  }
+  if (review.eager_peak && !review.violation) {
+    text += fmt::format(
+        "  {}: the launch does not say which attention runs. Eager attention stores the scores and "
+        "needs {}.\n",
+        needs_fused_attention(r) ? "It fits only with FlashAttention or SDPA"
+                                 : "FlashAttention or SDPA is assumed",
+        reports::memory_text(*review.eager_peak));
   }
   if (r.run.measured.out_of_memory) {
     text += fmt::format("  It did not: the log is out of memory at line {}.\n",
@@ -81,6 +165,9 @@ std::string measured_text(const ReviewedRun& r) {
   if (!review.estimate) return "";
   const Estimate& found = *review.estimate;
   std::string text = heading("predicted and measured");
+  if (!r.run.log_refused.empty()) {
+    text += fmt::format("  The log is not used: {}.\n", r.run.log_refused);
+  }
   text += fmt::format(
       "  step: predicted {} (90 % between {} and {})", reports::seconds_text(found.step_time),
       reports::seconds_text(found.step_time_low), reports::seconds_text(found.step_time_high));
@@ -129,7 +216,7 @@ std::string terms_text(const ReviewedRun& r) {
                         reports::seconds_text(part.predicted), reports::seconds_text(part.measured),
                         error_text(part.predicted / part.measured - 1.0));
   }
-  if (r.run.log && r.review.parts.empty()) {
+  if (r.run.log && r.run.log_refused.empty() && r.review.parts.empty()) {
     text +=
         r.run.launch.target.starts_with("Megatron")
             ? "  The log has no timers to hold terms against: --timing-log-level 1 prints them.\n"
@@ -215,7 +302,19 @@ Json launch_json(const interop::LaunchRecord& launch) {
   json["not_understood"] = Json::array();
   for (const interop::NotUnderstood& item : launch.not_understood) {
     json["not_understood"].push_back(
-        {{"said", item.said}, {"why", item.why}, {"place", place_json(item.place)}});
+        {{"said", item.said},
+         {"why", item.why},
+         {"place", place_json(item.place)},
+         {"effect", item.off ? "none" : std::string(name_of(item.effect))}});
+  }
+  json["harmless"] = launch.harmless;
+  json["environment"] = Json::array();
+  for (const interop::EnvironmentNote& note : launch.environment) {
+    json["environment"].push_back({{"name", note.name},
+                                   {"value", note.value},
+                                   {"effect", note.effect},
+                                   {"slows", note.slows},
+                                   {"place", place_json(note.place)}});
   }
   return json;
 }
@@ -268,7 +367,8 @@ Json better_json(const BetterLayout& better, const std::vector<interop::LaunchCh
 }  // namespace
 
 std::string review_text(const ReviewedRun& r) {
-  std::string text = question(r) + facts_text(r.run.launch) + fit_text(r) + measured_text(r);
+  std::string text =
+      question(r) + facts_text(r.run.launch) + environment_text(r) + fit_text(r) + measured_text(r);
   text = wrapped(text) + terms_text(r) + wrapped(better_text(r));
   if (!r.changed_launch.empty()) {
     text += heading("the fastest, launched (variables are put in; the rest of the script stays)") +
@@ -288,6 +388,13 @@ Json review_json(const ReviewedRun& r, const reports::Origin& origin) {
   if (!r.run.note.empty()) json["notes"] = {r.run.note};
   const Review& review = r.review;
   json["fits"] = !review.violation;
+  json["uncertain"] = is_close(r) || needs_fused_attention(r);
+  json["without"] = Json::array();
+  for (const interop::NotUnderstood& item : r.run.launch.not_understood) {
+    if (interop::changes_answer(item.effect) && !item.off) json["without"].push_back(item.said);
+  }
+  if (review.eager_peak) json["eager_attention_peak_bytes"] = review.eager_peak->value();
+  if (!r.run.log_refused.empty()) json["log_refused"] = r.run.log_refused;
   if (review.violation) {
     json["violation"] = {{"rule", rule_text(review.violation->rule).name},
                          {"sentence", review.sentence},
@@ -297,7 +404,7 @@ Json review_json(const ReviewedRun& r, const reports::Origin& origin) {
     json["estimate"] = to_json(*review.estimate);
     json["printed_peak_bytes"] = review.printed_peak.value();
   }
-  json["measured"] = r.run.log ? measured_json(r.run) : Json();
+  json["measured"] = r.run.log && r.run.log_refused.empty() ? measured_json(r.run) : Json();
   if (review.step_error) {
     json["step_error"] = *review.step_error;
     json["inside_interval"] = review.inside_interval;

@@ -42,10 +42,19 @@ struct BetterLayout {
   std::vector<SwitchEffect> effects;     // what of the difference each switch makes
 };
 
+// Peak memory with transformers' eager attention, from the peaks with fused attention and with
+// Megatron-LM's unfused one. Each score that the latter stores takes 5 bytes with dropout
+// (Korthikanti, arXiv 2205.05198: softmax 2, mask 1, dropped 2) and 2 without. Eager code stores 9
+// (modeling_opt.py of 2023: clamped scores 2, softmax in fp32 4, mask 1, dropped 2) and 6 (softmax
+// in fp32 4, its 16-bit copy 2).
+Bytes eager_attention_peak(Bytes fused, Bytes unfused, bool dropout);
+
 struct Review {
   std::optional<Violation> violation;  // of the launched layout
   std::string sentence, smallest_change;
-  std::optional<Estimate> estimate;                // unless a rule beside memory's is broken
+  std::optional<Estimate> estimate;  // unless a rule beside memory's is broken
+  // Of the fullest stage with eager attention; nothing where the launch says which attention runs.
+  std::optional<Bytes> eager_peak;
   Bytes printed_peak;                              // predicted, as the framework prints it
   std::optional<double> step_error, memory_error;  // predicted / measured - 1
   bool inside_interval = false;
@@ -60,6 +69,7 @@ struct Review {
 struct ReviewOptions {
   SearchOptions search;  // its target is the launcher
   std::size_t most = 3;  // better layouts
+  bool attention_is_assumed = false;
 };
 
 Review review(const Scenario& scenario, const Layout& launched, const MeasuredStep& measured,

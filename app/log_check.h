@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a log can be of the run that it is held against.
+#pragma once
+
+#include <string>
+
+#include "interop/logs/training_log.h"
+#include "sim/layout/layout.h"
+#include "sim/step/estimate.h"
+#include "sim/step/scenario.h"
+
+namespace meshwright::app {
+
+// Why it is of another model, job or device; empty: nothing says so. Logs print parameters, tokens
+// a sequence and the device's name.
+std::string why_log_is_anothers(const interop::TrainingLog& log, const Scenario& scenario,
+                                const Layout& layout);
+// Why no such devices can be so fast; empty: they can.
+std::string why_step_is_impossible(const Estimate& estimate, Seconds measured);
+
+}  // namespace meshwright::app
