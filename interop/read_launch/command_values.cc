@@ -270,7 +270,7 @@ std::vector<Value> options_of(const ShellCommand& command, std::size_t first,
 void list_options_of_command(const ShellCommand& command, const ShellScript& script,
                              const std::string& file, LaunchRecord& record) {
   const std::size_t first = first_program_word(command);
-  const auto list = [&](Value value) {
+  const auto list = [&](const Value& value) {
     const OptionEffect effect = effect_of(value.key);
     if (effect == OptionEffect::none) {
       record.harmless.push_back(value.said);
@@ -282,9 +282,9 @@ void list_options_of_command(const ShellCommand& command, const ShellScript& scr
                                      .effect = effect,
                                      .key = value.key});
   };
-  for (Value& option : options_of(command, first, script, file)) {
+  for (const Value& option : options_of(command, first, script, file)) {
     const bool names_file = option.words.size() == 1 && names_configuration(option.words.front());
-    if (!names_file) list(std::move(option));
+    if (!names_file) list(option);
   }
   for (std::size_t i = first; i < command.words.size(); ++i) {
     const std::string& word = command.words[i].text();
@@ -295,7 +295,7 @@ void list_options_of_command(const ShellCommand& command, const ShellScript& scr
     value.words = {word.substr(equals + 1)};
     value.said = word;
     value.place = {file, command.words[i].line()};
-    list(std::move(value));
+    list(value);
   }
 }
 

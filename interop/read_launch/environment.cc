@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interop/read_launch/command_values.h"
 #include "interop/shell/shell_cursor.h"
 #include "sim/base/text.h"
 
@@ -106,7 +107,8 @@ bool holds(const KnownVariable& known, const std::string& value) {
   return false;
 }
 
-void add(LaunchRecord& record, const std::string& name, const std::string& value, Place place) {
+void add(LaunchRecord& record, const std::string& name, const std::string& value,
+         const Place& place) {
   for (const EnvironmentNote& note : record.environment) {
     if (note.name == name) return;
   }
@@ -149,6 +151,13 @@ void read_environment(const ShellScript& script, const ShellCommand& command,
   }
   std::stable_sort(record.environment.begin(), record.environment.end(),
                    [](const auto& a, const auto& b) { return a.slows && !b.slows; });
+}
+
+void read_start(const ShellCommand& command, const ShellScript& script, const std::string& file,
+                LaunchRecord& record) {
+  for (const MarkedText& word : command.words) record.command.push_back(word.text());
+  read_launcher(command, script, file, record);
+  read_environment(script, command, file, record);
 }
 
 void read_environment(Values& values, std::string_view prefix, LaunchRecord& record) {

@@ -20,6 +20,9 @@ std::optional<EnvironmentNote> environment_note(const std::string& name, const s
 // What a script exports, and what stands on its launch command (NAME=VALUE, -x NAME=VALUE, --env).
 void read_environment(const ShellScript& script, const ShellCommand& command,
                       const std::string& file, LaunchRecord& record);
+// The words of the launch command, its launcher's devices, and the environment.
+void read_start(const ShellCommand& command, const ShellScript& script, const std::string& file,
+                LaunchRecord& record);
 // Keys of a configuration below "env_vars." or the like.
 void read_environment(Values& values, std::string_view prefix, LaunchRecord& record);
 

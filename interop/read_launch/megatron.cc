@@ -159,9 +159,7 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
     throw InputError(file, "", "has no command with options of Megatron-LM",
                      "give the script that starts pretrain_gpt.py, or its command line");
   }
-  for (const MarkedText& word : command->words) record.command.push_back(word.text());
-  read_launcher(*command, script, file, record);
-  read_environment(script, *command, file, record);
+  read_start(*command, script, file, record);
   const auto connections = script.exported.find("CUDA_DEVICE_MAX_CONNECTIONS");
   if (connections != script.exported.end()) {
     record.variables["CUDA_DEVICE_MAX_CONNECTIONS"] = connections->second.text();
@@ -170,10 +168,12 @@ LaunchRecord read_megatron_script(std::string_view text, const std::string& file
   for (Value& option :
        options_of(*command, first_program_word(*command), script, file, most_words)) {
     if (option.key.starts_with('$')) {
-      if (contains(option.unknown, "condition")) {
-        throw InputError(option.place.exact_text(), "",
-                         option.said + ": it holds options, and " + option.unknown,
-                         "--set NAME=VALUE or --args \"...\" decides the condition");
+      // What the environment may hold is named; what the script itself holds must be known.
+      if (contains(option.unknown, "condition") || contains(option.unknown, "read from")) {
+        throw InputError(
+            option.place.exact_text(), "",
+            option.said + ": it holds options, and " + option.unknown,
+            "--set NAME=VALUE states it, or decides the condition; so does --args \"...\"");
       }
       record.not_understood.push_back({option.said, "it may hold options: " + option.unknown,
                                        option.place, OptionEffect::cost});

@@ -247,8 +247,8 @@ class ArgumentTable {
 };
 
 const std::vector<MegatronArgument>& rows() {
-  static const ArgumentTable kTable;
-  return kTable.rows();
+  static const ArgumentTable table;
+  return table.rows();
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void add_options(const ShellCommand& command, const ShellScript& script, const s
 }
 
 // "[core_attn,mlp]" is two words, 'bf16' one without its marks.
-std::vector<std::string> override_words(std::string text) {
+std::vector<std::string> override_words(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
   for (const char c : text) {
@@ -120,9 +120,7 @@ LaunchRecord read_override_script(std::string_view text, const std::string& file
   LaunchRecord record;
   const ShellCommand* command = launch_command(script, is_override_word, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with overrides of a recipe");
-  for (const MarkedText& word : command->words) record.command.push_back(word.text());
-  read_launcher(*command, script, file, record);
-  read_environment(script, *command, file, record);
+  read_start(*command, script, file, record);
   Values all = values_of(*command, script, file);
   add_options(*command, script, file, all);
   Values values = with_references(std::move(all));

@@ -92,9 +92,7 @@ LaunchRecord read_swift(std::string_view text, const std::string& file, const La
   LaunchRecord record;
   const ShellCommand* command = launch_command(script, is_swift_option, file, record);
   if (command == nullptr) throw InputError(file, "", "has no command with options of ms-swift");
-  for (const MarkedText& word : command->words) record.command.push_back(word.text());
-  read_launcher(*command, script, file, record);
-  read_environment(script, *command, file, record);
+  read_start(*command, script, file, record);
   read_nodes(script, record);
   Values arguments;
   Values others;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands that the reader itself understands: tests, true, shift, set, eval, source, `bash -c`.
 // The others are kept as they are.
+#include <algorithm>
 #include <utility>
 
 #include "interop/shell/shell_arguments.h"
 #include "interop/shell/shell_assignment.h"
 #include "interop/shell/shell_cause.h"
 #include "interop/shell/shell_condition.h"
+#include "interop/shell/shell_cursor.h"
 #include "interop/shell/shell_reader.h"
 #include "interop/shell/shell_source.h"
 
@@ -44,17 +46,38 @@ void read_evaluated(const Words& words, ShellState& s, int depth) {
   read_shell_commands(rest, s, depth + 1);
 }
 
+bool is_variable_name(const MarkedText& word) {
+  if (word.empty() || word.unknown() || !is_name_start(word.at(0))) return false;
+  const std::string& text = word.text();
+  return std::all_of(text.begin(), text.end(), is_name);
+}
+
+// unset A B; read, readarray, mapfile and getopts give variables what is not known.
+void forget_variables(const Words& words, ShellState& s, const std::string& why) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!is_variable_name(words[i]) || s.given.contains(words[i].text())) continue;
+    const std::string& name = words[i].text();
+    s.variables.erase(name);
+    if (s.live()) s.script.exported.erase(name);
+    s.script.why_unknown[name] = fmt::format("{}, line {}", why, words[i].line());
+  }
+}
+
 }  // namespace
 
 ShellResult take_shell_command(ShellCommand command, const MarkedText& typed, ShellState& state,
                                int depth) {
   if (state.dead()) return {};
-  const ShellResult ran{ShellStatus::assumed, nullptr};
+  ShellResult ran{ShellStatus::assumed, nullptr};
   Words& words = command.words;
   const std::string name = words.front().text();
   if (name == "[" || name == "test") return simple_test(words, typed, state);
   if (words.size() == 1 && is_declaration(name)) return ran;
   if (name == "shift") shift_arguments(state, words);
+  if (name == "unset") forget_variables(words, state, "it is unset");
+  if (name == "read" || name == "readarray" || name == "mapfile" || name == "getopts") {
+    forget_variables(words, state, "it is read from an input");
+  }
   if (name == "set") set_arguments(state, words);
   if ((name == "source" || name == ".") && words.size() > 1) {
     read_sourced_file(words, state, depth);

@@ -149,5 +149,12 @@ TEST(ShellArithmetic, IsThatOfWholeNumbers) {
   EXPECT_FALSE(shell_arithmetic("2**3", none));
 }
 
+TEST(ShellScript, UnsetAndReadMakeVariablesUnknown) {
+  const ShellScript script = read_shell_script(
+      "export NCCL_ALGO=Ring\nunset NCCL_ALGO\nread -r -d '' A <<'X'\n--x 1\nX\nrun $A\n", "t");
+  EXPECT_FALSE(script.exported.contains("NCCL_ALGO"));
+  EXPECT_EQ(script.why_unknown.at("A"), "it is read from an input, line 3");
+}
+
 }  // namespace
 }  // namespace meshwright::interop
