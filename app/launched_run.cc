@@ -133,20 +133,16 @@ void set_global_batch(LaunchedRun& run) {
 
 // Sizes that neither launch nor user says: what the program takes then is an assumption.
 void assume_unsaid_sizes(LaunchedRun& run) {
-  const auto says = [](const std::vector<std::string>& fields, const char* field) {
-    return std::find(fields.begin(), fields.end(), field) != fields.end();
-  };
   const interop::LaunchRecord& launch = run.launch;
   const auto default_of = [&](const char* field, int value) {
     assume(run.launch, field, std::to_string(value), "the default; the launch does not say it");
   };
-  const bool has_batch =
-      launch.micro_batches_a_rank > 0 || says(launch.job_fields, "global_batch_size");
+  const bool has_batch = launch.micro_batches_a_rank > 0 || launch.says_job("global_batch_size");
   if (!has_batch) default_of("global_batch_size", run.scenario.job.global_batch_size);
-  if (!says(launch.job_fields, "seq_length")) {
+  if (!launch.says_job("seq_length")) {
     default_of("seq_length", run.scenario.job.seq_length);
   }
-  if (!says(launch.layout_fields, "micro_batch_size") && launch.accumulation_of_global == 0) {
+  if (!launch.says_layout("micro_batch_size") && launch.accumulation_of_global == 0) {
     default_of("micro_batch_size", run.layout.micro_batch_size);
   }
 }

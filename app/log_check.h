@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a log can be of the run that it is held against.
+// Whether a log can be of the launched run.
 #pragma once
 
 #include <string>

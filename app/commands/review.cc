@@ -40,11 +40,9 @@ planner::ReviewOptions review_options(const ReviewOptions& options, const Launch
   review.search.memory_headroom = planner::default_headroom(run.scenario.cluster.framework.memory);
   review.search.target = search_target(run.launch.target, run.scenario);
   // Models of transformers choose their attention themselves.
-  const auto& said = run.launch.job_fields;
   const bool of_transformers =
       run.launch.target == "DeepSpeed" || run.launch.target == "accelerate";
-  review.attention_is_assumed =
-      of_transformers && std::find(said.begin(), said.end(), "attention_kernel") == said.end();
+  review.attention_is_assumed = of_transformers && !run.launch.says_job("attention_kernel");
   return review;
 }
 

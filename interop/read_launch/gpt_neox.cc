@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "interop/read_launch/document.h"
-#include "interop/read_launch/document_keys.h"
 #include "interop/read_launch/gpt_neox_parts.h"
 #include "sim/base/error.h"
 
@@ -269,10 +268,11 @@ void read_neox_checkpointing(LaunchReading& r) {
 
 }  // namespace
 
-bool is_gpt_neox(std::string_view text) {
-  if (!says_key(text, "pipe_parallel_size") && !says_key(text, "model_parallel_size")) return false;
-  return says_key(text, "train_micro_batch_size_per_gpu") || says_key(text, "num_layers") ||
-         says_key(text, "train_batch_size");
+bool is_gpt_neox(const LaunchText& text) {
+  const Values keys = with_underscores(text.document);
+  if (!keys.has("pipe_parallel_size") && !keys.has("model_parallel_size")) return false;
+  return keys.has("train_micro_batch_size_per_gpu") || keys.has("num_layers") ||
+         keys.has("train_batch_size");
 }
 
 LaunchRecord read_gpt_neox(std::string_view text, const std::string& file,

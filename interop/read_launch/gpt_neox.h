@@ -8,11 +8,12 @@
 #include <string_view>
 
 #include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/launch_text.h"
 
 namespace meshwright::interop {
 
 // By keys that DeepSpeed's JSON and other launchers lack.
-bool is_gpt_neox(std::string_view text);
+bool is_gpt_neox(const LaunchText& text);
 
 // Throws InputError: text that is no YAML, a value out of range, a size that is missing, layers
 // that are no transformer's, or a vocabulary that nobody says.

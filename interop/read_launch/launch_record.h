@@ -3,6 +3,7 @@
 // not understood, each with its place.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,6 +50,12 @@ struct LaunchRecord {
   Layout layout;
   // Fields that are said or follow; the others are as the framework has them.
   std::vector<std::string> job_fields, layout_fields;
+  [[nodiscard]] bool says_job(std::string_view field) const {
+    return std::find(job_fields.begin(), job_fields.end(), field) != job_fields.end();
+  }
+  [[nodiscard]] bool says_layout(std::string_view field) const {
+    return std::find(layout_fields.begin(), layout_fields.end(), field) != layout_fields.end();
+  }
   int gpus = 0, gpus_per_node = 0;  // 0: not said
   // Data-parallel ranks are what the devices leave; 0 until the device count is known.
   bool data_parallel_size_follows = true;

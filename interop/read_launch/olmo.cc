@@ -5,7 +5,6 @@
 #include <array>
 
 #include "interop/read_launch/document.h"
-#include "interop/read_launch/document_keys.h"
 #include "interop/read_launch/launch_reading.h"
 #include "sim/base/error.h"
 #include "sim/model/parameters.h"
@@ -373,10 +372,10 @@ void pass_over_olmo(Values& values, bool needs_model) {
 
 }  // namespace
 
-bool is_olmo(std::string_view text) {
-  if (!says_key(text, "d_model") || says_key(text, "max_seq_len")) return false;
-  return says_key(text, "max_sequence_length") ||
-         (says_key(text, "device_train_microbatch_size") && says_key(text, "mlp_ratio"));
+bool is_olmo(const LaunchText& text) {
+  if (!has_key(text, "model.d_model") || has_key(text, "max_seq_len")) return false;
+  return has_key(text, "model.max_sequence_length") ||
+         (has_key(text, "device_train_microbatch_size") && has_key(text, "model.mlp_ratio"));
 }
 
 LaunchRecord read_olmo(std::string_view text, const std::string& file, const LaunchHints& hints) {

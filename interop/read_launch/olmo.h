@@ -7,11 +7,12 @@
 #include <string_view>
 
 #include "interop/read_launch/launch_record.h"
+#include "interop/read_launch/launch_text.h"
 
 namespace meshwright::interop {
 
 // By keys that llm-foundry, whose file looks alike, has other names for.
-bool is_olmo(std::string_view text);
+bool is_olmo(const LaunchText& text);
 
 // Throws InputError: text that is no YAML, a value out of range, or a size that is missing.
 LaunchRecord read_olmo(std::string_view text, const std::string& file, const LaunchHints& hints);

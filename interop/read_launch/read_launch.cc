@@ -110,14 +110,10 @@ constexpr LaunchFormat kFormats[] = {
      }},
     {is_torchtitan, [](const LaunchText& t, const LaunchHints& hints,
                        const ReadNamedFile&) { return read_torchtitan(t.text, t.file, hints); }},
-    {[](const LaunchText& t) { return is_document(t) && is_gpt_neox(t.text); },
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
-       return read_gpt_neox(t.text, t.file, hints);
-     }},
-    {[](const LaunchText& t) { return is_document(t) && is_olmo(t.text); },
-     [](const LaunchText& t, const LaunchHints& hints, const ReadNamedFile&) {
-       return read_olmo(t.text, t.file, hints);
-     }},
+    {is_gpt_neox, [](const LaunchText& t, const LaunchHints& hints,
+                     const ReadNamedFile&) { return read_gpt_neox(t.text, t.file, hints); }},
+    {is_olmo, [](const LaunchText& t, const LaunchHints& hints,
+                 const ReadNamedFile&) { return read_olmo(t.text, t.file, hints); }},
     {is_deepspeed, [](const LaunchText& t, const LaunchHints& hints,
                       const ReadNamedFile&) { return read_deepspeed(t.text, t.file, hints); }},
     {is_nanotron, [](const LaunchText& t, const LaunchHints& hints,

@@ -65,8 +65,7 @@ void read_attention_implementation(LaunchReading& r) {
 // What the command says where the JSON says "auto".
 void read_trainer(LaunchReading& r) {
   LaunchRecord& record = r.record();
-  const bool has_global = std::find(record.job_fields.begin(), record.job_fields.end(),
-                                    "global_batch_size") != record.job_fields.end();
+  const bool has_global = record.says_job("global_batch_size");
   int micro = 0;
   int accumulation = 0;
   if (r.integer(micro, "micro_batch_size", "--per_device_train_batch_size", kCounts)) {
@@ -180,8 +179,7 @@ void set_sequence_beside(LaunchRecord& record, const LaunchHints& hints, const s
     record.job.seq_length = *hints.seq_length;
     record.assumed.push_back(
         {"seq_length", std::to_string(*hints.seq_length), "named beside the launch", {}});
-  } else if (std::find(record.job_fields.begin(), record.job_fields.end(), "seq_length") ==
-             record.job_fields.end()) {
+  } else if (!record.says_job("seq_length")) {
     throw InputError(file, "", "does not say how long sequences are",
                      "state it with --seq-length N");
   }
@@ -189,15 +187,12 @@ void set_sequence_beside(LaunchRecord& record, const LaunchHints& hints, const s
 }
 
 void assume_batch(LaunchRecord& record, const std::string& why) {
-  const auto says = [](const std::vector<std::string>& fields, const char* field) {
-    return std::find(fields.begin(), fields.end(), field) != fields.end();
-  };
-  if (!says(record.layout_fields, "micro_batch_size") && record.accumulation_of_global == 0) {
+  if (!record.says_layout("micro_batch_size") && record.accumulation_of_global == 0) {
     record.layout.micro_batch_size = 1;
     record.layout_fields.emplace_back("micro_batch_size");
     record.assumed.push_back({"micro_batch_size", "1", why, {}});
   }
-  if (says(record.job_fields, "global_batch_size") || record.micro_batches_a_rank > 0) return;
+  if (record.says_job("global_batch_size") || record.micro_batches_a_rank > 0) return;
   record.micro_batches_a_rank = 1;
   record.assumed.push_back({"global_batch_size",
                             "micro-batch x data-parallel ranks",

@@ -12,6 +12,10 @@
 namespace meshwright::interop {
 namespace {
 
+bool recognised_as_neox(const std::string& text) {
+  return is_gpt_neox(launch_text(text, "neox.yml"));
+}
+
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
@@ -49,7 +53,7 @@ TEST(GptNeox, APythiaOfFortyHeadsIsReadWhole) {
       " \"train_micro_batch_size_per_gpu\": 8,\n \"gradient_accumulation_steps\": 2,\n"
       " \"checkpoint_activations\": true,\n \"checkpoint_num_layers\": 1,\n"
       " \"fp16\": {\"enabled\": true}\n}\n";
-  EXPECT_TRUE(is_gpt_neox(text));
+  EXPECT_TRUE(recognised_as_neox(text));
   const LaunchRecord r = read_gpt_neox(text, "pythia.yml", {});
   EXPECT_EQ(r.target, "GPT-NeoX");
   EXPECT_EQ(r.framework, "gpt-neox-2022");
@@ -103,7 +107,7 @@ TEST(GptNeox, TwentyBillionWithHyphensCommentsAndTrailingCommas) {
       "  \"steps_per_print\": 2,\n  \"wall_clock_breakdown\": false,\n"
       "  \"tokenizer_type\": \"HFTokenizer\",\n  \"tensorboard-dir\": \"./tensorboard\",\n"
       "  \"log-dir\": \"./logs\",\n}\n";
-  EXPECT_TRUE(is_gpt_neox(text));
+  EXPECT_TRUE(recognised_as_neox(text));
   const LaunchRecord r = read_gpt_neox(text, "20B.yml", {});
   EXPECT_THAT(not_understood(r), IsEmpty());
   EXPECT_EQ(r.model.vocab_size, 50277);
@@ -125,11 +129,11 @@ TEST(GptNeox, NoStageIsOneStage) {
 }
 
 TEST(GptNeox, DeepSpeedsJsonIsAnother) {
-  EXPECT_FALSE(
-      is_gpt_neox(R"({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}})"));
-  EXPECT_FALSE(is_gpt_neox("tensor_model_parallel_size: 4\nnum_layers: 32\n"));
-  EXPECT_FALSE(is_gpt_neox("--model-parallel-size 4 --num-layers 32"));
-  EXPECT_FALSE(is_gpt_neox(""));
+  EXPECT_FALSE(recognised_as_neox(
+      R"({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}})"));
+  EXPECT_FALSE(recognised_as_neox("tensor_model_parallel_size: 4\nnum_layers: 32\n"));
+  EXPECT_FALSE(recognised_as_neox("--model-parallel-size 4 --num-layers 32"));
+  EXPECT_FALSE(recognised_as_neox(""));
 }
 
 // Two of the three are enough.

@@ -11,6 +11,8 @@
 namespace meshwright::interop {
 namespace {
 
+bool recognised_as_olmo(const std::string& text) { return is_olmo(launch_text(text, "olmo.yaml")); }
+
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
@@ -63,11 +65,11 @@ TEST(Olmo, OneBillionIsReadWhole) {
 }
 
 TEST(Olmo, LlmFoundrysFileIsAnother) {
-  EXPECT_TRUE(is_olmo(std::string(kModel) + kRest));
+  EXPECT_TRUE(recognised_as_olmo(std::string(kModel) + kRest));
   EXPECT_FALSE(
-      is_olmo("max_seq_len: 2048\nmodel:\n  d_model: 768\n  n_heads: 12\n"
-              "global_train_batch_size: 8\ndevice_train_microbatch_size: 2\n"));
-  EXPECT_FALSE(is_olmo("max_sequence_length: 2048\n"));
+      recognised_as_olmo("max_seq_len: 2048\nmodel:\n  d_model: 768\n  n_heads: 12\n"
+                         "global_train_batch_size: 8\ndevice_train_microbatch_size: 2\n"));
+  EXPECT_FALSE(recognised_as_olmo("max_sequence_length: 2048\n"));
 }
 
 TEST(Olmo, DistributedDataParallelShardsNothing) {
@@ -128,7 +130,7 @@ TEST(Olmo, TheSecondsSevenBillion) {
       "  attention_layer_norm: true\n  norm_after: true\n  max_sequence_length: 4096\n"
       "  vocab_size: 100278\n  embedding_size: 100352\nglobal_train_batch_size: 1024\n"
       "device_train_microbatch_size: 2\nprecision: amp_bf16\n";
-  EXPECT_TRUE(is_olmo(text));
+  EXPECT_TRUE(recognised_as_olmo(text));
   const LaunchRecord r = read_olmo(text, "olmo2.yaml", {});
   EXPECT_THAT(r.not_understood, IsEmpty());
   EXPECT_TRUE(r.job.dropout);  // 0.1 unless told
