@@ -50,7 +50,7 @@ Json integer_schema(IntRange range) {
 
 Json number_schema(NumberRange range) {
   Json schema{{"type", "number"}};
-  schema[range.low_excluded ? "exclusiveMinimum" : "minimum"] = range.low;
+  if (range.low > -1e300) schema[range.low_excluded ? "exclusiveMinimum" : "minimum"] = range.low;
   if (range.high < 1e300) schema["maximum"] = range.high;
   return schema;
 }
@@ -67,7 +67,130 @@ std::size_t read_choice(ObjectReader& reader, const std::string& key,
 
 Json choice_schema(const std::vector<std::string_view>& names) { return {{"enum", names}}; }
 
+Json or_null(Json schema) {
+  const auto type = schema.find("type");
+  const bool plain = type != schema.end() && type->is_string() && *type != "object";
+  if (!plain || schema.contains("enum")) {
+    return {{"oneOf", Json::array({Json{{"type", "null"}}, std::move(schema)})}};
+  }
+  *type = Json::array({*type, "null"});
+  return schema;
+}
+
+namespace {
+
+// A list whose values are `is_one`, in words "an array of WHAT".
+template <typename M>
+Kind<std::vector<M>> list_of(std::string what, std::function<bool(const Json&)> is_one,
+                             const Json& items) {
+  return {.read =
+              [what, is_one](ObjectReader& reader, const std::string& key, std::vector<M>& values) {
+                values.clear();
+                for (const Json& one : reader.required_array(key)) {
+                  if (!is_one(one)) reader.fail(key, "must be an array of " + what);
+                  values.push_back(one.get<M>());
+                }
+              },
+          .write = [](Json& json, const std::string& key,
+                      const std::vector<M>& values) { json[key] = values; },
+          .schema =
+              [items] {
+                return Json{{"type", "array"}, {"items", items}};
+              }};
+}
+
+bool is_within(const Json& number, NumberRange range) {
+  if (!number.is_number()) return false;
+  const auto value = number.get<double>();
+  return value >= range.low && value <= range.high && !(range.low_excluded && value == range.low);
+}
+
+}  // namespace
+
 namespace kind {
+
+Kind<std::vector<int>> integers(IntRange range) {
+  return list_of<int>(
+      "integers",
+      [range](const Json& one) {
+        return one.is_number_integer() &&
+               is_within(one, {static_cast<double>(range.low), static_cast<double>(range.high)});
+      },
+      integer_schema(range));
+}
+
+Kind<std::vector<double>> numbers(NumberRange range) {
+  return list_of<double>(
+      "numbers", [range](const Json& one) { return is_within(one, range); }, number_schema(range));
+}
+
+Kind<std::vector<std::optional<double>>> numbers_or_null() {
+  using Numbers = std::vector<std::optional<double>>;
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, Numbers& values) {
+                values.clear();
+                for (const Json& one : reader.required_array(key)) {
+                  if (!one.is_number() && !one.is_null()) {
+                    reader.fail(key, "must be an array of numbers and null");
+                  }
+                  values.push_back(one.is_null() ? std::optional<double>() : one.get<double>());
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const Numbers& values) {
+                Json& list = json[key] = Json::array();
+                for (const std::optional<double>& one : values) {
+                  list.push_back(one ? Json(*one) : Json());
+                }
+              },
+          .schema =
+              [] {
+                return Json{{"type", "array"}, {"items", or_null(number(kAnyNumber).schema())}};
+              }};
+}
+
+Kind<std::vector<std::pair<std::string, double>>> numbers_by_name(NumberRange range) {
+  using Named = std::vector<std::pair<std::string, double>>;
+  return {.read =
+              [range](ObjectReader& reader, const std::string& key, Named& values) {
+                values.clear();
+                for (const auto& [name, value] : reader.member(key).items()) {
+                  if (!is_within(value, range)) reader.fail(key, "must be an object of numbers");
+                  values.emplace_back(name, value.template get<double>());
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const Named& values) {
+                Json& object = json[key] = Json::object();
+                for (const auto& [name, value] : values) object[name] = value;
+              },
+          .schema =
+              [range] {
+                return Json{{"type", "object"}, {"additionalProperties", number(range).schema()}};
+              }};
+}
+
+Kind<std::vector<std::vector<double>>> number_rows(std::size_t columns) {
+  const Json row{{"type", "array"},
+                 {"items", {{"type", "number"}}},
+                 {"minItems", columns},
+                 {"maxItems", columns}};
+  return list_of<std::vector<double>>(
+      fmt::format("rows of {} numbers", columns),
+      [columns](const Json& one) {
+        return one.is_array() && one.size() == columns &&
+               std::all_of(one.begin(), one.end(), [](const Json& n) { return n.is_number(); });
+      },
+      row);
+}
+
+Kind<Json> anything() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     Json& value) { value = reader.member(key); },
+          .write = [](Json& json, const std::string& key, const Json& value) { json[key] = value; },
+          .schema = [] { return Json::object(); },
+          .nullable = true};
+}
 
 Kind<int> integer(IntRange range) {
   return {.read = [range](ObjectReader& reader, const std::string& key,
@@ -82,6 +205,20 @@ Kind<std::int64_t> wide_integer(IntRange range) {
           .write = [](Json& json, const std::string& key,
                       const std::int64_t& value) { json[key] = value; },
           .schema = [range] { return integer_schema(range); }};
+}
+
+Kind<std::int64_t> count() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, std::int64_t& value) {
+                constexpr NumberRange kWhole{.low = 0.0, .high = 9e15};  // a double counts to there
+                value = static_cast<std::int64_t>(reader.required_number(key, kWhole));
+              },
+          .write = [](Json& json, const std::string& key,
+                      const std::int64_t& value) { json[key] = value; },
+          .schema =
+              [] {
+                return Json{{"type", "integer"}, {"minimum", 0}};
+              }};
 }
 
 Kind<double> number(NumberRange range) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/enum_names.h"
@@ -41,12 +42,16 @@ struct Kind {
   std::function<Json()> schema;
   // An amount's unit: the key gets its suffix, or that of the base unit.
   std::optional<Unit> unit{};
+  // A file may say null; then the value stays as it is.
+  bool nullable = false;
 };
 
 // The place of a value's name among `names`. Throws InputError that names the nearest.
 std::size_t read_choice(ObjectReader& reader, const std::string& key,
                         const std::vector<std::string_view>& names);
 Json choice_schema(const std::vector<std::string_view>& names);
+// Of a value, or null.
+Json or_null(Json schema);
 
 template <typename Names>
 std::vector<std::string_view> words_of_names(const Names& names) {
@@ -55,6 +60,7 @@ std::vector<std::string_view> words_of_names(const Names& names) {
   return words;
 }
 
+inline constexpr NumberRange kAnyNumber{.low = -1e300};
 inline constexpr NumberRange kNotNegative{};
 inline constexpr NumberRange kAboveZero{.low = 0.0, .low_excluded = true};
 
@@ -62,6 +68,8 @@ namespace kind {
 
 Kind<int> integer(IntRange range = {});
 Kind<std::int64_t> wide_integer(IntRange range = {});
+// How many of something: 0 or more, beyond any int.
+Kind<std::int64_t> count();
 Kind<double> number(NumberRange range = {});
 // A part of a whole: above 0 (or 0 with `may_be_none`) and at most 1.
 Kind<double> fraction(bool may_be_none = false);
@@ -72,6 +80,16 @@ Kind<std::optional<int>> optional_integer(IntRange range = {});
 Kind<bool> flag();
 Kind<std::string> text();
 Kind<std::vector<std::string>> texts();
+Kind<std::vector<int>> integers(IntRange range = {});
+Kind<std::vector<double>> numbers(NumberRange range = kAnyNumber);
+// Each a number or null.
+Kind<std::vector<std::optional<double>>> numbers_or_null();
+// By name, as an object, in their order.
+Kind<std::vector<std::pair<std::string, double>>> numbers_by_name(NumberRange range = kAnyNumber);
+// Rows of numbers, each as long as `columns` says.
+Kind<std::vector<std::vector<double>>> number_rows(std::size_t columns);
+// Anything at all: what other programs or other records say.
+Kind<Json> anything();
 
 // An amount is written in the unit of its friendly key (rate_gb_per_s, latency_us) when that reads
 // back to the same bits, else in base units (rate_bytes_per_s, latency_seconds). Both are read, so
@@ -128,6 +146,50 @@ Kind<std::optional<M>> optional(const Kind<M>& kind) {
               },
           .schema = kind.schema,
           .unit = kind.unit};
+}
+
+// A kind's value or none; none is written as null.
+template <typename M>
+Kind<std::optional<M>> nullable(const Kind<M>& kind) {
+  Kind<std::optional<M>> made = optional(kind);
+  made.write = [kind](Json& json, const std::string& key, const std::optional<M>& value) {
+    if (value) return kind.write(json, key, *value);
+    json[key] = nullptr;
+  };
+  made.schema = [kind] { return or_null(kind.schema()); };
+  made.nullable = true;
+  return made;
+}
+
+// An amount in base units for each name of a table, as an object.
+template <typename Q, typename Enum, std::size_t N>
+Kind<std::array<Q, N>> amount_by_name(const std::array<EnumName<Enum>, N>& names) {
+  return {.read =
+              [names](ObjectReader& reader, const std::string& key, std::array<Q, N>& values) {
+                ObjectReader inside = reader.required_object(key);
+                for (const auto& [which, name] : names) {
+                  values[static_cast<std::size_t>(which)] = Q(inside.required_number(name));
+                }
+                inside.finish();
+              },
+          .write =
+              [names](Json& json, const std::string& key, const std::array<Q, N>& values) {
+                Json& object = json[key] = Json::object();
+                for (const auto& [which, name] : names) {
+                  object[std::string(name)] = values[static_cast<std::size_t>(which)].value();
+                }
+              },
+          .schema =
+              [names] {
+                Json properties = Json::object();
+                for (const auto& entry : names) {
+                  properties[std::string(entry.name)] = number().schema();
+                }
+                return Json{{"type", "object"},
+                            {"required", words_of_names(names)},
+                            {"properties", properties},
+                            {"additionalProperties", false}};
+              }};
 }
 
 // A number for each name of a table, as an object. Names that are not there keep their number.

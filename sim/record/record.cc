@@ -26,6 +26,7 @@ Json object_schema(const std::vector<RowSchema>& rows, const std::string& about)
   Json properties = Json::object(), required = Json::array(), either = Json::array();
   for (const RowSchema& row : rows) {
     Json value = row.value;
+    if (!row.about.empty() && value.contains("title")) value = {{"allOf", Json::array({value})}};
     if (!row.about.empty()) value["description"] = row.about;
     if (!row.unit) {
       properties[row.key] = value;
@@ -49,9 +50,37 @@ Json object_schema(const std::vector<RowSchema>& rows, const std::string& about)
   return schema;
 }
 
+namespace {
+
+// The schema, with references in place of the named objects in it.
+Json with_references(const Json& schema, Json& definitions) {
+  if (!schema.is_structured()) return schema;
+  Json made = schema.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : schema.items()) {
+    Json inner = with_references(value, definitions);
+    if (schema.is_array()) {
+      made.push_back(std::move(inner));
+    } else {
+      made[key] = std::move(inner);
+    }
+  }
+  const auto title = made.find("title");
+  if (title == made.end() || !title->is_string()) return made;
+  const std::string name = *title;
+  made.erase("title");
+  definitions[name] = std::move(made);
+  return {{"$ref", "#/definitions/" + name}};
+}
+
+}  // namespace
+
 Json file_schema(std::string_view title, Json object) {
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  schema.update(object);
+  object.erase("title");
+  Json definitions = Json::object();
+  Json plain = with_references(object, definitions);
+  if (!definitions.empty()) schema["definitions"] = std::move(definitions);
+  schema.update(plain);
   return schema;
 }
 

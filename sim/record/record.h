@@ -30,7 +30,7 @@ struct RowSchema {
 };
 // A schema of an object that has these rows and no others. An amount stands under either key.
 Json object_schema(const std::vector<RowSchema>& rows, const std::string& about);
-// A file's: with the draft, a title, and the name that its "schema" may say.
+// A file's: with the draft and a title. Named records inside of it become its definitions.
 Json file_schema(std::string_view title, Json object);
 
 // Whether a row's key, or one of an amount's two keys, is there.
@@ -53,6 +53,12 @@ class Record {
 
   explicit Record(std::string about) : about_(std::move(about)) {}
 
+  // Schemas and the types made from them call the record so ("Term").
+  Record& named(std::string name) {
+    name_ = std::move(name);
+    return *this;
+  }
+
   // The record is a file: its "schema" is the first of `names`; the others are older and read, too.
   Record& file_of(std::vector<std::string> names, bool required) {
     schema_names_ = std::move(names);
@@ -70,6 +76,26 @@ class Record {
   template <typename M, typename At>
   Record& row_at(At at, std::string_view key, const Kind<M>& kind, std::string_view about);
 
+  // The rows of a base of T, or of what `at` finds in a record, among those of T. With `only_if`
+  // they exist only where the members before them say so.
+  template <typename B>
+  Record& rows_of(const Record<B>& base, Test only_if = nullptr) {
+    return rows_of(
+        base, [](auto& record) -> auto& { return record; }, std::move(only_if));
+  }
+  template <typename B, typename At>
+  Record& rows_of(const Record<B>& base, At at, Test only_if = nullptr);
+
+  // Every row so far is required, but for those that are written, or exist, only sometimes.
+  Record& all_required() {
+    for (Row& row : rows_) row.required = row.required || !(row.written_if || row.exists_if);
+    return *this;
+  }
+  // About the last row. It is always written, and a file of an earlier version may lack it.
+  Record& absent_in_older_files() {
+    rows_.back().required = rows_.back().may_lack = true;
+    return *this;
+  }
   // About the last row. `required`: a file must say it.
   Record& required() {
     rows_.back().required = true;
@@ -123,6 +149,17 @@ class Record {
     rows_.back().derive = std::move(value);
     return *this;
   }
+  // The same of a kind: a value that follows from the record.
+  template <typename M>
+  Record& derived(std::string_view key, const Kind<M>& kind, std::string_view about,
+                  std::function<M(const T&)> value) {
+    return derived(key, kind.schema(), about,
+                   [kind, value = std::move(value), name = std::string(key)](const T& record) {
+                     Json json = Json::object();
+                     kind.write(json, name, value(record));
+                     return json.empty() ? Json() : json.front();
+                   });
+  }
   // What must hold of the members before it; throws InputError through the reader.
   Record& check(std::function<void(const T&, ObjectReader&)> test) {
     rows_.emplace_back().check = std::move(test);
@@ -150,22 +187,30 @@ class Record {
   [[nodiscard]] Json schema(std::string_view title) const { return file_schema(title, schema()); }
 
  private:
+  template <typename Other>
+  friend class Record;
+
   // How a row reaches its value.
   struct Access {
     virtual ~Access() = default;
     virtual void read(ObjectReader& reader, const std::string& key, T& record) const = 0;
     virtual void write(Json& json, const std::string& key, const T& record) const = 0;
+    // Whether both are written alike.
     [[nodiscard]] virtual bool same(const T& a, const T& b) const = 0;
     virtual void assign(T& to, const T& from) const = 0;
   };
   template <typename M, typename At>
   struct MemberAccess;
+  template <typename B, typename At>
+  struct BaseAccess;
 
   struct Row {
     std::string key{};
     std::optional<Unit> unit{};
     std::string about{};
-    bool required = false;
+    bool required = false;  // in a schema; reading asks for it unless `may_lack`
+    bool may_lack = false;
+    bool nullable = false;
     std::shared_ptr<const Access> value{};  // none: a key that is not read, or a check
     Test exists_if{}, written_if{};
     std::function<void(T&, ObjectReader&)> complete{};
@@ -174,7 +219,7 @@ class Record {
     std::function<Json()> schema{};
   };
 
-  std::string about_;
+  std::string about_, name_{};
   Json also_{};
   std::vector<std::string> schema_names_{};
   bool schema_required_ = false;
@@ -242,11 +287,74 @@ struct Record<T>::MemberAccess final : Record<T>::Access {
   void write(Json& json, const std::string& key, const T& record) const override {
     kind.write(json, key, at(record));
   }
-  [[nodiscard]] bool same(const T& a, const T& b) const override { return at(a) == at(b); }
+  [[nodiscard]] bool same(const T& a, const T& b) const override {
+    Json of_a = Json::object(), of_b = Json::object();
+    kind.write(of_a, "", at(a));
+    kind.write(of_b, "", at(b));
+    return of_a == of_b;
+  }
   void assign(T& to, const T& from) const override { at(to) = at(from); }
   At at;
   Kind<M> kind;
 };
+
+template <typename T>
+template <typename B, typename At>
+struct Record<T>::BaseAccess final : Record<T>::Access {
+  using Value = std::shared_ptr<const typename Record<B>::Access>;
+  BaseAccess(At where, Value of) : at(where), value(std::move(of)) {}
+  void read(ObjectReader& reader, const std::string& key, T& record) const override {
+    value->read(reader, key, at(record));
+  }
+  void write(Json& json, const std::string& key, const T& record) const override {
+    value->write(json, key, at(record));
+  }
+  [[nodiscard]] bool same(const T& a, const T& b) const override {
+    return value->same(at(a), at(b));
+  }
+  void assign(T& to, const T& from) const override { value->assign(at(to), at(from)); }
+  At at;
+  Value value;
+};
+
+template <typename T>
+template <typename B, typename At>
+Record<T>& Record<T>::rows_of(const Record<B>& base, At at, Test only_if) {
+  // A function of the base as one of the record.
+  const auto of_record = [at](const auto& function) {
+    return [at, function](const T& record) { return function(at(record)); };
+  };
+  for (const typename Record<B>::Row& row : base.rows_) {
+    Row& made = rows_.emplace_back();
+    made.key = row.key;
+    made.unit = row.unit;
+    made.about = row.about;
+    made.required = row.required;
+    made.may_lack = row.may_lack;
+    made.nullable = row.nullable;
+    made.schema = row.schema;
+    if (row.value) made.value = std::make_shared<const BaseAccess<B, At>>(at, row.value);
+    made.exists_if = only_if;
+    if (row.exists_if) {
+      made.exists_if = [only_if, exists_if = of_record(row.exists_if)](const T& record) {
+        return (!only_if || only_if(record)) && exists_if(record);
+      };
+    }
+    if (row.written_if) made.written_if = of_record(row.written_if);
+    if (row.derive) made.derive = of_record(row.derive);
+    if (row.complete) {
+      made.complete = [at, complete = row.complete](T& record, ObjectReader& reader) {
+        complete(at(record), reader);
+      };
+    }
+    if (row.check) {
+      made.check = [at, check = row.check](const T& record, ObjectReader& reader) {
+        check(at(record), reader);
+      };
+    }
+  }
+  return *this;
+}
 
 template <typename T>
 template <typename M, typename At>
@@ -255,6 +363,7 @@ Record<T>& Record<T>::row_at(At at, std::string_view key, const Kind<M>& kind,
   Row& made = rows_.emplace_back();
   made.key = key;
   made.unit = kind.unit;
+  made.nullable = kind.nullable;
   made.about = about;
   made.value = std::make_shared<const MemberAccess<M, At>>(at, kind);
   made.schema = kind.schema;
@@ -273,7 +382,7 @@ void Record<T>::read(ObjectReader& reader, T& record) const {
       unread.push_back(row.key);
     } else if (says(reader, row.key, row.unit)) {
       row.value->read(reader, row.key, record);
-    } else if (row.required) {
+    } else if (row.required && !row.may_lack && !(row.nullable && reader.is_null(row.key))) {
       fail_missing(reader, row.key, row.unit);
     } else if (row.complete) {
       row.complete(record, reader);
@@ -352,6 +461,7 @@ Json Record<T>::schema() const {
     rows.push_back({row.key, row.unit, row.schema(), row.about, row.required && !row.exists_if});
   }
   Json schema = object_schema(rows, about_);
+  if (!name_.empty()) schema["title"] = name_;
   if (!also_.is_null()) schema.update(also_);
   return schema;
 }

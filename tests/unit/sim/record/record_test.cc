@@ -164,5 +164,100 @@ TEST(Record, OverlaidAreTheKeysThatAreSaid) {
                InputError);  // 1 is less than 7
 }
 
+// A cart with a number, and what it carries.
+struct Load {
+  double weight = 0.0;
+  std::optional<double> value{};  // null: nobody knows
+};
+struct Delivery : Wheel {
+  bool loaded = false;
+  Load load{};
+  std::vector<std::pair<std::string, double>> tolls{};
+  std::vector<std::vector<double>> places{};
+};
+
+const Record<Load>& load_record() {
+  static const Record<Load> record = [] {
+    Record<Load> r("A load.");
+    r.row(&Load::weight, "weight", kind::number(), "");
+    r.row(&Load::value, "value", kind::nullable(kind::number(kAnyNumber)), "");
+    r.derived<bool>("heavy", kind::flag(), "Above 100.",
+                    [](const Load& load) { return load.weight > 100.0; });
+    return r.named("Load").all_required();
+  }();
+  return record;
+}
+
+const Record<Delivery>& delivery_record() {
+  static const Record<Delivery> record = [] {
+    Record<Delivery> r("A delivery.");
+    r.rows_of(wheel_record());
+    r.row(&Delivery::loaded, "loaded", kind::flag(), "");
+    r.rows_of(
+        load_record(), [](auto& delivery) -> auto& { return delivery.load; },
+        [](const Delivery& delivery) { return delivery.loaded; });
+    r.row(&Delivery::tolls, "tolls", kind::numbers_by_name(), "").absent_in_older_files();
+    r.row(&Delivery::places, "places", kind::number_rows(2), "");
+    return r.all_required();
+  }();
+  return record;
+}
+
+TEST(Record, RowsOfABaseAndOfAPartStandAmongItsOwn) {
+  Delivery delivery;
+  delivery.spokes = 8;
+  delivery.places = {{1.0, 2.5}};
+  EXPECT_EQ(delivery_record().write(delivery).dump(),
+            R"({"spokes":8,"loaded":false,"tolls":{},"places":[[1.0,2.5]]})");
+  delivery.loaded = true;
+  delivery.load.weight = 120.0;
+  delivery.tolls = {{"north", 2.0}, {"bridge", 1.0}};
+  const Json json = delivery_record().write(delivery);
+  EXPECT_EQ(json.dump(), R"({"spokes":8,"loaded":true,"weight":120.0,"value":null,"heavy":true,)"
+                         R"("tolls":{"north":2.0,"bridge":1.0},"places":[[1.0,2.5]]})");
+  const Delivery read = delivery_record().read(json, "d.json");
+  EXPECT_EQ(delivery_record().write(read), json);
+  EXPECT_FALSE(read.load.value.has_value());
+}
+
+TEST(Record, ARowThatIsAlwaysWrittenIsAskedForUnlessOlderFilesLackIt) {
+  const auto error_of_json = [](const std::string& text) {
+    try {
+      (void)delivery_record().read(Json::parse(text), "d.json");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error_of_json(R"({"spokes": 1, "loaded": false, "places": []})"), "");
+  EXPECT_THAT(error_of_json(R"({"spokes": 1, "loaded": false})"), HasSubstr("/places"));
+  EXPECT_THAT(error_of_json(R"({"spokes": 1, "loaded": true, "places": [], "weight": 1})"),
+              HasSubstr("/value"));
+  EXPECT_THAT(error_of_json(R"({"spokes": 1, "loaded": false, "places": [[1]]})"),
+              HasSubstr("rows of 2 numbers"));
+  EXPECT_EQ(delivery_record().schema()["required"],
+            Json::parse(R"(["spokes", "loaded", "tolls", "places"])"));
+}
+
+TEST(Record, NamedRecordsAreDefinitionsOfAFilesSchema) {
+  struct Fleet {
+    std::vector<Load> loads{};
+    std::optional<Load> spare{};
+  };
+  Record<Fleet> fleet("A fleet.");
+  fleet.row(&Fleet::loads, "loads", kind::list(load_record), "All of them.");
+  fleet.row(&Fleet::spare, "spare", kind::nullable(kind::object(load_record)), "One more.");
+  const Json schema = fleet.schema("fleet");
+  EXPECT_EQ(schema["definitions"].size(), 1U);
+  EXPECT_EQ(schema["definitions"]["Load"]["required"],
+            Json::parse(R"(["weight", "value", "heavy"])"));
+  EXPECT_EQ(schema["definitions"]["Load"]["properties"]["value"],
+            Json::parse(R"({"type": ["number", "null"]})"));
+  EXPECT_EQ(schema["properties"]["loads"]["items"],
+            Json::parse(R"({"$ref": "#/definitions/Load"})"));
+  EXPECT_EQ(schema["properties"]["spare"]["oneOf"],
+            Json::parse(R"([{"type": "null"}, {"$ref": "#/definitions/Load"}])"));
+}
+
 }  // namespace
 }  // namespace meshwright
