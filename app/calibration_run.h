@@ -8,7 +8,7 @@
 
 #include "calibrate/calibrator.h"
 #include "calibrate/launch/rank_place.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 
 namespace CLI {
 class App;

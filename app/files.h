@@ -7,7 +7,7 @@
 
 #include "app/config_names.h"
 #include "planner/search/space.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 #include "sim/base/job.h"
 #include "sim/hardware/cluster.h"
 #include "sim/layout/layout.h"

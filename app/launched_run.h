@@ -11,7 +11,7 @@
 #include "interop/logs/training_log.h"
 #include "interop/read_launch/launch_record.h"
 #include "planner/questions/review.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 #include "sim/step/scenario.h"
 
 namespace meshwright::app {

@@ -23,7 +23,9 @@ const reports::InputFile* plan_in(const reports::Origin& origin) {
 std::string caution_about(const Json& trials, const std::string& file,
                           const reports::Origin& origin, bool force) {
   const bool says = trials.is_object() && trials.contains("inputs");
-  const reports::Origin theirs = says ? reports::origin_from_json(trials, file) : reports::Origin{};
+  const reports::Origin theirs =
+      says ? reports::origin_record().read({{"inputs", trials["inputs"]}}, file)
+           : reports::Origin{};
   const reports::InputFile* of = plan_in(theirs);
   const reports::InputFile* here = plan_in(origin);
   if (of == nullptr) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 #include "sim/record/json.h"
 #include "sim/step/observation.h"
 

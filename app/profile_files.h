@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibrate/profile/profile.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 

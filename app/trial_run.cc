@@ -32,7 +32,8 @@ constexpr std::string_view kTrialsSchema = "meshwright.trials/1";
 constexpr double kMostOfTimeAgain = 0.5;
 
 void write_trials(const TrialRun& run, const std::vector<Observation>& observations) {
-  Json json = reports::artefact(kTrialsSchema, run.origin);
+  Json json{{"schema", kTrialsSchema}};
+  json.update(reports::origin_record().write(run.origin));
   json["plan"] = {{"file", run.plan}};
   Json list = Json::array();
   for (const Observation& o : observations) list.push_back(to_json(o));

@@ -10,7 +10,7 @@
 #include "calibrate/launch/rank_place.h"
 #include "calibrate/profile/profile.h"
 #include "calibrate/trial/trial.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/model/model.h"

@@ -12,7 +12,7 @@ endif()
 get_filename_component(name "${INPUT}" NAME)
 file(WRITE ${OUTPUT}
   "// Generated from ${name}.\n"
-  "#include \"reports/html.h\"\n\n"
+  "#include \"reports/page.h\"\n\n"
   "namespace meshwright::reports {\n\n"
   "std::string_view ${FUNCTION}() {\n"
   "  static constexpr char kText[] = R\"meshwright(${text})meshwright\";\n"

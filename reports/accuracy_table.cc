@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/accuracy_table.h"
 
-#include "reports/backtest_json.h"
+#include "reports/records/backtest.h"
 
 namespace meshwright::reports {
 
@@ -47,7 +47,7 @@ Json accuracy_to_json(const std::vector<AccuracyResult>& results) {
     Json row{{"name", result.row.name}, {"set", result.row.set}};
     row["framework"] = result.framework;
     row["fitted_on"] = result.fitted_on;
-    row["score"] = score_to_json(result.score);
+    row["score"] = score_record().write(result.score);
     rows.push_back(std::move(row));
   }
   return json;

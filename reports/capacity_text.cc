@@ -41,7 +41,8 @@ std::string done_text(const planner::CapacityAnswer& answer, const planner::Quan
 
 std::string priced(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
   if (!row.run.cost) {
-    return fmt::format("{} {}-hours", si_text(row.run.gpu_hours.p50), device_noun(answer));
+    return fmt::format("{} {}-hours", si_text(row.run.gpu_hours.p50),
+                       device_noun(answer.question.device_kind()));
   }
   return money_span(*row.run.cost, answer.question.options.prices.currency);
 }
@@ -62,7 +63,7 @@ std::string run_phrase(const planner::CapacityAnswer& answer, const planner::Cap
 
 std::string gpus_phrase(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
   const Cluster& cluster = answer.question.clusters[row.cluster_case].cluster;
-  return fmt::format("{} {}", count_text(row.gpus), meshwright::device_noun(cluster, row.gpus));
+  return fmt::format("{} {}", count_text(row.gpus), device_noun(cluster, row.gpus));
 }
 
 std::string run_sentence(const planner::CapacityAnswer& answer, const planner::CapacityRow& row) {
@@ -91,7 +92,8 @@ std::string beside(const planner::CapacityAnswer& answer, const planner::Capacit
                              : row.run.gpu_hours.p50 - other->run.gpu_hours.p50;
   const std::string amount =
       money ? money_text(std::abs(saved), answer.question.options.prices.currency)
-            : fmt::format("{} {}-hours", si_text(std::abs(saved)), device_noun(answer));
+            : fmt::format("{} {}-hours", si_text(std::abs(saved)),
+                          device_noun(answer.question.device_kind()));
   const planner::Quantiles& speed = other->tokens_per_second;
   const std::string takes =
       answer.question.train_tokens
@@ -103,10 +105,6 @@ std::string beside(const planner::CapacityAnswer& answer, const planner::Capacit
 }
 
 }  // namespace
-
-std::string_view device_noun(const planner::CapacityAnswer& answer, std::int64_t count) {
-  return meshwright::device_noun(answer.question.device_kind(), count);
-}
 
 std::string span_text(const planner::Quantiles& q, double unit) {
   return fmt::format("{} to {}", number_text(q.p10 / unit, 3), number_text(q.p90 / unit, 3));
@@ -142,7 +140,7 @@ std::string cost_explanation(const planner::CapacityAnswer& answer,
   std::string text = fmt::format("{} {} = {} x {} h x {} {} per {}-hour",
                                  count_text(std::llround(row.run.cost->p50)), currency, gpus,
                                  number_text(parts.hours, 6), number_text(parts.price, 6), currency,
-                                 device_noun(answer));
+                                 device_noun(answer.question.device_kind()));
   constexpr double kShown = 5e-5;
   if (std::abs(parts.range_factor - 1.0) > kShown) {
     text +=
@@ -186,8 +184,9 @@ std::string bend_of(const planner::CapacityAnswer& answer, const planner::Scalin
       "what a token then costs more is {}.",
       name_of_case(answer, to),
       to.scheduled ? "the schedule" : "batch " + count_text(to.global_batch_size),
-      count_text(from.gpus), count_text(to.gpus), device_noun(answer, 2), 100.0 * step.gain * more,
-      100.0 * more, device_noun(answer, 2), 100.0 * step.share_of_growth, label_of(step.term));
+      count_text(from.gpus), count_text(to.gpus), device_noun(answer.question.device_kind(), 2),
+      100.0 * step.gain * more, 100.0 * more, device_noun(answer.question.device_kind(), 2),
+      100.0 * step.share_of_growth, label_of(step.term));
 }
 
 }  // namespace meshwright::reports

@@ -19,8 +19,6 @@ std::string cost_explanation(const planner::CapacityAnswer& answer,
 // "77.9 days (71.6 to 88.2)".
 std::string days_text(const planner::Quantiles& days);
 
-// "GPU" or "core", with "s" for more than one: of the clusters that the answer is about.
-std::string_view device_noun(const planner::CapacityAnswer& answer, std::int64_t count = 1);
 // "61 to 74", tenth to ninetieth percentile in a unit.
 std::string span_text(const planner::Quantiles& quantiles, double unit);
 const std::string& name_of_case(const planner::CapacityAnswer& answer,

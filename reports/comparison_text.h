@@ -2,19 +2,26 @@
 // A comparison in words and tables.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "sim/json/records.h"
+#include "reports/records/comparison.h"
+#include "reports/table.h"
 
 namespace meshwright::reports {
 
-// "/cluster/gpus_per_node" is "cluster: GPUs per node".
 // "GPU" or "core", with "s" for more than one: "core" where all reports are of cores.
-std::string_view device_noun(const Json& comparison, std::int64_t count = 1);
+std::string_view device_noun(const Comparison& comparison, std::int64_t count = 1);
 
+// "/cluster/gpus_per_node" is "cluster: GPUs per node".
 std::string words_of_pointer(const std::string& pointer);
 
-// Who is fastest and by how much, and whose intervals overlap. `comparison`: all of it but this.
-std::string comparison_sentence(const Json& comparison);
+// Who is fastest and by how much, and whose intervals overlap.
+std::string comparison_sentence(const Comparison& comparison);
+
+// Quantities, inputs, terms, memory, volume, ranking, rejections; those that have rows.
+std::vector<Table> comparison_tables(const Comparison& comparison);
 
 }  // namespace meshwright::reports

@@ -130,7 +130,7 @@ class StepTracer {
   }
 
  private:
-  static std::size_t stage_of(const TimelineEvent& event) {
+  static std::size_t stage_of(const meshwright::TimelineEvent& event) {
     return static_cast<std::size_t>(event.stage);
   }
 
@@ -186,7 +186,7 @@ class StepTracer {
     draw(s, kDataParallel, "parameter all-gather", seconds(0), extras_[s].data.gather.time);
   }
 
-  void draw_instruction(std::size_t s, const TimelineEvent& event) {
+  void draw_instruction(std::size_t s, const meshwright::TimelineEvent& event) {
     const Instruction& i = event.instruction;
     const ChunkCost& cost = pipeline_.chunks[s][static_cast<std::size_t>(i.chunk)];
     // Two instructions that run together (DualPipe) are drawn one after the other.

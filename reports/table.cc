@@ -92,6 +92,7 @@ Cell optional_cell(const std::optional<double>& value) {
 std::string cell_text(const Cell& cell, const Column& column) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<double>(&cell)) {
+    if (column.text != nullptr) return column.text(*number);
     const bool whole = *number == std::floor(*number) && std::abs(*number) < 1e15;
     return column.unit.empty() && whole ? count_text(static_cast<std::int64_t>(*number))
                                         : significant(*number, column.digits);

@@ -14,7 +14,7 @@
 namespace meshwright::reports {
 
 // Units of a number, largest first: the largest that leaves a number of at least one is taken, the
-// last where all are too large. Charts use the same (html/drawing_json.h).
+// last where all are too large. Charts use the same (html/drawing.h).
 struct TextScale {
   double factor;
   std::string_view unit;

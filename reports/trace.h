@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/units.h"
+#include "sim/record/json.h"
 
 namespace meshwright::reports {
 
@@ -49,5 +50,8 @@ struct Trace {
 
 // One event a line. Throws std::logic_error when slices of a track overlap.
 std::string trace_text(const Trace& trace);
+
+// The JSON Schema of such a file.
+Json trace_schema(std::string_view title);
 
 }  // namespace meshwright::reports

@@ -21,7 +21,8 @@
 #include "planner/accuracy/learning.h"
 #include "planner/accuracy/picks.h"
 #include "planner/accuracy/refit.h"
-#include "reports/backtest_json.h"
+#include "reports/backtest_tables.h"
+#include "reports/records/backtest.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
@@ -100,8 +101,9 @@ planner::MeasuredSet rest_after(planner::MeasuredSet set, int count) {
 
 int print_picks(const BacktestOptions& options, const planner::MeasuredSet& set) {
   const std::vector<planner::Pick> found = planner::picks(set, {});
-  write_output(options.output, {reports::picks_table(set, found)},
-               reports::picks_to_json(set, found).dump(2) + "\n");
+  write_output(
+      options.output, {reports::picks_table(set, found)},
+      reports::picks_file_record().write(reports::picks_file_of(set, found)).dump(2) + "\n");
   return kDone;
 }
 
@@ -128,9 +130,9 @@ int run_backtest(const BacktestOptions& options) {
     say("{} of {} runs have a layout that breaks a rule; see --format json\n", illegal,
         result.runs.size());
   }
-  write_output(options.output,
-               {reports::scores_table(result), reports::worst_runs_table(set, result)},
-               reports::backtest_to_json(set, result).dump(2) + "\n");
+  write_output(
+      options.output, {reports::scores_table(result), reports::worst_runs_table(set, result)},
+      reports::backtest_file_record().write(reports::backtest_file_of(set, result)).dump(2) + "\n");
   if (illegal == static_cast<int>(result.runs.size())) {
     say("No run could be predicted.\n");
     return kGateFailed;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/records/capacity.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +19,6 @@
 #include "app/program.h"
 #include "app/terminal.h"
 #include "planner/capacity/capacity_answer.h"
-#include "reports/capacity_json.h"
 #include "reports/capacity_tables.h"
 #include "reports/text.h"
 #include "sim/layout/short_name.h"
@@ -30,12 +31,13 @@ struct CapacityOptions {
   OutputOptions output;
 };
 
-void write_answer(const CapacityOptions& options, const planner::CapacityAnswer& answer,
-                  const std::string& json) {
+void write_answer(const CapacityOptions& options, const planner::CapacityQuestion& question,
+                  const reports::CapacityFile& file) {
+  const std::string json = reports::capacity_file_record().write(file).dump(2) + "\n";
+  const DeviceKind kind = question.device_kind();
   const bool to_file = options.output.out != "-";
   if (to_file) write_file_atomically(options.output.out, json);
   if (options.output.format == Format::table) {
-    const planner::CapacityQuestion& question = answer.question;
     const std::string tokens = question.train_tokens
                                    ? reports::si_text(*question.train_tokens) + " tokens"
                                    : "no training length";
@@ -43,14 +45,12 @@ void write_answer(const CapacityOptions& options, const planner::CapacityAnswer&
           wrapped(fmt::format("{}, {}, {} tokens per sequence, {}\n", question.model.name, tokens,
                               reports::count_text(question.clusters.front().job.seq_length),
                               name_of(question.clusters.front().job.precision))));
-    print_capacity(answer);
-    print_capacity_basis(answer);
-    for (const planner::ClusterCase& asked : question.clusters) {
-      if (!asked.note.empty()) print_text(wrapped("note: " + asked.note + "\n"));
-    }
+    print_capacity(file.capacity, kind);
+    print_capacity_basis(file.capacity, kind);
+    for (const std::string& note : file.notes) print_text(wrapped("note: " + note + "\n"));
   } else if (!to_file || options.output.format != Format::json) {
     write_output({.format = options.output.format, .out = "-"},
-                 {reports::capacity_table(answer, true)}, json);
+                 {reports::capacity_table(file.capacity, kind, true)}, json);
   }
 }
 
@@ -90,9 +90,8 @@ int run_capacity(const CapacityOptions& options, const Call& call) {
   const double elapsed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   say("{} rows in {} s.\n", answer.rows.size(), number_text(elapsed, 3));
-  const std::string json =
-      reports::capacity_record(answer, origin, capacity_command(call)).dump(2) + "\n";
-  write_answer(options, answer, json);
+  write_answer(options, question,
+               reports::capacity_file_of(answer, origin, capacity_command(call)));
   if (!answer.recommendation.recommended) return kGateFailed;
   const planner::CapacityRow& row = *answer.front();
   say_next(next_of(options, question, row, call));

@@ -7,90 +7,84 @@
 #include "app/commands/output.h"
 #include "app/terminal.h"
 #include "reports/capacity_tables.h"
-#include "reports/capacity_text.h"
 #include "reports/text.h"
+#include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {
 namespace {
 
 // What each sum of the verdict is the product of.
-std::string costs_note(const planner::CapacityAnswer& answer) {
+std::string costs_note(const reports::Capacity& capacity) {
   std::string note;
-  const planner::CapacityRow* front = answer.front();
-  const auto recommended = answer.recommendation.recommended;
-  for (const planner::CapacityRow& row : answer.rows) {
-    const bool in_verdict = &row == front || (recommended && &row == &answer.rows[*recommended]);
-    const std::string cost = in_verdict ? reports::cost_explanation(answer, row) : "";
-    if (!cost.empty()) note += fmt::format("Median cost: {}.\n", cost);
+  const reports::CapacityRow* front = capacity.front();
+  for (const reports::CapacityRow& row : capacity.rows) {
+    if ((&row != front && !row.recommended) || row.cost_explanation.empty()) continue;
+    note += fmt::format("Median cost: {}.\n", row.cost_explanation);
   }
   return note;
 }
 
-std::string rows_note(const planner::CapacityAnswer& answer) {
-  const planner::PriceList& prices = answer.question.options.prices;
-  std::string note = fmt::format("{}\n", answer.recommendation.reason);
-  if (!prices.prices.empty()) {
-    note += fmt::format("Prices: {} of {}{}.\n", prices.name, prices.date,
-                        prices.example ? ", an example and no offer" : "");
+std::string rows_note(const reports::Capacity& capacity) {
+  std::string note = fmt::format("{}\n", capacity.reason);
+  if (const auto& prices = capacity.prices) {
+    note += fmt::format("Prices: {} of {}{}.\n", prices->name, prices->date,
+                        prices->example ? ", an example and no offer" : "");
   }
-  note += costs_note(answer);
-  for (const planner::ScalingSeries& series : answer.scaling) {
-    const std::string bend = reports::bend_of(answer, series);
-    if (!bend.empty()) note += bend + "\n";
+  note += costs_note(capacity);
+  for (const reports::ScalingSeries& series : capacity.scaling) {
+    if (!series.sentence.empty()) note += series.sentence + "\n";
   }
   return note;
 }
 
-std::string checkpoint_sentence(const planner::TrainingRun& run) {
-  const planner::CheckpointPlan& plan = run.checkpoint;
+std::string checkpoint_sentence(const reports::CapacityRow& row) {
+  const planner::CheckpointPlan& plan = row.checkpoint;
+  const reports::Interruptions& stops = row.interruptions;
   return fmt::format(
       "  {} each {}, training stands {} s for it; a failure each {} on average, {} in all "
       "({} to {}); {} spare nodes.\n",
       reports::traffic_text(plan.size), reports::duration_text(plan.interval),
-      number_text(plan.pause.value(), 3), reports::duration_text(run.disruption.mean_time_between),
-      number_text(run.failures.p50, 3), number_text(run.failures.p10, 3),
-      number_text(run.failures.p90, 3), run.spare_nodes);
+      number_text(plan.pause.value(), 3),
+      reports::duration_text(seconds(stops.mean_time_between_h * 3600.0)),
+      number_text(stops.expected.p50, 3), number_text(stops.expected.p10, 3),
+      number_text(stops.expected.p90, 3), stops.spare_nodes);
 }
 
 }  // namespace
 
-Paragraph capacity_verdict(const planner::CapacityAnswer& answer) {
-  return {reports::verdict_of(answer), wrapped(costs_note(answer)),
-          answer.recommendation.recommended.has_value() ? Style::good : Style::warning};
+Paragraph capacity_verdict(const reports::Capacity& capacity) {
+  return {capacity.verdict, wrapped(costs_note(capacity)),
+          capacity.recommended ? Style::good : Style::warning};
 }
 
-void print_capacity(const planner::CapacityAnswer& answer) {
-  Paragraph verdict = capacity_verdict(answer);
-  verdict.body = wrapped(rows_note(answer));
+void print_capacity(const reports::Capacity& capacity, DeviceKind kind) {
+  Paragraph verdict = capacity_verdict(capacity);
+  verdict.body = wrapped(rows_note(capacity));
   print_paragraph(verdict);
-  print_paragraph(
-      {"each row with its best layout", table_text(reports::capacity_table(answer, false))});
-  const planner::CapacityRow* front = answer.front();
+  print_paragraph({"each row with its best layout",
+                   table_text(reports::capacity_table(capacity, kind, false))});
+  const reports::CapacityRow* front = capacity.front();
   if (front == nullptr) return;
   print_paragraph(
       {"where the time goes, of the marked row",
-       table_text(reports::time_table(*front)) + wrapped(checkpoint_sentence(front->run))});
+       table_text(reports::time_table(front->time)) + wrapped(checkpoint_sentence(*front))});
 }
 
-void print_capacity_basis(const planner::CapacityAnswer& answer) {
-  const planner::CapacityQuestion& question = answer.question;
-  const planner::CapacityRow* front = answer.front();
-  if (front == nullptr) return;
-  if (answer.reference) {
-    const planner::ReferenceRun& run = *question.options.reference;
-    print_paragraph({fmt::format("{} {} beside {}", reports::count_text(run.gpus),
-                                 reports::device_noun(answer, run.gpus), run.name),
-                     table_text(reports::reference_table(answer))});
+void print_capacity_basis(const reports::Capacity& capacity, DeviceKind kind) {
+  if (capacity.front() == nullptr) return;
+  if (const auto& run = capacity.reference) {
+    print_paragraph({fmt::format("{} {} beside {}", reports::count_text(run->gpus),
+                                 device_noun(kind, run->gpus), run->name),
+                     table_text(reports::reference_table(*run, kind))});
   }
-  if (!answer.levers.levers.empty()) {
+  if (!capacity.levers.empty()) {
     print_paragraph({"what moves it most: a choice halved and doubled, else one standard deviation",
-                     table_text(reports::levers_table(answer))});
+                     table_text(reports::levers_table(capacity))});
   }
-  print_paragraph({"rests on", table_text(reports::assumptions_table(
-                                   planner::assumptions_of(question, *front)))});
-  std::string rest = fmt::format("  in the ranges: {}.\n  not counted: {}.\n",
-                                 fmt::join(planner::included_in(question, *front), "; "),
-                                 fmt::join(planner::left_out_of(question), "; "));
+  print_paragraph({"rests on", table_text(reports::assumptions_table(capacity.assumptions))});
+  std::string rest =
+      fmt::format("  in the ranges: {}.\n  not counted: {}.\n", fmt::join(capacity.included, "; "),
+                  fmt::join(capacity.not_included, "; "));
   print_paragraph({"the ranges", wrapped(rest)});
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capacity answer on the terminal.
+// A capacity answer on the terminal. `kind` is what its rows count: GPUs or cores.
 #pragma once
 
 #include "app/commands/answers_text.h"
-#include "planner/capacity/capacity_answer.h"
+#include "reports/records/capacity.h"
 
 namespace meshwright::app {
 
 // The verdict alone, as a heading.
-Paragraph capacity_verdict(const planner::CapacityAnswer& answer);
+Paragraph capacity_verdict(const reports::Capacity& capacity);
 // The verdict and the grid; where the time goes.
-void print_capacity(const planner::CapacityAnswer& answer);
+void print_capacity(const reports::Capacity& capacity, DeviceKind kind);
 // What moves it, and what it rests on.
-void print_capacity_basis(const planner::CapacityAnswer& answer);
+void print_capacity_basis(const reports::Capacity& capacity, DeviceKind kind);
 
 }  // namespace meshwright::app

@@ -12,7 +12,8 @@
 #include "app/output_file.h"
 #include "app/program.h"
 #include "app/terminal.h"
-#include "reports/plan_diff_json.h"
+#include "reports/diff_tables.h"
+#include "reports/records/plan_diff.h"
 
 namespace meshwright::app {
 namespace {
@@ -52,10 +53,12 @@ int run_diff(const DiffOptions& options, const Call& call) {
     failures.push_back(gate.text + ": " + why);
     say("gate {} fails: {}\n", gate.text, why);
   }
-  const bool json = options.output.format == Format::json;
-  write_file_atomically(options.output.out,
-                        json ? reports::diff_to_json(diff, failures, origin).dump(2) + "\n"
-                             : people_text(diff, options.output.format));
+  const auto json = [&] {
+    return reports::diff_file_record().write(reports::diff_file_of(diff, failures, origin));
+  };
+  write_file_atomically(options.output.out, options.output.format == Format::json
+                                                ? json().dump(2) + "\n"
+                                                : people_text(diff, options.output.format));
   return failures.empty() ? kDone : kGateFailed;
 }
 

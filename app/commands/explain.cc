@@ -19,7 +19,7 @@
 #include "planner/questions/outside_space.h"
 #include "planner/questions/rank_map.h"
 #include "planner/search/rejection.h"
-#include "reports/plan_json.h"
+#include "reports/records/plan_file.h"
 #include "reports/table.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
@@ -145,7 +145,7 @@ int explain_layout(const ExplainOptions& options, const reports::PlanFile& plan)
   const auto mine = estimate_of(plan, table, meant);
   if (const int* code = std::get_if<int>(&mine)) return *code;
   const auto& layout = std::get<Estimate>(mine);
-  if (plan.layouts.empty() && options.versus == "1") {
+  if (plan.ranked.empty() && options.versus == "1") {
     print("{}",
           wrapped(fmt::format("{} runs in {} s; the plan has no winner.\n",
                               brief_name(layout.layout), number_text(layout.step_time.value()))));
@@ -178,7 +178,7 @@ std::string choices_text(CostTable& table, const Estimate& winner) {
 int explain_winner(const reports::PlanFile& plan) {
   print_question(plan);
   CostTable table(plan);
-  if (plan.layouts.empty()) {
+  if (plan.ranked.empty()) {
     print("No layout fits; name one with --layout.\n");
     return kGateFailed;
   }
@@ -190,7 +190,7 @@ int explain_winner(const reports::PlanFile& plan) {
                   number_text(winner.step_time.value()),
                   number_text(in_gibibytes(winner.peak_memory())), choices_text(table, winner));
   print("{}\n", wrapped(text));
-  if (plan.layouts.size() == 1) return kDone;
+  if (plan.ranked.size() == 1) return kDone;
   const auto second = estimate_of(plan, table, named_layout(plan, "2"));
   if (const int* code = std::get_if<int>(&second)) return *code;
   return compare_layouts(plan, winner, std::get<Estimate>(second), rank_name(1));
@@ -201,7 +201,7 @@ int explain(const ExplainOptions& options) {
   const bool is_file = std::filesystem::is_regular_file(options.subject, none);
   if (options.layout.empty() && !is_file) return explain_rule(options.subject);
   const reports::PlanFile plan =
-      reports::plan_from_json(read_json_file(options.subject), options.subject);
+      reports::plan_file_record().read(read_json_file(options.subject), options.subject);
   return options.layout.empty() ? explain_winner(plan) : explain_layout(options, plan);
 }
 

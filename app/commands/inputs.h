@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/capacity/options_json.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 #include "sim/step/scenario.h"
 
 namespace meshwright::app {

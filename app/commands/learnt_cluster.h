@@ -6,7 +6,7 @@
 
 #include "app/commands/inputs.h"
 #include "planner/search/search.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 

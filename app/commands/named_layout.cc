@@ -44,22 +44,23 @@ std::optional<planner::SearchSpace> open_space(const planner::SearchSpace& plan,
 
 // The row that the tables print so.
 std::optional<std::size_t> rank_printed_as(const reports::PlanFile& plan, const std::string& text) {
-  for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
-    if (text == short_name(plan.layouts[i]) || text == brief_name(plan.layouts[i])) return i;
+  for (std::size_t i = 0; i < plan.ranked.size(); ++i) {
+    const Layout& layout = plan.ranked[i].layout;
+    if (text == short_name(layout) || text == brief_name(layout)) return i;
   }
   return std::nullopt;
 }
 
 NamedLayout of_rank(const reports::PlanFile& plan, const std::string& text) {
   const auto rank = static_cast<std::size_t>(std::stoi(text));
-  if (rank == 0 || rank > plan.layouts.size()) {
+  if (rank == 0 || rank > plan.ranked.size()) {
     throw InputError(
         "--layout", "",
-        fmt::format("the plan ranks {} layouts, there is no {}", plan.layouts.size(), text),
+        fmt::format("the plan ranks {} layouts, there is no {}", plan.ranked.size(), text),
         "a rank is a number from 1, other layouts are written tp=8,pp=4");
   }
   NamedLayout meant;
-  meant.layout = plan.layouts[rank - 1];
+  meant.layout = plan.ranked[rank - 1].layout;
   meant.rank = rank - 1;
   return meant;
 }
@@ -87,7 +88,7 @@ NamedLayout named_layout(const reports::PlanFile& plan, const std::string& text)
   const FeatureLimits& limits = plan.cluster.framework.limits;
   NamedLayout meant;
   if (const auto rank = rank_printed_as(plan, text)) {
-    meant.layout = plan.layouts[*rank];
+    meant.layout = plan.ranked[*rank].layout;
     meant.rank = rank;
     return meant;
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/search/search.h"
-#include "reports/plan_json.h"
+#include "reports/records/plan_file.h"
 
 namespace meshwright::app {
 

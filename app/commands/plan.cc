@@ -30,8 +30,8 @@
 #include "planner/questions/no_layout.h"
 #include "planner/search/choice.h"
 #include "planner/search/search.h"
-#include "reports/capacity_json.h"
-#include "reports/plan_json.h"
+#include "reports/records/capacity.h"
+#include "reports/records/plan_file.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
@@ -169,11 +169,11 @@ struct Answer {
   planner::Plan plan;  // what is shown and kept
   planner::LeftOutOfChoice left_out;
   std::optional<planner::Answers> answers;
-  std::optional<planner::CapacityAnswer> capacity;
+  std::optional<reports::Capacity> capacity;
   std::vector<std::size_t> runs_to_make;  // indices into full.ranked
 };
 
-Answer answer_to(const Question& q, const PlanOptions& options) {
+Answer answer_to(const Question& q, const PlanOptions& options, const Call& call) {
   Progress progress("searching layouts");
   Answer a;
   planner::SearchOptions search = q.search;
@@ -195,7 +195,8 @@ Answer answer_to(const Question& q, const PlanOptions& options) {
     progress.now_at("capacity");
     planner::CapacityQuestion capacity = *q.capacity;
     if (!a.plan.ranked.empty()) capacity.planned = a.plan.ranked.front();
-    a.capacity = planner::capacity_answer(capacity, true);
+    a.capacity =
+        reports::capacity_of(planner::capacity_answer(capacity, true), capacity_command(call));
   }
   return a;
 }
@@ -212,13 +213,16 @@ std::string runs_to_make_text(const Answer& answer) {
   return text;
 }
 
-Json runs_to_make_json(const Answer& answer) {
-  Json runs = Json::array();
+reports::PlanFile plan_file_of(const Question& question, const Answer& answer) {
+  reports::PlanFile file =
+      reports::plan_file_of(answer.plan, question.origin, question.search, answer.answers);
+  file.defaults = question.inputs.defaults;
   for (const std::size_t place : answer.runs_to_make) {
     const Estimate& run = answer.full.ranked[place];
-    runs.push_back({{"layout", to_json(run.layout)}, {"step_seconds", run.step_time.value()}});
+    file.runs_to_make.push_back({run.layout, run.step_time});
   }
-  return runs;
+  file.capacity = answer.capacity;
+  return file;
 }
 
 PlanDocument document_of(const PlanOptions& options, const Question& question,
@@ -322,14 +326,9 @@ int say_what_next(const PlanOptions& options, const Question& question, const An
 int run_plan(const PlanOptions& options, const Call& call) {
   const auto begin = std::chrono::steady_clock::now();
   const Question question = question_of(options, call);
-  const Answer answer = answer_to(question, options);
-  Json json = reports::plan_to_json(answer.plan, question.origin, question.search, answer.answers);
-  json["defaults"] = question.inputs.defaults;
-  if (!answer.runs_to_make.empty()) json["runs_to_make"] = runs_to_make_json(answer);
-  if (answer.capacity) {
-    json["capacity"] = reports::capacity_to_json(*answer.capacity, capacity_command(call));
-  }
-  const std::string text = json.dump(2) + "\n";
+  const Answer answer = answer_to(question, options, call);
+  const std::string text =
+      reports::plan_file_record().write(plan_file_of(question, answer)).dump(2) + "\n";
   say_search(answer.full, std::chrono::steady_clock::now() - begin);
   write_plan(options, question, answer, text);
   write_launch(options, answer.plan);

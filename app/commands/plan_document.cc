@@ -154,7 +154,7 @@ void print_full(const PlanDocument& d) {
     print_paragraph(fastest_paragraph(d, static_cast<std::size_t>(d.top)));
   }
   print_text(wrapped(left_out_text(d.left_out)));
-  if (d.capacity) print_capacity(*d.capacity);
+  if (d.capacity) print_capacity(*d.capacity, only_device(d.plan.cluster).kind);
   if (!d.runs_to_make.empty()) print_paragraph(runs_paragraph(d));
   if (d.answers) {
     for (const Paragraph& paragraph : answers_text(*d.answers, d.plan)) print_paragraph(paragraph);

@@ -8,10 +8,10 @@
 
 #include "app/commands/answers_text.h"
 #include "app/commands/inputs.h"
-#include "planner/capacity/capacity_answer.h"
 #include "planner/questions/answers.h"
 #include "planner/search/choice.h"
 #include "planner/search/plan.h"
+#include "reports/records/capacity.h"
 
 namespace meshwright::app {
 
@@ -21,7 +21,7 @@ struct PlanDocument {
   const planner::Plan& plan;
   const planner::LeftOutOfChoice& left_out;
   const std::optional<planner::Answers>& answers;
-  const std::optional<planner::CapacityAnswer>& capacity;
+  const std::optional<reports::Capacity>& capacity;
   std::string runs_to_make;  // lines; empty: not asked for
   int top = 10;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/records/report.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,13 +21,11 @@
 #include "app/terminal.h"
 #include "interop/write_launch/launch.h"
 #include "planner/capacity/capacity_answer.h"
-#include "reports/capacity_json.h"
-#include "reports/comparison_json.h"
-#include "reports/html.h"
-#include "reports/json_at.h"
-#include "reports/plan_json.h"
-#include "reports/record_schema.h"
-#include "reports/report_json.h"
+#include "reports/comparison_text.h"
+#include "reports/page.h"
+#include "reports/records/capacity.h"
+#include "reports/records/comparison.h"
+#include "reports/records/plan_file.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
@@ -99,15 +99,15 @@ int compare_reports(const ReportOptions& options, const Call& call) {
   std::vector<reports::ComparedReport> compared;
   for (const std::string& file : options.compare) {
     const Json json = read_input("report", file, origin);
-    reports::require_report(json, file);
-    compared.push_back({std::filesystem::path(file).filename().string(), Json(json)});
+    compared.push_back(
+        {std::filesystem::path(file).filename().string(), reports::report_from_json(json, file)});
   }
-  const Json comparison = reports::comparison_to_json(compared, origin);
-  const std::string text = reports::record_text(comparison);
+  const reports::Comparison comparison = reports::comparison_of(compared, origin);
+  const std::string text = reports::record_text(reports::comparison_record().write(comparison));
   write_file_atomically(options.out, reports::comparison_html(comparison));
   if (record.empty()) return kDone;
   write_file_atomically(record, text);
-  print_result(options.format, comparison["sentence"].get<std::string>(),
+  print_result(options.format, reports::comparison_sentence(comparison),
                reports::comparison_tables(comparison), text);
   say("wrote {} and {}\n", options.out, record);
   return kDone;
@@ -117,7 +117,7 @@ int compare_reports(const ReportOptions& options, const Call& call) {
 // formulas.
 planner::Plan estimated_again(const reports::PlanFile& read, const std::string& file) {
   planner::Plan plan = reports::without_estimates(read);
-  if (const auto unrunnable = planner::estimate_ranked(plan, read.layouts)) {
+  if (const auto unrunnable = planner::estimate_ranked(plan, read.layouts())) {
     throw InputError(file, fmt::format("/ranked/{}/layout", unrunnable->index),
                      "does not run with this program: " + unrunnable->sentence,
                      "make the plan again with meshwright plan");
@@ -138,7 +138,8 @@ void add_searches(reports::ReportContents& contents, const reports::PlanFile& pl
     planner::SearchOptions search = plan.search;
     search.tables = planner::shared_tables(contents.plan);
     contents.sizes = planner::size_map(contents.plan, search);
-    contents.scaling = plan.scaling ? *plan.scaling : scaling_of(contents.plan, search);
+    const planner::Scaling* asked = plan.scaling();
+    contents.scaling = asked != nullptr ? *asked : scaling_of(contents.plan, search);
   } catch (const InputError& error) {
     throw InputError(file, "/search", error.what(), error.hint());
   }
@@ -176,14 +177,14 @@ std::string cluster_of(const Call& made) {
 void add_capacity(reports::ReportContents& contents, const reports::PlanFile& plan,
                   const std::string& file) {
   const bool fits = !contents.plan.ranked.empty();
-  const bool answered = !reports::part_at(plan.capacity, "rows").empty() &&
-                        !reports::text_at(plan.capacity, "verdict").empty();
+  const bool answered =
+      plan.capacity && !plan.capacity->rows.empty() && !plan.capacity->verdict.empty();
   if (fits && answered) {
-    contents.capacity = plan.capacity;
+    contents.capacity = *plan.capacity;
     return;
   }
-  std::vector<int> counts =
-      fits && !plan.scaling ? counts_near(contents.plan.cluster) : counts_of(contents.scaling);
+  std::vector<int> counts = fits && plan.scaling() == nullptr ? counts_near(contents.plan.cluster)
+                                                              : counts_of(contents.scaling);
   if (!fits) counts.insert(counts.begin(), contents.plan.cluster.num_gpus());
   if (counts.empty()) counts = {contents.plan.cluster.num_gpus()};
   const Call made = Call::of_text(plan.origin.command);
@@ -194,8 +195,8 @@ void add_capacity(reports::ReportContents& contents, const reports::PlanFile& pl
     planner::ClusterCase& asked = question.clusters.front();
     if (!cluster.empty()) asked.name = asked.file = cluster;
     asked.label = cluster_label(asked.name, asked.cluster);
-    const planner::CapacityAnswer answer = planner::capacity_answer(question, fits);
-    contents.capacity = reports::capacity_to_json(answer, capacity_command(made));
+    contents.capacity =
+        reports::capacity_of(planner::capacity_answer(question, fits), capacity_command(made));
   } catch (const InputError& error) {
     throw InputError(file, "/search", error.what(), error.hint());
   }
@@ -212,9 +213,9 @@ std::string add_trials(reports::ReportContents& contents, const ReportOptions& o
 }
 
 // The verdict, and how the recommended layout runs.
-std::string spoken_result(const Json& report) {
-  const auto how = report["decision"]["recommendation"].get<std::string>();
-  return report["verdict"].get<std::string>() + (how.empty() ? "" : "\n" + how);
+std::string spoken_result(const reports::Report& report) {
+  const std::string& how = report.decision.recommendation;
+  return report.verdict + (how.empty() ? "" : "\n" + how);
 }
 
 int run_report(const ReportOptions& options, const Call& call) {
@@ -227,7 +228,7 @@ int run_report(const ReportOptions& options, const Call& call) {
   reports::ReportContents contents;
   contents.origin = call.origin();
   const Json plan_json = read_input("plan", options.plan, contents.origin);
-  reports::PlanFile plan = reports::plan_from_json(plan_json, options.plan);
+  reports::PlanFile plan = reports::plan_file_record().read(plan_json, options.plan);
   if (const std::string target = plan.search.target.name; !target.empty()) {
     require_launch_target(target);
     plan.search.target = search_target(target, plan);
@@ -244,9 +245,9 @@ int run_report(const ReportOptions& options, const Call& call) {
     reports::require_schema(contents.profile, options.profile, "meshwright.profile/1");
   }
   contents.launch = launch_files(contents.plan);
-  Json report = reports::report_to_json(contents);
-  if (!caution.empty()) report["verdict"] = caution + " " + report["verdict"].get<std::string>();
-  const std::string text = reports::record_text(report);
+  reports::Report report = reports::report_of(contents);
+  if (!caution.empty()) report.verdict = caution + " " + report.verdict;
+  const std::string text = reports::record_text(reports::report_record().write(report));
   write_file_atomically(options.out, reports::report_html(report));
   if (record.empty()) return kDone;
   write_file_atomically(record, text);

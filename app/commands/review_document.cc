@@ -379,7 +379,8 @@ std::string review_text(const ReviewedRun& r) {
 }
 
 Json review_json(const ReviewedRun& r, const reports::Origin& origin) {
-  Json json = reports::artefact("meshwright.review/1", origin);
+  Json json{{"schema", "meshwright.review/1"}};
+  json.update(reports::origin_record().write(origin));
   json["launch"] = launch_json(r.run.launch);
   json["model"] = to_json(r.run.scenario.model);
   json["cluster"] = to_json(r.run.scenario.cluster);

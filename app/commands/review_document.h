@@ -8,7 +8,7 @@
 #include "app/launched_run.h"
 #include "interop/write_launch/launch_changes.h"
 #include "planner/questions/review.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::app {
 

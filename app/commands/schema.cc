@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// meshwright schema NAME: the JSON Schema of a file that the program reads.
+// meshwright schema NAME: the JSON Schema of a file that the program reads or writes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,14 @@
 #include "app/terminal.h"
 #include "calibrate/profile/profile_json.h"
 #include "planner/capacity/options_json.h"
+#include "reports/records/backtest.h"
+#include "reports/records/capacity.h"
+#include "reports/records/comparison.h"
+#include "reports/records/plan_diff.h"
+#include "reports/records/plan_file.h"
+#include "reports/records/report.h"
+#include "reports/records/validation.h"
+#include "reports/trace.h"
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
 #include "sim/record/reader.h"
@@ -20,32 +28,50 @@ namespace meshwright::app {
 namespace {
 
 struct FileKind {
-  const char* name;
-  Json (*schema)();
+  std::string_view name, about;
+  Json (*schema)(std::string_view title);
 };
 
+template <auto kRecord>
+Json schema_of(std::string_view title) {
+  return kRecord().schema(title);
+}
+
 // A job file may ask for a capacity plan, which sim does not know.
-Json job_schema() {
-  Json schema = job_record().schema("meshwright job");
+Json job_schema(std::string_view title) {
+  Json schema = job_record().schema(title);
   schema["properties"]["capacity"] = planner::capacity_record().schema();
   return schema;
 }
 
 constexpr std::array kFileKinds{
-    FileKind{"cluster", [] { return cluster_record().schema("meshwright cluster"); }},
-    FileKind{"device", [] { return device_record().schema("meshwright device"); }},
-    FileKind{"framework", [] { return framework_record().schema("meshwright framework"); }},
-    FileKind{"job", job_schema},
-    FileKind{"layout", [] { return layout_record().schema("meshwright layout"); }},
-    FileKind{"model", [] { return model_record().schema("meshwright model"); }},
-    FileKind{"prices", [] { return planner::prices_record().schema("meshwright prices"); }},
-    FileKind{"profile", [] { return calibrate::profile_record().schema("meshwright profile"); }}};
+    FileKind{"cluster", "Nodes, their devices and links", schema_of<cluster_record>},
+    FileKind{"device", "What one device can do", schema_of<device_record>},
+    FileKind{"framework", "What a training framework costs and cannot do",
+             schema_of<framework_record>},
+    FileKind{"job", "Lengths, batch, number formats, training length", job_schema},
+    FileKind{"layout", "How a model is cut over devices", schema_of<layout_record>},
+    FileKind{"model", "A transformer's sizes", schema_of<model_record>},
+    FileKind{"prices", "Of a GPU hour and of energy", schema_of<planner::prices_record>},
+    FileKind{"profile", "What calibrate measured", schema_of<calibrate::profile_record>},
+    FileKind{"backtest", "What backtest --format json prints",
+             schema_of<reports::backtest_file_record>},
+    FileKind{"capacity", "What capacity writes", schema_of<reports::capacity_file_record>},
+    FileKind{"comparison", "What report --compare writes beside its page",
+             schema_of<reports::comparison_record>},
+    FileKind{"diff", "What diff --format json prints", schema_of<reports::diff_file_record>},
+    FileKind{"picks", "What backtest --picks --format json prints",
+             schema_of<reports::picks_file_record>},
+    FileKind{"plan", "What plan writes", schema_of<reports::plan_file_record>},
+    FileKind{"report", "What report writes beside its page", schema_of<reports::report_record>},
+    FileKind{"trace", "What estimate --trace and trial --trace write", reports::trace_schema},
+    FileKind{"validation", "What validate writes", schema_of<reports::validation_file_record>}};
 
 int run_schema(const std::string& name) {
   std::vector<std::string> names;
   for (const FileKind& kind : kFileKinds) {
     if (name == kind.name) {
-      print_text(kind.schema().dump(1) + "\n");
+      print_text(kind.schema(fmt::format("meshwright {}", name)).dump(1) + "\n");
       return kDone;
     }
     names.emplace_back(kind.name);
@@ -55,7 +81,7 @@ int run_schema(const std::string& name) {
                      fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
                      nearest(name, names));
   }
-  for (const std::string& each : names) print("{}\n", each);
+  for (const FileKind& kind : kFileKinds) print("{:<12}{}\n", kind.name, kind.about);
   return kDone;
 }
 
@@ -64,8 +90,8 @@ int run_schema(const std::string& name) {
 void add_schema(Commands& commands) {
   auto name = std::make_shared<std::string>();
   Command& command =
-      commands.add("schema", "JSON Schemas of what is read: model, cluster, job ...");
-  command.options().add_option("name", *name, "Which; default: their names");
+      commands.add("schema", "JSON Schemas of what is read and written: model, plan, report ...");
+  command.options().add_option("name", *name, "Which; default: a list of all");
   command.runs([name](const Call&) { return run_schema(*name); });
 }
 

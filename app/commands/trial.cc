@@ -20,7 +20,7 @@
 #include "app/trial_run.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
-#include "reports/plan_json.h"
+#include "reports/records/plan_file.h"
 #include "sim/base/error.h"
 #include "sim/base/trial_mode.h"
 #include "sim/layout/short_name.h"
@@ -63,30 +63,35 @@ bool is_repeated(const std::vector<Layout>& chosen, const Layout& layout, TrialM
          });
 }
 
-constexpr int kDefaultTop = 3;
+constexpr std::size_t kDefaultTop = 3;
 
-// How many layouts to run. Without --top the runs that the plan proposes to settle its ranking come
-// first, and no others are run.
-int layouts_to_run(reports::PlanFile& plan, int top) {
-  if (top > 0) return top;
-  if (plan.proposed_runs.empty()) return kDefaultTop;
+// The plan's layouts in the order in which they are tried. Without --top the runs that the plan
+// proposes to settle its ranking come first, and no others are run.
+struct ToRun {
   std::vector<Layout> layouts;
-  for (const std::size_t place : plan.proposed_runs) layouts.push_back(plan.layouts[place]);
-  for (const Layout& layout : plan.layouts) {
-    if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) {
-      layouts.push_back(layout);
+  std::size_t count = 0;
+};
+
+ToRun layouts_to_run(const reports::PlanFile& plan, int top) {
+  if (top > 0) return {plan.layouts(), static_cast<std::size_t>(top)};
+  const std::vector<std::size_t> proposed = plan.proposed_runs();
+  if (proposed.empty()) return {plan.layouts(), kDefaultTop};
+  ToRun run{{}, proposed.size()};
+  for (const std::size_t place : proposed) run.layouts.push_back(plan.ranked[place].layout);
+  for (const reports::PlannedLayout& ranked : plan.ranked) {
+    if (std::find(run.layouts.begin(), run.layouts.end(), ranked.layout) == run.layouts.end()) {
+      run.layouts.push_back(ranked.layout);
     }
   }
-  plan.layouts = std::move(layouts);
-  return static_cast<int>(plan.proposed_runs.size());
+  return run;
 }
 
 // The best layouts that the trial knows how to run; the others are passed over aloud.
-std::vector<Layout> runnable(const reports::PlanFile& plan, std::size_t top,
+std::vector<Layout> runnable(const reports::PlanFile& plan, const ToRun& run,
                              const calibrate::TrialOptions& trial) {
   std::vector<Layout> layouts;
-  for (const Layout& layout : plan.layouts) {
-    if (layouts.size() == top) break;
+  for (const Layout& layout : run.layouts) {
+    if (layouts.size() == run.count) break;
     if (is_repeated(layouts, layout, trial.mode)) continue;
     const std::string reason = unsupported(plan, layout, trial);
     if (reason.empty()) {
@@ -113,18 +118,18 @@ calibrate::Profile profile_of(const reports::PlanFile& plan, const std::string& 
 
 TrialRun describe_trial(TrialOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
-  reports::PlanFile plan =
-      reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
-  if (plan.layouts.empty()) {
+  const reports::PlanFile plan =
+      reports::plan_file_record().read(read_input("plan", options.plan, origin), options.plan);
+  if (plan.ranked.empty()) {
     throw InputError(options.plan, "/ranked", "holds no layout",
                      "no layout fits: see its rejections");
   }
-  const int top = layouts_to_run(plan, options.top);
-  const std::vector<Layout> layouts = runnable(plan, static_cast<std::size_t>(top), options.trial);
+  const std::vector<Layout> layouts =
+      runnable(plan, layouts_to_run(plan, options.top), options.trial);
   if (layouts.empty()) {
     throw InputError(options.plan, "/ranked",
                      "holds no layout that the trial can run: " +
-                         unsupported(plan, plan.layouts.front(), options.trial));
+                         unsupported(plan, plan.ranked.front().layout, options.trial));
   }
   // What was calibrated is what is tried.
   choose_backend(options.ranks, only_device(plan.cluster).kind == DeviceKind::gpu);

@@ -19,9 +19,9 @@
 #include "app/terminal.h"
 #include "planner/accuracy/learning.h"
 #include "planner/accuracy/validation.h"
-#include "reports/plan_json.h"
+#include "reports/records/plan_file.h"
+#include "reports/records/validation.h"
 #include "reports/tables.h"
-#include "reports/validation_json.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/statistics.h"
@@ -204,16 +204,15 @@ int run_validate(const ValidateOptions& options, const Call& call) {
   if (!options.max_error.empty()) share_of("--max-error", options.max_error);
   reports::Origin origin = call.origin();
   const reports::PlanFile plan =
-      reports::plan_from_json(read_input("plan", options.plan, origin), options.plan);
+      reports::plan_file_record().read(read_input("plan", options.plan, origin), options.plan);
   const Json trials = read_input("trials", options.trials, origin);
   const std::string caution = caution_about(trials, options.trials, origin, options.force);
   const std::vector<Observation> observations = observations_from_json(trials, options.trials);
   const Cluster cluster = cluster_for(plan, options.cluster);
   const planner::Validation validation =
       planner::validate({plan.model, cluster, plan.job}, observations);
-  Json document = reports::validation_to_json(validation, origin);
-  if (!caution.empty()) document["caution"] = caution;
-  const std::string json = document.dump(2) + "\n";
+  const std::string json =
+      reports::validation_file_record().write({origin, validation, caution}).dump(2) + "\n";
   const bool for_people =
       options.output.format == Format::table || options.output.format == Format::markdown;
   if (!caution.empty()) for_people ? print("{}\n", wrapped(caution + "\n")) : say("{}\n", caution);

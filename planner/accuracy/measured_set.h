@@ -2,10 +2,12 @@
 // Runs that somebody measured, as records.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/base/enum_names.h"
 #include "sim/base/units.h"
 #include "sim/layout/layout.h"
 #include "sim/step/scenario.h"
@@ -13,6 +15,9 @@
 namespace meshwright::planner {
 
 enum class RunStatus { ok, oom, failed };
+inline constexpr std::array kRunStatusNames{EnumName{RunStatus::ok, "ok"},
+                                            EnumName{RunStatus::oom, "oom"},
+                                            EnumName{RunStatus::failed, "failed"}};
 
 struct MeasuredRun : Scenario {
   std::string id;

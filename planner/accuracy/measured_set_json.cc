@@ -19,9 +19,6 @@ namespace {
 constexpr std::string_view kSetSchema = "meshwright.measurements/1";
 constexpr std::size_t kMostRuns = 10'000;
 
-constexpr std::array kStatusNames{EnumName{RunStatus::ok, "ok"}, EnumName{RunStatus::oom, "oom"},
-                                  EnumName{RunStatus::failed, "failed"}};
-
 StatedKeys keys_of(const Json& json) {
   StatedKeys keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
@@ -123,7 +120,7 @@ class RunReader {
 
   static void read_measured(MeasuredRun& run, ObjectReader measured) {
     constexpr NumberRange kPositive{0.0, 1e300, true};
-    run.status = measured.optional_enum("status", RunStatus::ok, kStatusNames);
+    run.status = measured.optional_enum("status", RunStatus::ok, kRunStatusNames);
     if (measured.has("step_seconds")) {
       run.step_time = seconds(measured.required_number("step_seconds", kPositive));
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/html/drawing.h"
+
 #include <span>
 
-#include "reports/html/drawing_json.h"
 #include "reports/text.h"
 
 namespace meshwright::reports::html {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/html/elements.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "reports/html/drawing_json.h"
-#include "reports/html/elements_json.h"
+#include "reports/html/drawing.h"
 #include "reports/html/escape.h"
-#include "reports/sections/sections_json.h"
+#include "reports/sections/section_parts.h"
 #include "sim/base/text.h"
+#include "sim/layout/short_name.h"
 
 namespace meshwright::reports::html {
 namespace {
@@ -91,11 +92,9 @@ std::string table(const Table& table) {
 
 std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", escape(text)); }
 
-std::string list(const Json& items) {
+std::string list(const std::vector<std::string>& items) {
   std::string out = "<ul>\n";
-  for (const Json& item : items) {
-    out += fmt::format("<li>{}</li>\n", escape(item.get<std::string>()));
-  }
+  for (const std::string& item : items) out += fmt::format("<li>{}</li>\n", escape(item));
   return out + "</ul>\n";
 }
 
@@ -105,11 +104,12 @@ std::string lines(std::string_view text) {
   return out;
 }
 
-std::string layout_code(const Json& named) {
-  const std::string full = text_at(named, "short_name");
-  const std::string brief = text_at(named, "brief_name");
-  return fmt::format("<code title=\"{}\">{}</code>", escape(full),
-                     escape(brief.empty() ? full : brief));
+std::string layout_code(const std::string& full, const std::string& brief) {
+  return fmt::format("<code title=\"{}\">{}</code>", escape(full), escape(brief));
+}
+
+std::string layout_code(const Layout& layout) {
+  return layout_code(short_name(layout), brief_name(layout));
 }
 
 std::string badge(std::string_view provenance) {

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// What stands behind the numbers: measured points, fitted rates, datasheet values.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "reports/sections/sections_json.h"
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/measured_points.h"
+#include "reports/sections/measured_profile.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
 #include "reports/text.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device_noun.h"
@@ -12,14 +19,51 @@
 namespace meshwright::reports {
 namespace {
 
-Json fact(std::string what, std::string value, Provenance provenance, std::size_t points) {
-  return {{"what", std::move(what)},
-          {"value", std::move(value)},
-          {"provenance", name_of(provenance)},
-          {"measured_points", points}};
+using html::escape;
+
+const Record<Fact>& fact_record() {
+  static const Record<Fact> record = [] {
+    using R = Fact;
+    Record<R> r("A number of the device or a link, and where it comes from.");
+    r.row(&R::what, "what", kind::text(), "");
+    r.row(&R::value, "value", kind::text(), "");
+    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
+    r.row(&R::measured_points, "measured_points", kind::count(), "");
+    return r.named("Fact").all_required();
+  }();
+  return record;
 }
 
-void add_gemm(Json& facts, const Device& device) {
+const Record<CalibrationPart>& calibration_record() {
+  static const Record<CalibrationPart> record = [] {
+    using R = CalibrationPart;
+    Record<R> r("What stands behind the numbers.");
+    r.row(&R::device, "device", kind::text(), "");
+    r.row(&R::source, "source", kind::text(), "");
+    r.row(&R::facts, "facts", kind::list(fact_record), "");
+    r.row(&R::extrapolations, "extrapolations", kind::texts(),
+          "Groups of the best layout that are larger than any that was measured.");
+    r.row(&R::measured, "measured", kind::list(measured_series_record), "");
+    r.row(&R::profile, "profile", kind::nullable(kind::object(profile_facts_record)), "");
+    r.row(&R::noise, "noise", kind::nullable(kind::object(noise_record)), "");
+    r.row(&R::devices, "devices", kind::nullable(kind::object(devices_record)), "");
+    r.row(&R::flagged, "flagged", kind::texts(), "What the calibrator itself found odd.");
+    return r.named("Calibration").all_required();
+  }();
+  return record;
+}
+
+void calibration_rows(Record<Report>& r) {
+  r.row(&Report::calibration, "calibration", kind::object(calibration_record), "");
+}
+
+using Facts = std::vector<Fact>;
+
+Fact fact(std::string what, std::string value, Provenance provenance, std::size_t points) {
+  return {std::move(what), std::move(value), provenance, static_cast<std::int64_t>(points)};
+}
+
+void add_gemm(Facts& facts, const Device& device) {
   for (const GemmModel& gemm : device.gemm) {
     const FlopsPerSecond sustained = gemm.peak * gemm.sustained_fraction;
     facts.push_back(fact(fmt::format("{} GEMM, large shapes", name_of(gemm.precision)),
@@ -35,7 +79,7 @@ std::string rate_text(BytesPerSecond rate) {
   return fmt::format("{} GB/s", significant(rate / gigabytes_per_second(1), 3));
 }
 
-void add_memory(Json& facts, const Device& device) {
+void add_memory(Facts& facts, const Device& device) {
   facts.push_back(fact("device memory bandwidth, streaming",
                        rate_text(device.memory_bandwidth * device.memory_bandwidth_fraction),
                        device.memory_provenance, 0));
@@ -54,7 +98,7 @@ std::size_t num_points(const Link& link) {
   return count;
 }
 
-void add_link(Json& facts, const Link& link, std::string_view where, const Cluster& cluster) {
+void add_link(Facts& facts, const Link& link, std::string_view where, const Cluster& cluster) {
   facts.push_back(fact(fmt::format("{} ({})", link.name, where),
                        fmt::format("{} per {} and direction, latency {}", rate_text(link.bandwidth),
                                    device_noun(cluster), seconds_text(link.latency)),
@@ -68,8 +112,8 @@ int largest_measured_group(const Link& link) {
 }
 
 // Groups of the winner that are larger than any that was measured on their link.
-Json extrapolations(const planner::Plan& plan) {
-  Json sentences = Json::array();
+std::vector<std::string> extrapolations(const planner::Plan& plan) {
+  std::vector<std::string> sentences;
   if (plan.ranked.empty()) return sentences;
   const Layout& layout = plan.ranked.front().layout;
   for (const auto& group : kGroupNames) {
@@ -87,49 +131,62 @@ Json extrapolations(const planner::Plan& plan) {
   return sentences;
 }
 
-// Who measured, when, and how much; the points themselves stay in the profile.
-Json profile_summary(const Json& profile) {
-  if (!profile.is_object()) return {};
-  Json json = Json::object();
-  for (const std::string_view key : {"created", "tool_version", "command"}) {
-    const auto found = profile.find(key);
-    if (found != profile.end() && found->is_string())
-      json[std::string(key)] = found->get<std::string>();
+void fill_calibration(Report& report, const ReportContents& contents) {
+  const Cluster& cluster = contents.plan.cluster;
+  const Device& device = only_device(cluster);
+  CalibrationPart& calibration = report.calibration;
+  calibration.device = device.name;
+  calibration.source = device.source;
+  add_gemm(calibration.facts, device);
+  add_memory(calibration.facts, device);
+  add_link(calibration.facts, cluster.intra_node, "inside a node", cluster);
+  if (cluster.num_nodes > 1) {
+    add_link(calibration.facts, cluster.inter_node, "between nodes", cluster);
   }
-  const auto points = profile.find("measurements");
-  if (points != profile.end() && points->is_array()) json["measured_points"] = points->size();
-  return json;
+  calibration.extrapolations = extrapolations(contents.plan);
+  calibration.measured = measured_series_of(contents.plan);
+  fill_from_profile(calibration, contents.profile);
 }
 
-// What the calibrator itself found odd: noisy points, points left out, a loaded machine.
-Json notes_of(const Json& profile) {
-  Json notes = Json::array();
-  if (!profile.is_object() || !profile.contains("notes")) return notes;
-  for (const Json& note : profile["notes"]) {
-    if (note.is_string()) notes.push_back(note.get<std::string>());
+constexpr std::size_t kFewNotes = 5;
+
+std::string flagged(const std::vector<std::string>& notes) {
+  if (notes.empty()) return "";
+  if (notes.size() <= kFewNotes) {
+    return "<h3>Measurements to look at twice</h3>\n" + html::list(notes);
   }
-  return notes;
+  return html::details(fmt::format("{} measurements to look at twice", notes.size()),
+                       html::list(notes));
+}
+
+std::string calibration_page(const Report& report) {
+  const CalibrationPart& calibration = report.calibration;
+  html::TableRows rows;
+  for (const Fact& each : calibration.facts) {
+    rows.push_back({escape(each.what), escape(each.value), html::badge(name_of(each.provenance)),
+                    each.measured_points > 0 ? fmt::format("{}", each.measured_points) : "none"});
+  }
+  std::string body =
+      html::paragraph(fmt::format("{}: {}", calibration.device, calibration.source)) +
+      html::table("What the machine can do",
+                  {{"what"}, {"value"}, {"source"}, {"measured points", true}}, rows);
+  if (!calibration.extrapolations.empty()) {
+    body += "<h3>Beyond what was measured</h3>\n" + html::list(calibration.extrapolations);
+  }
+  body += profile_page(calibration.profile) + measured_series_page(calibration.measured) +
+          noise_page(calibration.noise) + devices_page(calibration.devices) +
+          flagged(calibration.flagged);
+  return html::section("calibration", "What the numbers rest on", body);
 }
 
 }  // namespace
 
-Json calibration_section(const planner::Plan& plan, const Json& profile) {
-  const Cluster& cluster = plan.cluster;
-  Json facts = Json::array();
-  add_gemm(facts, only_device(cluster));
-  add_memory(facts, only_device(cluster));
-  add_link(facts, cluster.intra_node, "inside a node", cluster);
-  if (cluster.num_nodes > 1) add_link(facts, cluster.inter_node, "between nodes", cluster);
-  Json json{{"device", only_device(cluster).name},
-            {"source", only_device(cluster).source},
-            {"facts", std::move(facts)},
-            {"extrapolations", extrapolations(plan)}};
-  json["measured"] = measured_points_section(plan);
-  json["profile"] = profile_summary(profile);
-  json["noise"] = noise_section(profile);
-  json["devices"] = devices_section(profile);
-  json["flagged"] = notes_of(profile);
-  return json;
-}
+extern const ReportSection kCalibrationSection;
+const ReportSection kCalibrationSection{.rows = calibration_rows,
+                                        .fill = fill_calibration,
+                                        .page = calibration_page,
+                                        .id = "calibration",
+                                        .word = "Evidence",
+                                        .charts = "noise residuals"};
 
 }  // namespace meshwright::reports

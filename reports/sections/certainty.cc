@@ -11,8 +11,8 @@
 #include "planner/questions/rank_map.h"
 #include "planner/questions/what_if_parameter.h"
 #include "planner/search/contenders.h"
-#include "reports/json_at.h"
-#include "reports/sections/sections_json.h"
+#include "reports/sections/first_screen.h"
+#include "reports/sections/measured_profile.h"
 #include "reports/text.h"
 #include "sim/base/text.h"
 
@@ -21,10 +21,6 @@ namespace {
 
 constexpr double kTightMemory = 0.05;  // share of the capacity; a fragmented allocator loses it
 constexpr double kLossThatMatters = 0.005;  // of a step, as the planner proposes runs
-
-Json item(std::string_view id, std::string_view label, std::string text) {
-  return {{"id", id}, {"label", label}, {"text", std::move(text)}};
-}
 
 std::string trial_text(const planner::Validation& v) {
   const std::size_t runs = v.layouts.size();
@@ -43,15 +39,13 @@ std::string trial_text(const planner::Validation& v) {
   return text;
 }
 
-std::string layout_text(const Json& confidence) {
-  const std::size_t compared = part_at(confidence, "against").size() + 1;
-  const double regret = number_at(confidence, "expected_regret");
-  const std::string_view state = regret < kLossThatMatters ? "settled" : "open";
+std::string layout_text(const ConfidenceFacts& confidence) {
+  const std::string_view state = confidence.expected_regret < kLossThatMatters ? "settled" : "open";
   return fmt::format(
       "{}. Expected loss against the fastest layout: {} of a step; with {} probability it is the "
       "fastest of {}.",
-      state, percent_text(regret), percent_text(number_at(confidence, "probability_best")),
-      compared);
+      state, percent_text(confidence.expected_regret), percent_text(confidence.probability_best),
+      confidence.against.size() + 1);
 }
 
 std::string interval_percent_text(const Estimate& best) {
@@ -62,12 +56,12 @@ std::string interval_percent_text(const Estimate& best) {
       (best.step_time_high / best.step_time - 1.0) * 100.0);
 }
 
-std::string noise_text(const Json& noise) {
-  int points = 0;
+std::string noise_text(const NoisePart& noise) {
+  std::int64_t points = 0;
   int noisy = 0;
-  for (const Json& kind : noise["kinds"]) {
-    points += kind["num_points"].get<int>();
-    noisy += kind["noisy"].get<int>();
+  for (const NoiseOfKind& kind : noise.kinds) {
+    points += kind.num_points;
+    noisy += kind.noisy;
   }
   if (noisy == 0) return "";
   return fmt::format("{} of {} calibrated points stayed noisy when measured again.",
@@ -87,27 +81,23 @@ std::string host_noise_text(const planner::Validation& v) {
                      : "";
 }
 
-// The input whose own spread moves the step most, of those that nobody measured.
-std::string next_text(const Json& answers) {
-  const Json& runs = part_at(part_at(answers, "confidence"), "proposed_runs");
-  if (!runs.empty()) {
+// The runs that settle the choice, else the input whose own spread moves the step most, of those
+// that nobody measured.
+std::string next_text(const Answers& answers) {
+  if (answers.confidence && !answers.confidence->proposed_runs.empty()) {
     std::string ranks;
-    for (const Json& run : runs) {
-      append_to_list(ranks, ", ", fmt::format("{:.0f}", number_at(run, "rank")));
+    for (const ProposedRunFacts& run : answers.confidence->proposed_runs) {
+      append_to_list(ranks, ", ", fmt::format("{}", run.rank));
     }
     return fmt::format("meshwright trial of ranks {} settles the choice.", ranks);
   }
-  for (const Json& s : part_at(answers, "sensitivity")) {
-    const std::string provenance = text_at(s, "provenance");
-    if (provenance == "measured" || provenance == "interpolated") continue;
+  for (const SensitivityFacts& s : answers.sensitivity) {
+    if (s.provenance == Provenance::measured || s.provenance == Provenance::interpolated) continue;
     return fmt::format("measure the {} ({}, \u00b1{:.0f} %): it moves the end most.",
-                       text_at(s, "label"), provenance, number_at(s, "relative_spread") * 100.0);
+                       planner::text_of(s.parameter).label, name_of(s.provenance),
+                       s.relative_spread * 100.0);
   }
   return "";
-}
-
-void add_certainty(Json& items, Json one) {
-  if (!one["text"].get_ref<const std::string&>().empty()) items.push_back(std::move(one));
 }
 
 // "inside a node", "between nodes": what the winner's groups use.
@@ -139,66 +129,93 @@ std::string source_of(planner::WhatIfParameter parameter, const Cluster& cluster
 
 }  // namespace
 
-Json certainty_section(const ReportContents& contents) {
-  Json items = Json::array();
+const Record<CertaintyItem>& certainty_item_record() {
+  static const Record<CertaintyItem> record = [] {
+    using R = CertaintyItem;
+    Record<R> r("How sure the answer is: one statement.");
+    r.row(&R::id, "id", kind::text(),
+          "What it is about: trial, layout, time, calibration_noise, host_noise, memory, next.");
+    r.row(&R::label, "label", kind::text(), "");
+    r.row(&R::text, "text", kind::text(), "");
+    return r.named("CertaintyItem").all_required();
+  }();
+  return record;
+}
+
+const Record<RestsOn>& rests_on_record() {
+  static const Record<RestsOn> record = [] {
+    using R = RestsOn;
+    Record<R> r("An input that the best layout uses.");
+    r.row(&R::parameter, "parameter", kind::text(), "");
+    r.row(&R::label, "label", kind::text(), "");
+    r.row(&R::unit, "unit", kind::text(), "Empty: a share.");
+    r.row(&R::value, "value", kind::number(kAnyNumber), "");
+    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
+    r.row(&R::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
+    r.row(&R::source, "source", kind::text(), "");
+    return r.named("RestsOn").all_required();
+  }();
+  return record;
+}
+
+std::vector<CertaintyItem> certainty_of(const ReportContents& contents) {
+  std::vector<CertaintyItem> items;
   const planner::Plan& plan = contents.plan;
   if (plan.ranked.empty()) return items;
+  const auto add = [&items](std::string_view id, std::string_view label, std::string text) {
+    if (!text.empty()) items.push_back({std::string(id), std::string(label), std::move(text)});
+  };
   const Estimate& best = plan.ranked.front();
-  const Json& answers = contents.answers;
+  const Answers answers = contents.answers.value_or(Answers{});
   const bool tried = contents.validation && !contents.validation->layouts.empty();
-  if (tried) add_certainty(items, item("trial", "Trial", trial_text(*contents.validation)));
-  const Json& confidence = part_at(answers, "confidence");
-  const bool asked = !part_at(confidence, "against").empty();
-  if (asked && !tried) add_certainty(items, item("layout", "Layout", layout_text(confidence)));
-  add_certainty(items, item("time", "Time", interval_percent_text(best)));
-  const Json noise = noise_section(contents.profile);
-  if (noise.is_object())
-    add_certainty(items, item("calibration_noise", "Noise", noise_text(noise)));
-  if (tried)
-    add_certainty(items, item("host_noise", "Host", host_noise_text(*contents.validation)));
+  const bool asked = answers.confidence && !answers.confidence->against.empty();
+  if (tried) add("trial", "Trial", trial_text(*contents.validation));
+  if (asked && !tried) add("layout", "Layout", layout_text(*answers.confidence));
+  add("time", "Time", interval_percent_text(best));
+  CalibrationPart calibrated;
+  fill_from_profile(calibrated, contents.profile);
+  if (calibrated.noise) add("calibration_noise", "Noise", noise_text(*calibrated.noise));
+  if (tried) add("host_noise", "Host", host_noise_text(*contents.validation));
   const Bytes capacity = only_device(plan.cluster).memory;
-  if (capacity - best.peak_memory() < capacity * kTightMemory) {
-    add_certainty(items, item("memory", "Memory",
-                              fmt::format("tight: {} of {} are free.",
-                                          memory_text(capacity - best.peak_memory()),
-                                          memory_text(capacity))));
+  const Bytes free = capacity - best.peak_memory();
+  if (free < capacity * kTightMemory) {
+    add("memory", "Memory",
+        fmt::format("tight: {} of {} are free.", memory_text(free), memory_text(capacity)));
   }
-  add_certainty(items, item("next", "Next", next_text(answers)));
+  add("next", "Next", next_text(answers));
   return items;
 }
 
-Json rests_on_section(const ReportContents& contents) {
+std::vector<RestsOn> rests_on_of(const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
-  Json json = Json::array();
-  if (plan.ranked.empty()) return json;
+  std::vector<RestsOn> inputs;
+  if (plan.ranked.empty()) return inputs;
   using enum planner::WhatIfParameter;
   static constexpr std::array kInputs{
       inter_node_bandwidth, inter_node_latency, intra_node_bandwidth, gemm_efficiency,
       attention_efficiency, memory_bandwidth,   overlap_slowdown};
-  const Scenario scenario = plan;
   const planner::RankMap map = planner::rank_map(plan.ranked.front(), plan.cluster);
   for (const planner::WhatIfParameter input : kInputs) {
     if (!counts(input, map, plan)) continue;
     const planner::WhatIfParameterText& words = planner::text_of(input);
-    json.push_back({{"parameter", words.name},
-                    {"label", words.label},
-                    {"unit", words.unit},
-                    {"value", planner::value_of(input, scenario)},
-                    {"provenance", name_of(planner::provenance_of(input, scenario))},
-                    {"relative_spread", planner::relative_spread(input, scenario)},
-                    {"source", source_of(input, plan.cluster)}});
+    inputs.push_back({.parameter = std::string(words.name),
+                      .label = std::string(words.label),
+                      .unit = std::string(words.unit),
+                      .value = planner::value_of(input, plan),
+                      .provenance = planner::provenance_of(input, plan),
+                      .relative_spread = planner::relative_spread(input, plan),
+                      .source = source_of(input, plan.cluster)});
   }
-  return json;
+  return inputs;
 }
 
-Json left_out_section(const ReportContents& contents) {
-  if (contents.plan.ranked.empty()) return Json::array();
+std::vector<std::string> left_out_of(const ReportContents& contents) {
   std::string unknown;
-  for (const Json& what : part_at(contents.capacity, "not_included")) {
-    if (what.is_string()) append_to_list(unknown, "; ", what.get<std::string>());
+  for (const std::string& what : contents.capacity.not_included) {
+    append_to_list(unknown, "; ", what);
   }
-  if (unknown.empty()) return Json::array();
-  return Json::array({fmt::format("Not modelled: {}.", unknown)});
+  if (contents.plan.ranked.empty() || unknown.empty()) return {};
+  return {fmt::format("Not modelled: {}.", unknown)};
 }
 
 }  // namespace meshwright::reports

@@ -3,8 +3,7 @@
 // recommended layout runs.
 #include <fmt/format.h>
 
-#include "reports/json_at.h"
-#include "reports/sections/sections_json.h"
+#include "reports/sections/first_screen.h"
 #include "reports/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
@@ -12,35 +11,28 @@
 namespace meshwright::reports {
 namespace {
 
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
 // Of the first row that has a cost.
-std::string currency_of(const Json& capacity) {
-  for (const Json& row : part_at(capacity, "rows")) {
-    const std::string currency = text_at(part_at(row, "cost"), "currency");
-    if (!currency.empty()) return currency;
+std::string currency_of(const Capacity& capacity) {
+  for (const CapacityRow& row : capacity.rows) {
+    if (row.cost && !row.cost->currency.empty()) return row.cost->currency;
   }
   return "";
 }
 
 // What a search found, never what a rule alone would admit.
-std::string found_elsewhere(const Json& capacity, const Cluster& cluster) {
-  const Json* most = nullptr;
-  for (const Json& row : part_at(capacity, "rows")) {
-    const std::string gpus = count_text(whole_at(row, "gpus"));
-    if (flag_at(row, "fits")) {
-      return fmt::format(" {} {} are enough: {} takes {} per step.", gpus, device_noun(cluster, 2),
-                         text_at(row, "layout"),
-                         seconds_text(seconds(number_at(part_at(row, "step_s"), "mid"))));
-    }
-    most = &row;
+std::string found_elsewhere(const Capacity& capacity, const Cluster& cluster) {
+  for (const CapacityRow& row : capacity.rows) {
+    if (!row.fits) continue;
+    return fmt::format(" {} {} are enough: {} takes {} per step.", count_text(row.gpus),
+                       device_noun(cluster, 2), row.layout, seconds_text(row.step.mid));
   }
-  if (most == nullptr) return "";
-  return fmt::format(" Nor does any fit up to {} {}.", count_text(whole_at(*most, "gpus")),
-                     device_noun(cluster, whole_at(*most, "gpus")));
+  if (capacity.rows.empty()) return "";
+  const int most = capacity.rows.back().gpus;
+  return fmt::format(" Nor does any fit up to {} {}.", count_text(most),
+                     device_noun(cluster, most));
 }
 
-std::string no_layout_verdict(const planner::Plan& plan, const Json& capacity) {
+std::string no_layout_verdict(const planner::Plan& plan, const Capacity& capacity) {
   std::string text = fmt::format("No layout of {} fits {} {} of {}: all {} layouts were rejected.",
                                  plan.model.name, count_text(plan.cluster.num_gpus()),
                                  device_noun(plan.cluster, plan.cluster.num_gpus()),
@@ -73,8 +65,7 @@ std::string subject(const ReportContents& contents) {
   std::string text = plan.model.name;
   if (plan.job.train_tokens) text += fmt::format(" · {} tokens", si_text(*plan.job.train_tokens));
   text += " · " + plan.cluster.name;
-  const std::string start = text_at(contents.capacity, "start");
-  if (!start.empty()) text += " · from " + start;
+  if (contents.capacity.start) text += " · from " + *contents.capacity.start;
   if (plan.cluster.price_per_gpu_hour) {
     text += fmt::format(" · {} per {}-hour", significant(*plan.cluster.price_per_gpu_hour, 3),
                         device_noun(plan.cluster));
@@ -84,19 +75,36 @@ std::string subject(const ReportContents& contents) {
 
 }  // namespace
 
-Json decision_section(const ReportContents& contents) {
+const Record<Decision>& decision_record() {
+  static const Record<Decision> record = [] {
+    using R = Decision;
+    Record<R> r("What the review decides on; the rows of its table are those of \"capacity\".");
+    r.row(&R::subject, "subject", kind::text(), "Model, tokens, cluster, price.");
+    r.row(&R::train_tokens, "train_tokens", kind::number(), "");
+    r.row(&R::tokens_are_the_jobs, "tokens_are_the_jobs", kind::flag(),
+          "False: the job says no train_tokens, and a round number stands for them.");
+    r.row(&R::price_per_gpu_hour, "price_per_gpu_hour", kind::nullable(kind::number()), "");
+    r.row(&R::currency, "currency", kind::text(), "Of the prices; empty: not stated.");
+    r.row(&R::range, "range", kind::text(), "What the low and high ends of time and cost mean.");
+    r.row(&R::verdict, "verdict", kind::text(), "");
+    r.row(&R::recommendation, "recommendation", kind::text(), "How the best layout runs.");
+    return r.named("Decision").all_required();
+  }();
+  return record;
+}
+
+Decision decision_of(const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
+  const Capacity& capacity = contents.capacity;
   const bool fits = !plan.ranked.empty();
-  const Json& capacity = contents.capacity;
-  Json json{{"subject", subject(contents)},
-            {"train_tokens", part_at(capacity, "train_tokens")},
-            {"tokens_are_the_jobs", plan.job.train_tokens.has_value()},
-            {"price_per_gpu_hour", optional_number(plan.cluster.price_per_gpu_hour)},
-            {"currency", currency_of(capacity)},
-            {"range", "10 to 90 % of cases"}};
-  json["verdict"] = fits ? text_at(capacity, "verdict") : no_layout_verdict(plan, capacity);
-  json["recommendation"] = fits ? recommendation(plan) : "";
-  return json;
+  return {.subject = subject(contents),
+          .train_tokens = capacity.train_tokens,
+          .tokens_are_the_jobs = plan.job.train_tokens.has_value(),
+          .price_per_gpu_hour = plan.cluster.price_per_gpu_hour,
+          .currency = currency_of(capacity),
+          .range = "10 to 90 % of cases",
+          .verdict = fits ? capacity.verdict : no_layout_verdict(plan, capacity),
+          .recommendation = fits ? recommendation(plan) : ""};
 }
 
 }  // namespace meshwright::reports

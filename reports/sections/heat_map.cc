@@ -1,59 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
+// The best step of each tensor and pipeline size, or why there is none.
+#include <fmt/format.h>
+
 #include <set>
 
-#include "reports/sections/sections_json.h"
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
+#include "reports/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {
 namespace {
 
-Json size_cell_json(const planner::SizeCell& cell) {
-  Json json{{"tensor_parallel_size", cell.tensor_parallel_size},
-            {"pipeline_parallel_size", cell.pipeline_parallel_size}};
+using html::escape;
+using planner::SizeCell;
+
+const Record<HeatCell>& heat_cell_record() {
+  static const Record<HeatCell> record = [] {
+    using R = HeatCell;
+    const auto fits = [](const R& cell) { return cell.step_time.has_value(); };
+    const auto fails = [](const R& cell) { return !cell.step_time; };
+    Record<R> r("The best layout of two sizes, or why there is none.");
+    r.row(&R::tensor_parallel_size, "tensor_parallel_size", kind::integer(), "");
+    r.row(&R::pipeline_parallel_size, "pipeline_parallel_size", kind::integer(), "");
+    r.row(&R::step_time, "step_time_seconds", kind::nullable(kind::base_amount<Seconds>()), "");
+    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "").only_if(fits);
+    r.row(&R::short_name, "short_name", kind::text(), "").only_if(fits);
+    r.row(&R::rule, "rule", kind::text(), "That the layouts of these sizes break.").only_if(fails);
+    r.row(&R::reason, "reason", kind::text(), "").only_if(fails);
+    return r.named("HeatCell").all_required();
+  }();
+  return record;
+}
+
+const Record<HeatMap>& heat_map_record() {
+  static const Record<HeatMap> record = [] {
+    using R = HeatMap;
+    Record<R> r("Tensor sizes against pipeline sizes, those of which any layout fits or nearly.");
+    r.row(&R::tensor_parallel_sizes, "tensor_parallel_sizes", kind::integers(), "");
+    r.row(&R::pipeline_parallel_sizes, "pipeline_parallel_sizes", kind::integers(), "");
+    r.row(&R::cells, "cells", kind::list(heat_cell_record), "");
+    return r.named("HeatMap").all_required();
+  }();
+  return record;
+}
+
+const Record<TooLarge>& too_large_record() {
+  static const Record<TooLarge> record = [] {
+    using R = TooLarge;
+    Record<R> r("The layout of two sizes that missed the memory by least.");
+    r.row(&R::short_name, "short_name", kind::text(), "");
+    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(),
+          "That it would have taken.");
+    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
+    r.row(&R::reason, "reason", kind::text(), "");
+    r.row(&R::smallest_change, "smallest_change", kind::text(), "That would admit it.");
+    return r.named("TooLarge").all_required();
+  }();
+  return record;
+}
+
+void heat_map_rows(Record<Report>& r) {
+  r.row(&Report::heat_map, "heat_map", kind::object(heat_map_record), "");
+  r.row(&Report::too_large, "too_large", kind::list(too_large_record), "");
+}
+
+HeatCell heat_cell(const SizeCell& cell) {
+  HeatCell made;
+  made.tensor_parallel_size = cell.tensor_parallel_size;
+  made.pipeline_parallel_size = cell.pipeline_parallel_size;
   if (cell.best) {
-    json["step_time_seconds"] = cell.best->step_time.value();
-    json["peak_memory_bytes"] = cell.best->peak_memory().value();
-    json["short_name"] = short_name(cell.best->layout);
-    return json;
+    made.step_time = cell.best->step_time;
+    made.peak_memory = cell.best->peak_memory();
+    made.short_name = short_name(cell.best->layout);
+  } else {
+    made.rule = cell.rejection ? rule_text(cell.rejection->rule).name : "no_layout";
+    made.reason = cell.rejection ? cell.rejection->sentence : "no layout of these sizes";
   }
-  json["step_time_seconds"] = nullptr;
-  json["rule"] = cell.rejection ? rule_text(cell.rejection->rule).name : "no_layout";
-  json["reason"] = cell.rejection ? cell.rejection->sentence : "no layout of these sizes";
-  return json;
+  return made;
+}
+
+void fill_heat_map(Report& report, const ReportContents& contents) {
+  std::set<int> tensor, pipeline;
+  for (const SizeCell& cell : contents.sizes) {
+    if (!cell.best && !cell.too_large) continue;  // nothing worth showing
+    tensor.insert(cell.tensor_parallel_size);
+    pipeline.insert(cell.pipeline_parallel_size);
+  }
+  HeatMap& map = report.heat_map;
+  map.tensor_parallel_sizes.assign(tensor.begin(), tensor.end());
+  map.pipeline_parallel_sizes.assign(pipeline.begin(), pipeline.end());
+  for (const SizeCell& cell : contents.sizes) {
+    if (!tensor.contains(cell.tensor_parallel_size)) continue;
+    if (!pipeline.contains(cell.pipeline_parallel_size)) continue;
+    map.cells.push_back(heat_cell(cell));
+  }
+  for (const SizeCell& cell : contents.sizes) {
+    if (!cell.too_large) continue;
+    report.too_large.push_back({.short_name = short_name(cell.too_large->layout),
+                                .step_time = cell.too_large->step_time,
+                                .peak_memory = cell.too_large->peak_memory,
+                                .reason = cell.rejection->sentence,
+                                .smallest_change = cell.rejection->smallest_change});
+  }
+}
+
+std::string heat_text(const HeatCell& cell) {
+  if (cell.step_time) {
+    return fmt::format("<span title=\"{}\">{}</span>", escape(cell.short_name),
+                       significant(cell.step_time->value()));
+  }
+  const bool too_large = cell.rule == rule_text(Rule::memory_capacity).name;
+  return fmt::format("<span class=\"why\" title=\"{}\">{}</span>", escape(cell.reason),
+                     escape(too_large ? "too large" : spoken(cell.rule)));
+}
+
+std::string heat_map_page(const Report& report) {
+  const HeatMap& map = report.heat_map;
+  if (map.cells.empty()) return "";
+  std::vector<html::Heading> headings{{"tensor size"}};
+  for (const int size : map.pipeline_parallel_sizes) {
+    headings.push_back({fmt::format("pipeline {}", size), true});
+  }
+  html::TableRows rows;
+  for (const int size : map.tensor_parallel_sizes) {
+    html::TableRow row{fmt::format("{}", size)};
+    for (const HeatCell& cell : map.cells) {
+      if (cell.tensor_parallel_size == size) row.push_back(heat_text(cell));
+    }
+    rows.push_back(std::move(row));
+  }
+  return html::section(
+      "heat-map", "Tensor size against pipeline size",
+      html::figure(
+          "heat_map",
+          "Best step time of each pair of sizes, in seconds, over everything else. The colours "
+          "end at three times the fastest: cells marked * are slower still and share "
+          "the last colour.") +
+          html::numbers(
+              "The same as a table",
+              html::table("Best step time in seconds, or why there is none", headings, rows)));
 }
 
 }  // namespace
 
-Json heat_map_section(const std::vector<planner::SizeCell>& cells) {
-  std::set<int> kept_tensor;
-  std::set<int> kept_pipeline;
-  for (const planner::SizeCell& cell : cells) {
-    if (!cell.best && !cell.too_large) continue;  // nothing worth showing
-    kept_tensor.insert(cell.tensor_parallel_size);
-    kept_pipeline.insert(cell.pipeline_parallel_size);
-  }
-  Json kept = Json::array();
-  for (const planner::SizeCell& cell : cells) {
-    if (kept_tensor.count(cell.tensor_parallel_size) == 0) continue;
-    if (kept_pipeline.count(cell.pipeline_parallel_size) == 0) continue;
-    kept.push_back(size_cell_json(cell));
-  }
-  return {{"tensor_parallel_sizes", kept_tensor},
-          {"pipeline_parallel_sizes", kept_pipeline},
-          {"cells", std::move(kept)}};
-}
-
-Json too_large_section(const std::vector<planner::SizeCell>& cells) {
-  Json json = Json::array();
-  for (const planner::SizeCell& cell : cells) {
-    if (!cell.too_large) continue;
-    json.push_back({{"short_name", short_name(cell.too_large->layout)},
-                    {"step_time_seconds", cell.too_large->step_time.value()},
-                    {"peak_memory_bytes", cell.too_large->peak_memory.value()},
-                    {"reason", cell.rejection->sentence},
-                    {"smallest_change", cell.rejection->smallest_change}});
-  }
-  return json;
-}
+extern const ReportSection kHeatMapSection;
+const ReportSection kHeatMapSection{.rows = heat_map_rows,
+                                    .fill = fill_heat_map,
+                                    .page = heat_map_page,
+                                    .id = "heat-map",
+                                    .word = "Sizes",
+                                    .charts = "heat_map"};
 
 }  // namespace meshwright::reports

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/sections/measured_points.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "reports/sections/sections_json.h"
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_parts.h"
 #include "reports/text.h"
 #include "sim/base/statistics.h"
 #include "sim/collective/collective_model.h"
@@ -16,14 +21,32 @@ namespace {
 // (p90 - p10) / 2.563 median above this is worth a second look.
 constexpr double kNoisy = 0.10;
 
-Json point_of(std::string what, Seconds measured, Seconds fitted, double spread) {
-  return {{"what", std::move(what)},          {"measured_seconds", measured.value()},
-          {"fitted_seconds", fitted.value()}, {"residual", fitted / measured - 1.0},
-          {"relative_spread", spread},        {"noisy", spread > kNoisy}};
+const Record<MeasuredTime>& measured_time_record() {
+  static const Record<MeasuredTime> record = [] {
+    using R = MeasuredTime;
+    Record<R> r("A measured point beside the fitted model.");
+    r.row(&R::what, "what", kind::text(), "");
+    r.row(&R::measured, "measured_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::fitted, "fitted_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::residual, "residual", kind::number(kAnyNumber), "Fitted over measured, less one.");
+    r.row(&R::relative_spread, "relative_spread", kind::number(), "One standard deviation.");
+    r.row(&R::noisy, "noisy", kind::flag(), "");
+    return r.named("MeasuredTime").all_required();
+  }();
+  return record;
 }
 
-Json gemm_points(const GemmModel& model, const Device& device) {
-  Json points = Json::array();
+MeasuredTime measured_time(std::string what, Seconds measured, Seconds fitted, double spread) {
+  return {.what = std::move(what),
+          .measured = measured,
+          .fitted = fitted,
+          .residual = fitted / measured - 1.0,
+          .relative_spread = spread,
+          .noisy = spread > kNoisy};
+}
+
+std::vector<MeasuredTime> gemm_times(const GemmModel& model, const Device& device) {
+  std::vector<MeasuredTime> times;
   for (const GemmPoint& p : model.points) {
     GemmShape shape;
     shape.batch = p.batch;
@@ -31,60 +54,105 @@ Json gemm_points(const GemmModel& model, const Device& device) {
     shape.n = p.n;
     shape.k = p.k;
     const std::string batch = p.batch > 1 ? fmt::format("{} of ", p.batch) : "";
-    points.push_back(point_of(fmt::format("{}{} x {} x {}", batch, p.m, p.n, p.k), p.time,
-                              gemm_model_time(shape, model, device), p.relative_spread));
+    times.push_back(measured_time(fmt::format("{}{} x {} x {}", batch, p.m, p.n, p.k), p.time,
+                                  gemm_model_time(shape, model, device), p.relative_spread));
   }
-  return points;
+  return times;
 }
 
-Json curve_points(const CollectiveCurve& curve, const Cluster& cluster, Tier tier) {
+std::vector<MeasuredTime> curve_times(const CollectiveCurve& curve, const Cluster& cluster,
+                                      Tier tier) {
   Placement placement;
   placement.group_size = curve.group_size;
   placement.ranks_per_node = tier == Tier::intra_node ? curve.group_size : 1;
   placement.num_nodes = tier == Tier::intra_node ? 1 : curve.group_size;
-  Json points = Json::array();
+  std::vector<MeasuredTime> times;
   for (const CollectivePoint& p : curve.points) {
-    points.push_back(point_of(
+    times.push_back(measured_time(
         traffic_text(p.payload), p.time,
         collective_model_time(curve.collective, p.payload, placement, cluster), p.relative_spread));
   }
-  return points;
+  return times;
 }
 
 // The root of the mean square of the residuals' logarithms: what a factor misses by, typically.
-double typical_residual(const Json& points) {
+double typical_residual(const std::vector<MeasuredTime>& times) {
   std::vector<double> logs;
-  for (const Json& point : points) logs.push_back(std::log1p(point["residual"].get<double>()));
+  for (const MeasuredTime& time : times) logs.push_back(std::log1p(time.residual));
   return root_mean_square(logs);
 }
 
-void add_points(Json& all, std::string name, Json points) {
-  if (points.empty()) return;
-  const double residual = typical_residual(points);
-  all.push_back(
-      {{"name", std::move(name)}, {"typical_residual", residual}, {"points", std::move(points)}});
+void add_series(std::vector<MeasuredSeries>& all, const std::string& name,
+                const std::vector<MeasuredTime>& times) {
+  if (!times.empty()) all.push_back({name, typical_residual(times), times});
+}
+
+// Points of one kind: measured, fitted, residual, noise.
+std::string series_table(const MeasuredSeries& series) {
+  html::TableRows rows;
+  for (const MeasuredTime& point : series.points) {
+    rows.push_back(
+        {html::escape(point.what), significant(point.measured.value() * 1e3),
+         significant(point.fitted.value() * 1e3), fmt::format("{:+.1f}", point.residual * 100.0),
+         fmt::format("{:.1f}", point.relative_spread * 100.0), point.noisy ? "noisy" : ""});
+  }
+  return html::table(
+      fmt::format("{}: typical residual {}", series.name, percent_text(series.typical_residual)),
+      {{"size"},
+       {"measured, ms", true},
+       {"fitted model, ms", true},
+       {"residual, %", true},
+       {"noise (1 sigma), %", true},
+       {"flagged"}},
+      rows);
 }
 
 }  // namespace
 
-Json measured_points_section(const planner::Plan& plan) {
+const Record<MeasuredSeries>& measured_series_record() {
+  static const Record<MeasuredSeries> record = [] {
+    using R = MeasuredSeries;
+    Record<R> r("Measured points of one kind.");
+    r.row(&R::name, "name", kind::text(), "");
+    r.row(&R::typical_residual, "typical_residual", kind::number(), "");
+    r.row(&R::points, "points", kind::list(measured_time_record), "");
+    return r.named("MeasuredSeries").all_required();
+  }();
+  return record;
+}
+
+std::vector<MeasuredSeries> measured_series_of(const planner::Plan& plan) {
   const Cluster& cluster = plan.cluster;
-  Json all = Json::array();
-  for (const GemmModel& model : only_device(cluster).gemm) {
-    add_points(all, fmt::format("{} GEMM", name_of(model.precision)),
-               gemm_points(model, only_device(cluster)));
+  const Device& device = only_device(cluster);
+  std::vector<MeasuredSeries> all;
+  for (const GemmModel& model : device.gemm) {
+    add_series(all, fmt::format("{} GEMM", name_of(model.precision)), gemm_times(model, device));
   }
   const auto add_link = [&](const Link& link, Tier tier) {
     for (const CollectiveCurve& curve : link.curves) {
-      add_points(all,
+      add_series(all,
                  fmt::format("{} of {} ranks, {}", spoken(name_of(curve.collective)),
                              curve.group_size, link.name),
-                 curve_points(curve, cluster, tier));
+                 curve_times(curve, cluster, tier));
     }
   };
   add_link(cluster.intra_node, Tier::intra_node);
   add_link(cluster.inter_node, Tier::inter_node);
   return all;
+}
+
+std::string measured_series_page(const std::vector<MeasuredSeries>& measured) {
+  if (measured.empty()) return "";
+  std::string tables;
+  for (const MeasuredSeries& series : measured) tables += series_table(series);
+  return "<h3>Measured points and the model fitted to them</h3>\n" +
+         html::paragraph(
+             "Near a measured point the prediction is the measurement itself; the fitted model "
+             "answers further away. Its residuals here say how far it can be trusted there.") +
+         html::figure("residuals",
+                      "What the fitted model misses at each measured point; the whiskers are "
+                      "the measurement's own noise, two standard deviations.") +
+         html::details("Every measured point", tables);
 }
 
 }  // namespace meshwright::reports

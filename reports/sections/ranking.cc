@@ -1,43 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
+// The ranked layouts, each with what sets it apart from the next.
+#include "reports/sections/ranking.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
-#include "reports/sections/sections_json.h"
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/records/parts.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
 #include "reports/text.h"
 #include "sim/layout/short_name.h"
-#include "sim/step/terms.h"
 
 namespace meshwright::reports {
 namespace {
 
-struct Difference {
-  TermKind kind = TermKind::forward_compute;
-  Seconds more;  // that the next layout spends
-};
+const Record<TermDifference>& term_difference_record() {
+  static const Record<TermDifference> record = [] {
+    using R = TermDifference;
+    Record<R> r("What the next layout spends more in a term.");
+    r.row(&R::kind, "name", kind::choice(kTermNames), "");
+    r.row(&R::more, "next_minus_this_seconds", kind::base_amount<Seconds>(kAnyNumber), "");
+    return r.named("TermDifference").all_required();
+  }();
+  return record;
+}
+
+const Record<ComparedWithNext>& compared_with_next_record() {
+  static const Record<ComparedWithNext> record = [] {
+    using R = ComparedWithNext;
+    Record<R> r("What sets a layout apart from the next.");
+    r.row(&R::sentence, "sentence", kind::text(), "");
+    r.row(&R::faster_by, "seconds", kind::base_amount<Seconds>(kAnyNumber),
+          "That the next takes more.");
+    r.row(&R::terms, "terms", kind::list(term_difference_record), "Largest first.");
+    return r.named("ComparedWithNext").all_required();
+  }();
+  return record;
+}
+
+const Record<RankedLayout>& ranked_layout_record() {
+  static const Record<RankedLayout> record = [] {
+    using R = RankedLayout;
+    Record<R> r("A layout of the ranking.");
+    r.row(&R::rank, "rank", kind::integer({.low = 1}), "");
+    r.rows_of(
+        named_layout_record(), [](auto& ranked) -> auto& { return ranked.layout; });
+    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::step_time_low, "step_time_low_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::step_time_high, "step_time_high_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::relative_to_best, "relative_to_best", kind::number(), "");
+    r.row(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(), "");
+    r.row(&R::model_flops_utilization, "model_flops_utilization", kind::number(), kMfuConvention);
+    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
+    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
+    r.row(&R::provenance_share, "provenance_share", kind::number(),
+          "Share of the step in terms of that provenance.");
+    r.row(&R::pareto, "pareto", kind::flag(), "Nothing is faster and smaller.");
+    r.row(&R::terms, "terms", kind::list(term_record), "");
+    r.row(&R::compared_with_next, "compared_with_next",
+          kind::nullable(kind::object(compared_with_next_record)), "");
+    return r.named("RankedLayout").all_required();
+  }();
+  return record;
+}
+
+void ranking_rows(Record<Report>& r) {
+  r.row(&Report::top, "top", kind::integer({.low = 0}),
+        "Layouts that were asked for; those after them complete the Pareto set.");
+  r.row(&Report::ranked, "ranked", kind::list(ranked_layout_record), "");
+}
 
 // Largest first, by size.
-std::vector<Difference> differences(const Estimate& here, const Estimate& next) {
-  std::vector<Difference> all;
+std::vector<TermDifference> differences(const Estimate& here, const Estimate& next) {
+  std::vector<TermDifference> all;
   for (std::size_t i = 0; i < here.terms.size(); ++i) {
     const Seconds more = next.terms[i].cost.time - here.terms[i].cost.time;
     if (more.value() != 0.0) all.push_back({here.terms[i].kind, more});
   }
-  std::stable_sort(all.begin(), all.end(), [](const Difference& a, const Difference& b) {
+  std::stable_sort(all.begin(), all.end(), [](const TermDifference& a, const TermDifference& b) {
     return std::abs(a.more.value()) > std::abs(b.more.value());
   });
   return all;
 }
 
 // "2.1 % faster: 120 ms less pipeline bubble, against 30 ms more ..."
-std::string why(const Estimate& here, const Estimate& next, const std::vector<Difference>& all) {
+std::string why(const Estimate& here, const Estimate& next,
+                const std::vector<TermDifference>& all) {
   const double faster = next.step_time / here.step_time - 1.0;
   if (all.empty() || next.step_time == here.step_time) return "As fast as the next.";
   std::string text = fmt::format("{} faster", percent_text(faster));
   const char* joint = ": ";
   for (const bool gain : {true, false}) {
-    const auto found = std::find_if(all.begin(), all.end(), [gain](const Difference& d) {
+    const auto found = std::find_if(all.begin(), all.end(), [gain](const TermDifference& d) {
       return (d.more.value() > 0.0) == gain;
     });
     if (found == all.end()) continue;
@@ -51,30 +111,103 @@ std::string why(const Estimate& here, const Estimate& next, const std::vector<Di
   return text + ".";
 }
 
-Json compared(const Estimate& here, const Estimate& next) {
-  const std::vector<Difference> all = differences(here, next);
-  Json terms = Json::array();
-  for (const Difference& d : all) {
-    terms.push_back({{"name", name_of(d.kind)}, {"next_minus_this_seconds", d.more.value()}});
-  }
-  return {{"sentence", why(here, next, all)},
-          {"seconds", (next.step_time - here.step_time).value()},
-          {"terms", std::move(terms)}};
+ComparedWithNext compared(const Estimate& here, const Estimate& next) {
+  std::vector<TermDifference> all = differences(here, next);
+  std::string sentence = why(here, next, all);
+  return {std::move(sentence), next.step_time - here.step_time, std::move(all)};
 }
 
-Json terms_of(const Estimate& estimate) {
-  Json terms = Json::array();
-  for (const Term& term : estimate.terms) {
-    terms.push_back({{"name", name_of(term.kind)},
-                     {"seconds", term.cost.time.value()},
-                     {"relative_spread", term.cost.relative_spread},
-                     {"provenance", name_of(term.cost.provenance)}});
+void fill_ranking(Report& report, const ReportContents& contents) {
+  const planner::Plan& plan = contents.plan;
+  report.top = std::min(static_cast<int>(plan.ranked.size()), std::max(1, contents.top));
+  for (std::size_t i = 0; i < plan.ranked.size(); ++i) {
+    const Estimate& e = plan.ranked[i];
+    RankedLayout& ranked = report.ranked.emplace_back(RankedLayout{
+        .rank = static_cast<int>(i) + 1,
+        .layout = e.layout,
+        .step_time = e.step_time,
+        .step_time_low = e.step_time_low,
+        .step_time_high = e.step_time_high,
+        .relative_to_best = e.step_time / plan.ranked.front().step_time,
+        .tokens_per_second_per_gpu = e.tokens_per_second_per_gpu,
+        .model_flops_utilization = e.model_flops_utilization,
+        .peak_memory = e.peak_memory(),
+        .provenance = e.provenance,
+        .provenance_share = share_of_step(e, e.provenance),
+        .pareto = std::find(plan.pareto.begin(), plan.pareto.end(), i) != plan.pareto.end(),
+        .terms = {e.terms.begin(), e.terms.end()}});
+    if (i + 1 < plan.ranked.size()) ranked.compared_with_next = compared(e, plan.ranked[i + 1]);
   }
-  return terms;
 }
 
-// Of the step, in terms of that provenance.
-double share_of(const Estimate& estimate, Provenance provenance) {
+constexpr std::size_t kMostRows = 200;  // of a table; the record has all, and the viewer shows them
+constexpr std::size_t kNameColumn = 1;
+constexpr std::size_t kSourceColumn = 8;
+
+// As HTML: the name with the full one under the mouse, the weakest provenance before its share.
+html::TableRow ranking_row(const RankedLayout& ranked) {
+  const auto texts = ranking_texts(ranked);
+  html::TableRow row;
+  for (const std::string& text : texts) row.emplace_back(html::escape(text));
+  row[kNameColumn] = html::layout_code(ranked.layout);
+  row[kSourceColumn] = {html::badge(name_of(ranked.provenance)) + " " + texts[kSourceColumn],
+                        ranked.provenance_share};
+  return row;
+}
+
+std::string ranked_rows_table(std::string_view caption, const Report& report, std::size_t begin,
+                              std::size_t end) {
+  const std::vector<html::Heading> headings{{"rank", true},
+                                            {"layout"},
+                                            {"step, s", true},
+                                            {"90 % interval, s", true},
+                                            {"slower than best, %", true},
+                                            {fmt::format("tokens/s/{}", device_noun(report)), true},
+                                            {"MFU, %", true},
+                                            {"peak memory, GiB", true},
+                                            {"weakest source, share of the step"},
+                                            {"Pareto"},
+                                            {"why it beats the next"}};
+  std::string rows;
+  for (std::size_t i = begin; i < end; ++i) {
+    const RankedLayout& ranked = report.ranked[i];
+    rows += html::table_row(headings, ranking_row(ranked),
+                            fmt::format(" id=\"layout-{}\"", ranked.rank));
+  }
+  return html::table_of_rows(caption, headings, rows);
+}
+
+std::string ranking_page(const Report& report) {
+  if (report.ranked.empty()) return "";
+  const auto top = static_cast<std::size_t>(report.top);
+  std::string body =
+      ranked_rows_table("The fastest layouts that fit", report, 0, std::min(top, kMostRows));
+  body +=
+      "<p class=\"mix\">Overlap switches, and whether embedding and loss count as layers of the "
+      "split, are left out of the names here; the record and the launch files have them.</p>\n";
+  if (report.answers && report.answers->robust_pick) {
+    body += fmt::format("<p id=\"robust-pick\">{}</p>\n",
+                        html::escape(report.answers->robust_pick->sentence));
+  }
+  if (top < report.ranked.size()) {
+    const std::size_t end = std::min(report.ranked.size(), top + kMostRows);
+    body += html::details(
+        fmt::format("{} more layouts: the next fastest, and slower ones that need less memory",
+                    report.ranked.size() - top),
+        ranked_rows_table("Layouts that the plan keeps besides", report, top, end));
+  }
+  return html::section(
+      "ranking", "Ranking",
+      body + html::figure("pareto",
+                          "Step time against peak memory of the ranked layouts. A dark rim: "
+                          "nothing is faster and smaller. Circle: nothing is recomputed, "
+                          "triangle: attention, square: all. The whiskers are the 90 % "
+                          "interval."));
+}
+
+}  // namespace
+
+double share_of_step(const Estimate& estimate, Provenance provenance) {
   Seconds time;
   for (const Term& term : estimate.terms) {
     if (term.cost.provenance == provenance) time += term.cost.time;
@@ -82,50 +215,27 @@ double share_of(const Estimate& estimate, Provenance provenance) {
   return estimate.step_time.value() > 0.0 ? time / estimate.step_time : 0.0;
 }
 
-}  // namespace
-
-Json ranking_section(const planner::Plan& plan) {
-  Json ranked = Json::array();
-  for (std::size_t i = 0; i < plan.ranked.size(); ++i) {
-    const Estimate& e = plan.ranked[i];
-    const bool pareto = std::find(plan.pareto.begin(), plan.pareto.end(), i) != plan.pareto.end();
-    Json entry{{"rank", i + 1},
-               {"short_name", short_name(e.layout)},
-               {"brief_name", brief_name(e.layout)},
-               {"layout", to_json(e.layout)},
-               {"step_time_seconds", e.step_time.value()},
-               {"step_time_low_seconds", e.step_time_low.value()},
-               {"step_time_high_seconds", e.step_time_high.value()},
-               {"relative_to_best", e.step_time / plan.ranked.front().step_time},
-               {"tokens_per_second_per_gpu", e.tokens_per_second_per_gpu},
-               {"model_flops_utilization", e.model_flops_utilization},
-               {"peak_memory_bytes", e.peak_memory().value()},
-               {"provenance", name_of(e.provenance)},
-               {"provenance_share", share_of(e, e.provenance)},
-               {"pareto", pareto},
-               {"terms", terms_of(e)}};
-    entry["compared_with_next"] =
-        i + 1 < plan.ranked.size() ? compared(e, plan.ranked[i + 1]) : Json();
-    ranked.push_back(std::move(entry));
-  }
-  return ranked;
+std::array<std::string, 11> ranking_texts(const RankedLayout& layout) {
+  return {fmt::format("{}", layout.rank),
+          brief_name(layout.layout),
+          significant(layout.step_time.value()),
+          significant(layout.step_time_low.value()) + " – " +
+              significant(layout.step_time_high.value()),
+          fmt::format("{:+.1f}", (layout.relative_to_best - 1.0) * 100.0),
+          significant(layout.tokens_per_second_per_gpu),
+          fmt::format("{:.1f}", layout.model_flops_utilization * 100.0),
+          significant(in_gibibytes(layout.peak_memory), 3),
+          fmt::format("{:.0f} %", layout.provenance_share * 100.0),
+          layout.pareto ? "yes" : "",
+          layout.compared_with_next ? layout.compared_with_next->sentence : ""};
 }
 
-Json rejections_section(const planner::Plan& plan) {
-  Json json = Json::array();
-  for (const planner::Rejection& r : plan.rejections) {
-    const RuleText& text = rule_text(r.rule);
-    json.push_back({{"rule", text.name},
-                    {"count", r.count},
-                    {"requirement", text.requirement},
-                    {"reason", text.reason},
-                    {"sentence", r.sentence},
-                    {"smallest_change", r.smallest_change},
-                    {"example", short_name(r.nearest.layout)},
-                    {"needed", r.nearest.violation.needed},
-                    {"available", r.nearest.violation.available}});
-  }
-  return json;
-}
+extern const ReportSection kRankingSection;
+const ReportSection kRankingSection{.rows = ranking_rows,
+                                    .fill = fill_ranking,
+                                    .page = ranking_page,
+                                    .id = "ranking",
+                                    .word = "Ranking",
+                                    .charts = "pareto"};
 
 }  // namespace meshwright::reports

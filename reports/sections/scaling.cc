@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+// The best step on other numbers of GPUs, with the same batch.
 #include "planner/questions/scaling.h"
 
 #include <fmt/format.h>
 
-#include "reports/answers_json.h"
-#include "reports/sections/sections_json.h"
+#include "planner/search/training_cost.h"
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
 #include "reports/text.h"
 #include "sim/hardware/device_noun.h"
-#include "sim/record/without_key.h"
 
 namespace meshwright::reports {
 namespace {
 
 using planner::ScalePoint;
 
+const Record<ScalingPart>& scaling_record() {
+  static const Record<ScalingPart> record = [] {
+    using R = ScalingPart;
+    Record<R> r("The best step on other numbers of GPUs, with the same batch.");
+    r.row(&R::points, "points", kind::list(scale_point_record), "");
+    r.row(&R::best, "best", kind::nullable(kind::integer({.low = 0})),
+          "A place in the points, by the objective, within the limits.");
+    r.row(&R::sentence, "sentence", kind::text(), "");
+    r.row(&R::planned_gpus, "planned_gpus", kind::integer(), "");
+    return r.named("Scaling").all_required();
+  }();
+  return record;
+}
+
+void scaling_rows(Record<Report>& r) {
+  r.row(&Report::scaling, "scaling", kind::nullable(kind::object(scaling_record)), "");
+}
+
 double tokens_per_second(const ScalePoint& point) {
-  return point.gpus * point.tokens_per_second_per_gpu;
+  return point.tokens_per_second_per_gpu * point.gpus;
 }
 
 std::string scaling_sentence(const planner::Plan& plan, const planner::Scaling& scaling) {
@@ -37,14 +59,83 @@ std::string scaling_sentence(const planner::Plan& plan, const planner::Scaling& 
                             significant(tokens_per_second(*most) / tokens_per_second(*fewest), 3));
 }
 
+void fill_scaling(Report& report, const ReportContents& contents) {
+  const planner::Scaling& scaling = contents.scaling;
+  if (scaling.points.empty()) return;
+  ScalingPart& part = report.scaling.emplace();
+  part.points = scaling.points;
+  if (scaling.best) part.best = static_cast<int>(*scaling.best);
+  part.sentence = scaling_sentence(contents.plan, scaling);
+  part.planned_gpus = contents.plan.cluster.num_gpus();
+}
+
+// Of the whole training; empty where nothing is known of it.
+html::TableCell training_amount(const std::optional<double>& amount, double scale,
+                                std::string_view unit) {
+  if (!amount) return {""};
+  return {fmt::format("{}{}", si_text(*amount * scale), unit), *amount};
+}
+
+html::TableRow point_row(const ScalePoint& point) {
+  const std::string gpus = count_text(point.gpus);
+  if (!point.layout) {
+    return {gpus, "", "",
+            "",   "", "",
+            "",   "", fmt::format("<span class=\"why\">{}</span>", html::escape(point.reason))};
+  }
+  return {gpus,
+          significant(point.step_time.value()),
+          fmt::format("{} – {}", significant(point.step_time_low.value()),
+                      significant(point.step_time_high.value())),
+          {si_text(tokens_per_second(point), 4), tokens_per_second(point)},
+          significant(point.tokens_per_second_per_gpu),
+          fmt::format("{:.1f}", point.efficiency * 100.0),
+          training_amount(point.cost, 1.0, ""),
+          training_amount(point.device_energy_kwh, 1e3, "Wh"),
+          html::layout_code(*point.layout)};
+}
+
+std::string scaling_page(const Report& report) {
+  if (!report.scaling) return "";
+  const std::string noun(device_noun(report)), nouns(device_noun(report, 2));
+  html::TableRows rows;
+  bool priced = false;
+  for (const ScalePoint& point : report.scaling->points) {
+    rows.push_back(point_row(point));
+    priced = priced || point.cost;
+  }
+  return html::section(
+      "scaling", "More or fewer " + nouns,
+      html::paragraph(report.scaling->sentence) +
+          html::figure("scaling",
+                       fmt::format("Tokens per second against {1}; dashed: as many per {0} as on "
+                                   "the fewest {1}.",
+                                   noun, nouns)) +
+          html::table(
+              fmt::format("Best layout of each number of {}; efficiency: tokens/s/{} beside the "
+                          "first row's",
+                          nouns, noun),
+              {{nouns, true},
+               {"step, s", true},
+               {"90 % range, s", true},
+               {"tokens/s", true},
+               {"tokens/s/" + noun, true},
+               {"efficiency, %", true},
+               {"cost", true},
+               {"energy", true},
+               {"layout"}},
+              rows) +
+          (priced ? html::paragraph(fmt::format("{}.", planner::kCostOfSteps)) : ""));
+}
+
 }  // namespace
 
-Json scaling_section(const planner::Plan& plan, const planner::Scaling& scaling) {
-  if (scaling.points.empty()) return {};
-  Json json = without_key(to_json(scaling), "choices");  // of the plan's file; nothing draws them
-  json["sentence"] = scaling_sentence(plan, scaling);
-  json["planned_gpus"] = plan.cluster.num_gpus();
-  return json;
-}
+extern const ReportSection kScalingSection;
+const ReportSection kScalingSection{.rows = scaling_rows,
+                                    .fill = fill_scaling,
+                                    .page = scaling_page,
+                                    .id = "scaling",
+                                    .word = "Scaling",
+                                    .charts = "scaling"};
 
 }  // namespace meshwright::reports

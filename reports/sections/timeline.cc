@@ -11,13 +11,81 @@
 #include <string>
 #include <vector>
 
-#include "reports/sections/sections_json.h"
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_registry.h"
 #include "reports/step_trace.h"
 #include "reports/text.h"
 #include "sim/schedule/schedule.h"
 
 namespace meshwright::reports {
 namespace {
+
+const Record<StageShares>& stage_shares_record() {
+  static const Record<StageShares> record = [] {
+    using R = StageShares;
+    Record<R> r("Shares of a stage's step.");
+    r.row(&R::compute, "compute", kind::number(), "");
+    r.row(&R::communication, "communication", kind::number(), "");
+    r.row(&R::idle, "idle", kind::number(), "");
+    return r.named("StageShares").all_required();
+  }();
+  return record;
+}
+
+constexpr std::array kEventColumns{"stage", "begin_seconds", "end_seconds",
+                                   "work",  "micro_batch",   "chunk"};
+
+// Each a row of numbers, as the columns say: a step has thousands.
+Kind<std::vector<TimelineWork>> event_rows() {
+  using Events = std::vector<TimelineWork>;
+  const auto rows = kind::number_rows(kEventColumns.size());
+  return {.read =
+              [rows](ObjectReader& reader, const std::string& key, Events& events) {
+                std::vector<std::vector<double>> read;
+                rows.read(reader, key, read);
+                events.clear();
+                for (const std::vector<double>& row : read) {
+                  const auto whole = [&row](std::size_t column) {
+                    return static_cast<int>(std::clamp(row[column], -1.0, 1e9));
+                  };
+                  events.push_back({whole(0), row[1], row[2], whole(3), whole(4), whole(5)});
+                }
+              },
+          .write =
+              [](Json& json, const std::string& key, const Events& events) {
+                Json& list = json[key] = Json::array();
+                for (const TimelineWork& e : events) {
+                  list.push_back({e.stage, e.begin, e.end, e.work, e.micro_batch, e.chunk});
+                }
+              },
+          .schema = rows.schema};
+}
+
+const Record<TimelinePart>& timeline_record() {
+  static const Record<TimelinePart> record = [] {
+    using R = TimelinePart;
+    Record<R> r("What each stage does when, of the best layout's step.");
+    r.row(&R::schedule, "schedule", kind::choice(kPipelineScheduleNames), "");
+    r.row(&R::stages, "stages", kind::integer(), "");
+    r.row(&R::micro_batches, "micro_batches", kind::integer(), "");
+    r.row(&R::step, "step_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::left_out, "left_out_seconds", kind::numbers(kNotNegative),
+          "Nothing between the two is in the events; equal: everything is.");
+    r.row(&R::stage_shares, "stage_shares", kind::list(stage_shares_record), "");
+    r.row(&R::sentence, "sentence", kind::text(), "");
+    r.row(&R::works, "works", kind::texts(), "");
+    r.derived("event_columns", kind::texts().schema(), "", [](const R&) { return kEventColumns; });
+    r.row(&R::events, "events", event_rows(), "Rows of numbers; a work is a place in the works.");
+    return r.named("Timeline").all_required();
+  }();
+  return record;
+}
+
+void timeline_rows(Record<Report>& r) {
+  r.row(&Report::timeline, "timeline", kind::nullable(kind::object(timeline_record)), "");
+}
 
 constexpr std::size_t kMostEvents = 4500;  // beyond, a page gets slow and a reader sees nothing
 constexpr std::size_t kMostDrawnInstructions =
@@ -72,38 +140,33 @@ Window window_of(const Trace& trace, Seconds end) {
   return window;
 }
 
-constexpr std::array kEventColumns{"stage", "begin_seconds", "end_seconds",
-                                   "work",  "micro_batch",   "chunk"};
-
-// `work` is a place in `works`.
-Json events_of(const Window& window, std::vector<std::string>& works) {
-  Json events = Json::array();
+std::vector<TimelineWork> events_of(const Window& window, std::vector<std::string>& works) {
+  std::vector<TimelineWork> events;
   for (const TraceSlice* slice : window.slices) {
     const std::string work = work_of(*slice);
     auto found = std::find(works.begin(), works.end(), work);
     if (found == works.end()) found = works.insert(works.end(), work);
-    events.push_back({slice->process, rounded(slice->begin), rounded(slice->end),
-                      found - works.begin(), static_cast<int>(number_of(*slice, "micro_batch")),
-                      static_cast<int>(number_of(*slice, "chunk"))});
+    events.push_back({.stage = slice->process,
+                      .begin = rounded(slice->begin),
+                      .end = rounded(slice->end),
+                      .work = static_cast<int>(found - works.begin()),
+                      .micro_batch = static_cast<int>(number_of(*slice, "micro_batch")),
+                      .chunk = static_cast<int>(number_of(*slice, "chunk"))});
   }
   return events;
 }
 
 // Of the whole step, whatever is shown of it.
-Json shares_of(const Trace& trace, int stages, Seconds end) {
-  std::vector<double> compute(static_cast<std::size_t>(stages));
-  std::vector<double> communication(static_cast<std::size_t>(stages));
+std::vector<StageShares> shares_of(const Trace& trace, int stages, Seconds end) {
+  std::vector<StageShares> shares(static_cast<std::size_t>(stages));
   for (const TraceSlice& slice : trace.slices) {
-    const auto stage = static_cast<std::size_t>(slice.process);
+    StageShares& stage = shares[static_cast<std::size_t>(slice.process)];
     const double share = (slice.end - slice.begin) / end;
-    if (slice.track == kCompute || slice.track == kHost) compute[stage] += share;
-    if (slice.track == kModelCommunication) communication[stage] += share;
+    if (slice.track == kCompute || slice.track == kHost) stage.compute += share;
+    if (slice.track == kModelCommunication) stage.communication += share;
   }
-  Json shares = Json::array();
-  for (std::size_t s = 0; s < compute.size(); ++s) {
-    const double idle = std::max(0.0, 1.0 - compute[s] - communication[s]);
-    shares.push_back(
-        {{"compute", compute[s]}, {"communication", communication[s]}, {"idle", idle}});
+  for (StageShares& stage : shares) {
+    stage.idle = std::max(0.0, 1.0 - stage.compute - stage.communication);
   }
   return shares;
 }
@@ -124,49 +187,73 @@ std::size_t instructions_of(const Layout& layout, int micro_batches) {
          static_cast<std::size_t>(micro_batches);
 }
 
-Json empty_timeline(const Layout& layout, int micro_batches, const std::string& sentence) {
-  return {{"schedule", name_of(layout.schedule)},
-          {"stages", layout.pipeline_parallel_size},
-          {"micro_batches", micro_batches},
-          {"step_seconds", 0.0},
-          {"left_out_seconds", {0.0, 0.0}},
-          {"stage_shares", Json::array()},
-          {"sentence", sentence},
-          {"works", Json::array()},
-          {"event_columns", kEventColumns},
-          {"events", Json::array()}};
-}
-
-}  // namespace
-
-Json timeline_section(const planner::Plan& plan) {
-  if (plan.ranked.empty()) return {};
+void fill_timeline(Report& report, const ReportContents& contents) {
+  const planner::Plan& plan = contents.plan;
+  if (plan.ranked.empty()) return;
   const Estimate& best = plan.ranked.front();
   const Layout& layout = best.layout;
-  if (layout.pipeline_parallel_size == 1) return {};
-  const int micro_batches = num_micro_batches(plan.job.global_batch_size, layout);
-  const std::size_t count = instructions_of(layout, micro_batches);
+  if (layout.pipeline_parallel_size == 1) return;
+  TimelinePart& timeline = report.timeline.emplace();
+  timeline.schedule = layout.schedule;
+  timeline.stages = layout.pipeline_parallel_size;
+  timeline.micro_batches = num_micro_batches(plan.job.global_batch_size, layout);
+  const std::size_t count = instructions_of(layout, timeline.micro_batches);
   if (count > kMostDrawnInstructions) {
-    return empty_timeline(
-        layout, micro_batches,
-        fmt::format("{} micro-batches over {} stages of {} chunks are {} instructions, more than "
-                    "a page can draw. meshwright estimate --trace writes them for a trace viewer.",
-                    micro_batches, layout.pipeline_parallel_size,
-                    layout.virtual_pipeline_parallel_size,
-                    count_text(static_cast<std::int64_t>(count))));
+    timeline.sentence = fmt::format(
+        "{} micro-batches over {} stages of {} chunks are {} instructions, more than "
+        "a page can draw. meshwright estimate --trace writes them for a trace viewer.",
+        timeline.micro_batches, layout.pipeline_parallel_size,
+        layout.virtual_pipeline_parallel_size, count_text(static_cast<std::int64_t>(count)));
+    return;
   }
   const Trace trace = step_trace(plan, best);
   Seconds end = best.step_time;
   for (const TraceSlice& slice : trace.slices) end = std::max(end, slice.end);
   const Window window = window_of(trace, end);
-  std::vector<std::string> works;
-  Json json = empty_timeline(layout, micro_batches, sentence_of(window, layout, micro_batches));
-  json["step_seconds"] = end.value();
-  json["left_out_seconds"] = {rounded(window.head_end), rounded(window.tail_begin)};
-  json["stage_shares"] = shares_of(trace, layout.pipeline_parallel_size, end);
-  json["events"] = events_of(window, works);
-  json["works"] = works;
-  return json;
+  timeline.sentence = sentence_of(window, layout, timeline.micro_batches);
+  timeline.step = end;
+  timeline.left_out = {rounded(window.head_end), rounded(window.tail_begin)};
+  timeline.stage_shares = shares_of(trace, timeline.stages, end);
+  timeline.events = events_of(window, timeline.works);
 }
+
+std::string timeline_page(const Report& report) {
+  if (!report.timeline) return "";
+  const TimelinePart& timeline = *report.timeline;
+  if (timeline.events.empty()) {
+    return html::section(
+        "timeline", "The pipeline's timeline",
+        fmt::format("<p class=\"notice\">{}</p>\n", html::escape(timeline.sentence)));
+  }
+  html::TableRows rows;
+  for (const StageShares& share : timeline.stage_shares) {
+    rows.push_back({fmt::format("{}", rows.size()), fmt::format("{:.1f}", share.compute * 100.0),
+                    fmt::format("{:.1f}", share.communication * 100.0),
+                    fmt::format("{:.1f}", share.idle * 100.0)});
+  }
+  return html::section(
+      "timeline", "The pipeline's timeline",
+      html::paragraph(timeline.sentence) +
+          html::figure(
+              "timeline",
+              "What each pipeline stage does when: compute above, communication below it. The "
+              "axis ends with the step. Zoom with the buttons, or with Ctrl and the wheel.") +
+          html::numbers("Shares of the step of each stage", html::table("Shares of the whole step",
+                                                                        {{"stage", true},
+                                                                         {"compute, %", true},
+                                                                         {"communication, %", true},
+                                                                         {"waiting, %", true}},
+                                                                        rows)));
+}
+
+}  // namespace
+
+extern const ReportSection kTimelineSection;
+const ReportSection kTimelineSection{.rows = timeline_rows,
+                                     .fill = fill_timeline,
+                                     .page = timeline_page,
+                                     .id = "timeline",
+                                     .word = "Timeline",
+                                     .charts = "timeline"};
 
 }  // namespace meshwright::reports

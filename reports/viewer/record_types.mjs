@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes src/record.ts from the report's JSON Schema, so that a chart cannot ask for what the record
 // does not have, and src/chart_list.ts from the sources that export a chart, so that a new one is a
-// file and nothing else. usage: node record_types.mjs [--check]
+// file and nothing else. usage: meshwright schema report | node record_types.mjs [--check] [SCHEMA]
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
-const kSchema = new URL("../schema/report.schema.json", import.meta.url);
 const kTypes = new URL("src/record.ts", import.meta.url);
 const kPlain = { string: "string", number: "number", integer: "number", boolean: "boolean", null: "null" };
 
 function object_type(schema, indent) {
-  const required = new Set(schema.required ?? []);
   const inner = `${indent}  `;
+  const required = new Set(schema.required);
   const members = Object.entries(schema.properties ?? {}).map(([key, value]) => `${inner}${key}${required.has(key) ? "" : "?"}: ${type_of(value, inner)};\n`);
-  if (schema.additionalProperties !== false && members.length === 0) return "Record<string, unknown>";
-  return `{\n${members.join("")}${indent}}`;
+  if (members.length > 0) return `{\n${members.join("")}${indent}}`;
+  return `Record<string, ${type_of(schema.additionalProperties || {}, indent)}>`;
 }
 
 function array_type(schema, indent) {
-  const items = schema.items === undefined ? "unknown" : type_of(schema.items, indent);
+  const items = type_of(schema.items ?? {}, indent);
   return /[|]/.test(items.replace(/\{[^]*\}/g, "")) ? `(${items})[]` : `${items}[]`;
 }
 
+const union = (types) => [...new Set(types)].join(" | ");
+
 function type_of(schema, indent) {
-  if (schema.$ref !== undefined) return name_of(schema.$ref.split("/").at(-1));
+  if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
-  if (schema.oneOf !== undefined && schema.properties === undefined) return schema.oneOf.map((one) => type_of(one, indent)).join(" | ");
-  if (Array.isArray(schema.type)) return schema.type.map((one) => kPlain[one] ?? "unknown").join(" | ");
+  if (schema.enum !== undefined) return union(schema.enum.map((value) => JSON.stringify(value)));
+  if (Array.isArray(schema.type)) return union(schema.type.map((type) => type_of({ ...schema, type }, indent)));
   if (schema.type === "array") return array_type(schema, indent);
-  if (schema.type === "object" || schema.properties !== undefined) return object_type(schema, indent);
-  return kPlain[schema.type] ?? "unknown";
+  if (schema.type === "object") return object_type(schema, indent);
+  if (schema.type !== undefined) return kPlain[schema.type];
+  const parts = schema.oneOf ?? schema.anyOf ?? schema.allOf; // of "allOf" one: a reference beside a description
+  return parts === undefined ? "unknown" : union(parts.map((part) => type_of(part, indent)));
 }
 
-const name_of = (word) => word[0].toUpperCase() + word.slice(1);
-const schema = JSON.parse(readFileSync(kSchema, "utf8"));
-const types = Object.entries(schema.definitions ?? {}).map(([name, one]) => `export type ${name_of(name)} = ${type_of(one, "")};\n`);
+const [file] = process.argv.slice(2).filter((word) => word !== "--check");
+const schema = JSON.parse(readFileSync(file ?? process.stdin.fd, "utf8"));
+const types = Object.entries(schema.definitions ?? {}).map(([name, one]) => `export type ${name} = ${type_of(one, "")};\n\n`);
 const text = `// SPDX-License-Identifier: Apache-2.0
-// Made by record_types.mjs from reports/schema/report.schema.json.
+// Made by record_types.mjs from what "meshwright schema report" prints.
 
-${types.join("\n")}
-export interface Record_ ${object_type(schema, "")}
-`.replace("Record_", "ReportRecord");
+${types.join("")}export type ReportRecord = ${type_of(schema, "")};
+`;
 
 // "src/tornado.ts" exports tornado_chart.
 const kSources = new URL("src/", import.meta.url);
@@ -62,7 +63,7 @@ let stale = false;
 for (const [path, made] of [[kTypes, text], [kCharts, list]]) {
   if (!process.argv.includes("--check")) writeFileSync(path, made);
   else if (readFileSync(path, "utf8") !== made) {
-    console.error(`${path.pathname} is not what the schema and the sources say: node reports/viewer/record_types.mjs`);
+    console.error(`${path.pathname} is not what the schema and the sources say: meshwright schema report | node reports/viewer/record_types.mjs`);
     stale = true;
   }
 }

@@ -215,7 +215,7 @@ const Record<Layout>& layout_record() {
       rows.default_from(
           [&field](Layout& layout) { layout.*field.member = unsaid_value(field, layout); });
     });
-    return rows;
+    return rows.named("Layout");
   }();
   return record;
 }

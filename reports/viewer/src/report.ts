@@ -11,7 +11,10 @@ export type AgainstRunnerUp = NonNullable<Answers["confidence"]>["against"][numb
 export type Sensitivity = Answers["sensitivity"][number];
 export type Turned = Sensitivity["low"];
 export type Crossover = Answers["crossovers"][number];
-export type RankedLayout = Part<"ranked">[number];
+// Of the layout itself, what charts ask.
+export type RankedLayout = Omit<Part<"ranked">[number], "layout"> & {
+  layout: { tensor_parallel_size: number; recompute_granularity: string };
+};
 export type TooLarge = Part<"too_large">[number];
 export type GroupVolume = Part<"volume">["groups"][number];
 export type StageMemory = Part<"memory">["stages"][number] & Record<string, number>; // "weights_bytes" ...
@@ -42,12 +45,9 @@ export type Report = Omit<ReportRecord, "timeline" | "capacity" | "ranked"> & {
   ranked_rest?: { numbers: string[]; rows: ShortRow[] };
 };
 
-const kNoLayout = { pipeline_parallel_size: 1, data_parallel_size: 1, zero_stage: 0 }; // no chart asks
-
 // "tp8 pp16 recompute=full:1": what charts ask a layout of which the page has no more.
 function layout_of(name: string): RankedLayout["layout"] {
   return {
-    ...kNoLayout,
     tensor_parallel_size: Number(/(?:^| )tp(\d+)/.exec(name)?.[1] ?? 1),
     recompute_granularity: /(?:^| )recompute=([a-z]+)/.exec(name)?.[1] ?? "none",
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps through the grid of batch, GPUs, network and failures that the record holds: the verdict and
 // the decision table show the cell that is chosen, marked as no record, with the command that makes
-// it again. Texts and rows are the page's (reports/html/decision_table.cc); nothing is computed here.
+// it again. Texts and rows are the page's (reports/sections/decision_table.cc); nothing is computed here.
 
 import { button_of } from "./legend";
 import type { Report } from "./report";

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "app/files.h"
 #include "calibrate/profile/profile_json.h"
@@ -186,8 +187,20 @@ TEST(Schema, WhatIsReadIsAllowedByTheSchema) {
   expect_schema_allows_what_is_read(framework_record(), load_framework("megatron-core-2026"));
 }
 
+TEST(Schema, EveryListedNameIsASchema) {
+  std::istringstream list(run_program({"schema"}).out);
+  int found = 0;
+  for (std::string line; std::getline(list, line); ++found) {
+    const std::string name = line.substr(0, line.find(' '));
+    const Json schema = printed(name);
+    EXPECT_EQ(schema["title"], "meshwright " + name);
+    EXPECT_FALSE(schema["properties"].empty()) << name;
+  }
+  EXPECT_GE(found, 17);
+}
+
 TEST(Schema, NamesAreListedAndNearOnesSuggested) {
-  EXPECT_THAT(run_program({"schema"}).out, HasSubstr("layout\n"));
+  EXPECT_THAT(run_program({"schema"}).out, HasSubstr("\nlayout "));
   const ProgramResult wrong = run_program({"schema", "modle"});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("model"));

@@ -2,19 +2,17 @@
 // The capacity answer of a sample plan: its own layout on its GPUs, nothing searched.
 #pragma once
 
-#include "plan_fixture.h"
 #include "planner/capacity/capacity_answer.h"
-#include "reports/capacity_json.h"
-#include "reports/report_json.h"
+#include "reports/records/report.h"
+#include "tests/unit/reports/plan_fixture.h"
 
 namespace meshwright::reports {
 
-inline Json capacity_of(const planner::Plan& plan) {
+inline Capacity capacity_of(const planner::Plan& plan) {
   const std::vector<int> gpus{plan.cluster.num_gpus()};
   const bool fits = !plan.ranked.empty();
-  return capacity_to_json(
-      planner::capacity_answer(planner::capacity_question_of(plan, {}, gpus), fits),
-      "meshwright capacity --model m.json --cluster c.json");
+  return capacity_of(planner::capacity_answer(planner::capacity_question_of(plan, {}, gpus), fits),
+                     "meshwright capacity --model m.json --cluster c.json");
 }
 
 inline ReportContents contents_of(const planner::Plan& plan) {

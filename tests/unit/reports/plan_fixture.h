@@ -5,7 +5,7 @@
 
 #include "planner/accuracy/validation.h"
 #include "planner/search/plan.h"
-#include "reports/origin_json.h"
+#include "reports/records/origin.h"
 
 namespace meshwright::reports {
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program writes obeys the schemas that it ships, and the schemas refuse what is wrong.
+// What the program writes obeys the schemas that it prints, and these refuse what is wrong.
 #include <gtest/gtest.h>
 
 #include "answered_plan.h"
-#include "reports/plan_json.h"
 #include "reports/step_trace.h"
-#include "reports/validation_json.h"
 #include "schema_check.h"
 
 namespace meshwright::reports {
 namespace {
 
+Json written(const PlanFile& plan) { return plain(plan_file_record().write(plan)); }
+
 Json plan_json() {
   const AnsweredPlan a = answered_plan();
-  return plain(plan_to_json(a.plan, sample_origin(), a.search, a.answers));
+  return written(plan_file_of(a.plan, sample_origin(), a.search, a.answers));
 }
 
 Json trace_json() {
@@ -36,7 +36,8 @@ Json validation_json() {
   planner::Validation validation;
   validation.layouts = {run};
   validation.skipped = {"dp16: out of memory"};
-  return plain(validation_to_json(validation, sample_origin()));
+  return plain(
+      validation_file_record().write({.origin = sample_origin(), .validation = validation}));
 }
 
 TEST(Schema, OfAPlanTakesOneWithAllAnswers) {
@@ -51,11 +52,11 @@ TEST(Schema, OfAPlanTakesOneWithAllAnswers) {
 
 TEST(Schema, OfAPlanTakesOneWithoutAnswersAndOneThatNothingFits) {
   planner::Plan plan = sample_plan();
-  EXPECT_EQ(complaint("plan", plain(plan_to_json(plan, sample_origin()))), "");
+  EXPECT_EQ(complaint("plan", written(plan_file_of(plan, sample_origin()))), "");
   plan.ranked.clear();
   plan.pareto.clear();
   plan.closest = plan.rejections;
-  EXPECT_EQ(complaint("plan", plain(plan_to_json(plan, sample_origin(), {}, planner::Answers{}))),
+  EXPECT_EQ(complaint("plan", written(plan_file_of(plan, sample_origin(), {}, planner::Answers{}))),
             "");
 }
 

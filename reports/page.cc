@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "reports/html/drawing.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/comparison.h"
+#include "reports/sections/decision_table.h"
+#include "reports/sections/first_screen.h"
+#include "reports/sections/ranking.h"
+#include "reports/sections/section_registry.h"
+#include "sim/layout/short_name.h"
+#include "sim/record/without_key.h"
+
+namespace meshwright::reports {
+namespace {
+
+// Nothing is loaded and nothing is sent; the one script is known by its hash. Inline style is
+// needed by the charts' tooltips.
+std::string policy(const std::string& script) {
+  const std::string scripts = script.empty() ? "'none'" : html::csp_hash(script);
+  return fmt::format(
+      "default-src 'none'; script-src {}; style-src 'unsafe-inline'; img-src data: blob:; "
+      "base-uri 'none'; form-action 'none'",
+      scripts);
+}
+
+std::string head(std::string_view title, const std::string& script) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<title>{} - meshwright</title>\n<style>\n{}</style>\n</head>\n",
+      policy(script), html::escape(title), page_style());
+}
+
+std::string navigation(const std::string& body) {
+  std::string out = "<nav aria-label=\"Parts of the report\"><ul>";
+  for (const ReportSection* section : report_sections()) {
+    if (body.find(fmt::format("<section id=\"{}\"", section->id)) == std::string::npos) continue;
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", section->id, section->word);
+  }
+  return out + "</ul></nav>\n";
+}
+
+// A place for the viewer's theme button.
+constexpr std::string_view kThemeBar = "<nav aria-label=\"Page\"><ul></ul></nav>\n";
+
+std::string notices() { return fmt::format("<!--\n{}-->\n", third_party_notices()); }
+
+std::string data_block(std::string_view id, const Json& data) {
+  return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id,
+                     html::json_in_script(record_text(data)));
+}
+
+// Ten thousand layouts in full are 30 MB that no reader opens: beyond the first, the page holds of
+// each layout what its ranking and its scatter chart show, as rows. The record beside it has all.
+constexpr std::size_t kLayoutsInFull = 20;
+constexpr std::array kShortNumbers{"step_time_seconds",         "step_time_low_seconds",
+                                   "step_time_high_seconds",    "relative_to_best",
+                                   "tokens_per_second_per_gpu", "model_flops_utilization",
+                                   "peak_memory_bytes",         "provenance_share"};
+
+// Charts and sorting need no more digits.
+Json seven_digits(const Json& number) {
+  if (!number.is_number()) return number;
+  return Json::parse(fmt::format("{:.7g}", number.get<double>()), nullptr, false);
+}
+
+// [texts of the ranking's row, numbers, name, provenance, Pareto]. `written`: the layout's record.
+Json short_row(const RankedLayout& layout, const Json& written) {
+  Json numbers = Json::array();
+  for (const char* key : kShortNumbers) numbers.push_back(seven_digits(written[key]));
+  return Json::array({ranking_texts(layout), std::move(numbers), short_name(layout.layout),
+                      name_of(layout.provenance), layout.pareto});
+}
+
+// The record, less what the page has as texts: the grid of what-ifs, and layouts far down.
+Json embedded(const Report& report) {
+  Json page = report_record().write(report);
+  page["capacity"] = without_key(page["capacity"], "what_if");
+  const Json ranked = page["ranked"];
+  if (ranked.size() <= kLayoutsInFull) return page;
+  Json rows = Json::array();
+  for (std::size_t i = kLayoutsInFull; i < ranked.size(); ++i) {
+    rows.push_back(short_row(report.ranked[i], ranked[i]));
+  }
+  page["ranked"] = Json(ranked.begin(), ranked.begin() + kLayoutsInFull);
+  page["ranked_rest"] = {{"numbers", kShortNumbers}, {"rows", std::move(rows)}};
+  return page;
+}
+
+Json what_ifs(const Report& report) {
+  const std::optional<WhatIfBlock> block = what_if_block(report);
+  return block ? what_if_block_record().write(*block) : Json();
+}
+
+// The record goes along, so that the page can be read by programs too.
+std::string page_of(std::string_view title, const std::string& top, const std::string& body,
+                    const Json& record, const Json& what_ifs) {
+  const std::string script = html::code_in_script(viewer_script());
+  std::string page = head(title, script);
+  page += fmt::format(
+      "<body>\n<a class=\"skip\" href=\"#main\">Skip to the sections</a>\n"
+      "{}{}<main id=\"main\" tabindex=\"-1\">\n{}</main>\n",
+      html::bar_patterns(), top, body);
+  page += data_block("report", record) + data_block("drawing", html::drawing()) +
+          data_block("what-ifs", what_ifs);
+  if (!script.empty()) page += notices() + "<script>" + script + "</script>\n";
+  return page + "</body>\n</html>\n";
+}
+
+}  // namespace
+
+std::string record_text(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_html(const Report& report) {
+  std::string body;
+  for (const ReportSection* section : report_sections()) {
+    if (section->page != nullptr) body += section->page(report);
+  }
+  return page_of(report.title, first_screen(report) + navigation(body), body, embedded(report),
+                 what_ifs(report));
+}
+
+std::string comparison_html(const Comparison& comparison) {
+  return page_of("Reports compared", comparison_headline(comparison).append(kThemeBar),
+                 comparison_page_body(comparison), comparison_record().write(comparison), Json());
+}
+
+}  // namespace meshwright::reports

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/records/parts.h"
+
+#include "sim/layout/short_name.h"
+
+namespace meshwright::reports {
+
+const Record<Layout>& named_layout_record() {
+  static const Record<Layout> record = [] {
+    Record<Layout> r("A layout with the names that people read.");
+    r.derived<std::string>("short_name", kind::text(), "All that is not as usual.", short_name);
+    r.derived<std::string>("brief_name", kind::text(), "Its sizes.", brief_name);
+    r.row_at<Layout>([](auto& layout) -> auto& { return layout; }, "layout",
+                     kind::object(layout_record), "");
+    return r.named("NamedLayout").all_required();
+  }();
+  return record;
+}
+
+const Record<planner::Timed>& timed_layout_record() {
+  static const Record<planner::Timed> record = [] {
+    using R = planner::Timed;
+    Record<R> r("A layout and what it takes.");
+    r.rows_of(named_layout_record(), [](auto& timed) -> auto& { return timed.layout; });
+    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
+    return r.named("TimedLayout").all_required();
+  }();
+  return record;
+}
+
+const Record<Term>& term_record() {
+  static const Record<Term> record = [] {
+    Record<Term> r("A part of a step's time.");
+    r.row(&Term::kind, "name", kind::choice(kTermNames), "");
+    r.row_at<Seconds>([](auto& term) -> auto& { return term.cost.time; }, "seconds",
+                      kind::base_amount<Seconds>(), "");
+    r.row_at<double>([](auto& term) -> auto& { return term.cost.relative_spread; },
+                     "relative_spread", kind::number(), "One standard deviation.");
+    r.row_at<Provenance>([](auto& term) -> auto& { return term.cost.provenance; }, "provenance",
+                         kind::choice(kProvenanceNames), "");
+    return r.named("Term").all_required();
+  }();
+  return record;
+}
+
+const Record<StageMemory>& stage_memory_record() {
+  static const Record<StageMemory> record = [] {
+    using R = StageMemory;
+    Record<R> r("Bytes that a device of a pipeline stage holds.");
+    const auto row = [&r](Bytes R::*member, std::string_view key) {
+      r.row(member, key, kind::base_amount<Bytes>(), "");
+    };
+    row(&R::weights, "weights_bytes");
+    row(&R::gradients, "gradients_bytes");
+    row(&R::optimizer, "optimizer_bytes");
+    row(&R::activations, "activations_bytes");
+    row(&R::recompute_workspace, "recompute_workspace_bytes");
+    row(&R::operator_workspace, "operator_workspace_bytes");
+    row(&R::logits, "logits_bytes");
+    row(&R::communication_buffers, "communication_buffers_bytes");
+    row(&R::reserve, "reserve_bytes");
+    r.derived<Bytes>("total_bytes", kind::base_amount<Bytes>(), "", &R::total);
+    return r.named("StageMemory").all_required();
+  }();
+  return record;
+}
+
+const Record<planner::SearchStatistics>& statistics_record() {
+  static const Record<planner::SearchStatistics> record = [] {
+    using R = planner::SearchStatistics;
+    Record<R> r("How many layouts a search looked at.");
+    r.row(&R::enumerated, "enumerated", kind::count(), "Sizes multiply to the GPU count.");
+    r.row(&R::legal, "legal", kind::count(), "Of those, obey every rule.");
+    r.row(&R::fitting, "fitting", kind::count(), "Of those, fit in memory.");
+    return r.named("Statistics").all_required();
+  }();
+  return record;
+}
+
+Kind<Rule> rule_kind() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const RuleText& text : all_rules()) all.push_back(text.name);
+    return all;
+  }();
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, Rule& rule) {
+                rule = *rule_named(std::string(names[read_choice(reader, key, names)]));
+              },
+          .write = [](Json& json, const std::string& key,
+                      const Rule& rule) { json[key] = rule_text(rule).name; },
+          .schema = [] { return choice_schema(names); }};
+}
+
+}  // namespace meshwright::reports

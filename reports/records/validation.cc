@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/records/validation.h"
+
+#include <mutex>
+#include <set>
+
+#include "sim/json/input_records.h"
+#include "sim/json/records.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::reports {
+namespace {
+
+using planner::LayoutComparison;
+
+// Transfer::name views text that lives as long as the program.
+Kind<std::string_view> transfer_name() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, std::string_view& name) {
+                static std::mutex mutex;
+                static std::set<std::string> names;
+                const std::lock_guard lock(mutex);
+                name = *names.insert(reader.required_string(key)).first;
+              },
+          .write = [](Json& json, const std::string& key,
+                      const std::string_view& name) { json[key] = name; },
+          .schema = kind::text().schema};
+}
+
+Kind<Observation> observation_kind() {
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, Observation& observation) {
+                observation = observation_from_json(reader.member(key), reader.file(),
+                                                    reader.pointer_to(key));
+              },
+          .write = [](Json& json, const std::string& key,
+                      const Observation& observation) { json[key] = to_json(observation); },
+          .schema =
+              [] {
+                return Json{{"type", "object"}, {"required", {"layout", "step_time_seconds"}}};
+              }};
+}
+
+const Record<planner::AtHostSpeed>& at_host_speed_record() {
+  static const Record<planner::AtHostSpeed> record = [] {
+    using R = planner::AtHostSpeed;
+    Record<R> r("Predicted for the host as fast as it was during the run.");
+    r.row(&R::error, "error", kind::number(kAnyNumber), "");
+    r.row(&R::inside_interval, "inside_interval", kind::flag(), "");
+    return r.named("AtHostSpeed").all_required();
+  }();
+  return record;
+}
+
+const Record<planner::TermComparison>& term_comparison_record() {
+  static const Record<planner::TermComparison> record = [] {
+    using R = planner::TermComparison;
+    Record<R> r("A part of the step's time.");
+    r.row(&R::kind, "name", kind::choice(kTermNames), "");
+    r.row(&R::predicted, "predicted_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::measured, "measured_seconds", kind::base_amount<Seconds>(), "");
+    return r.named("TermComparison").all_required();
+  }();
+  return record;
+}
+
+const Record<planner::TransferComparison>& transfer_comparison_record() {
+  static const Record<planner::TransferComparison> record = [] {
+    using R = planner::TransferComparison;
+    Record<R> r("All calls of a transfer in a step, as rank 0 made and timed them.");
+    Record<Transfer> counted("");
+    counted.row(&Transfer::name, "name", transfer_name(), "");
+    counted.row(&Transfer::phase, "phase", kind::choice(kPhaseNames), "");
+    counted.row(&Transfer::times_per_step, "times_per_step", kind::number(), "Calls.");
+    counted.row(&Transfer::payload, "payload_bytes", kind::base_amount<Bytes>(), "Of one call.");
+    r.rows_of(
+        counted, [](auto& compared) -> auto& { return compared.counted; });
+    r.row(&R::predicted, "predicted_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::measured, "measured_seconds", kind::base_amount<Seconds>(), "0: not timed.");
+    r.row(&R::as_predicted, "as_predicted", kind::flag(), "The same calls with the same bytes.");
+    return r.named("TransferComparison").all_required();
+  }();
+  return record;
+}
+
+const Record<LayoutComparison>& report_layout_comparison_record() {
+  static const Record<LayoutComparison> record = [] {
+    using R = LayoutComparison;
+    const auto predicted = [](Seconds Estimate::*member) {
+      return [member](auto& run) -> auto& { return run.predicted.*member; };
+    };
+    const auto time = kind::base_amount<Seconds>();
+    Record<R> r("A layout that was run. Errors are predicted / measured - 1.");
+    r.derived<Layout>("layout", kind::object(layout_record), "The plan's.",
+                      [](const R& run) { return run.observation.layout; });
+    r.derived<std::string>("name", kind::text(), "The plan's layout in a line.",
+                           [](const R& run) { return short_name(run.observation.layout); });
+    r.derived<std::string>("run_name", kind::text(), "What was run of it.",
+                           [](const R& run) { return short_name(run.observation.run_layout); });
+    r.row_at<Seconds>(predicted(&Estimate::step_time), "predicted_seconds", time, "");
+    r.row_at<Seconds>(predicted(&Estimate::step_time_low), "predicted_low_seconds", time, "");
+    r.row_at<Seconds>(predicted(&Estimate::step_time_high), "predicted_high_seconds", time, "");
+    r.derived<Seconds>("measured_seconds", time, "Median over steps.",
+                       [](const R& run) { return run.observation.step_time; });
+    r.row(&R::error, "error", kind::number(kAnyNumber), "");
+    r.row(&R::inside_interval, "inside_interval", kind::flag(), "");
+    r.row(&R::at_host_speed, "at_host_speed", kind::nullable(kind::object(at_host_speed_record)),
+          "Null: the run does not say how fast the host was.");
+    r.row(&R::memory_error, "memory_error", kind::number(kAnyNumber), "Of the peak memory.");
+    r.row(&R::terms, "terms", kind::list(term_comparison_record), "");
+    r.row(&R::transfers, "transfers", kind::list(transfer_comparison_record), "");
+    r.row(&R::same_bytes, "same_bytes", kind::flag(), "What was sent is what was predicted.");
+    r.row(&R::observation, "observation", observation_kind(), "");
+    return r.named("LayoutComparison").all_required();
+  }();
+  return record;
+}
+
+const Record<LayoutComparison>& layout_comparison_record() {
+  static const Record<LayoutComparison> record = [] {
+    Record<LayoutComparison> r("A layout that was run. Errors are predicted / measured - 1.");
+    r.rows_of(report_layout_comparison_record());
+    r.derived("predicted", {{"type", "object"}, {"required", {"layout", "step_time_seconds"}}}, "",
+              [](const LayoutComparison& run) { return to_json(run.predicted); });
+    return r.named("LayoutComparison").all_required();
+  }();
+  return record;
+}
+
+Record<planner::Validation> make_validation_record(RecordOf<LayoutComparison> layout) {
+  using R = planner::Validation;
+  Record<R> r("Each layout that was run, predicted and measured. Errors are shares.");
+  r.row(&R::median_absolute_error, "median_absolute_error", kind::number(), "");
+  r.row(&R::worst_absolute_error, "worst_absolute_error", kind::number(), "");
+  r.row(&R::kendall_tau, "kendall_tau", kind::number({.low = -1.0, .high = 1.0}),
+        "Rank agreement of three or more layouts; else 0.");
+  r.row(&R::regret, "regret", kind::number(kAnyNumber),
+        "The layout predicted fastest, measured, over the one measured fastest, less 1.");
+  r.row(&R::median_absolute_memory_error, "median_absolute_memory_error", kind::number(), "");
+  r.row(&R::interval_coverage, "interval_coverage", kind::fraction(true),
+        "Share of layouts measured inside their interval.");
+  r.row(&R::median_absolute_error_at_host_speed, "median_absolute_error_at_host_speed",
+        kind::nullable(kind::number()), "Null: no run says how fast the host was.");
+  r.row(&R::interval_coverage_at_host_speed, "interval_coverage_at_host_speed",
+        kind::nullable(kind::fraction(true)), "");
+  r.row(&R::skipped, "skipped", kind::texts(), "Observations that failed, and why.");
+  r.row(&R::layouts, "layouts", kind::list(layout), "");
+  return r.named("Validation").all_required();
+}
+
+}  // namespace
+
+const Record<planner::Validation>& validation_record() {
+  static const Record<planner::Validation> record =
+      make_validation_record(layout_comparison_record);
+  return record;
+}
+
+const Record<planner::Validation>& report_validation_record() {
+  static const Record<planner::Validation> record =
+      make_validation_record(report_layout_comparison_record);
+  return record;
+}
+
+const Record<ValidationFile>& validation_file_record() {
+  static const Record<ValidationFile> record = [] {
+    using R = ValidationFile;
+    Record<R> r("What meshwright validate --out writes: each layout predicted and measured.");
+    r.file_of({std::string(kValidationSchema)}, true);
+    r.rows_of(
+        origin_record(), [](auto& file) -> auto& { return file.origin; });
+    r.rows_of(
+        validation_record(), [](auto& file) -> auto& { return file.validation; });
+    r.row(&R::caution, "caution", kind::text(),
+          "The trials are of another plan, and were compared because of --force.");
+    r.omitted_at_default();
+    return r;
+  }();
+  return record;
+}
+
+}  // namespace meshwright::reports

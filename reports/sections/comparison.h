@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of reports side by side.
+#pragma once
+
+#include <string>
+
+#include "reports/records/comparison.h"
+
+namespace meshwright::reports {
+
+// The page's header.
+std::string comparison_headline(const Comparison& comparison);
+// What stands below it.
+std::string comparison_page_body(const Comparison& comparison);
+
+}  // namespace meshwright::reports

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan was asked beyond its ranking, and of it how sure the ranking is.
+#include <fmt/format.h>
+
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_registry.h"
+#include "reports/text.h"
+
+namespace meshwright::reports {
+namespace {
+
+void answers_rows(Record<Report>& r) {
+  r.row(&Report::answers, "answers", kind::nullable(kind::object(report_answers_record)),
+        "Confidence, sensitivity, crossovers and what-ifs of the plan; null when it was made "
+        "without. Its scaling and placement are the report's own.");
+}
+
+void fill_answers(Report& report, const ReportContents& contents) {
+  report.answers = contents.answers;
+}
+
+std::string finding(const ConfidenceFacts& confidence) {
+  return fmt::format(
+      "<p>Of the first {} layouts the winner is the fastest with {} probability. Its expected loss "
+      "against the fastest layout is {} of a step. Its own step time may be "
+      "off by {} (one standard deviation), but most of that is common to all layouts and cancels "
+      "between them.</p>\n",
+      confidence.against.size() + 1, percent_text(confidence.probability_best),
+      percent_text(confidence.expected_regret), percent_text(confidence.relative_deviation));
+}
+
+std::string against_table(const ConfidenceFacts& confidence) {
+  html::TableRows rows;
+  for (const AgainstFacts& a : confidence.against) {
+    rows.push_back(
+        {fmt::format("{}", a.rank), html::layout_code(a.short_name, a.brief_name),
+         fmt::format("{:.1f}", a.probability_winner_is_faster * 100.0),
+         significant(a.difference.value() * 1e3), "± " + significant(a.deviation.value() * 1e3),
+         significant(a.correlation, 2),
+         a.runs_to_settle > 0 ? fmt::format("{}", a.runs_to_settle) : "too close to matter"});
+  }
+  return html::table("The winner against each runner-up",
+                     {{"rank", true},
+                      {"runner-up"},
+                      {"winner faster, %", true},
+                      {"slower by, ms", true},
+                      {"1σ of that, ms", true},
+                      {"correlation of their errors", true},
+                      {"runs of each to settle", true}},
+                     rows);
+}
+
+std::string proposed(const std::vector<ProposedRunFacts>& runs) {
+  if (runs.empty()) {
+    return "<p>No real run would change the choice by an amount that matters.</p>\n";
+  }
+  html::TableRows rows;
+  for (const ProposedRunFacts& run : runs) {
+    rows.push_back({fmt::format("{}", run.rank), html::layout_code(run.short_name, run.brief_name),
+                    fmt::format("{}", run.runs), html::escape(run.reason)});
+  }
+  return html::table("Real runs that would settle it (meshwright trial)",
+                     {{"rank", true}, {"layout"}, {"runs", true}, {"why"}}, rows);
+}
+
+std::string confidence_page(const Report& report) {
+  if (!report.answers || !report.answers->confidence) return "";
+  const ConfidenceFacts& confidence = *report.answers->confidence;
+  if (confidence.against.empty()) return "";
+  return html::section(
+      "confidence", "How sure is the ranking?",
+      finding(confidence) +
+          html::figure("confidence",
+                       "How much slower each runner-up is than the winner, and how probably "
+                       "it is slower at all. The bars are the 90 % interval of the "
+                       "difference; below zero the runner-up wins.") +
+          html::numbers("The winner against each runner-up", against_table(confidence)) +
+          proposed(confidence.proposed_runs));
+}
+
+}  // namespace
+
+extern const ReportSection kConfidenceSection;
+const ReportSection kConfidenceSection{.rows = answers_rows,
+                                       .fill = fill_answers,
+                                       .page = confidence_page,
+                                       .id = "confidence",
+                                       .word = "Confidence",
+                                       .charts = "confidence"};
+
+}  // namespace meshwright::reports

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decision table, and what its what-ifs show in its place: rows and sentences for every cell of
+// the grid, written here and only here, so that the viewer places texts and makes none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/records/report.h"
+
+namespace meshwright::reports {
+
+// "1,234" from a thousand on, else three digits.
+std::string short_number(double value);
+
+// Of a report's capacity answer. Empty where it has no rows.
+std::string decision_table(const Report& report);
+
+struct WhatIfControl {
+  std::string key{}, label{};
+  std::vector<double> values{};
+  std::vector<std::string> texts{};
+  std::size_t base = 0;  // the place of the row in front
+};
+
+// What is shown of a cell; `row` is HTML.
+struct WhatIfTexts {
+  std::string sentence{}, options{}, row{};
+};
+
+// In the order of the record's grid.
+struct WhatIfBlock {
+  std::vector<WhatIfControl> axes{};
+  std::vector<WhatIfTexts> cells{};
+};
+
+const Record<WhatIfBlock>& what_if_block_record();
+
+// Nothing where the record has no grid.
+std::optional<WhatIfBlock> what_if_block(const Report& report);
+
+}  // namespace meshwright::reports

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes that each pipeline stage of the best layout holds, against the device's capacity.
+#include "sim/memory/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/records/parts.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
+#include "reports/text.h"
+#include "sim/layout/stages.h"
+
+namespace meshwright::reports {
+namespace {
+
+const Record<StageHolds>& stage_holds_record() {
+  static const Record<StageHolds> record = [] {
+    using R = StageHolds;
+    Record<R> r("Bytes that a device of a pipeline stage holds.");
+    r.row(&R::stage, "stage", kind::integer({.low = 0}), "");
+    r.row(&R::num_layers, "num_layers", kind::optional_integer({.low = 0}), "");
+    r.written_if([](const R& stage) { return stage.num_layers.has_value(); });
+    r.rows_of(stage_memory_record());
+    return r.named("StageHolds").all_required();
+  }();
+  return record;
+}
+
+const Record<MemoryPart>& memory_record() {
+  static const Record<MemoryPart> record = [] {
+    using R = MemoryPart;
+    Record<R> r("What the stages hold of the device's memory.");
+    r.row(&R::capacity, "capacity_bytes", kind::base_amount<Bytes>(), "");
+    r.row(&R::stages, "stages", kind::list(stage_holds_record), "");
+    return r.named("Memory").all_required();
+  }();
+  return record;
+}
+
+void memory_rows(Record<Report>& r) {
+  r.row(&Report::memory, "memory", kind::nullable(kind::object(memory_record)), "");
+}
+
+void fill_memory(Report& report, const ReportContents& contents) {
+  const planner::Plan& plan = contents.plan;
+  if (plan.ranked.empty()) return;
+  const Estimate& best = plan.ranked.front();
+  const std::vector<Stage> stages = pipeline_stages(plan.model, best.layout);
+  MemoryPart& memory = report.memory.emplace();
+  memory.capacity = only_device(plan.cluster).memory;
+  for (std::size_t i = 0; i < best.memory.size(); ++i) {
+    StageHolds& holds = memory.stages.emplace_back();
+    static_cast<StageMemory&>(holds) = best.memory[i];
+    holds.stage = static_cast<int>(i);
+    if (i < stages.size()) holds.num_layers = stages[i].num_layers();
+  }
+}
+
+struct MemoryShare {
+  std::string_view name;
+  Bytes StageMemory::*amount;
+};
+constexpr std::array kMemoryShares{
+    MemoryShare{"weights", &StageMemory::weights},
+    MemoryShare{"gradients", &StageMemory::gradients},
+    MemoryShare{"optimizer", &StageMemory::optimizer},
+    MemoryShare{"activations", &StageMemory::activations},
+    MemoryShare{"recompute_workspace", &StageMemory::recompute_workspace},
+    MemoryShare{"operator_workspace", &StageMemory::operator_workspace},
+    MemoryShare{"logits", &StageMemory::logits},
+    MemoryShare{"communication_buffers", &StageMemory::communication_buffers},
+    MemoryShare{"reserve", &StageMemory::reserve}};
+
+std::vector<MemoryShare> used_shares(const std::vector<StageHolds>& stages) {
+  std::vector<MemoryShare> used;
+  for (const MemoryShare& share : kMemoryShares) {
+    const bool any = std::any_of(stages.begin(), stages.end(), [&](const StageHolds& stage) {
+      return (stage.*share.amount).value() > 0.0;
+    });
+    if (any) used.push_back(share);
+  }
+  return used;
+}
+
+std::string gibibytes_text(Bytes amount) { return significant(in_gibibytes(amount), 3); }
+
+std::string stage_bars(const MemoryPart& memory, std::string_view noun) {
+  html::TableRows rows;
+  for (const StageHolds& stage : memory.stages) {
+    std::vector<html::Segment> segments;
+    for (const MemoryShare& share : kMemoryShares) {
+      const Bytes amount = stage.*share.amount;
+      segments.push_back({std::string(share.name), amount.value(),
+                          fmt::format("{}: {}", spoken(share.name), memory_text(amount))});
+    }
+    rows.push_back({fmt::format("stage {}", stage.stage),
+                    html::bar(segments, memory.capacity.value() * 1.02, memory.capacity.value()),
+                    gibibytes_text(stage.total())});
+  }
+  std::vector<std::string> names;
+  for (const MemoryShare& share : used_shares(memory.stages)) names.emplace_back(share.name);
+  return "<div class=\"bars\">" +
+         html::table(fmt::format("Memory of one {} of each stage; the line is {}", noun,
+                                 memory_text(memory.capacity)),
+                     {{"stage"}, {"parts"}, {"total, GiB", true}}, rows) +
+         "</div>" + html::legend(names);
+}
+
+std::string stage_table(const MemoryPart& memory, std::string_view noun) {
+  const std::vector<MemoryShare> used = used_shares(memory.stages);
+  std::vector<html::Heading> headings{{"stage", true}, {"layers", true}};
+  for (const MemoryShare& share : used) headings.push_back({spoken(share.name) + ", GiB", true});
+  headings.push_back({"total, GiB", true});
+  headings.push_back({"free, GiB", true});
+  html::TableRows rows;
+  for (const StageHolds& stage : memory.stages) {
+    html::TableRow row{fmt::format("{}", stage.stage),
+                       fmt::format("{}", stage.num_layers.value_or(0))};
+    for (const MemoryShare& share : used) row.push_back(gibibytes_text(stage.*share.amount));
+    row.push_back(gibibytes_text(stage.total()));
+    row.push_back(gibibytes_text(memory.capacity - stage.total()));
+    rows.push_back(std::move(row));
+  }
+  return html::table(fmt::format("Memory of one {} of each stage", noun), headings, rows);
+}
+
+std::string fullest_sentence(const MemoryPart& memory, std::string_view noun) {
+  const auto most = std::max_element(
+      memory.stages.begin(), memory.stages.end(),
+      [](const StageHolds& a, const StageHolds& b) { return a.total() < b.total(); });
+  if (most == memory.stages.end()) return "";
+  return fmt::format("Stage {} is the fullest: {} of {} per {}, {} free.", most->stage,
+                     memory_text(most->total()), memory_text(memory.capacity), noun,
+                     memory_text(memory.capacity - most->total()));
+}
+
+std::string memory_page(const Report& report) {
+  if (!report.memory) return "";
+  const MemoryPart& memory = *report.memory;
+  const std::string_view noun = device_noun(report);
+  return html::section(
+      "memory", "What fits in memory",
+      html::paragraph(fullest_sentence(memory, noun)) +
+          html::figure("memory", "Memory of each pipeline stage against the device's capacity.",
+                       stage_bars(memory, noun)) +
+          html::numbers("Every part of every stage", stage_table(memory, noun)));
+}
+
+}  // namespace
+
+extern const ReportSection kMemorySection;
+const ReportSection kMemorySection{.rows = memory_rows,
+                                   .fill = fill_memory,
+                                   .page = memory_page,
+                                   .id = "memory",
+                                   .word = "Memory",
+                                   .charts = "memory"};
+
+}  // namespace meshwright::reports

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "reports/records/report.h"
+
+namespace meshwright::reports {
+
+// Of the step, in terms of that provenance.
+double share_of_step(const Estimate& estimate, Provenance provenance);
+
+// The texts of a layout's row in the ranking, column by column; the viewer shows the same.
+std::array<std::string, 11> ranking_texts(const RankedLayout& layout);
+
+}  // namespace meshwright::reports

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/records/parts.h"
+#include "reports/sections/section_registry.h"
+#include "reports/text.h"
+#include "sim/layout/short_name.h"
+#include "sim/rules/rules.h"
+
+namespace meshwright::reports {
+namespace {
+
+using html::escape;
+
+const Record<RejectionRow>& rejection_row_record() {
+  static const Record<RejectionRow> record = [] {
+    using R = RejectionRow;
+    Record<R> r("Layouts that fell to one rule.");
+    r.row(&R::rule, "rule", rule_kind(), "");
+    r.row(&R::count, "count", kind::count(), "");
+    r.derived<std::string>("requirement", kind::text(), "What must hold.", [](const R& row) {
+      return std::string(rule_text(row.rule).requirement);
+    });
+    r.derived<std::string>("reason", kind::text(), "Why, with its source.",
+                           [](const R& row) { return std::string(rule_text(row.rule).reason); });
+    r.row(&R::sentence, "sentence", kind::text(), "Of the nearest miss.");
+    r.row(&R::smallest_change, "smallest_change", kind::text(), "That would admit it.");
+    r.row(&R::example, "example", kind::text(), "The nearest miss.");
+    r.row(&R::needed, "needed", kind::number(kAnyNumber), "");
+    r.row(&R::available, "available", kind::number(kAnyNumber), "");
+    return r.named("RejectionRow").all_required();
+  }();
+  return record;
+}
+
+void rejections_rows(Record<Report>& r) {
+  r.row(&Report::rejections, "rejections", kind::list(rejection_row_record), "");
+  r.row(&Report::statistics, "statistics", kind::object(statistics_record), "");
+}
+
+void fill_rejections(Report& report, const ReportContents& contents) {
+  report.statistics = contents.plan.statistics;
+  for (const planner::Rejection& r : contents.plan.rejections) {
+    report.rejections.push_back({.rule = r.rule,
+                                 .count = r.count,
+                                 .sentence = r.sentence,
+                                 .smallest_change = r.smallest_change,
+                                 .example = short_name(r.nearest.layout),
+                                 .needed = r.nearest.violation.needed,
+                                 .available = r.nearest.violation.available});
+  }
+}
+
+// Bytes where memory is missed; else a size or a divisor.
+std::string missed_amount(Rule rule, double amount) {
+  return rule == Rule::memory_capacity ? significant(in_gibibytes(bytes(amount))) + " GiB"
+                                       : fmt::format("{:.0f}", amount);
+}
+
+// Long names may break after an underscore.
+std::string rule_code(std::string_view rule) {
+  std::string code;
+  for (const char c : escape(rule)) {
+    code += c;
+    if (c == '_') code += "<wbr>";
+  }
+  return "<code>" + code + "</code>";
+}
+
+std::string rejections_page(const Report& report) {
+  if (report.rejections.empty()) return "";
+  html::TableRows rows;
+  for (const RejectionRow& r : report.rejections) {
+    const RuleText& rule = rule_text(r.rule);
+    rows.push_back(
+        {rule_code(rule.name), count_text(r.count), escape(rule.requirement),
+         missed_amount(r.rule, r.needed), missed_amount(r.rule, r.available),
+         fmt::format("<span title=\"{}\">{}</span>", escape(r.example), escape(r.sentence)),
+         r.smallest_change.empty() ? "none found" : escape(r.smallest_change)});
+  }
+  const planner::SearchStatistics& statistics = report.statistics;
+  return html::section(
+      "rejections", "What was rejected, and why",
+      html::paragraph(
+          fmt::format("{} layouts were looked at; {} obey every rule and {} fit in memory.",
+                      count_text(statistics.enumerated), count_text(statistics.legal),
+                      count_text(statistics.fitting))) +
+          html::table("Rejected layouts by rule",
+                      {{"rule"},
+                       {"layouts", true},
+                       {"what must hold"},
+                       {"needed", true},
+                       {"available", true},
+                       {"nearest miss"},
+                       {"smallest change that admits it"}},
+                      rows) +
+          "<p class=\"mix\"><code>meshwright explain RULE</code> says why a rule stands and where "
+          "it "
+          "comes from. A layout is counted under the first rule that it breaks.</p>\n");
+}
+
+}  // namespace
+
+extern const ReportSection kRejectionsSection;
+const ReportSection kRejectionsSection{.rows = rejections_rows,
+                                       .fill = fill_rejections,
+                                       .page = rejections_page,
+                                       .id = "rejections",
+                                       .word = "Rejected"};
+
+}  // namespace meshwright::reports

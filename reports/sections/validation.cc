@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted beside measured, of the layouts that were really run.
+#include "reports/records/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
+#include "reports/text.h"
+#include "sim/layout/short_name.h"
+
+namespace meshwright::reports {
+namespace {
+
+using planner::LayoutComparison;
+
+void validation_rows(Record<Report>& r) {
+  r.row(&Report::validation, "validation", kind::nullable(kind::object(report_validation_record)),
+        "");
+}
+
+void fill_validation(Report& report, const ReportContents& contents) {
+  report.validation = contents.validation;
+}
+
+std::string planned_name(const LayoutComparison& run) {
+  return fmt::format("<code>{}</code>", html::escape(short_name(run.observation.layout)));
+}
+
+std::string run_name(const LayoutComparison& run) {
+  return fmt::format("<code>{}</code>", html::escape(short_name(run.observation.run_layout)));
+}
+
+std::string milliseconds_text(Seconds time) { return significant(time.value() * 1e3); }
+
+// Empty where the run did not say.
+std::string quantile_text(Seconds time) {
+  return time.value() > 0.0 ? milliseconds_text(time) : "";
+}
+
+Seconds fastest_of(const std::vector<LayoutComparison>& runs) {
+  Seconds fastest = runs.front().observation.step_time;
+  for (const LayoutComparison& run : runs) fastest = std::min(fastest, run.observation.step_time);
+  return fastest;
+}
+
+std::string runs_table(const std::vector<LayoutComparison>& runs) {
+  const Seconds fastest = fastest_of(runs);
+  html::TableRows rows;
+  for (const LayoutComparison& run : runs) {
+    const Observation& o = run.observation;
+    rows.push_back({planned_name(run), run_name(run), fmt::format("{}", o.ranks),
+                    milliseconds_text(run.predicted.step_time),
+                    milliseconds_text(run.predicted.step_time_low) + " – " +
+                        milliseconds_text(run.predicted.step_time_high),
+                    milliseconds_text(o.step_time), quantile_text(o.step_time_min),
+                    quantile_text(o.step_time_p10), quantile_text(o.step_time_p90),
+                    fmt::format("{:+.1f}", (o.step_time / fastest - 1.0) * 100.0),
+                    fmt::format("{:+.1f}", run.error * 100.0), run.inside_interval ? "yes" : "no"});
+  }
+  return html::table("Predicted and measured step time of what was run",
+                     {{"layout of the plan"},
+                      {"executed"},
+                      {"ranks", true},
+                      {"predicted, ms", true},
+                      {"90 % interval, ms", true},
+                      {"measured median, ms", true},
+                      {"fastest step, ms", true},
+                      {"10th percentile, ms", true},
+                      {"90th percentile, ms", true},
+                      {"slower than fastest run, %", true},
+                      {"error, %", true},
+                      {"inside interval"}},
+                     rows);
+}
+
+// Predicted / measured - 1; nothing where nothing was measured.
+std::string error_text(const planner::TermComparison& term) {
+  if (term.measured.value() <= 0.0) return "";
+  return fmt::format("{:+.1f}", (term.predicted / term.measured - 1.0) * 100.0);
+}
+
+// How much of the step's error is this term's: predicted - measured, over the measured step.
+std::string share_text(const planner::TermComparison& term, Seconds step) {
+  if (step.value() <= 0.0) return "";
+  return fmt::format("{:+.1f}", (term.predicted - term.measured) / step * 100.0);
+}
+
+std::string run_terms_table(const std::vector<LayoutComparison>& runs) {
+  html::TableRows rows;
+  for (const LayoutComparison& run : runs) {
+    for (const planner::TermComparison& term : run.terms) {
+      rows.push_back({run_name(run), html::escape(spoken(name_of(term.kind))),
+                      milliseconds_text(term.predicted), milliseconds_text(term.measured),
+                      error_text(term), share_text(term, run.observation.step_time)});
+    }
+  }
+  return html::table("Term by term",
+                     {{"executed"},
+                      {"term"},
+                      {"predicted, ms", true},
+                      {"measured, ms", true},
+                      {"error, %", true},
+                      {"part of the step's error, %", true}},
+                     rows);
+}
+
+std::string errors_text(const planner::Validation& v) {
+  std::string text = html::paragraph(fmt::format(
+      "{} layouts were run: median error {}, worst {}; {} measured inside the 90 % interval.",
+      v.layouts.size(), percent_text(v.median_absolute_error), percent_text(v.worst_absolute_error),
+      percent_text(v.interval_coverage)));
+  if (v.median_absolute_error_at_host_speed) {
+    text += html::paragraph(fmt::format(
+        "Predicted for the host as fast as it was during each run: median error {}; {} inside.",
+        percent_text(*v.median_absolute_error_at_host_speed),
+        percent_text(v.interval_coverage_at_host_speed.value_or(0.0))));
+  }
+  const auto outside =
+      std::count_if(v.layouts.begin(), v.layouts.end(),
+                    [](const LayoutComparison& run) { return !run.inside_interval; });
+  if (outside > 0) {
+    text += html::paragraph(fmt::format("Outliers: {} measured outside the interval.", outside));
+  }
+  if (v.layouts.size() >= 2) {
+    text += html::paragraph(fmt::format(
+        "Regret: the layout predicted fastest was {} slower than the fastest that was executed.",
+        percent_text(v.regret)));
+  }
+  if (v.layouts.size() >= 3) {
+    text += html::paragraph(
+        fmt::format("Rank agreement (Kendall's tau): {}.", significant(v.kendall_tau, 3)));
+  }
+  return text;
+}
+
+std::string validation_page(const Report& report) {
+  if (!report.validation) return "";
+  const planner::Validation& v = *report.validation;
+  std::string body = errors_text(v);
+  if (!v.layouts.empty()) {
+    body += html::figure("parity",
+                         "Predicted against measured step time; on the diagonal they agree.") +
+            runs_table(v.layouts) +
+            html::figure("term_errors",
+                         "What each term of the prediction is off by, as a share of the measured "
+                         "step: right of zero too long, left too short.") +
+            html::numbers("Term by term", run_terms_table(v.layouts));
+  }
+  std::string noisy, partial;
+  for (const LayoutComparison& run : v.layouts) {
+    const Observation& o = run.observation;
+    if (is_noisy(o)) {
+      noisy +=
+          fmt::format("<li>{}: {} steps, {}</li>\n", planned_name(run), o.steps, noise_words(o));
+    }
+    for (const std::string& what : o.not_run) {
+      partial += fmt::format("<li>{}: {}</li>\n", planned_name(run), html::escape(what));
+    }
+  }
+  if (!noisy.empty()) body += "<h3>Runs on a noisy host</h3>\n<ul>\n" + noisy + "</ul>\n";
+  if (!partial.empty()) body += "<h3>What was not run</h3>\n<ul>\n" + partial + "</ul>\n";
+  if (!v.skipped.empty()) body += "<h3>Runs that failed</h3>\n" + html::list(v.skipped);
+  return html::section("validation", "Predicted and measured", body);
+}
+
+}  // namespace
+
+extern const ReportSection kValidationSection;
+const ReportSection kValidationSection{.rows = validation_rows,
+                                       .fill = fill_validation,
+                                       .page = validation_page,
+                                       .id = "validation",
+                                       .word = "Measured",
+                                       .charts = "parity term_errors"};
+
+}  // namespace meshwright::reports

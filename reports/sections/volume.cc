@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes that one rank of the busiest stage sends in a step, by group and link, and beside them the
+// three published orders.
+#include "sim/volume/volume.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reports/html/blocks.h"
+#include "reports/html/elements.h"
+#include "reports/html/escape.h"
+#include "reports/sections/section_parts.h"
+#include "reports/sections/section_registry.h"
+#include "reports/text.h"
+#include "sim/volume/crossing.h"
+
+namespace meshwright::reports {
+namespace {
+
+using html::escape;
+
+const Record<GroupTraffic>& group_traffic_record() {
+  static const Record<GroupTraffic> record = [] {
+    using R = GroupTraffic;
+    Record<R> r("What a group sends over the links of a tier.");
+    r.row(&R::group, "group", kind::choice(kGroupNames), "");
+    r.row(&R::tier, "tier", kind::choice(kTierNames), "");
+    r.row(&R::group_size, "group_size", kind::integer(), "");
+    r.row(&R::sent, "sent_bytes", kind::base_amount<Bytes>(), "");
+    r.row(&R::payload, "payload_bytes", kind::base_amount<Bytes>(), "");
+    return r.named("GroupTraffic").all_required();
+  }();
+  return record;
+}
+
+const Record<PlacedTransfer>& placed_transfer_record() {
+  static const Record<PlacedTransfer> record = [] {
+    using R = PlacedTransfer;
+    Record<R> r("An entry of the busiest stage's ledger.");
+    r.row(&R::name, "name", kind::text(), "");
+    r.row(&R::group, "group", kind::choice(kGroupNames), "");
+    r.row(&R::group_size, "group_size", kind::integer(), "");
+    r.row(&R::tier, "tier", kind::choice(kTierNames), "That the group spans.");
+    r.row(&R::collective, "collective", kind::choice(kCollectiveNames), "");
+    r.row(&R::phase, "phase", kind::choice(kPhaseNames), "");
+    r.row(&R::times_per_step, "times_per_step", kind::number(), "Calls by one rank.");
+    r.row(&R::payload, "payload_bytes", kind::base_amount<Bytes>(), "Of a call.");
+    r.row(&R::sent_per_step, "sent_per_step_bytes", kind::base_amount<Bytes>(), "");
+    r.row(&R::overlappable, "overlappable", kind::flag(), "Something is computed meanwhile.");
+    r.row(&R::formula, "formula", kind::text(), "Of the payload, in the field's letters.");
+    return r.named("PlacedTransfer").all_required();
+  }();
+  return record;
+}
+
+const Record<OrderAxis>& order_axis_record() {
+  static const Record<OrderAxis> record = [] {
+    using R = OrderAxis;
+    Record<R> r("A published order and the layout's exact bytes.");
+    r.row(&R::axis, "axis", kind::text(), "");
+    r.row(&R::order, "order", kind::text(), "");
+    r.row(&R::order_elements, "order_elements", kind::number(), "Elements per batch.");
+    r.row(&R::exact, "exact_bytes", kind::base_amount<Bytes>(), "Sent by one rank in a step.");
+    return r.named("OrderAxis").all_required();
+  }();
+  return record;
+}
+
+const Record<OrdersPart>& orders_record() {
+  static const Record<OrdersPart> record = [] {
+    Record<OrdersPart> r("The published orders.");
+    r.row(&OrdersPart::axes, "axes", kind::list(order_axis_record), "");
+    r.row(&OrdersPart::sentence, "sentence", kind::text(), "");
+    return r.named("PublishedOrders").all_required();
+  }();
+  return record;
+}
+
+const Record<LinkFacts>& link_facts_record() {
+  static const Record<LinkFacts> record = [] {
+    using R = LinkFacts;
+    Record<R> r("A link of the machine.");
+    r.row(&R::tier, "tier", kind::choice(kTierNames), "");
+    r.row(&R::name, "name", kind::text(), "");
+    r.row(&R::bandwidth, "bandwidth_bytes_per_second", kind::base_amount<BytesPerSecond>(), "");
+    r.row(&R::latency, "latency_seconds", kind::base_amount<Seconds>(), "");
+    r.row(&R::provenance, "provenance", kind::choice(kProvenanceNames), "");
+    return r.named("LinkFacts").all_required();
+  }();
+  return record;
+}
+
+const Record<VolumePart>& volume_record() {
+  static const Record<VolumePart> record = [] {
+    using R = VolumePart;
+    Record<R> r("Bytes that one rank of the busiest stage sends in a step.");
+    r.row(&R::stage, "stage", kind::integer({.low = 0}), "");
+    r.row(&R::sent, "sent_bytes", kind::base_amount<Bytes>(), "");
+    r.row(&R::groups, "groups", kind::list(group_traffic_record), "");
+    r.row(&R::transfers, "transfers", kind::list(placed_transfer_record), "");
+    r.row(&R::published_orders, "published_orders", kind::object(orders_record), "");
+    r.row(&R::links, "links", kind::list(link_facts_record), "");
+    return r.named("Volume").all_required();
+  }();
+  return record;
+}
+
+void volume_rows(Record<Report>& r) {
+  r.row(&Report::volume, "volume", kind::nullable(kind::object(volume_record)), "");
+}
+
+std::vector<GroupTraffic> group_traffic(const StageVolume& stage, const Layout& layout,
+                                        const Cluster& cluster) {
+  std::map<std::pair<Group, Tier>, GroupTraffic> sums;
+  for (const Transfer& t : stage.transfers) {
+    const LinkBytes sent = sent_over_links(t, layout, cluster);
+    for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
+      if (sent.on(tier).value() <= 0.0) continue;
+      GroupTraffic& sum = sums[{t.group, tier}];
+      sum.group = t.group;
+      sum.tier = tier;
+      sum.group_size = t.group_size;
+      sum.sent += sent.on(tier);
+      sum.payload += t.payload_per_step() * (sent.on(tier) / t.sent_per_step());
+    }
+  }
+  std::vector<GroupTraffic> groups;
+  for (const auto& entry : sums) groups.push_back(entry.second);
+  return groups;
+}
+
+PlacedTransfer placed(const Transfer& t, const Layout& layout, const Cluster& cluster) {
+  return {.name = std::string(t.name),
+          .group = t.group,
+          .group_size = t.group_size,
+          .tier = place(t.group, layout, cluster).tier(),
+          .collective = t.collective,
+          .phase = t.phase,
+          .times_per_step = t.times_per_step,
+          .payload = t.payload,
+          .sent_per_step = t.sent_per_step(),
+          .overlappable = t.overlappable,
+          .formula = std::string(t.formula)};
+}
+
+std::string order_sentence(const PublishedOrders& orders) {
+  const std::string_view tensor = orders.tensor_exceeds_data ? "more" : "less";
+  const std::string_view data = orders.data_exceeds_pipeline ? "more" : "less";
+  const bool holds = orders.tensor_exceeds_data && orders.data_exceeds_pipeline;
+  return fmt::format(
+      "The rule of thumb \"tensor > data > pipeline\" {} for this model, batch and layout: tensor "
+      "parallelism moves {} than data parallelism, data parallelism {} than pipeline parallelism.",
+      holds ? "holds" : "does not hold", tensor, data);
+}
+
+OrdersPart orders_of(const PublishedOrders& orders) {
+  return {.axes = {{"data parallel", "O(h²·l)", orders.data_parallel, orders.data_exact},
+                   {"pipeline parallel", "O(b·s·h·l/k)", orders.pipeline_parallel,
+                    orders.pipeline_exact},
+                   {"tensor parallel", "O(b·s·h·l)", orders.tensor_parallel, orders.tensor_exact}},
+          .sentence = order_sentence(orders)};
+}
+
+LinkFacts link_facts(Tier tier, const Link& link) {
+  return {tier, link.name, link.bandwidth, link.latency, link.provenance};
+}
+
+void fill_volume(Report& report, const ReportContents& contents) {
+  const planner::Plan& plan = contents.plan;
+  if (plan.ranked.empty()) return;
+  const Estimate& best = plan.ranked.front();
+  const StageVolume& busiest = best.volume.busiest();
+  VolumePart& volume = report.volume.emplace();
+  volume.stage = busiest.stage;
+  volume.sent = busiest.sent();
+  volume.groups = group_traffic(busiest, best.layout, plan.cluster);
+  for (const Transfer& t : busiest.transfers) {
+    volume.transfers.push_back(placed(t, best.layout, plan.cluster));
+  }
+  volume.published_orders = orders_of(published_orders(plan.model, plan.job, best.layout));
+  volume.links.push_back(link_facts(Tier::intra_node, plan.cluster.intra_node));
+  if (plan.cluster.num_nodes > 1) {
+    volume.links.push_back(link_facts(Tier::inter_node, plan.cluster.inter_node));
+  }
+}
+
+std::string gigabytes_text(Bytes amount) { return significant(amount / gigabytes(1)); }
+
+std::string group_bars(const std::vector<GroupTraffic>& groups, std::string_view noun) {
+  Bytes most;
+  for (const GroupTraffic& group : groups) most = std::max(most, group.sent);
+  html::TableRows rows;
+  for (const GroupTraffic& group : groups) {
+    const std::string tier(name_of(group.tier));
+    rows.push_back(
+        {escape(spoken(name_of(group.group))), escape(spoken(tier)),
+         fmt::format("{}", group.group_size), gigabytes_text(group.sent),
+         html::bar({{tier, group.sent.value(), traffic_text(group.sent)}}, most.value())});
+  }
+  return "<div class=\"bars\">" +
+         html::table(fmt::format("Sent by one {} in one step", noun),
+                     {{"group"}, {"link"}, {"ranks", true}, {"sent, GB", true}, {"share"}}, rows) +
+         "</div>" + html::legend({"intra_node", "inter_node"});
+}
+
+std::string orders_table(const OrdersPart& published, std::string_view noun) {
+  html::TableRows rows;
+  for (const OrderAxis& axis : published.axes) {
+    rows.push_back({escape(axis.axis), escape(axis.order), significant(axis.order_elements),
+                    gigabytes_text(axis.exact)});
+  }
+  return html::table("The three published orders beside this layout's exact bytes",
+                     {{"axis"},
+                      {"published order"},
+                      {"order, elements per batch", true},
+                      {fmt::format("exact, GB sent per {} and step", noun), true}},
+                     rows) +
+         html::paragraph(published.sentence);
+}
+
+std::string transfers_table(const VolumePart& volume) {
+  html::TableRows rows;
+  for (const PlacedTransfer& t : volume.transfers) {
+    rows.push_back(
+        {escape(t.name), escape(spoken(name_of(t.group))), escape(spoken(name_of(t.collective))),
+         escape(name_of(t.phase)), escape(spoken(name_of(t.tier))), fmt::format("{}", t.group_size),
+         significant(t.times_per_step), significant(t.payload.value() / 1e6),
+         gigabytes_text(t.sent_per_step), fmt::format("<code>{}</code>", escape(t.formula))});
+  }
+  return html::table(fmt::format("Every transfer of stage {}", volume.stage),
+                     {{"transfer"},
+                      {"group"},
+                      {"collective"},
+                      {"phase"},
+                      {"link"},
+                      {"ranks", true},
+                      {"calls per step", true},
+                      {"payload a call, MB", true},
+                      {"sent per step, GB", true},
+                      {"payload is"}},
+                     rows);
+}
+
+std::string traffic_page(const Report& report) {
+  if (!report.volume) return "";
+  const VolumePart& volume = *report.volume;
+  const std::string_view noun = device_noun(report);
+  std::string body = fmt::format("<p>One {} of stage {}, the busiest, sends {} per step.</p>\n",
+                                 noun, volume.stage, traffic_text(volume.sent));
+  if (!volume.groups.empty()) {
+    body += html::figure("traffic",
+                         fmt::format("Bytes that one {} sends per step, by group and link.", noun),
+                         group_bars(volume.groups, noun));
+  }
+  body += orders_table(volume.published_orders, noun);
+  if (!volume.transfers.empty()) body += html::details("Every transfer", transfers_table(volume));
+  return html::section("traffic", "Traffic", body);
+}
+
+}  // namespace
+
+extern const ReportSection kTrafficSection;
+const ReportSection kTrafficSection{.rows = volume_rows,
+                                    .fill = fill_volume,
+                                    .page = traffic_page,
+                                    .id = "traffic",
+                                    .word = "Traffic",
+                                    .charts = "traffic"};
+
+}  // namespace meshwright::reports

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capacity answer's record obeys its schema and reads back; its numbers are consistent with each
+// other.
+#include "reports/records/capacity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/capacity_tables.h"
+#include "reports/capacity_text.h"
+#include "reports/csv.h"
+#include "sim/base/error.h"
+#include "tests/unit/reports/plan_fixture.h"
+#include "tests/unit/reports/schema_check.h"
+
+namespace meshwright::reports {
+namespace {
+
+using testing::HasSubstr;
+
+planner::CapacityQuestion question() {
+  planner::CapacityQuestion q;
+  q.model = sample_model();
+  q.clusters = {{"sample", sample_cluster(), sample_job()}};
+  q.clusters.front().cluster.device.power_watts = 500.0;
+  q.gpus = {8, 12, 16};
+  q.global_batch_sizes = {sample_job().global_batch_size};
+  q.train_tokens = 1e11;
+  q.options.prices = {"mine", "2026-11", "a test", "EUR", true, {{"sample", "", {2, 1, 3}}}};
+  q.options.power.kg_co2_per_kwh = planner::stated(0.4);
+  return q;
+}
+
+CapacityFile file_of(const planner::CapacityQuestion& question, bool with_levers) {
+  return capacity_file_of(planner::capacity_answer(question, with_levers), sample_origin(),
+                          "meshwright capacity --model m");
+}
+
+Json written(const CapacityFile& file) { return plain(capacity_file_record().write(file)); }
+
+TEST(Capacity, ObeysItsSchemaAndReadsBack) {
+  const CapacityFile file = file_of(question(), true);
+  const Json record = written(file);
+  EXPECT_EQ(complaint("capacity", record), "");
+  EXPECT_FALSE(file.capacity.levers.empty());
+  EXPECT_FALSE(file.capacity.what_if->cells.empty());
+  EXPECT_EQ(written(capacity_file_record().read(record, "c.json")), record);
+  EXPECT_EQ(complaint("capacity", written(file_of(question(), false))), "");
+}
+
+TEST(Capacity, WithoutALayoutItStillObeysItsSchema) {
+  planner::CapacityQuestion q = question();
+  q.gpus = {12};
+  const CapacityFile file = file_of(q, true);
+  EXPECT_EQ(complaint("capacity", written(file)), "");
+  EXPECT_FALSE(file.capacity.recommended);
+  EXPECT_EQ(file.capacity.front(), nullptr);
+  EXPECT_THAT(file.capacity.rows[0].limits[0], HasSubstr("8 or 16"));
+  EXPECT_FALSE(written(file)["capacity"]["rows"][0].contains("days"));
+}
+
+TEST(Capacity, ARowThatFitsHasAllKeys) {
+  Json record = written(file_of(question(), false));
+  record["capacity"]["rows"][0].erase("goodput");
+  EXPECT_THROW(capacity_file_record().read(record, "c.json"), InputError);
+}
+
+TEST(Capacity, PartsOfTheTimeAddUp) {
+  const Capacity capacity = file_of(question(), false).capacity;
+  EXPECT_EQ(capacity.currency(), "EUR");
+  for (const CapacityRow& row : capacity.rows) {
+    if (!row.fits) continue;
+    Seconds sum = row.time.productive;
+    for (const Seconds lost : row.time.lost) sum += lost;
+    EXPECT_NEAR(sum / row.time.elapsed, 1.0, 1e-9);
+    EXPECT_LE(row.cost->p10, row.cost->p50);
+    EXPECT_EQ(row.cost->currency, "EUR");
+  }
+}
+
+TEST(CapacityText, SaysHowManyWhenAndForHowMuch) {
+  const std::string verdict = file_of(question(), false).capacity.verdict;
+  EXPECT_THAT(verdict, HasSubstr("GPUs of sample finish 100 G tokens in"));
+  EXPECT_THAT(verdict, HasSubstr("EUR"));
+  EXPECT_EQ(money_text(77.34e6, "USD"), "77.3 M USD");
+  EXPECT_EQ(money_text(12300.0, "USD"), "12,300 USD");
+  EXPECT_EQ(days_text({71.6, 77.9, 88.2}), "77.9 days (71.6 to 88.2)");
+}
+
+TEST(CapacityTables, CsvHasOneRowARowAndEveryNumber) {
+  const std::string csv =
+      table_to_csv(capacity_table(file_of(question(), false).capacity, DeviceKind::gpu, true));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4);
+  EXPECT_THAT(csv, HasSubstr("days_p10,days_p50,days_p90"));
+  EXPECT_THAT(csv, HasSubstr("cost_p90,currency,energy_mwh_p10"));
+}
+
+}  // namespace
+}  // namespace meshwright::reports
