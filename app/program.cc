@@ -11,12 +11,13 @@
 #include <new>
 #include <optional>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/generated/paths.h"
-#include "app/process.h"
-#include "app/synonyms.h"
-#include "app/terminal.h"
+#include "app/console/build.h"
+#include "app/console/exit_code.h"
+#include "app/console/process.h"
+#include "app/console/terminal.h"
+#include "app/options/command.h"
+#include "app/options/option_synonyms.h"
 #include "calibrate/backends/backend.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"

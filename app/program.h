@@ -8,11 +8,6 @@
 
 namespace meshwright::app {
 
-inline constexpr int kDone = 0;
-inline constexpr int kGateFailed = 1;
-inline constexpr int kWrongInput = 2;
-inline constexpr int kSystemFailure = 3;
-
 int run(int argc, char** argv);
 
 // "0.1.0" and one line a backend that was built in, with its libraries.

@@ -8,15 +8,15 @@
 #include <set>
 #include <string>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/commands/output.h"
-#include "app/config_names.h"
-#include "app/files.h"
-#include "app/measurements.h"
-#include "app/output_file.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/config_names.h"
+#include "app/files/files.h"
+#include "app/files/measurements.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "app/options/output.h"
 #include "planner/accuracy/accuracy_list.h"
 #include "planner/accuracy/learning_curve.h"
 #include "planner/accuracy/regime_tables.h"

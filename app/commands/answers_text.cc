@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/commands/output.h"
+#include "app/options/output.h"
 #include "reports/table.h"
 #include "reports/text.h"
 #include "sim/base/number_text.h"

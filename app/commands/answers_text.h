@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/terminal.h"
+#include "app/console/terminal.h"
 #include "planner/questions/answers.h"
 
 namespace meshwright::app {

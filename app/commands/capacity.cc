@@ -10,14 +10,14 @@
 #include <memory>
 #include <string_view>
 
-#include "app/command.h"
-#include "app/commands/capacity_options.h"
 #include "app/commands/capacity_text.h"
 #include "app/commands/commands.h"
-#include "app/commands/output.h"
-#include "app/output_file.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/output_file.h"
+#include "app/options/capacity_options.h"
+#include "app/options/command.h"
+#include "app/options/output.h"
 #include "planner/capacity/capacity_answer.h"
 #include "reports/capacity_tables.h"
 #include "reports/text.h"

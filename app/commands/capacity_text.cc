@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "app/commands/answers_text.h"
-#include "app/commands/output.h"
-#include "app/terminal.h"
+#include "app/console/terminal.h"
+#include "app/options/output.h"
 #include "reports/capacity_tables.h"
 #include "reports/text.h"
 #include "sim/hardware/device_noun.h"

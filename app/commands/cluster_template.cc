@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/config_names.h"
-#include "app/files.h"
+#include "app/files/config_names.h"
+#include "app/files/files.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
 

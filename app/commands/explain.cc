@@ -7,14 +7,14 @@
 #include <memory>
 #include <variant>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/commands/named_layout.h"
-#include "app/commands/output.h"
-#include "app/commands/question.h"
-#include "app/files.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/options/command.h"
+#include "app/options/named_layout.h"
+#include "app/options/output.h"
+#include "app/options/question.h"
 #include "planner/questions/explanation.h"
 #include "planner/questions/outside_space.h"
 #include "planner/questions/rank_map.h"

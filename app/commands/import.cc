@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/files.h"
-#include "app/measurements.h"
-#include "app/output_file.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/files/measurements.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
 #include "interop/csv.h"
 #include "interop/measurement_map.h"
 #include "interop/read_cluster/read_cluster.h"

@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/commands/output.h"
-#include "app/files.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/options/command.h"
+#include "app/options/output.h"
 #include "sim/json/records.h"
 #include "sim/model/parameters.h"
 

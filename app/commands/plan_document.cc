@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "app/commands/capacity_text.h"
-#include "app/commands/output.h"
-#include "app/commands/question.h"
-#include "app/terminal.h"
+#include "app/console/terminal.h"
+#include "app/options/output.h"
+#include "app/options/question.h"
 #include "reports/interval_text.h"
 #include "reports/plan_text.h"
 #include "reports/tables.h"

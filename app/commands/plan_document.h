@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/commands/answers_text.h"
-#include "app/commands/inputs.h"
+#include "app/options/inputs.h"
 #include "planner/questions/answers.h"
 #include "planner/search/choice.h"
 #include "planner/search/plan.h"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // meshwright reference: the command line as a page, a manual page, or a shell's completion.
-#include "app/reference.h"
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/generated/paths.h"
-#include "app/output_file.h"
-#include "app/program.h"
+#include "app/commands/reference_text.h"
+#include "app/console/build.h"
+#include "app/console/exit_code.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
 
 namespace meshwright::app {
 namespace {

@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/commands/inputs.h"
-#include "app/commands/output.h"
 #include "app/commands/review_document.h"
-#include "app/launch_search.h"
-#include "app/launched_run.h"
-#include "app/log_check.h"
-#include "app/output_file.h"
-#include "app/program.h"
-#include "app/progress.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/progress.h"
+#include "app/console/terminal.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "app/options/inputs.h"
+#include "app/options/output.h"
+#include "app/runs/launch_search.h"
+#include "app/runs/launched_run.h"
+#include "app/runs/log_check.h"
 #include "interop/write_launch/launch_target.h"
 #include "planner/search/objective.h"
 

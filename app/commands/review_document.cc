@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/commands/output.h"
+#include "app/options/output.h"
 #include "planner/questions/explanation.h"
 #include "reports/tables.h"
 #include "reports/text.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/launched_run.h"
+#include "app/runs/launched_run.h"
 #include "interop/write_launch/launch_changes.h"
 #include "planner/questions/review.h"
 #include "reports/records/origin.h"

@@ -6,10 +6,10 @@
 #include <array>
 #include <memory>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/options/command.h"
 #include "calibrate/profile/profile_json.h"
 #include "planner/capacity/options_json.h"
 #include "reports/records/backtest.h"

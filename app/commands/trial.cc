@@ -9,15 +9,15 @@
 #include <memory>
 #include <optional>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/commands/rank_options.h"
-#include "app/files.h"
-#include "app/output_file.h"
-#include "app/profile_files.h"
-#include "app/program.h"
-#include "app/terminal.h"
-#include "app/trial_run.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/files/output_file.h"
+#include "app/files/profile_files.h"
+#include "app/options/command.h"
+#include "app/options/rank_options.h"
+#include "app/runs/trial_run.h"
 #include "calibrate/backends/backend.h"
 #include "calibrate/launch/launch.h"
 #include "reports/records/plan_file.h"

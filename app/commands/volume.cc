@@ -4,15 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/command.h"
 #include "app/commands/commands.h"
-#include "app/commands/inputs.h"
-#include "app/commands/output.h"
-#include "app/commands/question.h"
-#include "app/files.h"
-#include "app/output_file.h"
-#include "app/program.h"
-#include "app/terminal.h"
+#include "app/console/exit_code.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "app/options/inputs.h"
+#include "app/options/output.h"
+#include "app/options/question.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"

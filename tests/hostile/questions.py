@@ -276,7 +276,7 @@ def options_of(program, command):
 def readers_left_out():
     """Options that read a file, as the sources name them, which no question attacks."""
     left_out = []
-    for source in sorted((ROOT / "app/commands").glob("*.cc")):
+    for source in sorted((ROOT / "app").glob("*/*.cc")):
         for option in re.findall(r'[.]reads\(\s*"(--[\w-]+)"', source.read_text()):
             asked = [command for _, command in READERS if source.stem.removesuffix("_options") in ("inputs", command.split()[0])]
             attacked = re.compile(option + r" (?:RECORD )?(?:FILE|WITH_)")

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
 #include "sim/schedule/traits.h"

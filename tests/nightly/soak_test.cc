@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/console/exit_code.h"
 #include "app/program.h"
 
 namespace meshwright {

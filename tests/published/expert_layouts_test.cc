@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "app/measurements.h"
+#include "app/files/measurements.h"
 #include "planner/accuracy/backtest.h"
 #include "planner/search/objective.h"
 #include "planner/search/search.h"

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <span>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "sim/collective/collective.h"
 #include "tests/paths.h"
 

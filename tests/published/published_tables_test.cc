@@ -3,7 +3,7 @@
 // their limits in configs/accuracy/published.json, which the test accuracy_gate holds.
 #include <gtest/gtest.h>
 
-#include "app/measurements.h"
+#include "app/files/measurements.h"
 #include "planner/accuracy/backtest.h"
 #include "tests/paths.h"
 

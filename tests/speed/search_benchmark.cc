@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "app/commands/inputs.h"
+#include "app/options/inputs.h"
 #include "planner/questions/answers.h"
 #include "planner/search/search.h"
 #include "planner/search/space.h"

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
 #include "sim/record/without_key.h"

@@ -7,8 +7,8 @@
 
 #include <map>
 
-#include "app/files.h"
-#include "app/launched_run.h"
+#include "app/files/files.h"
+#include "app/runs/launched_run.h"
 #include "interop/read_launch/read_launch.h"
 #include "interop/write_launch/launch.h"
 #include "interop/write_launch/launch_target.h"

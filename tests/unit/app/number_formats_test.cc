@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "sim/record/json.h"
 #include "tests/unit/app/run_program.h"
 

@@ -8,9 +8,9 @@
 #include <regex>
 #include <sstream>
 
-#include "app/command.h"
-#include "app/files.h"
-#include "app/synonyms.h"
+#include "app/console/call.h"
+#include "app/files/config_synonym.h"
+#include "app/files/files.h"
 #include "calibrate/profile/profile_json.h"
 #include "sim/base/text.h"
 #include "sim/json/records.h"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "app/config_names.h"
-#include "app/files.h"
+#include "app/files/config_names.h"
+#include "app/files/files.h"
 #include "planner/search/search.h"
 #include "reports/cluster_text.h"
 #include "sim/json/records.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "planner/search/search.h"
 #include "sim/base/text.h"
 #include "sim/json/records.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "app/files.h"
+#include "app/files/files.h"
 #include "calibrate/trial/trial.h"
 #include "planner/search/space.h"
 #include "planner/search/space_defaults.h"

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "app/console/terminal.h"
+#include "app/files/config_names.h"
+#include "interop/huggingface.h"
+#include "reports/json_at.h"
+#include "reports/sha256.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/base/utf8.h"
+#include "sim/json/layout_line.h"
+#include "sim/json/records.h"
+#include "sim/record/parse.h"
+#include "sim/record/reader.h"
+
+namespace meshwright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMebibyte = 1'048'576;
+constexpr std::uintmax_t kLargestInput = 64 * kMebibyte;
+constexpr int kLongestSilenceSeconds = 5;
+
+std::vector<std::string> names_beside(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+void check_readable(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none) {
+    throw InputError(path, "", fmt::format("cannot be read: {}", error.message()));
+  }
+  if (!fs::exists(status)) {
+    throw InputError(path, "", "no such file",
+                     did_you_mean(fs::path(path).filename().string(), names_beside(path)));
+  }
+  if (fs::is_directory(status)) throw InputError(path, "", "is a directory; a JSON file is needed");
+  if (!fs::is_regular_file(status)) return;  // a pipe has no size
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (!error && size > kLargestInput) {
+    throw InputError(path, "",
+                     fmt::format("is {} MiB; a file of at most {} MiB is read", size / kMebibyte,
+                                 kLargestInput / kMebibyte));
+  }
+}
+
+// Older profiles hold a guess, from memory bandwidth, in place of a link that was not measured.
+Cluster without_guesses(Cluster cluster) {
+  for (Link* link : {&cluster.intra_node, &cluster.inter_node}) {
+    if (link->provenance == Provenance::assumed && link->curves.empty()) *link = Link{};
+  }
+  return cluster;
+}
+
+std::vector<std::string> texts_of(const Json& list) {
+  std::vector<std::string> texts;
+  for (const auto& text : list) {
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
+[[noreturn]] void fail_read(const std::string& path) {
+  throw InputError(path, "", fmt::format("cannot be read: {}", std::strerror(errno)));
+}
+
+// An open file, closed at the end. Opening a pipe that nobody writes to would never return without
+// O_NONBLOCK.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    if (file_ < 0) fail_read(path);
+  }
+  ~OpenFile() { ::close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // The next bytes; 0 at the end.
+  std::size_t read(char* buffer, std::size_t size) const {
+    wait();
+    const ssize_t got = ::read(file_, buffer, size);
+    if (got < 0) fail_read(path_);
+    return static_cast<std::size_t>(got);
+  }
+
+ private:
+  void wait() const {
+    pollfd waited{.fd = file_, .events = POLLIN, .revents = 0};
+    if (::poll(&waited, 1, 1000 * kLongestSilenceSeconds) != 0) return;
+    throw InputError(path_, "",
+                     fmt::format("is a pipe that sent nothing for {} s", kLongestSilenceSeconds),
+                     "start its writer first, or write to a file");
+  }
+
+  const std::string& path_;
+  int file_;
+};
+
+void check_text(const std::string& text, const std::string& path) {
+  const auto wrong = first_byte_not_utf8(text);
+  if (!wrong) return;
+  const auto lines =
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*wrong), '\n');
+  throw InputError(path, "",
+                   fmt::format("line {}: byte 0x{:02x} is not UTF-8 text", lines + 1,
+                               static_cast<unsigned char>(text[*wrong])),
+                   "save the file as UTF-8");
+}
+
+}  // namespace
+
+std::string read_text_file(const std::string& path) {
+  check_readable(path);
+  const OpenFile file(path);
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t got = file.read(buffer, sizeof buffer)) {
+    text.append(buffer, got);
+    if (text.size() > kLargestInput) {
+      throw InputError(path, "", fmt::format("is larger than {} MiB", kLargestInput / kMebibyte));
+    }
+  }
+  check_text(text, path);
+  return text;
+}
+
+Json read_json_file(const std::string& path) { return parse_json(read_text_file(path), path); }
+
+Json read_input(const std::string& name, const std::string& file, reports::Origin& origin) {
+  const std::string text = read_text_file(file);
+  origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
+  return parse_json(text, file);
+}
+
+namespace {
+
+using Parse = Json (*)(const std::string& text, const std::string& file);
+
+Json read_named(const char* name, const std::string& typed, const std::string& file,
+                reports::Origin* origin, Parse parse = parse_json) {
+  const std::string text = read_text_file(file);
+  if (origin != nullptr) {
+    const auto is_known = [&](const reports::InputFile& known) {
+      return known.name == name && known.file == typed;
+    };
+    if (std::none_of(origin->inputs.begin(), origin->inputs.end(), is_known)) {
+      origin->inputs.push_back({.name = name, .file = typed, .sha256 = reports::sha256(text)});
+    }
+  }
+  return parse(text, file);
+}
+
+// A Hugging Face config.json may hold Python's Infinity and NaN; a file of ours may not.
+Json parse_model(const std::string& text, const std::string& file) {
+  const std::string numbers = interop::without_non_numbers(text);
+  if (numbers == text) return parse_json(text, file);
+  Json config = parse_json(numbers, file);
+  return interop::looks_like_huggingface(config) ? config : parse_json(text, file);
+}
+
+}  // namespace
+
+Model load_model(const std::string& path, reports::Origin* origin) {
+  const std::string file = require_config(path, "models");
+  const Json json = read_named("model", path, file, origin, parse_model);
+  const bool foreign = interop::looks_like_huggingface(json);
+  Model model = foreign ? interop::model_from_huggingface(json, file) : model_from_json(json, file);
+  const std::string left_out = foreign ? interop::not_modelled_of_huggingface(json) : "";
+  if (!left_out.empty()) say("{}: {}\n", path, left_out);
+  if (model.name.empty()) model.name = fs::path(file).stem().string();
+  return model;
+}
+
+namespace {
+
+// "h100" of "../hardware/h100.json".
+std::string shipped_name(const std::string& name) {
+  const fs::path path(name);
+  return path.extension() == ".json" ? path.stem().string() : path.filename().string();
+}
+
+}  // namespace
+
+std::string file_of_part(const std::string& name, const ClusterPart& part,
+                         const std::string& cluster_file) {
+  const fs::path beside = fs::path(cluster_file).parent_path() / name;
+  std::error_code none;
+  if (fs::is_regular_file(beside, none)) return beside.string();
+  return find_config(shipped_name(name), part.folder);
+}
+
+namespace {
+
+// The part is neither beside the cluster's file nor shipped.
+[[noreturn]] void fail_part(const std::string& name, const ClusterPart& part,
+                            const std::string& cluster_file) {
+  const std::string stem = shipped_name(name);
+  const std::vector<std::string> names = config_names(part.folder);
+  const fs::path beside = fs::path(cluster_file).parent_path() / name;
+  const std::string near = did_you_mean(stem, names);
+  throw InputError(cluster_file, fmt::format("/{}", part.key),
+                   fmt::format("\"{}\" is not found: there is no file {}, and configs/{} has no {}",
+                               name, beside.lexically_normal().string(), part.folder, stem),
+                   fmt::format("{}write a path relative to this file, or a shipped name: {}",
+                               near.empty() ? "" : near + " Or ", fmt::join(names, ", ")));
+}
+
+template <typename Check>
+void read_part(Json& cluster, const ClusterPart& part, const std::string& file,
+               const Check& check) {
+  if (!cluster.is_object() || !cluster.contains(part.key) || !cluster[part.key].is_string()) return;
+  const auto name = cluster[part.key].get<std::string>();
+  const std::string from = file_of_part(name, part, file);
+  std::error_code none;
+  if (!fs::exists(from, none)) fail_part(name, part, file);
+  try {
+    cluster[part.key] = read_json_file(from);
+    check(cluster[part.key], from);
+  } catch (const InputError& error) {
+    throw InputError(file, fmt::format("/{}", part.key), error.what(), error.hint());
+  }
+}
+
+// A host's name alone says little: "AMD EPYC (host node1)".
+Cluster with_machine_name(Cluster cluster, const Json& profile) {
+  const Json& machine = reports::part_at(profile, "machine");
+  const std::string host = reports::text_at(machine, "host");
+  const std::string cpu = reports::text_at(machine, "cpu");
+  const bool by_host = only_device(cluster).kind == DeviceKind::cpu && cluster.name == host;
+  if (by_host && !cpu.empty()) cluster.name = fmt::format("{} (host {})", cpu, host);
+  return cluster;
+}
+
+}  // namespace
+
+std::string cluster_label(const std::string& path, const Cluster& cluster) {
+  const bool is_path = path.find('/') != std::string::npos || path.ends_with(".json");
+  return is_path ? cluster.name : "";
+}
+
+Cluster load_cluster(const std::string& path, std::vector<std::string>* not_measured,
+                     reports::Origin* origin) {
+  const std::string file = require_config(path, "clusters");
+  Json json = read_named("cluster", path, file, origin);
+  if (json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1") {
+    if (not_measured != nullptr && json.contains("not_measured")) {
+      *not_measured = texts_of(json["not_measured"]);
+    }
+    ObjectReader profile(json, file);
+    return with_machine_name(
+        without_guesses(cluster_from_json(profile.member("cluster"), file, "/cluster")), json);
+  }
+  read_part(json, kDevicePart, file,
+            [](const auto& part, const auto& from) { device_from_json(part, from); });
+  read_part(json, kFrameworkPart, file,
+            [](const auto& part, const auto& from) { framework_from_json(part, from); });
+  Cluster cluster = cluster_from_json(json, file);
+  if (cluster.name.empty()) cluster.name = fs::path(file).stem().string();
+  return cluster;
+}
+
+Framework load_framework(const std::string& path, reports::Origin* origin) {
+  if (path == kUnknownSoftware) return {};
+  const std::string file = require_config(path, "frameworks");
+  Framework framework = framework_from_json(read_named("framework", path, file, origin), file);
+  if (framework.name.empty()) framework.name = fs::path(file).stem().string();
+  return framework;
+}
+
+Json read_job(const std::string& path, reports::Origin* origin) {
+  return read_named("job", path, require_config(path, "jobs"), origin);
+}
+
+Job load_job(const std::string& path, const Job& defaults) {
+  return job_from_json(read_job(path), find_config(path, "jobs"), "", defaults);
+}
+
+namespace {
+
+bool is_layout_file(const std::string& path_or_text) {
+  return path_or_text.find('=') == std::string::npos && contains(path_or_text, ".json");
+}
+
+}  // namespace
+
+std::string layout_source(const std::string& path_or_text) {
+  return is_layout_file(path_or_text) ? path_or_text : "--layout";
+}
+
+planner::StatedLayout load_stated_layout(const std::string& path_or_text, const Layout& defaults) {
+  if (!is_layout_file(path_or_text)) {
+    LayoutLine line = layout_line_from_text(path_or_text, defaults);
+    return {line.layout, std::move(line.fields)};
+  }
+  const Json json = read_json_file(path_or_text);
+  planner::StatedLayout stated{layout_from_json(json, path_or_text, "", defaults), {}};
+  for (const auto& [key, value] : json.items()) stated.fields.push_back(key);
+  return stated;
+}
+
+}  // namespace meshwright::app

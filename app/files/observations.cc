@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/observations.h"
+
+#include <fmt/format.h>
+
+#include "sim/base/error.h"
+#include "sim/json/records.h"
+#include "sim/record/reader.h"
+
+namespace meshwright::app {
+
+namespace {
+
+const reports::InputFile* plan_in(const reports::Origin& origin) {
+  for (const reports::InputFile& input : origin.inputs) {
+    if (input.name == "plan") return &input;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string caution_about(const Json& trials, const std::string& file,
+                          const reports::Origin& origin, bool force) {
+  const bool says = trials.is_object() && trials.contains("inputs");
+  const reports::Origin theirs =
+      says ? reports::origin_record().read({{"inputs", trials["inputs"]}}, file)
+           : reports::Origin{};
+  const reports::InputFile* of = plan_in(theirs);
+  const reports::InputFile* here = plan_in(origin);
+  if (of == nullptr) {
+    return fmt::format("CAUTION: {} does not say which plan it was made of.", file);
+  }
+  if (here == nullptr || of->sha256 == here->sha256) return "";
+  const std::string differs = fmt::format(
+      "trials of another plan: {} was made of {} (sha256 {:.12}...), not of {} ({:.12}...)", file,
+      of->file, of->sha256, here->file, here->sha256);
+  if (!force) {
+    throw InputError(differs,
+                     "run meshwright trial on this plan, or --force compares them and says so");
+  }
+  return "CAUTION, forced: " + differs + ".";
+}
+
+std::vector<Observation> observations_from_json(const Json& json, const std::string& file) {
+  const bool is_list = json.is_array();
+  const Json& list = is_list ? json : ObjectReader(json, file).required_array("observations");
+  std::vector<Observation> observations;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    observations.push_back(observation_from_json(
+        list[i], file, fmt::format("{}/{}", is_list ? "" : "/observations", i)));
+  }
+  return observations;
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured points on disk as they come, one JSON line each, so that a calibration that was killed
+// goes on where it stopped. The first line says which machine they are of.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "app/files/descriptor.h"
+#include "calibrate/measure/points.h"
+
+namespace meshwright::app {
+
+// Points are only taken over by a run on the same device, by as many ranks on the same hosts.
+struct JournalOwner {
+  std::string device;
+  std::string backend;
+  std::vector<std::string> hosts;  // by rank
+  bool operator==(const JournalOwner&) const = default;
+};
+
+struct JournalContent {
+  std::vector<calibrate::MeasuredPoint> points;
+  double used_seconds = 0.0;  // of the budget, when the last point was done
+};
+
+// Throws InputError when something is there that is no journal: it is never written over.
+void check_journal(const std::string& path);
+
+// What an earlier run left, if it is this owner's and not older than a day; else nothing, and
+// `refused` says why. It ends before a line that was cut off, or is no point.
+JournalContent read_journal(const std::string& path, const JournalOwner& owner,
+                            std::string& refused);
+
+class PointJournal {
+ public:
+  // Starts anew with `content`. Throws SystemError when the file cannot be written.
+  PointJournal(std::string path, const JournalOwner& owner, const JournalContent& content);
+  // Empty, or why the point is not on disk: then it is written with the next one.
+  [[nodiscard]] std::string add(const calibrate::MeasuredPoint& point, double used_seconds);
+  void remove();
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  off_t size_ = 0;       // of whole lines
+  std::string pending_;  // lines that are not on disk
+};
+
+}  // namespace meshwright::app

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/files/profile_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/console/call.h"
+#include "app/console/terminal.h"
+#include "app/files/files.h"
+#include "app/files/output_file.h"
+#include "calibrate/fit/fit_check.h"
+#include "calibrate/fit/holdout.h"
+#include "calibrate/imported/imported.h"
+#include "calibrate/imported/named_device.h"
+#include "calibrate/profile/device_spread.h"
+#include "calibrate/profile/merge.h"
+#include "calibrate/profile/profile_json.h"
+#include "reports/fit_page.h"
+#include "reports/sha256.h"
+#include "reports/text.h"
+#include "sim/base/error.h"
+#include "sim/base/number_text.h"
+#include "sim/base/text.h"
+#include "sim/hardware/cluster.h"
+#include "sim/json/records.h"
+
+namespace meshwright::app {
+namespace {
+
+void write(calibrate::Profile& profile, const std::string& out, const reports::Origin& origin) {
+  profile.tool_version = origin.tool_version;
+  profile.command = origin.command;
+  write_file_atomically(out, calibrate::to_json(profile).dump() + "\n");
+  if (out == "-") return;
+  print("{} points, {} notes, in {}\nnext: meshwright calibrate --plot {}\n", profile.points.size(),
+        profile.notes.size(), out, reports::shell_word(out));
+}
+
+// The newest measurement of a thing stands: what is imported replaces an older import of it, and is
+// left out where this tool measured the same.
+void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& point) {
+  const auto same = std::find_if(profile.points.begin(), profile.points.end(), [&](const auto& p) {
+    return p.kind == point.kind &&
+           (same_subject(p, point) || p.kind == calibrate::PointKind::memory_copy);
+  });
+  if (same == profile.points.end()) {
+    profile.points.push_back(point);
+  } else if (!same->source.empty()) {
+    *same = point;
+  } else {
+    profile.notes.push_back(
+        fmt::format("{}: measured here, the imported time was left out", point.label()));
+  }
+}
+
+// As many nodes and ranks as the largest imported groups had.
+void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
+  if (p.kind != calibrate::PointKind::collective) return;
+  const int in_node = std::max(1, p.ranks_per_node);
+  cluster.num_nodes = std::max(cluster.num_nodes, p.group_size / in_node);
+  cluster.gpus_per_node = std::max(cluster.gpus_per_node, in_node * std::max(1, p.groups_per_node));
+}
+
+// Links and kernels of another device say nothing about the cluster's own.
+void check_device(calibrate::Profile& profile, const calibrate::Imported& imported,
+                  const std::string& file, bool force) {
+  const Device& device = only_device(profile.cluster);
+  const std::string other = calibrate::other_device(imported.devices, device);
+  if (other.empty()) return;
+  if (!force) {
+    throw InputError(
+        file, "",
+        fmt::format("was measured on {}, and the cluster's device is {}", other, device.name),
+        "--onto a cluster of the same device, or --force to import it all the same");
+  }
+  profile.notes.push_back(fmt::format("imported with --force: {} was measured on {}, not on {}",
+                                      file.substr(file.find_last_of('/') + 1), other, device.name));
+}
+
+void import_one(calibrate::Profile& profile, const std::string& file, bool force) {
+  const std::string text = read_text_file(file);
+  calibrate::Imported imported = calibrate::imported(text, file);
+  check_device(profile, imported, file, force);
+  const std::string name = file.substr(file.find_last_of('/') + 1);
+  const std::string source =
+      fmt::format("{}, {}, sha256 {}", imported.tool, name, reports::sha256(text));
+  for (calibrate::MeasuredPoint& point : imported.points) {
+    point.source = source;
+    widen(profile.cluster, point);
+    add_imported(profile, point);
+  }
+  profile.notes.push_back(fmt::format("imported: {} points of {} from {}", imported.points.size(),
+                                      imported.tool, name));
+  for (const std::string& note : imported.notes) profile.notes.push_back("imported: " + note);
+}
+
+bool is_profile(const std::string& onto) {
+  const std::string file = require_config(onto, "clusters");
+  const Json json = read_json_file(file);
+  return json.is_object() && json.contains("schema") && json["schema"] == "meshwright.profile/1";
+}
+
+// Curves of the cluster's own machine: its links are fitted to them, and everything else of it
+// stays. Whoever names a shipped cluster has no profile of its devices.
+void import_onto_cluster(const std::vector<std::string>& files, const std::string& onto,
+                         const std::string& out, bool force) {
+  calibrate::Profile measured;
+  measured.cluster = load_cluster(onto);
+  const int nics = measured.cluster.nics_per_node;
+  for (const std::string& file : files) import_one(measured, file, force);
+  std::erase_if(measured.points, [](const calibrate::MeasuredPoint& point) {
+    return point.kind != calibrate::PointKind::collective;
+  });
+  if (measured.points.empty()) {
+    throw InputError(files.front(), "", "holds no collective; a cluster takes collectives alone",
+                     "calibrate a device first, and add to its profile");
+  }
+  Cluster cluster = calibrate::assemble(measured.points, measured.cluster).cluster;
+  if (cluster.nics_per_node == 0) cluster.nics_per_node = nics;
+  cluster.source += fmt::format(" Collectives: {}.", measured.points.front().source);
+  Json json = to_json(cluster);
+  write_file_atomically(out, json.dump(2) + "\n");
+  for (const std::string& note : measured.notes) say("{}\n", note);
+  if (out != "-") say_next({{"cluster", "show", out}});
+}
+
+std::string checks_text(const std::vector<calibrate::FitCheck>& checks) {
+  std::string text;
+  for (const calibrate::FitCheck& check : checks) {
+    text += fmt::format("{}\n{:>24}{:>14}{:>14}{:>10}{:>9}\n", check.sentence(), check.x_axis,
+                        "measured us", "model us", "residual", "spread");
+    for (const calibrate::FittedPoint& p : check.points) {
+      text += fmt::format(
+          "{:>24}{:>14}{:>14}{:>+9.0f}%{:>8.0f}%\n", p.label, number_text(1e6 * p.measured.value()),
+          number_text(1e6 * p.modelled.value()), 100.0 * p.residual(), 100.0 * p.relative_spread);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::vector<reports::FitChart> charts_of(const std::vector<calibrate::FitCheck>& checks) {
+  std::vector<reports::FitChart> charts;
+  for (const calibrate::FitCheck& check : checks) {
+    // Products of one size differ in shape: no line goes through them.
+    reports::FitChart chart{check.title,  check.sentence(),        check.describes(),
+                            check.x_axis, check.x_axis == "bytes", {}};
+    for (const calibrate::FittedPoint& p : check.points) {
+      chart.points.push_back({p.x, p.label, p.measured, p.modelled});
+    }
+    charts.push_back(std::move(chart));
+  }
+  return charts;
+}
+
+}  // namespace
+
+calibrate::Profile load_profile(const std::string& path) {
+  return calibrate::profile_from_json(read_json_file(path), path);
+}
+
+void merge_profiles(const std::vector<std::string>& files, const std::string& out,
+                    const reports::Origin& origin) {
+  std::vector<calibrate::Profile> profiles;
+  for (const std::string& file : files) profiles.push_back(load_profile(file));
+  calibrate::Profile profile = calibrate::merged(profiles);
+  const auto spread = calibrate::spread_between_devices(profiles);
+  if (spread && out != "-") print("{}\n", spread->sentence());
+  write(profile, out, origin);
+}
+
+void import_measurements(const std::vector<std::string>& files, const std::string& onto,
+                         const std::string& out, bool force, const reports::Origin& origin) {
+  if (onto.empty()) {
+    throw InputError("--import", "", "needs a profile or a cluster to add to",
+                     "--import FILE --onto profile.json, or --onto hgx-h100-400g, --out NEW.json");
+  }
+  if (!is_profile(onto)) return import_onto_cluster(files, onto, out, force);
+  calibrate::Profile profile = load_profile(onto);
+  for (const std::string& file : files) import_one(profile, file, force);
+  calibrate::refit(profile);
+  write(profile, out, origin);
+}
+
+bool plot_profile(const std::string& profile_file, const std::string& out) {
+  const calibrate::Profile profile = load_profile(profile_file);
+  const auto checks = calibrate::check_fits(profile.cluster);
+  for (const Tier tier : {Tier::intra_node, Tier::inter_node}) {
+    const calibrate::Holdout holdout = calibrate::hold_out_half(profile.cluster, tier);
+    if (holdout.predicted > 0) print("{}: {}\n", name_of(tier), holdout.sentence());
+  }
+  if (out.ends_with(".html")) {
+    write_file_atomically(
+        out, reports::fit_page(charts_of(checks),
+                               fmt::format("Fits of {}, {}", only_device(profile.cluster).name,
+                                           profile.created)));
+    print("{} charts in {}\n", checks.size(), out);
+  } else {
+    write_file_atomically(out, checks_text(checks));
+  }
+  return std::all_of(checks.begin(), checks.end(),
+                     [](const calibrate::FitCheck& c) { return c.describes(); });
+}
+
+}  // namespace meshwright::app

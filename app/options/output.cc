@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/options/output.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "app/console/terminal.h"
+#include "app/files/output_file.h"
+#include "app/options/command.h"
+#include "reports/csv.h"
+#include "reports/markdown.h"
+#include "reports/table_text.h"
+#include "sim/base/text.h"
+
+namespace meshwright::app {
+
+std::string table_text(const reports::Table& table) {
+  return reports::table_to_text(table, terminal_width());
+}
+
+std::string wrapped(const std::string& text) {
+  std::string out;
+  for (const std::string& line : split_lines(text)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t room = terminal_width() - std::min(terminal_width() - 1, indent + 2);
+    const std::vector<std::string> pieces = reports::broken_lines(line.substr(indent), room);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      out += std::string(indent + (i > 0 ? 2 : 0), ' ') + pieces[i] + "\n";
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// A format for tables is a function in a file of its own, and a row here.
+struct TableFormat {
+  const char* name;
+  Format format;
+  std::string (*text)(const reports::Table&);
+};
+constexpr std::array kTableFormats{
+    TableFormat{"table", Format::table, table_text},
+    TableFormat{"csv", Format::csv, reports::table_to_csv},
+    TableFormat{"markdown", Format::markdown, reports::table_to_markdown}};
+
+}  // namespace
+
+void add_format_option(CLI::App& command, Format& format) {
+  const auto read = [&format](const std::string& name) {
+    if (name == "json") {
+      format = Format::json;
+      return;
+    }
+    for (const TableFormat& entry : kTableFormats) {
+      if (name != entry.name) continue;
+      format = entry.format;
+      return;
+    }
+    throw CLI::ValidationError(
+        "--format", fmt::format("must be table, json, csv or markdown, is \"{}\"", name));
+  };
+  command
+      .add_option_function<std::string>("--format", read,
+                                        "table, json, csv or markdown (default table)")
+      ->type_name("ENUM");
+}
+
+void add_output_options(Command& command, OutputOptions& options) {
+  add_format_option(command.options(), options.format);
+  command.writes("--out", options.out, "File to write; default: standard output");
+}
+
+std::string tables_text(const std::vector<reports::Table>& tables, Format format) {
+  const auto* const entry =
+      std::find_if(kTableFormats.begin(), kTableFormats.end(),
+                   [&](const TableFormat& known) { return known.format == format; });
+  std::string text;
+  for (const reports::Table& table : tables) {
+    append_to_list(text, "\n", entry->text(table));
+  }
+  return text;
+}
+
+void write_output(const OutputOptions& options, const std::vector<reports::Table>& tables,
+                  const std::string& json) {
+  write_file_atomically(
+      options.out, options.format == Format::json ? json : tables_text(tables, options.format));
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/options/rank_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <sstream>
+
+#include "app/console/exit_code.h"
+#include "app/console/process.h"
+#include "app/console/terminal.h"
+#include "calibrate/backends/backend.h"
+#include "sim/base/error.h"
+#include "sim/base/text.h"
+#include "sim/record/reader.h"
+
+namespace meshwright::app {
+namespace {
+
+constexpr double kLongestDuration = 24.0 * 3600.0;
+
+// A program that was built with CUDA runs where nobody installed it, on the cores.
+bool gpus_can_be_used() {
+  try {
+    return calibrate::open_backend("cuda").unavailable().empty();
+  } catch (const SystemError& error) {
+    say("{}; the cores are used\n", error.what());
+    return false;
+  }
+}
+
+}  // namespace
+
+void add_rank_options(CLI::App& command, RankOptions& options, const std::string& default_ranks) {
+  command
+      .add_option("--ranks", options.ranks,
+                  fmt::format("Ranks to start; default: {}. Under srun or mpirun the ranks are "
+                              "theirs",
+                              default_ranks))
+      ->check(CLI::Range(1, 1'000'000).description(""));
+  command.add_option("--backend", options.backend,
+                     "cpu (with MPI) or cuda (with NCCL); default: cuda where a GPU can be used");
+  command.add_option("--mpirun-args", options.mpirun_args,
+                     "Added to mpirun's arguments, such as \"--host a:4,b:4\"");
+  command.add_option("--rank-timeout", options.timeout,
+                     "A rank that completes no operation for so long ends the job; default: 30s");
+  command.add_flag("--oversubscribe", options.oversubscribe,
+                   fmt::format("Allows more than {} ranks a core", kMostRanksPerCore));
+}
+
+double parse_duration(const std::string& option, const std::string& text) {
+  double value = 0.0;
+  std::string unit;
+  std::istringstream stream(text);
+  stream >> value >> unit;
+  const bool known = unit.empty() || unit == "s" || unit == "m";
+  const double seconds = unit == "m" ? 60.0 * value : value;
+  if (stream.bad() || !known || !(seconds >= 1.0 && seconds <= kLongestDuration)) {
+    throw InputError(option, "", fmt::format("must be 1s to 1440m, is \"{}\"", text),
+                     fmt::format("for example {0} 90s or {0} 5m", option));
+  }
+  return seconds;
+}
+
+void choose_backend(RankOptions& options, bool gpus_wanted) {
+  if (!options.backend.empty()) return;
+  const std::vector<std::string>& built = calibrate::built_modules();
+  const bool has_cuda = std::find(built.begin(), built.end(), "cuda") != built.end();
+  const bool takes_gpus = gpus_wanted && has_cuda && gpus_can_be_used();
+  options.backend = takes_gpus ? "cuda" : "cpu";
+}
+
+int devices_here(const RankOptions& options) {
+  const int devices = calibrate::open_backend(options.backend).num_devices();
+  return devices > 0 ? devices : calibrate::usable_cores();
+}
+
+std::vector<std::string> rank_program(const RankOptions& options,
+                                      std::vector<std::string> arguments) {
+  const bool said = std::any_of(arguments.begin(), arguments.end(), [](const std::string& a) {
+    return a == "--backend" || a.starts_with("--backend=");
+  });
+  if (!said) arguments.insert(arguments.end(), {"--backend", options.backend});
+  return calibrate::this_program(arguments);
+}
+
+void check_backend(const std::string& backend) {
+  if (backend != "cpu" && backend != "cuda") {
+    throw InputError("--backend", "", fmt::format("must be cpu or cuda, is \"{}\"", backend),
+                     nearest(backend, {"cpu", "cuda"}));
+  }
+  const std::string reason = calibrate::open_backend(backend).unavailable();
+  if (!reason.empty()) throw SystemError("backend " + backend + ": " + reason);
+}
+
+void check_crowding(const RankOptions& options, int ranks, int cores) {
+  if (options.oversubscribe || ranks <= kMostRanksPerCore * cores) return;
+  throw InputError("--ranks", "",
+                   fmt::format("{} ranks on {} cores are more than {} a core: they would wait for "
+                               "each other most of the time",
+                               ranks, cores, kMostRanksPerCore),
+                   fmt::format("--ranks {}, or --oversubscribe to start them all the same",
+                               kMostRanksPerCore * cores));
+}
+
+calibrate::LaunchOutcome start_ranks(const RankOptions& options, int ranks,
+                                     const std::vector<std::string>& program, double time_limit) {
+  const calibrate::LaunchOptions launch{
+      .mpirun_arguments = split_words(options.mpirun_args),
+      .time_limit_seconds = time_limit,
+      .rank_timeout_seconds = parse_duration("--rank-timeout", options.timeout),
+      .core_a_rank = options.backend == "cpu"};
+  const int cores = calibrate::usable_cores();
+  if (calibrate::stays_on_this_machine(launch.mpirun_arguments)) {
+    check_crowding(options, ranks, cores);
+    if (options.backend == "cpu" && ranks > cores) {
+      say("warning: {} ranks share {} cores: they wait for each other and times are noisy; "
+          "--ranks {} measures cleanly\n",
+          ranks, cores, cores);
+    }
+  }
+  return calibrate::launch_ranks(ranks, program, launch);
+}
+
+int failed_job(const calibrate::LaunchOutcome& outcome, const std::string& job,
+               const std::string& kept) {
+  if (outcome.signal == SIGPIPE) return kSystemFailure;  // not done, and nobody reads any more
+  if (outcome.signal != 0) {
+    say("meshwright: {} interrupted; {}\n", job, kept);
+    return interrupted(outcome.signal);
+  }
+  const std::string who =
+      outcome.rank >= 0 ? fmt::format("rank {} on {}: ", outcome.rank, outcome.host) : "";
+  throw SystemError(fmt::format("{} ended early: {}{}", job, who, outcome.cause), kept);
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/runs/launched_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "app/files/config_synonym.h"
+#include "app/files/files.h"
+#include "app/options/inputs.h"
+#include "app/runs/log_check.h"
+#include "interop/read_launch/read_launch.h"
+#include "planner/search/space.h"
+#include "reports/sha256.h"
+#include "sim/base/error.h"
+#include "sim/base/statistics.h"
+#include "sim/base/text.h"
+#include "sim/hardware/device_noun.h"
+#include "sim/json/input_records.h"
+#include "sim/json/records.h"
+
+namespace meshwright::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_named_text(const std::string& name, const std::string& file,
+                            reports::Origin& origin) {
+  std::string text = read_text_file(file);
+  origin.inputs.push_back({.name = name, .file = file, .sha256 = reports::sha256(text)});
+  return text;
+}
+
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& typed) {
+  std::map<std::string, std::string> variables;
+  for (const std::string& text : typed) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InputError("--set", "", fmt::format("must be NAME=VALUE, is \"{}\"", text));
+    }
+    variables[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return variables;
+}
+
+void assume(interop::LaunchRecord& launch, const std::string& field, const std::string& value,
+            const std::string& why) {
+  launch.assumed.push_back({field, value, why, {}});
+}
+
+// What the launch says, and the rest as the framework has it.
+Job job_of(const interop::LaunchRecord& launch, const Framework& framework) {
+  Job job =
+      job_record().overlay(framework.defaults.job, launch.job, launch.job_fields, "the launch");
+  if (!launch.job.train_tokens) job.train_tokens.reset();
+  if (!launch.job.fp8_recipe) job.fp8_recipe.reset();
+  return job;
+}
+
+Layout layout_of(const interop::LaunchRecord& launch, const Framework& framework) {
+  return layout_record().overlay(framework.defaults.layout, launch.layout, launch.layout_fields,
+                                 "the launch");
+}
+
+int gpus_of(const LaunchedRunOptions& options, interop::LaunchRecord& launch,
+            const std::optional<interop::TrainingLog>& log, const Cluster& cluster) {
+  if (options.gpus > 0) return options.gpus;
+  if (log && log->world_size) return *log->world_size;
+  if (launch.gpus > 0) return launch.gpus;
+  if (!launch.data_parallel_size_follows) return world_size(launch.layout);
+  assume(launch, "gpus", std::to_string(cluster.num_gpus()),
+         "all of the cluster; neither launch nor log says how many, --gpus does");
+  return cluster.num_gpus();
+}
+
+// The data-parallel size that the devices leave.
+void set_data_parallel_size(Layout& layout, const interop::LaunchRecord& launch, int gpus,
+                            const std::string& file) {
+  const int others =
+      layout.tensor_parallel_size * layout.pipeline_parallel_size * layout.context_parallel_size;
+  if (!launch.data_parallel_size_follows) {
+    if (world_size(layout) == gpus) return;
+    throw InputError(
+        file, "",
+        fmt::format("its sizes multiply to {} devices, and {} are used", world_size(layout), gpus));
+  }
+  if (gpus % others != 0) {
+    throw InputError(
+        file, "",
+        fmt::format("{} devices do not divide by tensor {} x pipeline {} x context {} = {}", gpus,
+                    layout.tensor_parallel_size, layout.pipeline_parallel_size,
+                    layout.context_parallel_size, others),
+        "--gpus N says how many are used");
+  }
+  layout.data_parallel_size = gpus / others;
+}
+
+// Shards that a launch says by how many copies there are.
+void set_shards(Layout& layout, const interop::LaunchRecord& launch, const std::string& file) {
+  if (launch.shards_in_node && launch.gpus_per_node > 0 && layout.zero_stage > 0 &&
+      layout.data_parallel_size > launch.gpus_per_node) {
+    layout.zero_shard_size = launch.gpus_per_node;
+  }
+  if (launch.replicas <= 1 || layout.zero_stage == 0) return;
+  const int ranks = gradient_group_size(layout);
+  if (ranks % launch.replicas != 0) {
+    throw InputError(
+        file, "",
+        fmt::format("{} replicas do not divide {} data and context ranks", launch.replicas, ranks));
+  }
+  layout.zero_shard_size = ranks / launch.replicas;
+}
+
+void set_global_batch(LaunchedRun& run) {
+  const int accumulation = run.launch.accumulation_of_global;
+  if (accumulation > 0) {
+    run.layout.micro_batch_size = std::max(
+        1, run.scenario.job.global_batch_size / (accumulation * run.layout.data_parallel_size));
+  }
+  const int micro_batches = run.launch.micro_batches_a_rank;
+  if (micro_batches == 0) return;
+  const int global = micro_batches * run.layout.micro_batch_size * run.layout.data_parallel_size;
+  run.scenario.job.global_batch_size = global;
+  for (interop::Fact& fact : run.launch.assumed) {
+    if (fact.field == "global_batch_size") fact.value = std::to_string(global);
+  }
+}
+
+// Sizes that neither launch nor user says: what the program takes then is an assumption.
+void assume_unsaid_sizes(LaunchedRun& run) {
+  const interop::LaunchRecord& launch = run.launch;
+  const auto default_of = [&](const char* field, int value) {
+    assume(run.launch, field, std::to_string(value), "the default; the launch does not say it");
+  };
+  const bool has_batch = launch.micro_batches_a_rank > 0 || launch.says_job("global_batch_size");
+  if (!has_batch) default_of("global_batch_size", run.scenario.job.global_batch_size);
+  if (!launch.says_job("seq_length")) {
+    default_of("seq_length", run.scenario.job.seq_length);
+  }
+  if (!launch.says_layout("micro_batch_size") && launch.accumulation_of_global == 0) {
+    default_of("micro_batch_size", run.layout.micro_batch_size);
+  }
+}
+
+Seconds upper_median_of(const std::vector<Seconds>& times) {
+  std::vector<double> values;
+  for (const Seconds time : times) values.push_back(time.value());
+  return seconds(upper_median(std::move(values)));
+}
+
+void measure(LaunchedRun& run, const Framework& framework) {
+  const interop::TrainingLog& log = *run.log;
+  const Job& job = run.scenario.job;
+  run.steps = interop::measured_steps(
+      log, {job.seq_length, job.global_batch_size, run.scenario.cluster.num_gpus()});
+  run.measured.out_of_memory = log.out_of_memory && !run.steps;
+  if (run.steps) {
+    run.measured.step_time = run.steps->median;
+    run.measured.p10 = run.steps->p10;
+    run.measured.p90 = run.steps->p90;
+    const int seen = run.steps->global_batch_size;
+    // nanotron prints three digits.
+    if (seen > 0 && std::abs(seen - job.global_batch_size) > job.global_batch_size / 100) {
+      assume(
+          run.launch, "global_batch_size", std::to_string(seen),
+          fmt::format("most steps of the log have it; the launch says {}", job.global_batch_size));
+      run.scenario.job.global_batch_size = seen;
+    }
+  }
+  run.memory_is_reserved = framework.memory.reports_reserved;
+  run.measured.peak_memory = run.memory_is_reserved ? log.peak_reserved : log.peak_allocated;
+  for (const auto& [name, values] : log.timers) run.measured.timers[name] = upper_median_of(values);
+}
+
+interop::LaunchRecord read_launch_of(const LaunchedRunOptions& options, const std::string& log_text,
+                                     const std::optional<interop::TrainingLog>& log,
+                                     reports::Origin& origin) {
+  interop::LaunchHints hints;
+  hints.variables = variables_of(options.variables);
+  if (log) hints.vocab_size = log->vocab_size;
+  if (options.vocab_size > 0) hints.vocab_size = options.vocab_size;
+  if (options.seq_length > 0) hints.seq_length = options.seq_length;
+  if (!options.arguments.empty()) hints.arguments = split_words(options.arguments);
+  if (!options.model.empty()) hints.model = load_model(options.model);
+  if (!options.from.empty()) {
+    const auto read = [&](const std::string& name) -> std::optional<std::string> {
+      const fs::path beside = fs::path(options.from).parent_path() / name;
+      std::error_code none;
+      if (!fs::is_regular_file(beside, none)) return std::nullopt;
+      return read_named_text("launch's file", beside.string(), origin);
+    };
+    return interop::read_launch(read_named_text("launch", options.from, origin), options.from,
+                                hints, read);
+  }
+  if (log_text.empty() || !interop::log_says_launch(log_text)) {
+    throw InputError("--from", "", "is needed: the log does not say how it was launched",
+                     "give the script, command line or configuration that was started");
+  }
+  return interop::read_launch(log_text, options.log, hints);
+}
+
+Model model_of(const LaunchedRunOptions& options, const interop::LaunchRecord& launch,
+               const std::string& from, reports::Origin& origin) {
+  if (!options.model.empty()) return load_model(options.model, &origin);
+  if (!launch.model_name.empty()) {
+    const std::string shipped = config_synonym(launch.model_name, "models");
+    if (shipped.empty()) {
+      throw InputError(from, "", fmt::format("no shipped model is {}", launch.model_name),
+                       "name its config.json with --model");
+    }
+    return load_model(shipped, &origin);
+  }
+  if (launch.model.num_layers > 0) return launch.model;
+  throw InputError(from, "", "does not say which model is trained", "name it with --model");
+}
+
+}  // namespace
+
+Layout launched_layout(const interop::LaunchRecord& launch, const Framework& framework, int gpus,
+                       const std::string& file) {
+  Layout layout = layout_of(launch, framework);
+  set_data_parallel_size(layout, launch, gpus, file);
+  set_shards(layout, launch, file);
+  planner::StatedLayout stated{layout, launch.layout_fields};
+  // A launch that names one of these switches leaves the other one off.
+  if (stated.says("overlap_grad_reduce") || stated.says("overlap_param_gather")) {
+    stated.fields.insert(stated.fields.end(), {"overlap_grad_reduce", "overlap_param_gather"});
+  }
+  return planner::with_unsaid_overlaps(stated, framework.limits);
+}
+
+LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin& origin) {
+  LaunchedRun run;
+  std::string log_text;
+  if (!options.log.empty()) {
+    log_text = read_named_text("log", options.log, origin);
+    run.log = interop::read_training_log(log_text);
+    if (run.log->steps.empty() && !run.log->out_of_memory) {
+      throw InputError(
+          options.log, "", "holds no training step that is understood",
+          "read are logs of Megatron-LM, torchtitan, DeepSpeed, nanotron, llm-foundry");
+    }
+  }
+  run.launch = read_launch_of(options, log_text, run.log, origin);
+  const std::string& from = options.from.empty() ? options.log : options.from;
+  run.scenario.model = model_of(options, run.launch, from, origin);
+  const AskedCluster asked = load_asked_cluster(
+      options.cluster, options.framework.empty() ? run.launch.framework : options.framework,
+      &origin);
+  const Cluster& cluster = asked.cluster;
+  run.scenario.job = job_of(run.launch, cluster.framework);
+  const int gpus = gpus_of(options, run.launch, run.log, cluster);
+  run.layout = launched_layout(run.launch, cluster.framework, gpus, from);
+  run.scenario.cluster = scaled_to(cluster, gpus);
+  set_global_batch(run);
+  assume_unsaid_sizes(run);
+  run.note = note_of(asked, run.scenario.job);
+  if (run.log) run.log_refused = why_log_is_anothers(*run.log, run.scenario, run.layout);
+  if (run.log && run.log_refused.empty()) measure(run, cluster.framework);
+  return run;
+}
+
+Json measurements_of(const LaunchedRun& run, const std::string& cluster, const std::string& from) {
+  const bool oom = run.measured.out_of_memory;
+  Json measured{{"status", oom ? "oom" : "ok"}};
+  if (run.measured.step_time) measured["step_seconds"] = run.measured.step_time->value();
+  if (run.measured.peak_memory) measured["peak_memory_bytes"] = run.measured.peak_memory->value();
+  const int gpus = run.scenario.cluster.num_gpus();
+  const std::string& model = run.scenario.model.name;
+  Json entry{
+      {"id", from},
+      {"group", fmt::format("{} on {} {}", model, gpus, device_noun(run.scenario.cluster, gpus))},
+      {"model", to_json(run.scenario.model)},
+      {"gpus", gpus},
+      {"cluster", cluster}};
+  if (!run.scenario.cluster.framework.name.empty()) {
+    entry["framework"] = run.scenario.cluster.framework.name;
+  }
+  entry["job"] = to_json(run.scenario.job);
+  entry["layout"] = to_json(run.layout);
+  entry["measured"] = measured;
+  return {{"schema", "meshwright.measurements/1"},
+          {"name", from},
+          {"source", fmt::format("{} and its log", from)},
+          {"assumed", ""},
+          {"runs", Json::array({entry})}};
+}
+
+}  // namespace meshwright::app

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/console/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace meshwright::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct ShownLines {
+  std::mutex mutex;
+  std::condition_variable came;
+  std::vector<std::string> all;
+
+  Progress::Show show() {
+    return [this](std::string_view line) {
+      const std::lock_guard lock(mutex);
+      all.emplace_back(line);
+      came.notify_all();
+    };
+  }
+};
+
+TEST(Progress, SaysWhatALongSearchIsAtAndTakesTheLineAway) {
+  ShownLines lines;
+  {
+    Progress progress("searching layouts", lines.show(), milliseconds(0));
+    std::unique_lock lock(lines.mutex);
+    ASSERT_TRUE(
+        lines.came.wait_for(lock, std::chrono::seconds(30), [&] { return !lines.all.empty(); }));
+  }
+  ASSERT_GE(lines.all.size(), 2U);
+  EXPECT_EQ(lines.all.front(), "searching layouts: 0 s");
+  EXPECT_EQ(lines.all.back(), "");
+}
+
+TEST(Progress, OfAShortSearchIsNotShown) {
+  ShownLines lines;
+  { Progress progress("searching layouts", lines.show(), std::chrono::hours(1)); }
+  EXPECT_THAT(lines.all, testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace meshwright::app
