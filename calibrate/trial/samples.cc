@@ -105,11 +105,17 @@ void Samples::describe(Observation& o, int passes) const {
     const double middle = median(std::move(values));
     if (middle > 0.0) o.terms.push_back({static_cast<TermKind>(kind), share(middle)});
   }
-  for (std::size_t i = 0; i < transfers_.front().size(); ++i) {
+}
+
+std::vector<CountedTransfer> Samples::counted(const std::vector<Transfer>& transfers,
+                                              int passes) const {
+  std::vector<CountedTransfer> counted;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
     std::vector<double> values;
     for (const std::vector<double>& of_step : transfers_) values.push_back(of_step[i]);
-    o.counted_time.push_back(share(median(std::move(values))));
+    counted.push_back({transfers[i], seconds(median(std::move(values)) / passes)});
   }
+  return counted;
 }
 
 std::vector<ObservedInterval> gathered_intervals(const Recorder& recorder, Communicator& ranks) {

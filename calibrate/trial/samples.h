@@ -25,6 +25,9 @@ class Samples {
   [[nodiscard]] bool is_noisy() const;
   // Times and terms; of each of `passes` that a step was made of.
   void describe(Observation& o, int passes) const;
+  // A step's transfers, with the times of each of `passes`.
+  [[nodiscard]] std::vector<CountedTransfer> counted(const std::vector<Transfer>& transfers,
+                                                     int passes) const;
 
  private:
   TermKind at_end_;

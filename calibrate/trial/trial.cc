@@ -51,8 +51,9 @@ void observe(Step& step, Communicator& ranks, const TrialOptions& options, int p
                           !(shards_by_unit(o.run_layout) && o.run_layout.tensor_parallel_size > 1);
   const bool is_pipeline = o.run_layout.pipeline_parallel_size > 1;
   const TermKind at_end = is_pipeline ? TermKind::pipeline_bubble : TermKind::host;
-  run_steps(step, ranks, options, same_calls, at_end).describe(o, passes);
-  o.counted = step.recorder().transfers();
+  const Samples samples = run_steps(step, ranks, options, same_calls, at_end);
+  samples.describe(o, passes);
+  o.counted = samples.counted(step.recorder().transfers(), passes);
   o.peak_memory = bytes(ranks.host_max(step.peak_memory().value()));
   if (options.keep_intervals) o.intervals = gathered_intervals(step.recorder(), ranks);
 }

@@ -82,7 +82,7 @@ Bytes padding(const Transfer& t) {
 }
 
 // All calls of the entry together, where they may be padded or not.
-bool same_sum(const std::vector<Transfer>& counted, const Transfer& listed, bool padded) {
+bool same_sum(const std::vector<CountedTransfer>& counted, const Transfer& listed, bool padded) {
   // What falls into this rank's shard of them; the ledger has the mean of the ranks.
   if (listed.name == transfer_names::kReplicatedGradientAllReduce) return true;
   Bytes sum, filled;
@@ -107,10 +107,8 @@ std::vector<TransferComparison> compare_transfers(const StageVolume& ledger,
                                                   const Observation& observation,
                                                   const Cluster& cluster) {
   std::vector<TransferComparison> transfers;
-  for (std::size_t i = 0; i < observation.counted.size(); ++i) {
-    const Transfer& counted = observation.counted[i];
-    TransferComparison c{counted, {}, {}, is_scalar(counted)};
-    if (i < observation.counted_time.size()) c.measured = observation.counted_time[i];
+  for (const CountedTransfer& counted : observation.counted) {
+    TransferComparison c{counted, {}, counted.time.value_or(seconds(0)), is_scalar(counted)};
     if (const Transfer* t = ledger_entry(ledger, counted)) {
       c.predicted = transfer_cost(*t, observation.run_layout, cluster).time;
       c.as_predicted = as_listed(observation, counted, *t);

@@ -1,52 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
+// Estimates as JSON.
+#include <algorithm>
+
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
+#include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright {
+namespace {
 
-Json to_json(const StageMemory& memory) {
-  Json json;
-  json["weights_bytes"] = memory.weights.value();
-  json["gradients_bytes"] = memory.gradients.value();
-  json["optimizer_bytes"] = memory.optimizer.value();
-  json["activations_bytes"] = memory.activations.value();
-  json["recompute_workspace_bytes"] = memory.recompute_workspace.value();
-  json["operator_workspace_bytes"] = memory.operator_workspace.value();
-  json["logits_bytes"] = memory.logits.value();
-  json["communication_buffers_bytes"] = memory.communication_buffers.value();
-  json["reserve_bytes"] = memory.reserve.value();
-  json["total_bytes"] = memory.total().value();
-  return json;
+Record<StageMemory> make_stage_memory_record() {
+  const auto amount = kind::base_amount<Bytes>();
+  Record<StageMemory> r("What one rank of a stage holds at its peak.");
+  r.named("StageMemory");
+  r.row(&StageMemory::weights, "weights_bytes", amount, "Weights.");
+  r.row(&StageMemory::gradients, "gradients_bytes", amount, "Gradients.");
+  r.row(&StageMemory::optimizer, "optimizer_bytes", amount, "Master weights and moments.");
+  r.row(&StageMemory::activations, "activations_bytes", amount, "Activations held for backward.");
+  r.row(&StageMemory::recompute_workspace, "recompute_workspace_bytes", amount,
+        "Layers that are run again.");
+  r.row(&StageMemory::operator_workspace, "operator_workspace_bytes", amount,
+        "Outputs and gradients of the operator that runs.");
+  r.row(&StageMemory::logits, "logits_bytes", amount, "Logits, softmax and loss.");
+  r.row(&StageMemory::communication_buffers, "communication_buffers_bytes", amount,
+        "Gathered weights, received activations, dispatched tokens.");
+  r.row(&StageMemory::reserve, "reserve_bytes", amount,
+        "Outside the framework's allocator: context and NCCL.");
+  r.derived<Bytes>("total_bytes", amount, "The sum.",
+                   [](const StageMemory& memory) { return memory.total(); });
+  return r.all_required();
 }
 
-Json to_json(const Estimate& estimate) {
-  Json json;
-  json["layout"] = to_json(estimate.layout);
-  json["short_name"] = short_name(estimate.layout);
-  json["step_time_seconds"] = estimate.step_time.value();
-  json["step_time_low_seconds"] = estimate.step_time_low.value();
-  json["step_time_high_seconds"] = estimate.step_time_high.value();
-  json["interval_regime"] = name_of(estimate.interval_regime);
-  json["interval_narrowed_by"] = estimate.narrowed_by;
-  json["provenance"] = name_of(estimate.provenance);
-  json["tokens_per_second_per_gpu"] = estimate.tokens_per_second_per_gpu;
-  json["model_flops_utilization"] = estimate.model_flops_utilization;
-  Json terms = Json::array();
-  for (const Term& term : estimate.terms) {
-    Json entry;
-    entry["name"] = name_of(term.kind);
-    entry["seconds"] = term.cost.time.value();
-    entry["relative_spread"] = term.cost.relative_spread;
-    entry["provenance"] = name_of(term.cost.provenance);
-    terms.push_back(std::move(entry));
-  }
-  json["terms"] = std::move(terms);
-  json["peak_memory_bytes"] = estimate.peak_memory().value();
-  Json stages = Json::array();
-  for (const StageMemory& stage : estimate.memory) stages.push_back(to_json(stage));
-  json["memory"] = std::move(stages);
-  json["volume"] = to_json(estimate.volume);
-  return json;
+Record<Term> make_term_record() {
+  Record<Term> r("A part of the step's time. The parts add up to it.");
+  r.named("Term");
+  r.row(&Term::kind, "name", kind::choice(kTermNames), "The part.");
+  r.row_at<Seconds>(
+      [](auto& term) -> auto& { return term.cost.time; }, "seconds", kind::base_amount<Seconds>(),
+      "Its time.");
+  r.row_at<double>(
+      [](auto& term) -> auto& { return term.cost.relative_spread; }, "relative_spread",
+      kind::number(), "One standard deviation, as a share.");
+  r.row_at<Provenance>(
+      [](auto& term) -> auto& { return term.cost.provenance; }, "provenance",
+      kind::choice(kProvenanceNames), "The weakest source of its numbers.");
+  return r.all_required();
 }
+
+// Every term, in the order of the enumeration.
+Kind<Terms> terms_kind() {
+  const Kind<std::vector<Term>> list = kind::list(term_record);
+  return {.read =
+              [list](ObjectReader& reader, const std::string& key, Terms& terms) {
+                std::vector<Term> read;
+                list.read(reader, key, read);
+                if (read.size() != terms.size()) reader.fail(key, "must hold each term once");
+                std::copy(read.begin(), read.end(), terms.begin());
+              },
+          .write =
+              [list](Json& json, const std::string& key, const Terms& terms) {
+                list.write(json, key, {terms.begin(), terms.end()});
+              },
+          .schema = list.schema};
+}
+
+Record<Estimate> make_estimate_record() {
+  const auto time = kind::base_amount<Seconds>();
+  Record<Estimate> r("Time, memory and volume of a layout.");
+  r.named("Estimate");
+  r.row(&Estimate::layout, "layout", kind::object(layout_record), "The layout.");
+  r.derived<std::string>("short_name", kind::text(), "The layout in a line.",
+                         [](const Estimate& estimate) { return short_name(estimate.layout); });
+  r.row(&Estimate::step_time, "step_time_seconds", time, "Time of a step.");
+  r.row(&Estimate::step_time_low, "step_time_low_seconds", time, "Begin of its 90 % interval.");
+  r.row(&Estimate::step_time_high, "step_time_high_seconds", time, "End of its 90 % interval.");
+  r.row(&Estimate::interval_regime, "interval_regime", kind::choice(kIntervalRegimeNames),
+        "How much is known of the machine and its software.");
+  r.row(&Estimate::narrowed_by, "interval_narrowed_by", kind::text(),
+        "What would make the interval narrower; empty: nothing is known.");
+  r.row(&Estimate::provenance, "provenance", kind::choice(kProvenanceNames),
+        "The weakest source of the terms that matter.");
+  r.row(&Estimate::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(),
+        "Tokens that a device trains a second.");
+  r.row(&Estimate::model_flops_utilization, "model_flops_utilization", kind::number(),
+        "FLOPs that the model needs over the devices' dense peak (MFU).");
+  r.row(&Estimate::terms, "terms", terms_kind(), "What the step's time consists of.");
+  r.derived<Bytes>("peak_memory_bytes", kind::base_amount<Bytes>(), "Memory of the fullest stage.",
+                   [](const Estimate& estimate) { return estimate.peak_memory(); });
+  r.row(&Estimate::memory, "memory", kind::list(stage_memory_record),
+        "Memory of each pipeline stage.");
+  r.row(&Estimate::volume, "volume", kind::object(volume_record), "Every transfer of a step.");
+  return r.all_required();
+}
+
+}  // namespace
+
+const Record<StageMemory>& stage_memory_record() {
+  static const Record<StageMemory> record = make_stage_memory_record();
+  return record;
+}
+
+const Record<Term>& term_record() {
+  static const Record<Term> record = make_term_record();
+  return record;
+}
+
+const Record<Estimate>& estimate_record() {
+  static const Record<Estimate> record = make_estimate_record();
+  return record;
+}
+
+Json to_json(const StageMemory& memory) { return stage_memory_record().write(memory); }
+Json to_json(const Estimate& estimate) { return estimate_record().write(estimate); }
 
 }  // namespace meshwright

@@ -37,13 +37,8 @@ Json to_json(const Device& device);
 Json to_json(const Cluster& cluster);
 Json to_json(const Framework& framework);
 Json to_json(const StageMemory& memory);
-Json to_json(const Transfer& transfer);
-Json to_json(const Volume& volume);
-Json to_json(const PublishedOrders& orders);
 Json to_json(const Estimate& estimate);
 Json to_json(const Observation& observation);
-Json to_json(const Violation& violation, const Model& model, const Job& job, const Layout& layout,
-             const Devices& devices);
 
 // "tp=8,pp=4,dp=16,sp,mbs=2,zero=1,recompute=selective" or the long field names. Throws InputError.
 Layout layout_from_text(const std::string& text, const Layout& defaults = {});

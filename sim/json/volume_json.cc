@@ -1,68 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
+// The ledger as JSON.
+#include <mutex>
+#include <set>
+
 #include "sim/hardware/placement.h"
-#include "sim/json/records.h"
+#include "sim/json/result_records.h"
 
 namespace meshwright {
 namespace {
 
-Json stage_to_json(const StageVolume& stage) {
-  Json transfers = Json::array();
-  for (const Transfer& transfer : stage.transfers) transfers.push_back(to_json(transfer));
+// Transfer::name views text that lives as long as the program: a literal, or, read from a file, an
+// entry here. A run knows a few dozen names.
+std::string_view lasting(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> texts;
+  const std::lock_guard lock(mutex);
+  return *texts.insert(text).first;
+}
+
+Kind<std::string_view> lasting_text() {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     std::string_view& value) { value = lasting(reader.required_string(key)); },
+          .write = [](Json& json, const std::string& key,
+                      const std::string_view& value) { json[key] = value; },
+          .schema = kind::text().schema};
+}
+
+Record<Transfer> make_transfer_record() {
+  const auto amount = kind::base_amount<Bytes>();
+  Record<Transfer> r("A collective or send, as one rank of one pipeline stage sees it.");
+  r.named("Transfer");
+  r.row(&Transfer::name, "name", lasting_text(), "What is transferred.").required();
+  r.row(&Transfer::group, "group", kind::choice(kGroupNames), "The ranks that take part.")
+      .absent_in_older_files();
+  r.row(&Transfer::collective, "collective", kind::choice(kCollectiveNames), "The collective.")
+      .absent_in_older_files();
+  r.row(&Transfer::phase, "phase", kind::choice(kPhaseNames), "When in a step.")
+      .absent_in_older_files();
+  r.row(&Transfer::group_size, "group_size", kind::integer(), "Ranks of the group.").required();
+  r.row(&Transfer::times_per_step, "times_per_step", kind::number(), "Calls of a rank in a step.")
+      .required();
+  r.row(&Transfer::payload, "payload_bytes", amount, "The array of one call (nccl-tests' S).")
+      .required();
+  r.row(&Transfer::formula, "formula", lasting_text(), "The payload in the field's letters.")
+      .absent_in_older_files();
+  r.derived<Bytes>("payload_per_step_bytes", amount, "The payloads of all calls.",
+                   [](const Transfer& transfer) { return transfer.payload_per_step(); });
+  r.derived<Bytes>("sent_per_step_bytes", amount, "What a rank sends in a step.",
+                   [](const Transfer& transfer) { return transfer.sent_per_step(); });
+  r.row(&Transfer::overlappable, "overlappable", kind::flag(),
+        "Something else may be computed meanwhile.")
+      .absent_in_older_files();
+  return r;
+}
+
+// Groups that send nothing are left out.
+Json sent_by_group(const StageVolume& stage) {
   Json by_group = Json::object();
   for (const auto& entry : kGroupNames) {
     const Bytes sent = stage.sent(entry.value);
     if (sent > bytes(0)) by_group[std::string(entry.name)] = sent.value();
   }
-  return {{"stage", stage.stage},
-          {"sent_bytes", stage.sent().value()},
-          {"sent_by_group_bytes", by_group},
-          {"transfers", transfers}};
+  return by_group;
+}
+
+const Record<StageVolume>& stage_volume_record() {
+  static const Record<StageVolume> record = [] {
+    const auto amount = kind::base_amount<Bytes>();
+    Record<StageVolume> r("What one rank of a pipeline stage sends in a step.");
+    r.named("StageVolume");
+    r.row(&StageVolume::stage, "stage", kind::integer({.low = 0}), "The stage, from 0.");
+    r.derived<Bytes>("sent_bytes", amount, "What it sends to all groups.",
+                     [](const StageVolume& stage) { return stage.sent(); });
+    r.derived("sent_by_group_bytes",
+              {{"type", "object"}, {"additionalProperties", amount.schema()}}, "The same by group.",
+              sent_by_group);
+    r.row(&StageVolume::transfers, "transfers", kind::list(transfer_record),
+          "Every transfer; groups of one rank are left out.");
+    return r.all_required();
+  }();
+  return record;
+}
+
+Record<Volume> make_volume_record() {
+  Record<Volume> r("Every transfer of a step.");
+  r.named("Volume");
+  r.derived<int>(
+      "busiest_stage", kind::integer({.low = 0}), "The stage that sends most.",
+      [](const Volume& volume) { return volume.stages.empty() ? 0 : volume.busiest().stage; });
+  r.row(&Volume::stages, "stages", kind::list(stage_volume_record), "Each pipeline stage.");
+  return r.all_required();
+}
+
+Record<PublishedOrders> make_published_orders_record() {
+  const auto amount = kind::base_amount<Bytes>();
+  Record<PublishedOrders> r(
+      "The published orders of elements moved per batch, beside the bytes that one rank of the "
+      "busiest stage sends in a step.");
+  r.row(&PublishedOrders::data_parallel, "data_parallel_elements", kind::number(), "h^2 * l.");
+  r.row(&PublishedOrders::pipeline_parallel, "pipeline_parallel_elements", kind::number(),
+        "b * s * h * l / k.");
+  r.row(&PublishedOrders::tensor_parallel, "tensor_parallel_elements", kind::number(),
+        "b * s * h * l.");
+  r.row(&PublishedOrders::data_exact, "data_sent_bytes", amount, "Sent to data-parallel ranks.");
+  r.row(&PublishedOrders::pipeline_exact, "pipeline_sent_bytes", amount, "Sent to other stages.");
+  r.row(&PublishedOrders::tensor_exact, "tensor_sent_bytes", amount,
+        "Sent to tensor-parallel ranks.");
+  r.row(&PublishedOrders::tensor_exceeds_data, "tensor_exceeds_data", kind::flag(),
+        "Whether the bytes obey TP > DP.");
+  r.row(&PublishedOrders::data_exceeds_pipeline, "data_exceeds_pipeline", kind::flag(),
+        "Whether the bytes obey DP > PP.");
+  return r.all_required();
 }
 
 }  // namespace
 
-Json to_json(const Transfer& transfer) {
-  return {{"name", transfer.name},
-          {"group", name_of(transfer.group)},
-          {"collective", name_of(transfer.collective)},
-          {"phase", name_of(transfer.phase)},
-          {"group_size", transfer.group_size},
-          {"times_per_step", transfer.times_per_step},
-          {"payload_bytes", transfer.payload.value()},
-          {"formula", transfer.formula},
-          {"payload_per_step_bytes", transfer.payload_per_step().value()},
-          {"sent_per_step_bytes", transfer.sent_per_step().value()},
-          {"overlappable", transfer.overlappable}};
+const Record<Transfer>& transfer_record() {
+  static const Record<Transfer> record = make_transfer_record();
+  return record;
 }
 
-Json to_json(const Volume& volume) {
-  Json stages = Json::array();
-  for (const StageVolume& stage : volume.stages) stages.push_back(stage_to_json(stage));
-  return {{"busiest_stage", volume.stages.empty() ? 0 : volume.busiest().stage},
-          {"stages", stages}};
+const Record<Volume>& volume_record() {
+  static const Record<Volume> record = make_volume_record();
+  return record;
 }
 
-Json to_json(const PublishedOrders& orders) {
-  return {{"data_parallel_elements", orders.data_parallel},
-          {"pipeline_parallel_elements", orders.pipeline_parallel},
-          {"tensor_parallel_elements", orders.tensor_parallel},
-          {"data_sent_bytes", orders.data_exact.value()},
-          {"pipeline_sent_bytes", orders.pipeline_exact.value()},
-          {"tensor_sent_bytes", orders.tensor_exact.value()},
-          {"tensor_exceeds_data", orders.tensor_exceeds_data},
-          {"data_exceeds_pipeline", orders.data_exceeds_pipeline}};
-}
-
-Json to_json(const Violation& violation, const Model& model, const Job& job, const Layout& layout,
-             const Devices& devices) {
-  const RuleText& text = rule_text(violation.rule);
-  return {{"rule", text.name},
-          {"what", describe(violation, model, job, layout, devices)},
-          {"needed", violation.needed},
-          {"available", violation.available},
-          {"requirement", text.requirement},
-          {"reason", text.reason},
-          {"remedy", text.remedy}};
+const Record<PublishedOrders>& published_orders_record() {
+  static const Record<PublishedOrders> record = make_published_orders_record();
+  return record;
 }
 
 }  // namespace meshwright

@@ -20,6 +20,11 @@ struct ObservedTerm {
                  // collective is the transfer's
 };
 
+// A transfer as rank 0 counted it.
+struct CountedTransfer : Transfer {
+  std::optional<Seconds> time{};  // of all calls of a step, waiting included
+};
+
 // What one rank did, from the step's begin on.
 struct ObservedInterval {
   int rank = 0;
@@ -49,9 +54,7 @@ struct Observation {
   std::optional<double> host_time_ratio;
   int runs = 1;  // 2: the first was noisy, and the calmer of both is this
   std::vector<ObservedTerm> terms;
-  std::vector<Transfer>
-      counted;  // bytes that the ranks themselves counted (rank 0's view), by collective
-  std::vector<Seconds> counted_time;  // of all calls of a step, waiting included; beside `counted`
+  std::vector<CountedTransfer> counted;  // by collective
   Bytes peak_memory;   // largest rank: the most that the trial itself had in use at once
   double loss = 0.0;   // after the last step
   std::string device;  // "cpu", "cuda"

@@ -105,7 +105,7 @@ TEST(Validation, BytesAreAsPredictedWhenEveryCallIsInTheLedgerAndNoOther) {
   job.global_batch_size = 16;
   const Volume ledger = volume(model, job, o.run_layout);
   for (const Transfer& t : ledger.stages[0].transfers) {
-    if (t.payload > bytes(4)) o.counted.push_back(t);
+    if (t.payload > bytes(4)) o.counted.push_back({t});
   }
   ASSERT_FALSE(o.counted.empty());
   const auto same = [](const Observation& seen) {
@@ -134,15 +134,15 @@ TEST(Validation, BytesOfUnitsAreComparedInAllCallsTogether) {
   const Volume ledger = volume(model, job, o.run_layout);
   for (const Transfer& t : ledger.stages[0].transfers) {
     if (t.payload <= bytes(4)) continue;
-    o.counted.push_back(t);
+    o.counted.push_back({t});
     if (t.times_per_step < 2.0) continue;
     Transfer larger = t;  // half as much again once, half as much once
     larger.times_per_step = 1.0;
     o.counted.back().times_per_step -= 2.0;
     larger.payload = t.payload * 1.5 + bytes(4);  // a number of padding
-    o.counted.push_back(larger);
+    o.counted.push_back({larger});
     larger.payload = t.payload * 0.5;
-    o.counted.push_back(larger);
+    o.counted.push_back({larger});
   }
   const auto same = [](const Observation& seen) {
     return validate({small_model(), small_cluster(1, 80), small_job()}, {seen})

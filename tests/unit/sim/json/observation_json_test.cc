@@ -34,7 +34,7 @@ Observation example() {
   t.group_size = 2;
   t.times_per_step = 24;
   t.payload = kibibytes(64);
-  o.counted = {t};
+  o.counted = {{t, microseconds(300)}};
   o.peak_memory = mebibytes(40);
   o.loss = 4.5;
   o.device = "cpu";
@@ -52,6 +52,25 @@ TEST(ObservationJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(back.layout, example().layout);
   EXPECT_EQ(back.terms.at(1).kind, TermKind::pipeline_bubble);
   EXPECT_EQ(back.counted.at(0).name, "attention output all-reduce");
+  EXPECT_EQ(back.counted.at(0).time, microseconds(300));
+}
+
+// What earlier versions did not write has what they took for granted.
+TEST(ObservationJson, AnOlderFileIsRead) {
+  Json json = to_json(example());
+  for (const char* later : {"run_layout", "run_global_batch_size", "complete", "not_run",
+                            "step_time_p10_seconds", "step_time_p90_seconds", "mode", "failure"}) {
+    json.erase(later);
+  }
+  for (const char* later : {"phase", "formula", "overlappable", "measured_seconds"}) {
+    json["counted"][0].erase(later);
+  }
+  const Observation old = read_observation(json);
+  EXPECT_EQ(old.run_layout, example().layout);
+  EXPECT_TRUE(old.complete);
+  EXPECT_EQ(old.step_time_p10, milliseconds(12));
+  EXPECT_EQ(old.mode, TrialMode::training);
+  EXPECT_FALSE(old.counted.at(0).time);
 }
 
 TEST(ObservationJson, NamesOfCountedTransfersOutliveTheFile) {
