@@ -15,13 +15,6 @@
 namespace meshwright::reports {
 namespace {
 
-constexpr std::array kWireKindNames{EnumName{WireKind::island, "island link"},
-                                    EnumName{WireKind::node, "node link"},
-                                    EnumName{WireKind::pcie, "PCIe"},
-                                    EnumName{WireKind::nic, "NIC"},
-                                    EnumName{WireKind::leaf_up, "leaf up-link"},
-                                    EnumName{WireKind::spine_up, "spine up-link"}};
-
 std::string rate(BytesPerSecond bandwidth) {
   const double gb = bandwidth / gigabytes_per_second(1);
   return gb >= 10'000.0 ? fmt::format("{} TB/s", number_text(gb / 1000.0))
@@ -152,8 +145,6 @@ void add_link_rows(Rows& rows, const std::string& where, const Link& link) {
 }
 
 }  // namespace
-
-std::string_view name_of(WireKind kind) { return name_in(kWireKindNames, kind); }
 
 std::string cluster_tree(const Cluster& c, std::size_t width) {
   Tree tree(width);

@@ -21,6 +21,4 @@ Table cluster_numbers_table(const Cluster& cluster);
 
 Table group_loads_table(const std::vector<GroupLoad>& loads);
 
-std::string_view name_of(WireKind kind);
-
 }  // namespace meshwright::reports

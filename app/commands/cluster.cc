@@ -16,11 +16,12 @@
 #include "app/options/inputs.h"
 #include "app/options/output.h"
 #include "reports/cluster_text.h"
+#include "reports/records/cluster_view.h"
+#include "reports/records/listings.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/text.h"
-#include "sim/json/records.h"
 #include "sim/record/reader.h"
 
 namespace meshwright::app {
@@ -85,26 +86,6 @@ Layout parsed_layout(const ClusterOptions& options, const Cluster& cluster) {
   return layout;
 }
 
-Json load_to_json(const GroupLoad& load) {
-  Json j;
-  j["group"] = name_of(load.group);
-  j["collective"] = name_of(load.collective);
-  j["group_size"] = load.placement.group_size;
-  j["num_groups"] = load.num_groups;
-  j["ranks_per_node"] = load.placement.ranks_per_node;
-  j["num_nodes"] = load.placement.num_nodes;
-  j["closed_form_bytes_per_second"] = load.closed_form.value();
-  j["alone_bytes_per_second"] = load.alone.value();
-  j["together_bytes_per_second"] = load.together.value();
-  j["with_others_bytes_per_second"] = load.with_others.value();
-  Json& wires = j["wires"] = Json::array();
-  for (const WireUse& use : load.wires) {
-    wires.push_back(
-        {{"kind", reports::name_of(use.kind)}, {"wires", use.wires}, {"most_used", use.most_used}});
-  }
-  return j;
-}
-
 // Every wire of the machine is drawn: 65,536 devices take 2 s and 200 MB.
 constexpr int kMostDevicesShown = 65'536;
 
@@ -122,28 +103,27 @@ int show(const ClusterOptions& options, const Call& call) {
   check_size(options, cluster);
   const Layout layout = parsed_layout(options, cluster);
   const Topology topology = Topology::of(cluster);
-  const std::vector<GroupLoad> loads = group_loads(topology, layout, cluster);
-  const BytesPerSecond bisection = topology.bisection_bandwidth();
+  const reports::ClusterView view{.command = call.text(),
+                                  .cluster = cluster,
+                                  .layout = layout,
+                                  .vertices = static_cast<std::int64_t>(topology.num_vertices()),
+                                  .edges = static_cast<std::int64_t>(topology.num_edges()),
+                                  .bisection = topology.bisection_bandwidth(),
+                                  .groups = group_loads(topology, layout, cluster)};
   const std::vector<reports::Table> tables{reports::cluster_numbers_table(cluster),
-                                           reports::group_loads_table(loads)};
+                                           reports::group_loads_table(view.groups)};
   if (options.output.format == Format::json) {
-    Json j{{"schema", "meshwright.cluster_view/1"}, {"command", call.text()}};
-    j["cluster"] = to_json(cluster);
-    j["layout"] = to_json(layout);
-    j["vertices"] = topology.num_vertices();
-    j["edges"] = topology.num_edges();
-    j["bisection_bytes_per_second"] = bisection.value();
-    Json& groups = j["groups"] = Json::array();
-    for (const GroupLoad& load : loads) groups.push_back(load_to_json(load));
-    write_file_atomically(options.output.out, j.dump(2) + "\n");
+    write_file_atomically(options.output.out,
+                          reports::cluster_view_record().write(view).dump(2) + "\n");
   } else if (options.output.format == Format::table) {
     write_file_atomically(
         options.output.out,
-        fmt::format(
-            "{}\nBisection: {} GB/s\n\n{}\n{}", reports::cluster_tree(cluster, terminal_width()),
-            number_text(bisection / gigabytes_per_second(1)), tables_text(tables, Format::table),
-            wrapped(fmt::format("Source: {}\nDevice: {}\n", cluster.source,
-                                only_device(cluster).source))));
+        fmt::format("{}\nBisection: {} GB/s\n\n{}\n{}",
+                    reports::cluster_tree(cluster, terminal_width()),
+                    number_text(view.bisection / gigabytes_per_second(1)),
+                    tables_text(tables, Format::table),
+                    wrapped(fmt::format("Source: {}\nDevice: {}\n", cluster.source,
+                                        only_device(cluster).source))));
   } else {
     write_output(options.output, tables, "");
   }
@@ -164,19 +144,18 @@ int list_clusters(const ClusterOptions& options, const Call& call) {
                         {"intra_node_provenance", "node numbers", "", 4, true},
                         {"inter_node_provenance", "network numbers", "", 4, true}},
                        {}};
-  Json json{{"schema", "meshwright.cluster_list/1"}, {"command", call.text()}};
-  Json& entries = json["clusters"] = Json::array();
+  reports::ClusterList list{call.text(), {}};
   for (const std::string& name : config_names("clusters")) {
-    const Cluster c = load_cluster(name);
+    const Cluster& c =
+        list.clusters.emplace_back(reports::ListedCluster{name, load_cluster(name)}).cluster;
     table.rows.push_back({name, only_device(c).name, static_cast<double>(c.gpus_per_node),
                           static_cast<double>(c.num_nodes),
                           c.intra_node.bandwidth / gigabytes_per_second(1),
                           c.inter_node.bandwidth / gigabytes_per_second(1),
                           std::string(name_of(c.intra_node.provenance)),
                           std::string(name_of(c.inter_node.provenance))});
-    entries.push_back({{"file", name}, {"name", c.name}, {"source", c.source}});
   }
-  write_output(options.output, {table}, json.dump(2) + "\n");
+  write_output(options.output, {table}, reports::cluster_list_record().write(list).dump(2) + "\n");
   say_next({{"cluster", "show", "h100-8"}});
   return kDone;
 }

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <optional>
 
 #include "app/commands/commands.h"
 #include "app/console/build.h"
@@ -17,12 +16,12 @@
 #include "app/options/question.h"
 #include "planner/search/rejection.h"
 #include "reports/interval_text.h"
+#include "reports/records/estimate_answer.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/base/number_text.h"
 #include "sim/hardware/device_noun.h"
-#include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::app {
@@ -45,53 +44,27 @@ int report_broken_rule(const Infeasible& outcome, const Inputs& inputs) {
   return kGateFailed;
 }
 
-// Whether a layout that obeys every other rule has the memory that it needs.
-struct Verdict {
-  std::optional<Violation> too_large;
-  std::string sentence, smallest_change;
-};
-
-Verdict verdict_on(const Evaluation& evaluation, CostTable& table, const Layout& layout) {
+reports::MemoryVerdict verdict_on(const Evaluation& evaluation, CostTable& table,
+                                  const Layout& layout) {
   if (!evaluation.violation) return {};
-  const Bytes limit = bytes(evaluation.violation->available);
-  return {evaluation.violation,
-          describe(*evaluation.violation, table.model(), table.job(), layout,
-                   devices_of(table.cluster())),
-          planner::smallest_change(table, layout, limit)};
+  const Violation& too_large = *evaluation.violation;
+  const Bytes limit = bytes(too_large.available);
+  return {.fits = false,
+          .rule = std::string(rule_text(too_large.rule).name),
+          .needed = bytes(too_large.needed),
+          .available = limit,
+          .sentence =
+              describe(too_large, table.model(), table.job(), layout, devices_of(table.cluster())),
+          .smallest_change = planner::smallest_change(table, layout, limit)};
 }
 
-Json verdict_json(const Verdict& verdict) {
-  if (!verdict.too_large) return {{"fits", true}};
-  return {{"fits", false},
-          {"rule", rule_text(verdict.too_large->rule).name},
-          {"needed_bytes", verdict.too_large->needed},
-          {"available_bytes", verdict.too_large->available},
-          {"sentence", verdict.sentence},
-          {"smallest_change", verdict.smallest_change}};
-}
-
-std::string verdict_text(const Verdict& verdict) {
-  if (!verdict.too_large) return "";
+std::string verdict_text(const reports::MemoryVerdict& verdict) {
+  if (verdict.fits) return "";
   const std::string change = verdict.smallest_change.empty()
                                  ? "no single change was found that makes it fit"
                                  : "would fit with " + verdict.smallest_change;
   return fmt::format("Does not fit ({}): {}; {}. Its time is that of devices with the memory.\n",
-                     rule_text(verdict.too_large->rule).name, verdict.sentence, change);
-}
-
-Json to_document(const Estimate& estimate, const Verdict& verdict, const Inputs& inputs,
-                 const Call& call) {
-  Json json;
-  json["schema"] = "meshwright.estimate/1";
-  json["command"] = call.text();
-  json["model"] = to_json(inputs.model);
-  json["cluster"] = to_json(inputs.cluster);
-  json["job"] = to_json(inputs.job);
-  json["defaults"] = inputs.defaults;
-  if (!inputs.note.empty()) json["notes"] = {inputs.note};
-  json["verdict"] = verdict_json(verdict);
-  json["estimate"] = to_json(estimate);
-  return json;
+                     verdict.rule, verdict.sentence, change);
 }
 
 std::string in_a_line(const Estimate& found, const Inputs& inputs) {
@@ -126,7 +99,7 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
     return report_broken_rule({layout, *evaluation.violation}, inputs);
   }
   const Estimate found = described(evaluation, table, layout);
-  const Verdict verdict = verdict_on(evaluation, table, layout);
+  const reports::MemoryVerdict verdict = verdict_on(evaluation, table, layout);
   const std::vector<reports::Table> tables{
       reports::terms_table(found), reports::memory_table(found, only_device(inputs.cluster))};
   if (options.output.format == Format::table) {
@@ -137,11 +110,14 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
                 verdict_text(verdict)) +
             "\n" + tables_text(tables, Format::table));
   } else {
-    write_output(options.output, tables, to_document(found, verdict, inputs, call).dump(2) + "\n");
+    reports::EstimateAnswer answer{inputs, call.text(), inputs.defaults, {}, verdict, found};
+    if (!inputs.note.empty()) answer.notes = {inputs.note};
+    write_output(options.output, tables,
+                 reports::estimate_answer_record().write(answer).dump(2) + "\n");
   }
   if (!options.trace.empty()) write_step_trace(options, inputs, found, call);
   if (!inputs.note.empty()) say("note: {}\n", inputs.note);
-  if (verdict.too_large) {
+  if (!verdict.fits) {
     if (options.output.format != Format::table) say("{}", verdict_text(verdict));
     return kGateFailed;
   }

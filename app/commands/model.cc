@@ -9,7 +9,7 @@
 #include "app/files/files.h"
 #include "app/options/command.h"
 #include "app/options/output.h"
-#include "sim/json/records.h"
+#include "reports/records/listings.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::app {
@@ -24,17 +24,14 @@ int list_models(const OutputOptions& output, const Call& call) {
                         {"hidden_size", "hidden size", ""},
                         {"num_attention_heads", "heads", ""}},
                        {}};
-  Json json{{"schema", "meshwright.model_list/1"}, {"command", call.text()}};
-  Json& entries = json["models"] = Json::array();
+  reports::ModelList list{call.text(), {}};
   for (const std::string& file : config_names("models")) {
-    const Model m = load_model(file);
-    const auto parameters = static_cast<double>(total_parameters(m));
-    table.rows.push_back({file, m.name, parameters / 1e9, static_cast<double>(m.num_layers),
-                          static_cast<double>(m.hidden_size),
+    const Model& m = list.models.emplace_back(reports::ListedModel{file, load_model(file)}).model;
+    table.rows.push_back({file, m.name, static_cast<double>(total_parameters(m)) / 1e9,
+                          static_cast<double>(m.num_layers), static_cast<double>(m.hidden_size),
                           static_cast<double>(m.num_attention_heads)});
-    entries.push_back({{"file", file}, {"name", m.name}, {"parameters", parameters}});
   }
-  write_output(output, {table}, json.dump(2) + "\n");
+  write_output(output, {table}, reports::model_list_record().write(list).dump(2) + "\n");
   say_next({{"plan", "--model", "llama-3-8b", "--cluster", "h100-8"}});
   return kDone;
 }

@@ -14,11 +14,15 @@
 #include "planner/capacity/options_json.h"
 #include "reports/records/backtest.h"
 #include "reports/records/capacity.h"
+#include "reports/records/cluster_view.h"
 #include "reports/records/comparison.h"
+#include "reports/records/estimate_answer.h"
+#include "reports/records/listings.h"
 #include "reports/records/plan_diff.h"
 #include "reports/records/plan_file.h"
 #include "reports/records/report.h"
 #include "reports/records/validation.h"
+#include "reports/records/volume_answer.h"
 #include "reports/trace.h"
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
@@ -57,15 +61,25 @@ constexpr std::array kFileKinds{
     FileKind{"backtest", "What backtest --format json prints",
              schema_of<reports::backtest_file_record>},
     FileKind{"capacity", "What capacity writes", schema_of<reports::capacity_file_record>},
+    FileKind{"cluster_list", "What cluster list --format json prints",
+             schema_of<reports::cluster_list_record>},
+    FileKind{"cluster_view", "What cluster show --format json prints",
+             schema_of<reports::cluster_view_record>},
     FileKind{"comparison", "What report --compare writes beside its page",
              schema_of<reports::comparison_record>},
     FileKind{"diff", "What diff --format json prints", schema_of<reports::diff_file_record>},
+    FileKind{"estimate", "What estimate --format json prints",
+             schema_of<reports::estimate_answer_record>},
+    FileKind{"model_list", "What model list --format json prints",
+             schema_of<reports::model_list_record>},
     FileKind{"picks", "What backtest --picks --format json prints",
              schema_of<reports::picks_file_record>},
     FileKind{"plan", "What plan writes", schema_of<reports::plan_file_record>},
     FileKind{"report", "What report writes beside its page", schema_of<reports::report_record>},
     FileKind{"trace", "What estimate --trace and trial --trace write", reports::trace_schema},
-    FileKind{"validation", "What validate writes", schema_of<reports::validation_file_record>}};
+    FileKind{"validation", "What validate writes", schema_of<reports::validation_file_record>},
+    FileKind{"volume", "What volume --format json prints",
+             schema_of<reports::volume_answer_record>}};
 
 int run_schema(const std::string& name) {
   std::vector<std::string> names;

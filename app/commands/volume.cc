@@ -13,9 +13,9 @@
 #include "app/options/inputs.h"
 #include "app/options/output.h"
 #include "app/options/question.h"
+#include "reports/records/volume_answer.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
-#include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"
 
@@ -72,16 +72,10 @@ int run_volume(const VolumeOptions& options, const Call& call) {
   const std::vector<reports::Table> tables{ledger(stage, layout, inputs),
                                            reports::orders_table(orders)};
   if (options.output.format == Format::json) {
-    Json json;
-    json["schema"] = "meshwright.volume/1";
-    json["command"] = call.text();
-    json["model"] = to_json(model);
-    json["job"] = to_json(job);
-    json["defaults"] = inputs.defaults;
-    json["layout"] = to_json(layout);
-    json["volume"] = to_json(all);
-    json["published_orders"] = to_json(orders);
-    write_file_atomically(options.output.out, json.dump(2) + "\n");
+    const reports::VolumeAnswer answer{call.text(), model, job,   inputs.defaults,
+                                       layout,      all,   orders};
+    write_file_atomically(options.output.out,
+                          reports::volume_answer_record().write(answer).dump(2) + "\n");
   } else if (options.output.format == Format::table) {
     const std::string head = fmt::format(
         "{} with {}: what one rank of stage {} (of {}) sends in a step of {} x {} tokens.\n\n",

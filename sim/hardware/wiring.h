@@ -8,9 +8,12 @@
 // directions of the same speed.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/base/enum_names.h"
 #include "sim/base/units.h"
 #include "sim/hardware/cluster.h"
 
@@ -18,6 +21,13 @@ namespace meshwright {
 
 enum class PartKind { device, island, node_switch, pcie_switch, nic, leaf, spine, core };
 enum class WireKind { island, node, pcie, nic, leaf_up, spine_up };
+inline constexpr std::array kWireKindNames{EnumName{WireKind::island, "island link"},
+                                           EnumName{WireKind::node, "node link"},
+                                           EnumName{WireKind::pcie, "PCIe"},
+                                           EnumName{WireKind::nic, "NIC"},
+                                           EnumName{WireKind::leaf_up, "leaf up-link"},
+                                           EnumName{WireKind::spine_up, "spine up-link"}};
+constexpr std::string_view name_of(WireKind v) { return name_in(kWireKindNames, v); }
 
 struct Part {
   PartKind kind = PartKind::device;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One layout's time, memory and volume, as meshwright estimate answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/record/record.h"
+#include "sim/step/estimate.h"
+#include "sim/step/scenario.h"
+
+namespace meshwright::reports {
+
+// Whether a layout that obeys every other rule has the memory that it needs. The rest says why not.
+struct MemoryVerdict {
+  bool fits = true;
+  std::string rule{};
+  Bytes needed, available;
+  std::string sentence{}, smallest_change{};  // empty: no single change was found
+};
+
+struct EstimateAnswer : Scenario {
+  std::string command{};
+  std::vector<std::string> defaults{};  // what was not asked for
+  std::vector<std::string> notes{};     // what the cluster's profile has no measurement of
+  MemoryVerdict verdict{};
+  Estimate estimate{};
+};
+const Record<EstimateAnswer>& estimate_answer_record();
+
+}  // namespace meshwright::reports

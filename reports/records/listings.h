@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped models and clusters, as meshwright model list and cluster list answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/hardware/cluster.h"
+#include "sim/model/model.h"
+#include "sim/record/record.h"
+
+namespace meshwright::reports {
+
+struct ListedModel {
+  std::string file{};  // its name in configs/models
+  Model model{};
+};
+struct ModelList {
+  std::string command{};
+  std::vector<ListedModel> models{};
+};
+const Record<ModelList>& model_list_record();
+
+struct ListedCluster {
+  std::string file{};  // its name in configs/clusters
+  Cluster cluster{};
+};
+struct ClusterList {
+  std::string command{};
+  std::vector<ListedCluster> clusters{};
+};
+const Record<ClusterList>& cluster_list_record();
+
+}  // namespace meshwright::reports

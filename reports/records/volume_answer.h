@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// One layout's transfers, as meshwright volume answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/record/record.h"
+#include "sim/volume/volume.h"
+
+namespace meshwright::reports {
+
+struct VolumeAnswer {
+  std::string command{};
+  Model model{};
+  Job job{};
+  std::vector<std::string> defaults{};  // what was not asked for
+  Layout layout{};
+  Volume volume{};
+  PublishedOrders published_orders{};
+};
+const Record<VolumeAnswer>& volume_answer_record();
+
+}  // namespace meshwright::reports
