@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // meshwright review: what I run, what it gives, what would be better.
+#include "reports/records/review.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "app/commands/commands.h"
-#include "app/commands/review_document.h"
 #include "app/console/exit_code.h"
 #include "app/console/progress.h"
 #include "app/console/terminal.h"
@@ -18,8 +21,10 @@
 #include "app/runs/launch_search.h"
 #include "app/runs/launched_run.h"
 #include "app/runs/log_check.h"
+#include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
 #include "planner/search/objective.h"
+#include "reports/review_text.h"
 
 namespace meshwright::app {
 namespace {
@@ -31,8 +36,6 @@ struct ReviewOptions {
   int top = 3;
   bool json = false;
 };
-
-interop::Training training_of(const Scenario& s, const Layout& layout) { return {s, layout}; }
 
 planner::ReviewOptions review_options(const ReviewOptions& options, const LaunchedRun& run) {
   planner::ReviewOptions review;
@@ -46,42 +49,124 @@ planner::ReviewOptions review_options(const ReviewOptions& options, const Launch
   return review;
 }
 
-// Relative to what the user typed, so that his other options stay.
-void add_changes(ReviewedRun& reviewed) {
-  const LaunchedRun& run = reviewed.run;
-  const std::string& target = run.launch.target;
-  const auto before = interop::settings_for(target, training_of(run.scenario, run.layout));
-  for (const planner::BetterLayout& better : reviewed.review.better) {
-    reviewed.changes.push_back(interop::launch_changes(
-        before, interop::settings_for(target, training_of(run.scenario, better.estimate.layout))));
+reports::FilePlace place_of(const interop::Place& place) { return {place.file, place.line}; }
+
+std::vector<reports::LaunchFact> facts_of(const std::vector<interop::Fact>& facts) {
+  std::vector<reports::LaunchFact> said;
+  for (const interop::Fact& fact : facts) {
+    said.push_back({fact.field, fact.value, fact.said, place_of(fact.place)});
   }
-  if (reviewed.changes.empty() || run.launch.command.empty()) return;
-  const bool in_command = std::any_of(
-      reviewed.changes.front().begin(), reviewed.changes.front().end(),
-      [](const interop::LaunchChange& change) { return change.name.starts_with("--"); });
-  // ms-swift's options are Megatron-LM's by other names.
-  if (!in_command || target == "ms-swift") return;
-  reviewed.changed_launch =
-      interop::command_text(interop::changed_command(run.launch.command, reviewed.changes.front()));
+  return said;
 }
 
-void review_run(const ReviewOptions& options, ReviewedRun& reviewed) {
-  reviewed.review = planner::review(reviewed.run.scenario, reviewed.run.layout,
-                                    reviewed.run.measured, review_options(options, reviewed.run));
+reports::LaunchFacts facts_of(const interop::LaunchRecord& launch) {
+  reports::LaunchFacts facts{.target = launch.target,
+                             .framework = launch.framework,
+                             .read = facts_of(launch.read),
+                             .assumed = facts_of(launch.assumed),
+                             .harmless = launch.harmless};
+  for (const interop::NotUnderstood& item : launch.not_understood) {
+    const auto effect = item.off ? interop::OptionEffect::none : item.effect;
+    facts.not_understood.push_back(
+        {item.said, item.why, place_of(item.place), std::string(name_of(effect)), item.off});
+  }
+  for (const interop::EnvironmentNote& note : launch.environment) {
+    facts.environment.push_back(
+        {note.name, note.value, note.effect, note.slows, place_of(note.place)});
+  }
+  return facts;
+}
+
+std::optional<reports::LogFacts> facts_of_log(const LaunchedRun& run) {
+  if (!run.log || !run.log_refused.empty()) return std::nullopt;
+  reports::LogFacts facts{run.measured};
+  facts.out_of_memory_line = run.log->out_of_memory_line;
+  if (run.steps) {
+    facts.steps = run.steps->used;
+    facts.warm_up_steps = run.steps->warm_up;
+    facts.steps_of_other_batches = run.steps->other_batch;
+    facts.restarts = run.steps->restarts;
+  }
+  return facts;
+}
+
+using Changes = std::vector<interop::LaunchChange>;
+
+// Of each better layout, relative to what the user typed, so that his other options stay.
+std::vector<Changes> changes_of(const LaunchedRun& run, const planner::Review& review) {
+  const auto settings_of = [&](const Layout& layout) {
+    return interop::settings_for(run.launch.target, {run.scenario, layout});
+  };
+  const auto before = settings_of(run.layout);
+  std::vector<Changes> changes;
+  for (const planner::BetterLayout& better : review.better) {
+    changes.push_back(interop::launch_changes(before, settings_of(better.estimate.layout)));
+  }
+  return changes;
+}
+
+std::vector<reports::SettingChange> facts_of(const Changes& changes) {
+  std::vector<reports::SettingChange> facts;
+  for (const interop::LaunchChange& change : changes) {
+    const auto value = [](bool is, const std::string& text) {
+      return is ? std::optional(text) : std::nullopt;
+    };
+    facts.push_back({change.name, value(change.before, change.value_before),
+                     value(change.after, change.value_after)});
+  }
+  return facts;
+}
+
+// The launch of the fastest layout; empty: none is better, or it cannot be said.
+std::string changed_launch(const LaunchedRun& run, const std::vector<Changes>& changes) {
+  if (changes.empty() || run.launch.command.empty()) return "";
+  const Changes& fastest = changes.front();
+  const bool in_command = std::any_of(
+      fastest.begin(), fastest.end(),
+      [](const interop::LaunchChange& change) { return change.name.starts_with("--"); });
+  // ms-swift's options are Megatron-LM's by other names.
+  if (!in_command || run.launch.target == "ms-swift") return "";
+  return interop::command_text(interop::changed_command(run.launch.command, fastest));
+}
+
+planner::Review review_of(const ReviewOptions& options, const LaunchedRun& run) {
+  return planner::review(run.scenario, run.layout, run.measured, review_options(options, run));
 }
 
 // A step that the devices cannot have made is another run's.
-bool refuse_impossible_log(ReviewedRun& reviewed) {
-  LaunchedRun& run = reviewed.run;
-  if (!reviewed.review.estimate || !run.measured.step_time) return false;
-  run.log_refused = why_step_is_impossible(*reviewed.review.estimate, *run.measured.step_time);
+bool refuse_impossible_log(LaunchedRun& run, const planner::Review& review) {
+  if (!review.estimate || !run.measured.step_time) return false;
+  run.log_refused = why_step_is_impossible(*review.estimate, *run.measured.step_time);
   if (run.log_refused.empty()) return false;
   run.measured = {};
   run.steps.reset();
   return true;
 }
 
-void write_files(const ReviewOptions& options, const ReviewedRun& reviewed) {
+planner::Review possible_review(const ReviewOptions& options, LaunchedRun& run) {
+  const Progress progress("searching better layouts");
+  planner::Review review = review_of(options, run);
+  return refuse_impossible_log(run, review) ? review_of(options, run) : review;
+}
+
+reports::ReviewedRun reviewed_run(const LaunchedRun& run, planner::Review review,
+                                  reports::Origin origin) {
+  reports::ReviewedRun reviewed{run.scenario, std::move(review)};
+  reviewed.origin = std::move(origin);
+  reviewed.launch = facts_of(run.launch);
+  reviewed.layout = run.layout;
+  if (!run.note.empty()) reviewed.notes = {run.note};
+  reviewed.log = facts_of_log(run);
+  reviewed.log_refused = run.log_refused;
+  reviewed.memory_is_reserved = run.memory_is_reserved;
+  const std::vector<Changes> changes = changes_of(run, reviewed);
+  for (const Changes& of_layout : changes) reviewed.changes.push_back(facts_of(of_layout));
+  reviewed.changed_launch = changed_launch(run, changes);
+  return reviewed;
+}
+
+void write_files(const ReviewOptions& options, const LaunchedRun& run,
+                 const reports::ReviewedRun& reviewed) {
   if (!options.launch_out.empty()) {
     if (reviewed.changed_launch.empty()) {
       say("{} is not written: {}\n", options.launch_out,
@@ -94,28 +179,22 @@ void write_files(const ReviewOptions& options, const ReviewedRun& reviewed) {
   if (!options.measurements_out.empty()) {
     const std::string& from = options.run.from.empty() ? options.run.log : options.run.from;
     write_file_atomically(options.measurements_out,
-                          measurements_of(reviewed.run, options.run.cluster, from).dump(1) + "\n");
+                          measurements_of(run, options.run.cluster, from).dump(1) + "\n");
     say_next({{"backtest", options.measurements_out}});
   }
 }
 
 int run_review(const ReviewOptions& options, const Call& call) {
   reports::Origin origin = call.origin();
-  ReviewedRun reviewed;
-  reviewed.run = load_launched_run(options.run, origin);
-  {
-    const Progress progress("searching better layouts");
-    review_run(options, reviewed);
-    if (refuse_impossible_log(reviewed)) review_run(options, reviewed);
-  }
-  add_changes(reviewed);
-  if (options.json || options.output.format == Format::json) {
-    write_file_atomically(options.output.out, review_json(reviewed, origin).dump(2) + "\n");
-  } else {
-    write_file_atomically(options.output.out, review_text(reviewed));
-  }
-  write_files(options, reviewed);
-  return reviewed.review.violation ? kGateFailed : kDone;
+  LaunchedRun run = load_launched_run(options.run, origin);
+  planner::Review review = possible_review(options, run);
+  const reports::ReviewedRun reviewed = reviewed_run(run, std::move(review), std::move(origin));
+  const bool json = options.json || options.output.format == Format::json;
+  write_file_atomically(options.output.out,
+                        json ? reports::review_record().write(reviewed).dump(2) + "\n"
+                             : reports::review_text(reviewed, terminal_width()));
+  write_files(options, run, reviewed);
+  return reviewed.violation ? kGateFailed : kDone;
 }
 
 void add_run_options(Command& command, LaunchedRunOptions& run) {

@@ -13,6 +13,7 @@
 #include "reports/csv.h"
 #include "reports/markdown.h"
 #include "reports/table_text.h"
+#include "reports/wrapped_text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {
@@ -22,16 +23,7 @@ std::string table_text(const reports::Table& table) {
 }
 
 std::string wrapped(const std::string& text) {
-  std::string out;
-  for (const std::string& line : split_lines(text)) {
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    const std::size_t room = terminal_width() - std::min(terminal_width() - 1, indent + 2);
-    const std::vector<std::string> pieces = reports::broken_lines(line.substr(indent), room);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      out += std::string(indent + (i > 0 ? 2 : 0), ' ') + pieces[i] + "\n";
-    }
-  }
-  return out;
+  return reports::wrapped_text(text, terminal_width());
 }
 
 namespace {
