@@ -22,6 +22,7 @@
 #include "reports/records/plan_file.h"
 #include "reports/records/report.h"
 #include "reports/records/review.h"
+#include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
 #include "reports/trace.h"
@@ -79,6 +80,7 @@ constexpr std::array kFileKinds{
     FileKind{"report", "What report writes beside its page", schema_of<reports::report_record>},
     FileKind{"review", "What review --format json prints", schema_of<reports::review_record>},
     FileKind{"trace", "What estimate --trace and trial --trace write", reports::trace_schema},
+    FileKind{"trials", "What trial writes", schema_of<reports::trials_record>},
     FileKind{"validation", "What validate writes", schema_of<reports::validation_file_record>},
     FileKind{"volume", "What volume --format json prints",
              schema_of<reports::volume_answer_record>}};

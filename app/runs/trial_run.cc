@@ -17,27 +17,21 @@
 #include "calibrate/backends/backend.h"
 #include "calibrate/host_speed.h"
 #include "calibrate/measure/measurement.h"
+#include "reports/records/trials.h"
 #include "reports/table.h"
 #include "reports/table_text.h"
 #include "reports/text.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
-#include "sim/json/records.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::app {
 namespace {
 
-constexpr std::string_view kTrialsSchema = "meshwright.trials/1";
 constexpr double kMostOfTimeAgain = 0.5;
 
 void write_trials(const TrialRun& run, const std::vector<Observation>& observations) {
-  Json json{{"schema", kTrialsSchema}};
-  json.update(reports::origin_record().write(run.origin));
-  json["plan"] = {{"file", run.plan}};
-  Json list = Json::array();
-  for (const Observation& o : observations) list.push_back(to_json(o));
-  json["observations"] = std::move(list);
+  const Json json = reports::trials_record().write({run.origin, run.plan, observations});
   write_file_atomically(run.out, json.dump(2) + "\n");
 }
 
