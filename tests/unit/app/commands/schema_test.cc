@@ -68,6 +68,46 @@ TEST(Schema, AProfileObeysItsOwn) {
   EXPECT_FALSE(obeys(schema, profile));
 }
 
+struct Answer {
+  std::string schema;
+  std::vector<std::string> call;
+  int exit_code = 0;
+};
+
+TEST(Schema, AnAnswerObeysItsOwn) {
+  const auto launch = [](const std::string& name) {
+    return std::string(MESHWRIGHT_SOURCE_DIR) + "/tests/unit/app/launches/" + name;
+  };
+  const std::vector<Answer> answers{
+      {"model_list", {"model", "list"}},
+      {"cluster_list", {"cluster", "list"}},
+      {"cluster_view", {"cluster", "show", "h100-512", "--group", "tensor=8,pipeline=4"}},
+      {"volume", {"volume", "--model", "deepseek-v3", "--layout", "tp=8,ep=8,etp=1,dp=8,mbs=1,sp"}},
+      {"estimate",
+       {"estimate", "--model", "llama-3-8b", "--cluster", "h100-8", "--layout", "tp=8,mbs=1"}},
+      {"estimate",
+       {"estimate", "--model", "llama-3-70b", "--cluster", "h100-8", "--layout", "tp=8,mbs=1"},
+       1},
+      {"review",
+       {"review", "--from", launch("gpt3-175b.sh"), "--log", launch("gpt3-175b.log"), "--cluster",
+        "hgx-h100-400g"}},
+      {"review",
+       {"review", "--from", launch("finetune.sh"), "--model", "gpt3-175b", "--gpus", "8",
+        "--cluster", "l40s-8"},
+       1}};
+  for (const Answer& answer : answers) {
+    std::vector<std::string> call = answer.call;
+    call.insert(call.end(), {"--format", "json"});
+    const ProgramResult result = run_program(call);
+    ASSERT_EQ(result.exit_code, answer.exit_code) << answer.schema << ": " << result.err;
+    const Json schema = printed(answer.schema);
+    Json json = Json::parse(result.out);
+    EXPECT_EQ(complaint_of(schema, json), "") << answer.schema;
+    json["a_key_of_tomorrow"] = 1;
+    EXPECT_FALSE(obeys(schema, json)) << answer.schema;
+  }
+}
+
 // Every number whose description calls it a share, or whose key does, ends at the whole.
 int check_fractions(const Json& schema, const std::string& place) {
   int found = 0;
