@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "calibrate/trial/product.h"
+
 namespace meshwright::calibrate {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/trial/batch.h"
 
+#include "calibrate/trial/parameters.h"
+
 namespace meshwright::calibrate {
 
 std::vector<std::int32_t> token_ids(const Model& model, std::int64_t batch, std::int64_t positions,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "calibrate/trial/product.h"
+
 namespace meshwright::calibrate {
 float score_scale(std::int64_t width) { return 1.0F / std::sqrt(static_cast<float>(width)); }
 

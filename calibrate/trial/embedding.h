@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 
 namespace meshwright::calibrate {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "calibrate/trial/mlp.h"
+#include "calibrate/trial/product.h"
 
 namespace meshwright::calibrate {
 namespace {

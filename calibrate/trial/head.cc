@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibrate/trial/embedding.h"
+#include "calibrate/trial/product.h"
 #include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {

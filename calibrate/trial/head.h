@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 
 namespace meshwright::calibrate {
 

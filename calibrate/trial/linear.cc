@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "calibrate/trial/product.h"
+
 namespace meshwright::calibrate {
 
 void forward_product(const TrialContext& context, std::int64_t rows, const float* x,

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 #include "sim/volume/transfer_names.h"
 
 namespace meshwright::calibrate {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 
 namespace meshwright::calibrate {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 
 namespace meshwright::calibrate {
 

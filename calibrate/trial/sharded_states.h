@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 
 namespace meshwright::calibrate {
 

@@ -2,6 +2,7 @@
 #include "calibrate/trial/token_exchange.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace meshwright::calibrate {

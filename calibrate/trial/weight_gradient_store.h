@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "calibrate/trial/context.h"
+#include "calibrate/trial/product.h"
 
 namespace meshwright::calibrate {
 

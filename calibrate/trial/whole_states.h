@@ -10,6 +10,7 @@
 #pragma once
 
 #include "calibrate/trial/context.h"
+#include "calibrate/trial/parameters.h"
 
 namespace meshwright::calibrate {
 
