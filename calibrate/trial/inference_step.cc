@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "calibrate/trial/batch.h"
-#include "calibrate/trial/rotary_table.h"
+#include "calibrate/trial/layer/rotary_table.h"
+#include "calibrate/trial/stage/batch.h"
 
 namespace meshwright::calibrate {
 

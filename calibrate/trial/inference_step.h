@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/trial/embedding.h"
-#include "calibrate/trial/head.h"
-#include "calibrate/trial/layer.h"
+#include "calibrate/trial/layer/layer.h"
+#include "calibrate/trial/stage/embedding.h"
+#include "calibrate/trial/stage/head.h"
 #include "calibrate/trial/trial_step.h"
 
 namespace meshwright::calibrate {

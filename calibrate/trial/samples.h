@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/backends/communicator.h"
-#include "calibrate/trial/recorder.h"
+#include "calibrate/trial/ranks/recorder.h"
 #include "sim/step/observation.h"
 
 namespace meshwright::calibrate {

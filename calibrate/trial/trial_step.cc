@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "calibrate/trial/rotary_table.h"
+#include "calibrate/trial/layer/rotary_table.h"
 #include "sim/operators/operators.h"
 #include "sim/volume/transfer_names.h"
 

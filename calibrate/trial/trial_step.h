@@ -8,14 +8,14 @@
 #include <optional>
 #include <vector>
 
-#include "calibrate/trial/context.h"
-#include "calibrate/trial/host_store.h"
-#include "calibrate/trial/sharded_states.h"
-#include "calibrate/trial/stage_exchange.h"
-#include "calibrate/trial/stage_model.h"
-#include "calibrate/trial/stage_pass.h"
-#include "calibrate/trial/weight_gradient_store.h"
-#include "calibrate/trial/whole_states.h"
+#include "calibrate/trial/layer/weight_gradient_store.h"
+#include "calibrate/trial/ranks/context.h"
+#include "calibrate/trial/stage/stage_exchange.h"
+#include "calibrate/trial/stage/stage_model.h"
+#include "calibrate/trial/stage/stage_pass.h"
+#include "calibrate/trial/states/host_store.h"
+#include "calibrate/trial/states/sharded_states.h"
+#include "calibrate/trial/states/whole_states.h"
 #include "sim/schedule/schedule.h"
 
 namespace meshwright::calibrate {

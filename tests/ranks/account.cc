@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
+#include "calibrate/trial/states/whole_states.h"
 #include "calibrate/trial/trial.h"
-#include "calibrate/trial/whole_states.h"
 #include "sim/layout/short_name.h"
 #include "sim/operators/operators.h"
 #include "sim/schedule/traits.h"

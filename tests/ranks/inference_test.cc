@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/trial/batch.h"
 #include "calibrate/trial/inference_step.h"
+#include "calibrate/trial/stage/batch.h"
 #include "calibrate/trial/trial.h"
 #include "sim/json/records.h"
 #include "tests/ranks/same_step.h"

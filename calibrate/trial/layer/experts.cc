@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibrate/trial/layer/experts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "calibrate/trial/layer/mlp.h"
+#include "calibrate/trial/layer/product.h"
+
+namespace meshwright::calibrate {
+namespace {
+
+using transfer_names::kExpertInputGather;
+using transfer_names::kExpertInputGradientScatter;
+using transfer_names::kExpertOutputGradientGather;
+using transfer_names::kExpertOutputScatter;
+using transfer_names::kExpertProbabilityGather;
+using transfer_names::kExpertProbabilityGradientScatter;
+using transfer_names::kExperts;
+using transfer_names::kGatheredExperts;
+using transfer_names::kRouterProbability;
+using transfer_names::kRouterProbabilityGradient;
+
+constexpr ExchangeNames kDispatch{kExperts.dispatch, kExpertInputGather};
+constexpr ExchangeNames kProbability{kRouterProbability, kExpertProbabilityGather};
+constexpr ExchangeNames kCombine{kExperts.combine, kExpertOutputScatter};
+constexpr ExchangeNames kCombineGradient{kExperts.combine_gradient, kExpertOutputGradientGather};
+constexpr ExchangeNames kDispatchGradient{kExperts.dispatch_gradient, kExpertInputGradientScatter};
+constexpr ExchangeNames kProbabilityGradient{kRouterProbabilityGradient,
+                                             kExpertProbabilityGradientScatter};
+
+Parameter router_parameter(const TrialContext& context, const std::string& name,
+                           std::int64_t rows) {
+  Parameter p;
+  p.name = name;
+  p.rows = p.local_rows = rows;
+  p.cols = p.local_cols = context.model.moe->num_moe_experts;
+  p.partial_gradient = context.layout.sequence_parallel;
+  return p;
+}
+
+const float* weight_of(const Parameter* parameter) {
+  return parameter == nullptr ? nullptr : parameter->weight;
+}
+
+// Only gated activations have a limit (Megatron-LM transformer_config.py).
+float limit_of(const Model& model) {
+  return is_gated(model.activation) ? static_cast<float>(model.activation_func_clamp_value) : 0.0F;
+}
+
+template <typename Number>
+Tensor uploaded(const TrialContext& context, const std::vector<Number>& values) {
+  static_assert(sizeof(Number) == sizeof(float));
+  Tensor device = context.tensor(static_cast<std::int64_t>(values.size()));
+  context.compute.upload(device.data(), values.data(), device.size());
+  context.compute.synchronize();
+  return device;
+}
+
+}  // namespace
+
+Experts::Experts(const TrialContext& context, ParameterStore& store, const std::string& name)
+    : context_(context),
+      moe_(*context.model.moe),
+      cols_(moe_.moe_ffn_hidden_size / expert_tensor_size(context.layout)),
+      limit_(limit_of(context.model)),
+      router_(store.add(router_parameter(context, name + ".router.weight", context.hidden()))) {
+  if (moe_.moe_router_bias) {
+    Parameter p = router_parameter(context, name + ".router.bias", 1);
+    p.init = Init::bias;
+    router_bias_ = &store.add(std::move(p));
+  }
+  const int here = moe_.num_moe_experts / context.layout.expert_parallel_size;
+  const int first = context.groups.expert.rank() * here;
+  for (int e = first; e < first + here; ++e) add_expert(store, fmt::format("{}.{}", name, e));
+}
+
+// fc1's columns and fc2's rows are cut over the expert-tensor ranks; of fc2's bias each rank adds
+// its columns.
+void Experts::add_expert(ParameterStore& store, const std::string& name) {
+  const int pieces = expert_tensor_size(context_.layout);
+  const std::int64_t piece = context_.groups.expert_tensor.rank(), h = context_.hidden();
+  Parameter fc1;
+  fc1.name = name + ".fc1.weight";
+  fc1.expert = true;
+  fc1.rows = fc1.local_rows = h;
+  fc1.blocks = mlp_inputs(context_.model);
+  fc1.cols = moe_.moe_ffn_hidden_size;
+  fc1.local_cols = cols_;
+  fc1.first_col = cols_ * piece;
+  Parameter fc2;
+  fc2.name = name + ".fc2.weight";
+  fc2.expert = true;
+  fc2.rows = moe_.moe_ffn_hidden_size;
+  fc2.local_rows = cols_;
+  fc2.first_row = cols_ * piece;
+  fc2.cols = fc2.local_cols = h;
+  Expert expert{&store.add(fc1), nullptr, &store.add(fc2), nullptr};
+  if (moe_.moe_expert_bias) {
+    fc1.name = name + ".fc1.bias";
+    fc1.init = fc2.init = Init::bias;
+    fc1.rows = fc1.local_rows = 1;
+    expert.fc1_bias = &store.add(fc1);
+    fc2.name = name + ".fc2.bias";
+    fc2.rows = fc2.local_rows = 1;
+    fc2.first_row = 0;
+    fc2.local_cols = h / pieces;
+    fc2.first_col = fc2.local_cols * piece;
+    expert.fc2_bias = &store.add(fc2);
+  }
+  experts_.push_back(expert);
+}
+
+void Experts::route(const Tensor& x, ExpertsSaved& saved) const {
+  const std::int64_t tokens = context_.local_rows();
+  saved.logits = context_.tensor(tokens * moe_.num_moe_experts);
+  forward_product(context_, tokens, x.data(), router_, saved.logits.data());
+  if (router_bias_ != nullptr) {
+    context_.compute.add_bias(saved.logits.data(), router_bias_->weight, tokens,
+                              moe_.num_moe_experts);
+  }
+  const std::vector<float> logits = downloaded(context_, saved.logits);
+  if (context_.force_load_balancing) {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t row = 0; row < tokens; ++row) positions.push_back(context_.position_of(row));
+    saved.routes = routes_in_turn(moe_, logits, positions);
+  } else {
+    saved.routes = routes_by_logits(moe_, logits);
+  }
+  Copies copies = copies_of(moe_, saved.routes);
+  saved.choices = std::move(copies.choices);
+  if (gathers_tokens(context_.layout)) return;
+  std::vector<std::int32_t> tokens_sent;
+  for (const std::int32_t choice : saved.choices) {
+    tokens_sent.push_back(choice == kEmptyPlace ? kEmptyPlace : choice / moe_.moe_router_topk);
+  }
+  saved.tokens_sent = uploaded(context_, tokens_sent);
+  saved.plan = exchange_plan(context_, copies.of_expert, moe_.moe_expert_capacity_factor > 0.0);
+}
+
+void Experts::send_probabilities(ExpertsSaved& saved, Phase phase) const {
+  std::vector<float> own;
+  for (const std::int32_t choice : saved.choices) {
+    own.push_back(choice == kEmptyPlace
+                      ? 0.0F
+                      : saved.routes.probabilities[static_cast<std::size_t>(choice)]);
+  }
+  saved.probabilities =
+      to_experts(context_, saved.plan, uploaded(context_, own), 1, kProbability, phase);
+}
+
+void Experts::gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+  RouteTable table(context_.local_rows(), moe_.num_moe_experts);
+  for (const std::int32_t choice : saved.choices) {
+    if (choice == kEmptyPlace) continue;
+    const auto i = static_cast<std::size_t>(choice);
+    table.set(choice / moe_.moe_router_topk, saved.routes.experts[i],
+              saved.routes.probabilities[i]);
+  }
+  saved.gathered = gathered_rows(context_, table, phase);
+  saved.plan.of_expert = saved.gathered.of_expert;
+  saved.probabilities = uploaded(context_, saved.gathered.probabilities);
+  saved.tokens = rows_of_tokens(context_, saved.gathered, x, kGatheredExperts.dispatch, phase);
+}
+
+Tensor Experts::copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const {
+  const std::int64_t h = context_.hidden();
+  Tensor copies = context_.tensor(saved.plan.copies * h);
+  context_.compute.embedding_forward(saved.tokens_sent.integers(), x.data(), copies.data(),
+                                     saved.plan.copies, 0, context_.local_rows(), h);
+  return copies;
+}
+
+Tensor Experts::sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) const {
+  const std::int64_t tokens = context_.local_rows(), h = context_.hidden();
+  Tensor sums = context_.tensor(tokens * h);
+  context_.compute.fill_zero(sums.data(), sums.size());
+  context_.compute.embedding_backward(saved.tokens_sent.integers(), copies.data(), sums.data(),
+                                      saved.plan.copies, 0, tokens, h);
+  return sums;
+}
+
+void Experts::dispatch(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+  if (gathers_tokens(context_.layout)) return gather(x, saved, phase);
+  saved.tokens = to_experts(context_, saved.plan, copies_of_tokens(x, saved), context_.hidden(),
+                            kDispatch, phase);
+  send_probabilities(saved, phase);
+}
+
+Tensor Experts::combine(Tensor out, const ExpertsSaved& saved, Phase phase) const {
+  if (gathers_tokens(context_.layout)) {
+    return tokens_of_rows(context_, saved.gathered, std::move(out), kGatheredExperts.combine,
+                          phase);
+  }
+  return sums_of_copies(
+      from_experts(context_, saved.plan, std::move(out), context_.hidden(), kCombine, phase),
+      saved);
+}
+
+Tensor Experts::forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const {
+  route(x, saved);
+  dispatch(x, saved, phase);
+  return combine(compute(saved), saved, phase);
+}
+
+template <typename Visit>
+void Experts::for_each_expert(const ExpertsSaved& saved, const Visit& visit) const {
+  Rows rows{0, 0};
+  for (std::size_t e = 0; e < experts_.size(); ++e) {
+    rows.count = saved.plan.of_expert[e];
+    if (rows.count > 0) visit(experts_[e], rows);
+    rows.begin += rows.count;
+  }
+}
+
+void Experts::clamp(ExpertsSaved& saved) const {
+  if (limit_ == 0.0F) return;
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_;
+  saved.clamped = context_.tensor(saved.fc1.count());
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const std::int64_t begin = rows.begin * inputs;
+    context_.compute.clamp_gated_forward(saved.fc1.data() + begin, weight_of(expert.fc1_bias),
+                                         saved.clamped.data() + begin, limit_, rows.count, cols_);
+  });
+}
+
+Tensor Experts::activated(const ExpertsSaved& saved, bool weighted) const {
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_;
+  Tensor y = context_.tensor(saved.plan.rows() * cols_);
+  const bool clamped = !saved.clamped.empty();
+  const Tensor& x = clamped ? saved.clamped : saved.fc1;
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    activate(context_, x.data() + rows.begin * inputs,
+             clamped ? nullptr : weight_of(expert.fc1_bias), y.data() + rows.begin * cols_,
+             rows.count, cols_);
+  });
+  if (weighted) {
+    context_.compute.scale_rows(y.data(), saved.probabilities.data(), y.data(), saved.plan.rows(),
+                                cols_);
+  }
+  return y;
+}
+
+Tensor Experts::compute(ExpertsSaved& saved) const {
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_, h = context_.hidden();
+  saved.fc1 = context_.tensor(saved.plan.rows() * inputs);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    forward_product(context_, rows.count, saved.tokens.data() + rows.begin * h, *expert.fc1,
+                    saved.fc1.data() + rows.begin * inputs);
+  });
+  clamp(saved);
+  saved.activation = activated(saved, true);
+  Tensor out = context_.tensor(saved.plan.rows() * h);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    float* y = out.data() + rows.begin * h;
+    forward_product(context_, rows.count, saved.activation.data() + rows.begin * cols_, *expert.fc2,
+                    y);
+    add_output_bias(expert, saved.probabilities.data() + rows.begin, y, rows.count);
+  });
+  if (context_.recomputes(kRecomputeMoeActivation)) {
+    saved.clamped.release();
+    saved.activation.release();
+  }
+  return out;
+}
+
+// This rank's columns of the bias, zeros beside them.
+Tensor Experts::whole_bias(const Expert& expert) const {
+  const Parameter& bias = *expert.fc2_bias;
+  Tensor whole = context_.tensor(bias.cols);
+  context_.compute.fill_zero(whole.data(), whole.size());
+  context_.compute.copy_rows(whole.data() + bias.first_col, bias.cols, bias.weight, bias.local_cols,
+                             1, bias.local_cols);
+  return whole;
+}
+
+void Experts::add_output_bias(const Expert& expert, const float* probabilities, float* y,
+                              std::int64_t rows) const {
+  if (expert.fc2_bias == nullptr) return;
+  const Tensor bias = whole_bias(expert);
+  GemmCall call = product(rows, context_.hidden(), 1, probabilities, bias.data(), y);
+  call.beta = 1.0F;
+  context_.compute.gemm(call);
+}
+
+void Experts::output_bias_backward(const Expert& expert, const float* dout,
+                                   const float* probabilities, float* dprobabilities,
+                                   std::int64_t rows) const {
+  if (expert.fc2_bias == nullptr) return;
+  const std::int64_t h = context_.hidden();
+  const Parameter& bias = *expert.fc2_bias;
+  const Tensor whole = whole_bias(expert);
+  GemmCall call = product(rows, 1, h, dout, whole.data(), dprobabilities);
+  call.beta = 1.0F;
+  context_.compute.gemm(call);
+  context_.compute.gemm(product(1, h, rows, probabilities, dout, whole.data()));
+  context_.compute.add(bias.gradient, whole.data() + bias.first_col, bias.gradient,
+                       bias.local_cols);
+}
+
+void Experts::activation_backward(const ExpertsSaved& saved, const Expert& expert, Rows rows,
+                                  const Tensor& dactivation, const Tensor& dfc1) const {
+  const std::int64_t begin = rows.begin * mlp_inputs(context_.model) * cols_;
+  const float* dy = dactivation.data() + rows.begin * cols_;
+  const float* fc1 = saved.fc1.data() + begin;
+  float* dx = dfc1.data() + begin;
+  if (saved.clamped.empty()) {
+    activate_backward(context_, dy, fc1, expert.fc1_bias, dx, rows.count, cols_);
+    return;
+  }
+  activate_backward(context_, dy, saved.clamped.data() + begin, nullptr, dx, rows.count, cols_);
+  float* dbias = expert.fc1_bias == nullptr ? nullptr : expert.fc1_bias->gradient;
+  context_.compute.clamp_gated_backward(dx, fc1, weight_of(expert.fc1_bias), dx, dbias, limit_,
+                                        rows.count, cols_);
+}
+
+// out = p a W2 + p b2, a = activation(fc1): p's gradient is a . (dout W2^T) + b2 . dout.
+void Experts::compute_backward(ExpertsSaved& saved, ExpertsBackward& pass) const {
+  const std::int64_t inputs = mlp_inputs(context_.model) * cols_, h = context_.hidden();
+  const std::int64_t rows_here = saved.plan.rows();
+  pass.dprobabilities = context_.tensor(rows_here);
+  context_.compute.fill_zero(pass.dprobabilities.data(), pass.dprobabilities.size());
+  if (saved.activation.empty()) {
+    const TermScope scope(context_.recorder, TermKind::recompute);
+    clamp(saved);
+    saved.activation = activated(saved, true);
+  }
+  Tensor dactivation = context_.tensor(rows_here * cols_);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const float* dy = pass.dout.data() + rows.begin * h;
+    input_gradient(context_, rows.count, dy, *expert.fc2, dactivation.data() + rows.begin * cols_);
+    weight_gradient(context_, rows.count, dy, saved.activation.data() + rows.begin * cols_,
+                    *expert.fc2);
+    output_bias_backward(expert, dy, saved.probabilities.data() + rows.begin,
+                         pass.dprobabilities.data() + rows.begin, rows.count);
+  });
+  saved.activation.release();
+  {
+    const Tensor unweighted = activated(saved, false);
+    context_.compute.row_dots(dactivation.data(), unweighted.data(), pass.dprobabilities.data(),
+                              rows_here, cols_);
+  }
+  context_.compute.scale_rows(dactivation.data(), saved.probabilities.data(), dactivation.data(),
+                              rows_here, cols_);
+  const Tensor dfc1 = context_.tensor(rows_here * inputs);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    activation_backward(saved, expert, rows, dactivation, dfc1);
+  });
+  dactivation.release();
+  saved.clamped.release();
+  saved.fc1.release();
+  pass.dtokens = context_.tensor(rows_here * h);
+  for_each_expert(saved, [&](const Expert& expert, Rows rows) {
+    const float* dy = dfc1.data() + rows.begin * inputs;
+    input_gradient(context_, rows.count, dy, *expert.fc1, pass.dtokens.data() + rows.begin * h);
+    weight_gradient(context_, rows.count, dy, saved.tokens.data() + rows.begin * h, *expert.fc1);
+  });
+  saved.tokens.release();
+  pass.dout.release();
+}
+
+void Experts::combine_gradient(const Tensor& dy, const ExpertsSaved& saved,
+                               ExpertsBackward& pass) const {
+  if (gathers_tokens(context_.layout)) {
+    pass.dout = rows_of_tokens(context_, saved.gathered, dy, kGatheredExperts.combine_gradient,
+                               Phase::backward);
+  } else {
+    pass.dout = to_experts(context_, saved.plan, copies_of_tokens(dy, saved), context_.hidden(),
+                           kCombineGradient, Phase::backward);
+  }
+}
+
+std::vector<float> Experts::gathered_route_gradients(const ExpertsSaved& saved,
+                                                     const Tensor& dprobabilities) const {
+  const std::vector<float> table =
+      table_of_rows(context_, saved.gathered, dprobabilities, moe_.num_moe_experts,
+                    kExpertProbabilityGradientScatter);
+  const auto topk = static_cast<std::size_t>(moe_.moe_router_topk);
+  const auto experts = static_cast<std::size_t>(moe_.num_moe_experts);
+  std::vector<float> of_routes(saved.routes.experts.size(), 0.0F);
+  for (const std::int32_t choice : saved.choices) {
+    if (choice == kEmptyPlace) continue;
+    const auto i = static_cast<std::size_t>(choice);
+    of_routes[i] = table[i / topk * experts + static_cast<std::size_t>(saved.routes.experts[i])];
+  }
+  return of_routes;
+}
+
+void Experts::dispatch_gradient(const ExpertsSaved& saved, ExpertsBackward& pass) const {
+  if (gathers_tokens(context_.layout)) {
+    pass.dx = tokens_of_rows(context_, saved.gathered, std::move(pass.dtokens),
+                             kGatheredExperts.dispatch_gradient, Phase::backward);
+    pass.dof_routes = gathered_route_gradients(saved, pass.dprobabilities);
+    return;
+  }
+  pass.dx = sums_of_copies(from_experts(context_, saved.plan, std::move(pass.dtokens),
+                                        context_.hidden(), kDispatchGradient, Phase::backward),
+                           saved);
+  const Tensor back = from_experts(context_, saved.plan, std::move(pass.dprobabilities), 1,
+                                   kProbabilityGradient, Phase::backward);
+  const std::vector<float> of_copies = downloaded(context_, back);
+  pass.dof_routes.assign(saved.routes.experts.size(), 0.0F);
+  for (std::size_t i = 0; i < of_copies.size(); ++i) {
+    if (saved.choices[i] == kEmptyPlace) continue;
+    pass.dof_routes[static_cast<std::size_t>(saved.choices[i])] = of_copies[i];
+  }
+}
+
+Tensor Experts::route_backward(const Tensor& x, ExpertsSaved& saved, ExpertsBackward& pass) const {
+  const std::vector<float> dlogits = logits_gradient(moe_, saved.routes, pass.dof_routes);
+  const std::int64_t tokens = context_.local_rows();
+  context_.compute.upload(saved.logits.data(), dlogits.data(), saved.logits.size());
+  context_.compute.synchronize();
+  weight_gradient(context_, tokens, saved.logits.data(), x.data(), router_);
+  if (router_bias_ != nullptr) {
+    context_.compute.bias_backward(saved.logits.data(), router_bias_->gradient, tokens,
+                                   moe_.num_moe_experts);
+  }
+  input_gradient(context_, tokens, saved.logits.data(), router_, pass.dx.data(), 1.0F);
+  return std::move(pass.dx);
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routed experts of a layer: router, dispatch, this rank's experts (or its pieces of them),
+// combine.
+//
+// A copy's weight travels with it and multiplies what the activation puts out (Megatron-LM
+// moe/experts.py), so that what comes back is only added up.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "calibrate/trial/layer/linear.h"
+#include "calibrate/trial/layer/routing.h"
+#include "calibrate/trial/ranks/token_exchange.h"
+#include "calibrate/trial/ranks/token_gather.h"
+
+namespace meshwright::calibrate {
+
+struct ExpertsSaved {
+  Routes routes;
+  std::vector<std::int32_t> choices;  // of the copies, into the routes
+  ExchangePlan plan;                  // where all tokens are gathered only of_expert
+  GatheredRows gathered;              // then
+  Tensor logits;                      // then their gradient
+  Tensor tokens_sent;                 // of each copy that leaves, its token; -1: an empty place
+  Tensor tokens;                      // rows that the experts here got
+  Tensor probabilities;               // of them
+  Tensor fc1, clamped, activation;    // clamped: empty where the model does not clamp
+};
+
+// A backward pass on its way, from part to part.
+struct ExpertsBackward {
+  Tensor dout;                    // of what this rank's experts put out, row by row
+  Tensor dprobabilities;          // of the rows
+  Tensor dtokens;                 // of the rows
+  Tensor dx;                      // of this rank's tokens
+  std::vector<float> dof_routes;  // of the routes' probabilities
+};
+
+class Experts {
+ public:
+  Experts(const TrialContext& context, ParameterStore& store, const std::string& name);
+
+  // The parts of a forward pass, in this order. x: this rank's tokens, local_rows x hidden.
+  void route(const Tensor& x, ExpertsSaved& saved) const;
+  void dispatch(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
+  // Rows of what this rank's experts put out.
+  [[nodiscard]] Tensor compute(ExpertsSaved& saved) const;
+  // The tokens' sums of what came back.
+  [[nodiscard]] Tensor combine(Tensor out, const ExpertsSaved& saved, Phase phase) const;
+  [[nodiscard]] Tensor forward(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
+
+  // The parts of a backward pass, in this order; the last gives the gradient of x.
+  void combine_gradient(const Tensor& dy, const ExpertsSaved& saved, ExpertsBackward& pass) const;
+  void compute_backward(ExpertsSaved& saved, ExpertsBackward& pass) const;
+  void dispatch_gradient(const ExpertsSaved& saved, ExpertsBackward& pass) const;
+  [[nodiscard]] Tensor route_backward(const Tensor& x, ExpertsSaved& saved,
+                                      ExpertsBackward& pass) const;
+
+ private:
+  struct Expert {
+    Parameter *fc1, *fc1_bias, *fc2, *fc2_bias;  // biases: null where there are none
+  };
+  // Rows of one expert among those that came here.
+  struct Rows {
+    std::int64_t begin, count;
+  };
+
+  void add_expert(ParameterStore& store, const std::string& name);
+  void send_probabilities(ExpertsSaved& saved, Phase phase) const;
+  // Of all tokens, where each rank gets all of them.
+  void gather(const Tensor& x, ExpertsSaved& saved, Phase phase) const;
+  [[nodiscard]] std::vector<float> gathered_route_gradients(const ExpertsSaved& saved,
+                                                            const Tensor& dprobabilities) const;
+  // Of each copy that leaves, its token's row; and back, a token's copies added up.
+  [[nodiscard]] Tensor copies_of_tokens(const Tensor& x, const ExpertsSaved& saved) const;
+  [[nodiscard]] Tensor sums_of_copies(const Tensor& copies, const ExpertsSaved& saved) const;
+  template <typename Visit>
+  void for_each_expert(const ExpertsSaved& saved, const Visit& visit) const;
+  // fc1 with its bias between the model's limits, where it has any.
+  void clamp(ExpertsSaved& saved) const;
+  // activation(fc1), times the probabilities where `weighted`.
+  [[nodiscard]] Tensor activated(const ExpertsSaved& saved, bool weighted) const;
+  // Into an expert's rows of dfc1.
+  void activation_backward(const ExpertsSaved& saved, const Expert& expert, Rows rows,
+                           const Tensor& dactivation, const Tensor& dfc1) const;
+  // y += probabilities * bias.
+  void add_output_bias(const Expert& expert, const float* probabilities, float* y,
+                       std::int64_t rows) const;
+  void output_bias_backward(const Expert& expert, const float* dout, const float* probabilities,
+                            float* dprobabilities, std::int64_t rows) const;
+  [[nodiscard]] Tensor whole_bias(const Expert& expert) const;
+
+  const TrialContext& context_;
+  const MixtureOfExperts& moe_;
+  std::int64_t cols_;  // of an expert's hidden layer on this rank
+  float limit_;        // of gates and values, where they are clamped; 0: they are not
+  Parameter& router_;
+  Parameter* router_bias_ = nullptr;
+  std::deque<Expert> experts_;
+};
+
+}  // namespace meshwright::calibrate

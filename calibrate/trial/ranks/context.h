@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every part of the trial's model needs to know on this rank, and the two moves between a
+// whole sequence and a rank's share of it.
+#pragma once
+
+#include <vector>
+
+#include "calibrate/backends/compute.h"
+#include "calibrate/trial/ranks/arena.h"
+#include "calibrate/trial/ranks/rank_groups.h"
+#include "calibrate/trial/ranks/recorder.h"
+#include "sim/base/job.h"
+#include "sim/layout/layout.h"
+#include "sim/model/model.h"
+
+namespace meshwright::calibrate {
+
+class HostStore;
+class ShardedStates;
+class WholeStates;
+class WeightGradientStore;
+
+struct TrialContext {
+  const Model& model;
+  const Job& job;
+  const Layout& layout;
+  Compute& compute;
+  Arena& arena;
+  Recorder& recorder;
+  RankGroups& groups;
+  // Of each sequence, what a pass works on: all of a training job's or a context rank's share, or a
+  // prompt, or the next one.
+  std::int64_t positions;
+  std::int64_t first_position = 0;
+  const float* rotary_table = nullptr;  // of the model's head width, when its positions are rotary
+  ShardedStates* states = nullptr;      // where weights or gradients are whole for a unit at a time
+  WholeStates* whole_states = nullptr;  // else this
+  WeightGradientStore* owed = nullptr;  // of passes that leave weight gradients for later
+  bool force_load_balancing = true;     // tokens are dealt out to experts in turn
+  HostStore* host = nullptr;            // where activations or an optimizer's states go there
+
+  // Activations are (positions, batch, width). Under sequence parallelism norms and residuals work
+  // on `rows` / t of them.
+  [[nodiscard]] std::int64_t rows() const { return positions * layout.micro_batch_size; }
+  [[nodiscard]] std::int64_t local_rows() const {
+    return layout.sequence_parallel ? rows() / layout.tensor_parallel_size : rows();
+  }
+  // Where in its sequence the i-th of the rank's positions is. Of 2c chunks a context rank has the
+  // r-th and the r-th from the end.
+  [[nodiscard]] std::int64_t position(std::int64_t i) const {
+    const std::int64_t c = layout.context_parallel_size, rank = groups.at.context;
+    if (c == 1) return first_position + i;
+    const std::int64_t chunk = positions / 2;
+    return i < chunk ? rank * chunk + i : (2 * c - 2 - rank) * chunk + i;
+  }
+  // Of a row among the local ones.
+  [[nodiscard]] std::int64_t position_of(std::int64_t row) const {
+    const std::int64_t first = layout.sequence_parallel ? local_rows() * groups.at.tensor : 0;
+    return position((first + row) / layout.micro_batch_size);
+  }
+  [[nodiscard]] std::int64_t hidden() const { return model.hidden_size; }
+  // Selective recompute runs one of these modules again in backward.
+  [[nodiscard]] bool recomputes(unsigned modules) const {
+    return recomputes_module(layout, modules);
+  }
+  [[nodiscard]] Tensor tensor(std::int64_t count) const { return {arena, count}; }
+};
+
+// What layers hand each other has the job's numbers, if these have 16 bits.
+void round_between_layers(const TrialContext& context, const Tensor& x);
+
+// On the host, once the device is done.
+std::vector<float> downloaded(const TrialContext& context, const Tensor& from);
+
+// All rows of x (local_rows x cols): x itself, or gathered from the tensor ranks.
+class WholeSequence {
+ public:
+  WholeSequence(const TrialContext& context, const float* x, std::int64_t cols,
+                std::string_view name, Phase phase);
+  [[nodiscard]] const float* data() const { return data_; }
+
+ private:
+  Tensor gathered_;
+  const float* data_;
+};
+
+// The sum of `partial` (rows x cols) over the tensor ranks: all of it, or this rank's rows.
+Tensor reduce_sequence(const TrialContext& context, Tensor partial, std::int64_t cols,
+                       std::string_view name, Phase phase);
+
+}  // namespace meshwright::calibrate

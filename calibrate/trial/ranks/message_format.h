@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the numbers of a message are when a step runs in 16 bits.
+//
+// On the device all of the trial's numbers have 32 bits. Where a job's format has 16, activations
+// and their gradients, and weights that are gathered, travel in it, and what arrives has its
+// numbers; gradients of weights travel in the job's gradient format. Loss, softmax, what routers
+// say and the outputs that the allgather dispatcher adds up travel in 32 bits (Megatron-LM), as the
+// ledger has them (sim/volume).
+#pragma once
+
+#include <string_view>
+
+#include "calibrate/backends/compute.h"
+#include "calibrate/trial/ranks/arena.h"
+#include "sim/base/job.h"
+
+namespace meshwright::calibrate {
+
+// Whether numbers of this format are stored and sent in 16 bits.
+constexpr bool has_sixteen_bits(Precision format) { return bytes_per_element(format) == 2.0; }
+
+// The trial's own, which no ledger has: the sum of squared differences.
+inline constexpr std::string_view kMeanSquareAllReduce = "mean square all-reduce";
+
+struct MessageFormats {
+  Precision activations = Precision::fp32;
+  Precision weights = Precision::fp32;
+  Precision gradients = Precision::fp32;  // of weights
+};
+
+// All fp32 where the job's products are fp32 or tf32.
+MessageFormats message_formats(const Job& job);
+
+// Of the ledger's transfer of this name (sim/volume/transfer_names.h); of one that it does not
+// know, the activations'.
+Precision format_of(std::string_view transfer, const MessageFormats& formats);
+
+// Where this rank's messages are converted.
+struct MessageEdge {
+  Compute& compute;
+  Arena& arena;
+  MessageFormats formats;
+};
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups that one rank belongs to under a layout, each counting and timing its own traffic.
+#pragma once
+
+#include <optional>
+
+#include "calibrate/trial/ranks/counted_group.h"
+#include "sim/hardware/placement.h"
+#include "sim/layout/layout.h"
+
+namespace meshwright::calibrate {
+
+struct RankGroups {
+  RankGroups(const Layout& layout, Communicator& ranks, Recorder& recorder,
+             const MessageEdge& edge);
+
+  Coordinates at;
+  CountedGroup tensor;
+  CountedGroup context;
+  CountedGroup data;       // with the context ranks
+  CountedGroup pipeline;   // rank in it: the stage
+  CountedGroup embedding;  // the two stages with the embedding's matrix; others alone in theirs
+  CountedGroup mirrored;   // the two stages with the same layers; else each alone
+  CountedGroup expert;     // rank in it: which of the experts
+  CountedGroup expert_tensor;
+  CountedGroup expert_data;
+  // Of the data ranks, those that share one copy of the sharded states, and those that hold the
+  // same shard.
+  CountedGroup data_shard, data_copies;
+  CountedGroup expert_data_shard, expert_data_copies;
+
+  // The stages again, for gradients, which do not queue behind activations; where a send starts
+  // only together with a receive, the same group, or it would never start.
+  [[nodiscard]] CountedGroup& pipeline_backward() { return gradients_ ? *gradients_ : pipeline; }
+
+ private:
+  std::optional<CountedGroup> gradients_;
+};
+
+}  // namespace meshwright::calibrate
