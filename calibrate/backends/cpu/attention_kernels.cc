@@ -70,9 +70,10 @@ void for_each_head_row(std::int64_t positions, std::int64_t batch, std::int64_t 
 
 }  // namespace
 
-void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t queries, std::int64_t keys, std::int64_t first,
-                            std::int64_t window, std::int64_t jump, const AttentionSinks& sinks) {
+void CpuKernels::causal_softmax_forward(const float* x, float* y, float scale,
+                                        std::int64_t matrices, std::int64_t queries,
+                                        std::int64_t keys, std::int64_t first, std::int64_t window,
+                                        std::int64_t jump, const AttentionSinks& sinks) {
   for (std::int64_t row = 0; row < matrices * queries; ++row) {
     const std::int64_t query = row % queries;
     const std::int64_t end = first + query + (2 * query >= queries ? jump : 0) + 1;
@@ -85,8 +86,9 @@ void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t 
 
 // p = 1 - sum(y) is the sink's probability and its value is nothing, so that its logit's gradient
 // is p * (0 - sum(dy * y)).
-void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
-                    std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+void CpuKernels::sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks,
+                                float* dlogits, std::int64_t matrices, std::int64_t keys,
+                                std::int64_t queries) {
   for (std::int64_t row = 0; row < matrices * queries; ++row) {
     const std::int64_t offset = row * keys;
     float sum = 0.0F, weighted = 0.0F;
@@ -99,8 +101,8 @@ void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks
   }
 }
 
-void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                      std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+void CpuKernels::softmax_backward(const float* dy, const float* y, float* dx, float scale,
+                                  std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
   const std::int64_t rows = matrices * (queries > 0 ? queries : keys);
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t offset = row * keys;
@@ -114,8 +116,9 @@ void softmax_backward(const float* dy, const float* y, float* dx, float scale,
   }
 }
 
-void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
-            std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse) {
+void CpuKernels::rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+                        std::int64_t rotated, std::int64_t positions, std::int64_t width,
+                        bool inverse) {
   const float sign = inverse ? -1.0F : 1.0F;
   for (std::int64_t head = 0; head < blocks * rotated; ++head) {
     float* of_head = x + (head / rotated * heads + head % rotated) * positions * width;
@@ -125,16 +128,16 @@ void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t head
   }
 }
 
-void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
-              std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+void CpuKernels::to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                          std::int64_t blocks, std::int64_t heads, std::int64_t width) {
   const std::size_t row_bytes = static_cast<std::size_t>(width) * sizeof(float);
   for_each_head_row(positions, batch, blocks, heads, [&](std::int64_t token, std::int64_t head) {
     std::memcpy(y + head * width, x + token * width, row_bytes);
   });
 }
 
-void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
-                std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+void CpuKernels::from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                            std::int64_t blocks, std::int64_t heads, std::int64_t width) {
   const std::size_t row_bytes = static_cast<std::size_t>(width) * sizeof(float);
   for_each_head_row(positions, batch, blocks, heads, [&](std::int64_t token, std::int64_t head) {
     std::memcpy(y + token * width, x + head * width, row_bytes);

@@ -6,6 +6,7 @@
 #include "calibrate/backends/bf16.h"
 #include "calibrate/backends/cpu/fast_math.h"
 #include "calibrate/backends/cpu/kernels.h"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cpu {
 namespace {
@@ -34,6 +35,14 @@ inline float silu_derivative(float v) {
 inline float relu(float v) { return v > 0.0F ? v : 0.0F; }
 inline float relu_derivative(float v) { return v > 0.0F ? 1.0F : 0.0F; }
 
+// sums += the column sums of x.
+void add_column_sums(const float* x, float* sums, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, x += cols) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < cols; ++j) sums[j] += x[j];
+  }
+}
+
 template <float (*F)(float)>
 void bias_activation_forward(const float* x, const float* bias, float* y, std::int64_t rows,
                              std::int64_t cols) {
@@ -61,7 +70,7 @@ void bias_activation_backward(const float* dy, const float* x, const float* bias
       for (std::int64_t j = 0; j < cols; ++j) dx[j] = dy[j] * Derivative(x[j] + bias[j]);
     }
   }
-  if (dbias != nullptr) bias_backward(first_dx, dbias, rows, cols);
+  if (dbias != nullptr) add_column_sums(first_dx, dbias, rows, cols);
 }
 
 // One row of a gated activation; a null bias is skipped.
@@ -110,33 +119,37 @@ void gated_backward(const float* dy, const float* x, const float* bias, float* d
       gated_gradient_row<F, Derivative, true>(dy + i * cols, x + at, bias, dx + at, cols);
     }
   }
-  if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
+  if (dbias != nullptr) add_column_sums(dx, dbias, rows, 2 * cols);
+}
+
+void only_bf16(Precision precision) {
+  invariant(precision == Precision::bf16, "the cpu backend converts to fp32 and bf16 only");
 }
 
 }  // namespace
 
-void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                         std::int64_t cols) {
+void CpuKernels::bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                     std::int64_t cols) {
   gated_forward<silu>(x, bias, y, rows, cols);
 }
 
-void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
-                          float* dbias, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                      float* dbias, std::int64_t rows, std::int64_t cols) {
   gated_backward<silu, silu_derivative>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                        std::int64_t cols) {
+void CpuKernels::bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                    std::int64_t cols) {
   gated_forward<gelu>(x, bias, y, rows, cols);
 }
 
-void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
-                         float* dbias, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                     float* dbias, std::int64_t rows, std::int64_t cols) {
   gated_backward<gelu, gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
-                         std::int64_t rows, std::int64_t cols) {
+void CpuKernels::clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                                     std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, y += 2 * cols) {
 #pragma omp simd
     for (std::int64_t j = 0; j < 2 * cols; ++j) {
@@ -147,8 +160,9 @@ void clamp_gated_forward(const float* x, const float* bias, float* y, float limi
   }
 }
 
-void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
-                          float* dbias, float limit, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                      float* dbias, float limit, std::int64_t rows,
+                                      std::int64_t cols) {
   const float* first_dx = dx;
   for (std::int64_t i = 0; i < rows; ++i, dy += 2 * cols, x += 2 * cols, dx += 2 * cols) {
 #pragma omp simd
@@ -158,45 +172,43 @@ void clamp_gated_backward(const float* dy, const float* x, const float* bias, fl
       dx[j] = inside ? dy[j] : 0.0F;
     }
   }
-  if (dbias != nullptr) bias_backward(first_dx, dbias, rows, 2 * cols);
+  if (dbias != nullptr) add_column_sums(first_dx, dbias, rows, 2 * cols);
 }
 
-void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                       std::int64_t cols) {
+void CpuKernels::bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                   std::int64_t cols) {
   bias_activation_forward<gelu>(x, bias, y, rows, cols);
 }
 
-void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
-                        std::int64_t rows, std::int64_t cols) {
+void CpuKernels::bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                    float* dbias, std::int64_t rows, std::int64_t cols) {
   bias_activation_backward<gelu_derivative>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                       std::int64_t cols) {
+void CpuKernels::bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                   std::int64_t cols) {
   bias_activation_forward<relu>(x, bias, y, rows, cols);
 }
 
-void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
-                        std::int64_t rows, std::int64_t cols) {
+void CpuKernels::bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                    float* dbias, std::int64_t rows, std::int64_t cols) {
   bias_activation_backward<relu_derivative>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, y += cols) {
 #pragma omp simd
     for (std::int64_t j = 0; j < cols; ++j) y[j] += bias[j];
   }
 }
 
-void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) {
-  for (std::int64_t i = 0; i < rows; ++i, dy += cols) {
-#pragma omp simd
-    for (std::int64_t j = 0; j < cols; ++j) dbias[j] += dy[j];
-  }
+void CpuKernels::bias_backward(const float* dy, float* dbias, std::int64_t rows,
+                               std::int64_t cols) {
+  add_column_sums(dy, dbias, rows, cols);
 }
 
-void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
-                std::int64_t cols) {
+void CpuKernels::scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                            std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     const float factor = scale[i];
 #pragma omp simd
@@ -204,7 +216,8 @@ void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
   }
 }
 
-void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::row_dots(const float* a, const float* b, float* dots, std::int64_t rows,
+                          std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, a += cols, b += cols) {
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
@@ -213,29 +226,36 @@ void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, st
   }
 }
 
-void add(const float* a, const float* b, float* y, std::int64_t count) {
+void CpuKernels::add(const float* a, const float* b, float* y, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
 }
 
-void to_bf16(std::uint16_t* to, const float* from, std::int64_t count) {
+void CpuKernels::convert(void* to, Precision precision, const float* from, std::int64_t count) {
+  if (precision == Precision::fp32) return copy(to, from, static_cast<std::size_t>(count) * 4);
+  only_bf16(precision);
+  auto* numbers = static_cast<std::uint16_t*>(to);
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) to[i] = bf16_of(from[i]);
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = bf16_of(from[i]);
 }
 
-void from_bf16(float* to, const std::uint16_t* from, std::int64_t count) {
+void CpuKernels::widen(float* to, const void* from, Precision precision, std::int64_t count) {
+  if (precision == Precision::fp32) return copy(to, from, static_cast<std::size_t>(count) * 4);
+  only_bf16(precision);
+  const auto* numbers = static_cast<const std::uint16_t*>(from);
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) to[i] = float_of_bf16(from[i]);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = float_of_bf16(numbers[i]);
 }
 
-void round_to_bf16(float* data, std::int64_t count) {
+void CpuKernels::round(float* data, Precision precision, std::int64_t count) {
+  only_bf16(precision);
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) data[i] = float_of_bf16(bf16_of(data[i]));
 }
 
 // Adam (Kingma 2014, arXiv 1412.6980, algorithm 1) with decoupled weight decay (1711.05101).
-void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
-          std::int64_t count, const AdamStep& step) {
+void CpuKernels::adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+                      std::int64_t count, const AdamStep& step) {
   const auto t = static_cast<double>(step.step);
   const auto scale = static_cast<float>(step.learning_rate / (1.0 - std::pow(step.beta1, t)));
   const auto correction = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(step.beta2, t)));

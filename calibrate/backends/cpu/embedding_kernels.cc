@@ -18,8 +18,9 @@ std::int64_t local_row(std::int32_t id, std::int64_t first, std::int64_t rows) {
 
 }  // namespace
 
-void embedding_forward(const std::int32_t* tokens, const float* table, float* y, std::int64_t count,
-                       std::int64_t first, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::embedding_forward(const std::int32_t* tokens, const float* table, float* y,
+                                   std::int64_t count, std::int64_t first, std::int64_t rows,
+                                   std::int64_t cols) {
   const std::size_t row_bytes = static_cast<std::size_t>(cols) * sizeof(float);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t local = local_row(tokens[i], first, rows);
@@ -31,16 +32,17 @@ void embedding_forward(const std::int32_t* tokens, const float* table, float* y,
   }
 }
 
-void embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable,
-                        std::int64_t count, std::int64_t first, std::int64_t rows,
-                        std::int64_t cols) {
+void CpuKernels::embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable,
+                                    std::int64_t count, std::int64_t first, std::int64_t rows,
+                                    std::int64_t cols) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t local = local_row(tokens[i], first, rows);
     if (local >= 0) add(dtable + local * cols, dy + i * cols, dtable + local * cols, cols);
   }
 }
 
-void row_max(const float* logits, float* maximum, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::row_max(const float* logits, float* maximum, std::int64_t rows,
+                         std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, logits += cols) {
     float m = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : m)
@@ -49,9 +51,9 @@ void row_max(const float* logits, float* maximum, std::int64_t rows, std::int64_
   }
 }
 
-void exp_and_target(float* logits, const float* maximum, const std::int32_t* targets,
-                    float* sum_exp, float* target, std::int64_t rows, std::int64_t cols,
-                    std::int64_t first) {
+void CpuKernels::exp_and_target(float* logits, const float* maximum, const std::int32_t* targets,
+                                float* sum_exp, float* target, std::int64_t rows, std::int64_t cols,
+                                std::int64_t first) {
   for (std::int64_t i = 0; i < rows; ++i, logits += cols) {
     const float m = maximum[i];
     const std::int64_t local = local_row(targets[i], first, cols);
@@ -67,8 +69,9 @@ void exp_and_target(float* logits, const float* maximum, const std::int32_t* tar
   }
 }
 
-void cross_entropy_backward(float* logits, const float* sum_exp, const std::int32_t* targets,
-                            float scale, std::int64_t rows, std::int64_t cols, std::int64_t first) {
+void CpuKernels::cross_entropy_backward(float* logits, const float* sum_exp,
+                                        const std::int32_t* targets, float scale, std::int64_t rows,
+                                        std::int64_t cols, std::int64_t first) {
   for (std::int64_t i = 0; i < rows; ++i, logits += cols) {
     const float factor = scale / sum_exp[i];
 #pragma omp simd

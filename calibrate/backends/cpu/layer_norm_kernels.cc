@@ -25,8 +25,9 @@ float row_variance(const float* x, float mean, std::int64_t cols) {
 
 }  // namespace
 
-void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
-                        float* mean, float* rstd, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
+                                    float* mean, float* rstd, std::int64_t rows,
+                                    std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     const float m = row_mean(x, cols);
     const float r = 1.0F / std::sqrt(row_variance(x, m, cols) + kLayerNormEpsilon);
@@ -39,9 +40,9 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
 
 // With xhat = (x - mean) * rstd and g = dy * gamma:
 // dx = rstd * (g - average(g) - xhat * average(g * xhat)).
-void layer_norm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
-                         const float* rstd, float* dx, float* dgamma, float* dbeta,
-                         std::int64_t rows, std::int64_t cols) {
+void CpuKernels::layer_norm_backward(const float* dy, const float* x, const float* gamma,
+                                     const float* mean, const float* rstd, float* dx, float* dgamma,
+                                     float* dbeta, std::int64_t rows, std::int64_t cols) {
   const float share = 1.0F / static_cast<float>(cols);
   for (std::int64_t i = 0; i < rows; ++i, dy += cols, x += cols, dx += cols) {
     const float m = mean[i];

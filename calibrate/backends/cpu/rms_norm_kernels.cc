@@ -11,8 +11,8 @@ constexpr float kRmsNormEpsilon = 1e-5F;
 
 }  // namespace
 
-void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd, std::int64_t rows,
-                      std::int64_t cols) {
+void CpuKernels::rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+                                  std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
@@ -25,8 +25,9 @@ void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
 }
 
 // With xhat = x * rstd and g = dy * gamma: dx = rstd * (g - xhat * average(g * xhat)).
-void rms_norm_backward(const float* dy, const float* x, const float* gamma, const float* rstd,
-                       float* dx, float* dgamma, std::int64_t rows, std::int64_t cols) {
+void CpuKernels::rms_norm_backward(const float* dy, const float* x, const float* gamma,
+                                   const float* rstd, float* dx, float* dgamma, std::int64_t rows,
+                                   std::int64_t cols) {
   const float share = 1.0F / static_cast<float>(cols);
   for (std::int64_t i = 0; i < rows; ++i, dy += cols, x += cols, dx += cols) {
     const float r = rstd[i];

@@ -122,33 +122,36 @@ void move_heads(const float* x, float* y, std::int64_t positions, std::int64_t b
 
 }  // namespace
 
-void causal_softmax_forward(const float* x, float* y, float scale, std::int64_t matrices,
-                            std::int64_t queries, std::int64_t keys, std::int64_t first,
-                            std::int64_t window, std::int64_t jump, const AttentionSinks& sinks) {
+void CudaKernels::causal_softmax_forward(const float* x, float* y, float scale,
+                                         std::int64_t matrices, std::int64_t queries,
+                                         std::int64_t keys, std::int64_t first, std::int64_t window,
+                                         std::int64_t jump, const AttentionSinks& sinks) {
   if (matrices * queries * keys == 0) return;
   softmax_kernel<<<one_block_a_row(matrices * queries), kThreads, 0, kStream>>>(
       x, y, scale, Mask{queries, keys, first, window, jump}, sinks);
   check_launch();
 }
 
-void sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks, float* dlogits,
-                    std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+void CudaKernels::sinks_backward(const float* dy, const float* y, const AttentionSinks& sinks,
+                                 float* dlogits, std::int64_t matrices, std::int64_t keys,
+                                 std::int64_t queries) {
   if (matrices * queries * keys == 0) return;
   sinks_backward_kernel<<<one_block_a_row(matrices * queries), kThreads, 0, kStream>>>(
       dy, y, sinks, dlogits, keys, queries);
   check_launch();
 }
 
-void softmax_backward(const float* dy, const float* y, float* dx, float scale,
-                      std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
+void CudaKernels::softmax_backward(const float* dy, const float* y, float* dx, float scale,
+                                   std::int64_t matrices, std::int64_t keys, std::int64_t queries) {
   const std::int64_t rows = matrices * (queries > 0 ? queries : keys);
   if (rows * keys == 0) return;
   softmax_backward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(dy, y, dx, scale, keys);
   check_launch();
 }
 
-void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
-            std::int64_t rotated, std::int64_t positions, std::int64_t width, bool inverse) {
+void CudaKernels::rotary(float* x, const float* table, std::int64_t blocks, std::int64_t heads,
+                         std::int64_t rotated, std::int64_t positions, std::int64_t width,
+                         bool inverse) {
   if (blocks * rotated * positions == 0) return;
   constexpr int kRotaryThreads = 64;  // heads are 64 to 256 wide
   rotary_kernel<<<one_block_a_row(blocks * rotated * positions), kRotaryThreads, 0, kStream>>>(
@@ -156,13 +159,13 @@ void rotary(float* x, const float* table, std::int64_t blocks, std::int64_t head
   check_launch();
 }
 
-void to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
-              std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+void CudaKernels::to_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                           std::int64_t blocks, std::int64_t heads, std::int64_t width) {
   move_heads<true>(x, y, positions, batch, blocks, heads, width);
 }
 
-void from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
-                std::int64_t blocks, std::int64_t heads, std::int64_t width) {
+void CudaKernels::from_heads(const float* x, float* y, std::int64_t positions, std::int64_t batch,
+                             std::int64_t blocks, std::int64_t heads, std::int64_t width) {
   move_heads<false>(x, y, positions, batch, blocks, heads, width);
 }
 

@@ -37,6 +37,12 @@ struct Relu {
   __device__ static float derivative(float v) { return v > 0.0F ? 1.0F : 0.0F; }
 };
 
+struct Entry {
+  const float* x;
+  std::int64_t cols;
+  __device__ float operator()(std::int64_t i, std::int64_t j) const { return x[i * cols + j]; }
+};
+
 template <typename Activation>
 __global__ void activation_forward_kernel(const float* x, const float* bias, float* y,
                                           std::int64_t cols) {
@@ -85,7 +91,7 @@ void activation_backward(const float* dy, const float* x, const float* bias, flo
   activation_backward_kernel<Activation>
       <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
   check_launch();
-  if (dbias != nullptr) bias_backward(dx, dbias, rows, cols);
+  if (dbias != nullptr) add_column_sums(Entry{dx, cols}, dbias, rows, cols);
 }
 
 __device__ float biased(const float* x, const float* bias, std::int64_t j) {
@@ -152,7 +158,7 @@ void gated_backward(const float* dy, const float* x, const float* bias, float* d
   gated_backward_kernel<Activation>
       <<<row_chunks(rows, cols), kThreads, 0, kStream>>>(dy, x, bias, dx, cols);
   check_launch();
-  if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
+  if (dbias != nullptr) add_column_sums(Entry{dx, 2 * cols}, dbias, rows, 2 * cols);
 }
 
 __global__ void add_bias_kernel(float* y, const float* bias, std::int64_t cols) {
@@ -172,12 +178,6 @@ __global__ void row_dots_kernel(const float* a, const float* b, float* dots, std
       reduce_row(cols, Add{}, [=](std::int64_t j) { return a[row + j] * b[row + j]; });
   if (threadIdx.x == 0) dots[blockIdx.x] += sum;
 }
-
-struct Entry {
-  const float* x;
-  std::int64_t cols;
-  __device__ float operator()(std::int64_t i, std::int64_t j) const { return x[i * cols + j]; }
-};
 
 __global__ void add_kernel(const float* a, const float* b, float* y, std::int64_t count) {
   for (std::int64_t i = first_index(); i < count; i += index_step()) y[i] = a[i] + b[i];
@@ -202,15 +202,16 @@ __global__ void adam_kernel(float* weight, const float* gradient, float* exp_avg
 
 }  // namespace
 
-void clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
-                         std::int64_t rows, std::int64_t cols) {
+void CudaKernels::clamp_gated_forward(const float* x, const float* bias, float* y, float limit,
+                                      std::int64_t rows, std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   clamp_gated_kernel<<<row_chunks(rows, 2 * cols), kThreads, 0, kStream>>>(x, bias, y, limit, cols);
   check_launch();
 }
 
-void clamp_gated_backward(const float* dy, const float* x, const float* bias, float* dx,
-                          float* dbias, float limit, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::clamp_gated_backward(const float* dy, const float* x, const float* bias,
+                                       float* dx, float* dbias, float limit, std::int64_t rows,
+                                       std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   clamp_gated_backward_kernel<<<row_chunks(rows, 2 * cols), kThreads, 0, kStream>>>(dy, x, bias, dx,
                                                                                     limit, cols);
@@ -218,79 +219,82 @@ void clamp_gated_backward(const float* dy, const float* x, const float* bias, fl
   if (dbias != nullptr) bias_backward(dx, dbias, rows, 2 * cols);
 }
 
-void bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                       std::int64_t cols) {
+void CudaKernels::bias_gelu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                    std::int64_t cols) {
   activation_forward<Gelu>(x, bias, y, rows, cols);
 }
 
-void bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
-                        std::int64_t rows, std::int64_t cols) {
+void CudaKernels::bias_gelu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                     float* dbias, std::int64_t rows, std::int64_t cols) {
   activation_backward<Gelu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                       std::int64_t cols) {
+void CudaKernels::bias_relu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                    std::int64_t cols) {
   activation_forward<Relu>(x, bias, y, rows, cols);
 }
 
-void bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx, float* dbias,
-                        std::int64_t rows, std::int64_t cols) {
+void CudaKernels::bias_relu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                     float* dbias, std::int64_t rows, std::int64_t cols) {
   activation_backward<Relu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void bias_swiglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                         std::int64_t cols) {
+void CudaKernels::bias_swiglu_forward(const float* x, const float* bias, float* y,
+                                      std::int64_t rows, std::int64_t cols) {
   gated_forward<Silu>(x, bias, y, rows, cols);
 }
 
-void bias_swiglu_backward(const float* dy, const float* x, const float* bias, float* dx,
-                          float* dbias, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::bias_swiglu_backward(const float* dy, const float* x, const float* bias,
+                                       float* dx, float* dbias, std::int64_t rows,
+                                       std::int64_t cols) {
   gated_backward<Silu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
-                        std::int64_t cols) {
+void CudaKernels::bias_geglu_forward(const float* x, const float* bias, float* y, std::int64_t rows,
+                                     std::int64_t cols) {
   gated_forward<Gelu>(x, bias, y, rows, cols);
 }
 
-void bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
-                         float* dbias, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::bias_geglu_backward(const float* dy, const float* x, const float* bias, float* dx,
+                                      float* dbias, std::int64_t rows, std::int64_t cols) {
   gated_backward<Gelu>(dy, x, bias, dx, dbias, rows, cols);
 }
 
-void add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::add_bias(float* y, const float* bias, std::int64_t rows, std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   add_bias_kernel<<<row_chunks(rows, cols), kThreads, 0, kStream>>>(y, bias, cols);
   check_launch();
 }
 
-void bias_backward(const float* dy, float* dbias, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::bias_backward(const float* dy, float* dbias, std::int64_t rows,
+                                std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   add_column_sums(Entry{dy, cols}, dbias, rows, cols);
 }
 
-void scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
-                std::int64_t cols) {
+void CudaKernels::scale_rows(const float* x, const float* scale, float* y, std::int64_t rows,
+                             std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   scale_rows_kernel<<<row_chunks(rows, cols), kThreads, 0, kStream>>>(x, scale, y, cols);
   check_launch();
 }
 
-void row_dots(const float* a, const float* b, float* dots, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::row_dots(const float* a, const float* b, float* dots, std::int64_t rows,
+                           std::int64_t cols) {
   if (rows == 0) return;
   row_dots_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(a, b, dots, cols);
   check_launch();
 }
 
-void add(const float* a, const float* b, float* y, std::int64_t count) {
+void CudaKernels::add(const float* a, const float* b, float* y, std::int64_t count) {
   if (count == 0) return;
   add_kernel<<<flat(count), kThreads, 0, kStream>>>(a, b, y, count);
   check_launch();
 }
 
 // Adam (Kingma 2014, arXiv 1412.6980, algorithm 1) with decoupled weight decay (1711.05101).
-void adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
-          std::int64_t count, const AdamStep& step) {
+void CudaKernels::adam(float* weight, const float* gradient, float* exp_avg, float* exp_avg_sq,
+                       std::int64_t count, const AdamStep& step) {
   if (count == 0) return;
   const auto t = static_cast<double>(step.step);
   const AdamFactors factors{

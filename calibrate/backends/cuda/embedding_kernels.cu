@@ -66,40 +66,43 @@ __global__ void cross_entropy_backward_kernel(float* logits, const float* sum_ex
 
 }  // namespace
 
-void embedding_forward(const std::int32_t* tokens, const float* table, float* y, std::int64_t count,
-                       std::int64_t first, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::embedding_forward(const std::int32_t* tokens, const float* table, float* y,
+                                    std::int64_t count, std::int64_t first, std::int64_t rows,
+                                    std::int64_t cols) {
   if (count == 0 || cols == 0) return;
   embedding_forward_kernel<<<row_chunks(count, cols), kThreads, 0, kStream>>>(tokens, table, y,
                                                                               first, rows, cols);
   check_launch();
 }
 
-void embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable,
-                        std::int64_t count, std::int64_t first, std::int64_t rows,
-                        std::int64_t cols) {
+void CudaKernels::embedding_backward(const std::int32_t* tokens, const float* dy, float* dtable,
+                                     std::int64_t count, std::int64_t first, std::int64_t rows,
+                                     std::int64_t cols) {
   if (count == 0 || cols == 0) return;
   embedding_backward_kernel<<<row_chunks(count, cols), kThreads, 0, kStream>>>(tokens, dy, dtable,
                                                                                first, rows, cols);
   check_launch();
 }
 
-void row_max(const float* logits, float* maximum, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::row_max(const float* logits, float* maximum, std::int64_t rows,
+                          std::int64_t cols) {
   if (rows == 0) return;
   row_max_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(logits, maximum, cols);
   check_launch();
 }
 
-void exp_and_target(float* logits, const float* maximum, const std::int32_t* targets,
-                    float* sum_exp, float* target, std::int64_t rows, std::int64_t cols,
-                    std::int64_t first) {
+void CudaKernels::exp_and_target(float* logits, const float* maximum, const std::int32_t* targets,
+                                 float* sum_exp, float* target, std::int64_t rows,
+                                 std::int64_t cols, std::int64_t first) {
   if (rows == 0) return;
   exp_and_target_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(
       logits, maximum, targets, sum_exp, target, cols, first);
   check_launch();
 }
 
-void cross_entropy_backward(float* logits, const float* sum_exp, const std::int32_t* targets,
-                            float scale, std::int64_t rows, std::int64_t cols, std::int64_t first) {
+void CudaKernels::cross_entropy_backward(float* logits, const float* sum_exp,
+                                         const std::int32_t* targets, float scale,
+                                         std::int64_t rows, std::int64_t cols, std::int64_t first) {
   if (rows == 0 || cols == 0) return;
   cross_entropy_backward_kernel<<<row_chunks(rows, cols), kThreads, 0, kStream>>>(
       logits, sum_exp, targets, scale, cols, first);

@@ -59,8 +59,9 @@ struct GammaGradient {
 
 }  // namespace
 
-void layer_norm_forward(const float* x, const float* gamma, const float* beta, float* y,
-                        float* mean, float* rstd, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::layer_norm_forward(const float* x, const float* gamma, const float* beta,
+                                     float* y, float* mean, float* rstd, std::int64_t rows,
+                                     std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   forward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(x, gamma, beta, y, mean, rstd,
                                                                   cols);
@@ -68,9 +69,10 @@ void layer_norm_forward(const float* x, const float* gamma, const float* beta, f
 }
 
 // The parameters' gradients first: dx may be dy's memory.
-void layer_norm_backward(const float* dy, const float* x, const float* gamma, const float* mean,
-                         const float* rstd, float* dx, float* dgamma, float* dbeta,
-                         std::int64_t rows, std::int64_t cols) {
+void CudaKernels::layer_norm_backward(const float* dy, const float* x, const float* gamma,
+                                      const float* mean, const float* rstd, float* dx,
+                                      float* dgamma, float* dbeta, std::int64_t rows,
+                                      std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   add_column_sums(GammaGradient{dy, x, mean, rstd, cols}, dgamma, rows, cols);
   bias_backward(dy, dbeta, rows, cols);

@@ -5,6 +5,7 @@
 
 #include "calibrate/backends/cuda/kernels.h"
 #include "calibrate/backends/cuda/launch.cuh"
+#include "sim/base/error.h"
 
 namespace meshwright::calibrate::cuda {
 namespace {
@@ -38,7 +39,7 @@ __global__ void convert_kernel(typename To::Result* to, const float* from, std::
 }
 
 template <typename To>
-void convert(void* to, const float* from, std::int64_t count) {
+void convert_to(void* to, const float* from, std::int64_t count) {
   if (count == 0) return;
   convert_kernel<To>
       <<<flat(count), kThreads, 0, kStream>>>(static_cast<typename To::Result*>(to), from, count);
@@ -51,7 +52,7 @@ __global__ void widen_kernel(float* to, const typename From::Number* from, std::
 }
 
 template <typename From>
-void widen(float* to, const void* from, std::int64_t count) {
+void widen_from(float* to, const void* from, std::int64_t count) {
   if (count == 0) return;
   widen_kernel<From><<<flat(count), kThreads, 0, kStream>>>(
       to, static_cast<const typename From::Number*>(from), count);
@@ -96,19 +97,41 @@ __global__ void transpose_kernel(const std::uint8_t* from, std::uint8_t* to, std
 
 }  // namespace
 
-void to_bf16(void* to, const float* from, std::int64_t count) { convert<ToBf16>(to, from, count); }
-void to_fp16(void* to, const float* from, std::int64_t count) { convert<ToFp16>(to, from, count); }
-void to_fp8(void* to, const float* from, std::int64_t count) { convert<ToFp8>(to, from, count); }
-void from_bf16(float* to, const void* from, std::int64_t count) {
-  widen<FromBf16>(to, from, count);
+void CudaKernels::convert(void* to, Precision precision, const float* from, std::int64_t count) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32:
+      return copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+    case Precision::bf16:
+      return convert_to<ToBf16>(to, from, count);
+    case Precision::fp16:
+      return convert_to<ToFp16>(to, from, count);
+    case Precision::fp8:
+      return convert_to<ToFp8>(to, from, count);
+    case Precision::fp4:
+      return;  // not measured
+  }
 }
-void from_fp16(float* to, const void* from, std::int64_t count) {
-  widen<FromFp16>(to, from, count);
+
+void CudaKernels::widen(float* to, const void* from, Precision precision, std::int64_t count) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32:
+      return copy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+    case Precision::bf16:
+      return widen_from<FromBf16>(to, from, count);
+    case Precision::fp16:
+      return widen_from<FromFp16>(to, from, count);
+    case Precision::fp8:
+    case Precision::fp4:
+      invariant(false, "numbers below 16 bits are operands only");
+  }
 }
-void round_to_bf16(float* data, std::int64_t count) {
-  round_in_place<ToBf16, FromBf16>(data, count);
-}
-void round_to_fp16(float* data, std::int64_t count) {
+
+void CudaKernels::round(float* data, Precision precision, std::int64_t count) {
+  invariant(precision == Precision::bf16 || precision == Precision::fp16,
+            "numbers are stored in 32 or 16 bits");
+  if (precision == Precision::bf16) return round_in_place<ToBf16, FromBf16>(data, count);
   round_in_place<ToFp16, FromFp16>(data, count);
 }
 

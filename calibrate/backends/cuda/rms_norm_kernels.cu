@@ -46,16 +46,17 @@ struct GammaGradient {
 
 }  // namespace
 
-void rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd, std::int64_t rows,
-                      std::int64_t cols) {
+void CudaKernels::rms_norm_forward(const float* x, const float* gamma, float* y, float* rstd,
+                                   std::int64_t rows, std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   forward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(x, gamma, y, rstd, cols);
   check_launch();
 }
 
 // The parameter's gradient first: dx may be dy's memory.
-void rms_norm_backward(const float* dy, const float* x, const float* gamma, const float* rstd,
-                       float* dx, float* dgamma, std::int64_t rows, std::int64_t cols) {
+void CudaKernels::rms_norm_backward(const float* dy, const float* x, const float* gamma,
+                                    const float* rstd, float* dx, float* dgamma, std::int64_t rows,
+                                    std::int64_t cols) {
   if (rows == 0 || cols == 0) return;
   add_column_sums(GammaGradient{dy, x, rstd, cols}, dgamma, rows, cols);
   backward_kernel<<<one_block_a_row(rows), kThreads, 0, kStream>>>(dy, x, gamma, rstd, dx, cols);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/one_core.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
 namespace meshwright::calibrate::cpu {
@@ -29,7 +29,8 @@ std::vector<double> softmax_reference(const float* x, std::int64_t valid) {
 TEST(AttentionKernels, SoftmaxMasksTheFutureAndEqualsTheDefinition) {
   const auto x = values(kMatrices * kPositions * kPositions, 1, 8.0F);
   std::vector<float> y = x;  // in place
-  causal_softmax_forward(y.data(), y.data(), kScale, kMatrices, kPositions, kPositions, 0);
+  one_core().causal_softmax_forward(y.data(), y.data(), kScale, kMatrices, kPositions, kPositions,
+                                    0);
   for (std::int64_t row = 0; row < kMatrices * kPositions; ++row) {
     const auto expected = softmax_reference(x.data() + row * kPositions, row % kPositions + 1);
     for (std::int64_t j = 0; j < kPositions; ++j) {
@@ -41,7 +42,7 @@ TEST(AttentionKernels, SoftmaxMasksTheFutureAndEqualsTheDefinition) {
 
 TEST(AttentionKernels, SoftmaxDoesNotOverflowOnLargeScores) {
   std::vector<float> y{0, 0, 1e6F, 1e6F};
-  causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2, 2, 0);
+  one_core().causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2, 2, 0);
   EXPECT_EQ(y, (std::vector<float>{1, 0, 0.5F, 0.5F}));
 }
 
@@ -49,8 +50,9 @@ TEST(AttentionKernels, SoftmaxBackwardEqualsCentralDifferences) {
   const auto x = values(kMatrices * kPositions * kPositions, 1, 4.0F);
   const auto dy = values(kMatrices * kPositions * kPositions, 2);
   std::vector<float> y(kCount), dx = dy;  // in place
-  causal_softmax_forward(x.data(), y.data(), kScale, kMatrices, kPositions, kPositions, 0);
-  softmax_backward(dx.data(), y.data(), dx.data(), kScale, kMatrices, kPositions);
+  one_core().causal_softmax_forward(x.data(), y.data(), kScale, kMatrices, kPositions, kPositions,
+                                    0);
+  one_core().softmax_backward(dx.data(), y.data(), dx.data(), kScale, kMatrices, kPositions);
   constexpr float kStep = 1.0F / 128.0F;  // a power of two, so that x +- step is exact
   for (const std::int64_t row : {std::int64_t{0}, std::int64_t{7}, 2 * kPositions - 1}) {
     const std::int64_t valid = row % kPositions + 1;
@@ -75,8 +77,9 @@ TEST(AttentionKernels, QueriesAfterCachedKeysSeeThemAndThemselves) {
   // Rows 17 and 18 of the square matrix are two queries at positions 17 and 18.
   const auto x = values(kPositions * kPositions, 1, 8.0F);
   std::vector<float> square(x.size()), two(static_cast<std::size_t>(2 * kPositions));
-  causal_softmax_forward(x.data(), square.data(), kScale, 1, kPositions, kPositions, 0);
-  causal_softmax_forward(x.data() + 17 * kPositions, two.data(), kScale, 1, 2, kPositions, 17);
+  one_core().causal_softmax_forward(x.data(), square.data(), kScale, 1, kPositions, kPositions, 0);
+  one_core().causal_softmax_forward(x.data() + 17 * kPositions, two.data(), kScale, 1, 2,
+                                    kPositions, 17);
   EXPECT_EQ(two, std::vector<float>(square.begin() + 17 * kPositions, square.end()));
 }
 
@@ -88,7 +91,7 @@ TEST(AttentionKernels, SinksTakeTheirShareAndGetTheirGradient) {
   const AttentionSinks sinks{logits.data(), 2, 2};
   std::vector<float> y;
   for (int matrix = 0; matrix < 8; ++matrix) y.insert(y.end(), {0.0F, ln2});
-  causal_softmax_forward(y.data(), y.data(), 1.0F, 8, 1, 2, 1, 0, 0, sinks);
+  one_core().causal_softmax_forward(y.data(), y.data(), 1.0F, 8, 1, 2, 1, 0, 0, sinks);
   const std::vector<double> s{1, 2, 1, 2, 3, 5, 3, 5};  // of each matrix
   for (std::size_t m = 0; m < s.size(); ++m) {
     EXPECT_NEAR(y[2 * m], 1.0 / (3.0 + s[m]), 1e-6);
@@ -98,7 +101,7 @@ TEST(AttentionKernels, SinksTakeTheirShareAndGetTheirGradient) {
   // sequences add up.
   const std::vector<float> dy(y.size(), 3.0F);
   std::vector<float> dlogits(4, 1.0F);
-  sinks_backward(dy.data(), y.data(), sinks, dlogits.data(), 8, 2, 1);
+  one_core().sinks_backward(dy.data(), y.data(), sinks, dlogits.data(), 8, 2, 1);
   for (std::size_t head = 0; head < 4; ++head) {
     const double of = std::exp(static_cast<double>(logits[head]));
     EXPECT_NEAR(dlogits[head], 1.0 - 2.0 * 9.0 * of / ((3.0 + of) * (3.0 + of)), 1e-5);
@@ -108,7 +111,7 @@ TEST(AttentionKernels, SinksTakeTheirShareAndGetTheirGradient) {
 TEST(AttentionKernels, ASinkAboveAllScoresTakesAlmostAll) {
   const float sink = 1e6F;
   std::vector<float> y{1, 0, 1, 1};
-  causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2, 2, 0, 0, 0, {&sink, 1, 1});
+  one_core().causal_softmax_forward(y.data(), y.data(), 1.0F, 1, 2, 2, 0, 0, 0, {&sink, 1, 1});
   for (const float p : y) EXPECT_LT(p, 1e-30F);
 }
 
@@ -120,7 +123,7 @@ TEST(AttentionKernels, RotaryTurnsPairsOfTheFirstHeadsAndTurnsThemBack) {
   std::vector<float> x(2 * 3 * 2 * 4);
   std::iota(x.begin(), x.end(), 1.0F);
   const std::vector<float> before = x;
-  rotary(x.data(), table.data(), 2, 3, 2, 2, 4, false);
+  one_core().rotary(x.data(), table.data(), 2, 3, 2, 2, 4, false);
   EXPECT_EQ(x[0], before[0]);  // position 0
   // Head 1 of block 0 at position 1 holds 13, 14, 15, 16: (13, 15) by 90 degrees is (-15, 13), and
   // (14, 16) by 60 degrees 14/2 - 16 * 0.866 = -6.856.
@@ -129,7 +132,7 @@ TEST(AttentionKernels, RotaryTurnsPairsOfTheFirstHeadsAndTurnsThemBack) {
   EXPECT_NEAR(x[13], 7.0F - 16.0F * std::sin(third), 1e-5);
   EXPECT_EQ(x[20], before[20]);          // head 2 is a value
   EXPECT_NE(x[24 + 4], before[24 + 4]);  // block 1, head 0, position 1
-  rotary(x.data(), table.data(), 2, 3, 2, 2, 4, true);
+  one_core().rotary(x.data(), table.data(), 2, 3, 2, 2, 4, true);
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], before[i], 1e-5);
 }
 
@@ -138,12 +141,12 @@ TEST(AttentionKernels, ToHeadsSplitsAFusedQkvAndFromHeadsPutsItBack) {
   std::vector<float> x(static_cast<std::size_t>(kS * kB * kBlocks * kHeads * kWidth));
   std::iota(x.begin(), x.end(), 0.0F);
   std::vector<float> heads(x.size()), back(x.size());
-  to_heads(x.data(), heads.data(), kS, kB, kBlocks, kHeads, kWidth);
+  one_core().to_heads(x.data(), heads.data(), kS, kB, kBlocks, kHeads, kWidth);
   // Position 2 of sequence 1, block v (2), head 0, number 3: token 2*2+1 = 5 starts at
   // 5 * 3*2*4 = 120; inside it (2*2 + 0)*4 + 3 = 19. By heads: block 2, sequence 1, head 0 is
   // matrix (2*2 + 1)*2 + 0 = 10 of 3 x 4 numbers: 10*12 + 2*4 + 3 = 131.
   EXPECT_EQ(heads[131], x[139]);
-  from_heads(heads.data(), back.data(), kS, kB, kBlocks, kHeads, kWidth);
+  one_core().from_heads(heads.data(), back.data(), kS, kB, kBlocks, kHeads, kWidth);
   EXPECT_EQ(back, x);
 }
 

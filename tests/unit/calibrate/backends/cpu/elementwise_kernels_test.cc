@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/one_core.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
 namespace meshwright::calibrate::cpu {
@@ -20,17 +20,18 @@ double gelu(double v) {
 }
 double relu(double v) { return std::max(v, 0.0); }
 
-using Forward = void (*)(const float*, const float*, float*, std::int64_t, std::int64_t);
-using Backward = void (*)(const float*, const float*, const float*, float*, float*, std::int64_t,
-                          std::int64_t);
+using Forward = void (Compute::*)(const float*, const float*, float*, std::int64_t, std::int64_t);
+using Backward = void (Compute::*)(const float*, const float*, const float*, float*, float*,
+                                   std::int64_t, std::int64_t);
 
 void expect_activation(double (*exact)(double), Forward forward, Backward backward) {
   const auto x = values(kElementRows * kElementCols, 1, 4.0F), bias = values(kElementCols, 2),
              dy = values(kElementRows * kElementCols, 3);
   std::vector<float> y(kElementCount), dx(kElementCount), dbias(kElementCols, 0.5F);
   std::vector<double> expected_dbias(kElementCols, 0.5);
-  forward(x.data(), bias.data(), y.data(), kElementRows, kElementCols);
-  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kElementRows, kElementCols);
+  (one_core().*forward)(x.data(), bias.data(), y.data(), kElementRows, kElementCols);
+  (one_core().*backward)(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kElementRows,
+                         kElementCols);
   constexpr double kStep = 1e-5;
   for (std::size_t i = 0; i < kElementCount; ++i) {
     const double v = static_cast<double>(x[i]) + static_cast<double>(bias[i % kElementCols]);
@@ -41,17 +42,18 @@ void expect_activation(double (*exact)(double), Forward forward, Backward backwa
   }
   for (std::size_t j = 0; j < dbias.size(); ++j) EXPECT_NEAR(dbias[j], expected_dbias[j], 1e-5);
 
-  forward(x.data(), nullptr, y.data(), kElementRows, kElementCols);
-  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kElementRows, kElementCols);
+  (one_core().*forward)(x.data(), nullptr, y.data(), kElementRows, kElementCols);
+  (one_core().*backward)(dy.data(), x.data(), nullptr, dx.data(), nullptr, kElementRows,
+                         kElementCols);
   EXPECT_NEAR(y[5], exact(x[5]), 3e-6);
 }
 
 TEST(ElementwiseKernels, GeluAndItsSlopeAreTheTanhApproximation) {
-  expect_activation(gelu, bias_gelu_forward, bias_gelu_backward);
+  expect_activation(gelu, &Compute::bias_gelu_forward, &Compute::bias_gelu_backward);
 }
 
 TEST(ElementwiseKernels, ReluAndItsSlope) {
-  expect_activation(relu, bias_relu_forward, bias_relu_backward);
+  expect_activation(relu, &Compute::bias_relu_forward, &Compute::bias_relu_backward);
 }
 
 double silu(double v) { return v / (1.0 + std::exp(-v)); }
@@ -63,8 +65,9 @@ void expect_gated(double (*exact)(double), Forward forward, Backward backward) {
              bias = values(2 * kElementCols, 2), dy = values(kElementRows * kElementCols, 3);
   std::vector<float> y(kElementCount), dx(2 * kElementCount), dbias(2 * kElementCols, 0.5F);
   std::vector<double> expected_dbias(2 * kElementCols, 0.5);
-  forward(x.data(), bias.data(), y.data(), kElementRows, kElementCols);
-  backward(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kElementRows, kElementCols);
+  (one_core().*forward)(x.data(), bias.data(), y.data(), kElementRows, kElementCols);
+  (one_core().*backward)(dy.data(), x.data(), bias.data(), dx.data(), dbias.data(), kElementRows,
+                         kElementCols);
   constexpr double kStep = 1e-5;
   for (std::size_t i = 0; i < kElementCount; ++i) {
     const std::size_t j = i % kElementCols, at = i / kElementCols * 2 * kElementCols + j;
@@ -79,14 +82,15 @@ void expect_gated(double (*exact)(double), Forward forward, Backward backward) {
     expected_dbias[j + kElementCols] += dy[i] * exact(gate);
   }
   for (std::size_t j = 0; j < dbias.size(); ++j) EXPECT_NEAR(dbias[j], expected_dbias[j], 2e-5);
-  forward(x.data(), nullptr, y.data(), kElementRows, kElementCols);
-  backward(dy.data(), x.data(), nullptr, dx.data(), nullptr, kElementRows, kElementCols);
+  (one_core().*forward)(x.data(), nullptr, y.data(), kElementRows, kElementCols);
+  (one_core().*backward)(dy.data(), x.data(), nullptr, dx.data(), nullptr, kElementRows,
+                         kElementCols);
   EXPECT_NEAR(y[5], exact(x[5]) * static_cast<double>(x[5 + kElementCols]), 1e-5);
 }
 
 TEST(ElementwiseKernels, SwigluAndGegluGateTheirValues) {
-  expect_gated(silu, bias_swiglu_forward, bias_swiglu_backward);
-  expect_gated(gelu, bias_geglu_forward, bias_geglu_backward);
+  expect_gated(silu, &Compute::bias_swiglu_forward, &Compute::bias_swiglu_backward);
+  expect_gated(gelu, &Compute::bias_geglu_forward, &Compute::bias_geglu_backward);
 }
 
 // A gate has no lower limit; what was clamped takes no gradient. Two rows of two gates, two values.
@@ -94,30 +98,31 @@ TEST(ElementwiseKernels, ClampedGatesAndValuesTakeNoGradient) {
   const std::vector<float> x{1, -9, 2, -3, 4, 0.5F, -1, 9}, bias{1, 0, 0, 1},
       dy{1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<float> y(8), dx = dy, dbias{1, 1, 1, 1};  // dx in place
-  clamp_gated_forward(x.data(), bias.data(), y.data(), 2.0F, 2, 2);
+  one_core().clamp_gated_forward(x.data(), bias.data(), y.data(), 2.0F, 2, 2);
   // With the bias: 2 -9 | 2 -2 and 5 0.5 | -1 10.
   EXPECT_EQ(y, (std::vector<float>{2, -9, 2, -2, 2, 0.5F, -1, 2}));
-  clamp_gated_backward(dx.data(), x.data(), bias.data(), dx.data(), dbias.data(), 2.0F, 2, 2);
+  one_core().clamp_gated_backward(dx.data(), x.data(), bias.data(), dx.data(), dbias.data(), 2.0F,
+                                  2, 2);
   EXPECT_EQ(dx, (std::vector<float>{1, 2, 3, 4, 0, 6, 7, 0}));
   EXPECT_EQ(dbias, (std::vector<float>{2, 9, 11, 5}));  // 1 + 1, 1 + 2 + 6, 1 + 3 + 7, 1 + 4
-  clamp_gated_forward(x.data(), nullptr, y.data(), 2.0F, 2, 2);
+  one_core().clamp_gated_forward(x.data(), nullptr, y.data(), 2.0F, 2, 2);
   EXPECT_EQ(y, (std::vector<float>{1, -9, 2, -2, 2, 0.5F, -1, 2}));
 }
 
 TEST(ElementwiseKernels, BiasIsAddedToEveryRowAndItsGradientIsTheColumnSum) {
   std::vector<float> y{1, 2, 3, 4, 5, 6};
   const std::vector<float> bias{10, 20, 30};
-  add_bias(y.data(), bias.data(), 2, 3);
+  one_core().add_bias(y.data(), bias.data(), 2, 3);
   EXPECT_EQ(y, (std::vector<float>{11, 22, 33, 14, 25, 36}));
   std::vector<float> dbias{1, 1, 1};
-  bias_backward(y.data(), dbias.data(), 2, 3);
+  one_core().bias_backward(y.data(), dbias.data(), 2, 3);
   EXPECT_EQ(dbias, (std::vector<float>{26, 48, 70}));  // 1 + 11 + 14, 1 + 22 + 25, 1 + 33 + 36
 }
 
 TEST(ElementwiseKernels, AddMayWriteOverAnOperand) {
   std::vector<float> a{1, 2, 3};
   const std::vector<float> b{4, 5, 6};
-  add(a.data(), b.data(), a.data(), 3);
+  one_core().add(a.data(), b.data(), a.data(), 3);
   EXPECT_EQ(a, (std::vector<float>{5, 7, 9}));
 }
 
@@ -131,7 +136,7 @@ TEST(ElementwiseKernels, Bf16RoundsToNearestEvenAndKeepsInfinityAndNan) {
                               std::numeric_limits<float>::infinity(),
                               std::numeric_limits<float>::quiet_NaN()};
   std::vector<std::uint16_t> out(in.size());
-  to_bf16(out.data(), in.data(), static_cast<std::int64_t>(in.size()));
+  one_core().convert(out.data(), Precision::bf16, in.data(), static_cast<std::int64_t>(in.size()));
   EXPECT_EQ(out[0], 0x3F80);
   EXPECT_EQ(out[1], 0x3F80);
   EXPECT_EQ(out[2], 0x3F82);
@@ -143,9 +148,9 @@ TEST(ElementwiseKernels, Bf16RoundsToNearestEvenAndKeepsInfinityAndNan) {
 TEST(ElementwiseKernels, RowsAreScaledAndMultiplied) {
   const std::vector<float> x{1, 2, 3, 4, 5, 6}, scale{2, -1}, b{1, 1, 1, 0, 2, 0};
   std::vector<float> y(6), dots{10, 20};
-  scale_rows(x.data(), scale.data(), y.data(), 2, 3);
+  one_core().scale_rows(x.data(), scale.data(), y.data(), 2, 3);
   EXPECT_EQ(y, (std::vector<float>{2, 4, 6, -4, -5, -6}));
-  row_dots(x.data(), b.data(), dots.data(), 2, 3);
+  one_core().row_dots(x.data(), b.data(), dots.data(), 2, 3);
   EXPECT_EQ(dots, (std::vector<float>{16, 30}));  // 10 + 1 + 2 + 3, 20 + 2 * 5
 }
 
@@ -156,7 +161,7 @@ TEST(ElementwiseKernels, FirstAdamStepIsTheLearningRateAgainstTheSignOfTheGradie
   const std::vector<float> g{0.5F, -3.0F};
   AdamStep step;
   step.learning_rate = 0.01F;
-  adam(w.data(), g.data(), m.data(), v.data(), 2, step);
+  one_core().adam(w.data(), g.data(), m.data(), v.data(), 2, step);
   EXPECT_NEAR(w[0], 0.99, 1e-6);
   EXPECT_NEAR(w[1], 1.01, 1e-6);
   EXPECT_NEAR(m[1], -0.3, 1e-6);   // 0.1 * -3
@@ -170,7 +175,7 @@ TEST(ElementwiseKernels, LaterAdamStepsEqualTheAlgorithmInDoublePrecision) {
   step.weight_decay = 0.1F;
   for (step.step = 1; step.step <= 5; ++step.step) {
     const std::vector<float> g{0.2F * static_cast<float>(step.step) - 0.5F};
-    adam(w.data(), g.data(), m.data(), v.data(), 1, step);
+    one_core().adam(w.data(), g.data(), m.data(), v.data(), 1, step);
     const double gd = g[0];
     md = 0.9 * md + 0.1 * gd;
     vd = 0.999 * vd + 0.001 * gd * gd;

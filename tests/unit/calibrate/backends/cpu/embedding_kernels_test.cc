@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/one_core.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
 namespace meshwright::calibrate::cpu {
@@ -14,7 +14,7 @@ TEST(EmbeddingKernels, TokensOutsideThisRanksSliceGiveZeros) {
   const std::vector<std::int32_t> tokens{4, 3, 6, 5};
   const std::vector<float> table{1, 2, 3, 4};  // rows 4 and 5, two columns
   std::vector<float> y(8, -1.0F);
-  embedding_forward(tokens.data(), table.data(), y.data(), 4, 4, 2, 2);
+  one_core().embedding_forward(tokens.data(), table.data(), y.data(), 4, 4, 2, 2);
   EXPECT_EQ(y, (std::vector<float>{1, 2, 0, 0, 0, 0, 3, 4}));
 }
 
@@ -22,7 +22,7 @@ TEST(EmbeddingKernels, GradientsOfRepeatedTokensAddUp) {
   const std::vector<std::int32_t> tokens{4, 9, 4};
   const std::vector<float> dy{1, 2, 50, 60, 10, 20};
   std::vector<float> dtable{0.5F, 0.5F, 7, 7};
-  embedding_backward(tokens.data(), dy.data(), dtable.data(), 3, 4, 2, 2);
+  one_core().embedding_backward(tokens.data(), dy.data(), dtable.data(), 3, 4, 2, 2);
   EXPECT_EQ(dtable, (std::vector<float>{11.5F, 22.5F, 7, 7}));  // 0.5 + 1 + 10, 0.5 + 2 + 20
 }
 
@@ -38,17 +38,17 @@ TEST(EmbeddingKernels, CrossEntropyOverTwoHalvesEqualsTheWhole) {
     maximum[r].resize(kRows);
     sum[r].resize(kRows);
     target[r].resize(kRows);
-    row_max(half[r].data(), maximum[r].data(), kRows, kHalf);
+    one_core().row_max(half[r].data(), maximum[r].data(), kRows, kHalf);
   }
   for (std::size_t i = 0; i < 3; ++i) maximum[0][i] = std::max(maximum[0][i], maximum[1][i]);
   for (int r = 0; r < 2; ++r) {
-    exp_and_target(half[r].data(), maximum[0].data(), targets.data(), sum[r].data(),
-                   target[r].data(), kRows, kHalf, r * kHalf);
+    one_core().exp_and_target(half[r].data(), maximum[0].data(), targets.data(), sum[r].data(),
+                              target[r].data(), kRows, kHalf, r * kHalf);
   }
   for (std::size_t i = 0; i < 3; ++i) sum[0][i] += sum[1][i];
   for (int r = 0; r < 2; ++r) {
-    cross_entropy_backward(half[r].data(), sum[0].data(), targets.data(), 0.5F, kRows, kHalf,
-                           r * kHalf);
+    one_core().cross_entropy_backward(half[r].data(), sum[0].data(), targets.data(), 0.5F, kRows,
+                                      kHalf, r * kHalf);
   }
   for (std::size_t i = 0; i < 3; ++i) {
     const auto logit = [&](std::int64_t j) {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/one_core.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
 namespace meshwright::calibrate::cpu {
@@ -103,8 +103,8 @@ TEST(Gemm, Bf16OperandsMultiplyExactlyAndAccumulateInFp32) {
     std::vector<std::uint16_t> b16(static_cast<std::size_t>(c.batch * c.k * c.n));
     auto a = values(c.batch * c.m * c.k, 1);
     auto b = values(c.batch * c.k * c.n, 2);
-    to_bf16(a16.data(), a.data(), c.batch * c.m * c.k);
-    to_bf16(b16.data(), b.data(), c.batch * c.k * c.n);
+    one_core().convert(a16.data(), Precision::bf16, a.data(), c.batch * c.m * c.k);
+    one_core().convert(b16.data(), Precision::bf16, b.data(), c.batch * c.k * c.n);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::bit_cast<float>(a16[i] << 16U);
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::bit_cast<float>(b16[i] << 16U);
     auto out = values(c.batch * c.m * c.n, 3);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/one_core.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
 namespace meshwright::calibrate::cpu {
@@ -22,8 +22,8 @@ struct Norm {
   std::vector<float> y = std::vector<float>(static_cast<std::size_t>(kNormRows * kNormCols));
   std::vector<float> mean = std::vector<float>(kNormRows), rstd = std::vector<float>(kNormRows);
   Norm() {
-    layer_norm_forward(x.data(), gamma.data(), beta.data(), y.data(), mean.data(), rstd.data(),
-                       kNormRows, kNormCols);
+    one_core().layer_norm_forward(x.data(), gamma.data(), beta.data(), y.data(), mean.data(),
+                                  rstd.data(), kNormRows, kNormCols);
   }
 };
 
@@ -59,9 +59,9 @@ TEST(LayerNormKernels, BackwardEqualsCentralDifferencesOfTheDefinition) {
   const Norm norm;
   const auto dy = values(kNormRows * kNormCols, 4);
   std::vector<float> dx(dy.size()), dgamma(kNormCols, 1.0F), dbeta(kNormCols, 1.0F);
-  layer_norm_backward(dy.data(), norm.x.data(), norm.gamma.data(), norm.mean.data(),
-                      norm.rstd.data(), dx.data(), dgamma.data(), dbeta.data(), kNormRows,
-                      kNormCols);
+  one_core().layer_norm_backward(dy.data(), norm.x.data(), norm.gamma.data(), norm.mean.data(),
+                                 norm.rstd.data(), dx.data(), dgamma.data(), dbeta.data(),
+                                 kNormRows, kNormCols);
   constexpr double kStep = 1e-5;
   for (std::int64_t i = 0; i < kNormRows; ++i) {
     for (std::int64_t j = 0; j < kNormCols; ++j) {
@@ -83,9 +83,9 @@ TEST(LayerNormKernels, ParameterGradientsAreAddedToWhatIsThere) {
   const Norm norm;
   const auto dy = values(kNormRows * kNormCols, 4);
   std::vector<float> dx(dy.size()), dgamma(kNormCols, 1.0F), dbeta(kNormCols, 1.0F);
-  layer_norm_backward(dy.data(), norm.x.data(), norm.gamma.data(), norm.mean.data(),
-                      norm.rstd.data(), dx.data(), dgamma.data(), dbeta.data(), kNormRows,
-                      kNormCols);
+  one_core().layer_norm_backward(dy.data(), norm.x.data(), norm.gamma.data(), norm.mean.data(),
+                                 norm.rstd.data(), dx.data(), dgamma.data(), dbeta.data(),
+                                 kNormRows, kNormCols);
   for (std::int64_t j = 0; j < kNormCols; ++j) {
     double gamma = 1.0, beta = 1.0;
     for (std::int64_t i = 0; i < kNormRows; ++i) {

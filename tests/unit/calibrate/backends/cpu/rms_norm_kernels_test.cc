@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "calibrate/backends/cpu/kernels.h"
+#include "tests/unit/calibrate/backends/cpu/one_core.h"
 #include "tests/unit/calibrate/backends/cpu/values.h"
 
 namespace meshwright::calibrate::cpu {
@@ -26,9 +26,9 @@ TEST(RmsNormKernels, ForwardIsTheDefinitionAndBackwardItsCentralDifferences) {
   const auto x = values(kRmsRows * kRmsCols, 1), gamma = values(kRmsCols, 2),
              dy = values(kRmsRows * kRmsCols, 4);
   std::vector<float> y(x.size()), rstd(kRmsRows), dx(x.size()), dgamma(kRmsCols, 1.0F);
-  rms_norm_forward(x.data(), gamma.data(), y.data(), rstd.data(), kRmsRows, kRmsCols);
-  rms_norm_backward(dy.data(), x.data(), gamma.data(), rstd.data(), dx.data(), dgamma.data(),
-                    kRmsRows, kRmsCols);
+  one_core().rms_norm_forward(x.data(), gamma.data(), y.data(), rstd.data(), kRmsRows, kRmsCols);
+  one_core().rms_norm_backward(dy.data(), x.data(), gamma.data(), rstd.data(), dx.data(),
+                               dgamma.data(), kRmsRows, kRmsCols);
   std::vector<double> expected_dgamma(kRmsCols, 1.0);  // added to what is there
   constexpr double kStep = 1e-5;
   for (std::int64_t i = 0; i < kRmsRows; ++i) {
