@@ -14,7 +14,7 @@
 #include "sim/base/job.h"
 #include "sim/layout/layout.h"
 #include "sim/layout/short_name.h"
-#include "sim/memory/memory.h"
+#include "sim/memory/model_state.h"
 #include "sim/model/model.h"
 
 namespace meshwright::interop {

@@ -8,6 +8,7 @@
 
 #include "planner/accuracy/validation.h"
 #include "sim/base/statistics.h"
+#include "sim/memory/memory.h"
 
 namespace meshwright::planner {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/host_traffic.h"
 
+#include "sim/memory/stage_parameters.h"
 #include "sim/memory/unit_bytes.h"
 
 namespace meshwright {

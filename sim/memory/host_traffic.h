@@ -7,7 +7,7 @@
 // and sends weights back. Other bytes than those that the optimizer touches there (optimizer_cost).
 #pragma once
 
-#include "sim/memory/memory.h"
+#include "sim/memory/moving_memory.h"
 
 namespace meshwright {
 

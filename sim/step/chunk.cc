@@ -7,7 +7,7 @@
 #include "sim/base/narrow_format.h"
 #include "sim/kernel_time/expert_products.h"
 #include "sim/kernel_time/slowest.h"
-#include "sim/memory/memory.h"
+#include "sim/memory/stage_parameters.h"
 #include "sim/step/launches.h"
 #include "sim/volume/transfer.h"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sim/memory/memory.h"
+#include "sim/memory/model_state.h"
 #include "sim/model/parameters.h"
 #include "sim/step/optimizer.h"
 

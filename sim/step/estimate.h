@@ -9,7 +9,7 @@
 
 #include "sim/hardware/interval_regime.h"
 #include "sim/layout/layout.h"
-#include "sim/memory/memory.h"
+#include "sim/memory/stage_memory.h"
 #include "sim/rules/rules.h"
 #include "sim/step/evaluate.h"
 #include "sim/step/scenario.h"

@@ -2,6 +2,7 @@
 #include "sim/step/evaluate.h"
 
 #include "sim/base/spread.h"
+#include "sim/memory/memory.h"
 #include "sim/step/composition.h"
 
 namespace meshwright {

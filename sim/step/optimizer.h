@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sim/hardware/cluster.h"
-#include "sim/memory/memory.h"
+#include "sim/memory/stage_parameters.h"
 
 namespace meshwright {
 

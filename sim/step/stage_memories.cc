@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/memory/host_traffic.h"
+#include "sim/memory/memory.h"
 #include "sim/schedule/traits.h"
 
 namespace meshwright {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "sim/memory/memory.h"
+#include "sim/memory/moving_memory.h"
 #include "sim/step/cost_table.h"
 
 namespace meshwright {

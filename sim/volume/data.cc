@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/memory/memory.h"
+#include "sim/memory/model_state.h"
 #include "sim/schedule/traits.h"
 #include "sim/volume/parts.h"
 #include "sim/volume/transfer_names.h"

@@ -4,7 +4,7 @@
 // with fp32 gradients. Equal to the byte.
 #include <gtest/gtest.h>
 
-#include "sim/memory/memory.h"
+#include "sim/memory/model_state.h"
 
 namespace meshwright {
 namespace {

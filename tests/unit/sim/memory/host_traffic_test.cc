@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "korthikanti.h"
+#include "sim/memory/stage_parameters.h"
 
 namespace meshwright {
 namespace {

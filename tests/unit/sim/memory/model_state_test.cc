@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes a parameter that training keeps: weights, gradients, optimizer, and the buffers beside
 // them.
+#include "sim/memory/model_state.h"
+
 #include <gtest/gtest.h>
 
 #include "korthikanti.h"
-#include "sim/memory/memory.h"
 
 namespace meshwright {
 namespace {
@@ -113,18 +114,6 @@ TEST(Buffers, FsdpHoldsTwoUnitsAndItsRoot) {
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2) * all));
   layout.defer_grad_reduce = false;
   EXPECT_EQ(zero_3_buffers(model, job, layout, stage), bytes((2 + 2 + 4) * all));
-}
-
-// 50 GB allocated, 1.2 times that reserved: 60 GB; on a device of 55 GB not more than it has.
-TEST(PrintedPeak, IsWhatTheFrameworkPrints) {
-  Device device;
-  device.memory = bytes(80e9);
-  MemoryFacts facts{.reserved_ratio = 1.2};
-  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(50e9));
-  facts.reports_reserved = true;
-  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(60e9));
-  device.memory = bytes(55e9);
-  EXPECT_EQ(printed_peak(bytes(50e9), facts, device), bytes(55e9));
 }
 
 // Hybrid sharding: 16 data ranks, copies shared by 4: as with 4 data ranks.

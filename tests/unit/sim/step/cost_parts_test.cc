@@ -8,6 +8,7 @@
 
 #include "sim/hardware/placement.h"
 #include "sim/layout/short_name.h"
+#include "sim/memory/model_state.h"
 #include "sim/rules/rules.h"
 #include "sim/step/cost_table.h"
 #include "sim/step/data_parallel.h"

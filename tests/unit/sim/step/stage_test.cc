@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/memory/activation_memory.h"
-#include "sim/memory/memory.h"
+#include "sim/memory/stage_parameters.h"
 #include "sim/step/pipeline.h"
 #include "sim/step/stage_memories.h"
 #include "tests/unit/sim/volume/volume_fixture.h"

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/model_state.h"
+
+#include <algorithm>
+
+#include "sim/base/narrow_format.h"
+#include "sim/operators/operators.h"
+
+namespace meshwright {
+namespace {
+
+// Bytes of optimizer state per parameter.
+double optimizer_bytes(const Job& job) {
+  double state = moment_bytes(job);
+  if (has_master_weights(job.precision)) state += 4.0;
+  // fp16 gradients are unscaled into an fp32 copy: Megatron-LM dist_optimizer.md's 20 bytes.
+  const bool fp32_copy =
+      job.precision == Precision::fp16 && bytes_per_element(job.gradient_precision) < 4.0;
+  return state + (fp32_copy ? 4.0 : 0.0);
+}
+
+double sharded(const StageParameters& parameters, const Layout& layout, int from_stage) {
+  if (layout.zero_stage < from_stage) return parameters.dense + parameters.expert;
+  return parameters.dense / zero_shard_group_size(layout) +
+         parameters.expert / expert_shard_group_size(layout);
+}
+
+// PyTorch's DistributedDataParallel holds the gradients once more, in the weights' format, in the
+// buckets that it reduces (nn/parallel/distributed.py); Megatron-LM reduces the main gradients.
+Bytes bucket_bytes(const StageParameters& parameters, const Numerics& numerics,
+                   const Layout& layout) {
+  if (gradient_group_size(layout) == 1 || layout.zero_stage > 1) return {};
+  return bytes((parameters.dense + parameters.expert) * weight_bytes(numerics.precision));
+}
+
+// PyTorch FSDP keeps parameters, gradients and moments in fp32 shards: 16 bytes a parameter with
+// Adam. Whole beside them: below a pipeline the gathered parameters, and gradients that add up over
+// micro-batches, in the format that they are reduced in. The optimizer leaves no gradients
+// (zero_grad), and a unit's shard comes when its whole gradient goes: the larger of both counts
+// (_fsdp_param_group.py, post_backward; _fsdp_param.py, to_accumulated_grad_if_needed).
+StageMemory fsdp_state_memory(const StageParameters& parameters, const Job& job,
+                              const Layout& layout) {
+  constexpr double kMaster = 4.0;
+  const double whole = parameters.dense + parameters.expert;
+  const double shard = sharded(parameters, layout, 1);
+  StageMemory memory;
+  memory.weights = bytes(shard * kMaster);
+  memory.gradients = bytes(shard * kMaster);
+  if (fsdp_below_pipeline(layout)) memory.weights += bytes(whole * weight_bytes(job.precision));
+  if (fsdp_reduces_once(layout)) {
+    const Bytes summed = bytes(whole * bytes_per_element(job.gradient_precision));
+    memory.gradients = std::max(memory.gradients, summed);
+  }
+  if (!layout.optimizer_offload) memory.optimizer = bytes(shard * moment_bytes(job));
+  return memory;
+}
+
+// Of FSDP in backward: the unit at work and its gradient, the next one's gathered parameters, and
+// the input of one reduce-scatter (_fsdp_param_group.py); the root stays gathered. Reduced once, a
+// unit's input takes the place of its whole gradient, which counts with the states. Below a
+// pipeline only the reduction's input: what else is whole counts with the states.
+Bytes fsdp_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  const double weight = weight_bytes(job.precision);
+  const double gradient = bytes_per_element(job.gradient_precision);
+  const StageParameters all = stage_parameters(model, job, layout, stage);
+  const bool whole = layout.fsdp_unit == FsdpUnit::whole;
+  double unit = whole ? all.dense + all.expert : largest_layer_parameters(model, layout, stage);
+  if (layout.fsdp_unit == FsdpUnit::module) {
+    unit = static_cast<double>(model.hidden_size) * model.ffn_hidden_size /
+           layout.tensor_parallel_size;
+  }
+  if (fsdp_below_pipeline(layout)) return bytes(unit * gradient);
+  const double reduced = fsdp_reduces_once(layout) ? 0.0 : gradient;
+  if (whole) return bytes(unit * std::max(2.0 * weight + reduced, gradient));
+  Stage root = stage;
+  for (Chunk& chunk : root.chunks) chunk.num_layers = 0;
+  return bytes(unit * std::max(3.0 * weight + reduced, weight + gradient) +
+               stage_parameters(model, job, layout, root).dense * weight);
+}
+
+}  // namespace
+
+Bytes weight_memory(const StageParameters& parameters, const Numerics& numerics,
+                    const Layout& layout) {
+  return bytes(sharded(parameters, layout, 3) * weight_bytes(numerics.precision));
+}
+
+StageMemory model_state_memory(const StageParameters& parameters, const TrainingJob& job,
+                               const Layout& layout) {
+  if (uses_fsdp(layout)) return fsdp_state_memory(parameters, job, layout);
+  StageMemory memory;
+  memory.weights = weight_memory(parameters, job, layout);
+  memory.gradients =
+      bytes(sharded(parameters, layout, 2) * bytes_per_element(job.gradient_precision));
+  if (job.kernel_fusion == KernelFusion::eager)
+    memory.gradients += bucket_bytes(parameters, job, layout);
+  if (!layout.optimizer_offload) {
+    memory.optimizer = bytes(sharded(parameters, layout, 1) * optimizer_bytes(job));
+  }
+  return memory;
+}
+
+// ZeRO-3 gathers one layer (or the embedding) while the next is prefetched, and reduces the whole
+// gradient of one (arXiv 1910.02054, section 7.2; DeepSpeed prefetches about a layer).
+Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage) {
+  if (gradient_group_size(layout) == 1) return {};
+  if (uses_fsdp(layout)) return fsdp_buffers(model, job, layout, stage);
+  if (layout.zero_stage < 3) return {};
+  double largest = largest_layer_parameters(model, layout, stage);
+  for (const Chunk& chunk : stage.chunks) {
+    if (!chunk.embedding && !chunk.head) continue;
+    largest = std::max(largest, double(local_vocab_rows(model, job, layout)) * model.hidden_size);
+  }
+  return bytes(largest *
+               (2.0 * weight_bytes(job.precision) + bytes_per_element(job.gradient_precision)));
+}
+
+double gathered_narrow_bytes(const Numerics& numerics) {
+  const bool in_16_bits = numerics.fp8_recipe == Fp8Recipe::mxfp8;
+  return in_16_bits ? weight_bytes(numerics.precision) : bytes_per_element(numerics.precision);
+}
+
+StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
+                               const Stage& stage) {
+  StageParameters found;
+  if (!is_narrow(numerics.precision)) return found;
+  // Weights have the same shape however many tokens they meet.
+  const std::int64_t any = layout.tensor_parallel_size;
+  for (const Chunk& chunk : stage.chunks) {
+    for (int i = 0; i < chunk.num_layers; ++i) {
+      const LayerKind kind = layer_kind(model, chunk.first_layer + i);
+      for (const Operator& op : layer_operators(model, kind, numerics, {1, any, any}, layout)) {
+        if (!op.has_weight || compute_precision(op, numerics.precision) != numerics.precision)
+          continue;
+        const double elements =
+            static_cast<double>(op.batch) * static_cast<double>(op.k) * static_cast<double>(op.n);
+        (op.of_expert ? found.expert : found.dense) += elements;
+      }
+    }
+  }
+  return found;
+}
+
+Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& layout,
+                  const Stage& stage) {
+  if (layout.zero_stage == 3 || uses_fsdp(layout)) return {};
+  const StageParameters parameters = fp8_parameters(model, numerics, layout, stage);
+  const double instead =
+      gathers_fp8_params(numerics, layout) ? weight_bytes(numerics.precision) : 0.0;
+  return bytes((parameters.dense + parameters.expert) *
+               (operand_copies(numerics) * operand_bytes(numerics) - instead));
+}
+
+StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage) {
+  StageMemory memory = model_state_memory(stage_parameters(model, job, layout, stage), job, layout);
+  memory.weights += fp8_weights(model, job, layout, stage);
+  memory.communication_buffers = zero_3_buffers(model, job, layout, stage);
+  return in_whole_bytes(memory);
+}
+
+}  // namespace meshwright

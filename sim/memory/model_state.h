@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes of a rank that do not change during a step: parameters, gradients, optimizer states and
+// gather buffers (Megatron docs dist_optimizer.md and ZeRO, arXiv 1910.02054). They depend on the
+// data size.
+#pragma once
+
+#include "sim/base/job.h"
+#include "sim/memory/stage_memory.h"
+#include "sim/memory/stage_parameters.h"
+
+namespace meshwright {
+
+// Bytes of the weights alone, as the forward pass holds them: all of the model's states where
+// nothing is trained. ZeRO-3 shards them. The operands of fp8_weights() come beside.
+Bytes weight_memory(const StageParameters& parameters, const Numerics& numerics,
+                    const Layout& layout);
+// Bytes of weights, gradients and optimizer state for one rank (ZeRO stages 0-3 as in 1910.02054,
+// with this job's number formats). Only a job that trains has the last two.
+StageMemory model_state_memory(const StageParameters& parameters, const TrainingJob& job,
+                               const Layout& layout);
+
+// Buffers that stand as long as the states do: ZeRO-3's and FSDP's gathered units.
+Bytes zero_3_buffers(const Model& model, const Job& job, const Layout& layout, const Stage& stage);
+
+// The layers' weights that Transformer Engine multiplies in fp8 or fp4; none in other formats.
+StageParameters fp8_parameters(const Model& model, const Numerics& numerics, const Layout& layout,
+                               const Stage& stage);
+// Whether they have no 16-bit copy: Megatron-LM takes --fp8-param-gather only with a distributed
+// optimizer.
+constexpr bool gathers_fp8_params(const Numerics& numerics, const Layout& layout) {
+  return numerics.precision == Precision::fp8 && numerics.fp8_param_gather && layout.zero_stage > 0;
+}
+// Bytes in which such a weight is gathered: MXFP8's go in 16 bits, through the gradients' buffer,
+// and are cast where they arrive (Megatron-LM reuse_grad_buf_for_mxfp8_param_ag).
+double gathered_narrow_bytes(const Numerics& numerics);
+// What fp8 and fp4 add to 16-bit weights: Transformer Engine keeps each linear's operand from a
+// step's first micro-batch on (is_first_microbatch), in as many copies as operand_copies() says,
+// beside the 16-bit weight or, with fp8_param_gather, instead of it. ZeRO-3 has no whole weights to
+// keep.
+Bytes fp8_weights(const Model& model, const Numerics& numerics, const Layout& layout,
+                  const Stage& stage);
+
+// What stays for the whole step: model states and ZeRO-3's gathered units. Depends on the data size
+// and ZeRO; not on micro-batches, recompute or schedule.
+StageMemory static_memory(const Model& model, const Job& job, const Layout& layout,
+                          const Stage& stage);
+
+}  // namespace meshwright
