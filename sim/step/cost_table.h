@@ -9,8 +9,8 @@
 #include "sim/layout/pipeline_shape.h"
 #include "sim/memory/unit_bytes.h"
 #include "sim/schedule/in_flight.h"
-#include "sim/step/chunk.h"
 #include "sim/step/scenario.h"
+#include "sim/step/unit_cost.h"
 
 namespace meshwright {
 

@@ -5,6 +5,7 @@
 
 #include "sim/base/spread.h"
 #include "sim/step/chunk.h"
+#include "sim/step/pairing.h"
 #include "sim/step/scenario.h"
 
 namespace meshwright {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "sim/step/chunk.h"
+#include "sim/step/unit_cost.h"
 #include "tests/unit/sim/volume/volume_fixture.h"
 
 namespace meshwright {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/operator_cost.h"
+
+#include <algorithm>
+
+#include "sim/base/narrow_format.h"
+#include "sim/kernel_time/expert_products.h"
+#include "sim/kernel_time/slowest.h"
+
+namespace meshwright {
+namespace {
+
+// Without tensor cores 16-bit products run as fast as those of fp32.
+Precision kernel_precision(const Operator& op, Precision precision, const KernelFacts& kernels) {
+  const bool batched = op.kind == OperatorKind::gemm && !op.has_weight;
+  if (!batched || !kernels.aligned_batched_products || rows_are_aligned(op)) return precision;
+  return bytes_per_element(precision) == 2.0 ? Precision::fp32 : precision;
+}
+
+// Whether queries of one context rank meet the keys of others one after the other.
+bool rings_attention(const Layout& layout) {
+  return layout.context_parallel_size > 1 && layout.cp_comm_type != ContextParallelAlgorithm::a2a;
+}
+
+// What the framework, long steps and waiting for the slowest device make of a kernel's time.
+double time_factor(const Operator& op, const Numerics& numerics, const Layout& layout,
+                   const Cluster& cluster) {
+  const double slowest = slowest_of(cluster.num_gpus(), only_device(cluster));
+  if (op.kind == OperatorKind::memory_bound) {
+    const bool of_expert_rows = op.of_expert && op.kernel != kernel::kTranspose;
+    return cluster.kernel_time_factor() * slowest *
+           (of_expert_rows ? cluster.framework.experts.kernel_time_factor : 1.0);
+  }
+  const bool ring = op.kind == OperatorKind::attention && rings_attention(layout);
+  double factor = ring ? cluster.framework.kernels.ring_attention_time_factor : 1.0;
+  if (op.of_expert) factor *= cluster.framework.experts.gemm_time_factor;
+  if (is_narrow(compute_precision(op, numerics.precision))) {
+    factor *= narrow_format(numerics).gemm_time_factor *
+              cluster.framework.kernels.narrow_gemm_time_factor;
+  }
+  return factor * slowest * cluster.gemm_time_factor() /
+         only_device(cluster).sustained_clock_fraction;
+}
+
+double fullest_rank(const Operator& op, const UnitScope& unit) {
+  return op.of_expert ? load_imbalance(*unit.scenario.model.moe, unit.scenario.job) : 1.0;
+}
+
+// Experts' products are one kernel where a graph of the whole step has them fused.
+bool runs_one_each(const Operator& op, const UnitScope& unit) {
+  return op.of_expert && unit.scenario.cluster.framework.experts.launches_each &&
+         !captures_experts(unit.layout);
+}
+
+OperatorCost product_of_experts(const Operator& op, Precision precision, const UnitScope& unit) {
+  const Device& device = only_device(unit.scenario.cluster);
+  const auto rounds = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const GemmShape all{op.batch, m, n, k};
+    return runs_one_each(op, unit) ? rounds_on_streams(all) : ProductRounds{all};
+  };
+  const ProductRounds forward = rounds(op.m, op.n, op.k), input = rounds(op.m, op.k, op.n),
+                      weight = rounds(op.k, op.n, op.m);
+  const double buffer = bytes_per_element(unit.scenario.job.gradient_precision);
+  return {times(gemm_cost(forward.shape, precision, device), forward.count),
+          times(gemm_cost(input.shape, precision, device), input.count),
+          times(gradient_cost(weight.shape, precision, buffer, device), weight.count)};
+}
+
+// On the average device, alone.
+OperatorCost kernel_costs(const Operator& op, const UnitScope& unit) {
+  const Device& device = only_device(unit.scenario.cluster);
+  const Precision precision =
+      kernel_precision(op, unit.scenario.job.precision, unit.scenario.cluster.framework.kernels);
+  if (op.of_expert && op.kind == OperatorKind::gemm) {
+    return product_of_experts(op, compute_precision(op, precision), unit);
+  }
+  const int version = unit.scenario.cluster.framework.kernels.flash_attention_version;
+  const BackwardCost backward = backward_cost(op, precision, device, version);
+  OperatorCost cost{forward_cost(op, precision, device, version), backward.input,
+                    op.has_weight ? backward.weight : Cost{}};
+  if (!runs_one_each(op, unit) || op.launches <= 1) return cost;
+  // One kernel after the other.
+  const Seconds starts = device.kernel_launch * static_cast<double>(op.launches - 1);
+  for (Cost* pass : {&cost.forward, &cost.input}) {
+    if (pass->time > seconds(0)) pass->time += starts;
+  }
+  return cost;
+}
+
+}  // namespace
+
+OperatorCost operator_cost(const Operator& op, const UnitScope& unit) {
+  const double factor = time_factor(op, unit.scenario.job, unit.layout, unit.scenario.cluster) *
+                        fullest_rank(op, unit);
+  const OperatorCost cost = kernel_costs(op, unit);
+  return {times(cost.forward, factor), times(cost.input, factor), times(cost.weight, factor)};
+}
+
+Seconds pass_time(Operator op, LinearPass pass, int pieces, const UnitScope& unit) {
+  if (pieces > 1) op.m = std::max<std::int64_t>(1, op.m / pieces);
+  const double factor = time_factor(op, unit.scenario.job, unit.layout, unit.scenario.cluster) *
+                        fullest_rank(op, unit) * pieces;
+  const OperatorCost cost = kernel_costs(op, unit);
+  if (pass == LinearPass::forward) return cost.forward.time * factor;
+  if (pass == LinearPass::input_gradient) return cost.input.time * factor;
+  if (pass == LinearPass::weight_gradient) return cost.weight.time * factor;
+  return (cost.input.time + cost.weight.time) * factor;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one micro-batch costs on a layer, the embedding, the head or multi-token prediction of one
+// rank: its operators' times and the collectives that stand between them.
+//
+// Communication that runs beside an operator costs what sticks out of it, plus the slow-down of the
+// operator (pairing.h).
+#pragma once
+
+#include "sim/kernel_time/compute.h"
+#include "sim/layout/layout.h"
+#include "sim/step/scenario.h"
+#include "sim/volume/volume.h"
+
+namespace meshwright {
+
+// Of one micro-batch.
+struct CommunicationCost {
+  Cost tensor, context, expert;  // by the axis that causes it
+  [[nodiscard]] Seconds total() const { return tensor.time + context.time + expert.time; }
+};
+
+// How long calls hold a device's links inside the node and its NIC, hidden or not.
+struct WireTime {
+  Seconds inside, across;
+  [[nodiscard]] Seconds& on(Tier tier) { return tier == Tier::inter_node ? across : inside; }
+  [[nodiscard]] Seconds on(Tier tier) const { return tier == Tier::inter_node ? across : inside; }
+  void add(const WireTime& more, double count) {
+    inside += more.inside * count;
+    across += more.across * count;
+  }
+};
+
+// What operators and calls add up to. Linear: a chunk is the sum of its layers, embedding and head.
+struct UnitCost {
+  Cost forward, backward_input, backward_weight, recompute;
+  CommunicationCost forward_communication, backward_communication;  // what sticks out
+  WireTime forward_wires, backward_wires;
+  double forward_launches = 0, backward_launches = 0;  // kernels and calls that the host submits
+  double forward_waited = 0, backward_waited = 0;      // of them, those before which it waits
+  Seconds hidden_exchange;  // of tokens, both ways, beside another micro-batch
+};
+
+// One layer of a kind, alone; whole: recomputed from its input, otherwise as the layout's selective
+// recompute has it.
+UnitCost layer_cost(const Scenario& scenario, const Layout& layout, LayerKind kind,
+                    bool recomputed_whole);
+UnitCost embedding_cost(const Scenario& scenario, const Layout& layout);
+// Final norm, logits and loss; with multi-token prediction once more for each depth.
+UnitCost head_cost(const Scenario& scenario, const Layout& layout);
+
+// Multi-token prediction's layers, look-ups and projections.
+UnitCost mtp_cost(const Scenario& scenario, const Layout& layout);
+
+// `count` times `from`.
+void add(UnitCost& to, const UnitCost& from, double count);
+
+}  // namespace meshwright
