@@ -181,11 +181,9 @@ Lever price_lever(const CapacityQuestion& question, const CapacityRow& row, Layo
   return lever;
 }
 
-// Efficiencies are shares of a peak.
-double physical(WhatIfParameter parameter, double value, double factor) {
-  const bool share = parameter == WhatIfParameter::gemm_efficiency ||
-                     parameter == WhatIfParameter::attention_efficiency;
-  return share && value > 0.0 ? std::min(factor, 1.0 / value) : factor;
+// No share of a peak is above 1.
+double physical(const WhatIfParameterText& words, double value, double factor) {
+  return words.of_peak && value > 0.0 ? std::min(factor, 1.0 / value) : factor;
 }
 
 // `fixed` has the row's layouts.
@@ -198,8 +196,7 @@ Lever input_lever(const CapacityQuestion& fixed, const CapacityRow& row, LayoutF
               .relative_spread = relative_spread(words.parameter, today),
               .value = value_of(words.parameter, today)};
   const auto end = [&](double sign) {
-    const double factor =
-        physical(words.parameter, lever.value, std::exp(sign * lever.relative_spread));
+    const double factor = physical(words, lever.value, std::exp(sign * lever.relative_spread));
     const std::string what_if = fmt::format("{}={:.6g}x", words.name, factor);
     const RowKey key = key_of(fixed, row, row.gpus, what_if);
     finder.find(searches_of(fixed, key));

@@ -45,11 +45,9 @@ double factor_of(const std::string& value, const std::string& text,
 // Efficiencies are shares of the device's peak. A plan's own what-ifs go up to the peak and are
 // written with six digits, which may lie above it.
 void check_physics(const Change& change, const std::string& text) {
-  const bool share = change.parameter == WhatIfParameter::gemm_efficiency ||
-                     change.parameter == WhatIfParameter::attention_efficiency;
   const double after = change.before * change.factor;
   constexpr double kRounding = 1e-5;
-  if (!share || after <= 1.0 + kRounding) return;
+  if (!text_of(change.parameter).of_peak || after <= 1.0 + kRounding) return;
   throw InputError("--what-if", "",
                    fmt::format("\"{}\" would be {} of the peak, at most 1 is possible: a factor "
                                "of {}",

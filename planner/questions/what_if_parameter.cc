@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,27 +26,6 @@ constexpr double kLaunchSpread = 0.2;
 // The slowdown by communication is 3 to 40 % over the devices and shapes that were measured, 18.9 %
 // on average (arXiv 2507.03114): about half of the average to either side.
 constexpr double kOverlapSpread = 0.5;
-
-constexpr std::array<WhatIfParameterText, kNumWhatIfParameters> kTexts{{
-    {WhatIfParameter::gemm_efficiency, "gemm_efficiency", "GEMM efficiency", ""},
-    {WhatIfParameter::attention_efficiency, "attention_efficiency", "attention efficiency", ""},
-    {WhatIfParameter::peak_flops, "peak_flops", "peak FLOP rate", "TFLOP/s"},
-    {WhatIfParameter::memory_bandwidth, "memory_bandwidth", "memory bandwidth", "GB/s"},
-    {WhatIfParameter::memory_capacity, "memory_capacity", "memory of a device", "GiB"},
-    {WhatIfParameter::kernel_launch, "kernel_launch", "kernel launch time", "us"},
-    {WhatIfParameter::host_overhead, "host_overhead", "host launch time", "us"},
-    {WhatIfParameter::overlap_slowdown, "overlap_slowdown", "slowdown by overlapped communication",
-     ""},
-    {WhatIfParameter::intra_node_bandwidth, "intra_node_bandwidth", "bandwidth inside a node",
-     "GB/s"},
-    {WhatIfParameter::intra_node_latency, "intra_node_latency", "latency inside a node", "us"},
-    {WhatIfParameter::inter_node_bandwidth, "inter_node_bandwidth", "bandwidth between nodes",
-     "GB/s"},
-    {WhatIfParameter::inter_node_latency, "inter_node_latency", "latency between nodes", "us"},
-    {WhatIfParameter::global_batch_size, "global_batch_size", "global batch", "sequences"},
-    {WhatIfParameter::price_per_gpu_hour, "price_per_gpu_hour", "price", "per GPU-hour"},
-    {WhatIfParameter::power, "power", "power of a device", "W"},
-}};
 
 Seconds smallest_message(const CollectiveCurve& curve) {
   return curve.points.empty() ? seconds(0) : curve.points.front().time;
@@ -112,10 +92,23 @@ void scale_host(Cluster& cluster, double factor) {
   cluster.fit.micro_batch_overhead *= factor;
 }
 
-const GemmModel* gemm_of(const Scenario& scenario) {
-  if (only_device(scenario.cluster).gemm.empty()) return nullptr;
-  return &gemm_model_for(only_device(scenario.cluster), scenario.job.precision);
+template <typename M>
+M of_gemm(const Scenario& s, M GemmModel::*member, M where_there_is_none) {
+  const Device& device = only_device(s.cluster);
+  return device.gemm.empty() ? where_there_is_none
+                             : gemm_model_for(device, s.job.precision).*member;
 }
+
+template <typename M>
+M of_attention(const Scenario& s, M AttentionRate::*member, M where_there_is_none) {
+  const Device& device = only_device(s.cluster);
+  return device.attention.empty() ? where_there_is_none : device.attention.front().*member;
+}
+
+double gemm_efficiency(const Scenario& s) {
+  return of_gemm(s, &GemmModel::sustained_fraction, 0.0);
+}
+double gemm_spread(const Scenario& s) { return of_gemm(s, &GemmModel::relative_spread, 0.0); }
 
 double kernel_spread(const Device& device) {
   constexpr double kUnmeasured = 0.15;  // as kernel_cost() counts a kernel that has no rate
@@ -147,12 +140,193 @@ double fastest_attention(const Device& device) {
   return most;
 }
 
+double launch_spread(const Scenario& /*s*/) { return kLaunchSpread; }
+
+Provenance memory_provenance(const Scenario& s) { return only_device(s.cluster).memory_provenance; }
+
+void scale_stated(std::optional<double>& value, double factor) {
+  if (value) *value *= factor;
+}
+
+struct ParameterRow {
+  WhatIfParameterText text;
+  bool changes_time = true;
+  double (*value)(const Scenario& s);
+  double (*relative_spread)(const Scenario& s) = [](const Scenario&) { return 0.0; };
+  // The peak, memory and power are the datasheet's; batch and price are the user's.
+  Provenance (*provenance)(const Scenario& s) = [](const Scenario&) {
+    return Provenance::datasheet;
+  };
+  double (*largest_factor)(const Scenario& s) = [](const Scenario&) {
+    return std::numeric_limits<double>::infinity();
+  };
+  void (*scale)(Scenario& s, double factor);
+};
+
+template <Link Cluster::*link>
+Provenance link_provenance(const Scenario& s) {
+  const Link& of = s.cluster.*link;
+  return of.curves.empty() ? of.provenance : Provenance::measured;
+}
+
+template <Link Cluster::*link>
+constexpr ParameterRow bandwidth_row(const WhatIfParameterText& text) {
+  return {
+      .text = text,
+      .value =
+          [](const Scenario& s) { return (s.cluster.*link).bandwidth / gigabytes_per_second(1); },
+      .relative_spread = [](const Scenario& s) { return link_spread(s.cluster.*link); },
+      .provenance = link_provenance<link>,
+      .largest_factor =
+          [](const Scenario& s) { return to_the_peak((s.cluster.*link).bandwidth_fraction); },
+      .scale = [](Scenario& s, double factor) { scale_bandwidth(s.cluster.*link, factor); }};
+}
+
+template <Link Cluster::*link>
+constexpr ParameterRow latency_row(const WhatIfParameterText& text) {
+  return {.text = text,
+          .value = [](const Scenario& s) { return (s.cluster.*link).latency.value() / kMicro; },
+          .relative_spread = [](const Scenario& s) { return link_spread(s.cluster.*link); },
+          .provenance = link_provenance<link>,
+          .scale = [](Scenario& s, double factor) { scale_latency(s.cluster.*link, factor); }};
+}
+
+// In the order of the enumeration.
+constexpr std::array<ParameterRow, kNumWhatIfParameters> kParameterRows{{
+    {.text = {WhatIfParameter::gemm_efficiency, "gemm_efficiency", "GEMM efficiency", "", true},
+     .value = gemm_efficiency,
+     .relative_spread = gemm_spread,
+     .provenance =
+         [](const Scenario& s) { return of_gemm(s, &GemmModel::provenance, Provenance::assumed); },
+     .largest_factor = [](const Scenario& s) { return to_the_peak(gemm_efficiency(s)); },
+     .scale = [](Scenario& s,
+                 double factor) { scale_gemm_efficiency(only_device(s.cluster), factor); }},
+    {.text = {WhatIfParameter::attention_efficiency, "attention_efficiency", "attention efficiency",
+              "", true},
+     .value =
+         [](const Scenario& s) { return of_attention(s, &AttentionRate::forward_fraction, 0.0); },
+     .relative_spread =
+         [](const Scenario& s) { return of_attention(s, &AttentionRate::relative_spread, 0.0); },
+     .provenance =
+         [](const Scenario& s) {
+           return of_attention(s, &AttentionRate::provenance, Provenance::assumed);
+         },
+     .largest_factor =
+         [](const Scenario& s) { return to_the_peak(fastest_attention(only_device(s.cluster))); },
+     .scale = [](Scenario& s, double factor) { scale_attention(only_device(s.cluster), factor); }},
+    // Changes what gemm_efficiency and attention_efficiency change, together.
+    {.text = {WhatIfParameter::peak_flops, "peak_flops", "peak FLOP rate", "TFLOP/s"},
+     .changes_time = false,
+     .value =
+         [](const Scenario& s) {
+           return of_gemm(s, &GemmModel::peak, FlopsPerSecond()).value() / kTera;
+         },
+     .relative_spread = gemm_spread,
+     .scale = [](Scenario& s, double factor) { scale_peak(only_device(s.cluster), factor); }},
+    {.text = {WhatIfParameter::memory_bandwidth, "memory_bandwidth", "memory bandwidth", "GB/s"},
+     .value =
+         [](const Scenario& s) {
+           return only_device(s.cluster).memory_bandwidth / gigabytes_per_second(1);
+         },
+     .relative_spread = [](const Scenario& s) { return kernel_spread(only_device(s.cluster)); },
+     .provenance = memory_provenance,
+     .largest_factor =
+         [](const Scenario& s) {
+           return to_the_peak(only_device(s.cluster).memory_bandwidth_fraction);
+         },
+     .scale = [](Scenario& s,
+                 double factor) { scale_memory_bandwidth(only_device(s.cluster), factor); }},
+    {.text = {WhatIfParameter::memory_capacity, "memory_capacity", "memory of a device", "GiB"},
+     .changes_time = false,
+     .value = [](const Scenario& s) { return in_gibibytes(only_device(s.cluster).memory); },
+     .scale = [](Scenario& s, double factor) { only_device(s.cluster).memory *= factor; }},
+    {.text = {WhatIfParameter::kernel_launch, "kernel_launch", "kernel launch time", "us"},
+     .value =
+         [](const Scenario& s) { return only_device(s.cluster).kernel_launch.value() / kMicro; },
+     .relative_spread = launch_spread,
+     .provenance = memory_provenance,
+     .scale = [](Scenario& s, double factor) { only_device(s.cluster).kernel_launch *= factor; }},
+    {.text = {WhatIfParameter::host_overhead, "host_overhead", "host launch time", "us"},
+     .value =
+         [](const Scenario& s) {
+           return std::max(only_device(s.cluster).host_launch, s.cluster.framework.host_launch)
+                      .value() /
+                  kMicro;
+         },
+     .relative_spread = launch_spread,
+     .provenance = memory_provenance,
+     .scale = [](Scenario& s, double factor) { scale_host(s.cluster, factor); }},
+    {.text = {WhatIfParameter::overlap_slowdown, "overlap_slowdown",
+              "slowdown by overlapped communication", ""},
+     .value = [](const Scenario& s) { return only_device(s.cluster).overlap_slowdown; },
+     .relative_spread =
+         [](const Scenario& s) {
+           const bool one_core_does_both = only_device(s.cluster).overlap_slowdown >= 1.0;
+           return one_core_does_both ? 0.0 : kOverlapSpread;
+         },
+     .provenance = [](const Scenario&) { return Provenance::assumed; },
+     .largest_factor =
+         [](const Scenario& s) { return to_the_peak(only_device(s.cluster).overlap_slowdown); },
+     .scale =
+         [](Scenario& s, double factor) {
+           double& slowdown = only_device(s.cluster).overlap_slowdown;
+           slowdown = std::min(1.0, slowdown * factor);
+         }},
+    bandwidth_row<&Cluster::intra_node>({WhatIfParameter::intra_node_bandwidth,
+                                         "intra_node_bandwidth", "bandwidth inside a node",
+                                         "GB/s"}),
+    latency_row<&Cluster::intra_node>(
+        {WhatIfParameter::intra_node_latency, "intra_node_latency", "latency inside a node", "us"}),
+    bandwidth_row<&Cluster::inter_node>({WhatIfParameter::inter_node_bandwidth,
+                                         "inter_node_bandwidth", "bandwidth between nodes",
+                                         "GB/s"}),
+    latency_row<&Cluster::inter_node>(
+        {WhatIfParameter::inter_node_latency, "inter_node_latency", "latency between nodes", "us"}),
+    {.text = {WhatIfParameter::global_batch_size, "global_batch_size", "global batch", "sequences"},
+     .changes_time = false,
+     .value = [](const Scenario& s) { return static_cast<double>(s.job.global_batch_size); },
+     .scale =
+         [](Scenario& s, double factor) {
+           s.job.global_batch_size =
+               std::max(1, static_cast<int>(std::lround(s.job.global_batch_size * factor)));
+         }},
+    {.text = {WhatIfParameter::price_per_gpu_hour, "price_per_gpu_hour", "price", "per GPU-hour"},
+     .changes_time = false,
+     .value = [](const Scenario& s) { return s.cluster.price_per_gpu_hour.value_or(0.0); },
+     .scale = [](Scenario& s,
+                 double factor) { scale_stated(s.cluster.price_per_gpu_hour, factor); }},
+    {.text = {WhatIfParameter::power, "power", "power of a device", "W"},
+     .changes_time = false,
+     .value = [](const Scenario& s) { return only_device(s.cluster).power_watts.value_or(0.0); },
+     .scale = [](Scenario& s,
+                 double factor) { scale_stated(only_device(s.cluster).power_watts, factor); }},
+}};
+
+constexpr bool parameters_in_order() {
+  for (std::size_t i = 0; i < kParameterRows.size(); ++i) {
+    if (static_cast<std::size_t>(kParameterRows[i].text.parameter) != i) return false;
+  }
+  return true;
+}
+static_assert(parameters_in_order());
+
+const ParameterRow& parameter_row(WhatIfParameter parameter) {
+  return kParameterRows[static_cast<std::size_t>(parameter)];
+}
+
+constexpr auto kTexts = [] {
+  std::array<WhatIfParameterText, kNumWhatIfParameters> texts{};
+  std::transform(kParameterRows.begin(), kParameterRows.end(), texts.begin(),
+                 [](const ParameterRow& row) { return row.text; });
+  return texts;
+}();
+
 }  // namespace
 
 std::span<const WhatIfParameterText> all_parameters() { return kTexts; }
 
 const WhatIfParameterText& text_of(WhatIfParameter parameter) {
-  return kTexts[static_cast<std::size_t>(parameter)];
+  return parameter_row(parameter).text;
 }
 
 WhatIfParameter parameter_named(const std::string& name) {
@@ -167,189 +341,26 @@ WhatIfParameter parameter_named(const std::string& name) {
       did_you_mean(name, names));
 }
 
-bool changes_time(WhatIfParameter parameter) {
-  switch (parameter) {
-    case WhatIfParameter::peak_flops:  // gemm_efficiency and attention_efficiency together
-    case WhatIfParameter::memory_capacity:
-    case WhatIfParameter::global_batch_size:
-    case WhatIfParameter::price_per_gpu_hour:
-    case WhatIfParameter::power:
-      return false;
-    default:
-      return true;
-  }
-}
+bool changes_time(WhatIfParameter parameter) { return parameter_row(parameter).changes_time; }
 
 double value_of(WhatIfParameter parameter, const Scenario& scenario) {
-  const Cluster& cluster = scenario.cluster;
-  const Device& device = only_device(cluster);
-  const GemmModel* gemm = gemm_of(scenario);
-  switch (parameter) {
-    case WhatIfParameter::gemm_efficiency:
-      return gemm == nullptr ? 0.0 : gemm->sustained_fraction;
-    case WhatIfParameter::attention_efficiency:
-      return device.attention.empty() ? 0.0 : device.attention.front().forward_fraction;
-    case WhatIfParameter::peak_flops:
-      return gemm == nullptr ? 0.0 : gemm->peak.value() / kTera;
-    case WhatIfParameter::memory_bandwidth:
-      return device.memory_bandwidth / gigabytes_per_second(1);
-    case WhatIfParameter::memory_capacity:
-      return in_gibibytes(device.memory);
-    case WhatIfParameter::kernel_launch:
-      return device.kernel_launch.value() / kMicro;
-    case WhatIfParameter::host_overhead:
-      return std::max(device.host_launch, cluster.framework.host_launch).value() / kMicro;
-    case WhatIfParameter::overlap_slowdown:
-      return device.overlap_slowdown;
-    case WhatIfParameter::intra_node_bandwidth:
-      return cluster.intra_node.bandwidth / gigabytes_per_second(1);
-    case WhatIfParameter::intra_node_latency:
-      return cluster.intra_node.latency.value() / kMicro;
-    case WhatIfParameter::inter_node_bandwidth:
-      return cluster.inter_node.bandwidth / gigabytes_per_second(1);
-    case WhatIfParameter::inter_node_latency:
-      return cluster.inter_node.latency.value() / kMicro;
-    case WhatIfParameter::global_batch_size:
-      return scenario.job.global_batch_size;
-    case WhatIfParameter::price_per_gpu_hour:
-      return cluster.price_per_gpu_hour.value_or(0.0);
-    case WhatIfParameter::power:
-      return device.power_watts.value_or(0.0);
-  }
-  return 0.0;
+  return parameter_row(parameter).value(scenario);
 }
 
 double relative_spread(WhatIfParameter parameter, const Scenario& scenario) {
-  const Device& device = only_device(scenario.cluster);
-  const GemmModel* gemm = gemm_of(scenario);
-  switch (parameter) {
-    case WhatIfParameter::gemm_efficiency:
-    case WhatIfParameter::peak_flops:
-      return gemm == nullptr ? 0.0 : gemm->relative_spread;
-    case WhatIfParameter::attention_efficiency:
-      return device.attention.empty() ? 0.0 : device.attention.front().relative_spread;
-    case WhatIfParameter::memory_bandwidth:
-      return kernel_spread(device);
-    case WhatIfParameter::kernel_launch:
-    case WhatIfParameter::host_overhead:
-      return kLaunchSpread;
-    case WhatIfParameter::overlap_slowdown:
-      return device.overlap_slowdown < 1.0 ? kOverlapSpread : 0.0;  // 1: one core does both
-    case WhatIfParameter::intra_node_bandwidth:
-    case WhatIfParameter::intra_node_latency:
-      return link_spread(scenario.cluster.intra_node);
-    case WhatIfParameter::inter_node_bandwidth:
-    case WhatIfParameter::inter_node_latency:
-      return link_spread(scenario.cluster.inter_node);
-    case WhatIfParameter::memory_capacity:
-    case WhatIfParameter::global_batch_size:
-    case WhatIfParameter::price_per_gpu_hour:
-    case WhatIfParameter::power:
-      break;
-  }
-  return 0.0;
+  return parameter_row(parameter).relative_spread(scenario);
 }
 
 Provenance provenance_of(WhatIfParameter parameter, const Scenario& scenario) {
-  const auto link = [](const Link& l) {
-    return l.curves.empty() ? l.provenance : Provenance::measured;
-  };
-  const Device& device = only_device(scenario.cluster);
-  const GemmModel* gemm = gemm_of(scenario);
-  switch (parameter) {
-    case WhatIfParameter::gemm_efficiency:
-      return gemm == nullptr ? Provenance::assumed : gemm->provenance;
-    case WhatIfParameter::attention_efficiency:
-      return device.attention.empty() ? Provenance::assumed : device.attention.front().provenance;
-    case WhatIfParameter::memory_bandwidth:
-    case WhatIfParameter::kernel_launch:
-    case WhatIfParameter::host_overhead:
-      return device.memory_provenance;
-    case WhatIfParameter::overlap_slowdown:
-      return Provenance::assumed;
-    case WhatIfParameter::intra_node_bandwidth:
-    case WhatIfParameter::intra_node_latency:
-      return link(scenario.cluster.intra_node);
-    case WhatIfParameter::inter_node_bandwidth:
-    case WhatIfParameter::inter_node_latency:
-      return link(scenario.cluster.inter_node);
-    default:
-      return Provenance::datasheet;  // peak, memory and power; batch and price are the user's
-  }
+  return parameter_row(parameter).provenance(scenario);
 }
 
 double largest_factor(WhatIfParameter parameter, const Scenario& scenario) {
-  const Cluster& cluster = scenario.cluster;
-  const Device& device = only_device(cluster);
-  switch (parameter) {
-    case WhatIfParameter::gemm_efficiency:
-      return to_the_peak(value_of(parameter, scenario));
-    case WhatIfParameter::attention_efficiency:
-      return to_the_peak(fastest_attention(device));
-    case WhatIfParameter::memory_bandwidth:
-      return to_the_peak(device.memory_bandwidth_fraction);
-    case WhatIfParameter::overlap_slowdown:
-      return to_the_peak(device.overlap_slowdown);
-    case WhatIfParameter::intra_node_bandwidth:
-      return to_the_peak(cluster.intra_node.bandwidth_fraction);
-    case WhatIfParameter::inter_node_bandwidth:
-      return to_the_peak(cluster.inter_node.bandwidth_fraction);
-    default:
-      return std::numeric_limits<double>::infinity();
-  }
+  return parameter_row(parameter).largest_factor(scenario);
 }
 
 Scenario scaled(Scenario scenario, WhatIfParameter parameter, double factor) {
-  Cluster& cluster = scenario.cluster;
-  Device& device = only_device(cluster);
-  switch (parameter) {
-    case WhatIfParameter::gemm_efficiency:
-      scale_gemm_efficiency(device, factor);
-      break;
-    case WhatIfParameter::attention_efficiency:
-      scale_attention(device, factor);
-      break;
-    case WhatIfParameter::peak_flops:
-      scale_peak(device, factor);
-      break;
-    case WhatIfParameter::memory_bandwidth:
-      scale_memory_bandwidth(device, factor);
-      break;
-    case WhatIfParameter::memory_capacity:
-      device.memory *= factor;
-      break;
-    case WhatIfParameter::kernel_launch:
-      device.kernel_launch *= factor;
-      break;
-    case WhatIfParameter::host_overhead:
-      scale_host(cluster, factor);
-      break;
-    case WhatIfParameter::overlap_slowdown:
-      device.overlap_slowdown = std::min(1.0, device.overlap_slowdown * factor);
-      break;
-    case WhatIfParameter::intra_node_bandwidth:
-      scale_bandwidth(cluster.intra_node, factor);
-      break;
-    case WhatIfParameter::intra_node_latency:
-      scale_latency(cluster.intra_node, factor);
-      break;
-    case WhatIfParameter::inter_node_bandwidth:
-      scale_bandwidth(cluster.inter_node, factor);
-      break;
-    case WhatIfParameter::inter_node_latency:
-      scale_latency(cluster.inter_node, factor);
-      break;
-    case WhatIfParameter::global_batch_size:
-      scenario.job.global_batch_size =
-          std::max(1, static_cast<int>(std::lround(scenario.job.global_batch_size * factor)));
-      break;
-    case WhatIfParameter::price_per_gpu_hour:
-      if (cluster.price_per_gpu_hour) *cluster.price_per_gpu_hour *= factor;
-      break;
-    case WhatIfParameter::power:
-      if (device.power_watts) *device.power_watts *= factor;
-      break;
-  }
+  parameter_row(parameter).scale(scenario, factor);
   return scenario;
 }
 

@@ -39,6 +39,7 @@ struct WhatIfParameterText {
   std::string_view name;   // snake_case, as on the command line and in JSON
   std::string_view label;  // for people
   std::string_view unit;   // of value_of(); empty: a share
+  bool of_peak = false;    // value_of() is a share of the device's peak: at most 1
 };
 std::span<const WhatIfParameterText> all_parameters();
 const WhatIfParameterText& text_of(WhatIfParameter parameter);
