@@ -77,8 +77,7 @@ void add_import_cluster(Commands& commands, Command& import) {
   auto options = std::make_shared<ImportedClusterOptions>();
   cluster
       .reads("files", options->files,
-             "nvidia-smi topo -m, NCCL's topology XML, Slurm's topology.conf or topology.yaml, "
-             "scontrol show node, topograph's JSON: any of them, of one machine")
+             interop::cluster_formats_text() + ": any of them, of one machine")
       ->required();
   cluster
       .reads("--onto", options->onto,

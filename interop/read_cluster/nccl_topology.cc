@@ -132,7 +132,6 @@ ClusterFacts read_nccl_topology(std::string_view text, const std::string& file) 
   const Seen seen = Dump(text, file).seen();
   if (seen.gpus == 0) throw InputError(file, "", "holds no <gpu>");
   ClusterFacts facts;
-  facts.tool = "NCCL topology";
   const int hosts = static_cast<int>(std::max<std::size_t>(1, seen.hosts.size()));
   if (seen.gpus % hosts != 0) {
     throw InputError(file, "", fmt::format("{} GPUs on {} hosts", seen.gpus, hosts),

@@ -31,9 +31,8 @@ void note_if_uneven(ClusterFacts& facts, const Groups& groups, const char* what)
 
 }  // namespace
 
-ClusterFacts facts_of(const NetworkTree& tree, const std::string& tool) {
+ClusterFacts facts_of(const NetworkTree& tree) {
   ClusterFacts facts;
-  facts.tool = tool;
   facts.num_hosts = static_cast<int>(tree.size());
   Groups leaves;
   Groups pods;

@@ -18,6 +18,6 @@ using NetworkTree = std::map<std::string, HostPlace>;  // by host
 
 // Hosts in all, below a leaf, below a pod where there is more than one, in a domain: the most of
 // each, with a note where they differ.
-ClusterFacts facts_of(const NetworkTree& tree, const std::string& tool);
+ClusterFacts facts_of(const NetworkTree& tree);
 
 }  // namespace meshwright::interop

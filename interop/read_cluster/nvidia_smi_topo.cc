@@ -126,7 +126,6 @@ std::optional<int> island_size(const Matrix& matrix) {
 ClusterFacts read_nvidia_smi_topo(std::string_view text, const std::string& file) {
   const Matrix matrix = matrix_in(text, file);
   ClusterFacts facts;
-  facts.tool = "nvidia-smi topo -m";
   facts.gpus_per_host = matrix.gpus;
   if (matrix.nics > 0) facts.nics_per_host = matrix.nics;
   if (matrix.gpus == 1) return facts;

@@ -18,24 +18,55 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
+struct ClusterFormat {
+  std::string_view tool;  // in what is said of a cluster
+  std::string_view name;  // in help and errors
+  bool (*is)(std::string_view text);
+  ClusterFacts (*read)(std::string_view text, const std::string& file);
+};
+
+// The first that a text is one of.
+constexpr ClusterFormat kClusterFormats[] = {
+    {"NCCL topology", "NCCL's topology XML (NCCL_TOPO_DUMP_FILE)",
+     [](std::string_view text) { return contains(text, "<system") && contains(text, "<cpu"); },
+     read_nccl_topology},
+    {"topograph", "topograph's JSON",
+     [](std::string_view text) { return contains(text, "\"instances\""); }, read_topograph},
+    {"scontrol show node", "scontrol show node",
+     [](std::string_view text) { return contains(text, "NodeName="); }, read_slurm_nodes},
+    {"topology.conf", "Slurm's topology.conf",
+     [](std::string_view text) {
+       return contains_any_case(text, "SwitchName=") || contains_any_case(text, "BlockName=");
+     },
+     read_slurm_topology_conf},
+    {"topology.yaml", "Slurm's topology.yaml",
+     [](std::string_view text) {
+       return contains(text, "topology:") && (contains(text, "tree:") || contains(text, "block:"));
+     },
+     read_slurm_topology_yaml},
+    {"nvidia-smi topo -m", "nvidia-smi topo -m",
+     [](std::string_view text) { return contains(text, "GPU0"); }, read_nvidia_smi_topo},
+};
+
 }  // namespace
+
+std::string cluster_formats_text() {
+  std::string text;
+  for (const ClusterFormat& format : kClusterFormats) append_to_list(text, ", ", format.name);
+  return text;
+}
 
 ClusterFacts read_cluster_facts(std::string_view typed, const std::string& file) {
   const std::string_view text = without_mark(typed);
   if (text.size() > kMostText) throw InputError(file, "", "is larger than 16 MiB");
-  if (contains(text, "<system") && contains(text, "<cpu")) return read_nccl_topology(text, file);
-  if (contains(text, "\"instances\"")) return read_topograph(text, file);
-  if (contains(text, "NodeName=")) return read_slurm_nodes(text, file);
-  if (contains_any_case(text, "SwitchName=") || contains_any_case(text, "BlockName=")) {
-    return read_slurm_topology_conf(text, file);
+  for (const ClusterFormat& format : kClusterFormats) {
+    if (!format.is(text)) continue;
+    ClusterFacts facts = format.read(text, file);
+    facts.tool = format.tool;
+    return facts;
   }
-  if (contains(text, "topology:") && (contains(text, "tree:") || contains(text, "block:"))) {
-    return read_slurm_topology_yaml(text, file);
-  }
-  if (contains(text, "GPU0")) return read_nvidia_smi_topo(text, file);
   throw InputError(file, "", "says nothing about a machine that is known here",
-                   "read are nvidia-smi topo -m, NCCL's topology XML (NCCL_TOPO_DUMP_FILE), "
-                   "Slurm's topology.conf and topology.yaml, scontrol show node, topograph's JSON");
+                   "read are " + cluster_formats_text());
 }
 
 }  // namespace meshwright::interop

@@ -85,7 +85,6 @@ std::vector<Record> records_in(std::string_view text, const std::string& file) {
 
 ClusterFacts read_slurm_nodes(std::string_view text, const std::string& file) {
   ClusterFacts facts;
-  facts.tool = "scontrol show node";
   std::map<int, int> hosts_by_gpus;
   std::map<std::string, int> hosts_by_type;
   int without = 0;

@@ -81,10 +81,10 @@ std::map<std::string, std::string> keys_of(const std::string& line) {
   return keys;
 }
 
-ClusterFacts with_hosts(Fabric& fabric, const std::string& tool, const std::string& file) {
+ClusterFacts with_hosts(Fabric& fabric, const std::string& file) {
   const NetworkTree tree = fabric.tree();
   if (tree.empty()) throw InputError(file, "", "names no hosts");
-  return facts_of(tree, tool);
+  return facts_of(tree);
 }
 
 void add_line(Fabric& fabric, ClusterFacts& facts, const std::string& line, const Place& place) {
@@ -134,7 +134,7 @@ ClusterFacts read_slurm_topology_conf(std::string_view text, const std::string& 
     add_line(fabric, seen, whole, {file, number});
     whole.clear();
   }
-  ClusterFacts facts = with_hosts(fabric, "topology.conf", file);
+  ClusterFacts facts = with_hosts(fabric, file);
   facts.notes.insert(facts.notes.end(), seen.notes.begin(), seen.notes.end());
   return facts;
 }
@@ -164,7 +164,7 @@ ClusterFacts read_slurm_topology_yaml(std::string_view text, const std::string& 
                      expanded_hostlist(fmt::format("{}", fmt::join(hosts->second.words, ",")),
                                        hosts->second.place));
   }
-  return with_hosts(fabric, "topology.yaml", file);
+  return with_hosts(fabric, file);
 }
 
 }  // namespace meshwright::interop

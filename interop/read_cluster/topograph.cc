@@ -34,7 +34,7 @@ ClusterFacts read_topograph(std::string_view text, const std::string& file) {
     place.domain = labels.optional_string(kDomain, "");
   }
   if (tree.empty()) document.fail("instances", "names no hosts");
-  return facts_of(tree, "topograph");
+  return facts_of(tree);
 }
 
 }  // namespace meshwright::interop

@@ -266,7 +266,10 @@ TEST(OverlaidCluster, RefusesContradictions) {
 }
 
 TEST(ClusterFacts, WhatIsNoneSaysWhatIsRead) {
-  EXPECT_THAT(facts_error("hello"), HasSubstr("nothing about a machine"));
+  const std::string said = error_and_hint_of([] { read_cluster_facts("hello", "machine.txt"); });
+  EXPECT_THAT(said, HasSubstr("nothing about a machine"));
+  EXPECT_THAT(said, HasSubstr("hint: read are " + cluster_formats_text()));
+  EXPECT_THAT(said, HasSubstr("Slurm's topology.yaml"));
   EXPECT_THAT(facts_error(""), HasSubstr("nothing about a machine"));
 }
 
