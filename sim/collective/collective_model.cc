@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "sim/collective/collective.h"
 
@@ -177,19 +178,33 @@ Seconds tree_time(const Call& call) {
   return cluster.inter_node.base_latency + (best + ramp(cluster.inter_node, moved, p.num_nodes));
 }
 
-// The fastest of those that apply runs, as NCCL chooses.
+bool passes_rings(Collective collective) {
+  return collective != Collective::all_to_all && collective != Collective::send_recv;
+}
+
+// The fastest of those that apply runs, as NCCL chooses. Names are NCCL's words.
 struct Algorithm {
+  std::string_view name;
   bool (*applies)(const Call&);
   Seconds (*time)(const Call&);
 };
 constexpr Algorithm kAlgorithms[] = {
-    {[](const Call& call) { return call.in_node(); }, in_node_ring_time},
-    {reduces_in_switch, in_switch_time},
-    {[](const Call& call) { return !call.in_node() && call.collective != Collective::all_to_all; },
+    {"ring", [](const Call& call) { return call.in_node() && passes_rings(call.collective); },
+     in_node_ring_time},
+    {"point-to-point",
+     [](const Call& call) { return call.in_node() && !passes_rings(call.collective); },
+     in_node_ring_time},
+    {"NVLS", reduces_in_switch, in_switch_time},
+    {"ring", [](const Call& call) { return !call.in_node() && passes_rings(call.collective); },
      ring_time},
-    {[](const Call& call) { return !call.in_node() && call.collective == Collective::all_reduce; },
+    {"point-to-point",
+     [](const Call& call) { return !call.in_node() && call.collective == Collective::send_recv; },
+     ring_time},
+    {"tree",
+     [](const Call& call) { return !call.in_node() && call.collective == Collective::all_reduce; },
      tree_time},
-    {[](const Call& call) { return !call.in_node() && call.collective == Collective::all_to_all; },
+    {"point-to-point",
+     [](const Call& call) { return !call.in_node() && call.collective == Collective::all_to_all; },
      direct_time},
 };
 
@@ -215,6 +230,27 @@ Placement on_half_nodes(Placement p) {
   return p;
 }
 
+struct Fastest {
+  Seconds time = seconds(std::numeric_limits<double>::infinity());
+  std::string_view algorithm{};
+};
+Fastest fastest(const Call& call) {
+  Fastest best;
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (!algorithm.applies(call)) continue;
+    const Seconds time = algorithm.time(call);
+    if (time < best.time) best = {time, algorithm.name};
+  }
+  if (!holds_smaller_nodes(call.placement, call.cluster)) return best;
+  const Placement half = on_half_nodes(call.placement);
+  const Fastest smaller = fastest({call.collective, call.payload, half, call.cluster});
+  return smaller.time < best.time ? smaller : best;
+}
+
+bool moves_nothing(Bytes payload, const Placement& placement) {
+  return placement.group_size <= 1 || payload.value() <= 0.0;
+}
+
 }  // namespace
 
 BytesPerSecond nic_share(Collective collective, const Placement& p, const Cluster& cluster) {
@@ -234,15 +270,14 @@ BytesPerSecond nic_share(Collective collective, const Placement& p, const Cluste
 
 Seconds collective_model_time(Collective collective, Bytes payload, const Placement& placement,
                               const Cluster& cluster) {
-  if (placement.group_size <= 1 || payload.value() <= 0.0) return {};
-  const Call call{collective, payload, placement, cluster};
-  Seconds best = seconds(std::numeric_limits<double>::infinity());
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (algorithm.applies(call)) best = std::min(best, algorithm.time(call));
-  }
-  if (!holds_smaller_nodes(placement, cluster)) return best;
-  return std::min(best,
-                  collective_model_time(collective, payload, on_half_nodes(placement), cluster));
+  if (moves_nothing(payload, placement)) return {};
+  return fastest({collective, payload, placement, cluster}).time;
+}
+
+std::string_view collective_algorithm(Collective collective, Bytes payload,
+                                      const Placement& placement, const Cluster& cluster) {
+  if (moves_nothing(payload, placement)) return {};
+  return fastest({collective, payload, placement, cluster}).algorithm;
 }
 
 }  // namespace meshwright

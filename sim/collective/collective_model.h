@@ -10,6 +10,8 @@
 // 8 x 200 Gb/s, 370 on 8 x 400), as max-min fair shares over the graph give it (traffic.h).
 #pragma once
 
+#include <string_view>
+
 #include "sim/base/units.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/placement.h"
@@ -18,6 +20,10 @@ namespace meshwright {
 
 Seconds collective_model_time(Collective collective, Bytes payload, const Placement& placement,
                               const Cluster& cluster);
+// The algorithm whose time that is: "ring", "tree", "NVLS" (NVLink SHARP: the switch reduces) or
+// "point-to-point" (grouped sends and receives). Empty where nothing moves.
+std::string_view collective_algorithm(Collective collective, Bytes payload,
+                                      const Placement& placement, const Cluster& cluster);
 
 // Bus bandwidth of one group's ring over nodes when all groups of its axis run at once, of what the
 // NICs sustain: a rail for each member on its emptiest node, no more than its PCIe links carry, its

@@ -89,6 +89,24 @@ TEST(CollectiveModel, ASmallMessageTakesLl) {
   EXPECT_NEAR(us(Collective::all_gather, 32e3, {32, 8, 4, 1}, even_nodes()), 53.4036, 1e-3);
 }
 
+// The cases above, by the algorithm that is fastest in each.
+TEST(CollectiveModel, NamesTheAlgorithmThatPricesACall) {
+  const Placement node{8, 8, 1, 1}, four{4, 4, 1, 1}, nodes{32, 8, 4, 1};
+  Cluster c = even_nodes();
+  EXPECT_EQ(collective_algorithm(Collective::all_reduce, bytes(800e6), node, c), "ring");
+  EXPECT_EQ(collective_algorithm(Collective::all_to_all, bytes(800e6), node, c), "point-to-point");
+  EXPECT_EQ(collective_algorithm(Collective::all_reduce, bytes(3.2e9), nodes, c), "ring");
+  EXPECT_EQ(collective_algorithm(Collective::all_reduce, bytes(16e6), nodes, c), "tree");
+  EXPECT_EQ(collective_algorithm(Collective::all_gather, bytes(16e6), nodes, c), "ring");
+  EXPECT_EQ(collective_algorithm(Collective::all_to_all, bytes(16e6), nodes, c), "point-to-point");
+  EXPECT_EQ(collective_algorithm(Collective::send_recv, bytes(16e6), nodes, c), "point-to-point");
+  EXPECT_EQ(collective_algorithm(Collective::all_reduce, bytes(0), node, c), "");
+  c.intra_node.sharp_bandwidth_fraction = 1.25;
+  c.intra_node.sharp_min_group = 5;
+  EXPECT_EQ(collective_algorithm(Collective::all_reduce, bytes(800e6), node, c), "NVLS");
+  EXPECT_EQ(collective_algorithm(Collective::all_reduce, bytes(800e6), four, c), "ring");
+}
+
 TEST(CollectiveModel, AnIslandHasItsOwnLink) {
   Cluster c = even_nodes();
   c.gpus_per_island = 2;
