@@ -50,7 +50,7 @@ Decision Agenda::next(const std::vector<MeasuredPoint>& points, double used) {
 // Of all its samples, as much longer than the nearest smaller payload's as there is more to move.
 double Agenda::expected_seconds(const MeasuredPoint& task,
                                 const std::vector<MeasuredPoint>& points) const {
-  if (task.kind != PointKind::collective) return 0.0;
+  if (!task.is<timed::CollectiveCall>()) return 0.0;
   const MeasuredPoint* nearest = nullptr;
   for (const MeasuredPoint& p : points) {
     MeasuredPoint same_size = p;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "calibrate/sweep.h"
+#include "sim/base/overloaded.h"
 
 namespace meshwright::calibrate {
 namespace {
@@ -25,28 +26,31 @@ constexpr std::array<Part, kNumBudgetKinds> kParts{{
 
 std::size_t index(BudgetKind kind) { return static_cast<std::size_t>(kind); }
 
+// What communicates nothing counts as of the first.
+std::size_t tier_index(const MeasuredPoint& point) {
+  const GroupCall* call = call_of(point.subject);
+  return static_cast<std::size_t>(call == nullptr ? Tier::intra_node : call->tier);
+}
+
 }  // namespace
 
 BudgetKind budget_kind(const MeasuredPoint& point) {
-  switch (point.kind) {
-    case PointKind::gemm:
-    case PointKind::sustained_gemm:
-      return BudgetKind::product;
-    case PointKind::kernel:
-    case PointKind::attention:
-      return BudgetKind::kernel;
-    case PointKind::overlap:
-      return BudgetKind::other_collective;
-    case PointKind::collective:
-      break;
-    case PointKind::memory_copy:
-    case PointKind::host_link:
-    case PointKind::kernel_launch:
-      return BudgetKind::memory;
-  }
-  if (point.collective == Collective::all_reduce) return BudgetKind::all_reduce;
-  return point.collective == Collective::send_recv ? BudgetKind::point_to_point
-                                                   : BudgetKind::other_collective;
+  return std::visit(Overloaded{[](const timed::Gemm&) { return BudgetKind::product; },
+                               [](const timed::SustainedGemm&) { return BudgetKind::product; },
+                               [](const timed::Kernel&) { return BudgetKind::kernel; },
+                               [](const timed::Attention&) { return BudgetKind::kernel; },
+                               [](const timed::Overlap&) { return BudgetKind::other_collective; },
+                               [](const timed::CollectiveCall& s) {
+                                 if (s.call.collective == Collective::all_reduce)
+                                   return BudgetKind::all_reduce;
+                                 return s.call.collective == Collective::send_recv
+                                            ? BudgetKind::point_to_point
+                                            : BudgetKind::other_collective;
+                               },
+                               [](const timed::MemoryCopy&) { return BudgetKind::memory; },
+                               [](const timed::HostLink&) { return BudgetKind::memory; },
+                               [](const timed::KernelLaunch&) { return BudgetKind::memory; }},
+                    point.subject);
 }
 
 Budget::Budget(const std::vector<MeasuredPoint>& points) : points_(points) {
@@ -59,7 +63,7 @@ Budget::Account& Budget::account_of(std::size_t point) {
 
 bool Budget::is_needed(std::size_t point) const {
   const std::size_t kind = index(budget_kind(points_[point]));
-  const auto tier = static_cast<std::size_t>(points_[point].tier);
+  const std::size_t tier = tier_index(points_[point]);
   return accounts_[kind].measured[tier] < kParts[kind].fewest || is_essential(points_[point]);
 }
 
@@ -98,7 +102,7 @@ void Budget::done(std::size_t point, double seconds, bool was_measured) {
   Account& account = account_of(point);
   std::erase(account.points, point);
   account.spent += seconds;
-  if (was_measured) ++account.measured[static_cast<std::size_t>(points_[point].tier)];
+  if (was_measured) ++account.measured[tier_index(points_[point])];
 }
 
 }  // namespace meshwright::calibrate

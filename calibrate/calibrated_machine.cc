@@ -91,17 +91,18 @@ std::string noisy_words(const std::vector<MeasuredPoint>& points) {
 
 std::string neighbours_words(const std::vector<MeasuredPoint>& points) {
   constexpr double kMuchFaster = 1.3;
-  const MeasuredPoint* widest = nullptr;
+  const GroupCall* widest = nullptr;
   double most = kMuchFaster;
   for (const MeasuredPoint& strided : points) {
-    if (strided.kind != PointKind::collective || strided.stride <= 1) continue;
+    const auto* apart = strided.as<timed::CollectiveCall>();
+    if (apart == nullptr || apart->call.stride <= 1) continue;
     MeasuredPoint beside = strided;
-    beside.stride = 1;
+    std::get<timed::CollectiveCall>(beside.subject).call.stride = 1;
     const auto near = std::find_if(points.begin(), points.end(),
                                    [&](const MeasuredPoint& p) { return same_subject(p, beside); });
     if (near == points.end() || strided.time() / near->time() < most) continue;
     most = strided.time() / near->time();
-    widest = &strided;
+    widest = &apart->call;
   }
   if (widest == nullptr) return "";
   return fmt::format(
@@ -113,8 +114,10 @@ std::string neighbours_words(const std::vector<MeasuredPoint>& points) {
 std::string reduction_in_switch(const std::vector<MeasuredPoint>& points) {
   bool told = false;
   for (const MeasuredPoint& p : points) {
-    if (contains(p.algorithm, "nvls")) return "chosen by NCCL";
-    told = told || !p.algorithm.empty();
+    const GroupCall* call = call_of(p.subject);
+    if (call == nullptr) continue;
+    if (contains(call->algorithm, "nvls")) return "chosen by NCCL";
+    told = told || !call->algorithm.empty();
   }
   return told ? "not chosen" : "";
 }

@@ -18,17 +18,17 @@ constexpr double kNeverSteady = 1e-6;
 constexpr int kManySamples = 10'000;
 constexpr double kSecondsEach = 0.12;
 
-bool says_something(const MeasuredPoint& p, PointKind kind) {
-  return p.kind == kind && can_be_timed(p) && !p.measurement.noisy && p.time() >= kShortest &&
-         p.time() <= kLongest;
+bool says_something(const MeasuredPoint& p) {
+  return can_be_timed(p) && !p.measurement.noisy && p.time() >= kShortest && p.time() <= kLongest;
 }
 
-// `count` of this kind, as far apart in the list as they can be.
+// `count` of kind T, as far apart in the list as they can be.
+template <typename T>
 void add_spread(std::vector<MeasuredPoint>& sample, const std::vector<MeasuredPoint>& points,
-                PointKind kind, std::size_t count) {
+                std::size_t count) {
   std::vector<const MeasuredPoint*> all;
   for (const MeasuredPoint& p : points) {
-    if (says_something(p, kind)) all.push_back(&p);
+    if (p.is<T>() && says_something(p)) all.push_back(&p);
   }
   const std::size_t taken = std::min(count, all.size());
   for (std::size_t i = 0; i < taken; ++i) sample.push_back(*all[i * all.size() / taken]);
@@ -38,8 +38,8 @@ void add_spread(std::vector<MeasuredPoint>& sample, const std::vector<MeasuredPo
 
 std::vector<MeasuredPoint> speed_sample(const std::vector<MeasuredPoint>& points) {
   std::vector<MeasuredPoint> sample;
-  add_spread(sample, points, PointKind::gemm, kProducts);
-  add_spread(sample, points, PointKind::kernel, kKernels);
+  add_spread<timed::Gemm>(sample, points, kProducts);
+  add_spread<timed::Kernel>(sample, points, kKernels);
   return sample;
 }
 

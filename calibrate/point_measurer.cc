@@ -17,10 +17,12 @@ namespace {
 constexpr double kGpuSample = 3e-3, kSustainedSeconds = 1.0;
 
 Operation measured_operation(const MeasuredPoint& task) {
-  return {.name = name_of(task.kind).data(),
+  const Product* product = product_of(task.subject);
+  const Seconds multiplying =
+      product == nullptr ? Seconds{} : slow_product(gemm_flops(product->variant.shape));
+  return {.name = task.kind().data(),
           .amount = task.amount,
-          .slow = slow_transfer(task.amount) +
-                  (task.multiplies() ? slow_product(gemm_flops(task.shape)) : Seconds{})};
+          .slow = slow_transfer(task.amount) + multiplying};
 }
 
 void scale(Measurement& m, double factor) {
@@ -44,11 +46,12 @@ Communicator* PointMeasurer::group_of(std::size_t shape) {
 }
 
 std::size_t PointMeasurer::shape_of(const MeasuredPoint& point) const {
+  const GroupCall& call = *call_of(point.subject);
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Placement& p = shapes_[i].placement;
-    if (p.tier() == point.tier && p.group_size == point.group_size &&
-        p.ranks_per_node == point.ranks_per_node && p.groups_per_node == point.groups_per_node &&
-        shapes_[i].stride == point.stride) {
+    if (p.tier() == call.tier && p.group_size == call.group_size &&
+        p.ranks_per_node == call.ranks_per_node && p.groups_per_node == call.groups_per_node &&
+        shapes_[i].stride == call.stride) {
       return i;
     }
   }
@@ -58,7 +61,7 @@ std::size_t PointMeasurer::shape_of(const MeasuredPoint& point) const {
 
 // Null on a rank that waits.
 std::unique_ptr<Bench> PointMeasurer::bench_for(const MeasuredPoint& task) {
-  if (task.kind != PointKind::collective) return make_point_bench(compute_, world_, task);
+  if (!task.is<timed::CollectiveCall>()) return make_point_bench(compute_, world_, task);
   Communicator* group = group_of(shape_of(task));
   return group == nullptr ? nullptr : make_point_bench(compute_, *group, task);
 }
@@ -74,7 +77,7 @@ MeasureOptions PointMeasurer::limited(double limit) const {
 }
 
 MeasureOptions PointMeasurer::options_for(const MeasuredPoint& task, double limit) const {
-  if (task.kind != PointKind::sustained_gemm) return limited(limit);
+  if (!task.is<timed::SustainedGemm>()) return limited(limit);
   MeasureOptions options = limited(kSustainedSeconds);
   options.warmup_seconds = kSustainedSeconds;
   return options;
@@ -104,7 +107,7 @@ bool PointMeasurer::have_memory_for(const MeasuredPoint& task, std::unique_ptr<B
 
 std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, double limit,
                                                      RankTimes& rank_times) {
-  if (task.kind == PointKind::overlap) return measured_overlap(task, limit);
+  if (task.is<timed::Overlap>()) return measured_overlap(task, limit);
   MeasuredPoint point = task;
   const Operation operation = measured_operation(task);
   begin_operation(operation);
@@ -122,8 +125,8 @@ std::optional<MeasuredPoint> PointMeasurer::measured(const MeasuredPoint& task, 
   scale(point.measurement, bench ? 1.0 / bench->units() : 1.0);
   rank_times.add(point, gathered(world_, point.measurement.own_median.value()));
   point.measurement.rank_mean = seconds(world_.host_max(point.measurement.rank_mean.value()));
-  if (task.kind == PointKind::collective && bench) {
-    point.algorithm = group_of(shape_of(task))->chosen_algorithm();
+  if (auto* collective = std::get_if<timed::CollectiveCall>(&point.subject); collective && bench) {
+    collective->call.algorithm = group_of(shape_of(task))->chosen_algorithm();
   }
   return point;
 }

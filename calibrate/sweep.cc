@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "calibrate/bench/kernel_bench.h"
 #include "sim/collective/collective.h"
@@ -43,34 +45,29 @@ NominalRates nominal_rates(DeviceKind kind) {
   return {teraflops_per_second(0.1), gigabytes_per_second(2), microseconds(10)};
 }
 
-MeasuredPoint of_kind(PointKind kind, Bytes amount) {
-  MeasuredPoint point;
-  point.kind = kind;
-  point.amount = amount;
-  return point;
+MeasuredPoint point_of(Subject subject, Bytes amount) {
+  return {.subject = std::move(subject), .amount = amount};
 }
 
 MeasuredPoint gemm_point(const GemmVariant& variant, Precision precision) {
-  MeasuredPoint point = of_kind(PointKind::gemm, gemm_memory(variant.shape, precision));
-  point.precision = precision;
-  point.shape = variant.shape;
-  point.transpose_a = variant.transpose_a;
-  point.transpose_b = variant.transpose_b;
-  point.accumulate = variant.accumulate;
-  return point;
+  return point_of(timed::Gemm{{precision, variant}}, gemm_memory(variant.shape, precision));
+}
+
+GroupCall call_in(const GroupShape& shape, Collective collective) {
+  const Placement& place = shape.placement;
+  return {.collective = collective,
+          .tier = place.tier(),
+          .group_size = place.group_size,
+          .ranks_per_node = place.ranks_per_node,
+          .groups_per_node = place.groups_per_node,
+          .stride = shape.stride};
 }
 
 MeasuredPoint collective_point(Collective collective, const GroupShape& shape, Bytes payload) {
-  const Placement& place = shape.placement;
-  MeasuredPoint point = of_kind(PointKind::collective, whole_payload(payload, place.group_size));
-  point.collective = collective;
-  point.tier = place.tier();
-  point.group_size = place.group_size;
-  point.ranks_per_node = place.ranks_per_node;
-  point.groups_per_node = place.groups_per_node;
-  point.stride = shape.stride;
-  point.cold = point.amount >= kLeastCold;
-  return point;
+  const Bytes amount = whole_payload(payload, shape.placement.group_size);
+  GroupCall call = call_in(shape, collective);
+  call.cold = amount >= kLeastCold;
+  return point_of(timed::CollectiveCall{call}, amount);
 }
 
 class SweepPlanner {
@@ -114,14 +111,14 @@ class SweepPlanner {
     const Bytes affordable = std::clamp(kLargeCopy * (limits_.budget_seconds / kLargeCopyBudget),
                                         kSmallestCopy, kLargeCopy);
     const Bytes size = std::min(affordable, limits_.memory * (kBenchMemoryShare / 2.0));
-    add(of_kind(PointKind::kernel_launch, bytes(12)));
-    add(of_kind(PointKind::memory_copy, size * 2.0));
+    add(point_of(timed::KernelLaunch{}, bytes(12)));
+    add(point_of(timed::MemoryCopy{}, size * 2.0));
     for (const HostDirection direction :
          {HostDirection::to_device, HostDirection::to_host, HostDirection::both}) {
-      MeasuredPoint point = of_kind(PointKind::host_link, size);
-      point.direction = direction;
       // Of a core, host and device memory are the same.
-      if (direction == HostDirection::to_device || limits_.device == DeviceKind::gpu) add(point);
+      const bool apart = limits_.device == DeviceKind::gpu;
+      if (direction != HostDirection::to_device && !apart) continue;
+      add(point_of(timed::HostLink{direction}, size));
     }
   }
 
@@ -129,15 +126,16 @@ class SweepPlanner {
   void add_sustained(std::span<const Precision> precisions) {
     if (limits_.device == DeviceKind::cpu || limits_.budget_seconds < kSustainedBudget) return;
     for (const Precision precision : precisions) {
-      MeasuredPoint largest;
+      GemmVariant largest;
       for (const GemmVariant& variant : general_gemms(limits_.device)) {
         if (gemm_flops(variant.shape) <= gemm_flops(largest.shape)) continue;
-        if (fits(variant.shape, precision)) largest = gemm_point(variant, precision);
+        if (fits(variant.shape, precision)) largest = variant;
       }
       if (gemm_flops(largest.shape).value() <= 0.0) continue;
-      add(largest);
-      largest.kind = PointKind::sustained_gemm;
-      add(largest);
+      MeasuredPoint point = gemm_point(largest, precision);
+      add(point);
+      point.subject = timed::SustainedGemm{{precision, largest}};
+      add(point);
     }
   }
 
@@ -150,11 +148,7 @@ class SweepPlanner {
     for (const KernelSizes& size : sizes) {
       for (const KernelCase& c : kernel_cases(size)) {
         if (c.traffic > limits_.memory * kBenchMemoryShare) continue;
-        MeasuredPoint point = of_kind(PointKind::kernel, c.traffic);
-        point.kernel = c.kernel;
-        point.launches = c.launches;
-        point.sizes = size;
-        add(point);
+        add(point_of(timed::Kernel{std::string(c.kernel), c.launches, size}, c.traffic));
       }
     }
   }
@@ -273,12 +267,9 @@ class SweepPlanner {
                    Precision precision) {
     if (payload > limits_.largest_payload) return;
     const std::int64_t edge = limits_.device == DeviceKind::gpu ? 4096 : 512;
-    MeasuredPoint point = collective_point(collective, shape, payload);
-    point.kind = PointKind::overlap;
-    point.cold = false;
-    point.precision = precision;
-    point.shape = {1, edge, edge, edge};
-    add(point);
+    const Product product{precision, {.shape = {1, edge, edge, edge}}};
+    add(point_of(timed::Overlap{.product = product, .call = call_in(shape, collective)},
+                 whole_payload(payload, shape.placement.group_size)));
   }
 
   // Groups in which every rank works: of all ranks first, then those inside a node; of a core,
@@ -369,11 +360,11 @@ std::vector<Precision> measured_precisions(const Workload& workload, const Sweep
 }
 
 bool is_essential(const MeasuredPoint& point) {
-  const GemmShape& s = point.shape;
-  const bool small_product = point.kind == PointKind::gemm && s.m == kEssentialEdge &&
-                             s.n == kEssentialEdge && s.k == kEssentialEdge;
-  return small_product || point.kind == PointKind::kernel_launch ||
-         point.kind == PointKind::memory_copy;
+  if (const auto* gemm = point.as<timed::Gemm>()) {
+    const GemmShape& s = gemm->product.variant.shape;
+    return s.m == kEssentialEdge && s.n == kEssentialEdge && s.k == kEssentialEdge;
+  }
+  return point.is<timed::KernelLaunch>() || point.is<timed::MemoryCopy>();
 }
 
 }  // namespace meshwright::calibrate

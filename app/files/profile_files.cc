@@ -41,10 +41,11 @@ void write(calibrate::Profile& profile, const std::string& out, const reports::O
 // The newest measurement of a thing stands: what is imported replaces an older import of it, and is
 // left out where this tool measured the same.
 void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& point) {
-  const auto same = std::find_if(profile.points.begin(), profile.points.end(), [&](const auto& p) {
-    return p.kind == point.kind &&
-           (same_subject(p, point) || p.kind == calibrate::PointKind::memory_copy);
-  });
+  const auto same = std::find_if(
+      profile.points.begin(), profile.points.end(), [&](const calibrate::MeasuredPoint& p) {
+        return same_subject(p, point) ||
+               (p.is<calibrate::timed::MemoryCopy>() && point.is<calibrate::timed::MemoryCopy>());
+      });
   if (same == profile.points.end()) {
     profile.points.push_back(point);
   } else if (!same->source.empty()) {
@@ -57,10 +58,13 @@ void add_imported(calibrate::Profile& profile, const calibrate::MeasuredPoint& p
 
 // As many nodes and ranks as the largest imported groups had.
 void widen(Cluster& cluster, const calibrate::MeasuredPoint& p) {
-  if (p.kind != calibrate::PointKind::collective) return;
-  const int in_node = std::max(1, p.ranks_per_node);
-  cluster.num_nodes = std::max(cluster.num_nodes, p.group_size / in_node);
-  cluster.gpus_per_node = std::max(cluster.gpus_per_node, in_node * std::max(1, p.groups_per_node));
+  const auto* collective = p.as<calibrate::timed::CollectiveCall>();
+  if (collective == nullptr) return;
+  const calibrate::GroupCall& call = collective->call;
+  const int in_node = std::max(1, call.ranks_per_node);
+  cluster.num_nodes = std::max(cluster.num_nodes, call.group_size / in_node);
+  cluster.gpus_per_node =
+      std::max(cluster.gpus_per_node, in_node * std::max(1, call.groups_per_node));
 }
 
 // Links and kernels of another device say nothing about the cluster's own.
@@ -111,7 +115,7 @@ void import_onto_cluster(const std::vector<std::string>& files, const std::strin
   const int nics = measured.cluster.nics_per_node;
   for (const std::string& file : files) import_one(measured, file, force);
   std::erase_if(measured.points, [](const calibrate::MeasuredPoint& point) {
-    return point.kind != calibrate::PointKind::collective;
+    return !point.is<calibrate::timed::CollectiveCall>();
   });
   if (measured.points.empty()) {
     throw InputError(files.front(), "", "holds no collective; a cluster takes collectives alone",

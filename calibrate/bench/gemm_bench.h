@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "calibrate/bench/bench.h"
+#include "calibrate/measure/gemm_variant.h"
 #include "sim/kernel_time/compute.h"
 
 namespace meshwright::calibrate {
-
-struct GemmVariant {
-  GemmShape shape;  // of the product itself: op(a) is m x k, op(b) is k x n
-  bool transpose_a = false;
-  bool transpose_b = false;
-  bool accumulate = false;  // adds to the result, as weight gradients do over micro-batches
-  bool operator==(const GemmVariant& o) const {
-    return shape.batch == o.shape.batch && shape.m == o.shape.m && shape.n == o.shape.n &&
-           shape.k == o.shape.k && transpose_a == o.transpose_a && transpose_b == o.transpose_b &&
-           accumulate == o.accumulate;
-  }
-};
 
 // What the second operand of a product is: attention scores q k^T have it transposed in forward.
 enum class GemmOperand { weight, activation, transposed_activation };

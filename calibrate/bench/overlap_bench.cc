@@ -17,13 +17,14 @@ constexpr int kMostCalls = 1000;
 
 class Overlap {
  public:
-  Overlap(Compute& compute, Communicator& world, Communicator& group, const MeasuredPoint& point)
+  Overlap(Compute& compute, Communicator& world, Communicator& group, const timed::Overlap& task,
+          Bytes amount)
       : compute_(compute),
         world_(world),
         group_(group),
-        collective_(point.collective),
-        product_(make_gemm_bench(compute, {.shape = point.shape}, point.precision)),
-        count_(static_cast<std::int64_t>(point.amount.value()) / 4),
+        collective_(task.call.collective),
+        product_(make_gemm_bench(compute, task.product.variant, task.product.precision)),
+        count_(static_cast<std::int64_t>(amount.value()) / 4),
         message_(compute, static_cast<std::size_t>(count_) * sizeof(float)),
         result_(compute, static_cast<std::size_t>(count_) * sizeof(float)) {
     const std::string wrong = product_->check();
@@ -54,10 +55,11 @@ class Overlap {
     point.measurement = time([this](int n) {
       for (int i = 0; i < n; ++i) run_both();
     });
-    point.product_alone = product * products_;
-    point.collective_alone = collective * calls_;
-    point.product_beside = summarise(product_ends_).median;
-    point.collective_beside = summarise(collective_ends_).median;
+    auto& times = std::get<timed::Overlap>(point.subject);
+    times.product_alone = product * products_;
+    times.collective_alone = collective * calls_;
+    times.product_beside = summarise(product_ends_).median;
+    times.collective_beside = summarise(collective_ends_).median;
     return point;
   }
 
@@ -127,7 +129,7 @@ OverlapCalls overlap_calls(Seconds product, Seconds collective, double shortest_
 
 MeasuredPoint measure_overlap(Compute& compute, Communicator& world, Communicator& group,
                               MeasuredPoint point, const MeasureOptions& options) {
-  Overlap overlap(compute, world, group, point);
+  Overlap overlap(compute, world, group, std::get<timed::Overlap>(point.subject), point.amount);
   return overlap.measured(std::move(point), options);
 }
 

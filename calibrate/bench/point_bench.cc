@@ -6,41 +6,42 @@
 #include "calibrate/bench/kernel_bench.h"
 #include "calibrate/bench/memory_bench.h"
 #include "sim/base/error.h"
+#include "sim/base/overloaded.h"
 
 namespace meshwright::calibrate {
 
 bool can_be_timed(const MeasuredPoint& point) {
-  if (point.kind == PointKind::kernel) return point.sizes.has_value();
-  const bool has_groups = point.kind == PointKind::collective || point.kind == PointKind::overlap;
-  if (!point.source.empty()) return false;               // by somebody else, perhaps elsewhere
-  if (point.kind == PointKind::attention) return false;  // other tools' kernels
-  if (has_groups) return point.ranks_per_node > 0;
-  return true;
+  if (const auto* kernel = point.as<timed::Kernel>()) return kernel->sizes.has_value();
+  if (!point.source.empty()) return false;         // by somebody else, perhaps elsewhere
+  if (point.is<timed::Attention>()) return false;  // other tools' kernels
+  const GroupCall* call = call_of(point.subject);
+  return call == nullptr || call->ranks_per_node > 0;
 }
 
 std::unique_ptr<Bench> make_point_bench(Compute& compute, Communicator& group,
                                         const MeasuredPoint& point) {
   invariant(can_be_timed(point), "a point that does not say what was timed");
-  switch (point.kind) {
-    case PointKind::gemm:
-    case PointKind::sustained_gemm:
-      return make_gemm_bench(compute,
-                             {point.shape, point.transpose_a, point.transpose_b, point.accumulate},
-                             point.precision);
-    case PointKind::kernel:
-      return make_kernel_bench(compute, point.kernel, *point.sizes);
-    case PointKind::memory_copy:
-      return make_copy_bench(compute, point.amount * 0.5);
-    case PointKind::host_link:
-      return make_host_link_bench(compute, point.amount, point.direction);
-    case PointKind::kernel_launch:
-      return make_launch_bench(compute);
-    case PointKind::collective:
-    case PointKind::attention:
-    case PointKind::overlap:  // measure_overlap times it
-      break;
-  }
-  return make_collective_bench(compute, group, point.collective, point.amount, point.cold);
+  using Made = std::unique_ptr<Bench>;
+  const auto product = [&](const Product& p) {
+    return make_gemm_bench(compute, p.variant, p.precision);
+  };
+  return std::visit(
+      Overloaded{
+          [&](const timed::Gemm& s) { return product(s.product); },
+          [&](const timed::SustainedGemm& s) { return product(s.product); },
+          [&](const timed::Kernel& s) { return make_kernel_bench(compute, s.name, *s.sizes); },
+          [&](const timed::MemoryCopy&) { return make_copy_bench(compute, point.amount * 0.5); },
+          [&](const timed::HostLink& s) {
+            return make_host_link_bench(compute, point.amount, s.direction);
+          },
+          [&](const timed::KernelLaunch&) { return make_launch_bench(compute); },
+          [&](const timed::CollectiveCall& s) {
+            return make_collective_bench(compute, group, s.call.collective, point.amount,
+                                         s.call.cold);
+          },
+          [](const timed::Overlap&) { return Made(); },     // measure_overlap times it
+          [](const timed::Attention&) { return Made(); }},  // can_be_timed refuses it
+      point.subject);
 }
 
 }  // namespace meshwright::calibrate

@@ -36,10 +36,10 @@ Operator as_operator(const AttentionShape& s) {
 }
 
 Seconds modelled(const MeasuredPoint& p, const Device& device) {
-  const AttentionShape& s = *p.attention;
+  const auto& [precision, s] = std::get<timed::Attention>(p.subject);
   const Operator op = as_operator(s);
-  return s.backward ? backward_cost(op, p.precision, device, s.version).input.time
-                    : forward_cost(op, p.precision, device, s.version).time;
+  return s.backward ? backward_cost(op, precision, device, s.version).input.time
+                    : forward_cost(op, precision, device, s.version).time;
 }
 
 AttentionRate& rate_of(Device& device, int head_dim, int version) {
@@ -90,8 +90,11 @@ LogFit fitted_ramp(const std::vector<const MeasuredPoint*>& points, Device devic
 }
 
 bool has_several_lengths(const std::vector<const MeasuredPoint*>& points) {
+  const auto positions = [](const MeasuredPoint* p) {
+    return std::get<timed::Attention>(p->subject).shape.positions;
+  };
   return std::any_of(points.begin(), points.end(), [&](const MeasuredPoint* p) {
-    return p->attention->positions != points.front()->attention->positions;
+    return positions(p) != positions(points.front());
   });
 }
 
@@ -138,9 +141,11 @@ Fit fit_one(Device& device, int head_dim, int version, const OfOneKernel& times)
 std::vector<Fit> fit_attention(Device& device, const std::vector<MeasuredPoint>& points) {
   std::map<std::pair<int, int>, OfOneKernel> kernels;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::attention || !p.attention) continue;
-    OfOneKernel& times = kernels[{static_cast<int>(p.attention->head_dim), p.attention->version}];
-    (p.attention->backward ? times.backward : times.forward).push_back(&p);
+    const auto* attention = p.as<timed::Attention>();
+    if (attention == nullptr) continue;
+    const AttentionShape& shape = attention->shape;
+    OfOneKernel& times = kernels[{static_cast<int>(shape.head_dim), shape.version}];
+    (shape.backward ? times.backward : times.forward).push_back(&p);
   }
   std::vector<Fit> fits;
   if (device.gemm.empty()) return fits;  // fractions of an unknown peak

@@ -22,9 +22,7 @@ constexpr const char* kSchema = "meshwright.attention_times/1";
 
 MeasuredPoint attention_point(const AttentionShape& shape, Precision precision, double time) {
   MeasuredPoint point;
-  point.kind = PointKind::attention;
-  point.precision = precision;
-  point.attention = shape;
+  point.subject = timed::Attention{precision, shape};
   point.amount = bytes(1);  // it is no transfer; a point says what it is by its shape
   point.measurement = told(seconds(time));
   return point;

@@ -27,12 +27,11 @@ double unit_of(const std::string& header) {
 // Across nodes, one pair alone.
 MeasuredPoint message_point(double size, double rate) {
   MeasuredPoint point;
-  point.kind = PointKind::collective;
-  point.collective = Collective::send_recv;
-  point.tier = Tier::inter_node;
-  point.group_size = 2;
-  point.ranks_per_node = 1;
-  point.groups_per_node = 1;
+  point.subject = timed::CollectiveCall{{.collective = Collective::send_recv,
+                                         .tier = Tier::inter_node,
+                                         .group_size = 2,
+                                         .ranks_per_node = 1,
+                                         .groups_per_node = 1}};
   point.amount = bytes(size);
   point.measurement = told(seconds(size / rate));
   return point;
@@ -75,7 +74,7 @@ Imported from_babel_stream(const std::string& text) {
     const auto longest = number_in(words[3]), average = number_in(words[4]);
     if (!rate || !shortest || !longest || !average || *average <= 0.0) continue;
     MeasuredPoint copy;
-    copy.kind = PointKind::memory_copy;
+    copy.subject = timed::MemoryCopy{};
     copy.amount = bytes(*rate * 1e6 * *shortest);
     copy.measurement = told(seconds(*average));
     copy.measurement.summary.min = copy.measurement.summary.p10 = seconds(*shortest);

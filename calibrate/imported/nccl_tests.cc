@@ -70,17 +70,17 @@ Placement placement_of(const GroupSeats& groups, const std::string& file) {
 }
 
 MeasuredPoint point_of(Collective collective, const Placement& place, double size, double us) {
-  MeasuredPoint point;
-  point.kind = PointKind::collective;
-  point.collective = collective;
   // Every rank sends to the next one and hears from the one before: pairs, all at once.
   const bool pairs = collective == Collective::send_recv;
-  point.tier = place.tier();
-  point.group_size = pairs ? 2 : place.group_size;
-  point.ranks_per_node =
-      pairs && place.num_nodes > 1 ? 1 : std::min(place.ranks_per_node, point.group_size);
-  point.groups_per_node =
-      pairs && place.num_nodes > 1 ? place.ranks_per_node : place.groups_per_node;
+  const bool across = pairs && place.num_nodes > 1;
+  GroupCall call;
+  call.collective = collective;
+  call.tier = place.tier();
+  call.group_size = pairs ? 2 : place.group_size;
+  call.ranks_per_node = across ? 1 : std::min(place.ranks_per_node, call.group_size);
+  call.groups_per_node = across ? place.ranks_per_node : place.groups_per_node;
+  MeasuredPoint point;
+  point.subject = timed::CollectiveCall{call};
   point.amount = bytes(size);
   point.measurement = told(microseconds(us));
   return point;

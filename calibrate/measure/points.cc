@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
+#include "sim/base/overloaded.h"
 #include "sim/hardware/cluster.h"
 
 namespace meshwright::calibrate {
@@ -17,86 +19,90 @@ std::string size_text(Bytes amount) {
 }
 
 // ", 2 a node, 4 groups at once"
-std::string seats_text(const MeasuredPoint& p) {
+std::string seats_text(const GroupCall& c) {
   std::string text;
-  if (p.tier == Tier::inter_node && p.ranks_per_node > 0) {
-    text += fmt::format(", {} a node", p.ranks_per_node);
+  if (c.tier == Tier::inter_node && c.ranks_per_node > 0) {
+    text += fmt::format(", {} a node", c.ranks_per_node);
   }
-  if (p.stride > 1) text += fmt::format(", every {}th", p.stride);
-  if (p.groups_per_node > 1) text += fmt::format(", {} groups a node at once", p.groups_per_node);
+  if (c.stride > 1) text += fmt::format(", every {}th", c.stride);
+  if (c.groups_per_node > 1) text += fmt::format(", {} groups a node at once", c.groups_per_node);
   return text;
 }
 
-// "attention backward 2 x 16 heads of 128, 8192 positions"
-std::string attention_label(const AttentionShape& s) {
-  return fmt::format("attention {} {} x {} heads of {}, {} positions{}",
-                     s.backward ? "backward" : "forward", s.batch, s.heads, s.head_dim, s.positions,
-                     s.causal ? "" : ", not causal");
+std::string product_label(std::string_view kind, const Product& product) {
+  const GemmShape& s = product.variant.shape;
+  const std::string batch = s.batch > 1 ? fmt::format("{} x ", s.batch) : "";
+  return fmt::format("{} {} {}({} x {} x {})", kind, name_of(product.precision), batch, s.m, s.n,
+                     s.k);
 }
 
-auto shape_key(const MeasuredPoint& p) {
-  return std::make_tuple(p.precision, p.shape.batch, p.shape.m, p.shape.n, p.shape.k, p.transpose_a,
-                         p.transpose_b, p.accumulate);
+// How a message was carried is no part of what was timed.
+auto group_key(const GroupCall& c) {
+  return std::make_tuple(c.collective, c.tier, c.group_size, c.ranks_per_node, c.groups_per_node,
+                         c.stride);
 }
 
-auto group_key(const MeasuredPoint& p) {
-  return std::make_tuple(p.collective, p.tier, p.group_size, p.ranks_per_node, p.groups_per_node,
-                         p.stride);
+template <typename T>
+bool same_timed(const T& a, const T& b) {
+  return a == b;
+}
+bool same_timed(const timed::Kernel& a, const timed::Kernel& b) {
+  return a.name == b.name && a.sizes == b.sizes;
+}
+bool same_timed(const timed::CollectiveCall& a, const timed::CollectiveCall& b) {
+  return group_key(a.call) == group_key(b.call);
+}
+bool same_timed(const timed::Overlap& a, const timed::Overlap& b) {
+  return a.product == b.product && group_key(a.call) == group_key(b.call);
 }
 
 }  // namespace
 
+std::string_view MeasuredPoint::kind() const {
+  return std::visit([](const auto& s) { return s.kName; }, subject);
+}
+
 std::string MeasuredPoint::label() const {
-  switch (kind) {
-    case PointKind::gemm:
-    case PointKind::sustained_gemm: {
-      const std::string batch = shape.batch > 1 ? fmt::format("{} x ", shape.batch) : "";
-      return fmt::format("{} {} {}({} x {} x {})", name_of(kind), name_of(precision), batch,
-                         shape.m, shape.n, shape.k);
-    }
-    case PointKind::attention:
-      return attention_label(attention.value_or(AttentionShape{}));
-    case PointKind::host_link:
-      return fmt::format("host_link {} {}", name_of(direction), size_text(amount));
-    case PointKind::kernel:
-      return fmt::format("kernel {} {}", kernel, size_text(amount));
-    case PointKind::collective:
-      return fmt::format("{} {} over {} ranks{}", name_of(collective), size_text(amount),
-                         group_size, seats_text(*this));
-    case PointKind::overlap:
-      return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks", name_of(precision),
-                         shape.m, shape.n, shape.k, name_of(collective), size_text(amount),
-                         group_size);
-    default:
-      return fmt::format("{} {}", name_of(kind), size_text(amount));
-  }
+  const std::string size = size_text(amount);
+  const auto plain = [&](const auto& s) { return fmt::format("{} {}", s.kName, size); };
+  return std::visit(
+      Overloaded{[](const timed::Gemm& s) { return product_label(s.kName, s.product); },
+                 [](const timed::SustainedGemm& s) { return product_label(s.kName, s.product); },
+                 [&](const timed::Kernel& s) { return fmt::format("kernel {} {}", s.name, size); },
+                 [&](const timed::MemoryCopy& s) { return plain(s); },
+                 [&](const timed::HostLink& s) {
+                   return fmt::format("host_link {} {}", name_of(s.direction), size);
+                 },
+                 [&](const timed::KernelLaunch& s) { return plain(s); },
+                 [&](const timed::CollectiveCall& s) {
+                   return fmt::format("{} {} over {} ranks{}", name_of(s.call.collective), size,
+                                      s.call.group_size, seats_text(s.call));
+                 },
+                 [&](const timed::Overlap& s) {
+                   const GemmShape& shape = s.product.variant.shape;
+                   return fmt::format("gemm {} ({} x {} x {}) beside {} {} over {} ranks",
+                                      name_of(s.product.precision), shape.m, shape.n, shape.k,
+                                      name_of(s.call.collective), size, s.call.group_size);
+                 },
+                 // "attention backward 2 x 16 heads of 128, 8192 positions"
+                 [](const timed::Attention& a) {
+                   const AttentionShape& s = a.shape;
+                   return fmt::format("attention {} {} x {} heads of {}, {} positions{}",
+                                      s.backward ? "backward" : "forward", s.batch, s.heads,
+                                      s.head_dim, s.positions, s.causal ? "" : ", not causal");
+                 }},
+      subject);
 }
 
 bool same_subject(const MeasuredPoint& a, const MeasuredPoint& b) {
-  if (a.kind != b.kind || a.amount != b.amount) return false;
-  switch (a.kind) {
-    case PointKind::gemm:
-    case PointKind::sustained_gemm:
-      return shape_key(a) == shape_key(b);
-    case PointKind::host_link:
-      return a.direction == b.direction;
-    case PointKind::attention:
-      return a.attention == b.attention && a.precision == b.precision;
-    case PointKind::kernel:
-      return a.kernel == b.kernel && a.sizes == b.sizes;
-    case PointKind::collective:
-      return group_key(a) == group_key(b);
-    case PointKind::overlap:
-      return shape_key(a) == shape_key(b) && group_key(a) == group_key(b);
-    case PointKind::memory_copy:
-    case PointKind::kernel_launch:
-      break;
-  }
-  return true;
+  if (a.subject.index() != b.subject.index() || a.amount != b.amount) return false;
+  return std::visit(
+      [&](const auto& s) { return same_timed(s, std::get<std::decay_t<decltype(s)>>(b.subject)); },
+      a.subject);
 }
 
-double MeasuredPoint::overlap_slowdown() const {
-  return std::clamp((time() - product_alone) / collective_alone, 0.0, 1.0);
+double timed::Overlap::slowdown(Seconds both) const {
+  return std::clamp((both - product_alone) / collective_alone, 0.0, 1.0);
 }
 
 }  // namespace meshwright::calibrate

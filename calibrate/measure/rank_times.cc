@@ -21,8 +21,8 @@ RankTimes::RankTimes(std::vector<std::string> host_of_rank, std::vector<int> loc
       memory_(hosts_.size()) {}
 
 void RankTimes::add(const MeasuredPoint& point, const std::vector<double>& own) {
-  const bool is_memory = point.kind == PointKind::kernel || point.kind == PointKind::memory_copy;
-  if (point.kind != PointKind::gemm && !is_memory) return;
+  const bool is_memory = point.is<timed::Kernel>() || point.is<timed::MemoryCopy>();
+  if (!point.is<timed::Gemm>() && !is_memory) return;
   const double middle = median_or_zero(own);
   if (middle <= 0.0) return;
   Ratios& ratios = is_memory ? memory_ : gemm_;

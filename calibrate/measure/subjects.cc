@@ -5,30 +5,30 @@
 
 #include <set>
 
+#include "sim/base/overloaded.h"
+
 namespace meshwright::calibrate {
 
 std::string subject_of(const MeasuredPoint& p) {
-  switch (p.kind) {
-    case PointKind::gemm:
-      return fmt::format("products in {}", name_of(p.precision));
-    case PointKind::kernel:
-      return fmt::format("kernel {}", p.kernel);
-    case PointKind::collective:
-      return fmt::format("{} {}", name_of(p.collective),
-                         p.tier == Tier::inter_node ? "between nodes" : "inside a node");
-    case PointKind::overlap:
-      return "products beside messages";
-    case PointKind::sustained_gemm:
-      return "sustained products";
-    case PointKind::attention:
-      return "fused attention";
-    case PointKind::host_link:
-      return fmt::format("host_link {}", name_of(p.direction));
-    case PointKind::memory_copy:
-    case PointKind::kernel_launch:
-      break;
-  }
-  return std::string(name_of(p.kind));
+  return std::visit(
+      Overloaded{[](const timed::Gemm& s) {
+                   return fmt::format("products in {}", name_of(s.product.precision));
+                 },
+                 [](const timed::SustainedGemm&) { return std::string("sustained products"); },
+                 [](const timed::Kernel& s) { return fmt::format("kernel {}", s.name); },
+                 [](const timed::MemoryCopy& s) { return std::string(s.kName); },
+                 [](const timed::HostLink& s) {
+                   return fmt::format("host_link {}", name_of(s.direction));
+                 },
+                 [](const timed::KernelLaunch& s) { return std::string(s.kName); },
+                 [](const timed::CollectiveCall& s) {
+                   const bool across = s.call.tier == Tier::inter_node;
+                   return fmt::format("{} {}", name_of(s.call.collective),
+                                      across ? "between nodes" : "inside a node");
+                 },
+                 [](const timed::Overlap&) { return std::string("products beside messages"); },
+                 [](const timed::Attention&) { return std::string("fused attention"); }},
+      p.subject);
 }
 
 std::vector<std::string> still_missing(const std::vector<std::string>& subjects,

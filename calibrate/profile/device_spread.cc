@@ -26,7 +26,7 @@ std::vector<double> levels(const std::vector<Profile>& profiles) {
   std::vector<double> sums(profiles.size(), 0.0);
   int shapes = 0;
   for (const MeasuredPoint& p : profiles.front().points) {
-    if (p.kind != PointKind::gemm) continue;
+    if (!p.is<timed::Gemm>()) continue;
     std::vector<double> logs;
     for (const Profile& profile : profiles) {
       if (const MeasuredPoint* same = find(profile, p)) {

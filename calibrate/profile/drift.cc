@@ -9,6 +9,7 @@
 #include <map>
 
 #include "calibrate/bench/point_bench.h"
+#include "sim/base/overloaded.h"
 #include "sim/base/statistics.h"
 
 namespace meshwright::calibrate {
@@ -21,18 +22,18 @@ constexpr double kDriftDeviations = 3.0;
 constexpr double kLeastDriftSpread = 0.01;
 
 std::string drift_group_of(const MeasuredPoint& p) {
-  switch (p.kind) {
-    case PointKind::gemm:
-      return fmt::format("gemm {}", name_of(p.precision));
-    case PointKind::sustained_gemm:
-      return fmt::format("sustained gemm {}", name_of(p.precision));
-    case PointKind::kernel:
-      return "kernels";
-    case PointKind::collective:
-      return fmt::format("{} {}", name_of(p.collective), name_of(p.tier));
-    default:
-      return std::string(name_of(p.kind));
-  }
+  return std::visit(
+      Overloaded{
+          [](const timed::Gemm& s) { return fmt::format("gemm {}", name_of(s.product.precision)); },
+          [](const timed::SustainedGemm& s) {
+            return fmt::format("sustained gemm {}", name_of(s.product.precision));
+          },
+          [](const timed::Kernel&) { return std::string("kernels"); },
+          [](const timed::CollectiveCall& s) {
+            return fmt::format("{} {}", name_of(s.call.collective), name_of(s.call.tier));
+          },
+          [](const auto& s) { return std::string(s.kName); }},
+      p.subject);
 }
 
 // Of pairs of times: the ratio's logarithm, and the variance of its noise.

@@ -25,9 +25,10 @@ double spread_of(const MeasuredPoint& point) {
   return std::max(kLeastSpread, point.measurement.summary.relative_spread);
 }
 
-const MeasuredPoint* first_of(const std::vector<MeasuredPoint>& points, PointKind kind) {
-  const auto found = std::find_if(points.begin(), points.end(),
-                                  [kind](const MeasuredPoint& p) { return p.kind == kind; });
+template <typename T>
+const MeasuredPoint* first_of(const std::vector<MeasuredPoint>& points) {
+  const auto found =
+      std::find_if(points.begin(), points.end(), [](const MeasuredPoint& p) { return p.is<T>(); });
   return found == points.end() ? nullptr : &*found;
 }
 
@@ -35,7 +36,8 @@ const MeasuredPoint* first_of(const std::vector<MeasuredPoint>& points, PointKin
 void set_host_link(Device& device, const std::vector<MeasuredPoint>& points) {
   std::optional<BytesPerSecond> slower;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::host_link || p.direction == HostDirection::both) continue;
+    const auto* link = p.as<timed::HostLink>();
+    if (link == nullptr || link->direction == HostDirection::both) continue;
     const BytesPerSecond rate = p.amount / p.time();
     slower = slower ? std::min(*slower, rate) : rate;
   }
@@ -44,10 +46,10 @@ void set_host_link(Device& device, const std::vector<MeasuredPoint>& points) {
 
 // A bandwidth that the cluster states, of a datasheet, stays what shares are of.
 void set_memory(Device& device, const std::vector<MeasuredPoint>& points) {
-  if (const MeasuredPoint* launch = first_of(points, PointKind::kernel_launch)) {
+  if (const MeasuredPoint* launch = first_of<timed::KernelLaunch>(points)) {
     device.kernel_launch = launch->time();
   }
-  if (const MeasuredPoint* copy = first_of(points, PointKind::memory_copy)) {
+  if (const MeasuredPoint* copy = first_of<timed::MemoryCopy>(points)) {
     const BytesPerSecond rate = copy->amount / copy->time();
     // Faster than stated, it was no datasheet's.
     device.memory_bandwidth = std::max(device.memory_bandwidth, rate);
@@ -63,9 +65,10 @@ void set_memory(Device& device, const std::vector<MeasuredPoint>& points) {
 void set_sustained_clock(Device& device, const std::vector<MeasuredPoint>& points) {
   std::vector<double> fractions;
   for (const MeasuredPoint& sustained : points) {
-    if (sustained.kind != PointKind::sustained_gemm) continue;
+    const auto* settled = sustained.as<timed::SustainedGemm>();
+    if (settled == nullptr) continue;
     MeasuredPoint burst = sustained;
-    burst.kind = PointKind::gemm;
+    burst.subject = timed::Gemm{settled->product};
     const auto found = std::find_if(points.begin(), points.end(),
                                     [&](const MeasuredPoint& p) { return same_subject(p, burst); });
     if (found != points.end()) fractions.push_back(found->time() / sustained.time());
@@ -76,7 +79,7 @@ void set_sustained_clock(Device& device, const std::vector<MeasuredPoint>& point
 }
 
 GemmPoint merged_gemm(const std::vector<const MeasuredPoint*>& same_shape) {
-  const GemmShape& s = same_shape.front()->shape;
+  const GemmShape& s = same_shape.front()->as<timed::Gemm>()->product.variant.shape;
   GemmPoint point;
   point.batch = s.batch;
   point.m = s.m;
@@ -128,8 +131,10 @@ void set_gemms(Device& device, const std::vector<MeasuredPoint>& points, std::ve
   using Shape = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Precision, std::map<Shape, std::vector<const MeasuredPoint*>>> by_precision;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::gemm) continue;
-    by_precision[p.precision][{p.shape.m, p.shape.n, p.shape.k, p.shape.batch}].push_back(&p);
+    const auto* gemm = p.as<timed::Gemm>();
+    if (gemm == nullptr) continue;
+    const GemmShape& s = gemm->product.variant.shape;
+    by_precision[gemm->product.precision][{s.m, s.n, s.k, s.batch}].push_back(&p);
   }
   for (const auto& [precision, shapes] : by_precision) {
     GemmModel& model = found_or_added(
@@ -156,11 +161,12 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
   std::map<std::string, std::vector<double>> log_rates;
   std::map<std::string, double> noise;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::kernel) continue;
-    const Seconds launches = device.kernel_launch * p.launches;
+    const auto* kernel = p.as<timed::Kernel>();
+    if (kernel == nullptr) continue;
+    const Seconds launches = device.kernel_launch * kernel->launches;
     const Seconds work = std::max(p.time() - launches, p.time() * 0.05);
-    log_rates[p.kernel].push_back(std::log((p.amount / work).value()));
-    noise[p.kernel] = std::max(noise[p.kernel], spread_of(p));
+    log_rates[kernel->name].push_back(std::log((p.amount / work).value()));
+    noise[kernel->name] = std::max(noise[kernel->name], spread_of(p));
   }
   for (const auto& [kernel, logs] : log_rates) {
     const KernelRate rate{.kernel = kernel,
@@ -173,26 +179,29 @@ void set_kernels(Device& device, const std::vector<MeasuredPoint>& points) {
   }
 }
 
-// Which link of the cluster a point is of. Where neighbours have a faster one of their own, only
-// groups that lie inside an island go over it, and what crosses islands is the node's; elsewhere
-// ranks that are no neighbours take the same way as those that are, and are not counted twice.
-const Link* measured_link_of(const MeasuredPoint& p, const Cluster& cluster) {
-  if (p.tier == Tier::inter_node) return &cluster.inter_node;
+// Which link of the cluster a collective is of. Where neighbours have a faster one of their own,
+// only groups that lie inside an island go over it, and what crosses islands is the node's;
+// elsewhere ranks that are no neighbours take the same way as those that are, and are not counted
+// twice.
+const Link* measured_link_of(const GroupCall& call, const Cluster& cluster) {
+  if (call.tier == Tier::inter_node) return &cluster.inter_node;
   const int island = cluster.gpus_per_island;
-  if (island > 0 && p.stride == 1 && p.group_size <= island) return &cluster.island;
-  return p.stride > 1 && island == 0 ? nullptr : &cluster.intra_node;
+  if (island > 0 && call.stride == 1 && call.group_size <= island) return &cluster.island;
+  return call.stride > 1 && island == 0 ? nullptr : &cluster.intra_node;
 }
 
 void set_curves(Link& link, const Cluster& cluster, const std::vector<MeasuredPoint>& points) {
   std::map<std::tuple<Collective, int, int, int>, CollectiveCurve> curves;
   for (const MeasuredPoint& p : points) {
-    if (p.kind != PointKind::collective || measured_link_of(p, cluster) != &link) continue;
+    const auto* collective = p.as<timed::CollectiveCall>();
+    if (collective == nullptr || measured_link_of(collective->call, cluster) != &link) continue;
+    const GroupCall& call = collective->call;
     CollectiveCurve& curve =
-        curves[{p.collective, p.group_size, p.ranks_per_node, p.groups_per_node}];
-    curve.collective = p.collective;
-    curve.group_size = p.group_size;
-    curve.ranks_per_node = p.ranks_per_node;
-    curve.groups_per_node = p.groups_per_node;
+        curves[{call.collective, call.group_size, call.ranks_per_node, call.groups_per_node}];
+    curve.collective = call.collective;
+    curve.group_size = call.group_size;
+    curve.ranks_per_node = call.ranks_per_node;
+    curve.groups_per_node = call.groups_per_node;
     curve.points.push_back({p.amount, p.time(), spread_of(p)});
   }
   for (auto& [key, curve] : curves) {
@@ -210,8 +219,9 @@ void set_curves(Link& link, const Cluster& cluster, const std::vector<MeasuredPo
 void set_overlap(Device& device, const std::vector<MeasuredPoint>& points) {
   std::vector<double> slowdowns;
   for (const MeasuredPoint& p : points) {
-    const bool usable = p.kind == PointKind::overlap && !p.measurement.noisy;
-    if (usable) slowdowns.push_back(p.overlap_slowdown());
+    const auto* overlap = p.as<timed::Overlap>();
+    if (overlap != nullptr && !p.measurement.noisy)
+      slowdowns.push_back(overlap->slowdown(p.time()));
   }
   if (slowdowns.empty()) return;
   device.overlap_slowdown = median(std::move(slowdowns));

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <variant>
 
 #include "sim/json/input_records.h"
 
@@ -195,67 +197,109 @@ Kind<unsigned long long> throttle_bits() {
           .schema = kind::integer({0, 0x1FF}).schema};
 }
 
-using P = MeasuredPoint;
-bool is_kernel(const P& p) { return p.kind == PointKind::kernel; }
-bool is_attention(const P& p) { return p.kind == PointKind::attention; }
-bool is_overlap(const P& p) { return p.kind == PointKind::overlap; }
-bool communicates(const P& p) { return p.kind == PointKind::collective || is_overlap(p); }
-bool multiplies(const P& p) { return p.multiplies(); }
+// Which kind of point: the name of the variant's alternative. Reading makes an empty one.
+template <typename... T>
+Kind<std::variant<T...>> alternative(const std::variant<T...>& /*like*/) {
+  using V = std::variant<T...>;
+  static const std::vector<std::string_view> names{T::kName...};
+  return {.read =
+              [](ObjectReader& reader, const std::string& key, V& value) {
+                constexpr std::array<V (*)(), sizeof...(T)> fresh{[] { return V(T{}); }...};
+                value = fresh[read_choice(reader, key, names)]();
+              },
+          .write = [](Json& json, const std::string& key,
+                      const V& value) { json[key] = names[value.index()]; },
+          .schema = [] { return choice_schema(names); }};
+}
 
-void add_gemm_rows(Record<P>& r) {
-  r.row(&P::precision, "precision", kind::choice(kPrecisionNames), "Format of the operands.");
-  r.only_if([](const P& p) { return p.multiplies() || is_attention(p); });
-  const auto size = [&r](auto at, const char* key, const char* about) {
-    r.row_at<std::int64_t>(at, key, kind::wide_integer(), about);
-    r.only_if(multiplies).required();
+using P = MeasuredPoint;
+
+// What of a point a row is about. Each returns null where a point of this kind has none.
+const auto kProduct = [](auto& p) { return product_of(p.subject); };
+const auto kVariant = [](auto& p) {
+  auto* product = kProduct(p);
+  return product ? &product->variant : nullptr;
+};
+const auto kShape = [](auto& p) {
+  auto* variant = kVariant(p);
+  return variant ? &variant->shape : nullptr;
+};
+const auto kCall = [](auto& p) { return call_of(p.subject); };
+template <typename T>
+const auto kTimed = [](auto& p) { return std::get_if<T>(&p.subject); };
+
+// A member of such a part; only points that have the part have the key.
+template <typename Find, typename Part, typename M>
+Record<P>& part_row(Record<P>& r, const Find& find, M Part::*member, std::string_view key,
+                    const Kind<M>& kind, std::string_view about) {
+  r.row_at<M>(
+      [=](auto& p) -> auto& { return find(p)->*member; }, key, kind, about);
+  return r.only_if([=](const P& p) { return find(p) != nullptr; });
+}
+
+void add_product_rows(Record<P>& r) {
+  r.row_at<Precision>(
+      [](auto& p) -> auto& {
+        auto* product = kProduct(p);
+        return product != nullptr ? product->precision
+                                  : std::get<timed::Attention>(p.subject).precision;
+      },
+      "precision", kind::choice(kPrecisionNames), "Format of the operands.");
+  r.only_if([](const P& p) { return kProduct(p) != nullptr || p.is<timed::Attention>(); });
+  const auto size = [&r](std::int64_t GemmShape::*member, const char* key, const char* about) {
+    part_row(r, kShape, member, key, kind::wide_integer(), about).required();
   };
-  size(
-      [](auto& p) -> auto& { return p.shape.batch; }, "batch", "GEMMs of a batch.");
-  size(
-      [](auto& p) -> auto& { return p.shape.m; }, "m", "Rows of the result.");
-  size(
-      [](auto& p) -> auto& { return p.shape.n; }, "n", "Columns of the result.");
-  size(
-      [](auto& p) -> auto& { return p.shape.k; }, "k", "Length of the sums.");
-  r.row(&P::transpose_a, "transpose_a", kind::flag(), "The first operand is stored transposed.");
-  r.only_if(multiplies);
-  r.row(&P::transpose_b, "transpose_b", kind::flag(), "The second operand is stored transposed.");
-  r.only_if(multiplies);
-  r.row(&P::accumulate, "accumulate", kind::flag(), "The product is added to the result.");
-  r.only_if(multiplies);
+  size(&GemmShape::batch, "batch", "GEMMs of a batch.");
+  size(&GemmShape::m, "m", "Rows of the result.");
+  size(&GemmShape::n, "n", "Columns of the result.");
+  size(&GemmShape::k, "k", "Length of the sums.");
+  using V = GemmVariant;
+  part_row(r, kVariant, &V::transpose_a, "transpose_a", kind::flag(),
+           "The first operand is stored transposed.");
+  part_row(r, kVariant, &V::transpose_b, "transpose_b", kind::flag(),
+           "The second operand is stored transposed.");
+  part_row(r, kVariant, &V::accumulate, "accumulate", kind::flag(),
+           "The product is added to the result.");
 }
 
 void add_kernel_rows(Record<P>& r) {
-  r.row(&P::kernel, "kernel", kind::text(), "Name of the kernel.");
-  r.only_if(is_kernel).required();
-  r.row(&P::launches, "launches", kind::integer(), "Launches that the model charges.");
-  r.only_if(is_kernel);
-  r.row(&P::sizes, "sizes", kind::optional(kind::object(sizes_record)), "");
-  r.only_if(is_kernel);
-  r.row(&P::direction, "direction", kind::choice(kHostDirectionNames), "Way to or from the host.");
-  r.only_if([](const P& p) { return p.kind == PointKind::host_link; });
-  r.row(&P::attention, "attention", kind::optional(kind::object(attention_shape_record)), "");
-  r.only_if(is_attention).required();
+  using K = timed::Kernel;
+  part_row(r, kTimed<K>, &K::name, "kernel", kind::text(), "Name of the kernel.").required();
+  part_row(r, kTimed<K>, &K::launches, "launches", kind::integer(),
+           "Launches that the model charges.");
+  part_row(r, kTimed<K>, &K::sizes, "sizes", kind::optional(kind::object(sizes_record)), "");
+  part_row(r, kTimed<timed::HostLink>, &timed::HostLink::direction, "direction",
+           kind::choice(kHostDirectionNames), "Way to or from the host.");
+  part_row(r, kTimed<timed::Attention>, &timed::Attention::shape, "attention",
+           kind::object(attention_shape_record), "");
+  r.required();
+}
+
+// Written where it is not as in a GroupCall{}.
+template <typename M>
+void add_call_row(Record<P>& r, M GroupCall::*member, const char* key, const Kind<M>& kind,
+                  const char* about) {
+  part_row(r, kCall, member, key, kind, about).written_if([member](const P& p) {
+    return kCall(p)->*member != GroupCall{}.*member;
+  });
 }
 
 void add_collective_rows(Record<P>& r) {
-  r.row(&P::collective, "collective", kind::choice(kCollectiveNames), "Which collective.");
-  r.only_if(communicates);
-  r.row(&P::tier, "tier", kind::choice(kTierNames), "Link that the group's traffic crosses.");
-  r.only_if(communicates);
-  r.row(&P::group_size, "group_size", kind::integer(), "Ranks of the group.");
-  r.only_if(communicates).required();
-  r.row(&P::ranks_per_node, "ranks_per_node", kind::integer(kFromZero),
-        "Ranks of the group on one node; absent: not recorded.");
-  r.only_if(communicates).omitted_at_default();
-  r.row(&P::groups_per_node, "groups_per_node", kind::integer(kFromZero),
-        "Groups at work at once on a node.");
-  r.only_if(communicates).omitted_at_default();
-  r.row(&P::stride, "stride", kind::integer(),
-        "From one rank of a group to the next, inside a node.");
-  r.only_if(communicates).omitted_at_default();
-  r.row(&P::cold, "cold", kind::flag(), "Messages take turns, so that each is in memory.");
-  r.only_if(communicates).omitted_at_default();
+  using C = GroupCall;
+  part_row(r, kCall, &C::collective, "collective", kind::choice(kCollectiveNames),
+           "Which collective.");
+  part_row(r, kCall, &C::tier, "tier", kind::choice(kTierNames),
+           "Link that the group's traffic crosses.");
+  part_row(r, kCall, &C::group_size, "group_size", kind::integer(), "Ranks of the group.");
+  r.required();
+  add_call_row(r, &C::ranks_per_node, "ranks_per_node", kind::integer(kFromZero),
+               "Ranks of the group on one node; absent: not recorded.");
+  add_call_row(r, &C::groups_per_node, "groups_per_node", kind::integer(kFromZero),
+               "Groups at work at once on a node.");
+  add_call_row(r, &C::stride, "stride", kind::integer(),
+               "From one rank of a group to the next, inside a node.");
+  add_call_row(r, &C::cold, "cold", kind::flag(),
+               "Messages take turns, so that each is in memory.");
 }
 
 template <typename M>
@@ -320,28 +364,27 @@ void add_state_rows(Record<P>& r) {
   r.omitted_at_default();
   r.row(&P::source, "source", kind::text(), "Tool, file and hash; absent: measured here.");
   r.omitted_at_default();
-  r.row(&P::algorithm, "algorithm", kind::text(), "What the library chose.");
-  r.omitted_at_default();
+  add_call_row(r, &GroupCall::algorithm, "algorithm", kind::text(), "What the library chose.");
 }
 
 void add_overlap_rows(Record<P>& r) {
-  const auto time = [&r](Seconds P::*member, const char* key, NumberRange range,
+  using O = timed::Overlap;
+  const auto time = [&r](Seconds O::*member, const char* key, NumberRange range,
                          const char* about) {
-    r.row(member, key, rounded_seconds(range), about);
-    r.only_if(is_overlap).required();
+    part_row(r, kTimed<O>, member, key, rounded_seconds(range), about).required();
   };
-  time(&P::product_alone, "product_alone_seconds", kNotNegative, "GEMMs alone.");
-  time(&P::collective_alone, "collective_alone_seconds", kAboveZero, "Collectives alone.");
-  time(&P::product_beside, "product_beside_seconds", kNotNegative, "GEMMs with the others.");
-  time(&P::collective_beside, "collective_beside_seconds", kNotNegative,
+  time(&O::product_alone, "product_alone_seconds", kNotNegative, "GEMMs alone.");
+  time(&O::collective_alone, "collective_alone_seconds", kAboveZero, "Collectives alone.");
+  time(&O::product_beside, "product_beside_seconds", kNotNegative, "GEMMs with the others.");
+  time(&O::collective_beside, "collective_beside_seconds", kNotNegative,
        "Collectives with the others.");
 }
 
 const Record<P>& point_record() {
   static const Record<P> record = [] {
     Record<P> r("A measured point.");
-    r.row(&P::kind, "kind", kind::choice(kPointKindNames), "What was timed.").required();
-    add_gemm_rows(r);
+    r.row(&P::subject, "kind", alternative(Subject{}), "What was timed.").required();
+    add_product_rows(r);
     add_kernel_rows(r);
     add_collective_rows(r);
     add_time_rows(r);

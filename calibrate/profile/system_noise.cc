@@ -37,11 +37,11 @@ double ratio(Seconds a, Seconds b) { return a > seconds(0) && b > seconds(0) ? a
 
 SystemNoise system_noise(const std::vector<MeasuredPoint>& points, int ranks) {
   const Sums compute = sums_of(points, [](const MeasuredPoint& p) {
-    const bool computes = p.kind == PointKind::gemm || p.kind == PointKind::kernel;
+    const bool computes = p.is<timed::Gemm>() || p.is<timed::Kernel>();
     return computes && p.measurement.rank_mean > seconds(0);
   });
   const Sums collectives =
-      sums_of(points, [](const MeasuredPoint& p) { return p.kind == PointKind::collective; });
+      sums_of(points, [](const MeasuredPoint& p) { return p.is<timed::CollectiveCall>(); });
   SystemNoise noise{.compute_ratio = ratio(compute.rank_mean, compute.median),
                     .collective_ratio = ratio(collectives.mean, collectives.median)};
   if (ranks > 1) {
@@ -54,7 +54,7 @@ SystemNoise system_noise(const std::vector<MeasuredPoint>& points, int ranks) {
 std::vector<MeasuredPoint> with_system_noise(std::vector<MeasuredPoint> points,
                                              const SystemNoise& noise) {
   for (MeasuredPoint& p : points) {
-    const bool collective = p.kind == PointKind::collective;
+    const bool collective = p.is<timed::CollectiveCall>();
     const double longer = collective ? noise.collective_ratio : noise.compute_ratio;
     Summary& s = p.measurement.summary;
     for (Seconds* time : {&s.median, &s.min, &s.p10, &s.p90}) *time *= longer;

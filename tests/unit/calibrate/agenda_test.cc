@@ -11,10 +11,7 @@ using ::testing::HasSubstr;
 
 MeasuredPoint all_reduce_point(Bytes amount, double median = 0.0) {
   MeasuredPoint p;
-  p.kind = PointKind::collective;
-  p.collective = Collective::all_reduce;
-  p.group_size = p.ranks_per_node = 2;
-  p.groups_per_node = 1;
+  p.subject = timed::CollectiveCall{{.group_size = 2, .ranks_per_node = 2, .groups_per_node = 1}};
   p.amount = amount;
   p.measurement.summary.median = seconds(median);
   p.measurement.summary.count = 10;

@@ -58,7 +58,9 @@ TEST(Budget, BothTiersOfLinksAreMeasuredHoweverShortItIs) {
   Budget budget(points);
   std::map<Tier, int> tiers;
   for (auto next = budget.next(false); next; next = budget.next(false)) {
-    if (budget_kind(points[*next]) == BudgetKind::all_reduce) ++tiers[points[*next].tier];
+    if (budget_kind(points[*next]) == BudgetKind::all_reduce) {
+      ++tiers[call_of(points[*next].subject)->tier];
+    }
     budget.done(*next, 1.0, true);
   }
   EXPECT_EQ(tiers[Tier::intra_node], 4);
@@ -70,8 +72,10 @@ TEST(Budget, WhatWasPlannedAndNeverMeasuredIsNamedOnce) {
   EXPECT_THAT(not_measured(points, points), IsEmpty());
   std::vector<MeasuredPoint> some;
   for (const MeasuredPoint& p : points) {
-    const bool left_out = p.collective == Collective::broadcast && p.kind == PointKind::collective;
-    const bool bf16 = p.kind == PointKind::gemm && p.precision == Precision::bf16;
+    const auto* collective = p.as<timed::CollectiveCall>();
+    const bool left_out = collective && collective->call.collective == Collective::broadcast;
+    const auto* gemm = p.as<timed::Gemm>();
+    const bool bf16 = gemm && gemm->product.precision == Precision::bf16;
     if (!left_out && !bf16) some.push_back(p);
   }
   EXPECT_THAT(not_measured(points, some),
@@ -85,9 +89,11 @@ TEST(Budget, TheFirstNumberFormatsProductsComeBeforeTheOthers) {
       planned_points(workload, {}, {.memory = gibibytes(8), .budget_seconds = 600.0});
   std::size_t last_bf16 = 0, large_fp32 = points.size();
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].kind != PointKind::gemm) continue;
-    if (points[i].precision == Precision::bf16) last_bf16 = i;
-    if (points[i].precision == Precision::fp32 && points[i].shape.m == 2048) {
+    const auto* gemm = points[i].as<timed::Gemm>();
+    if (gemm == nullptr) continue;
+    const Product& product = gemm->product;
+    if (product.precision == Precision::bf16) last_bf16 = i;
+    if (product.precision == Precision::fp32 && product.variant.shape.m == 2048) {
       large_fp32 = std::min(large_fp32, i);
     }
   }

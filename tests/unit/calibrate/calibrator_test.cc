@@ -24,7 +24,7 @@ class SmallDevice : public IdleCompute {
 
 MeasuredPoint copy_of(double mebibyte) {
   MeasuredPoint p;
-  p.kind = PointKind::memory_copy;
+  p.subject = timed::MemoryCopy{};
   p.amount = mebibytes(2.0 * mebibyte);  // read and written
   return p;
 }

@@ -31,8 +31,7 @@ class MultiplyingDevice : public IdleCompute {
 
 MeasuredPoint small_product(std::int64_t m, double milliseconds_then) {
   MeasuredPoint p;
-  p.kind = PointKind::gemm;
-  p.shape = {1, m, 4, 4};
+  p.subject = timed::Gemm{{.variant = {.shape = {1, m, 4, 4}}}};
   p.measurement.summary.median = milliseconds(milliseconds_then);
   return p;
 }
@@ -46,11 +45,11 @@ TEST(HostSpeed, ASampleIsSpreadOverWhatCanBeTimedWell) {
   points.push_back(small_product(22, 1.0));
   points.back().measurement.noisy = true;
   points.push_back(small_product(23, 1.0));
-  points.back().kind = PointKind::collective;
+  points.back().subject = timed::CollectiveCall{};
   const std::vector<MeasuredPoint> sample = speed_sample(points);
   ASSERT_EQ(sample.size(), 6U);
   for (std::size_t i = 0; i < sample.size(); ++i) {
-    EXPECT_EQ(sample[i].shape.m, static_cast<std::int64_t>(2 * i + 1));
+    EXPECT_EQ(product_of(sample[i].subject)->variant.shape.m, static_cast<std::int64_t>(2 * i + 1));
   }
 }
 

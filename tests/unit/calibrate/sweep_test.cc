@@ -98,34 +98,37 @@ TEST(Sweep, WhatADeviceCannotMultiplyIsStoodInForByWhatItCan) {
   EXPECT_THAT(measured_precisions({}, ampere), ElementsAre(bf16));
 }
 
-std::vector<MeasuredPoint> of_kind(PointKind kind, const SweepLimits& limits) {
+template <typename T>
+std::vector<MeasuredPoint> planned(const SweepLimits& limits) {
   std::vector<MeasuredPoint> points = planned_points({}, {}, limits);
-  std::erase_if(points, [kind](const MeasuredPoint& p) { return p.kind != kind; });
+  std::erase_if(points, [](const MeasuredPoint& p) { return !p.is<T>(); });
   return points;
 }
 
 // 8192^3 of each format, and the same in a burst beside it.
 TEST(Sweep, AGpusLargestProductsAreSustainedToo) {
-  const auto sustained = of_kind(PointKind::sustained_gemm, one_gpu());
+  const auto sustained = planned<timed::SustainedGemm>(one_gpu());
   ASSERT_EQ(sustained.size(), 2U);
   for (MeasuredPoint p : sustained) {
-    EXPECT_EQ(p.shape.m * p.shape.n * p.shape.k, std::int64_t{8192} * 8192 * 8192);
-    p.kind = PointKind::gemm;
-    const auto bursts = of_kind(PointKind::gemm, one_gpu());
+    const Product product = *product_of(p.subject);
+    const GemmShape& shape = product.variant.shape;
+    EXPECT_EQ(shape.m * shape.n * shape.k, std::int64_t{8192} * 8192 * 8192);
+    p.subject = timed::Gemm{product};
+    const auto bursts = planned<timed::Gemm>(one_gpu());
     EXPECT_TRUE(std::any_of(bursts.begin(), bursts.end(),
                             [&](const MeasuredPoint& b) { return same_subject(b, p); }));
   }
-  EXPECT_TRUE(of_kind(PointKind::sustained_gemm, one_gpu(10.0)).empty());
-  EXPECT_TRUE(of_kind(PointKind::sustained_gemm, one_core()).empty());
+  EXPECT_TRUE(planned<timed::SustainedGemm>(one_gpu(10.0)).empty());
+  EXPECT_TRUE(planned<timed::SustainedGemm>(one_core()).empty());
 }
 
 TEST(Sweep, AGpusHostLinkIsMeasuredInBothDirectionsAloneAndTogether) {
-  const auto links = of_kind(PointKind::host_link, one_gpu());
+  const auto links = planned<timed::HostLink>(one_gpu());
   ASSERT_EQ(links.size(), 3U);
-  EXPECT_EQ(links[0].direction, HostDirection::to_device);
-  EXPECT_EQ(links[1].direction, HostDirection::to_host);
-  EXPECT_EQ(links[2].direction, HostDirection::both);
-  EXPECT_EQ(of_kind(PointKind::host_link, one_core()).size(), 1U);
+  EXPECT_EQ(links[0].as<timed::HostLink>()->direction, HostDirection::to_device);
+  EXPECT_EQ(links[1].as<timed::HostLink>()->direction, HostDirection::to_host);
+  EXPECT_EQ(links[2].as<timed::HostLink>()->direction, HostDirection::both);
+  EXPECT_EQ(planned<timed::HostLink>(one_core()).size(), 1U);
 }
 
 // Of the grid and of a model: what is so large that its place in a cache is another's by the time
@@ -136,9 +139,10 @@ TEST(Sweep, LargeMessagesAreMetInMemory) {
                           {Collective::all_reduce, 2, kibibytes(96), 100.0}};
   int cold = 0, warm = 0;
   for (const MeasuredPoint& p : planned_points(workload, group_shapes({0, 0}), one_core())) {
-    if (p.kind != PointKind::collective) continue;
-    EXPECT_EQ(p.cold, p.amount >= kibibytes(256)) << p.label();
-    (p.cold ? cold : warm) += 1;
+    const auto* collective = p.as<timed::CollectiveCall>();
+    if (collective == nullptr) continue;
+    EXPECT_EQ(collective->call.cold, p.amount >= kibibytes(256)) << p.label();
+    (collective->call.cold ? cold : warm) += 1;
   }
   EXPECT_GT(cold, 0);
   EXPECT_GT(warm, 0);
@@ -147,10 +151,11 @@ TEST(Sweep, LargeMessagesAreMetInMemory) {
 // Four GPUs: beside products run collectives of all four, and of two pairs at once.
 TEST(Sweep, OverlapIsMeasuredForTensorGroupsAndForEachCollectiveOfGradients) {
   std::vector<MeasuredPoint> points = planned_points({}, group_shapes({0, 0, 0, 0}), one_gpu());
-  std::erase_if(points, [](const MeasuredPoint& p) { return p.kind != PointKind::overlap; });
+  std::erase_if(points, [](const MeasuredPoint& p) { return !p.is<timed::Overlap>(); });
   const auto count = [&](int size, Collective collective) {
     return std::count_if(points.begin(), points.end(), [&](const MeasuredPoint& p) {
-      return p.group_size == size && p.collective == collective;
+      const GroupCall& call = *call_of(p.subject);
+      return call.group_size == size && call.collective == collective;
     });
   };
   for (const Collective c :
@@ -176,7 +181,9 @@ TEST(Sweep, AShortBudgetHasNoLargeProducts) {
   SweepLimits limits = one_core();
   limits.budget_seconds = 2.0;
   for (const MeasuredPoint& p : planned_points({}, {}, limits)) {
-    EXPECT_LE(p.kind == PointKind::gemm ? gemm_flops(p.shape) : flops(0), flops(1e9)) << p.label();
+    const auto* gemm = p.as<timed::Gemm>();
+    const Flops work = gemm ? gemm_flops(gemm->product.variant.shape) : flops(0);
+    EXPECT_LE(work, flops(1e9)) << p.label();
   }
 }
 

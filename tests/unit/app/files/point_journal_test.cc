@@ -23,7 +23,7 @@ const JournalOwner kTwoRanks{"a core", "cpu", {"here", "here"}};
 
 calibrate::MeasuredPoint product(std::int64_t m) {
   calibrate::MeasuredPoint point;
-  point.shape = {1, m, 64, 64};
+  point.subject = calibrate::timed::Gemm{{.variant = {.shape = {1, m, 64, 64}}}};
   point.amount = bytes(1);
   point.measurement.summary = {.median = seconds(1e-3),
                                .min = seconds(1e-3),

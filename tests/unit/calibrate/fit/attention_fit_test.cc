@@ -22,18 +22,21 @@ Device device() {
 
 MeasuredPoint attention(std::int64_t positions, double time, bool backward = false) {
   MeasuredPoint p;
-  p.kind = PointKind::attention;
-  p.precision = Precision::bf16;
+  p.subject = timed::Attention{Precision::bf16,
+                               {.batch = 1,
+                                .heads = 16,
+                                .query_groups = 16,
+                                .positions = positions,
+                                .head_dim = 128,
+                                .backward = backward}};
   p.amount = bytes(1);
-  p.attention = AttentionShape{.batch = 1,
-                               .heads = 16,
-                               .query_groups = 16,
-                               .positions = positions,
-                               .head_dim = 128,
-                               .backward = backward};
   const Seconds t = seconds(time);
   p.measurement.summary = {.median = t, .min = t, .p10 = t, .p90 = t, .count = 7};
   return p;
+}
+
+const AttentionShape& shape_of(const MeasuredPoint& point) {
+  return point.as<timed::Attention>()->shape;
 }
 
 // As flash-attention counts: 4 x 16 heads x s^2 x 128 / 2. A causal query sees half of s keys, so
@@ -98,7 +101,7 @@ TEST(AttentionFit, WithoutAPeakThereAreNoFractions) {
 TEST(AttentionPoint, KeepsItsShapeInAFile) {
   const MeasuredPoint p = attention(4096, 1e-3, true);
   const MeasuredPoint again = point_from_json(to_json(p), "p.json", "");
-  EXPECT_EQ(again.attention, p.attention);
+  EXPECT_EQ(again.subject, p.subject);
   EXPECT_TRUE(same_subject(p, again));
   EXPECT_FALSE(same_subject(p, attention(4096, 1e-3, false)));
   EXPECT_EQ(p.label(), "attention backward 1 x 16 heads of 128, 4096 positions");
@@ -117,12 +120,12 @@ Flash3 fwd: 200.00 TFLOPs/s, bwd: 0.00 TFLOPs/s, fwd + bwd: 0.00 TFLOPs/s
   ASSERT_EQ(result.points.size(), 3U);
   const double forward = 4.0 * 2 * 16 * 8192.0 * 8192.0 * 128 / 2;
   EXPECT_NEAR(result.points[0].time().value(), forward / 100e12, 1e-12);
-  EXPECT_EQ(result.points[0].attention->version, 2);
+  EXPECT_EQ(shape_of(result.points[0]).version, 2);
   EXPECT_NEAR(result.points[1].time().value(), 2.5 * forward / 50e12, 1e-12);
-  EXPECT_TRUE(result.points[1].attention->backward);
-  EXPECT_EQ(result.points[2].attention->heads, 32);
-  EXPECT_FALSE(result.points[2].attention->causal);
-  EXPECT_EQ(result.points[2].attention->version, 0);
+  EXPECT_TRUE(shape_of(result.points[1]).backward);
+  EXPECT_EQ(shape_of(result.points[2]).heads, 32);
+  EXPECT_FALSE(shape_of(result.points[2]).causal);
+  EXPECT_EQ(shape_of(result.points[2]).version, 0);
 }
 
 TEST(ImportedAttention, TimesOfTheReferenceScriptAreRead) {
@@ -133,7 +136,7 @@ TEST(ImportedAttention, TimesOfTheReferenceScriptAreRead) {
                "a.json");
   EXPECT_EQ(result.tool, "PyTorch 2.9");
   ASSERT_EQ(result.points.size(), 1U);
-  EXPECT_EQ(result.points[0].attention->query_groups, 8);
+  EXPECT_EQ(shape_of(result.points[0]).query_groups, 8);
   EXPECT_DOUBLE_EQ(result.points[0].time().value(), 1e-3);
 }
 

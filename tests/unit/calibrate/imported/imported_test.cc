@@ -33,15 +33,19 @@ alpha:101:101 [0] NCCL INFO Bootstrap : Using eth0
 [1,0]<stdout>:# Avg bus bandwidth    : 14.0
 )";
 
+const GroupCall& call_in(const MeasuredPoint& point) {
+  return point.as<timed::CollectiveCall>()->call;
+}
+
 TEST(ImportedNcclTests, RowsOfALogArePoints) {
   const Imported result = imported(kNcclText, "job.log");
   EXPECT_EQ(result.tool, "nccl-tests");
   ASSERT_EQ(result.points.size(), 2U);
   const MeasuredPoint& p = result.points[0];
-  EXPECT_EQ(p.collective, Collective::all_reduce);
-  EXPECT_EQ(p.tier, Tier::inter_node);
-  EXPECT_EQ(p.group_size, 4);
-  EXPECT_EQ(p.ranks_per_node, 2);
+  EXPECT_EQ(call_in(p).collective, Collective::all_reduce);
+  EXPECT_EQ(call_in(p).tier, Tier::inter_node);
+  EXPECT_EQ(call_in(p).group_size, 4);
+  EXPECT_EQ(call_in(p).ranks_per_node, 2);
   EXPECT_EQ(p.amount, bytes(1048576));
   EXPECT_NEAR(p.time().value(), 100.5e-6, 1e-15);
   EXPECT_NEAR(result.points[1].time().value(), 1.2e-3, 1e-15);
@@ -91,7 +95,7 @@ TEST(ImportedNcclTests, ALogThatDoesNotSayWhichCollectiveIsRefused) {
   std::string text = kNcclText;
   text.erase(0, text.find('\n') + 1);
   EXPECT_THROW(imported(text, "job.log"), InputError);
-  EXPECT_EQ(imported(text, "runs/all_gather_2nodes.txt").points[0].collective,
+  EXPECT_EQ(call_in(imported(text, "runs/all_gather_2nodes.txt").points[0]).collective,
             Collective::all_gather);
 }
 
@@ -100,9 +104,9 @@ TEST(ImportedNcclTests, SendAndReceiveArePairsAtOnce) {
   std::string text = kNcclText;
   text.replace(text.find("all_reduce_perf"), 15, "sendrecv_perf");
   const MeasuredPoint p = imported(text, "x.log").points[0];
-  EXPECT_EQ(p.group_size, 2);
-  EXPECT_EQ(p.ranks_per_node, 1);
-  EXPECT_EQ(p.groups_per_node, 2);
+  EXPECT_EQ(call_in(p).group_size, 2);
+  EXPECT_EQ(call_in(p).ranks_per_node, 1);
+  EXPECT_EQ(call_in(p).groups_per_node, 2);
 }
 
 // Numbers as strings, and an environment that must not be kept.
@@ -117,9 +121,9 @@ constexpr char kNcclJson[] = R"({"version": 3, "args": ["./reduce_scatter_perf",
 TEST(ImportedNcclTests, JsonIsReadAndItsEnvironmentIsNot) {
   const Imported result = imported(kNcclJson, "out.json");
   ASSERT_EQ(result.points.size(), 2U);
-  EXPECT_EQ(result.points[0].collective, Collective::reduce_scatter);
+  EXPECT_EQ(call_in(result.points[0]).collective, Collective::reduce_scatter);
   EXPECT_THAT(result.devices, testing::ElementsAre("NVIDIA H100"));
-  EXPECT_EQ(result.points[0].tier, Tier::intra_node);
+  EXPECT_EQ(call_in(result.points[0]).tier, Tier::intra_node);
   EXPECT_NEAR(result.points[0].time().value(), 12.5e-6, 1e-15);
   EXPECT_NEAR(result.points[1].time().value(), 13.5e-6, 1e-15);
   EXPECT_EQ(to_json(result.points[0]).dump().find("secret"), std::string::npos);
@@ -138,8 +142,8 @@ TEST(ImportedIbWriteBw, AverageGigabitsBecomeTheTimeOfAMessage) {
                "ib.txt");
   EXPECT_EQ(result.tool, "ib_write_bw");
   ASSERT_EQ(result.points.size(), 1U);
-  EXPECT_EQ(result.points[0].collective, Collective::send_recv);
-  EXPECT_EQ(result.points[0].tier, Tier::inter_node);
+  EXPECT_EQ(call_in(result.points[0]).collective, Collective::send_recv);
+  EXPECT_EQ(call_in(result.points[0]).tier, Tier::inter_node);
   EXPECT_NEAR(result.points[0].time().value(), 1048576.0 / (92.87e9 / 8.0), 1e-12);
   ASSERT_EQ(result.notes.size(), 1U);
 }
@@ -167,7 +171,7 @@ Triad       1950000.000 0.00153     0.00190     0.00170
                                    "stream.txt");
   EXPECT_EQ(result.tool, "BabelStream");
   ASSERT_EQ(result.points.size(), 1U);
-  EXPECT_EQ(result.points[0].kind, PointKind::memory_copy);
+  EXPECT_TRUE(result.points[0].is<timed::MemoryCopy>());
   EXPECT_NEAR(result.points[0].amount.value(), 2e9, 1.0);
   EXPECT_NEAR(result.points[0].time().value(), 1.25e-3, 1e-12);
 }
@@ -184,9 +188,9 @@ TEST(ImportedNcclTests, SplitGroupsAreCommunicatorsOfTheirOwn) {
 )",
                                    "split.txt");
   ASSERT_EQ(result.points.size(), 1U);
-  EXPECT_EQ(result.points[0].group_size, 2);
-  EXPECT_EQ(result.points[0].ranks_per_node, 1);
-  EXPECT_EQ(result.points[0].groups_per_node, 2);
+  EXPECT_EQ(call_in(result.points[0]).group_size, 2);
+  EXPECT_EQ(call_in(result.points[0]).ranks_per_node, 1);
+  EXPECT_EQ(call_in(result.points[0]).groups_per_node, 2);
 }
 
 TEST(Imported, AnythingElseIsRefused) {

@@ -109,10 +109,10 @@ TEST(Stragglers, AFewPercentAreNotNamed) {
 TEST(RankTimes, ARanksSpeedIsTheMedianOverItsPoints) {
   RankTimes times({"a", "a", "b"}, {0, 1, 0});
   MeasuredPoint point;
-  point.kind = PointKind::gemm;
+  point.subject = timed::Gemm{};
   times.add(point, {1.0, 1.2, 1.0});
   times.add(point, {2.0, 2.8, 2.0});
-  point.kind = PointKind::collective;
+  point.subject = timed::CollectiveCall{};
   times.add(point, {9.0, 1.0, 1.0});  // says nothing of one rank
   const auto speeds = times.speeds();
   EXPECT_NEAR(speeds[1].gemm, 1.3, 1e-12);

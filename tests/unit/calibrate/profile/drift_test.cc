@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 MeasuredPoint spread_product(std::int64_t m, double time, double spread = 0.01) {
   MeasuredPoint p;
-  p.shape = {1, m, 64, 64};
+  p.subject = timed::Gemm{{.variant = {.shape = {1, m, 64, 64}}}};
   p.amount = bytes(1);
   p.measurement.summary.median = seconds(time);
   p.measurement.summary.relative_spread = spread;
@@ -23,10 +23,8 @@ MeasuredPoint spread_product(std::int64_t m, double time, double spread = 0.01) 
 
 MeasuredPoint reduction(double payload, double time) {
   MeasuredPoint p = spread_product(0, time);
-  p.kind = PointKind::collective;
+  p.subject = timed::CollectiveCall{{.group_size = 2, .ranks_per_node = 2, .groups_per_node = 1}};
   p.amount = bytes(payload);
-  p.group_size = p.ranks_per_node = 2;
-  p.groups_per_node = 1;
   return p;
 }
 
@@ -38,8 +36,8 @@ TEST(DriftSample, IsATenthAndSomeOfEachGroup) {
   for (int i = 0; i < 3; ++i) points.push_back(reduction(1024.0 * (i + 1), 1.0));
   const auto sample = drift_sample(points);
   ASSERT_EQ(sample.size(), 7U);
-  EXPECT_EQ(sample[1].shape.m, 1);
-  EXPECT_EQ(sample[4].shape.m, 30);
+  EXPECT_EQ(product_of(sample[1].subject)->variant.shape.m, 1);
+  EXPECT_EQ(product_of(sample[4].subject)->variant.shape.m, 30);
   EXPECT_EQ(sample[6].amount, bytes(2048));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 MeasuredPoint timed_product(std::int64_t m, double time) {
   MeasuredPoint p;
-  p.shape = {1, m, 64, 64};
+  p.subject = timed::Gemm{{.variant = {.shape = {1, m, 64, 64}}}};
   p.amount = bytes(1);
   p.measurement.summary = {.median = seconds(time),
                            .min = seconds(time),

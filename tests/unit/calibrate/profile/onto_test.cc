@@ -69,13 +69,23 @@ Cluster measured_on(int multiprocessors = 132, int gpus = 8) {
   return cluster;
 }
 
-MeasuredPoint timed_point(PointKind kind, double amount, double time) {
+MeasuredPoint timed_point(const Subject& subject, double amount, double time) {
   MeasuredPoint p;
-  p.kind = kind;
+  p.subject = subject;
   p.amount = bytes(amount);
   const Seconds t = seconds(time);
   p.measurement.summary = {.median = t, .min = t, .p10 = t, .p90 = t, .count = 7};
   return p;
+}
+
+Subject bf16_product(std::int64_t n) {
+  return timed::Gemm{{Precision::bf16, {.shape = {1, n, n, n}}}};
+}
+
+// Pairs inside a node.
+Subject pairs(int stride = 1) {
+  return timed::CollectiveCall{
+      {.group_size = 2, .ranks_per_node = 2, .groups_per_node = 4, .stride = stride}};
 }
 
 // As if the model of `cluster`, with another sustained fraction, had been timed.
@@ -86,11 +96,8 @@ std::vector<MeasuredPoint> products(const Cluster& cluster, double fraction) {
   device.gemm = {model};
   std::vector<MeasuredPoint> points;
   for (const std::int64_t n : {1024, 2048, 3072, 4096, 6144, 8192}) {
-    MeasuredPoint p = timed_point(PointKind::gemm, 1.0,
-                                  gemm_cost({1, n, n, n}, Precision::bf16, device).time.value());
-    p.precision = Precision::bf16;
-    p.shape = {1, n, n, n};
-    points.push_back(p);
+    const double time = gemm_cost({1, n, n, n}, Precision::bf16, device).time.value();
+    points.push_back(timed_point(bf16_product(n), 1.0, time));
   }
   return points;
 }
@@ -126,15 +133,10 @@ TEST(Onto, ProductsMeasuredMoveTheSustainedShareAndTheDatasheetsPeakStays) {
 }
 
 TEST(Onto, AttentionHostLaunchOtherKernelsAndReductionInTheSwitchStay) {
-  MeasuredPoint add = timed_point(PointKind::kernel, 1e9, 2e-6 + 1e9 / 3.1e12);
-  add.kernel = "add";
+  const MeasuredPoint add = timed_point(timed::Kernel{"add"}, 1e9, 2e-6 + 1e9 / 3.1e12);
   std::vector<MeasuredPoint> points{add};
   for (int i = 20; i < 28; ++i) {
-    MeasuredPoint p = timed_point(PointKind::collective, std::exp2(i), 1e-5 + std::exp2(i) / 300e9);
-    p.group_size = 2;
-    p.ranks_per_node = 2;
-    p.groups_per_node = 4;
-    points.push_back(p);
+    points.push_back(timed_point(pairs(), std::exp2(i), 1e-5 + std::exp2(i) / 300e9));
   }
   const Cluster cluster = assembled(points);
   EXPECT_EQ(cluster.device.attention.size(), 1U);
@@ -153,8 +155,7 @@ TEST(Onto, AttentionHostLaunchOtherKernelsAndReductionInTheSwitchStay) {
 
 // Our fp32 kernels are a bound from below: 2.5 TB/s do not speak against the 2.9 of others.
 TEST(Onto, ASlowerKernelOfOursChangesNothingAndAFasterOneIsNoMeasurementOfSixteenBits) {
-  MeasuredPoint add = timed_point(PointKind::kernel, 1e9, 2e-6 + 1e9 / 2.5e12);
-  add.kernel = "add";
+  const MeasuredPoint add = timed_point(timed::Kernel{"add"}, 1e9, 2e-6 + 1e9 / 2.5e12);
   EXPECT_EQ(assembled({add}).device.kernels[1].rate, gigabytes_per_second(2900));
   const Device fresh = assemble({add}, measured_on()).cluster.device;
   EXPECT_EQ(fresh.kernels.at(0).provenance, Provenance::extrapolated);
@@ -163,7 +164,7 @@ TEST(Onto, ASlowerKernelOfOursChangesNothingAndAFasterOneIsNoMeasurementOfSixtee
 
 // 3 TB/s on the datasheet, 2.4 measured: four fifths of it.
 TEST(Onto, AMeasuredCopyIsAShareOfTheDatasheetsBandwidth) {
-  const Cluster cluster = assembled({timed_point(PointKind::memory_copy, 2.4e9, 1e-3)});
+  const Cluster cluster = assembled({timed_point(timed::MemoryCopy{}, 2.4e9, 1e-3)});
   EXPECT_EQ(cluster.device.memory_bandwidth, gigabytes_per_second(3000));
   EXPECT_DOUBLE_EQ(cluster.device.memory_bandwidth_fraction, 0.8);
   EXPECT_EQ(cluster.device.memory_provenance, Provenance::measured);
@@ -171,7 +172,7 @@ TEST(Onto, AMeasuredCopyIsAShareOfTheDatasheetsBandwidth) {
 
 // 4 TB/s where 3 were stated: the file was no datasheet's, and no share is more than the whole.
 TEST(Onto, AFasterCopyThanStatedIsTheBandwidth) {
-  const Cluster cluster = assembled({timed_point(PointKind::memory_copy, 4e9, 1e-3)});
+  const Cluster cluster = assembled({timed_point(timed::MemoryCopy{}, 4e9, 1e-3)});
   EXPECT_DOUBLE_EQ(cluster.device.memory_bandwidth.value(), 4e12);
   EXPECT_DOUBLE_EQ(cluster.device.memory_bandwidth_fraction, 1.0);
 }
@@ -187,13 +188,7 @@ TEST(Onto, AnotherChipIsRefusedInWords) {
   EXPECT_THAT(cannot_be(datasheet(), core), HasSubstr("is a cpu"));
 }
 
-MeasuredPoint pair(int stride, double time) {
-  MeasuredPoint p = timed_point(PointKind::collective, 16777216.0, time);
-  p.group_size = p.ranks_per_node = 2;
-  p.groups_per_node = 4;
-  p.stride = stride;
-  return p;
-}
+MeasuredPoint pair(int stride, double time) { return timed_point(pairs(stride), 16777216.0, time); }
 
 // Pairs of an NVLink bridge take 0.1 ms, two GPUs of different pairs, over PCIe, 0.7 ms.
 TEST(Onto, NeighboursWithALinkOfTheirOwnAreKeptApartFromOthers) {
@@ -222,9 +217,7 @@ TEST(Onto, FasterNeighboursAreNoticed) {
 
 // 2 * 1024^3 FLOPs in 1 us are 2,147 TFLOP/s of a peak of 1,000.
 TEST(Onto, AProductFasterThanThePeakSaysThatTheFileIsOfAnotherChip) {
-  MeasuredPoint fast = timed_point(PointKind::gemm, 1.0, 1e-6);
-  fast.precision = Precision::bf16;
-  fast.shape = {1, 1024, 1024, 1024};
+  const MeasuredPoint fast = timed_point(bf16_product(1024), 1.0, 1e-6);
   const auto words = faster_than_peak(assembled({fast}).device);
   ASSERT_EQ(words.size(), 1U);
   EXPECT_EQ(words[0], "bf16: 2147 TFLOP/s were measured, the cluster's file says 1000");
@@ -251,7 +244,7 @@ TEST(Onto, ARefitKeepsWhatTheClusterBrought) {
 }
 
 MeasuredPoint sustained(MeasuredPoint burst, double longer) {
-  burst.kind = PointKind::sustained_gemm;
+  burst.subject = timed::SustainedGemm{*product_of(burst.subject)};
   burst.measurement.summary.median *= longer;
   return burst;
 }
@@ -269,10 +262,10 @@ TEST(SustainedClock, IsWhatALongRunOfTheSameProductLoses) {
 
 // 1 GB in 20 ms up, 25 ms down, 50 ms both: 40 GB/s is what a transfer one way can rely on.
 TEST(HostLink, IsTheSlowerWayAlone) {
-  MeasuredPoint up = timed_point(PointKind::host_link, 1e9, 0.020), down = up, both = up;
-  down.direction = HostDirection::to_host;
+  MeasuredPoint up = timed_point(timed::HostLink{}, 1e9, 0.020), down = up, both = up;
+  down.subject = timed::HostLink{HostDirection::to_host};
   down.measurement.summary.median = seconds(0.025);
-  both.direction = HostDirection::both;
+  both.subject = timed::HostLink{HostDirection::both};
   both.measurement.summary.median = seconds(0.050);
   EXPECT_FALSE(same_subject(up, down));
   EXPECT_DOUBLE_EQ(assembled({up, down, both}).device.host_link.value(), 40e9);

@@ -14,9 +14,9 @@
 namespace meshwright::calibrate {
 namespace {
 
-MeasuredPoint point(PointKind kind, Bytes amount, double time) {
+MeasuredPoint point(const Subject& subject, Bytes amount, double time) {
   MeasuredPoint p;
-  p.kind = kind;
+  p.subject = subject;
   p.amount = amount;
   p.measurement.summary = {.median = seconds(time),
                            .min = seconds(time),
@@ -28,27 +28,20 @@ MeasuredPoint point(PointKind kind, Bytes amount, double time) {
 }
 
 MeasuredPoint gemm(GemmShape shape, double time, bool transpose_b = false) {
-  MeasuredPoint p = point(PointKind::gemm, bytes(1), time);
-  p.shape = shape;
-  p.transpose_b = transpose_b;
-  return p;
+  const GemmVariant variant{.shape = shape, .transpose_b = transpose_b};
+  return point(timed::Gemm{{.variant = variant}}, bytes(1), time);
 }
 
 MeasuredPoint timed_all_reduce(double payload, double time) {
-  MeasuredPoint p = point(PointKind::collective, bytes(payload), time);
-  p.group_size = 2;
-  return p;
+  return point(timed::CollectiveCall{{.group_size = 2}}, bytes(payload), time);
 }
 
 // A core of 1e11 FLOP/s, 1e10 B/s memory, 1 us a kernel; two ranks with 2 us and 1e9 B/s between.
 std::vector<MeasuredPoint> known_points() {
-  std::vector<MeasuredPoint> points{point(PointKind::kernel_launch, bytes(12), 1e-6),
-                                    point(PointKind::memory_copy, bytes(1e9), 0.1),
-                                    point(PointKind::host_link, bytes(1e9), 0.2)};
-  MeasuredPoint add = point(PointKind::kernel, bytes(1e8), 2e-6 + 1e8 / 5e9);
-  add.kernel = "add";
-  add.launches = 2;
-  points.push_back(add);
+  std::vector<MeasuredPoint> points{point(timed::KernelLaunch{}, bytes(12), 1e-6),
+                                    point(timed::MemoryCopy{}, bytes(1e9), 0.1),
+                                    point(timed::HostLink{}, bytes(1e9), 0.2)};
+  points.push_back(point(timed::Kernel{"add", 2}, bytes(1e8), 2e-6 + 1e8 / 5e9));
   for (const std::int64_t n : {256, 512, 1024, 2048, 4096}) {
     points.push_back(gemm({1, n, n, n}, 1e-6 + 2.0 * std::pow(static_cast<double>(n), 3) / 1e11));
   }
@@ -113,7 +106,7 @@ TEST(Profile, AbsentLinksStayAbsentInTheFile) {
   profile.machine.cores = 2;
   profile.not_measured = {"all_reduce inside a node"};
   std::vector<MeasuredPoint> points = known_points();
-  std::erase_if(points, [](const auto& p) { return p.kind == PointKind::collective; });
+  std::erase_if(points, [](const MeasuredPoint& p) { return p.is<timed::CollectiveCall>(); });
   profile.cluster = assemble(points, two_cores()).cluster;
   profile.cluster.source = "measured 2026-01-01";
   const Profile again = profile_from_json(to_json(profile), "p.json");
@@ -140,9 +133,10 @@ TEST(Profile, TimesOfOneShapeAreAveragedAndTheirDifferenceIsSpread) {
 
 MeasuredPoint across(double payload, double time, int groups) {
   MeasuredPoint p = timed_all_reduce(payload, time);
-  p.tier = Tier::inter_node;
-  p.ranks_per_node = 1;
-  p.groups_per_node = groups;
+  GroupCall& call = *call_of(p.subject);
+  call.tier = Tier::inter_node;
+  call.ranks_per_node = 1;
+  call.groups_per_node = groups;
   return p;
 }
 
@@ -179,9 +173,9 @@ Profile known_profile() {
   profile.points.back().measurement.noisy = true;
   profile.points.back().measurement.mean = seconds(0.07);
   profile.points.back().measurement.rank_mean = seconds(0.06);
-  profile.points.back().ranks_per_node = 2;
-  profile.points.back().groups_per_node = 1;
-  profile.points[3].sizes = KernelSizes{.hidden = 256};
+  call_of(profile.points.back().subject)->ranks_per_node = 2;
+  call_of(profile.points.back().subject)->groups_per_node = 1;
+  std::get<timed::Kernel>(profile.points[3].subject).sizes = KernelSizes{.hidden = 256};
   profile.notes = {"one point is noisy"};
   profile.ranks = {{.rank = 0, .host = "h", .gemm = 1.0}, {.rank = 1, .host = "h", .gemm = 1.5}};
   profile.stragglers = {{.what = "gemm", .rank = 1, .relative_time = 1.5, .score = 9.0}};
@@ -195,7 +189,7 @@ TEST(Profile, IsReadBackAsItWasWritten) {
   EXPECT_TRUE(read.points.back().measurement.noisy);
   EXPECT_EQ(read.points.back().measurement.mean, seconds(0.07));
   EXPECT_EQ(read.points.back().measurement.rank_mean, seconds(0.06));
-  EXPECT_EQ(read.points.back().collective, Collective::all_reduce);
+  EXPECT_EQ(call_of(read.points.back().subject)->collective, Collective::all_reduce);
 }
 
 // What was written before ranks, stragglers, means and the groups' seats were recorded.
@@ -210,7 +204,7 @@ TEST(Profile, OlderFilesAreRead) {
   }
   const Profile read = profile_from_json(json, "p.json");
   EXPECT_EQ(read.points.size(), known_profile().points.size());
-  EXPECT_EQ(read.points.back().ranks_per_node, 0);
+  EXPECT_EQ(call_of(read.points.back().subject)->ranks_per_node, 0);
   EXPECT_EQ(read.points.back().measurement.mean, seconds(0));
   EXPECT_TRUE(read.ranks.empty());
 }

@@ -13,10 +13,11 @@ struct Times {
   int samples = 1, repetitions = 1;
 };
 
-MeasuredPoint timed(PointKind kind, Times t) {
+const timed::Gemm kProduct{{.variant = {.shape = {1, 64, 64, 64}}}};
+
+MeasuredPoint with_times(const Subject& subject, Times t) {
   MeasuredPoint p;
-  p.kind = kind;
-  p.shape = {1, 64, 64, 64};
+  p.subject = subject;
   p.measurement.summary.median = milliseconds(t.median);
   p.measurement.summary.count = t.samples;
   p.measurement.repetitions = t.repetitions;
@@ -29,10 +30,11 @@ MeasuredPoint timed(PointKind kind, Times t) {
 // 1.2 ms: a rank takes 43 ms where medians say 40, the slowest of each sample 46, 3 more, which is
 // c(2) = 0.5642 standard deviations. Collectives: 5 of 1 ms that took 1.3.
 TEST(SystemNoise, IsWhatCallsTookOverTheirMediansAndTheSlowestOverTheMean) {
-  const SystemNoise noise = system_noise({timed(PointKind::gemm, {2.0, 2.2, 2.1, 10, 1}),
-                                          timed(PointKind::kernel, {1.0, 1.2, 1.1, 5, 4}),
-                                          timed(PointKind::collective, {1.0, 1.3, 0.0, 5, 1})},
-                                         2);
+  const SystemNoise noise =
+      system_noise({with_times(kProduct, {2.0, 2.2, 2.1, 10, 1}),
+                    with_times(timed::Kernel{}, {1.0, 1.2, 1.1, 5, 4}),
+                    with_times(timed::CollectiveCall{}, {1.0, 1.3, 0.0, 5, 1})},
+                   2);
   EXPECT_NEAR(noise.compute_ratio, 43.0 / 40.0, 1e-12);
   EXPECT_NEAR(noise.time_jitter, 3.0 / 43.0 / 0.5642, 1e-12);
   EXPECT_NEAR(noise.collective_ratio, 1.3, 1e-12);
@@ -40,10 +42,10 @@ TEST(SystemNoise, IsWhatCallsTookOverTheirMediansAndTheSlowestOverTheMean) {
 
 // A launch, what another tool timed, and an older profile's points have none.
 TEST(SystemNoise, IsNoneWhereNothingOfAStepHasAMean) {
-  MeasuredPoint others = timed(PointKind::collective, {1.0, 2.0, 0.0});
+  MeasuredPoint others = with_times(timed::CollectiveCall{}, {1.0, 2.0, 0.0});
   others.source = "nccl-tests";
-  const SystemNoise noise = system_noise({timed(PointKind::kernel_launch, {1.0, 2.0, 1.5}), others,
-                                          timed(PointKind::gemm, {1.0, 0.0, 0.0})},
+  const SystemNoise noise = system_noise({with_times(timed::KernelLaunch{}, {1.0, 2.0, 1.5}),
+                                          others, with_times(kProduct, {1.0, 0.0, 0.0})},
                                          2);
   EXPECT_EQ(noise.compute_ratio, 1.0);
   EXPECT_EQ(noise.collective_ratio, 1.0);
@@ -52,9 +54,9 @@ TEST(SystemNoise, IsNoneWhereNothingOfAStepHasAMean) {
 
 // More ranks than cores: whatever was measured, the profile can be read again.
 TEST(SystemNoise, JitterStaysWhatADevicesFileMayHave) {
-  const std::vector<MeasuredPoint> crowded{timed(PointKind::gemm, {1.0, 50.0, 1.0})};
+  const std::vector<MeasuredPoint> crowded{with_times(kProduct, {1.0, 50.0, 1.0})};
   EXPECT_EQ(system_noise(crowded, 2).time_jitter, 10.0);
-  const std::vector<MeasuredPoint> rounded{timed(PointKind::gemm, {1.0, 0.999, 1.0})};
+  const std::vector<MeasuredPoint> rounded{with_times(kProduct, {1.0, 0.999, 1.0})};
   EXPECT_EQ(system_noise(rounded, 2).time_jitter, 0.0);
 }
 
@@ -64,7 +66,7 @@ TEST(SystemNoise, IsInTheTimesOfCoresAndNotOfGpus) {
   Cluster cluster;
   cluster.gpus_per_node = 2;
   cluster.device.kind = DeviceKind::cpu;
-  const std::vector<MeasuredPoint> points{timed(PointKind::gemm, {1.0, 1.5, 1.25})};
+  const std::vector<MeasuredPoint> points{with_times(kProduct, {1.0, 1.5, 1.25})};
   const auto device = [&] { return assemble(points, cluster).cluster.device; };
   EXPECT_NEAR(device().gemm.at(0).points.at(0).time.value(), 1.25e-3, 1e-12);
   EXPECT_NEAR(device().time_jitter, 0.2 / 0.5642, 1e-12);
