@@ -17,7 +17,7 @@
 #include "sim/base/error.h"
 #include "sim/record/json.h"
 #include "sim/record/parse.h"
-#include "sim/record/reader.h"
+#include "sim/record/record.h"
 
 namespace meshwright::app {
 namespace {
@@ -27,11 +27,35 @@ namespace fs = std::filesystem;
 constexpr char kSchema[] = "meshwright.points/1";
 constexpr auto kOldest = std::chrono::hours(24);
 
-Json to_json(const JournalOwner& owner) {
-  return {{"schema", kSchema},
-          {"device", owner.device},
-          {"backend", owner.backend},
-          {"hosts", owner.hosts}};
+const Record<JournalOwner>& owner_record() {
+  static const Record<JournalOwner> record = [] {
+    using O = JournalOwner;
+    Record<O> r("Which machine the points are of.");
+    r.file_of({kSchema}, true);
+    r.row(&O::device, "device", kind::text(), "Name of the device.").required();
+    r.row(&O::backend, "backend", kind::text(), "Backend that measured.").required();
+    r.row(&O::hosts, "hosts", kind::texts(), "Host of each rank.").required();
+    return r;
+  }();
+  return record;
+}
+
+struct JournalLine {
+  double used_seconds = 0.0;
+  calibrate::MeasuredPoint point{};
+};
+
+const Record<JournalLine>& line_record() {
+  static const Record<JournalLine> record = [] {
+    using L = JournalLine;
+    Record<L> r("A measured point.");
+    r.row(&L::used_seconds, "used_seconds", kind::number({0.0, 1e9}),
+          "Seconds of the budget that were used when the point was done.");
+    r.required();
+    r.row(&L::point, "point", kind::object(calibrate::point_record), "").required();
+    return r;
+  }();
+  return record;
 }
 
 bool is_old(const std::string& path) {
@@ -56,10 +80,9 @@ Json next_line(std::istream& in) {
 bool add_point(JournalContent& content, const Json& line, const std::string& path) {
   if (line.is_null()) return false;
   try {
-    ObjectReader reader(line, path);
-    const double used = reader.required_number("used_seconds", {0.0, 1e9});
-    content.points.push_back(calibrate::point_from_json(reader.member("point"), path, "/point"));
-    content.used_seconds = used;
+    JournalLine read = line_record().read(line, path);
+    content.points.push_back(std::move(read.point));
+    content.used_seconds = read.used_seconds;
     return true;
   } catch (const InputError&) {
     return false;
@@ -80,8 +103,7 @@ std::istringstream opened(const std::string& path, Json& owner) {
 }
 
 std::string line_of(const calibrate::MeasuredPoint& point, double used_seconds) {
-  const Json line{{"used_seconds", used_seconds}, {"point", calibrate::to_json(point)}};
-  return line.dump() + '\n';
+  return line_record().write({used_seconds, point}).dump() + '\n';
 }
 
 }  // namespace
@@ -99,7 +121,7 @@ JournalContent read_journal(const std::string& path, const JournalOwner& owner,
   std::istringstream in = opened(path, found);
   if (is_old(path)) {
     refused = "is older than a day";
-  } else if (found != to_json(owner)) {
+  } else if (found != owner_record().write(owner)) {
     refused = "is of another device, other hosts or another number of ranks";
   }
   if (!refused.empty()) return content;
@@ -111,7 +133,7 @@ JournalContent read_journal(const std::string& path, const JournalOwner& owner,
 PointJournal::PointJournal(std::string path, const JournalOwner& owner,
                            const JournalContent& content)
     : path_(std::move(path)) {
-  std::string text = to_json(owner).dump() + '\n';
+  std::string text = owner_record().write(owner).dump() + '\n';
   for (const auto& point : content.points) text += line_of(point, content.used_seconds);
   write_file_atomically(path_, text);  // the old one is whole until the new one is
   file_.reset(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));

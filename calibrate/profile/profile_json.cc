@@ -380,19 +380,16 @@ void add_overlap_rows(Record<P>& r) {
        "Collectives with the others.");
 }
 
-const Record<P>& point_record() {
-  static const Record<P> record = [] {
-    Record<P> r("A measured point.");
-    r.row(&P::subject, "kind", alternative(Subject{}), "What was timed.").required();
-    add_product_rows(r);
-    add_kernel_rows(r);
-    add_collective_rows(r);
-    add_time_rows(r);
-    add_state_rows(r);
-    add_overlap_rows(r);
-    return r;
-  }();
-  return record;
+Record<P> make_point_record() {
+  Record<P> r("A measured point.");
+  r.row(&P::subject, "kind", alternative(Subject{}), "What was timed.").required();
+  add_product_rows(r);
+  add_kernel_rows(r);
+  add_collective_rows(r);
+  add_time_rows(r);
+  add_state_rows(r);
+  add_overlap_rows(r);
+  return r;
 }
 
 // A profile stays small on any machine: of a large job only the ranks that are named are kept.
@@ -431,6 +428,11 @@ Record<Profile> make_profile_record() {
 }
 
 }  // namespace
+
+const Record<MeasuredPoint>& point_record() {
+  static const Record<MeasuredPoint> record = make_point_record();
+  return record;
+}
 
 const Record<Profile>& profile_record() {
   static const Record<Profile> record = make_profile_record();

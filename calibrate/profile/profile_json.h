@@ -14,6 +14,7 @@ namespace meshwright::calibrate {
 inline constexpr char kProfileSchema[] = "meshwright.profile/1";
 
 const Record<Profile>& profile_record();
+const Record<MeasuredPoint>& point_record();
 
 Json to_json(const Profile& profile);
 Json to_json(const MeasuredPoint& point);
