@@ -80,7 +80,7 @@ planner::MeasuredSet rest_after(planner::MeasuredSet set, int count) {
   if (set.runs.empty() || !one_software) {
     throw InputError("--learn", "", "needs runs of one training software", "give --framework");
   }
-  const std::vector<planner::FrameworkScalar> scalars = planner::all_framework_scalars();
+  const std::vector<FrameworkScalar> scalars = planner::all_framework_scalars();
   planner::MeasuredSet known{set.name, set.source, set.assumed, {}};
   std::vector<std::size_t> picked = planner::runs_to_make(set, scalars, count);
   for (const std::size_t i : picked) {

@@ -16,33 +16,27 @@ namespace {
 
 std::vector<std::string> known_scalars() {
   std::vector<std::string> known;
-  for (const auto& entry : planner::framework_scalars()) known.emplace_back(entry.name);
-  return known;
-}
-
-std::string_view name_of(planner::FrameworkScalar scalar) {
-  for (const auto& entry : planner::framework_scalars()) {
-    if (entry.scalar == scalar) return entry.name;
+  for (const FrameworkScalar scalar : planner::all_framework_scalars()) {
+    known.emplace_back(name_of(scalar));
   }
-  return {};
+  return known;
 }
 
 }  // namespace
 
 std::string framework_scalar_list() { return fmt::format("{}", fmt::join(known_scalars(), ", ")); }
 
-std::vector<planner::FrameworkScalar> framework_scalars_named(
-    const std::vector<std::string>& names) {
+std::vector<FrameworkScalar> framework_scalars_named(const std::vector<std::string>& names) {
   if (names.size() > planner::kMostFittedScalars) {
     throw InputError("--fit", "",
                      fmt::format("must name at most {} scalars, names {}",
                                  planner::kMostFittedScalars, names.size()));
   }
-  std::vector<planner::FrameworkScalar> scalars;
+  std::vector<FrameworkScalar> scalars;
   for (const std::string& name : names) {
     const std::size_t before = scalars.size();
-    for (const auto& entry : planner::framework_scalars()) {
-      if (entry.name == name) scalars.push_back(entry.scalar);
+    for (const FrameworkScalar scalar : planner::all_framework_scalars()) {
+      if (name_of(scalar) == name) scalars.push_back(scalar);
     }
     if (scalars.size() > before) continue;
     throw InputError("--fit", "",

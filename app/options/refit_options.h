@@ -12,8 +12,7 @@ namespace meshwright::app {
 // "gemm_time_factor, kernel_time_factor, ...".
 std::string framework_scalar_list();
 // Throws InputError for a name that is none.
-std::vector<planner::FrameworkScalar> framework_scalars_named(
-    const std::vector<std::string>& names);
+std::vector<FrameworkScalar> framework_scalars_named(const std::vector<std::string>& names);
 
 // On stderr: each scalar before and after, its standard error and how much of it the data settled.
 void print_refit(const planner::Refit& refit, const std::string& learnt_from);

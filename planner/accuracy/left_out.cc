@@ -5,9 +5,11 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/statistics.h"
+#include "sim/hardware/framework_scalars.h"
 #include "sim/hardware/interval_regime.h"
 
 namespace meshwright::planner {
@@ -100,17 +102,8 @@ void make_typical(AttentionRate& rate, const Device& device, std::span<const Dev
 
 Framework without_fitted_scalars(Framework f) {
   const Framework neutral;
-  if (names(f, "gemm_time_factor")) f.gemm_time_factor = neutral.gemm_time_factor;
-  if (names(f, "kernel_time_factor")) f.kernel_time_factor = neutral.kernel_time_factor;
-  if (names(f, "collective_time_factor")) f.collective_time_factor = neutral.collective_time_factor;
-  if (names(f, "host_launch")) f.host_launch = neutral.host_launch;
-  if (names(f, "micro_batch_overhead")) f.micro_batch_overhead = neutral.micro_batch_overhead;
-  if (names(f, "step_overhead")) f.step_overhead = neutral.step_overhead;
-  if (names(f, "ring_attention_time_factor")) {
-    f.kernels.ring_attention_time_factor = neutral.kernels.ring_attention_time_factor;
-  }
-  if (names(f, "experts.kernel_time_factor")) {
-    f.experts.kernel_time_factor = neutral.experts.kernel_time_factor;
+  for (const FrameworkScalarRow& row : kFrameworkScalars) {
+    if (names(f, row.term)) f = with_value(std::move(f), row.scalar, value_of(row.scalar, neutral));
   }
   return f;
 }

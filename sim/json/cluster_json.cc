@@ -100,7 +100,7 @@ Record<Link> make_link_record() {
 const Record<MachineFit>& machine_fit_record() {
   static const Record<MachineFit> record = [] {
     using F = MachineFit;
-    const auto factor = kind::number({0.1, 10.0});
+    const auto factor = kind::number(kTimeFactor);
     Record<F> r("Correction factors fitted on runs of this cluster under one framework.");
     r.row(&F::framework, "framework", kind::text(), "Framework of these runs.");
     r.required();

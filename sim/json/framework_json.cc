@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frameworks as JSON.
 #include <array>
+#include <type_traits>
+#include <variant>
 
-#include "sim/hardware/framework.h"
+#include "sim/hardware/framework_scalars.h"
 #include "sim/json/input_records.h"
 #include "sim/json/records.h"
 
 namespace meshwright {
 namespace {
 
-constexpr NumberRange kFactor{0.1, 10.0};
 constexpr NumberRange kLaunches{0.0, 1e4};
+
+// Rows of those scalars that are members of the owner.
+template <typename Owner>
+void add_scalars(Record<Owner>& r) {
+  for (const FrameworkScalarRow& row : kFrameworkScalars) {
+    if (const auto* factor = std::get_if<double Owner::*>(&row.member)) {
+      r.row(*factor, row.key, kind::number(kTimeFactor), row.about);
+    }
+    if constexpr (std::is_same_v<Owner, Framework>) {
+      if (const auto* time = std::get_if<Seconds Owner::*>(&row.member)) {
+        r.row(*time, row.key, kind::amount<Seconds>(kMicroseconds), row.about);
+      }
+    }
+  }
+}
 
 // A record whose rows are read over the software's defaults, and written where they differ from the
 // plain ones.
@@ -94,10 +110,9 @@ const Record<KernelFacts>& kernels_record() {
           "A kernel of its own adds a weight's gradient to earlier ones.");
     r.row(&K::flash_attention_version, "flash_attention_version", kind::integer({0, 9}),
           "Version of FlashAttention; 0: the fastest kernel of the day.");
-    r.row(&K::narrow_gemm_time_factor, "narrow_gemm_time_factor", kind::number(kFactor),
+    r.row(&K::narrow_gemm_time_factor, "narrow_gemm_time_factor", kind::number(kTimeFactor),
           "Factor on GEMMs in fp8 and fp4.");
-    r.row(&K::ring_attention_time_factor, "ring_attention_time_factor", kind::number(kFactor),
-          "Factor on fused attention over a ring of context ranks.");
+    add_scalars(r);
     r.row(&K::forward_launches, "forward_launches_per_layer", kind::number(kLaunches),
           "Kernels that the host launches for a layer forward; 0: one an operator.");
     r.row(&K::backward_launches, "backward_launches_per_layer", kind::number(kLaunches),
@@ -133,10 +148,9 @@ const Record<ExpertFacts>& expert_record() {
           "Each expert of a rank is launched by itself.");
     r.row(&E::waits_for_counts, "waits_for_counts", kind::flag(),
           "The host waits for the counts of tokens before it submits the experts.");
-    r.row(&E::gemm_time_factor, "gemm_time_factor", kind::number(kFactor),
+    r.row(&E::gemm_time_factor, "gemm_time_factor", kind::number(kTimeFactor),
           "Factor on GEMMs of one expert after the other.");
-    r.row(&E::kernel_time_factor, "kernel_time_factor", kind::number(kFactor),
-          "Factor on memory-bound kernels between them.");
+    add_scalars(r);
     r.row(&E::dispatch_multiprocessors, "dispatch_multiprocessors",
           kind::integer_by_name(kMoeFlexDispatcherBackendNames, {0, 1000}),
           "Multiprocessors taken while tokens travel, by moe_flex_dispatcher_backend.");
@@ -162,8 +176,6 @@ const Record<FrameworkFit>& framework_fit_record() {
 
 Record<Framework> make_framework_record() {
   using F = Framework;
-  const auto factor = kind::number(kFactor);
-  const auto time = kind::amount<Seconds>(kMicroseconds);
   Record<F> r(
       "Training software: what jobs and layouts are under it, what it cannot do, and what it adds "
       "to "
@@ -175,14 +187,7 @@ Record<Framework> make_framework_record() {
   r.row(&F::title, "title", kind::text(), "The software and its year.");
   r.row(&F::versions, "versions", kind::text(), "Versions that it stands for.");
   r.row(&F::source, "source", kind::text(), "Where the facts come from.");
-  r.row(&F::gemm_time_factor, "gemm_time_factor", factor, "Factor on GEMMs and fused attention.");
-  r.row(&F::kernel_time_factor, "kernel_time_factor", factor,
-        "Factor on memory-bound kernels and the optimizer.");
-  r.row(&F::collective_time_factor, "collective_time_factor", factor, "Factor on collectives.");
-  r.row(&F::host_launch, "host_launch", time, "Host time a kernel, if above the device's own.");
-  r.row(&F::micro_batch_overhead, "micro_batch_overhead", time,
-        "Time once a micro-batch and stage.");
-  r.row(&F::step_overhead, "step_overhead", time, "Time once a step.");
+  add_scalars(r);
   r.row(&F::relative_spread, "relative_spread", kind::number({0.0, 1.0}),
         "What the fit leaves, one standard deviation of a step.");
   r.row_at<KernelFusion>(

@@ -11,6 +11,9 @@
 
 namespace meshwright {
 
+// Of a framework's or a machine's factors on times.
+inline constexpr NumberRange kTimeFactor{0.1, 10.0};
+
 const Record<Model>& model_record();
 const Record<Job>& job_record();
 const Record<Layout>& layout_record();
