@@ -11,6 +11,8 @@
 #include "app/console/terminal.h"
 #include "app/options/command.h"
 #include "calibrate/profile/profile_json.h"
+#include "planner/accuracy/accuracy_list.h"
+#include "planner/accuracy/measured_set_json.h"
 #include "planner/capacity/options_json.h"
 #include "reports/records/backtest.h"
 #include "reports/records/capacity.h"
@@ -51,12 +53,15 @@ Json job_schema(std::string_view title) {
 }
 
 constexpr std::array kFileKinds{
+    FileKind{"accuracy", "Sets of measured runs and the errors that they may have",
+             schema_of<planner::accuracy_list_record>},
     FileKind{"cluster", "Nodes, their devices and links", schema_of<cluster_record>},
     FileKind{"device", "What one device can do", schema_of<device_record>},
     FileKind{"framework", "What a training framework costs and cannot do",
              schema_of<framework_record>},
     FileKind{"job", "Lengths, batch, number formats, training length", job_schema},
     FileKind{"layout", "How a model is cut over devices", schema_of<layout_record>},
+    FileKind{"measurements", "Measured runs", schema_of<planner::measured_set_record>},
     FileKind{"model", "A transformer's sizes", schema_of<model_record>},
     FileKind{"prices", "Of a GPU hour and of energy", schema_of<planner::prices_record>},
     FileKind{"profile", "What calibrate measured", schema_of<calibrate::profile_record>},

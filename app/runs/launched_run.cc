@@ -15,6 +15,7 @@
 #include "app/options/inputs.h"
 #include "app/runs/log_check.h"
 #include "interop/read_launch/read_launch.h"
+#include "planner/accuracy/measured_set_json.h"
 #include "planner/search/space.h"
 #include "reports/sha256.h"
 #include "sim/base/error.h"
@@ -266,29 +267,21 @@ LaunchedRun load_launched_run(const LaunchedRunOptions& options, reports::Origin
 }
 
 Json measurements_of(const LaunchedRun& run, const std::string& cluster, const std::string& from) {
-  const bool oom = run.measured.out_of_memory;
-  Json measured{{"status", oom ? "oom" : "ok"}};
-  if (run.measured.step_time) measured["step_seconds"] = run.measured.step_time->value();
-  if (run.measured.peak_memory) measured["peak_memory_bytes"] = run.measured.peak_memory->value();
-  const int gpus = run.scenario.cluster.num_gpus();
-  const std::string& model = run.scenario.model.name;
-  Json entry{
-      {"id", from},
-      {"group", fmt::format("{} on {} {}", model, gpus, device_noun(run.scenario.cluster, gpus))},
-      {"model", to_json(run.scenario.model)},
-      {"gpus", gpus},
-      {"cluster", cluster}};
-  if (!run.scenario.cluster.framework.name.empty()) {
-    entry["framework"] = run.scenario.cluster.framework.name;
-  }
-  entry["job"] = to_json(run.scenario.job);
-  entry["layout"] = to_json(run.layout);
-  entry["measured"] = measured;
-  return {{"schema", "meshwright.measurements/1"},
-          {"name", from},
-          {"source", fmt::format("{} and its log", from)},
-          {"assumed", ""},
-          {"runs", Json::array({entry})}};
+  const Cluster& made = run.scenario.cluster;
+  const int gpus = made.num_gpus();
+  planner::StatedRun stated;
+  stated.id = from;
+  stated.group = fmt::format("{} on {} {}", run.scenario.model.name, gpus, device_noun(made, gpus));
+  stated.model = to_json(run.scenario.model);
+  stated.cluster = cluster;
+  if (!made.framework.name.empty()) stated.framework = made.framework.name;
+  stated.gpus = gpus;
+  stated.job = to_json(run.scenario.job);
+  stated.layout = to_json(run.layout);
+  stated.measured = {run.measured.out_of_memory ? planner::RunStatus::oom : planner::RunStatus::ok,
+                     run.measured.step_time, run.measured.peak_memory};
+  return planner::measured_set_record().write(
+      {from, fmt::format("{} and its log", from), "", {std::move(stated)}});
 }
 
 }  // namespace meshwright::app

@@ -5,69 +5,69 @@
 
 #include <algorithm>
 
+#include "planner/accuracy/list_limit.h"
 #include "sim/base/number_text.h"
-#include "sim/record/json.h"
-#include "sim/record/reader.h"
 
 namespace meshwright::planner {
 namespace {
 
 constexpr std::size_t kMostRows = 1'000;
-constexpr std::string_view kListSchema = "meshwright.accuracy/1";
-
-std::optional<double> optional_limit(ObjectReader& reader, const char* key,
-                                     const NumberRange& range = {0.0, 1000.0}) {
-  if (!reader.has(key)) return std::nullopt;
-  return reader.required_number(key, range);
+const Record<AccuracyLimits>& accuracy_limits_record() {
+  static const Record<AccuracyLimits> record = [] {
+    using L = AccuracyLimits;
+    const auto percent = kind::optional_number({0.0, 1000.0});
+    Record<L> r("Limits; one that is not stated is not asked for.");
+    r.row(&L::mean_error, "mean_error_percent", percent, "Mean error of step times, at most.");
+    r.row(&L::median_error, "median_error_percent", percent, "Median error, at most.");
+    r.row(&L::worst_error, "worst_error_percent", percent, "Largest error, at most.");
+    r.row(&L::memory_error, "memory_error_percent", percent, "Median error of memory, at most.");
+    r.row(&L::regret, "regret_percent", percent,
+          "Time lost by the layouts that are predicted fastest, at most.");
+    r.row(&L::inside_interval, "inside_interval_percent", percent,
+          "Runs inside their 90 % interval, at least.");
+    r.row(&L::kendall_tau, "kendall_tau", kind::optional_number({-1.0, 1.0}),
+          "Kendall's tau of the order, at least.");
+    return r;
+  }();
+  return record;
 }
 
-AccuracyLimits read_accuracy_limits(ObjectReader& row) {
-  AccuracyLimits limits;
-  if (!row.has("limits")) return limits;
-  ObjectReader reader = row.required_object("limits");
-  limits.mean_error = optional_limit(reader, "mean_error_percent");
-  limits.median_error = optional_limit(reader, "median_error_percent");
-  limits.worst_error = optional_limit(reader, "worst_error_percent");
-  limits.memory_error = optional_limit(reader, "memory_error_percent");
-  limits.regret = optional_limit(reader, "regret_percent");
-  limits.inside_interval = optional_limit(reader, "inside_interval_percent");
-  limits.kendall_tau = optional_limit(reader, "kendall_tau", {-1.0, 1.0});
-  reader.finish();
-  return limits;
-}
-
-AccuracyRow read_row(ObjectReader reader) {
-  AccuracyRow row;
-  row.name = reader.required_string("name");
-  row.set = reader.required_string("set");
-  row.framework = reader.optional_string("framework", "");
-  row.cluster = reader.optional_string("cluster", "");
-  row.groups = reader.optional_strings("groups");
-  row.at_least = reader.optional_int("at_least", 0, {0, 100'000'000});
-  row.shorter_than = reader.optional_int("shorter_than", 0, {0, 100'000'000});
-  row.limits = read_accuracy_limits(reader);
-  reader.finish();
-  return row;
+const Record<AccuracyRow>& accuracy_row_record() {
+  static const Record<AccuracyRow> record = [] {
+    using R = AccuracyRow;
+    const auto positions = kind::integer({0, 100'000'000});
+    Record<R> r("A set of measured runs, or some of its runs.");
+    r.row(&R::name, "name", kind::text(), "Name of the row.").required();
+    r.row(&R::set, "set", kind::text(), "File of measured runs.").required();
+    r.row(&R::framework, "framework", kind::text(),
+          "Framework that ran them; default: the runs' own, or their cluster's.");
+    r.row(&R::cluster, "cluster", kind::text(), "Cluster instead of the runs' own.");
+    r.row(&R::groups, "groups", kind::texts(),
+          "Starts of the groups or ids of the runs; default: all runs.");
+    r.row(&R::at_least, "at_least", positions, "Fewest tokens of a sequence.");
+    r.row(&R::shorter_than, "shorter_than", positions, "Sequences are shorter than this; 0: any.");
+    r.row(&R::limits, "limits", kind::object(accuracy_limits_record), "");
+    return r;
+  }();
+  return record;
 }
 
 }  // namespace
 
+const Record<AccuracyList>& accuracy_list_record() {
+  static const Record<AccuracyList> record = [] {
+    Record<AccuracyList> r("Sets of measured runs with the errors that they may have.");
+    r.file_of({"meshwright.accuracy/1"}, true);
+    limit_list(r, "rows", kMostRows);
+    r.row(&AccuracyList::rows, "rows", kind::list(accuracy_row_record), "One row a set.");
+    r.required();
+    return r;
+  }();
+  return record;
+}
+
 std::vector<AccuracyRow> accuracy_rows_from_json(const Json& json, const std::string& file) {
-  ObjectReader reader(json, file);
-  const std::string schema = reader.required_string("schema");
-  if (schema != kListSchema) {
-    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kListSchema, schema));
-  }
-  std::vector<AccuracyRow> rows;
-  const Json& list = reader.required_array("rows");
-  if (list.size() > kMostRows) {
-    reader.fail("rows", fmt::format("holds {} rows; at most {} are read", list.size(), kMostRows));
-  }
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    rows.push_back(read_row(ObjectReader(list[i], file, fmt::format("/rows/{}", i))));
-  }
-  reader.finish();
-  return rows;
+  return accuracy_list_record().read(json, file).rows;
 }
 
 MeasuredSet runs_of(const AccuracyRow& row, MeasuredSet set) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/accuracy/backtest.h"
-#include "sim/record/json.h"
+#include "sim/record/record.h"
 
 namespace meshwright::planner {
 
@@ -16,6 +16,7 @@ namespace meshwright::planner {
 struct AccuracyLimits {
   std::optional<double> mean_error, median_error, worst_error, memory_error, regret;  // at most
   std::optional<double> inside_interval, kendall_tau;                                 // at least
+  bool operator==(const AccuracyLimits&) const = default;
 };
 
 struct AccuracyRow {
@@ -26,7 +27,13 @@ struct AccuracyRow {
   std::vector<std::string> groups;     // runs whose group or id begins so; empty: all
   int at_least = 0, shorter_than = 0;  // positions a sequence; 0: any
   AccuracyLimits limits;
+  bool operator==(const AccuracyRow&) const = default;
 };
+
+struct AccuracyList {
+  std::vector<AccuracyRow> rows;
+};
+const Record<AccuracyList>& accuracy_list_record();
 
 // Schema "meshwright.accuracy/1". Throws InputError.
 std::vector<AccuracyRow> accuracy_rows_from_json(const Json& json, const std::string& file);

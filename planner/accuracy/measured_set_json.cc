@@ -8,16 +8,89 @@
 #include <map>
 #include <utility>
 
+#include "planner/accuracy/list_limit.h"
 #include "planner/accuracy/unstated.h"
+#include "sim/base/error.h"
+#include "sim/json/input_records.h"
 #include "sim/json/records.h"
-#include "sim/record/reader.h"
 #include "sim/record/without_key.h"
 
 namespace meshwright::planner {
 namespace {
 
-constexpr std::string_view kSetSchema = "meshwright.measurements/1";
 constexpr std::size_t kMostRuns = 10'000;
+
+const Record<MeasuredNumbers>& measured_record() {
+  static const Record<MeasuredNumbers> record = [] {
+    using M = MeasuredNumbers;
+    Record<M> r("What was measured.");
+    r.row(&M::status, "status", kind::choice(kRunStatusNames),
+          "Default: ok. failed: no result, reason unknown.");
+    r.row(&M::step_time, "step_seconds", kind::optional(kind::base_amount<Seconds>(kAboveZero)),
+          "Time of a step.");
+    r.row(&M::peak_memory, "peak_memory_bytes",
+          kind::optional(kind::base_amount<Bytes>(kAboveZero)),
+          "Allocated memory at its peak, of the rank that has most.");
+    return r;
+  }();
+  return record;
+}
+
+// A part that is read when others are known.
+Kind<Json> read_later(Json (*schema)()) {
+  return {.read = [](ObjectReader& reader, const std::string& key,
+                     Json& value) { value = reader.member(key); },
+          .write = [](Json& json, const std::string& key, const Json& value) { json[key] = value; },
+          .schema = schema};
+}
+
+Json name_or(const Json& schema) {
+  return {{"anyOf", Json::array({Json{{"type", "string"}}, schema})}};
+}
+
+// A layout file's, with this format's words beside (in_our_words).
+Json stated_layout_schema() {
+  Json schema = layout_record().schema();
+  Json& properties = schema["properties"];
+  properties["recompute"] = properties["recompute_granularity"];
+  properties["schedule"] = {{"type", "string"}, {"description", "A name that --schedule takes."}};
+  return schema;
+}
+
+const Record<StatedRun>& stated_run_record() {
+  static const Record<StatedRun> record = [] {
+    using R = StatedRun;
+    Record<R> r("One run.");
+    r.row(&R::id, "id", kind::text(), "Name of the run.").required();
+    r.row(&R::group, "group", kind::text(),
+          "Layouts are ranked inside a group: one model, job and cluster.");
+    r.required();
+    r.row(&R::source, "source", kind::text(),
+          "Where this run was published, if the set has several sources.");
+    r.omitted_at_default();
+    r.row(&R::model, "model", read_later([] {
+      return name_or({{"type", "object"}});
+    }),
+          "A file of configs/models, a path, a model, or a Hugging Face config.");
+    r.required();
+    r.row(&R::gpus, "gpus", kind::integer(), "GPUs of the run.").required();
+    r.row(&R::cluster, "cluster", read_later([] { return name_or(cluster_record().schema()); }),
+          "A file of configs/clusters, a path, or a cluster.");
+    r.required();
+    r.row(&R::framework, "framework", kind::optional(kind::text()),
+          "A file of configs/frameworks or a path; default: the cluster's framework.");
+    r.row(&R::job, "job", read_later([] { return job_record().schema(); }),
+          "The fields of a job file.");
+    r.required();
+    r.row(&R::layout, "layout", read_later(stated_layout_schema),
+          "The fields of a layout file. recompute stands for recompute_granularity, and schedule "
+          "may be written with hyphens.");
+    r.required();
+    r.row(&R::measured, "measured", kind::object(measured_record), "").required();
+    return r;
+  }();
+  return record;
+}
 
 StatedKeys keys_of(const Json& json) {
   StatedKeys keys;
@@ -47,87 +120,69 @@ class RunReader {
   RunReader(const std::string& file, const NamedRecords& named, const MeasuredWhere& where)
       : file_(file), named_(named), where_(where) {}
 
-  MeasuredRun read(const Json& json, const std::string& pointer) {
-    ObjectReader reader(json, file_, pointer);
+  MeasuredRun read(const StatedRun& stated, const std::string& pointer) {
     MeasuredRun run;
-    run.id = reader.required_string("id");
-    run.group = reader.required_string("group");
-    run.source = reader.optional_string("source", "");
-    run.model = model(reader);
-    const int gpus = reader.required_int("gpus");
-    const Cluster stated = cluster(reader);
-    run.cluster = scaled_to(where_.cluster ? *where_.cluster : stated, gpus);
-    read_framework(reader, run.cluster);
-    run.job = job(reader, run);
-    run.layout = layout(reader, run, gpus);
-    read_measured(run, reader.required_object("measured"));
-    reader.finish();
+    run.id = stated.id;
+    run.group = stated.group;
+    run.source = stated.source;
+    run.model = model(stated, pointer + "/model");
+    const Cluster own = cluster(stated, pointer + "/cluster");
+    run.cluster = scaled_to(where_.cluster ? *where_.cluster : own, stated.gpus);
+    set_framework(run.cluster, stated, pointer + "/framework");
+    run.job = job(stated, run, pointer + "/job");
+    run.layout = layout(stated, run, pointer + "/layout");
+    run.status = stated.measured.status;
+    run.step_time = stated.measured.step_time;
+    run.peak_memory = stated.measured.peak_memory;
     return run;
   }
 
  private:
   // A file that a run names; when it is wrong, the run is named, too.
   template <typename Load>
-  static auto load_named(const ObjectReader& run, const char* key, const std::string& name,
-                         const Load& load) {
+  auto load_named(const std::string& name, const std::string& pointer, const Load& load) const {
     try {
       return load(name);
     } catch (const InputError& error) {
-      run.fail(key, error.what(), error.hint());
+      throw InputError(file_, pointer, error.what(), error.hint());
     }
   }
 
-  [[nodiscard]] Model model(ObjectReader& run) const {
-    const Json& json = run.member("model");
-    if (json.is_string()) return load_named(run, "model", json.get<std::string>(), named_.model);
-    return named_.inline_model(json, run.file(), run.pointer_to("model"));
+  [[nodiscard]] Model model(const StatedRun& run, const std::string& pointer) const {
+    if (!run.model.is_string()) return named_.inline_model(run.model, file_, pointer);
+    return load_named(run.model.get<std::string>(), pointer, named_.model);
   }
 
-  Cluster cluster(ObjectReader& run) {
-    const Json& json = run.member("cluster");
-    if (!json.is_string()) return cluster_from_json(json, run.file(), run.pointer_to("cluster"));
-    const auto name = json.get<std::string>();
+  Cluster cluster(const StatedRun& run, const std::string& pointer) {
+    if (!run.cluster.is_string()) return cluster_from_json(run.cluster, file_, pointer);
+    const auto name = run.cluster.get<std::string>();
     const auto found = clusters_.find(name);
     if (found != clusters_.end()) return found->second;
-    return clusters_.emplace(name, load_named(run, "cluster", name, named_.cluster)).first->second;
+    return clusters_.emplace(name, load_named(name, pointer, named_.cluster)).first->second;
   }
 
   // The run's own framework, or its cluster's.
-  void read_framework(ObjectReader& run, Cluster& cluster) const {
-    if (run.has("framework") || where_.framework) cluster.framework_assumed = false;
-    if (run.has("framework")) {
-      const std::string name = run.required_string("framework");
-      if (!where_.framework) {
-        cluster.framework = load_named(run, "framework", name, named_.framework);
-      }
+  void set_framework(Cluster& cluster, const StatedRun& run, const std::string& pointer) const {
+    if (run.framework || where_.framework) cluster.framework_assumed = false;
+    if (where_.framework) {
+      cluster.framework = *where_.framework;
+    } else if (run.framework) {
+      cluster.framework = load_named(*run.framework, pointer, named_.framework);
     }
-    if (where_.framework) cluster.framework = *where_.framework;
   }
 
-  static Job job(ObjectReader& run, const MeasuredRun& read) {
-    const Json& json = run.member("job");
-    const Job job =
-        job_from_json(json, run.file(), run.pointer_to("job"), read.cluster.framework.defaults.job);
-    return with_unstated(job, keys_of(json), read.model);
+  [[nodiscard]] Job job(const StatedRun& run, const MeasuredRun& read,
+                        const std::string& pointer) const {
+    const Job job = job_from_json(run.job, file_, pointer, read.cluster.framework.defaults.job);
+    return with_unstated(job, keys_of(run.job), read.model);
   }
 
-  static Layout layout(ObjectReader& run, const MeasuredRun& read, int gpus) {
-    const Json json = in_our_words(run.member("layout"));
-    const Layout layout = layout_from_json(json, run.file(), run.pointer_to("layout"),
-                                           read.cluster.framework.defaults.layout);
-    return with_unstated(layout, keys_of(json), read.model, read.job, gpus);
-  }
-
-  static void read_measured(MeasuredRun& run, ObjectReader measured) {
-    constexpr NumberRange kPositive{0.0, 1e300, true};
-    run.status = measured.optional_enum("status", RunStatus::ok, kRunStatusNames);
-    if (measured.has("step_seconds")) {
-      run.step_time = seconds(measured.required_number("step_seconds", kPositive));
-    }
-    if (measured.has("peak_memory_bytes")) {
-      run.peak_memory = bytes(measured.required_number("peak_memory_bytes", kPositive));
-    }
-    measured.finish();
+  [[nodiscard]] Layout layout(const StatedRun& run, const MeasuredRun& read,
+                              const std::string& pointer) const {
+    const Json json = in_our_words(run.layout);
+    const Layout layout =
+        layout_from_json(json, file_, pointer, read.cluster.framework.defaults.layout);
+    return with_unstated(layout, keys_of(json), read.model, read.job, run.gpus);
   }
 
   const std::string& file_;
@@ -138,26 +193,30 @@ class RunReader {
 
 }  // namespace
 
+const Record<StatedSet>& measured_set_record() {
+  static const Record<StatedSet> record = [] {
+    using S = StatedSet;
+    Record<S> r("Measured training runs, for meshwright backtest.");
+    r.file_of({"meshwright.measurements/1"}, true);
+    r.row(&S::name, "name", kind::text(), "Name of the set.").required();
+    r.row(&S::source, "source", kind::text(), "Where the runs were published or logged.");
+    r.row(&S::assumed, "assumed", kind::text(),
+          "What the source does not state and was filled in.");
+    limit_list(r, "runs", kMostRuns);
+    r.row(&S::runs, "runs", kind::list(stated_run_record), "The runs.").required();
+    return r;
+  }();
+  return record;
+}
+
 MeasuredSet measured_set_from_json(const Json& json, const std::string& file,
                                    const NamedRecords& named, const MeasuredWhere& where) {
-  ObjectReader reader(json, file);
-  const std::string schema = reader.required_string("schema");
-  if (schema != kSetSchema) {
-    reader.fail("schema", fmt::format("must be \"{}\", is \"{}\"", kSetSchema, schema));
-  }
-  MeasuredSet set;
-  set.name = reader.required_string("name");
-  set.source = reader.optional_string("source", "");
-  set.assumed = reader.optional_string("assumed", "");
-  const Json& runs = reader.required_array("runs");
-  if (runs.size() > kMostRuns) {
-    reader.fail("runs", fmt::format("holds {} runs; at most {} are read", runs.size(), kMostRuns));
-  }
+  const StatedSet stated = measured_set_record().read(json, file);
+  MeasuredSet set{stated.name, stated.source, stated.assumed, {}};
   RunReader run_reader(file, named, where);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    set.runs.push_back(run_reader.read(runs[i], fmt::format("/runs/{}", i)));
+  for (std::size_t i = 0; i < stated.runs.size(); ++i) {
+    set.runs.push_back(run_reader.read(stated.runs[i], fmt::format("/runs/{}", i)));
   }
-  reader.finish();
   return set;
 }
 

@@ -6,11 +6,35 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/accuracy/measured_set.h"
-#include "sim/record/json.h"
+#include "sim/record/record.h"
 
 namespace meshwright::planner {
+
+struct MeasuredNumbers {
+  RunStatus status = RunStatus::ok;
+  std::optional<Seconds> step_time;
+  std::optional<Bytes> peak_memory;
+  bool operator==(const MeasuredNumbers&) const = default;
+};
+
+// A run and a set as a file states them. Model and cluster are objects or names of files.
+struct StatedRun {
+  std::string id, group, source;
+  Json model, cluster;
+  std::optional<std::string> framework;
+  int gpus = 0;
+  Json job, layout;
+  MeasuredNumbers measured;
+  bool operator==(const StatedRun&) const = default;
+};
+struct StatedSet {
+  std::string name, source, assumed;
+  std::vector<StatedRun> runs;
+};
+const Record<StatedSet>& measured_set_record();
 
 // Of what a run may name instead of holding it, and of models that other programs wrote.
 struct NamedRecords {

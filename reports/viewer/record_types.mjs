@@ -3,6 +3,7 @@
 // does not have, and src/chart_list.ts from the sources that export a chart, so that a new one is a
 // file and nothing else. usage: meshwright schema report | node record_types.mjs [--check] [SCHEMA]
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { text as text_of } from "node:stream/consumers";
 
 const kTypes = new URL("src/record.ts", import.meta.url);
 const kPlain = { string: "string", number: "number", integer: "number", boolean: "boolean", null: "null" };
@@ -35,7 +36,7 @@ function type_of(schema, indent) {
 }
 
 const [file] = process.argv.slice(2).filter((word) => word !== "--check");
-const schema = JSON.parse(readFileSync(file ?? process.stdin.fd, "utf8"));
+const schema = JSON.parse(file === undefined ? await text_of(process.stdin) : readFileSync(file, "utf8"));
 const types = Object.entries(schema.definitions ?? {}).map(([name, one]) => `export type ${name} = ${type_of(one, "")};\n\n`);
 const text = `// SPDX-License-Identifier: Apache-2.0
 // Made by record_types.mjs from what "meshwright schema report" prints.
