@@ -104,7 +104,7 @@ int run_schema(const std::string& name) {
                      fmt::format("must be one of {}, is \"{}\"", fmt::join(names, ", "), name),
                      nearest(name, names));
   }
-  for (const FileKind& kind : kFileKinds) print("{:<12}{}\n", kind.name, kind.about);
+  for (const FileKind& kind : kFileKinds) print("{:<12} {}\n", kind.name, kind.about);
   return kDone;
 }
 
