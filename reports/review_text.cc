@@ -179,7 +179,7 @@ std::string measured_text(const ReviewedRun& r) {
 std::string terms_text(const ReviewedRun& r, std::size_t width) {
   if (!r.estimate) return "";
   std::string text = heading("where the predicted step goes");
-  text += table_to_text(terms_table(*r.estimate), width);
+  text += table_to_text(terms_table(r.estimate->terms, r.estimate->step_time), width);
   for (const planner::MeasuredPart& part : r.parts) {
     text += fmt::format("  timer {} ({}): predicted {}, measured {}: {}\n", part.name, part.meaning,
                         seconds_text(part.predicted), seconds_text(part.measured),

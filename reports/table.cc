@@ -47,6 +47,17 @@ Table without_empty_columns(Table table) {
   return table;
 }
 
+Table without_zero_columns(Table table) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool zeros = std::all_of(table.rows.begin(), table.rows.end(), [c](const auto& row) {
+      const auto* number = std::get_if<double>(&row[c]);
+      return number != nullptr && *number == 0.0;
+    });
+    if (zeros) erase_column(table, c);
+  }
+  return table;
+}
+
 Table without_repetition(Table table) {
   table = without_empty_columns(std::move(table));
   if (table.rows.size() < 2) return table;

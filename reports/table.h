@@ -10,6 +10,10 @@
 
 namespace meshwright::reports {
 
+// How a page shows a column's texts: as they are; as code; a name's underscores as blanks; who says
+// so, with a badge that tells what was timed from what was not.
+enum class Face { plain, code, name, source };
+
 struct Column {
   std::string key;                        // CSV heading: snake_case, with the unit
   std::string heading;                    // for people
@@ -17,6 +21,7 @@ struct Column {
   int digits = 4;                         // significant, for people; CSV has them all
   bool extra = false;                     // left out of lines that are too long otherwise
   std::string (*text)(double) = nullptr;  // for people, in place of digits
+  Face face = Face::plain;
 };
 
 // Text, a number in the column's unit, or nothing.
@@ -30,6 +35,8 @@ struct Table {
 };
 // The table without the columns that no row fills; with all of them if it has no rows.
 Table without_empty_columns(Table table);
+// Without the columns of numbers that are 0 in every row.
+Table without_zero_columns(Table table);
 // The same for people: a column whose cells are all alike, or those of a column of the same unit
 // before it, is a line of the title. A table of one row keeps all columns that it fills.
 Table without_repetition(Table table);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "reports/text.h"
 #include "sim/base/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
@@ -83,13 +86,17 @@ Table fastest_table(const planner::Plan& plan, int top) {
   return table;
 }
 
-Table scaling_table(const planner::Scaling& scaling, const Job& job, const Cluster& cluster) {
-  const std::string noun(device_noun(cluster));
+Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& job,
+                    DeviceKind device) {
+  const std::string noun(device_noun(device));
   const double tokens = static_cast<double>(job.global_batch_size) * job.seq_length;
   Table table{"",
               {{"gpus", noun + "s", ""},
-               {"layout", "best layout", ""},
+               {"layout", "best layout", "", 4, false, nullptr, Face::code},
                {"step_time_seconds", "step", "s"},
+               {"step_time_low_seconds", "low", "s", 4, true},
+               {"step_time_high_seconds", "high", "s", 4, true},
+               {"tokens_per_second", "tokens/s", "", 4, true},
                {"tokens_per_second_per_gpu", "tokens/s per " + noun, "", 4, true},
                {"efficiency_percent", "efficiency", "%", 3},
                {"model_flops_utilization_percent", "MFU", "%", 3},
@@ -99,10 +106,7 @@ Table scaling_table(const planner::Scaling& scaling, const Job& job, const Clust
                {"cost", "cost", ""},
                {"device_energy_kwh", "energy", "kWh"}},
               {}};
-  const auto or_nothing = [](const std::optional<double>& value) {
-    return value ? Cell(*value) : Cell();
-  };
-  for (const planner::ScalePoint& p : scaling.points) {
+  for (const planner::ScalePoint& p : points) {
     if (!p.layout) {
       table.rows.emplace_back(table.columns.size());
       table.rows.back()[0] = static_cast<double>(p.gpus);
@@ -112,11 +116,12 @@ Table scaling_table(const planner::Scaling& scaling, const Job& job, const Clust
     const double gpu_hours = p.gpus * p.step_time.value() / 3600.0;
     const double rate = tokens / p.step_time.value();
     table.rows.push_back({static_cast<double>(p.gpus), brief_name(*p.layout), p.step_time.value(),
+                          p.step_time_low.value(), p.step_time_high.value(), rate,
                           p.tokens_per_second_per_gpu, p.efficiency * 100.0,
                           p.model_flops_utilization * 100.0, gibibytes_of(p.peak_memory),
                           gpu_hours * 1e9 / tokens,
                           job.train_tokens ? Cell(*job.train_tokens / rate / 86400.0) : Cell(),
-                          or_nothing(p.cost), or_nothing(p.device_energy_kwh)});
+                          optional_cell(p.cost), optional_cell(p.device_energy_kwh)});
   }
   return without_empty_columns(table);
 }
@@ -147,40 +152,51 @@ Table ranked_table(const planner::Plan& plan) {
   return table;
 }
 
-Table rejections_table(const planner::Plan& plan) {
+Table rejections_table(const std::vector<RejectionRow>& rejections) {
   Table table{"",
-              {{"rule", "rule", ""},
+              {{"rule", "rule", "", 4, false, nullptr, Face::code},
                {"count", "layouts", ""},
+               {"requirement", "what must hold", "", 4, true},
+               {"needed", "needed", "", 4, true},
+               {"available", "available", "", 4, true},
                {"nearest_miss", "nearest miss", ""},
                {"smallest_change", "smallest change that makes it valid", ""}},
               {}};
-  for (const planner::Rejection& r : plan.rejections) {
-    table.rows.push_back({text(rule_text(r.rule).name), static_cast<double>(r.count), r.sentence,
+  // Bytes where memory is missed; else a size or a divisor.
+  const auto amount = [](Rule rule, double value) {
+    return rule == Rule::memory_capacity ? significant(in_gibibytes(bytes(value))) + " GiB"
+                                         : fmt::format("{:.0f}", value);
+  };
+  for (const RejectionRow& r : rejections) {
+    const RuleText& rule = rule_text(r.rule);
+    table.rows.push_back({text(rule.name), static_cast<double>(r.count), text(rule.requirement),
+                          amount(r.rule, r.needed), amount(r.rule, r.available), r.sentence,
                           r.smallest_change});
   }
   return table;
 }
 
-Table terms_table(const Estimate& estimate) {
+Table terms_table(std::span<const Term> terms, Seconds step) {
   Table table{"",
-              {{"term", "term", ""},
+              {{"term", "term", "", 4, false, nullptr, Face::name},
                {"time_ms", "time", "ms"},
                {"share_percent", "share", "%", 3},
                {"relative_spread_percent", "spread (1 sigma)", "%", 3},
-               {"provenance", "source", ""}},
+               {"provenance", "source", "", 4, false, nullptr, Face::source}},
               {}};
-  for (const Term& term : estimate.terms) {
+  for (const Term& term : terms) {
     if (term.cost.time.value() == 0.0) continue;
     table.rows.push_back({text(name_of(term.kind)), milliseconds_of(term.cost.time),
-                          term.cost.time / estimate.step_time * 100.0,
-                          term.cost.relative_spread * 100.0, text(name_of(term.cost.provenance))});
+                          term.cost.time / step * 100.0, term.cost.relative_spread * 100.0,
+                          text(name_of(term.cost.provenance))});
   }
   return table;
 }
 
-Table memory_table(const Estimate& estimate, const Device& device) {
+Table memory_table(const std::vector<StageHolds>& stages, Bytes capacity) {
   Table table{"",
               {{"stage", "stage", ""},
+               {"num_layers", "layers", ""},
                {"weights_gib", "weights", "GiB", 3},
                {"gradients_gib", "gradients", "GiB", 3},
                {"optimizer_gib", "optimizer", "GiB", 3},
@@ -193,14 +209,14 @@ Table memory_table(const Estimate& estimate, const Device& device) {
                {"total_gib", "total", "GiB", 3},
                {"free_gib", "free", "GiB", 3}},
               {}};
-  double stage = 0;
-  for (const StageMemory& m : estimate.memory) {
-    table.rows.push_back({stage++, gibibytes_of(m.weights), gibibytes_of(m.gradients),
-                          gibibytes_of(m.optimizer), gibibytes_of(m.activations),
-                          gibibytes_of(m.recompute_workspace), gibibytes_of(m.operator_workspace),
-                          gibibytes_of(m.logits), gibibytes_of(m.communication_buffers),
-                          gibibytes_of(m.reserve), gibibytes_of(m.total()),
-                          gibibytes_of(device.memory - m.total())});
+  for (const StageHolds& m : stages) {
+    table.rows.push_back(
+        {static_cast<double>(m.stage),
+         m.num_layers ? Cell(static_cast<double>(*m.num_layers)) : Cell(), gibibytes_of(m.weights),
+         gibibytes_of(m.gradients), gibibytes_of(m.optimizer), gibibytes_of(m.activations),
+         gibibytes_of(m.recompute_workspace), gibibytes_of(m.operator_workspace),
+         gibibytes_of(m.logits), gibibytes_of(m.communication_buffers), gibibytes_of(m.reserve),
+         gibibytes_of(m.total()), gibibytes_of(capacity - m.total())});
   }
   return table;
 }
@@ -279,11 +295,17 @@ Table picks_table(const planner::MeasuredSet& set, const std::vector<planner::Pi
 Table validation_table(const planner::Validation& validation) {
   const bool knows_host = validation.median_absolute_error_at_host_speed.has_value();
   Table table{"",
-              {{"layout", "layout", ""},
-               {"run_layout", "executed", ""},
+              {{"layout", "layout", "", 4, false, nullptr, Face::code},
+               {"run_layout", "executed", "", 4, false, nullptr, Face::code},
                {"ranks", "ranks", ""},
                {"predicted_ms", "predicted", "ms"},
+               {"predicted_low_ms", "low", "ms", 4, true},
+               {"predicted_high_ms", "high", "ms", 4, true},
                {"measured_ms", "measured", "ms"},
+               {"measured_min_ms", "fastest step", "ms", 4, true},
+               {"measured_p10_ms", "10th percentile", "ms", 4, true},
+               {"measured_p90_ms", "90th percentile", "ms", 4, true},
+               {"slower_than_fastest_percent", "slower than fastest run", "%", 3, true},
                {"error_percent", "error", "%", 3},
                {"inside_interval", "inside interval", ""},
                {"memory_error_percent", "memory error", "%", 3},
@@ -293,16 +315,27 @@ Table validation_table(const planner::Validation& validation) {
     table.columns.push_back({"host_time_ratio", "host's time over calibrated", "", 3});
     table.columns.push_back({"error_at_host_speed_percent", "error at host's speed", "%", 3});
   }
+  // Nothing where the run did not say.
+  const auto said = [](Seconds time) {
+    return time.value() > 0.0 ? milliseconds_of(time) : Cell();
+  };
+  const auto fastest = std::min_element(validation.layouts.begin(), validation.layouts.end(),
+                                        [](const auto& a, const auto& b) {
+                                          return a.observation.step_time < b.observation.step_time;
+                                        });
   for (const planner::LayoutComparison& c : validation.layouts) {
-    table.rows.push_back({short_name(c.observation.layout), short_name(c.observation.run_layout),
-                          static_cast<double>(c.observation.ranks),
-                          milliseconds_of(c.predicted.step_time),
-                          milliseconds_of(c.observation.step_time), c.error * 100.0,
-                          text(c.inside_interval ? "yes" : "no"), c.memory_error * 100.0,
-                          text(c.same_bytes ? "yes" : "no")});
+    const Observation& o = c.observation;
+    table.rows.push_back({short_name(o.layout), short_name(o.run_layout),
+                          static_cast<double>(o.ranks), milliseconds_of(c.predicted.step_time),
+                          milliseconds_of(c.predicted.step_time_low),
+                          milliseconds_of(c.predicted.step_time_high), milliseconds_of(o.step_time),
+                          said(o.step_time_min), said(o.step_time_p10), said(o.step_time_p90),
+                          (o.step_time / fastest->observation.step_time - 1.0) * 100.0,
+                          c.error * 100.0, text(c.inside_interval ? "yes" : "no"),
+                          c.memory_error * 100.0, text(c.same_bytes ? "yes" : "no")});
     if (!knows_host) continue;
     std::vector<Cell>& row = table.rows.back();
-    row.push_back(optional_cell(c.observation.host_time_ratio));
+    row.push_back(optional_cell(o.host_time_ratio));
     std::optional<double> error;
     if (c.at_host_speed) error = c.at_host_speed->error * 100.0;
     row.push_back(optional_cell(error));

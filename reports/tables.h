@@ -2,10 +2,14 @@
 // The tables that commands print and the report repeats.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "planner/accuracy/picks.h"
 #include "planner/accuracy/validation.h"
 #include "planner/questions/scaling.h"
 #include "planner/search/plan.h"
+#include "reports/records/report.h"
 #include "reports/table.h"
 #include "sim/step/estimate.h"
 #include "sim/volume/volume.h"
@@ -18,13 +22,14 @@ Table ranked_table(const planner::Plan& plan);
 Table fastest_table(const planner::Plan& plan, int top);
 // One row a GPU count: its best layout, what a GPU and a token cost there; days, cost and energy
 // where the job says how many tokens, and the cluster price and power.
-Table scaling_table(const planner::Scaling& scaling, const Job& job, const Cluster& cluster);
+Table scaling_table(const std::vector<planner::ScalePoint>& points, const Job& job,
+                    DeviceKind device);
 // One row a rule.
-Table rejections_table(const planner::Plan& plan);
-// One row a term of the step that takes time.
-Table terms_table(const Estimate& estimate);
-// One row a pipeline stage.
-Table memory_table(const Estimate& estimate, const Device& device);
+Table rejections_table(const std::vector<RejectionRow>& rejections);
+// One row a term that takes time of a step.
+Table terms_table(std::span<const Term> terms, Seconds step);
+// One row a pipeline stage, of devices with so much memory.
+Table memory_table(const std::vector<StageHolds>& stages, Bytes capacity);
 // One row a transfer of one stage, with the link it crosses.
 Table volume_table(const StageVolume& volume, const Layout& layout, const Cluster& cluster);
 // The three published orders beside this layout's exact bytes.

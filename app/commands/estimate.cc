@@ -17,6 +17,7 @@
 #include "planner/search/rejection.h"
 #include "reports/interval_text.h"
 #include "reports/records/estimate_answer.h"
+#include "reports/sections/section_parts.h"
 #include "reports/step_trace.h"
 #include "reports/tables.h"
 #include "reports/text.h"
@@ -100,8 +101,10 @@ int run_estimate(const EstimateOptions& options, const Call& call) {
   }
   const Estimate found = described(evaluation, table, layout);
   const reports::MemoryVerdict verdict = verdict_on(evaluation, table, layout);
-  const std::vector<reports::Table> tables{
-      reports::terms_table(found), reports::memory_table(found, only_device(inputs.cluster))};
+  const reports::MemoryPart memory =
+      reports::memory_of(found, inputs.model, only_device(inputs.cluster));
+  const std::vector<reports::Table> tables{reports::terms_table(found.terms, found.step_time),
+                                           reports::memory_table(memory.stages, memory.capacity)};
   if (options.output.format == Format::table) {
     write_file_atomically(
         options.output.out,

@@ -244,8 +244,8 @@ std::vector<reports::Table> tables_of(const PlanOptions& options, const Question
     tables.front().rows.resize(static_cast<std::size_t>(options.top));
   }
   if (compared_counts(question)) {
-    tables.push_back(
-        reports::scaling_table(question.scaling, question.inputs.job, question.inputs.cluster));
+    tables.push_back(reports::scaling_table(question.scaling.points, question.inputs.job,
+                                            only_device(question.inputs.cluster).kind));
   }
   return tables;
 }

@@ -11,6 +11,7 @@
 #include "app/options/question.h"
 #include "reports/interval_text.h"
 #include "reports/plan_text.h"
+#include "reports/sections/section_parts.h"
 #include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/hardware/device_noun.h"
@@ -38,7 +39,8 @@ Paragraph counts_paragraph(const PlanDocument& d) {
   const bool priced =
       std::any_of(points.begin(), points.end(), [](const auto& p) { return p.cost.has_value(); });
   return {with_device_noun("GPU counts, each with its best layout", d.inputs.cluster),
-          table_text(reports::scaling_table(d.scaling, d.inputs.job, d.inputs.cluster)) +
+          table_text(reports::scaling_table(d.scaling.points, d.inputs.job,
+                                            only_device(d.inputs.cluster).kind)) +
               (priced ? wrapped(fmt::format("{}.\n", planner::kCostOfSteps)) : "")};
 }
 
@@ -160,7 +162,8 @@ void print_full(const PlanDocument& d) {
     for (const Paragraph& paragraph : answers_text(*d.answers, d.plan)) print_paragraph(paragraph);
   }
   if (!d.plan.rejections.empty()) {
-    print_paragraph({"rejected", table_text(reports::rejections_table(d.plan))});
+    print_paragraph(
+        {"rejected", table_text(reports::rejections_table(reports::rejections_of(d.plan)))});
   }
   print_text(notes_text(d.plan));
 }

@@ -26,6 +26,7 @@
 #include "reports/records/capacity.h"
 #include "reports/records/comparison.h"
 #include "reports/records/plan_file.h"
+#include "reports/sections/section_parts.h"
 #include "reports/tables.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
@@ -74,17 +75,19 @@ std::vector<reports::Table> report_tables(const planner::Plan& plan,
   };
   if (!plan.ranked.empty()) {
     const Estimate& best = plan.ranked.front();
-    add("Terms of the winner's step", reports::terms_table(best));
-    add("Memory of the winner's stages", reports::memory_table(best, only_device(plan.cluster)));
+    add("Terms of the winner's step", reports::terms_table(best.terms, best.step_time));
+    const reports::MemoryPart memory =
+        reports::memory_of(best, plan.model, only_device(plan.cluster));
+    add("Memory of the winner's stages", reports::memory_table(memory.stages, memory.capacity));
     add("Transfers of the winner's busiest stage",
         reports::volume_table(best.volume.busiest(), best.layout, plan.cluster));
   }
   if (validation) add("Predicted and measured", reports::validation_table(*validation));
   if (scaling.points.size() > 1) {
     add(fmt::format("More or fewer {}", device_noun(plan.cluster, 2)),
-        reports::scaling_table(scaling, plan.job, plan.cluster));
+        reports::scaling_table(scaling.points, plan.job, only_device(plan.cluster).kind));
   }
-  add("Rejected layouts", reports::rejections_table(plan));
+  add("Rejected layouts", reports::rejections_table(reports::rejections_of(plan)));
   return tables;
 }
 

@@ -67,6 +67,25 @@ std::string table_of_rows(std::string_view caption, const std::vector<Heading>& 
   return out + "</tbody></table></div>\n";
 }
 
+namespace {
+
+std::string html_of(std::string text, const Column& column) {
+  switch (column.face) {
+    case Face::plain:
+      return escape(text);
+    case Face::code:
+      return fmt::format("<code>{}</code>", escape(text));
+    case Face::name:
+      std::replace(text.begin(), text.end(), '_', ' ');
+      return escape(text);
+    case Face::source:
+      return badge(text);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string table(const Table& table) {
   std::vector<Heading> headings;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -81,13 +100,19 @@ std::string table(const Table& table) {
   for (const auto& cells : table.rows) {
     TableRow row;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      const std::string text = escape(cell_text(cells[c], table.columns[c]));
+      const std::string text = html_of(cell_text(cells[c], table.columns[c]), table.columns[c]);
       const auto* number = std::get_if<double>(&cells[c]);
       row.push_back(number != nullptr ? TableCell(text, *number) : TableCell(text));
     }
     rows.push_back(std::move(row));
   }
   return html::table(table.title, headings, rows);
+}
+
+std::string table(std::string_view caption, Table table) {
+  if (table.rows.empty()) return "";
+  table.title = caption;
+  return html::table(table);
 }
 
 std::string paragraph(const std::string& text) { return fmt::format("<p>{}</p>\n", escape(text)); }

@@ -42,6 +42,8 @@ std::string table_of_rows(std::string_view caption, const std::vector<Heading>& 
 
 // A table of ours; its texts are escaped.
 std::string table(const Table& table);
+// With this caption; empty where it has no rows.
+std::string table(std::string_view caption, Table table);
 
 std::string paragraph(const std::string& text);
 std::string list(const std::vector<std::string>& items);

@@ -16,12 +16,6 @@
 namespace meshwright::reports {
 namespace {
 
-std::string titled(Table table, std::string title) {
-  if (table.rows.empty()) return "";
-  table.title = std::move(title);
-  return html::table(table);
-}
-
 std::string disruption_text(const CapacityRow& row) {
   const Interruptions& stops = row.interruptions;
   return fmt::format(
@@ -74,8 +68,8 @@ std::string reference_part(const Report& report) {
   const std::string hours = fmt::format("{}-hours", device_noun(report));
   std::string text = fmt::format("<h3>Beside {}</h3>\n", html::escape(reference.name));
   if (const CapacityRow* row = capacity.row(reference.row)) text += beside_text(reference, *row);
-  text += titled(reference_table(reference, report.cluster.device_kind),
-                 hours + " from this row to what is stated: the parts add up");
+  text += html::table(hours + " from this row to what is stated: the parts add up",
+                      reference_table(reference, report.cluster.device_kind));
   if (const auto& more = reference.schedule_gpu_hours) {
     text += html::paragraph(fmt::format(
         "Batches by phase are in this row and in the run: the schedule takes {} M {} {} "
@@ -110,11 +104,13 @@ std::string capacity_page(const Report& report) {
                        si_text(capacity.train_tokens));
   }
   body += html::paragraph(as_sentence(capacity.reason)) + disruption_text(*row) + power_text(*row);
-  body += titled(time_table(row->time), "Elapsed time, part by part");
-  if (row->phases.size() > 1) body += titled(phases_table(row->phases), "Phases of the training");
+  body += html::table("Elapsed time, part by part", time_table(row->time));
+  if (row->phases.size() > 1) {
+    body += html::table("Phases of the training", phases_table(row->phases));
+  }
   body += costs_list(capacity.rows) + reference_part(report);
   for (const ScalingSeries& series : capacity.scaling) body += html::paragraph(series.sentence);
-  body += titled(assumptions_table(capacity.assumptions), "What days, cost and energy assume");
+  body += html::table("What days, cost and energy assume", assumptions_table(capacity.assumptions));
   if (!capacity.included.empty()) {
     body += "<h3>What the ranges hold</h3>\n" + html::list(capacity.included);
   }

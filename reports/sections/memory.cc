@@ -12,6 +12,7 @@
 #include "reports/records/parts.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/layout/stages.h"
 
@@ -49,16 +50,7 @@ void memory_rows(Record<Report>& r) {
 void fill_memory(Report& report, const ReportContents& contents) {
   const planner::Plan& plan = contents.plan;
   if (plan.ranked.empty()) return;
-  const Estimate& best = plan.ranked.front();
-  const std::vector<Stage> stages = pipeline_stages(plan.model, best.layout);
-  MemoryPart& memory = report.memory.emplace();
-  memory.capacity = only_device(plan.cluster).memory;
-  for (std::size_t i = 0; i < best.memory.size(); ++i) {
-    StageHolds& holds = memory.stages.emplace_back();
-    static_cast<StageMemory&>(holds) = best.memory[i];
-    holds.stage = static_cast<int>(i);
-    if (i < stages.size()) holds.num_layers = stages[i].num_layers();
-  }
+  report.memory = memory_of(plan.ranked.front(), plan.model, only_device(plan.cluster));
 }
 
 struct MemoryShare {
@@ -111,24 +103,6 @@ std::string stage_bars(const MemoryPart& memory, std::string_view noun) {
          "</div>" + html::legend(names);
 }
 
-std::string stage_table(const MemoryPart& memory, std::string_view noun) {
-  const std::vector<MemoryShare> used = used_shares(memory.stages);
-  std::vector<html::Heading> headings{{"stage", true}, {"layers", true}};
-  for (const MemoryShare& share : used) headings.push_back({spoken(share.name) + ", GiB", true});
-  headings.push_back({"total, GiB", true});
-  headings.push_back({"free, GiB", true});
-  html::TableRows rows;
-  for (const StageHolds& stage : memory.stages) {
-    html::TableRow row{fmt::format("{}", stage.stage),
-                       fmt::format("{}", stage.num_layers.value_or(0))};
-    for (const MemoryShare& share : used) row.push_back(gibibytes_text(stage.*share.amount));
-    row.push_back(gibibytes_text(stage.total()));
-    row.push_back(gibibytes_text(memory.capacity - stage.total()));
-    rows.push_back(std::move(row));
-  }
-  return html::table(fmt::format("Memory of one {} of each stage", noun), headings, rows);
-}
-
 std::string fullest_sentence(const MemoryPart& memory, std::string_view noun) {
   const auto most = std::max_element(
       memory.stages.begin(), memory.stages.end(),
@@ -148,10 +122,25 @@ std::string memory_page(const Report& report) {
       html::paragraph(fullest_sentence(memory, noun)) +
           html::figure("memory", "Memory of each pipeline stage against the device's capacity.",
                        stage_bars(memory, noun)) +
-          html::numbers("Every part of every stage", stage_table(memory, noun)));
+          html::numbers(
+              "Every part of every stage",
+              html::table(fmt::format("Memory of one {} of each stage", noun),
+                          without_zero_columns(memory_table(memory.stages, memory.capacity)))));
 }
 
 }  // namespace
+
+MemoryPart memory_of(const Estimate& estimate, const Model& model, const Device& device) {
+  const std::vector<Stage> stages = pipeline_stages(model, estimate.layout);
+  MemoryPart memory{.capacity = device.memory, .stages = {}};
+  for (std::size_t i = 0; i < estimate.memory.size(); ++i) {
+    StageHolds& holds = memory.stages.emplace_back();
+    static_cast<StageMemory&>(holds) = estimate.memory[i];
+    holds.stage = static_cast<int>(i);
+    if (i < stages.size()) holds.num_layers = stages[i].num_layers();
+  }
+  return memory;
+}
 
 extern const ReportSection kMemorySection;
 const ReportSection kMemorySection{.rows = memory_rows,

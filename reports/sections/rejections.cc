@@ -5,7 +5,9 @@
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/records/parts.h"
+#include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"
@@ -43,44 +45,11 @@ void rejections_rows(Record<Report>& r) {
 
 void fill_rejections(Report& report, const ReportContents& contents) {
   report.statistics = contents.plan.statistics;
-  for (const planner::Rejection& r : contents.plan.rejections) {
-    report.rejections.push_back({.rule = r.rule,
-                                 .count = r.count,
-                                 .sentence = r.sentence,
-                                 .smallest_change = r.smallest_change,
-                                 .example = short_name(r.nearest.layout),
-                                 .needed = r.nearest.violation.needed,
-                                 .available = r.nearest.violation.available});
-  }
-}
-
-// Bytes where memory is missed; else a size or a divisor.
-std::string missed_amount(Rule rule, double amount) {
-  return rule == Rule::memory_capacity ? significant(in_gibibytes(bytes(amount))) + " GiB"
-                                       : fmt::format("{:.0f}", amount);
-}
-
-// Long names may break after an underscore.
-std::string rule_code(std::string_view rule) {
-  std::string code;
-  for (const char c : escape(rule)) {
-    code += c;
-    if (c == '_') code += "<wbr>";
-  }
-  return "<code>" + code + "</code>";
+  report.rejections = rejections_of(contents.plan);
 }
 
 std::string rejections_page(const Report& report) {
   if (report.rejections.empty()) return "";
-  html::TableRows rows;
-  for (const RejectionRow& r : report.rejections) {
-    const RuleText& rule = rule_text(r.rule);
-    rows.push_back(
-        {rule_code(rule.name), count_text(r.count), escape(rule.requirement),
-         missed_amount(r.rule, r.needed), missed_amount(r.rule, r.available),
-         fmt::format("<span title=\"{}\">{}</span>", escape(r.example), escape(r.sentence)),
-         r.smallest_change.empty() ? "none found" : escape(r.smallest_change)});
-  }
   const planner::SearchStatistics& statistics = report.statistics;
   return html::section(
       "rejections", "What was rejected, and why",
@@ -88,21 +57,27 @@ std::string rejections_page(const Report& report) {
           fmt::format("{} layouts were looked at; {} obey every rule and {} fit in memory.",
                       count_text(statistics.enumerated), count_text(statistics.legal),
                       count_text(statistics.fitting))) +
-          html::table("Rejected layouts by rule",
-                      {{"rule"},
-                       {"layouts", true},
-                       {"what must hold"},
-                       {"needed", true},
-                       {"available", true},
-                       {"nearest miss"},
-                       {"smallest change that admits it"}},
-                      rows) +
+          html::table("Rejected layouts by rule", rejections_table(report.rejections)) +
           "<p class=\"mix\"><code>meshwright explain RULE</code> says why a rule stands and where "
           "it "
           "comes from. A layout is counted under the first rule that it breaks.</p>\n");
 }
 
 }  // namespace
+
+std::vector<RejectionRow> rejections_of(const planner::Plan& plan) {
+  std::vector<RejectionRow> rows;
+  for (const planner::Rejection& r : plan.rejections) {
+    rows.push_back({.rule = r.rule,
+                    .count = r.count,
+                    .sentence = r.sentence,
+                    .smallest_change = r.smallest_change,
+                    .example = short_name(r.nearest.layout),
+                    .needed = r.nearest.violation.needed,
+                    .available = r.nearest.violation.available});
+  }
+  return rows;
+}
 
 extern const ReportSection kRejectionsSection;
 const ReportSection kRejectionsSection{.rows = rejections_rows,

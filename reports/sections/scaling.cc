@@ -10,6 +10,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/hardware/device_noun.h"
 
@@ -69,41 +70,12 @@ void fill_scaling(Report& report, const ReportContents& contents) {
   part.planned_gpus = contents.plan.cluster.num_gpus();
 }
 
-// Of the whole training; empty where nothing is known of it.
-html::TableCell training_amount(const std::optional<double>& amount, double scale,
-                                std::string_view unit) {
-  if (!amount) return {""};
-  return {fmt::format("{}{}", si_text(*amount * scale), unit), *amount};
-}
-
-html::TableRow point_row(const ScalePoint& point) {
-  const std::string gpus = count_text(point.gpus);
-  if (!point.layout) {
-    return {gpus, "", "",
-            "",   "", "",
-            "",   "", fmt::format("<span class=\"why\">{}</span>", html::escape(point.reason))};
-  }
-  return {gpus,
-          significant(point.step_time.value()),
-          fmt::format("{} – {}", significant(point.step_time_low.value()),
-                      significant(point.step_time_high.value())),
-          {si_text(tokens_per_second(point), 4), tokens_per_second(point)},
-          significant(point.tokens_per_second_per_gpu),
-          fmt::format("{:.1f}", point.efficiency * 100.0),
-          training_amount(point.cost, 1.0, ""),
-          training_amount(point.device_energy_kwh, 1e3, "Wh"),
-          html::layout_code(*point.layout)};
-}
-
 std::string scaling_page(const Report& report) {
   if (!report.scaling) return "";
   const std::string noun(device_noun(report)), nouns(device_noun(report, 2));
-  html::TableRows rows;
-  bool priced = false;
-  for (const ScalePoint& point : report.scaling->points) {
-    rows.push_back(point_row(point));
-    priced = priced || point.cost;
-  }
+  const std::vector<ScalePoint>& points = report.scaling->points;
+  const bool priced =
+      std::any_of(points.begin(), points.end(), [](const ScalePoint& p) { return p.cost; });
   return html::section(
       "scaling", "More or fewer " + nouns,
       html::paragraph(report.scaling->sentence) +
@@ -115,16 +87,7 @@ std::string scaling_page(const Report& report) {
               fmt::format("Best layout of each number of {}; efficiency: tokens/s/{} beside the "
                           "first row's",
                           nouns, noun),
-              {{nouns, true},
-               {"step, s", true},
-               {"90 % range, s", true},
-               {"tokens/s", true},
-               {"tokens/s/" + noun, true},
-               {"efficiency, %", true},
-               {"cost", true},
-               {"energy", true},
-               {"layout"}},
-              rows) +
+              scaling_table(points, report.job, report.cluster.device_kind)) +
           (priced ? html::paragraph(fmt::format("{}.", planner::kCostOfSteps)) : ""));
 }
 

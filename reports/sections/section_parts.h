@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/records/report.h"
 
@@ -12,6 +13,10 @@ namespace meshwright::reports {
 
 // "tensor_parallel_communication" as people say it.
 std::string spoken(std::string_view name);
+
+// What each pipeline stage holds, and the rules that layouts fell to.
+MemoryPart memory_of(const Estimate& estimate, const Model& model, const Device& device);
+std::vector<RejectionRow> rejections_of(const planner::Plan& plan);
 
 // "GPU" or "core" as the report's devices are, with "s" for more than one.
 std::string_view device_noun(const Report& report, std::int64_t count = 1);

@@ -12,6 +12,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/layout/short_name.h"
 
@@ -60,30 +61,16 @@ std::string step_time_bars(RankedLayouts ranked) {
          "</div>" + html::legend(used_terms(ranked));
 }
 
-std::string terms_table(const RankedLayout& best) {
-  const double step = best.step_time.value();
-  html::TableRows rows;
-  for (const Term& term : best.terms) {
-    const double time = term.cost.time.value();
-    if (time == 0.0) continue;
-    rows.push_back({html::escape(spoken(name_of(term.kind))), significant(time * 1e3),
-                    time < html::kSeenShare * step ? "< 0.01" : significant(time / step * 100.0, 3),
-                    "± " + significant(term.cost.relative_spread * 100.0, 2),
-                    html::badge(name_of(term.cost.provenance))});
-  }
-  rows.push_back({"step", significant(step * 1e3), "100", "", ""});
-  return html::table(
-      "Step time of the winner, term by term",
-      {{"term"}, {"time, ms", true}, {"share, %", true}, {"1σ, %", true}, {"source"}}, rows);
-}
-
 std::string step_time_page(const Report& report) {
   if (report.ranked.empty()) return "";
+  const RankedLayout& best = report.ranked.front();
   return html::section(
       "step-time", "Where the time goes",
       html::figure("step_time", "Step time of the ranked layouts, split into its terms.",
                    step_time_bars(top_of(report))) +
-          terms_table(report.ranked.front()));
+          html::table(fmt::format("Step time of the winner, term by term: {} in all",
+                                  seconds_text(best.step_time)),
+                      terms_table(best.terms, best.step_time)));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
+#include "reports/tables.h"
 #include "reports/text.h"
 #include "sim/layout/short_name.h"
 
@@ -37,47 +38,6 @@ std::string run_name(const LayoutComparison& run) {
 }
 
 std::string milliseconds_text(Seconds time) { return significant(time.value() * 1e3); }
-
-// Empty where the run did not say.
-std::string quantile_text(Seconds time) {
-  return time.value() > 0.0 ? milliseconds_text(time) : "";
-}
-
-Seconds fastest_of(const std::vector<LayoutComparison>& runs) {
-  Seconds fastest = runs.front().observation.step_time;
-  for (const LayoutComparison& run : runs) fastest = std::min(fastest, run.observation.step_time);
-  return fastest;
-}
-
-std::string runs_table(const std::vector<LayoutComparison>& runs) {
-  const Seconds fastest = fastest_of(runs);
-  html::TableRows rows;
-  for (const LayoutComparison& run : runs) {
-    const Observation& o = run.observation;
-    rows.push_back({planned_name(run), run_name(run), fmt::format("{}", o.ranks),
-                    milliseconds_text(run.predicted.step_time),
-                    milliseconds_text(run.predicted.step_time_low) + " – " +
-                        milliseconds_text(run.predicted.step_time_high),
-                    milliseconds_text(o.step_time), quantile_text(o.step_time_min),
-                    quantile_text(o.step_time_p10), quantile_text(o.step_time_p90),
-                    fmt::format("{:+.1f}", (o.step_time / fastest - 1.0) * 100.0),
-                    fmt::format("{:+.1f}", run.error * 100.0), run.inside_interval ? "yes" : "no"});
-  }
-  return html::table("Predicted and measured step time of what was run",
-                     {{"layout of the plan"},
-                      {"executed"},
-                      {"ranks", true},
-                      {"predicted, ms", true},
-                      {"90 % interval, ms", true},
-                      {"measured median, ms", true},
-                      {"fastest step, ms", true},
-                      {"10th percentile, ms", true},
-                      {"90th percentile, ms", true},
-                      {"slower than fastest run, %", true},
-                      {"error, %", true},
-                      {"inside interval"}},
-                     rows);
-}
 
 // Predicted / measured - 1; nothing where nothing was measured.
 std::string error_text(const planner::TermComparison& term) {
@@ -146,7 +106,7 @@ std::string validation_page(const Report& report) {
   if (!v.layouts.empty()) {
     body += html::figure("parity",
                          "Predicted against measured step time; on the diagonal they agree.") +
-            runs_table(v.layouts) +
+            html::table("Predicted and measured step time of what was run", validation_table(v)) +
             html::figure("term_errors",
                          "What each term of the prediction is off by, as a share of the measured "
                          "step: right of zero too long, left too short.") +
