@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "reports/html/escape.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/base/number_text.h"
 
 namespace meshwright::reports {

@@ -20,8 +20,8 @@
 #include "planner/accuracy/accuracy_list.h"
 #include "planner/accuracy/learning_curve.h"
 #include "planner/accuracy/regime_tables.h"
-#include "reports/accuracy_table.h"
-#include "reports/regime_report.h"
+#include "reports/tables/accuracy_table.h"
+#include "reports/tables/regime_report.h"
 #include "sim/base/error.h"
 #include "sim/json/records.h"
 

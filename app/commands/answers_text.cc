@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "app/options/output.h"
-#include "reports/table.h"
-#include "reports/text.h"
+#include "reports/tables/table.h"
+#include "reports/text/text.h"
 #include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"
 

@@ -21,9 +21,9 @@
 #include "planner/accuracy/learning.h"
 #include "planner/accuracy/picks.h"
 #include "planner/accuracy/refit.h"
-#include "reports/backtest_tables.h"
 #include "reports/records/backtest.h"
-#include "reports/tables.h"
+#include "reports/tables/backtest_tables.h"
+#include "reports/tables/tables.h"
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
 

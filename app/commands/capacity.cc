@@ -19,8 +19,8 @@
 #include "app/options/command.h"
 #include "app/options/output.h"
 #include "planner/capacity/capacity_answer.h"
-#include "reports/capacity_tables.h"
-#include "reports/text.h"
+#include "reports/tables/capacity_tables.h"
+#include "reports/text/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::app {

@@ -6,8 +6,8 @@
 #include "app/commands/answers_text.h"
 #include "app/console/terminal.h"
 #include "app/options/output.h"
-#include "reports/capacity_tables.h"
-#include "reports/text.h"
+#include "reports/tables/capacity_tables.h"
+#include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {

@@ -12,8 +12,8 @@
 #include "app/options/command.h"
 #include "app/options/inputs.h"
 #include "app/options/output.h"
-#include "reports/diff_tables.h"
 #include "reports/records/plan_diff.h"
+#include "reports/tables/diff_tables.h"
 
 namespace meshwright::app {
 namespace {

@@ -20,7 +20,7 @@
 #include "planner/questions/rank_map.h"
 #include "planner/search/rejection.h"
 #include "reports/records/plan_file.h"
-#include "reports/table.h"
+#include "reports/tables/table.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/layout/short_name.h"

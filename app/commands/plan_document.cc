@@ -9,11 +9,11 @@
 #include "app/console/terminal.h"
 #include "app/options/output.h"
 #include "app/options/question.h"
-#include "reports/interval_text.h"
-#include "reports/plan_text.h"
 #include "reports/sections/section_parts.h"
-#include "reports/tables.h"
-#include "reports/text.h"
+#include "reports/tables/plan_text.h"
+#include "reports/tables/tables.h"
+#include "reports/text/interval_text.h"
+#include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::app {

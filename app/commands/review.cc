@@ -24,7 +24,7 @@
 #include "interop/write_launch/launch_changes.h"
 #include "interop/write_launch/launch_target.h"
 #include "planner/search/objective.h"
-#include "reports/review_text.h"
+#include "reports/tables/review_text.h"
 
 namespace meshwright::app {
 namespace {

@@ -27,7 +27,7 @@
 #include "reports/records/trials.h"
 #include "reports/records/validation.h"
 #include "reports/records/volume_answer.h"
-#include "reports/trace.h"
+#include "reports/trace/trace.h"
 #include "sim/base/error.h"
 #include "sim/json/input_records.h"
 #include "sim/record/reader.h"

@@ -21,7 +21,7 @@
 #include "planner/accuracy/validation.h"
 #include "reports/records/plan_file.h"
 #include "reports/records/validation.h"
-#include "reports/tables.h"
+#include "reports/tables/tables.h"
 #include "sim/base/error.h"
 #include "sim/base/number_text.h"
 #include "sim/base/statistics.h"

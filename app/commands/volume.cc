@@ -14,7 +14,7 @@
 #include "app/options/output.h"
 #include "app/options/question.h"
 #include "reports/records/volume_answer.h"
-#include "reports/tables.h"
+#include "reports/tables/tables.h"
 #include "sim/base/error.h"
 #include "sim/layout/short_name.h"
 #include "sim/rules/rules.h"

@@ -3,7 +3,7 @@
 
 #include "app/console/build.h"
 #include "app/console/terminal.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace meshwright::app {
 

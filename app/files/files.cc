@@ -16,8 +16,7 @@
 #include "app/console/terminal.h"
 #include "app/files/config_names.h"
 #include "interop/huggingface.h"
-#include "reports/json_at.h"
-#include "reports/sha256.h"
+#include "reports/records/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/text.h"
 #include "sim/base/utf8.h"
@@ -245,9 +244,8 @@ void read_part(Json& cluster, const ClusterPart& part, const std::string& file,
 
 // A host's name alone says little: "AMD EPYC (host node1)".
 Cluster with_machine_name(Cluster cluster, const Json& profile) {
-  const Json& machine = reports::part_at(profile, "machine");
-  const std::string host = reports::text_at(machine, "host");
-  const std::string cpu = reports::text_at(machine, "cpu");
+  const Json machine = profile.value("machine", Json::object());
+  const std::string host = machine.value("host", ""), cpu = machine.value("cpu", "");
   const bool by_host = only_device(cluster).kind == DeviceKind::cpu && cluster.name == host;
   if (by_host && !cpu.empty()) cluster.name = fmt::format("{} (host {})", cpu, host);
   return cluster;

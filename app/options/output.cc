@@ -10,10 +10,10 @@
 #include "app/console/terminal.h"
 #include "app/files/output_file.h"
 #include "app/options/command.h"
-#include "reports/csv.h"
-#include "reports/markdown.h"
-#include "reports/table_text.h"
-#include "reports/wrapped_text.h"
+#include "reports/tables/csv.h"
+#include "reports/tables/markdown.h"
+#include "reports/tables/table_text.h"
+#include "reports/tables/wrapped_text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::app {

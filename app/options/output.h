@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/table.h"
+#include "reports/tables/table.h"
 
 namespace CLI {
 class App;

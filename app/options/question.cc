@@ -7,7 +7,7 @@
 
 #include "app/files/files.h"
 #include "planner/search/space.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/base/error.h"
 #include "sim/hardware/device_noun.h"
 

@@ -17,7 +17,7 @@
 #include "interop/read_launch/read_launch.h"
 #include "planner/accuracy/measured_set_json.h"
 #include "planner/search/space.h"
-#include "reports/sha256.h"
+#include "reports/records/sha256.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 #include "sim/base/text.h"

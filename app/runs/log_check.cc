@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "calibrate/imported/named_device.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/model/parameters.h"
 
 namespace meshwright::app {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "reports/trace.h"
+#include "reports/trace/trace.h"
 #include "sim/step/observation.h"
 
 namespace meshwright::app {

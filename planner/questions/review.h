@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "planner/questions/attribution.h"
+#include "planner/search/plan.h"
 #include "planner/search/search.h"
 #include "sim/step/scenario.h"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace meshwright::reports::html {
 namespace {

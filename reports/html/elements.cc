@@ -8,7 +8,7 @@
 
 #include "reports/html/drawing.h"
 #include "reports/html/escape.h"
-#include "reports/sections/section_parts.h"
+#include "reports/text/text.h"
 #include "sim/base/text.h"
 #include "sim/layout/short_name.h"
 
@@ -69,15 +69,14 @@ std::string table_of_rows(std::string_view caption, const std::vector<Heading>& 
 
 namespace {
 
-std::string html_of(std::string text, const Column& column) {
+std::string html_of(const std::string& text, const Column& column) {
   switch (column.face) {
     case Face::plain:
       return escape(text);
     case Face::code:
-      return fmt::format("<code>{}</code>", escape(text));
+      return fmt::format("<code>{}</code>", replaced(escape(text), "_", "_<wbr>"));
     case Face::name:
-      std::replace(text.begin(), text.end(), '_', ' ');
-      return escape(text);
+      return escape(spoken(text));
     case Face::source:
       return badge(text);
   }

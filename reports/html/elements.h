@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/table.h"
+#include "reports/tables/table.h"
 #include "sim/layout/layout.h"
 
 namespace meshwright::reports::html {

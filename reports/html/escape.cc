@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "reports/sha256.h"
+#include "reports/records/sha256.h"
 #include "sim/base/text.h"
 #include "sim/base/utf8.h"
 

@@ -9,12 +9,6 @@
 namespace meshwright::reports {
 namespace {
 
-constexpr std::string_view kCostAbout =
-    "Steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it.";
-constexpr std::string_view kUtilizationAbout =
-    "MFU is the FLOPs that the model needs over the devices' dense peak for the job's number "
-    "format: causal attention counts half, recomputed work does not count.";
-
 Kind<planner::WhatIfParameter> parameter_kind() {
   std::vector<std::string_view> names;
   for (const planner::WhatIfParameterText& text : planner::all_parameters()) {
@@ -217,52 +211,6 @@ const Record<planner::Crossover>& crossover_record() {
   return record;
 }
 
-const Record<planner::Choice>& scaling_choice_record() {
-  static const Record<planner::Choice> record = [] {
-    using R = planner::Choice;
-    Record<R> r("A layout that no other beats in step time, memory, GPUs and GPU-hours at once.");
-    r.row(&R::gpus, "gpus", kind::integer(), "");
-    r.rows_of(
-        named_layout_record(), [](auto& choice) -> auto& { return choice.layout; });
-    r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    r.row(&R::gpu_seconds, "gpu_seconds", kind::number(), "Of a step.");
-    return r.named("ScalingChoice").all_required();
-  }();
-  return record;
-}
-
-// A place in a list, from 0.
-Kind<std::size_t> place_kind() {
-  const Kind<int> number = kind::integer({.low = 0});
-  return {.read =
-              [number](ObjectReader& reader, const std::string& key, std::size_t& place) {
-                int read = 0;
-                number.read(reader, key, read);
-                place = static_cast<std::size_t>(read);
-              },
-          .write = [](Json& json, const std::string& key,
-                      const std::size_t& place) { json[key] = place; },
-          .schema = number.schema};
-}
-
-const Record<planner::Scaling>& scaling_answer_record() {
-  static const Record<planner::Scaling> record = [] {
-    using R = planner::Scaling;
-    Record<R> r("The GPU counts that were asked for, each with its best layout.");
-    r.row(&R::points, "points", kind::list(scale_point_record), "In the order of the counts.");
-    r.row(&R::choices, "choices", kind::list(scaling_choice_record), "By GPUs.");
-    r.row(&R::best, "best", kind::nullable(place_kind()),
-          "Of the points, by the objective; null: none is within the limits.");
-    r.check([](const R& scaling, ObjectReader& reader) {
-      if (!scaling.best || *scaling.best < scaling.points.size()) return;
-      reader.fail("best", "must be a place in \"points\", counted from 0");
-    });
-    return r.named("Scaling").all_required();
-  }();
-  return record;
-}
-
 const Record<planner::Change>& change_record() {
   static const Record<planner::Change> record = [] {
     using R = planner::Change;
@@ -311,80 +259,6 @@ const Record<planner::WhatIf>& what_if_record() {
     return r.named("WhatIf").all_required();
   }();
   return record;
-}
-
-const Record<planner::AxisPlace>& axis_place_record() {
-  static const Record<planner::AxisPlace> record = [] {
-    using R = planner::AxisPlace;
-    const auto of_placement = [](int Placement::*member) {
-      return [member](auto& axis) -> auto& { return axis.placement.*member; };
-    };
-    Record<R> r("A group of ranks on a link that it uses.");
-    r.row(&R::group, "group", kind::choice(kGroupNames), "");
-    r.row_at<int>(of_placement(&Placement::group_size), "group_size", kind::integer(), "");
-    r.row_at<int>(of_placement(&Placement::ranks_per_node), "ranks_per_node", kind::integer(), "");
-    r.row_at<int>(of_placement(&Placement::num_nodes), "num_nodes", kind::integer(), "");
-    r.row(&R::tier, "tier", kind::choice(kTierNames), "Of the link.");
-    r.row(&R::link, "link", kind::text(), "");
-    r.row(&R::sent_per_step, "sent_per_step_bytes", kind::base_amount<Bytes>(),
-          "Over that link, by one rank of the busiest stage.");
-    r.row(&R::share_of_step, "share_of_step", kind::number(), "That the link is busy with it.");
-    return r.named("AxisPlace").all_required();
-  }();
-  return record;
-}
-
-const Record<planner::RankPlace>& rank_place_record() {
-  static const Record<planner::RankPlace> record = [] {
-    Record<planner::RankPlace> r("A rank, and its place along each axis, from 0.");
-    r.row(&planner::RankPlace::rank, "rank", kind::integer({.low = 0}), "");
-    for (std::size_t i = 0; i < planner::kMappedAxes.size(); ++i) {
-      r.row_at<int>(
-          [i](auto& rank) -> auto& { return rank.coordinates[i]; },
-          name_of(planner::kMappedAxes[i]), kind::integer({.low = 0}), "");
-    }
-    return r.named("RankPlace").all_required();
-  }();
-  return record;
-}
-
-struct MappedNode {
-  int node = 0;
-  std::vector<planner::RankPlace> ranks{};
-};
-
-const Record<MappedNode>& mapped_node_record() {
-  static const Record<MappedNode> record = [] {
-    Record<MappedNode> r("The ranks of a node.");
-    r.row(&MappedNode::node, "node", kind::integer({.low = 0}), "From 0.");
-    r.row(&MappedNode::ranks, "ranks", kind::list(rank_place_record), "");
-    return r.named("MappedNode").all_required();
-  }();
-  return record;
-}
-
-Kind<planner::RankMap> mapped_nodes() {
-  const Kind<std::vector<MappedNode>> list = kind::list(mapped_node_record);
-  return {.read =
-              [list](ObjectReader& reader, const std::string& key, planner::RankMap& map) {
-                std::vector<MappedNode> nodes;
-                list.read(reader, key, nodes);
-                map.node_numbers.clear();
-                map.nodes.clear();
-                for (MappedNode& node : nodes) {
-                  map.node_numbers.push_back(node.node);
-                  map.nodes.push_back(std::move(node.ranks));
-                }
-              },
-          .write =
-              [list](Json& json, const std::string& key, const planner::RankMap& map) {
-                std::vector<MappedNode> nodes;
-                for (std::size_t i = 0; i < map.nodes.size(); ++i) {
-                  nodes.push_back({map.node_numbers[i], map.nodes[i]});
-                }
-                list.write(json, key, nodes);
-              },
-          .schema = list.schema};
 }
 
 const Record<planner::RobustPick>& robust_pick_record() {
@@ -475,111 +349,7 @@ Record<Answers> make_answers_record(bool of_plan) {
   return r.named("Answers").all_required();
 }
 
-ObjectiveFacts objective_of(planner::Objective objective, const planner::Plan& plan) {
-  const planner::ObjectiveText& words = planner::text_of(objective);
-  ObjectiveFacts facts{.name = std::string(words.name),
-                       .unit = std::string(words.unit),
-                       .meaning = with_device_noun(words.meaning, plan.cluster),
-                       .lower_is_better = words.lower_is_better};
-  if (plan.ranked.empty()) return facts;
-  const Estimate& winner = plan.ranked.front();
-  facts.value = planner::objective_value(objective, plan, winner.step_time, winner.peak_memory());
-  return facts;
-}
-
-RankedName name_at(std::size_t place, const planner::Plan& plan) {
-  const Layout& layout = plan.ranked[place].layout;
-  return {static_cast<int>(place) + 1, short_name(layout), brief_name(layout)};
-}
-
-ConfidenceFacts confidence_of(const planner::Confidence& found, const planner::Plan& plan) {
-  ConfidenceFacts facts{.probability_best = found.probability_best,
-                        .expected_regret = found.expected_regret,
-                        .relative_deviation = found.relative_deviation};
-  for (const planner::AgainstRunnerUp& a : found.against) {
-    facts.against.push_back({name_at(a.rank, plan), a.probability_winner_is_faster, a.difference,
-                             a.deviation, a.correlation, a.expected_gain, a.runs_to_settle});
-  }
-  for (const planner::ProposedRun& run : found.proposed_runs) {
-    facts.proposed_runs.push_back({name_at(run.rank, plan), run.runs, run.reason});
-  }
-  return facts;
-}
-
-RedFlagFacts red_flag_of(const planner::RedFlag& flag) {
-  RedFlagFacts facts{.id = flag.id, .sentence = flag.sentence};
-  if (const auto* time = std::get_if<Seconds>(&flag.effect)) facts.effect_time = *time;
-  if (const auto* memory = std::get_if<Bytes>(&flag.effect)) facts.effect_memory = *memory;
-  return facts;
-}
-
-RuleOfThumbFacts rule_of_thumb_of(const planner::RuleOfThumb& rule, const Estimate& winner) {
-  RuleOfThumbFacts facts{.row = std::string(rule.row->name),
-                         .sizes = rule.sizes,
-                         .source = std::string(planner::kRuleOfThumbSource)};
-  if (rule.estimate) {
-    const Estimate& best = *rule.estimate;
-    facts.best = {{best.layout, best.step_time, best.peak_memory()},
-                  best.step_time / winner.step_time};
-  }
-  facts.reason = rule.reason;
-  facts.sentence = planner::sentence_of(rule, winner);
-  return facts;
-}
-
 }  // namespace
-
-const Record<planner::ScalePoint>& scale_point_record() {
-  static const Record<planner::ScalePoint> record = [] {
-    using R = planner::ScalePoint;
-    const Record<R>::Test fits = [](const R& point) { return point.layout.has_value(); };
-    const auto name_by = [](std::string (*name)(const Layout&)) {
-      return [name](const R& point) { return point.layout ? Json(name(*point.layout)) : Json(); };
-    };
-    Record<R> r("A GPU count. One that no layout fits has a reason; any other has the rest.");
-    r.row(&R::gpus, "gpus", kind::integer(), "").required();
-    r.derived("short_name", kind::text().schema(), "", name_by(short_name));
-    r.derived("brief_name", kind::text().schema(), "", name_by(brief_name));
-    r.row(&R::layout, "layout", kind::optional(kind::object(layout_record)), "");
-    r.row(&R::reason, "reason", kind::text(), "").required();
-    r.only_if([](const R& point) { return !point.layout; });
-
-    Record<R> rest("");
-    rest.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
-    rest.row(&R::step_time_low, "step_time_low_seconds", kind::base_amount<Seconds>(),
-             "Begin of the nominal 90 % interval.");
-    rest.row(&R::step_time_high, "step_time_high_seconds", kind::base_amount<Seconds>(),
-             "Its end.");
-    rest.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
-    rest.row(&R::memory_headroom, "memory_headroom", kind::number(kAnyNumber),
-             "Share of the device's memory.");
-    rest.row(&R::tokens_per_second_per_gpu, "tokens_per_second_per_gpu", kind::number(), "");
-    rest.row(&R::model_flops_utilization, "model_flops_utilization", kind::number(),
-             kUtilizationAbout);
-    rest.row(&R::efficiency, "efficiency", kind::number(),
-             "Tokens a second a GPU over those of the first count that fits.");
-    rest.row(&R::cost, "cost", kind::nullable(kind::number()), kCostAbout);
-    rest.row(&R::device_energy_kwh, "device_energy_kwh", kind::nullable(kind::number()), "");
-    rest.row(&R::objective, "objective", kind::number(kAnyNumber), "");
-    r.rows_of(rest.all_required(), fits);
-    return r.named("ScalePoint");
-  }();
-  return record;
-}
-
-const Record<planner::RankMap>& rank_map_record() {
-  static const Record<planner::RankMap> record = [] {
-    using R = planner::RankMap;
-    Record<R> r("A layout drawn onto the machine.");
-    r.row(&R::axes, "axes", kind::list(axis_place_record),
-          "Groups and links that carry anything, most loaded first.");
-    r.row_at<R>(
-        [](auto& map) -> auto& { return map; }, "nodes", mapped_nodes(),
-        "The first few, and the last.");
-    return r.named("RankMap").all_required();
-  }();
-  return record;
-}
 
 const Record<Answers>& plan_answers_record() {
   static const Record<Answers> record = make_answers_record(true);
@@ -589,34 +359,6 @@ const Record<Answers>& plan_answers_record() {
 const Record<Answers>& report_answers_record() {
   static const Record<Answers> record = make_answers_record(false);
   return record;
-}
-
-Answers answers_of(const planner::Answers& answers, const planner::Plan& plan) {
-  const planner::Limits& limits = answers.options.limits;
-  Answers facts{
-      .objective = objective_of(answers.options.objective, plan),
-      .limits = {.max_memory = limits.max_memory,
-                 .headroom = planner::asked_headroom(limits, plan.cluster.framework.memory),
-                 .max_step = limits.max_step,
-                 .max_cost = limits.max_cost}};
-  if (!plan.ranked.empty()) {
-    facts.confidence = confidence_of(answers.confidence, plan);
-    facts.placement = answers.placement;
-  }
-  for (const planner::Sensitivity& s : answers.sensitivity) {
-    facts.sensitivity.push_back({s, s.winner_changes(plan.ranked.front().layout)});
-  }
-  facts.crossovers = answers.crossovers;
-  if (!answers.scaling.points.empty()) facts.scaling = answers.scaling;
-  facts.what_ifs = answers.what_ifs;
-  facts.robust_pick = answers.robust_pick;
-  for (const planner::RedFlag& flag : answers.red_flags) {
-    facts.red_flags.push_back(red_flag_of(flag));
-  }
-  if (answers.rule_of_thumb) {
-    facts.rule_of_thumb = rule_of_thumb_of(*answers.rule_of_thumb, plan.ranked.front());
-  }
-  return facts;
 }
 
 }  // namespace meshwright::reports

@@ -12,6 +12,12 @@
 
 namespace meshwright::reports {
 
+inline constexpr std::string_view kCostAbout =
+    "Steps x step time x GPUs x price; failures, checkpoints and spare nodes are not in it.";
+inline constexpr std::string_view kUtilizationAbout =
+    "MFU is the FLOPs that the model needs over the devices' dense peak for the job's number "
+    "format: causal attention counts half, recomputed work does not count.";
+
 // What best means, and how good the winner is.
 struct ObjectiveFacts {
   std::string name{}, unit{}, meaning{};
@@ -91,6 +97,7 @@ struct Answers {
 const Record<Answers>& plan_answers_record();
 const Record<Answers>& report_answers_record();
 const Record<planner::ScalePoint>& scale_point_record();
+const Record<planner::Scaling>& scaling_answer_record();
 // The rows "axes" and "nodes".
 const Record<planner::RankMap>& rank_map_record();
 

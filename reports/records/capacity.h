@@ -17,6 +17,9 @@ namespace meshwright::reports {
 
 inline constexpr std::string_view kCapacitySchema = "meshwright.capacity/1";
 
+inline constexpr std::string_view kRowIdAbout =
+    "Of a row: cluster/gpus/global_batch, or .../schedule.";
+
 struct StepRange {
   Seconds low, mid, high;  // nominal 90 % interval
 };
@@ -204,6 +207,8 @@ struct CapacityFile {
   Capacity capacity{};
 };
 
+const Record<RunFacts>& run_facts_record();
+const Record<CapacityRow>& capacity_row_record();
 const Record<Capacity>& capacity_record();
 const Record<CapacityFile>& capacity_file_record();
 

@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "reports/comparison_text.h"
+#include "reports/records/comparison_text.h"
 #include "reports/records/parts.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"

@@ -10,8 +10,8 @@ const Record<Layout>& named_layout_record() {
     Record<Layout> r("A layout with the names that people read.");
     r.derived<std::string>("short_name", kind::text(), "All that is not as usual.", short_name);
     r.derived<std::string>("brief_name", kind::text(), "Its sizes.", brief_name);
-    r.row_at<Layout>([](auto& layout) -> auto& { return layout; }, "layout",
-                     kind::object(layout_record), "");
+    r.row_at<Layout>(
+        [](auto& layout) -> auto& { return layout; }, "layout", kind::object(layout_record), "");
     return r.named("NamedLayout").all_required();
   }();
   return record;
@@ -21,7 +21,8 @@ const Record<planner::Timed>& timed_layout_record() {
   static const Record<planner::Timed> record = [] {
     using R = planner::Timed;
     Record<R> r("A layout and what it takes.");
-    r.rows_of(named_layout_record(), [](auto& timed) -> auto& { return timed.layout; });
+    r.rows_of(
+        named_layout_record(), [](auto& timed) -> auto& { return timed.layout; });
     r.row(&R::step_time, "step_time_seconds", kind::base_amount<Seconds>(), "");
     r.row(&R::peak_memory, "peak_memory_bytes", kind::base_amount<Bytes>(), "");
     return r.named("TimedLayout").all_required();
@@ -33,12 +34,15 @@ const Record<Term>& term_record() {
   static const Record<Term> record = [] {
     Record<Term> r("A part of a step's time.");
     r.row(&Term::kind, "name", kind::choice(kTermNames), "");
-    r.row_at<Seconds>([](auto& term) -> auto& { return term.cost.time; }, "seconds",
-                      kind::base_amount<Seconds>(), "");
-    r.row_at<double>([](auto& term) -> auto& { return term.cost.relative_spread; },
-                     "relative_spread", kind::number(), "One standard deviation.");
-    r.row_at<Provenance>([](auto& term) -> auto& { return term.cost.provenance; }, "provenance",
-                         kind::choice(kProvenanceNames), "");
+    r.row_at<Seconds>(
+        [](auto& term) -> auto& { return term.cost.time; }, "seconds", kind::base_amount<Seconds>(),
+        "");
+    r.row_at<double>(
+        [](auto& term) -> auto& { return term.cost.relative_spread; }, "relative_spread",
+        kind::number(), "One standard deviation.");
+    r.row_at<Provenance>(
+        [](auto& term) -> auto& { return term.cost.provenance; }, "provenance",
+        kind::choice(kProvenanceNames), "");
     return r.named("Term").all_required();
   }();
   return record;

@@ -11,7 +11,7 @@
 #include "reports/sections/measured_profile.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/hardware/cluster.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/hardware/placement.h"

@@ -5,13 +5,13 @@
 #include <cctype>
 #include <cmath>
 
-#include "reports/capacity_tables.h"
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/tables/capacity_tables.h"
+#include "reports/text/text.h"
 
 namespace meshwright::reports {
 namespace {

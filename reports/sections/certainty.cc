@@ -13,7 +13,7 @@
 #include "planner/search/contenders.h"
 #include "reports/sections/first_screen.h"
 #include "reports/sections/measured_profile.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::reports {

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
-#include "reports/comparison_text.h"
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
+#include "reports/records/comparison_text.h"
 #include "reports/sections/section_parts.h"
-#include "reports/text.h"
+#include "reports/tables/comparison_tables.h"
+#include "reports/text/text.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 

@@ -6,7 +6,7 @@
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace meshwright::reports {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "reports/sections/first_screen.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/layout/short_name.h"
 

@@ -12,7 +12,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/decision_table.h"
 #include "reports/sections/section_parts.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace meshwright::reports {
 namespace {

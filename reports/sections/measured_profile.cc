@@ -11,7 +11,7 @@
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/base/statistics.h"
 
 namespace meshwright::reports {

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "planner/questions/rank_map.h"
-#include "reports/cluster_text.h"
 #include "reports/html/blocks.h"
 #include "reports/html/drawing.h"
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/tables/cluster_text.h"
+#include "reports/text/text.h"
 #include "sim/base/text.h"
 #include "sim/hardware/cluster.h"
 

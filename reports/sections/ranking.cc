@@ -14,7 +14,7 @@
 #include "reports/records/parts.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {

@@ -7,6 +7,7 @@
 #include "reports/sections/first_screen.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
+#include "reports/text/text.h"
 
 namespace meshwright::reports {
 namespace {

@@ -10,8 +10,8 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/tables.h"
-#include "reports/text.h"
+#include "reports/tables/tables.h"
+#include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 
 namespace meshwright::reports {

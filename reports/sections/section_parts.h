@@ -11,9 +11,6 @@
 
 namespace meshwright::reports {
 
-// "tensor_parallel_communication" as people say it.
-std::string spoken(std::string_view name);
-
 // What each pipeline stage holds, and the rules that layouts fell to.
 MemoryPart memory_of(const Estimate& estimate, const Model& model, const Device& device);
 std::vector<RejectionRow> rejections_of(const planner::Plan& plan);

@@ -9,7 +9,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/first_screen.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/base/text.h"
 
 namespace meshwright::reports {

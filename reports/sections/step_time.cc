@@ -12,8 +12,8 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/tables.h"
-#include "reports/text.h"
+#include "reports/tables/tables.h"
+#include "reports/text/text.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {

@@ -5,7 +5,7 @@
 #include "planner/search/training_cost.h"
 #include "reports/sections/first_screen.h"
 #include "reports/sections/ranking.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/json/input_records.h"
 #include "sim/layout/short_name.h"

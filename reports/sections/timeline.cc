@@ -15,8 +15,8 @@
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/sections/section_registry.h"
-#include "reports/step_trace.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
+#include "reports/trace/step_trace.h"
 #include "sim/schedule/schedule.h"
 
 namespace meshwright::reports {

@@ -14,7 +14,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/volume/crossing.h"
 
 namespace meshwright::reports {

@@ -8,7 +8,7 @@
 #include "reports/html/elements.h"
 #include "reports/html/escape.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/hardware/device_noun.h"
 #include "sim/model/parameters.h"
 

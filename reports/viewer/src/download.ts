@@ -14,7 +14,7 @@ export function download(name: string, content: Blob): void {
 type Field = string | number | boolean | null;
 
 // RFC 4180, and a text that a spreadsheet would run as a formula is led by an apostrophe: as
-// reports/csv.cc writes it.
+// reports/tables/csv.cc writes it.
 function field_text(field: Field): string {
   if (field === null) return "";
   if (typeof field !== "string") return `${field}`;

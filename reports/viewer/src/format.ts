@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people, as reports/text.cc writes them: its units and digits come with the page, and
+// Numbers for people, as reports/text/text.cc writes them: its units and digits come with the page, and
 // tests/data/number_texts.json holds both to the same texts.
 
 import { kDrawing, type Scale } from "./drawing";

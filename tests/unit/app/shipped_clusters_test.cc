@@ -10,7 +10,7 @@
 #include "app/files/config_names.h"
 #include "app/files/files.h"
 #include "planner/search/search.h"
-#include "reports/cluster_text.h"
+#include "reports/tables/cluster_text.h"
 #include "sim/json/records.h"
 #include "tests/unit/app/run_program.h"
 #include "tests/unit/error_of.h"

@@ -14,7 +14,7 @@
 #include <iterator>
 #include <regex>
 
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "sim/record/json.h"
 #include "tests/paths.h"
 #include "tests/unit/app/run_program.h"

@@ -9,7 +9,7 @@
 #include "reports/html/escape.h"
 #include "reports/sections/decision_table.h"
 #include "reports/sections/section_registry.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "tests/unit/reports/answered_plan.h"
 #include "tests/unit/reports/capacity_fixture.h"
 

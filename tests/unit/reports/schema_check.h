@@ -11,7 +11,7 @@
 #include "reports/records/plan_file.h"
 #include "reports/records/report.h"
 #include "reports/records/validation.h"
-#include "reports/trace.h"
+#include "reports/trace/trace.h"
 #include "sim/record/json.h"
 #include "tests/unit/schema_check.h"
 

@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "answered_plan.h"
-#include "reports/step_trace.h"
+#include "reports/trace/step_trace.h"
 #include "schema_check.h"
 
 namespace meshwright::reports {
 namespace {
 
-Json written(const PlanFile& plan) { return plain(plan_file_record().write(plan)); }
+Json json_of_file(const PlanFile& plan) { return plain(plan_file_record().write(plan)); }
 
 Json plan_json() {
   const AnsweredPlan a = answered_plan();
-  return written(plan_file_of(a.plan, sample_origin(), a.search, a.answers));
+  return json_of_file(plan_file_of(a.plan, sample_origin(), a.search, a.answers));
 }
 
 Json trace_json() {
@@ -52,11 +52,11 @@ TEST(Schema, OfAPlanTakesOneWithAllAnswers) {
 
 TEST(Schema, OfAPlanTakesOneWithoutAnswersAndOneThatNothingFits) {
   planner::Plan plan = sample_plan();
-  EXPECT_EQ(complaint("plan", written(plan_file_of(plan, sample_origin()))), "");
+  EXPECT_EQ(complaint("plan", json_of_file(plan_file_of(plan, sample_origin()))), "");
   plan.ranked.clear();
   plan.pareto.clear();
   plan.closest = plan.rejections;
-  EXPECT_EQ(complaint("plan", written(plan_file_of(plan, sample_origin(), {}, planner::Answers{}))),
+  EXPECT_EQ(complaint("plan", json_of_file(plan_file_of(plan, sample_origin(), {}, planner::Answers{}))),
             "");
 }
 

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/capacity_tables.h"
-#include "reports/capacity_text.h"
-#include "reports/csv.h"
+#include "reports/tables/capacity_tables.h"
+#include "reports/text/capacity_text.h"
+#include "reports/tables/csv.h"
 #include "sim/base/error.h"
 #include "tests/unit/reports/plan_fixture.h"
 #include "tests/unit/reports/schema_check.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/comparison_text.h"
+#include "reports/records/comparison_text.h"
 #include "reports/page.h"
 #include "reports/records/report.h"
 #include "sim/base/error.h"
