@@ -12,9 +12,9 @@
 #include <set>
 
 #include "reports/records/comparison_text.h"
-#include "reports/records/parts.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
+#include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {

@@ -30,46 +30,6 @@ const Record<planner::Timed>& timed_layout_record() {
   return record;
 }
 
-const Record<Term>& term_record() {
-  static const Record<Term> record = [] {
-    Record<Term> r("A part of a step's time.");
-    r.row(&Term::kind, "name", kind::choice(kTermNames), "");
-    r.row_at<Seconds>(
-        [](auto& term) -> auto& { return term.cost.time; }, "seconds", kind::base_amount<Seconds>(),
-        "");
-    r.row_at<double>(
-        [](auto& term) -> auto& { return term.cost.relative_spread; }, "relative_spread",
-        kind::number(), "One standard deviation.");
-    r.row_at<Provenance>(
-        [](auto& term) -> auto& { return term.cost.provenance; }, "provenance",
-        kind::choice(kProvenanceNames), "");
-    return r.named("Term").all_required();
-  }();
-  return record;
-}
-
-const Record<StageMemory>& stage_memory_record() {
-  static const Record<StageMemory> record = [] {
-    using R = StageMemory;
-    Record<R> r("Bytes that a device of a pipeline stage holds.");
-    const auto row = [&r](Bytes R::*member, std::string_view key) {
-      r.row(member, key, kind::base_amount<Bytes>(), "");
-    };
-    row(&R::weights, "weights_bytes");
-    row(&R::gradients, "gradients_bytes");
-    row(&R::optimizer, "optimizer_bytes");
-    row(&R::activations, "activations_bytes");
-    row(&R::recompute_workspace, "recompute_workspace_bytes");
-    row(&R::operator_workspace, "operator_workspace_bytes");
-    row(&R::logits, "logits_bytes");
-    row(&R::communication_buffers, "communication_buffers_bytes");
-    row(&R::reserve, "reserve_bytes");
-    r.derived<Bytes>("total_bytes", kind::base_amount<Bytes>(), "", &R::total);
-    return r.named("StageMemory").all_required();
-  }();
-  return record;
-}
-
 const Record<planner::SearchStatistics>& statistics_record() {
   static const Record<planner::SearchStatistics> record = [] {
     using R = planner::SearchStatistics;

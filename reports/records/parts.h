@@ -5,9 +5,7 @@
 #include "planner/search/contenders.h"
 #include "planner/search/plan.h"
 #include "sim/json/input_records.h"
-#include "sim/memory/memory.h"
 #include "sim/record/record.h"
-#include "sim/step/terms.h"
 
 namespace meshwright::reports {
 
@@ -15,10 +13,6 @@ namespace meshwright::reports {
 const Record<Layout>& named_layout_record();
 // These, "step_time_seconds" and "peak_memory_bytes".
 const Record<planner::Timed>& timed_layout_record();
-// "name", "seconds", "relative_spread", "provenance".
-const Record<Term>& term_record();
-// Bytes by part, and their total.
-const Record<StageMemory>& stage_memory_record();
 // "enumerated", "legal", "fitting".
 const Record<planner::SearchStatistics>& statistics_record();
 // A rule by its name.

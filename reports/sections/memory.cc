@@ -9,11 +9,11 @@
 
 #include "reports/html/blocks.h"
 #include "reports/html/elements.h"
-#include "reports/records/parts.h"
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
 #include "reports/tables/tables.h"
 #include "reports/text/text.h"
+#include "sim/json/result_records.h"
 #include "sim/layout/stages.h"
 
 namespace meshwright::reports {

@@ -15,6 +15,7 @@
 #include "reports/sections/section_parts.h"
 #include "reports/sections/section_registry.h"
 #include "reports/text/text.h"
+#include "sim/json/result_records.h"
 #include "sim/layout/short_name.h"
 
 namespace meshwright::reports {

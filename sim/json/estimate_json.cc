@@ -111,7 +111,6 @@ const Record<Estimate>& estimate_record() {
   return record;
 }
 
-Json to_json(const StageMemory& memory) { return stage_memory_record().write(memory); }
 Json to_json(const Estimate& estimate) { return estimate_record().write(estimate); }
 
 }  // namespace meshwright

@@ -61,7 +61,7 @@ void add_step_times(Record<Observation>& r) {
 
 Record<Observation> make_observation_record() {
   using O = Observation;
-  constexpr IntRange kCount{.low = 0};
+  constexpr IntRange kFromZero{.low = 0};
   const auto layout = kind::object(layout_record);
   Record<O> r("What happened when a layout was really run.");
   r.named("Observation");
@@ -71,17 +71,17 @@ Record<Observation> make_observation_record() {
   r.row(&O::run_layout, "run_layout", layout, "What the ranks at hand could run of it.")
       .absent_in_older_files();
   r.default_from([](O& o) { o.run_layout = o.layout; });
-  r.row(&O::run_layers, "run_layers", kind::integer(kCount), "Layers that were run.").required();
-  r.row(&O::run_num_moe_experts, "run_num_moe_experts", kind::integer(kCount),
+  r.row(&O::run_layers, "run_layers", kind::integer(kFromZero), "Layers that were run.").required();
+  r.row(&O::run_num_moe_experts, "run_num_moe_experts", kind::integer(kFromZero),
         "Experts of a layer that were run; default: the model's.")
       .omitted_at_default();
-  r.row(&O::run_global_batch_size, "run_global_batch_size", kind::integer(kCount),
+  r.row(&O::run_global_batch_size, "run_global_batch_size", kind::integer(kFromZero),
         "Sequences of a step that were run; 0: the job's.")
       .absent_in_older_files();
   r.row(&O::run_precision, "run_precision", kind::optional(kind::choice(kPrecisionNames)),
         "Number format that was run; default: the job's.");
-  r.row(&O::ranks, "ranks", kind::integer(kCount), "Ranks that ran it.").required();
-  r.row(&O::steps, "steps", kind::integer(kCount), "Steps that were timed.").required();
+  r.row(&O::ranks, "ranks", kind::integer(kFromZero), "Ranks that ran it.").required();
+  r.row(&O::steps, "steps", kind::integer(kFromZero), "Steps that were timed.").required();
   r.row(&O::complete, "complete", kind::flag(), "Everything of the plan's layout was run.")
       .absent_in_older_files();
   r.row(&O::not_run, "not_run", kind::texts(), "What was not, in words.").absent_in_older_files();

@@ -36,7 +36,6 @@ Json to_json(const Layout& layout);
 Json to_json(const Device& device);
 Json to_json(const Cluster& cluster);
 Json to_json(const Framework& framework);
-Json to_json(const StageMemory& memory);
 Json to_json(const Estimate& estimate);
 Json to_json(const Observation& observation);
 
